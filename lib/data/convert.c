@@ -129,7 +129,8 @@ static int64_t most_columns(const conversion *c) {
 
 static dt_status *plan_columns(conversion *c, dt_arena *arena) {
     const dt_stored *own = c->element[0].stored;
-    const bool is_own = c->kind->cells && own && c->kind == dt_dataset_spec_of(c->q->data)->format;
+    const bool is_own = c->kind->content == DT_CONTENT_TABLE && own &&
+                        c->kind == dt_dataset_spec_of(c->q->data)->format;
     const int64_t most = most_columns(c);
     c->column = dt_arena_array(arena, dt_element_spec, most);
     c->from = dt_arena_array(arena, origin, most);
@@ -168,7 +169,7 @@ static void file_name(const conversion *c, int i, dt_str *out) {
     if (c->q->shards > 1)
         dt_str_printf(out, "%.*s-%05lld-of-%05lld%s", (int)(strlen(name) - strlen(c->suffix)), name,
                       (long long)c->shard, (long long)c->q->shards, c->suffix);
-    else if (at && c->kind->one_array)
+    else if (at && c->kind->content == DT_CONTENT_ARRAY)
         dt_str_printf(out, "%.*s%s%s", (int)(at - name), name, c->element[c->first + i].name,
                       at + strlen(PLACE));
     else dt_str_puts(out, name);
@@ -180,7 +181,7 @@ static dt_status *open_output(conversion *c, int i, dt_str *files) {
     file_name(c, i, &name);
     dt_str_printf(files, "%s\n", dt_str_text(&name));
     *o = (dt_output){.kind = c->kind,
-                     .n = c->kind->one_array ? 1 : c->columns,
+                     .n = c->kind->content == DT_CONTENT_ARRAY ? 1 : c->columns,
                      .column = &c->column[c->first + i],
                      .of = c->count,
                      .delimiter = c->delimiter,
@@ -266,7 +267,7 @@ static dt_status *check(const conversion *c) {
                        "no output format for '%s': the name must end in .npy, .npz, .idx, -ubyte, "
                        ".csv, .jsonl or .tfrecord",
                        q->output);
-    if (q->shards > 1 && !c->kind->records)
+    if (q->shards > 1 && !dt_format_has_rows(c->kind))
         return dt_fail(
             DT_E_OUTPUT_FORMAT, NULL,
             "'%s' must be one file; only .csv, .jsonl and .tfrecord can be split into several",
@@ -275,12 +276,12 @@ static dt_status *check(const conversion *c) {
         return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "cannot write %lld files: choose from 1 to %d",
                        (long long)q->shards, MOST_SHARDS);
     for (int e = 0; e < c->n; e++)
-        if (!c->kind->records && is_text(&c->element[e]))
+        if (!dt_format_has_rows(c->kind) && is_text(&c->element[e]))
             return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
                            "'%s' is text, which %s cannot hold; write .csv, .jsonl or .tfrecord, "
                            "or use --mapped to write the numbers that the model gets",
                            c->element[e].name, c->suffix);
-    return c->kind->one_array ? check_places(c) : NULL;
+    return c->kind->content == DT_CONTENT_ARRAY ? check_places(c) : NULL;
 }
 
 dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files) {
@@ -289,7 +290,7 @@ dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files) {
     c.kind = dt_format_for(q->output, &c.suffix);
     DT_TRY(check(&c));
     dt_arena *arena = dt_arena_create();
-    const int all = c.kind->one_array ? c.n : 1;
+    const int all = c.kind->content == DT_CONTENT_ARRAY ? c.n : 1;
     c.out = dt_arena_array(arena, dt_output, MOST_OPEN);
     dt_status *s = plan_columns(&c, arena);
     for (; c.first < all && !s; c.first += MOST_OPEN) {

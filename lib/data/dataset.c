@@ -20,36 +20,30 @@ int64_t dt_rows_bytes(const dt_rows *r, int e) {
 }
 
 /* In the format's own order of elements. */
-static dt_status *whole_of(const dt_dataset *d, const dt_rows *r, int index, const void **whole) {
+static dt_status *whole_of(dt_examples *x, int index, const void **whole) {
     *whole = NULL;
-    return d->spec.format->access->whole ? d->spec.format->access->whole(r->x, index, whole) : NULL;
+    return x->reader->whole ? x->reader->whole(x, index, whole) : NULL;
 }
 
-dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole) {
-    return whole_of(d, r, r->index[e], whole);
+dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) {
+    return whole_of(r->x, r->index[e], whole);
 }
 
-/* One element of an encoded example. */
-static dt_status *unpack_alone(const dt_dataset *d, const dt_rows *r, int index, int64_t row,
-                               void *out) {
+/* One element of an example. */
+static dt_status *read_alone(dt_examples *x, int index, int64_t row, void *out) {
     dt_read_buffer buffer = {0};
-    dt_bytes bytes;
-    void **wanted = dt_alloc((size_t)d->n * sizeof *wanted);
+    void **wanted = dt_alloc((size_t)x->n * sizeof *wanted);
     wanted[index] = out;
-    dt_status *s = d->spec.format->access->fetch(r->x, row, &buffer, &bytes);
-    if (!s) s = d->spec.format->access->unpack(r->x, row, &bytes, wanted);
+    dt_status *s = x->reader->at(x, row, &buffer, wanted);
     free(wanted);
     dt_str_release(&buffer.bytes);
     return s;
 }
 
-dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole,
-                       void *buffer, const void **row) {
-    const dt_example_access *f = d->spec.format->access;
+dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
+                       const void **row) {
     *row = whole ? (const char *)whole + (r->first + i) * dt_rows_bytes(r, e) : buffer;
-    if (whole) return NULL;
-    return r->x->encoded ? unpack_alone(d, r, r->index[e], r->first + i, buffer)
-                         : f->read(r->x, r->index[e], r->first + i, buffer);
+    return whole ? NULL : read_alone(r->x, r->index[e], r->first + i, buffer);
 }
 
 /* ---- opening the parts ---- */
@@ -57,7 +51,7 @@ dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, 
 static dt_status *open_rows(dt_dataset *d, dt_part p) {
     dt_rows *r = &d->rows[p];
     const dt_format_request q = dt_dataset_request(&d->spec, p, d->arena);
-    DT_TRY(d->spec.format->access->open(&q, &r->x));
+    DT_TRY(d->spec.format->open_part(&q, &r->x));
     r->stored = r->x->stored;
     r->count = r->x->count;
     return NULL;
@@ -68,7 +62,7 @@ static dt_status *open_rows(dt_dataset *d, dt_part p) {
 static dt_status *open_parts(dt_dataset *d) {
     dt_status *missing = NULL, *bad = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++)
-        if (d->spec.part[p] || (p == DT_PART_TRAIN && d->spec.format->access->drawn)) {
+        if (d->spec.part[p] || (p == DT_PART_TRAIN && d->spec.format->content == DT_CONTENT_NONE)) {
             dt_status *s = open_rows(d, p);
             dt_status_append(s && dt_status_code(s) == 66 ? &missing : &bad, s);
         }
@@ -175,7 +169,7 @@ static dt_example_cache *make_kept(const dt_dataset *d, const dt_rows *r) {
     int64_t *bytes = dt_arena_array(d->arena, int64_t, d->n);
     for (int i = 0; i < d->n; i++) {
         const void *whole = NULL;
-        dt_status_free(whole_of(d, r, i, &whole)); /* if it fails, it will fail again */
+        dt_status_free(whole_of(r->x, i, &whole)); /* if it fails, it will fail again */
         bytes[i] = whole ? 0 : dt_type_bytes(&r->stored[i].type);
     }
     return dt_example_cache_create(r->x->count, d->n, bytes,
@@ -195,7 +189,7 @@ static void keep_parts(dt_dataset *d) {
 /* Elements of a text are windows on the same tokens: of what lies where the one before does,
  * nothing is counted twice. */
 static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b) {
-    const dt_example_access *f = d->spec.format->access;
+    const dt_example_reader *f = r->x->reader;
     const int64_t rows = r->x->count;
     const char *before = NULL;
     for (int i = 0; i < d->n; i++) {
@@ -204,7 +198,7 @@ static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b) {
         const void *whole = NULL;
         b->coming += unread;
         if (!unread)
-            dt_status_free(whole_of(d, r, i, &whole)); /* reads nothing now, so nothing fails */
+            dt_status_free(whole_of(r->x, i, &whole)); /* reads nothing now, so nothing fails */
         if (whole &&
             !(before && (const char *)whole >= before && (const char *)whole < before + bytes))
             b->present += bytes;
@@ -264,7 +258,7 @@ void dt_dataset_unref(dt_dataset *d) {
         if (d->rows[p].x &&
             !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
             dt_example_cache_destroy(d->rows[p].kept);
-            if (d->spec.format->access->close) d->spec.format->access->close(d->rows[p].x);
+            if (d->rows[p].x->reader->close) d->rows[p].x->reader->close(d->rows[p].x);
         }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);

@@ -39,10 +39,9 @@ dt_status *dt_held_copy(dt_arena *arena, const dt_named_view *element, int n,
 
 /* Row i of a part, as stored: element e of example first + i. `whole` is the format's; buffer holds
  * a row where that is NULL. */
-dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole,
-                       void *buffer, const void **row) DT_MUST_USE;
-dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e,
-                         const void **whole) DT_MUST_USE;
+dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
+                       const void **row) DT_MUST_USE;
+dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) DT_MUST_USE;
 /* Bytes of a row of element e, as stored. */
 int64_t dt_rows_bytes(const dt_rows *r, int e);
 /* The steps of element e, for every part. A step that has to learn does so over the rows of train,

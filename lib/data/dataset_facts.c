@@ -46,11 +46,13 @@ int dt_dataset_find(const dt_dataset *d, const char *name) {
 }
 
 dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n) {
-    return d->spec.format->access->encode(d->rows[DT_PART_TRAIN].x, text, tokens, n);
+    const dt_examples *x = d->rows[DT_PART_TRAIN].x;
+    return x->reader->encode(x, text, tokens, n);
 }
 
 void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out) {
-    d->spec.format->access->decode(d->rows[DT_PART_TRAIN].x, token, out);
+    const dt_examples *x = d->rows[DT_PART_TRAIN].x;
+    x->reader->decode(x, token, out);
 }
 
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part) {

@@ -41,10 +41,10 @@ static int choose_threads(dt_feed *f) {
 }
 
 /* That its threads take besides the batches. */
-static int64_t unpacking_bytes(dt_feed *f) {
-    const dt_example_access *access = f->d->spec.format->access;
+static int64_t decoding_bytes(dt_feed *f) {
+    const dt_examples *x = f->rows->x;
     choose_threads(f);
-    return access->unpacking && f->rows->x ? access->unpacking(f->rows->x, f->most_threads) : 0;
+    return x && x->reader->decoding ? x->reader->decoding(x, f->most_threads) : 0;
 }
 
 /* Rounded up, so that every element of every batch begins at a cache line. */
@@ -177,7 +177,7 @@ int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o) {
     dt_status *s = batch_bytes(&f, &bytes);
     const bool known = !s && dt_mul_fits(bytes, choose_depth(&f, bytes), &all);
     dt_status_free(s); /* opening it will say so */
-    return known && dt_add_fits(all, unpacking_bytes(&f), &all) ? all : INT64_MAX;
+    return known && dt_add_fits(all, decoding_bytes(&f), &all) ? all : INT64_MAX;
 }
 
 static dt_status *prepare(dt_feed *f) {

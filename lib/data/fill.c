@@ -117,7 +117,7 @@ static dt_status *load(dt_filler *f, const dt_piece *p) {
         track *t = &f->tracks[e];
         if (t->asked || (t->deferred && !p->load)) continue;
         t->asked = true;
-        DT_TRY(dt_rows_whole(f->o.d, f->rows, e, &t->whole));
+        DT_TRY(dt_rows_whole(f->rows, e, &t->whole));
     }
     return NULL;
 }
@@ -189,47 +189,38 @@ static void *place_of(const dt_filler *f, int e, const example *x) {
     return place ? place : t->as_stored ? in_batch(f, x->piece, e, x->i) : t->buffer;
 }
 
-static dt_status *decode(dt_filler *f, const example *x, int64_t spent_ns[DT_SPENT_KINDS],
-                         int64_t *since) {
-    const dt_example_access *access = f->o.d->spec.format->access;
-    dt_bytes bytes;
-    dt_status *s = access->fetch(f->rows->x, x->row, &f->record, &bytes);
+static dt_status *read_example(dt_filler *f, const example *x, int64_t spent_ns[DT_SPENT_KINDS],
+                               int64_t *since) {
+    dt_examples *from = f->rows->x;
     for (int e = 0; e < f->n; e++)
         f->wanted[f->tracks[e].index] = f->tracks[e].whole ? NULL : place_of(f, e, x);
-    spend(&spent_ns[DT_SPENT_READING], since);
-    if (!s) s = access->unpack(f->rows->x, x->row, &bytes, f->wanted);
-    spend(&spent_ns[DT_SPENT_DECODING], since);
+    f->record.fetched_ns = 0;
+    dt_status *s = from->reader->at(from, x->row, &f->record, f->wanted);
+    if (f->record.fetched_ns) {
+        spent_ns[DT_SPENT_READING] += f->record.fetched_ns - *since;
+        *since = f->record.fetched_ns;
+    }
+    spend(&spent_ns[f->record.fetched_ns ? DT_SPENT_DECODING : DT_SPENT_READING], since);
     return s;
 }
 
-static dt_status *fetch_encoded(dt_filler *f, example *x, int64_t spent_ns[DT_SPENT_KINDS],
-                                int64_t *since) {
+/* Decoded by whoever wants it first, where decoded examples are kept. */
+static dt_status *take_example(dt_filler *f, example *x, int64_t spent_ns[DT_SPENT_KINDS],
+                               int64_t *since) {
     dt_example_cache *k = f->rows->kept;
     x->kept = k && dt_example_cache_has(k, x->row);
     if (x->kept) return NULL;
     x->kept = k && dt_example_cache_claim(k, x->row);
-    dt_status *s = decode(f, x, spent_ns, since);
+    dt_status *s = read_example(f, x, spent_ns, since);
     if (x->kept) dt_example_cache_filled(k, x->row, !s);
     return s;
 }
 
-static dt_status *fetch_plain(dt_filler *f, const example *x, int64_t spent_ns[DT_SPENT_KINDS],
-                              int64_t *since) {
-    for (int e = 0; e < f->n; e++)
-        if (!f->tracks[e].whole)
-            DT_TRY(f->o.d->spec.format->access->read(f->rows->x, f->tracks[e].index, x->row,
-                                                     place_of(f, e, x)));
-    spend(&spent_ns[DT_SPENT_READING], since);
-    return NULL;
-}
-
 static dt_status *read_examples(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SPENT_KINDS]) {
-    const bool encoded = f->rows->x->encoded;
     int64_t since = dt_now_ns();
     for (int64_t i = 0; i < p->rows; i++) {
         example x = {.piece = p, .i = i, .row = f->rows->first + f->chosen[i]};
-        DT_TRY(encoded ? fetch_encoded(f, &x, spent_ns, &since)
-                       : fetch_plain(f, &x, spent_ns, &since));
+        DT_TRY(take_example(f, &x, spent_ns, &since));
         for (int e = 0; e < f->n; e++)
             if (!f->tracks[e].whole) turn(f, p, e, i, place_of(f, e, &x));
         spend(&spent_ns[DT_SPENT_MAP], &since);

@@ -22,13 +22,17 @@ static dt_status *first_bytes(const char *path, unsigned char *b, int64_t *n) {
     return s;
 }
 
+/* Others need a job that describes their examples. */
+static bool is_guessed(const dt_format *f) {
+    return f->survey || f->content == DT_CONTENT_ARRAY || f->content == DT_CONTENT_ARCHIVE;
+}
+
 static dt_status *find_format(const char *path, const dt_format **out) {
     unsigned char b[FIRST];
     int64_t n = 0;
     DT_TRY(first_bytes(path, b, &n));
     const dt_format *const *f = dt_file_formats;
-    /* the others need a job that describes their examples */
-    while (*f && !(((*f)->survey || (*f)->arrays) && (*f)->sniff && (*f)->sniff(b, n))) f++;
+    while (*f && !(is_guessed(*f) && (*f)->sniff && (*f)->sniff(b, n))) f++;
     *out = *f;
     if (!*out)
         DT_TRY(dt_text_look(&(dt_text_file){.path = path,
@@ -155,7 +159,7 @@ dt_status *dt_guess_files(dt_guess *g) {
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "format", format->kind.name);
     DT_TRY(format->survey ? put_records(g, format, &j, &g->notes)
-                          : put_arrays(g, !format->one_array, &j));
+                          : put_arrays(g, format->content == DT_CONTENT_ARCHIVE, &j));
     dt_json_int(&j, "global_batch_size", 1);
     dt_json_close(&j, '}');
     return NULL;

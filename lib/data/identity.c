@@ -15,7 +15,6 @@
 enum { MOST_FILES = 10000, END = 64 << 10, PIECE = 256 << 10 };
 
 typedef struct taking {
-    const dt_format *format;
     const dt_examples *x;
     const atomic_bool *stop;
     dt_hashed hashed;
@@ -32,7 +31,7 @@ const char *dt_hashed_name(dt_hashed h) {
 /* The i-th, with an empty name past the last one. */
 static dt_file_identity file_of(const taking *t, int64_t i) {
     dt_file_identity f = {.what = ""};
-    if (t->format->access->source) f.path = t->format->access->source(t->x, i, &f.what);
+    if (t->x->reader->source) f.path = t->x->reader->source(t->x, i, &f.what);
     else if (i < t->x->paths.n) f.path = t->x->paths.v[i];
     return f;
 }
@@ -124,7 +123,7 @@ static dt_status *take(taking *t, dt_identity *out) {
 
 dt_status *dt_identity_take(const dt_dataset *d, dt_part part, const atomic_bool *stop,
                             dt_identity *out) {
-    taking t = {.format = d->spec.format, .x = d->rows[part].x, .stop = stop};
+    taking t = {.x = d->rows[part].x, .stop = stop};
     *out = (dt_identity){0};
     if (d->pipe || !t.x || (part != DT_PART_TRAIN && t.x == d->rows[DT_PART_TRAIN].x)) return NULL;
     return take(&t, out);

@@ -65,26 +65,31 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     return NULL;
 }
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
-    *out = (dt_examples *)r->args;
-    return NULL;
-}
-
 static dt_status *whole(dt_examples *base, int e, const void **rows) {
     held_part *x = (held_part *)base;
     *rows = x->rows[e];
     return NULL;
 }
 
-static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out) {
+static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
+                               void *const *out) {
     held_part *x = (held_part *)base;
-    int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
-    memcpy(out, (const char *)x->rows[e] + row * bytes, (size_t)bytes);
+    (void)buffer;
+    for (int e = 0; e < base->n; e++) {
+        const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
+        if (out[e]) memcpy(out[e], (const char *)x->rows[e] + row * bytes, (size_t)bytes);
+    }
     return NULL;
 }
 
-static const dt_example_access access = {
-    .drawn = true, .check = check, .open = open_part, .whole = whole, .read = read_row};
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
+    static const dt_example_reader reader = {.whole = whole, .at = read_example};
+    *out = (dt_examples *)r->args;
+    (*out)->reader = &reader;
+    return NULL;
+}
 
 const dt_format dt_format_held = {.kind = {.name = "held", .about = "examples in memory"},
-                                  .access = &access};
+                                  .content = DT_CONTENT_NONE,
+                                  .check = check,
+                                  .open_part = open_part};

@@ -103,7 +103,7 @@ static dt_status *scan_rows(const scan *c, const void *whole, char *memory) {
          *scratch = mapped + dt_aligned(dt_type_bytes(t));
     for (int64_t i = 0; i < c->rows->count; i++) {
         const void *row;
-        DT_TRY(dt_rows_get(c->d, c->rows, c->e, i, whole, memory, &row));
+        DT_TRY(dt_rows_get(c->rows, c->e, i, whole, memory, &row));
         dt_map_run(c->plan, &(dt_map_at){.example = c->rows->first + i}, row, mapped, scratch);
         if (find_outside(c, t->dtype, mapped, n, &value) >= 0) return outside(c, i, value);
     }
@@ -122,7 +122,7 @@ static dt_status *scan_labels(const scan *c) {
     const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
     const void *whole;
     if (is_known(c)) return NULL;
-    DT_TRY(dt_rows_whole(c->d, c->rows, c->e, &whole));
+    DT_TRY(dt_rows_whole(c->rows, c->e, &whole));
     int64_t bytes = dt_aligned(dt_rows_bytes(c->rows, c->e)) + dt_aligned(dt_type_bytes(t)) +
                     dt_map_plan_scratch(c->plan);
     char *memory = dt_try_alloc((size_t)bytes);
@@ -182,12 +182,12 @@ static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_
     const int64_t weights = dt_type_elements(t),
                   stored = dt_aligned(dt_rows_bytes(r, c->q->weight));
     const void *whole, *bytes;
-    DT_TRY(dt_rows_whole(c->d, r, c->q->weight, &whole));
+    DT_TRY(dt_rows_whole(r, c->q->weight, &whole));
     char *memory =
         dt_try_alloc((size_t)(stored + dt_aligned(dt_type_bytes(t)) + dt_map_plan_scratch(plan)));
     if (!memory)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the weights of an example");
-    dt_status *s = dt_rows_get(c->d, r, c->q->weight, row, whole, memory, &bytes);
+    dt_status *s = dt_rows_get(r, c->q->weight, row, whole, memory, &bytes);
     if (!s) {
         char *mapped = memory + stored;
         dt_map_run(plan, &(dt_map_at){.example = r->first + row}, bytes, mapped,

@@ -19,9 +19,9 @@ static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan,
     const void *whole, *row;
     char *mapped = memory + dt_aligned(dt_rows_bytes(train, e)),
          *scratch = mapped + dt_aligned(dt_type_bytes(dt_map_plan_type(plan)));
-    DT_TRY(dt_rows_whole(d, train, e, &whole));
+    DT_TRY(dt_rows_whole(train, e, &whole));
     for (int64_t i = 0; i < train->count; i++) {
-        DT_TRY(dt_rows_get(d, train, e, i, whole, memory, &row));
+        DT_TRY(dt_rows_get(train, e, i, whole, memory, &row));
         if (!dt_map_plan_is_empty(plan)) {
             dt_map_run(plan, &(dt_map_at){.example = train->first + i}, row, mapped, scratch);
             row = mapped;

@@ -274,7 +274,7 @@ static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_t
         dt_texts names = {0};
         if (p > 0 && !spec->part[p]) continue;
         const dt_format_request r = dt_dataset_request(spec, p, arena);
-        dt_status_append(&s, spec->format->access->check(&r, &names));
+        dt_status_append(&s, spec->format->check(&r, &names));
         if (p == DT_PART_TRAIN) *train = names;
         else if (train->n > 0 && names.n > 0)
             dt_status_append(&s, compare_names(spec->part[p], p, train, &names));

@@ -22,9 +22,7 @@ typedef struct track {
 struct dt_stream {
     dt_row_source source;
     const dt_dataset_spec *job;
-    const dt_format *kind;
-    void *state;
-    bool open, end;
+    bool end;
     track *track;             /* [n] */
     void **stored;            /* [n] a row as it is stored */
     dt_element_spec *element; /* [n] */
@@ -148,18 +146,17 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
     int64_t n;
     dt_row_source *x = &s->source;
     DT_TRY(open_file(x, q->path, first, &n));
-    s->kind = dt_format_sniff(first, n);
-    if (!s->kind) return no_rows(x->path, first, n);
-    x->native = s->kind == q->job->format;
+    const dt_format *kind = dt_format_sniff(first, n);
+    if (!kind) return no_rows(x->path, first, n);
+    x->native = kind == q->job->format;
     x->element = dt_arena_array(x->arena, dt_stored, q->n);
     for (; x->n < q->n; x->n++) DT_TRY(describe(s, &q->input[x->n], &x->element[x->n]));
     for (int e = 0; e < x->n; e++)
-        if (x->element[e].text && !s->kind->records)
+        if (x->element[e].text && !dt_format_has_rows(kind))
             return dt_fail(DT_E_ELEMENTS, NULL,
                            "%s: the model expects '%.80s' to be text, which %s cannot hold",
-                           x->path, x->element[e].name, s->kind->kind.name);
-    DT_TRY(s->kind->open(x, &s->state));
-    s->open = true;
+                           x->path, x->element[e].name, kind->kind.name);
+    DT_TRY(kind->open(x));
     return plan_inputs(s, q);
 }
 
@@ -178,7 +175,7 @@ dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) {
 
 void dt_stream_close(dt_stream *s) {
     if (!s) return;
-    if (s->open && s->kind->close) s->kind->close(s->state);
+    dt_row_source_close(&s->source);
     for (int e = 0; s->stored && e < s->source.n; e++) free(s->stored[e]);
     free(s->scratch);
     free(s->looked);
@@ -192,7 +189,7 @@ const dt_element_spec *dt_stream_elements(const dt_stream *s) { return s->elemen
 int64_t dt_stream_count(const dt_stream *s) { return s->source.count; }
 
 const char *dt_stream_file(const dt_stream *s, int64_t row) {
-    return s->kind->row_file ? s->kind->row_file(s->state, row) : NULL;
+    return s->source.reader->file ? s->source.reader->file(&s->source, row) : NULL;
 }
 
 /* ---- rows ---- */
@@ -228,14 +225,15 @@ static dt_status *put_row(dt_stream *s, int64_t at, void *const *rows) {
 }
 
 static bool would_wait(const dt_stream *s) {
-    bool holds = s->kind->holds && s->kind->holds(s->state);
-    return !holds && s->source.file && !dt_inflow_is_ready(s->source.file);
+    const dt_row_source *x = &s->source;
+    const bool holds = x->reader->holds && x->reader->holds(x);
+    return !holds && x->file && !dt_inflow_is_ready(x->file);
 }
 
 dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t *got) {
     bool more = true;
     for (*got = 0; *got < most && !s->end && !(*got > 0 && would_wait(s)); *got += more) {
-        DT_TRY(s->kind->next(&s->source, s->state, s->stored, &more));
+        DT_TRY(s->source.reader->next(&s->source, s->stored, &more));
         s->end = !more;
         if (s->end && s->source.row == 0)
             return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->source.path);

@@ -24,7 +24,7 @@ static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *who
     for (int64_t first = 0; more && first < r->count; first += step) {
         const int64_t at = first + within(first, step), i = at < r->count ? at : first;
         const void *row;
-        DT_TRY(dt_rows_get(q->data, r, q->element, i, whole, memory, &row));
+        DT_TRY(dt_rows_get(r, q->element, i, whole, memory, &row));
         dt_map_run(plan, &(dt_map_at){.example = r->first + i}, row, mapped, scratch);
         const dt_view example = {.type = *type, .data = mapped};
         more = q->see_row ? q->see_row(&example, i, q->user) : q->see(&example, q->user);
@@ -37,7 +37,7 @@ dt_status *dt_dataset_survey(const dt_survey *q) {
     const void *whole;
     if (r->count == 0) return NULL;
     const dt_map_plan *plan = r->plan[q->element];
-    DT_TRY(dt_rows_whole(q->data, r, q->element, &whole));
+    DT_TRY(dt_rows_whole(r, q->element, &whole));
     char *memory = dt_try_alloc((size_t)(dt_aligned(dt_rows_bytes(r, q->element)) +
                                          dt_aligned(dt_type_bytes(dt_map_plan_type(plan))) +
                                          dt_map_plan_scratch(plan)));

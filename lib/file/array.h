@@ -79,11 +79,7 @@ dt_status *dt_array_load(dt_array_file *a) DT_MUST_USE;
 /* Array files as sources (file/file.h): a model of one input, or an archive with an array for
  * each. */
 struct dt_row_source;
-dt_status *dt_array_source_open(struct dt_row_source *s, dt_header_reader *read_header,
-                                void **state) DT_MUST_USE;
-dt_status *dt_array_source_npz(struct dt_row_source *s, void **state) DT_MUST_USE;
-dt_status *dt_array_source_next(struct dt_row_source *s, void *state, void *const *row,
-                                bool *more) DT_MUST_USE;
-void dt_array_source_close(void *state);
+dt_status *dt_array_source_open(struct dt_row_source *s, dt_header_reader *read_header) DT_MUST_USE;
+dt_status *dt_array_source_npz(struct dt_row_source *s) DT_MUST_USE;
 
 #endif

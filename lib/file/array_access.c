@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Array files as a data set, one an element: one loop over the formats that have a header (`header`
- * in file/file.h). Opening reads the headers and compares what they declare with the bytes that are
- * there; nothing is allocated before that. Rows are loaded when they are first wanted: a job that
- * only looks (`validate`) never reads the images, and training reads them in the feed's thread
- * while the program is compiled. Compressed files are the exception: only decompressing them shows
- * that they are whole, so that is done at once.
+ * Array files as a data set, one an element: one loop over the formats that have a header. Opening
+ * reads the headers and compares what they declare with the bytes that are there; nothing is
+ * allocated before that. Rows are loaded when they are first wanted: a job that only looks
+ * (`validate`) never reads the images, and training reads them in the feed's thread while the
+ * program is compiled. Compressed files are the exception: only decompressing them shows that they
+ * are whole, so that is done at once.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -31,6 +31,8 @@ typedef struct array {
 
 typedef struct array_part {
     dt_examples base;
+    dt_header_reader *header;
+    bool members;  /* files may be members of an archive */
     array *arrays; /* (n) */
     pthread_mutex_t loading;
 } array_part;
@@ -139,13 +141,12 @@ static dt_status *read_checked(array *x, dt_header_reader *read_header) {
     return load_gzip(a);
 }
 
-static dt_status *open_array(const dt_format_request *r, array *x, dt_stored *stored) {
-    const bool members = r->format->members;
-    x->source = members ? dt_npz_archive(r->arena, stored->file) : stored->file;
-    DT_TRY(members ? dt_npz_open(r->arena, stored->name, &stored->file, &x->a.file)
-                   : dt_inflow_open(&x->a.file, stored->file));
+static dt_status *open_array(dt_arena *arena, const array_part *p, array *x, dt_stored *stored) {
+    x->source = p->members ? dt_npz_archive(arena, stored->file) : stored->file;
+    DT_TRY(p->members ? dt_npz_open(arena, stored->name, &stored->file, &x->a.file)
+                      : dt_inflow_open(&x->a.file, stored->file));
     x->a.path = stored->file;
-    DT_TRY(read_checked(x, r->format->header));
+    DT_TRY(read_checked(x, p->header));
     const dt_type *t = &x->a.header.type;
     stored->type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1);
     return NULL;
@@ -177,23 +178,11 @@ static dt_status *open_all(const dt_format_request *r, array_part *x) {
         const dt_entry *e = &r->tree->entry[i];
         x->base.stored[i] =
             (dt_stored){.name = e->key, .at = e->value->at, .file = path_of(r, e->value->text)};
-        dt_status *s = open_array(r, &x->arrays[i], &x->base.stored[i]);
+        dt_status *s = open_array(r->arena, x, &x->arrays[i], &x->base.stored[i]);
         if (s) dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &e->value->at));
     }
     dt_status_append(&missing, bad);
     return missing ? missing : check_counts(x);
-}
-
-static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
-    array_part *x = dt_arena_new(r->arena, array_part);
-    *out = &x->base;
-    x->base.n = r->tree->n;
-    x->base.stored = dt_arena_array(r->arena, dt_stored, x->base.n);
-    x->arrays = dt_arena_array(r->arena, array, x->base.n);
-    pthread_mutex_init(&x->loading, NULL);
-    DT_TRY(open_all(r, x));
-    x->base.count = x->arrays[0].a.header.type.dim[0];
-    return NULL;
 }
 
 static void close_part(dt_examples *base) {
@@ -205,7 +194,7 @@ static void close_part(dt_examples *base) {
     pthread_mutex_destroy(&x->loading);
 }
 
-static dt_status *check(const dt_format_request *r, dt_texts *names) {
+dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names) {
     const char *part = dt_part_name(r->part);
     dt_status *s = NULL;
     if (!r->tree)
@@ -277,20 +266,35 @@ static dt_status *read_row(array *x, int64_t row, void *out) {
 }
 
 /* Under the lock, since another thread may be loading, and closes the file when it is done. */
-static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out) {
+static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
+                               void *const *out) {
     array_part *x = (array_part *)base;
+    dt_status *s = NULL;
+    (void)buffer;
     pthread_mutex_lock(&x->loading);
-    dt_status *s = read_row(&x->arrays[e], row, out);
+    for (int e = 0; e < x->base.n && !s; e++)
+        if (out[e]) s = dt_at(read_row(&x->arrays[e], row, out[e]), &x->base.stored[e].at);
     pthread_mutex_unlock(&x->loading);
-    return dt_at(s, &x->base.stored[e].at);
+    return s;
 }
 
-const dt_example_access dt_array_access = {
-    .check = check,
-    .open = open_part,
-    .source = source,
-    .whole = whole,
-    .unread = unread,
-    .read = read_example,
-    .close = close_part,
-};
+dt_status *dt_arrays_open_part(const dt_format_request *r, dt_header_reader *header, bool members,
+                               dt_examples **out) {
+    static const dt_example_reader reader = {.source = source,
+                                             .whole = whole,
+                                             .unread = unread,
+                                             .at = read_example,
+                                             .close = close_part};
+    array_part *x = dt_arena_new(r->arena, array_part);
+    *out = &x->base;
+    x->base.reader = &reader;
+    x->header = header;
+    x->members = members;
+    x->base.n = r->tree->n;
+    x->base.stored = dt_arena_array(r->arena, dt_stored, x->base.n);
+    x->arrays = dt_arena_array(r->arena, array, x->base.n);
+    pthread_mutex_init(&x->loading, NULL);
+    DT_TRY(open_all(r, x));
+    x->base.count = x->arrays[0].a.header.type.dim[0];
+    return NULL;
+}

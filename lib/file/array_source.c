@@ -43,24 +43,10 @@ static dt_status *read_head(dt_row_source *s, int e, dt_header_reader *read_head
     return NULL;
 }
 
-dt_status *dt_array_source_open(dt_row_source *s, dt_header_reader *read_header, void **state) {
-    arrays *x = dt_arena_new(s->arena, arrays);
-    if (s->n != 1)
-        return dt_fail(DT_E_ELEMENTS, NULL,
-                       "%s: holds one array, the model has %d inputs; NPZ, CSV and JSON lines can "
-                       "hold several",
-                       s->path, s->n);
-    x->n = 1;
-    x->array = dt_arena_new(s->arena, dt_array_file);
-    *x->array = (dt_array_file){.file = s->file, .path = s->path, .streamed = true};
-    *state = x;
-    return read_head(s, 0, read_header, x->array);
-}
-
 /* ---- archives ---- */
 
-void dt_array_source_close(void *state) {
-    arrays *x = state;
+static void close_arrays(dt_row_source *s) {
+    arrays *x = s->state;
     for (int e = 0; e < x->n; e++) {
         if (x->archive) dt_inflow_close(x->array[e].file);
         free(x->array[e].rows);
@@ -78,19 +64,6 @@ static dt_status *open_members(dt_row_source *s, arrays *x) {
     }
     for (int e = 0; e < s->n; e++) DT_TRY(read_head(s, e, dt_npy_header, &x->array[e]));
     return NULL;
-}
-
-/* An archive's table of contents stands at its end. */
-dt_status *dt_array_source_npz(dt_row_source *s, void **state) {
-    arrays *x = dt_arena_new(s->arena, arrays);
-    if (s->is_pipe)
-        return dt_fail(DT_E_DATA_FILE, NULL,
-                       "%s: a ZIP archive (as NPZ files are) is read from a file, not from a pipe",
-                       s->path);
-    dt_status *bad = open_members(s, x);
-    if (bad) dt_array_source_close(x);
-    *state = x;
-    return bad;
 }
 
 /* ---- rows ---- */
@@ -118,10 +91,42 @@ static dt_status *read_row(const dt_row_source *s, dt_array_file *a, void *row) 
     return NULL;
 }
 
-dt_status *dt_array_source_next(dt_row_source *s, void *state, void *const *row, bool *more) {
-    arrays *x = state;
+static dt_status *next_row(dt_row_source *s, void *const *row, bool *more) {
+    arrays *x = s->state;
     *more = s->row < s->count;
     for (int e = 0; e < x->n; e++)
         DT_TRY(*more ? read_row(s, &x->array[e], row[e]) : check_end(&x->array[e]));
     return NULL;
+}
+
+/* ---- opening ---- */
+
+static const dt_row_reader reader = {.next = next_row, .close = close_arrays};
+
+dt_status *dt_array_source_open(dt_row_source *s, dt_header_reader *read_header) {
+    arrays *x = s->state = dt_arena_new(s->arena, arrays);
+    if (s->n != 1)
+        return dt_fail(DT_E_ELEMENTS, NULL,
+                       "%s: holds one array, the model has %d inputs; NPZ, CSV and JSON lines can "
+                       "hold several",
+                       s->path, s->n);
+    x->n = 1;
+    x->array = dt_arena_new(s->arena, dt_array_file);
+    *x->array = (dt_array_file){.file = s->file, .path = s->path, .streamed = true};
+    DT_TRY(read_head(s, 0, read_header, x->array));
+    s->reader = &reader;
+    return NULL;
+}
+
+/* An archive's table of contents stands at its end. */
+dt_status *dt_array_source_npz(dt_row_source *s) {
+    arrays *x = s->state = dt_arena_new(s->arena, arrays);
+    if (s->is_pipe)
+        return dt_fail(DT_E_DATA_FILE, NULL,
+                       "%s: a ZIP archive (as NPZ files are) is read from a file, not from a pipe",
+                       s->path);
+    dt_status *bad = open_members(s, x);
+    if (bad) close_arrays(s);
+    else s->reader = &reader;
+    return bad;
 }

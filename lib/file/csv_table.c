@@ -105,11 +105,14 @@ static char delimiter_of(const dt_tree *keys) {
     return t && t->kind == DT_TREE_SCALAR ? *t->text : ',';
 }
 
-static dt_status *check(const dt_tree *keys, const dt_location *at) {
-    const char c = delimiter_of(keys);
-    if (c && !strchr("\"\r\n", c) && (unsigned char)c <= 127) return NULL;
-    return dt_fail(DT_E_DATASET_KEYS, at,
-                   "field_delim must be one ASCII character other than quotes and line ends");
+static dt_status *check(const dt_format_request *r, dt_texts *names) {
+    dt_status *s = dt_records_check(r, names);
+    const char c = delimiter_of(r->keys);
+    if (r->part == DT_PART_TRAIN && (!c || strchr("\"\r\n", c) || (unsigned char)c > 127))
+        dt_status_append(
+            &s, dt_fail(DT_E_DATASET_KEYS, r->at,
+                        "field_delim must be one ASCII character other than quotes and line ends"));
+    return s;
 }
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
@@ -210,26 +213,14 @@ static dt_status *read_head(dt_row_source *s, table *t) {
     return s->native ? find_columns(s, t, header) : find_foreign(s, t, header);
 }
 
-static void close_table(void *state) {
-    table *t = state;
+static void close_table(dt_row_source *s) {
+    table *t = s->state;
     t->csv.file = NULL; /* the caller's */
     dt_csv_close(&t->csv);
 }
-
-static dt_status *open_table(dt_row_source *s, void **state) {
-    table *t = dt_arena_new(s->arena, table);
-    t->index = dt_arena_array(s->arena, int *, s->n);
-    t->delimiter = delimiter_of(s->keys);
-    dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, t->delimiter);
-    if (!bad) bad = read_head(s, t);
-    if (bad) close_table(t);
-    *state = t;
-    return bad;
-}
-
 /* A quoted field may hold line ends: then the record is waited for, which is no harm. */
-static bool holds(const void *state) {
-    const table *t = state;
+static bool holds(const dt_row_source *s) {
+    const table *t = s->state;
     const dt_str *w = &t->csv.window;
     return t->first ||
            (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
@@ -252,8 +243,8 @@ static void note_rounded(dt_row_source *s, const table *t, int e, const float *v
     }
 }
 
-static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more) {
-    table *t = state;
+static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
+    table *t = s->state;
     *more = t->first;
     if (!t->first) DT_TRY(dt_csv_next(&t->csv, more));
     t->first = false;
@@ -269,9 +260,8 @@ static dt_status *next_record(dt_row_source *s, void *state, void *const *row, b
 }
 
 /* It has been read once and had no fault then. */
-static dt_status *record_at(const dt_row_source *s, const void *state, const dt_row_record *r,
-                            void *const *out) {
-    const table *t = state;
+static dt_status *record_at(const dt_row_source *s, const dt_row_record *r, void *const *out) {
+    const table *t = s->state;
     dt_csv c;
     bool more = false;
     dt_csv_hold(&c, s->path, t->delimiter, r->bytes, (size_t)r->size);
@@ -285,23 +275,32 @@ static dt_status *record_at(const dt_row_source *s, const void *state, const dt_
     return bad;
 }
 
+static dt_status *open_table(dt_row_source *s) {
+    static const dt_row_reader reader = {
+        .next = next_record, .holds = holds, .at = record_at, .close = close_table};
+    table *t = s->state = dt_arena_new(s->arena, table);
+    t->index = dt_arena_array(s->arena, int *, s->n);
+    t->delimiter = delimiter_of(s->keys);
+    dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, t->delimiter);
+    if (!bad) bad = read_head(s, t);
+    if (bad) close_table(s);
+    else s->reader = &reader;
+    return bad;
+}
+
+static const dt_format_writer writer = {.begin = dt_csv_write_header, .put = dt_csv_write_row};
+
 const dt_format dt_format_csv = {
     .kind = {.name = "csv",
              .about = "CSV files (RFC 4180), one example per record; may be gzipped"},
     .keys = {fields, sizeof(struct csv)},
     .suffix = {".csv"},
-    .records = true,
-    .cells = true,
-    .access = &dt_record_access,
+    .content = DT_CONTENT_TABLE,
     .sniff = sniff,
     .open = open_table,
-    .next = next_record,
-    .holds = holds,
-    .close = close_table,
     .survey = dt_csv_survey,
     .check = check,
     .declare = declare,
-    .at = record_at,
-    .begin = dt_csv_write_header,
-    .put = dt_csv_write_row,
+    .open_part = dt_records_open_part,
+    .writer = &writer,
 };

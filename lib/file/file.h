@@ -5,14 +5,12 @@
  * What reads or writes examples (data sets, `predict`, `data convert`) is a loop over the table in
  * formats.h:
  *
- *     sniff, open, next, close                  a source: a file, a folder, or a pipe that somebody
- *                                               is still writing to
- *     access                                    a data set's examples in any order
- *                                               (file/examples.h), which asks
- *     declare, skip, look, at; or header        files of records; of arrays
- *     survey                                    which elements files have of which nothing is said
- *     begin, put, flush, finish, release        an output: what is written gets its name when it is
- *                                               whole
+ *     sniff, open         rows from front to back, of a file, a folder, or a pipe that somebody is
+ *                         still writing to: a dt_row_source with its dt_row_reader
+ *     open_part           a data set's examples in any order: dt_examples (file/examples.h)
+ *     check, declare      what a job says of its data set, without files
+ *     survey              which elements files have of which nothing is said
+ *     writer              an output: what is written gets its name when it is whole
  *
  * Faults of files name the file and the place in it: line and column, record and offset.
  */
@@ -76,24 +74,48 @@ typedef struct dt_row_record {
     bool checked;         /* its checksum has been looked at */
 } dt_row_record;
 
+/* What can be done with a source that is open. */
+struct dt_row_source;
+typedef struct dt_row_reader {
+    /* The next row of every element. *more false: there is none. */
+    dt_status *(*next)(struct dt_row_source *s, void *const *row, bool *more);
+    /* the file that a row is by itself, lent; NULL: rows are no files */
+    const char *(*file)(const struct dt_row_source *s, int64_t row);
+    /* a whole row has been read already; NULL: never */
+    bool (*holds)(const struct dt_row_source *s);
+    /* Like `next`, but finds s->record alone and looks at no values; NULL: opening a data set reads
+     * all values, and keeps them while they are few. */
+    dt_status *(*skip)(struct dt_row_source *s, bool *more);
+    /* With `skip`: takes from the first record what holds for all elements. */
+    void (*look)(struct dt_row_source *s, const dt_row_record *first);
+    /* A record's values, out[e] of each element, NULL: not wanted. Any thread, any time, after
+     * `close` too. NULL: rows are not found again. */
+    dt_status *(*at)(const struct dt_row_source *s, const dt_row_record *r, void *const *out);
+    void (*close)(struct dt_row_source *s); /* NULL: nothing to do */
+} dt_row_reader;
+
 /* What is being read. */
 typedef struct dt_row_source {
+    const dt_row_reader *reader; /* set by `open`, as is state; NULL: not open */
+    void *state;
     dt_arena *arena;
     const char *path; /* for messages too */
     dt_inflow *file;  /* NULL: a folder */
     bool is_pipe;     /* standard input */
-    bool again;       /* a data set's: rows will be wanted again, by `at` */
+    bool again;       /* a data set's: rows will be wanted again, by reader->at */
     bool native;      /* this format is the data set's own: its keys, and `own` of elements hold */
     const dt_tree *keys; /* of the data set */
     int n;
     dt_stored *element;   /* [n] */
     int64_t count;        /* of rows; -1: not known */
     int64_t row;          /* the number of the next one, from 0 */
-    dt_row_record record; /* that of the last row; formats with `at` set it */
+    dt_row_record record; /* that of the last row, where the reader has `at` */
 } dt_row_source;
 
 /* Values of a row as the elements want them, in order. */
 int64_t dt_row_source_values(const dt_row_source *s);
+/* Takes one that is not open. The file stays open. */
+void dt_row_source_close(dt_row_source *s);
 /* A number as value i of an element of dtype; false: it does not fit. */
 bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
 
@@ -146,55 +168,56 @@ typedef struct dt_dataset_keys {
     size_t size;
 } dt_dataset_keys;
 
-typedef struct dt_format {
-    dt_kind kind; /* as `format` names it; no fields: its keys stand beside the name */
-    dt_dataset_keys keys;
-    /* of data sets in this format (file/examples.h); NULL: there are none */
-    const struct dt_example_access *access;
-    const char *suffix[3]; /* of files that are written: ".idx", "-ubyte" */
-    bool arrays;    /* files hold an array for each element, not examples one after the other */
-    bool one_array; /* one file, one array */
-    bool seeks;     /* an output is a file, not a pipe */
-    /* rows follow one another, so they may be written into several files; they may hold texts */
-    bool records;
-    bool cells; /* a column of a row is one value: an array is several columns */
-    /* By the first bytes, DT_PEEK at least if there are so many; n -1: a folder. */
-    bool (*sniff)(const unsigned char *first, int64_t n);
-    dt_status *(*open)(dt_row_source *s, void **state);
-    /* The next row of every element. *more false: there is none. */
-    dt_status *(*next)(dt_row_source *s, void *state, void *const *row, bool *more);
-    /* the file that a row is by itself, lent; NULL: rows are no files */
-    const char *(*row_file)(const void *state, int64_t row);
-    bool (*holds)(const void *state); /* a whole row has been read already; NULL: never */
-    void (*close)(void *state);       /* NULL: nothing to do */
-    /* NULL: files must be told what they hold */
-    dt_status *(*survey)(const dt_survey_request *q);
-    /* Data sets of records (record_access.c): what their keys say, as far as no table does; NULL:
-     * nothing. */
-    dt_status *(*check)(const dt_tree *keys, const dt_location *at);
-    /* What an entry of `element` says of what is stored, the whole of it; keys: all of the data
-     * set. NULL: files say it. */
-    dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
-                          dt_stored *out);
-    /* Like `next`, but finds s->record alone and looks at no values; NULL: opening reads all
-     * values, and keeps them while they are few. */
-    dt_status *(*skip)(dt_row_source *s, void *state, bool *more);
-    /* With `skip`: takes from the first record what holds for all elements. */
-    void (*look)(dt_row_source *s, const dt_row_record *first);
-    /* A record's values, out[e] of each element, NULL: not wanted. Any thread, any time, after
-     * `close` too. */
-    dt_status *(*at)(const dt_row_source *s, const void *state, const dt_row_record *r,
-                     void *const *out);
-    dt_header_reader *header; /* data sets of arrays (array_access.c): what a file's front says */
-    bool members;             /* theirs may be members of an archive */
+/* What the files of a format hold, and so what can be written into them. */
+typedef enum dt_content {
+    DT_CONTENT_OTHER,   /* pictures: none is written */
+    DT_CONTENT_NONE,    /* examples are made without files */
+    DT_CONTENT_TEXT,    /* one text, of which examples are tokens */
+    DT_CONTENT_TABLE,   /* rows of fields: an array is several columns */
+    DT_CONTENT_RECORDS, /* rows that are objects by themselves */
+    DT_CONTENT_ARRAY,   /* one array, all rows of one element */
+    DT_CONTENT_ARCHIVE, /* an array for each element; its output is a file, not a pipe */
+} dt_content;
+
+/* How outputs are written. */
+typedef struct dt_format_writer {
     dt_status *(*begin)(dt_output *o); /* NULL: nothing stands in front */
     /* adds to o->text, or to what o->state keeps */
     dt_status *(*put)(dt_output *o, const void *const *row);
     dt_status *(*flush)(dt_output *o);  /* NULL: o->text goes into the file */
     dt_status *(*finish)(dt_output *o); /* NULL: nothing is left to do */
     void (*release)(dt_output *o);      /* of o->state, if there is any */
+} dt_format_writer;
+
+struct dt_format_request;
+struct dt_examples;
+typedef struct dt_format {
+    dt_kind kind; /* as `format` names it; no fields: its keys stand beside the name */
+    dt_dataset_keys keys;
+    const char *suffix[3]; /* of files that are written: ".idx", "-ubyte" */
+    dt_content content;
+    /* By the first bytes, DT_PEEK at least if there are so many; n -1: a folder. NULL: never. */
+    bool (*sniff)(const unsigned char *first, int64_t n);
+    /* Sets s->reader and s->state; after an error there is nothing to close. NULL: only data sets
+     * have this format. */
+    dt_status *(*open)(dt_row_source *s);
+    /* What files hold of which nothing is said; NULL: they must be told. */
+    dt_status *(*survey)(const dt_survey_request *q);
+    /* What can be checked of a part without files, all faults; *names: its elements, in the
+     * arena. */
+    dt_status *(*check)(const struct dt_format_request *r, dt_texts *names);
+    /* What an entry of `element` says of what is stored, the whole of it; keys: all of the data
+     * set. NULL: files say it. */
+    dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
+                          dt_stored *out);
+    /* The examples of a part. *out is set on a fault as well, as far as it came: the caller closes
+     * it. NULL: there are no data sets of this format. */
+    dt_status *(*open_part)(const struct dt_format_request *r, struct dt_examples **out);
+    const dt_format_writer *writer; /* NULL: none is written */
 } dt_format;
 
+/* Rows follow one another, so they may be written into several files; they may hold texts. */
+bool dt_format_has_rows(const dt_format *f);
 #define DT_FILE_FORMAT(name) extern const dt_format dt_format_##name;
 #include "file/formats.h"
 #undef DT_FILE_FORMAT

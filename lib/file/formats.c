@@ -15,7 +15,7 @@ const dt_format *const dt_file_formats[] = {
 const dt_format *dt_format_for(const char *path, const char **suffix) {
     const size_t n = strlen(path);
     for (const dt_format *const *c = dt_file_formats; *c; c++)
-        for (const char *const *s = (*c)->put ? (*c)->suffix : &(const char *){NULL}; *s; s++)
+        for (const char *const *s = (*c)->writer ? (*c)->suffix : &(const char *){NULL}; *s; s++)
             if (n > strlen(*s) && strcmp(path + n - strlen(*s), *s) == 0) {
                 *suffix = *s;
                 return *c;
@@ -37,21 +37,25 @@ bool dt_format_is_named(const dt_format *f) {
 
 int dt_formats(void) {
     int n = 0;
-    for (const dt_format *const *f = dt_file_formats; *f; f++) n += (*f)->access != NULL;
+    for (const dt_format *const *f = dt_file_formats; *f; f++) n += (*f)->open_part != NULL;
     return n;
 }
 
 static int names_before(const char *name) {
     int n = 0;
     for (const dt_format *const *f = dt_file_formats; *f; f++)
-        n += (*f)->access && strcmp((*f)->kind.name, name) < 0;
+        n += (*f)->open_part && strcmp((*f)->kind.name, name) < 0;
     return n;
 }
 
 const dt_format *dt_format_at(int place) {
     const dt_format *const *f = dt_file_formats;
-    while (!(*f)->access || names_before((*f)->kind.name) != place) f++;
+    while (!(*f)->open_part || names_before((*f)->kind.name) != place) f++;
     return *f;
+}
+
+bool dt_format_has_rows(const dt_format *f) {
+    return f->content == DT_CONTENT_TABLE || f->content == DT_CONTENT_RECORDS;
 }
 
 const char *dt_part_name(dt_part p) {
@@ -64,6 +68,11 @@ int64_t dt_row_source_values(const dt_row_source *s) {
     for (int e = 0; e < s->n; e++)
         n += s->element[e].text ? 1 : dt_type_elements(&s->element[e].type);
     return n;
+}
+
+void dt_row_source_close(dt_row_source *s) {
+    if (s->reader && s->reader->close) s->reader->close(s);
+    s->reader = NULL;
 }
 
 #define PUT(type, least, most)                                                                     \

@@ -104,22 +104,22 @@ static bool sniff(const unsigned char *first, int64_t n) {
            first[3] >= 1;
 }
 
-static dt_status *open_idx(dt_row_source *s, void **state) {
-    return dt_array_source_open(s, dt_idx_header, state);
+static dt_status *open_idx(dt_row_source *s) { return dt_array_source_open(s, dt_idx_header); }
+
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
+    return dt_arrays_open_part(r, dt_idx_header, false, out);
 }
+
+static const dt_format_writer writer = {.begin = begin_idx, .put = put_idx};
 
 const dt_format dt_format_idx = {
     .kind = {.name = "idx",
              .about = "IDX files, the format of MNIST: one file per element; may be gzipped"},
-    .header = dt_idx_header,
     .suffix = {".idx", "-ubyte"},
-    .arrays = true,
-    .one_array = true,
-    .access = &dt_array_access,
+    .content = DT_CONTENT_ARRAY,
     .sniff = sniff,
     .open = open_idx,
-    .next = dt_array_source_next,
-    .close = dt_array_source_close,
-    .begin = begin_idx,
-    .put = put_idx,
+    .check = dt_arrays_check,
+    .open_part = open_part,
+    .writer = &writer,
 };

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "file/examples.h"
 #include "file/image/layout.h"
 #include "file/pictures.h"
@@ -194,29 +195,22 @@ static void spread(const dt_image_layout *l, folder_part *x) {
 
 /* ---- pictures ---- */
 
-static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *buffer, dt_bytes *out) {
+static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
+                               void *const *out) {
     folder_part *x = (folder_part *)base;
-    DT_TRY(dt_at(dt_file_read(x->base.paths.v[row], LARGEST_FILE, &buffer->bytes),
-                 &x->base.stored[x->image].at));
-    *out = (dt_bytes){dt_str_text(&buffer->bytes), buffer->bytes.size};
-    return NULL;
-}
-
-static dt_status *decode(const folder_part *x, int64_t row, const dt_bytes *bytes, void *out) {
-    return dt_image_fit(&x->layout,
-                        &(dt_image_name){x->base.paths.v[row], x->base.stored[x->image].name},
-                        bytes->data, bytes->n, out);
-}
-
-static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out) {
-    folder_part *x = (folder_part *)base;
+    const dt_stored *image = &x->base.stored[x->image];
+    const dt_image_name name = {x->base.paths.v[row], image->name};
     if (out[x->label]) memcpy(out[x->label], &x->class[row], sizeof x->class[row]);
-    return out[x->image] ? dt_at(decode(x, row, bytes, out[x->image]), &x->base.stored[x->image].at)
-                         : NULL;
+    if (!out[x->image]) return NULL;
+    DT_TRY(dt_at(dt_file_read(name.path, LARGEST_FILE, &buffer->bytes), &image->at));
+    buffer->fetched_ns = dt_now_ns();
+    return dt_at(dt_image_fit(&x->layout, &name, dt_str_text(&buffer->bytes), buffer->bytes.size,
+                              out[x->image]),
+                 &image->at);
 }
 
 /* The first picture has been decoded, so its size is known. */
-static int64_t unpacking(const dt_examples *base, int threads) {
+static int64_t decoding(const dt_examples *base, int threads) {
     const folder_part *x = (const folder_part *)base;
     return dt_image_room_bytes(x->layout.room, threads);
 }
@@ -251,27 +245,13 @@ static dt_status *try_first(folder_part *x) {
     const dt_stored *e = &x->base.stored[x->image];
     void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type)), *out[2] = {NULL, NULL};
     dt_read_buffer buffer = {0};
-    dt_bytes bytes;
-    dt_status *s =
-        room ? fetch(&x->base, 0, &buffer, &bytes)
-             : dt_fail(DT_E_NO_MEMORY, &e->at, "out of memory for an example of '%s'", e->name);
     out[x->image] = room;
-    if (!s) s = unpack(&x->base, 0, &bytes, out);
+    dt_status *s =
+        room ? read_example(&x->base, 0, &buffer, out)
+             : dt_fail(DT_E_NO_MEMORY, &e->at, "out of memory for an example of '%s'", e->name);
     dt_str_release(&buffer.bytes);
     free(room);
     return s;
-}
-
-static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
-    dt_image_layout l;
-    DT_TRY(dt_image_layout_read(r->arena, ((const struct image_folder *)r->args)->element, &l));
-    folder_part *x = dt_arena_new(r->arena, folder_part);
-    *out = &x->base;
-    name_elements(r, &l, x);
-    DT_TRY(find_pictures(r, &l, x));
-    x->base.count = x->base.paths.n;
-    if (r->splits) spread(&l, x);
-    return try_first(x);
 }
 
 /* What a picture is told apart by: "class/file". */
@@ -290,25 +270,30 @@ static dt_status *whole(dt_examples *base, int e, const void **rows) {
     return NULL;
 }
 
-static const dt_example_access access = {
-    .check = check,
-    .open = open_part,
-    .source = source,
-    .whole = whole,
-    .fetch = fetch,
-    .unpack = unpack,
-    .unpacking = unpacking,
-    .close = close_part,
-};
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
+    static const dt_example_reader reader = {.source = source,
+                                             .whole = whole,
+                                             .at = read_example,
+                                             .decoding = decoding,
+                                             .close = close_part};
+    dt_image_layout l;
+    DT_TRY(dt_image_layout_read(r->arena, ((const struct image_folder *)r->args)->element, &l));
+    folder_part *x = dt_arena_new(r->arena, folder_part);
+    *out = &x->base;
+    x->base.reader = &reader;
+    name_elements(r, &l, x);
+    DT_TRY(find_pictures(r, &l, x));
+    x->base.count = x->base.paths.n;
+    if (r->splits) spread(&l, x);
+    return try_first(x);
+}
 
 const dt_format dt_format_image_folder = {
     .kind = {.name = "image_folder", .about = "PNG and JPEG files, one folder per class"},
     .keys = {fields, sizeof(struct image_folder)},
-    .access = &access,
     .sniff = dt_pictures_sniff,
     .open = dt_pictures_open,
-    .next = dt_pictures_next,
-    .row_file = dt_pictures_file,
-    .close = dt_pictures_close,
+    .check = check,
     .declare = declare,
+    .open_part = open_part,
 };

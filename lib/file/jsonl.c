@@ -67,24 +67,14 @@ static int64_t values_alone(const dt_row_source *s) {
     return s->n != 1 ? -1 : s->element[0].text ? 1 : dt_type_elements(&s->element[0].type);
 }
 
-static dt_status *open_lines(dt_row_source *s, void **state) {
-    lines *l = dt_arena_new(s->arena, lines);
-    dt_jsonl_names_make(s, &l->names);
-    dt_jsonl_row_init(&l->row, s, &l->names);
-    l->ever = dt_arena_array(s->arena, bool, l->names.n);
-    l->values = (dt_json_values){.file = s->file, .path = s->path, .values = values_alone(s)};
-    *state = l;
-    return NULL;
-}
-
-static void close_lines(void *state) {
-    lines *l = state;
+static void close_lines(dt_row_source *s) {
+    lines *l = s->state;
     dt_json_values_release(&l->values);
     dt_jsonl_row_release(&l->row);
 }
 
-static bool holds(const void *state) {
-    return dt_json_values_hold(&((const lines *)state)->values);
+static bool holds(const dt_row_source *s) {
+    return dt_json_values_hold(&((const lines *)s->state)->values);
 }
 
 /* A default_value must not hide that a key is misspelt: some row of a data set's file has it. */
@@ -102,8 +92,8 @@ static dt_status *check_ever(const dt_row_source *s, const lines *l) {
     return NULL;
 }
 
-static dt_status *next_line(dt_row_source *s, void *state, void *const *row, bool *more) {
-    lines *l = state;
+static dt_status *next_line(dt_row_source *s, void *const *row, bool *more) {
+    lines *l = s->state;
     DT_TRY(dt_json_values_next(&l->values, more));
     if (!*more) return s->again ? check_ever(s, l) : NULL;
     const dt_json_values *v = &l->values;
@@ -116,9 +106,8 @@ static dt_status *next_line(dt_row_source *s, void *state, void *const *row, boo
 }
 
 /* It has been read once and had no fault then. */
-static dt_status *line_at(const dt_row_source *s, const void *state, const dt_row_record *r,
-                          void *const *out) {
-    const lines *l = state;
+static dt_status *line_at(const dt_row_source *s, const dt_row_record *r, void *const *out) {
+    const lines *l = s->state;
     const dt_json_place place = {s->path, r->bytes, 1, 1};
     dt_jsonl_row row;
     if (dt_text_valid(r->bytes, (size_t)r->size) < (size_t)r->size)
@@ -131,20 +120,31 @@ static dt_status *line_at(const dt_row_source *s, const void *state, const dt_ro
     return dt_fail(DT_E_FILE_CHANGED, &s->element[0].at, "%s: file changed while in use", s->path);
 }
 
+static dt_status *open_lines(dt_row_source *s) {
+    static const dt_row_reader reader = {
+        .next = next_line, .holds = holds, .at = line_at, .close = close_lines};
+    lines *l = s->state = dt_arena_new(s->arena, lines);
+    dt_jsonl_names_make(s, &l->names);
+    dt_jsonl_row_init(&l->row, s, &l->names);
+    l->ever = dt_arena_array(s->arena, bool, l->names.n);
+    l->values = (dt_json_values){.file = s->file, .path = s->path, .values = values_alone(s)};
+    s->reader = &reader;
+    return NULL;
+}
+
+static const dt_format_writer writer = {.put = dt_jsonl_write_row};
+
 const dt_format dt_format_jsonl = {
     .kind = {.name = "jsonl",
              .about = "JSON lines: an object per example, or one list of objects; may be gzipped"},
     .keys = {fields, sizeof(struct jsonl)},
     .suffix = {".jsonl"},
-    .records = true,
-    .access = &dt_record_access,
+    .content = DT_CONTENT_RECORDS,
     .sniff = sniff,
     .open = open_lines,
-    .next = next_line,
-    .holds = holds,
-    .close = close_lines,
     .survey = dt_jsonl_survey,
+    .check = dt_records_check,
     .declare = declare,
-    .at = line_at,
-    .put = dt_jsonl_write_row,
+    .open_part = dt_records_open_part,
+    .writer = &writer,
 };

@@ -305,26 +305,24 @@ static bool sniff(const unsigned char *first, int64_t n) {
     return n >= MAGIC && memcmp(first, "\x93NUMPY", MAGIC) == 0;
 }
 
-static dt_status *open_npy(dt_row_source *s, void **state) {
-    return dt_array_source_open(s, dt_npy_header, state);
+static dt_status *open_npy(dt_row_source *s) { return dt_array_source_open(s, dt_npy_header); }
+
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
+    return dt_arrays_open_part(r, dt_npy_header, true, out);
 }
+
+static const dt_format_writer writer = {.begin = begin_npy, .put = put_npy, .finish = finish_npy};
 
 const dt_format dt_format_npy = {
     .kind = {.name = "npy",
              .about = "NPY files, as numpy.save writes them, or members of an NPZ: one array per "
                       "element, one row per example; may be gzipped",
              .aliases = (const char *const[]){"npz", NULL}},
-    .header = dt_npy_header,
-    .members = true,
     .suffix = {".npy"},
-    .arrays = true,
-    .one_array = true,
-    .access = &dt_array_access,
+    .content = DT_CONTENT_ARRAY,
     .sniff = sniff,
     .open = open_npy,
-    .next = dt_array_source_next,
-    .close = dt_array_source_close,
-    .begin = begin_npy,
-    .put = put_npy,
-    .finish = finish_npy,
+    .check = dt_arrays_check,
+    .open_part = open_part,
+    .writer = &writer,
 };

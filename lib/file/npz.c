@@ -242,18 +242,17 @@ static void release_npz(dt_output *o) {
 
 /* ---- the format ---- */
 
+static const dt_format_writer writer = {.begin = begin_npz,
+                                        .put = put_npz,
+                                        .flush = flush_npz,
+                                        .finish = finish_npz,
+                                        .release = release_npz};
+
 const dt_format dt_format_npz = {
     .kind.name = "npz",
     .suffix = {".npz"},
-    .arrays = true,
-    .seeks = true,
+    .content = DT_CONTENT_ARCHIVE,
     .sniff = dt_zip_sniff,
     .open = dt_array_source_npz,
-    .next = dt_array_source_next,
-    .close = dt_array_source_close,
-    .begin = begin_npz,
-    .put = put_npz,
-    .flush = flush_npz,
-    .finish = finish_npz,
-    .release = release_npz,
+    .writer = &writer,
 };

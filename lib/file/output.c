@@ -27,25 +27,25 @@ dt_status *dt_output_open(dt_output *o, const char *named) {
 
 dt_status *dt_output_begin(dt_output *o) {
     o->begun = true;
-    return o->kind->begin ? o->kind->begin(o) : NULL;
+    return o->kind->writer->begin ? o->kind->writer->begin(o) : NULL;
 }
 
 dt_status *dt_output_flush(dt_output *o) {
-    if (o->begun && o->kind->flush) return o->kind->flush(o);
+    if (o->begun && o->kind->writer->flush) return o->kind->writer->flush(o);
     dt_status *s = dt_writer_put(&o->file, dt_str_text(&o->text), o->text.size);
     dt_str_clear(&o->text);
     return s;
 }
 
 dt_status *dt_output_put(dt_output *o, const void *const *row) {
-    DT_TRY(o->kind->put(o, row));
+    DT_TRY(o->kind->writer->put(o, row));
     o->rows++;
     return o->text.size < GATHERED ? NULL : dt_output_flush(o);
 }
 
 dt_status *dt_output_finish(dt_output *o) {
     DT_TRY(dt_output_flush(o));
-    if (o->begun && o->kind->finish) DT_TRY(o->kind->finish(o));
+    if (o->begun && o->kind->writer->finish) DT_TRY(o->kind->writer->finish(o));
     if (!o->path) return NULL;
     DT_TRY(dt_writer_sync(&o->file));
     DT_TRY(dt_writer_close(&o->file));
@@ -58,7 +58,7 @@ dt_status *dt_output_finish(dt_output *o) {
 void dt_output_close(dt_output *o) {
     if (!o->path) free(o->file.path); /* standard output stays open */
     else if (o->temporary) dt_writer_abandon(&o->file);
-    if (o->state) o->kind->release(o);
+    if (o->state) o->kind->writer->release(o);
     dt_str_release(&o->text);
     free(o->temporary);
     free(o->path);

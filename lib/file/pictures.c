@@ -20,8 +20,8 @@ bool dt_pictures_sniff(const unsigned char *first, int64_t n) {
 }
 
 /* The input as (rows, columns) or (rows, columns, channels). */
-static dt_status *open_pictures(dt_row_source *s, void **state) {
-    pictures *p = dt_arena_new(s->arena, pictures);
+static dt_status *describe(dt_row_source *s) {
+    pictures *p = s->state = dt_arena_new(s->arena, pictures);
     dt_type *t = &s->element[0].type;
     int channels = t->rank == 3 && t->dim[2] <= 4 ? (int)t->dim[2] : t->rank == 2;
     if (s->n != 1 || (channels != 1 && channels != 3 && channels != 4))
@@ -34,7 +34,6 @@ static dt_status *open_pictures(dt_row_source *s, void **state) {
     p->layout =
         s->native ? *(const dt_image_layout *)s->element[0].own : (dt_image_layout){.type = *t};
     *t = p->layout.type;
-    *state = p;
     return NULL;
 }
 
@@ -71,21 +70,10 @@ static dt_status *list_folder(const dt_row_source *s, pictures *p) {
                          s->path);
 }
 
-dt_status *dt_pictures_open(dt_row_source *s, void **state) {
-    DT_TRY(open_pictures(s, state));
-    pictures *p = *state;
-    s->count = 1;
-    if (s->file) return NULL;
-    dt_status *bad = list_folder(s, p);
-    s->count = p->paths.n;
-    if (bad) dt_paths_release(&p->paths);
-    return bad;
-}
+static void close_pictures(dt_row_source *s) { dt_paths_release(&((pictures *)s->state)->paths); }
 
-void dt_pictures_close(void *state) { dt_paths_release(&((pictures *)state)->paths); }
-
-const char *dt_pictures_file(const void *state, int64_t row) {
-    const pictures *p = state;
+static const char *file_of(const dt_row_source *s, int64_t row) {
+    const pictures *p = s->state;
     return row < p->paths.n ? p->paths.v[row] : NULL;
 }
 
@@ -102,8 +90,8 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
 }
 
 /* A file of the folder, or what stands in the stream. */
-dt_status *dt_pictures_next(dt_row_source *s, void *state, void *const *row, bool *more) {
-    const pictures *p = state;
+static dt_status *next_picture(dt_row_source *s, void *const *row, bool *more) {
+    const pictures *p = s->state;
     dt_str bytes = {0};
     *more = s->row < s->count;
     if (!*more) return NULL;
@@ -112,5 +100,17 @@ dt_status *dt_pictures_next(dt_row_source *s, void *state, void *const *row, boo
                              : dt_file_read(name.path, LARGEST_FILE, &bytes);
     if (!bad) bad = dt_image_fit(&p->layout, &name, dt_str_text(&bytes), bytes.size, row[0]);
     dt_str_release(&bytes);
+    return bad;
+}
+
+dt_status *dt_pictures_open(dt_row_source *s) {
+    static const dt_row_reader reader = {
+        .next = next_picture, .file = file_of, .close = close_pictures};
+    DT_TRY(describe(s));
+    pictures *p = s->state;
+    dt_status *bad = s->file ? NULL : list_folder(s, p);
+    s->count = s->file ? 1 : p->paths.n;
+    if (bad) dt_paths_release(&p->paths);
+    else s->reader = &reader;
     return bad;
 }

@@ -11,10 +11,6 @@
 
 /* As dt_format has them. */
 bool dt_pictures_sniff(const unsigned char *first, int64_t n);
-dt_status *dt_pictures_open(dt_row_source *s, void **state) DT_MUST_USE;
-dt_status *dt_pictures_next(dt_row_source *s, void *state, void *const *row,
-                            bool *more) DT_MUST_USE;
-const char *dt_pictures_file(const void *state, int64_t row);
-void dt_pictures_close(void *state);
+dt_status *dt_pictures_open(dt_row_source *s) DT_MUST_USE;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of records as a data set: one loop over the formats that can find a record again (`at` in
- * file/file.h).
+ * Files of records as a data set: one loop over the formats that can find a record again (`at` of
+ * dt_row_reader).
  *
- * Opening reads every file once from front to back. Where a format can `skip`, that gives an index
+ * Opening reads every file once from front to back. Where a reader can `skip`, that gives an index
  * of records: example i is then read from its place. Else all values are read, so that a bad one is
  * told, with line and column, before training; they are kept as they come, and if they turn out too
  * large they are dropped for the index. Compressed files have no places: their records or values
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "file/part_files.h"
 
 #define LARGEST_KEPT ((int64_t)256 << 20)   /* bytes of all values of a part */
@@ -30,16 +31,15 @@ typedef struct record_part {
     dt_examples base;
     const dt_format *kind;
     dt_row_source *source; /* [paths.n] whose file is NULL when records are not read from it */
-    void **state;          /* [paths.n] */
     place *place;          /* [count]; NULL: values are kept */
     int cap;
-    dt_str unpacked; /* records of compressed files */
-    bool kept;
-    dt_str *rows;   /* [n] all values; of texts the bytes alone, one after the other, */
-    int64_t **text; /* [n][count] which begin there; NULL: no texts */
-    int *text_cap;  /* [n] */
-    void **row;     /* [n] where the next one goes */
-    char *longest;  /* room for a text */
+    dt_str unpacked;  /* records of compressed files */
+    bool skips, kept; /* readers can `skip`; all values are kept */
+    dt_str *rows;     /* [n] all values; of texts the bytes alone, one after the other, */
+    int64_t **text;   /* [n][count] which begin there; NULL: no texts */
+    int *text_cap;    /* [n] */
+    void **row;       /* [n] where the next one goes */
+    char *longest;    /* room for a text */
 } record_part;
 
 /* ---- keys ---- */
@@ -48,11 +48,9 @@ static dt_status *check_element(const dt_format_request *r, const dt_entry *e) {
     return r->format->declare(r->arena, e, r->keys, dt_arena_new(r->arena, dt_stored));
 }
 
-static dt_status *check(const dt_format_request *r, dt_texts *names) {
+dt_status *dt_records_check(const dt_format_request *r, dt_texts *names) {
     const dt_tree *element = dt_tree_get(r->keys, "element");
     dt_status *s = dt_files_check(r);
-    if (r->format->check && r->part == DT_PART_TRAIN)
-        dt_status_append(&s, r->format->check(r->keys, r->at));
     dt_status_append(&s, dt_files_check_elements(r, dt_given(element), names, check_element));
     return s;
 }
@@ -127,9 +125,10 @@ static dt_status *add_record(record_part *x, int file) {
 }
 
 static dt_status *skip_all(record_part *x, int file) {
+    dt_row_source *s = &x->source[file];
     bool more = true;
     for (;;) {
-        DT_TRY(x->kind->skip(&x->source[file], x->state[file], &more));
+        DT_TRY(s->reader->skip(s, &more));
         if (!more) return NULL;
         DT_TRY(add_record(x, file));
     }
@@ -140,7 +139,7 @@ static dt_status *read_all(record_part *x, int file) {
     bool more = true;
     for (;; s->row++) {
         make_rows(x);
-        DT_TRY(x->kind->next(s, x->state[file], x->row, &more));
+        DT_TRY(s->reader->next(s, x->row, &more));
         if (!more) {
             take_back_rows(x);
             return NULL;
@@ -156,10 +155,12 @@ static dt_status *read_file(dt_examples *base, int file) {
     record_part *x = (record_part *)base;
     dt_row_source *s = &x->source[file];
     DT_TRY(dt_inflow_open(&s->file, s->path));
-    dt_status *bad = x->kind->open(s, &x->state[file]);
+    dt_status *bad = x->kind->open(s);
     if (!bad) {
-        bad = x->kind->skip ? skip_all(x, file) : read_all(x, file);
-        x->kind->close(x->state[file]);
+        x->skips = s->reader->skip != NULL;
+        x->kept = x->kept && !x->skips;
+        bad = x->skips ? skip_all(x, file) : read_all(x, file);
+        s->reader->close(s);
     }
     if (bad || dt_inflow_is_gzip(s->file)) {
         dt_inflow_close(s->file);
@@ -171,7 +172,7 @@ static dt_status *read_file(dt_examples *base, int file) {
 /* What was read from compressed files cannot be read again, so it must have been kept to the
  * end. */
 static dt_status *settle(const dt_format_request *r, record_part *x) {
-    for (int i = 0; i < x->base.paths.n && !x->kind->skip; i++) {
+    for (int i = 0; i < x->base.paths.n && !x->skips; i++) {
         if (!x->kept && !x->source[i].file)
             return dt_fail(
                 DT_E_TOO_LARGE, &r->tree->at,
@@ -223,8 +224,7 @@ static dt_status *fill(const dt_row_source *s, const place *p, dt_read_buffer *b
 }
 
 /* The record's bytes: of the buffer, or what was unpacked. */
-static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *b, dt_bytes *out) {
-    const record_part *x = (const record_part *)base;
+static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt_bytes *out) {
     const place *p = &x->place[row];
     const dt_row_source *s = &x->source[p->file];
     *out = (dt_bytes){dt_str_text(&x->unpacked) + p->offset, (size_t)p->size};
@@ -238,8 +238,8 @@ static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *b, dt_by
     return NULL;
 }
 
-static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out) {
-    const record_part *x = (const record_part *)base;
+static dt_status *unpack(const record_part *x, int64_t row, const dt_bytes *bytes,
+                         void *const *out) {
     const place *p = &x->place[row];
     const dt_row_source *s = &x->source[p->file];
     const dt_row_record record = {.number = row - x->base.first[p->file],
@@ -247,7 +247,7 @@ static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, 
                                   .size = p->size,
                                   .bytes = bytes->data,
                                   .checked = !s->file};
-    return x->kind->at(s, x->state[p->file], &record, out);
+    return s->reader->at(s, &record, out);
 }
 
 static dt_status *whole(dt_examples *base, int e, const void **rows) {
@@ -256,12 +256,26 @@ static dt_status *whole(dt_examples *base, int e, const void **rows) {
     return NULL;
 }
 
-static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out) {
+static void copy_kept(const record_part *x, int64_t row, void *const *out) {
+    for (int e = 0; e < x->base.n; e++) {
+        const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
+        if (!out[e]) continue;
+        if (x->base.stored[e].text) strcpy(out[e], x->rows[e].data + x->text[e][row]);
+        else memcpy(out[e], x->rows[e].data + row * bytes, (size_t)bytes);
+    }
+}
+
+static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
+                               void *const *out) {
     const record_part *x = (const record_part *)base;
-    const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
-    if (x->base.stored[e].text) strcpy(out, x->rows[e].data + x->text[e][row]);
-    else memcpy(out, x->rows[e].data + row * bytes, (size_t)bytes);
-    return NULL;
+    dt_bytes bytes;
+    if (x->kept) {
+        copy_kept(x, row, out);
+        return NULL;
+    }
+    DT_TRY(fetch(x, row, buffer, &bytes));
+    buffer->fetched_ns = dt_now_ns();
+    return unpack(x, row, &bytes, out);
 }
 
 /* The first example is looked at, so that a wrong shape or name is told before training. */
@@ -276,14 +290,14 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
             s = dt_fail(DT_E_NO_MEMORY, &x->base.stored[e].at,
                         "out of memory for an example of '%s'", x->base.stored[e].name);
     }
-    if (!s) s = dt_at(fetch(&x->base, 0, &buffer, &bytes), &x->base.stored[0].at);
+    if (!s) s = dt_at(fetch(x, 0, &buffer, &bytes), &x->base.stored[0].at);
     if (!s) {
         dt_row_source *first = &x->source[x->place[0].file];
-        if (x->kind->look)
-            x->kind->look(first, &(dt_row_record){.size = x->place[0].size,
-                                                  .bytes = bytes.data,
-                                                  .checked = !first->file});
-        s = unpack(&x->base, 0, &bytes, out);
+        if (first->reader->look)
+            first->reader->look(first, &(dt_row_record){.size = x->place[0].size,
+                                                        .bytes = bytes.data,
+                                                        .checked = !first->file});
+        s = unpack(x, 0, &bytes, out);
     }
     for (int e = 0; e < x->base.n; e++) free(out[e]);
     dt_str_release(&buffer.bytes);
@@ -324,15 +338,17 @@ static void close_part(dt_examples *base) {
     dt_paths_release(&x->base.paths);
 }
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
+dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out) {
+    static const dt_example_reader reader = {
+        .whole = whole, .at = read_example, .close = close_part};
     record_part *x = dt_arena_new(r->arena, record_part);
     *out = &x->base;
+    x->base.reader = &reader;
     x->kind = r->format;
-    x->kept = !x->kind->skip;
+    x->kept = true;
     DT_TRY(dt_files_find(r, r->tree, &x->base.paths));
     DT_TRY(declare_elements(r, x));
     const int n = x->base.paths.n;
-    x->state = dt_arena_array(r->arena, void *, n);
     x->source = dt_arena_array(r->arena, dt_row_source, n);
     for (int i = 0; i < n; i++)
         x->source[i] = (dt_row_source){.arena = r->arena,
@@ -345,15 +361,5 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
                                        .count = -1};
     DT_TRY(dt_files_read(r, &x->base, read_file));
     DT_TRY(settle(r, x));
-    return x->kind->skip ? try_first(r, x) : NULL;
+    return x->skips ? try_first(r, x) : NULL;
 }
-
-const dt_example_access dt_record_access = {
-    .check = check,
-    .open = open_part,
-    .whole = whole,
-    .read = read_example,
-    .fetch = fetch,
-    .unpack = unpack,
-    .close = close_part,
-};

@@ -147,25 +147,6 @@ typedef struct synthetic_part {
     int64_t *num_classes; /* (n), 0: no label */
 } synthetic_part;
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
-    const dt_tree *e = ((const struct synthetic *)r->args)->element;
-    synthetic_part *x = dt_arena_new(r->arena, synthetic_part);
-    *x = (synthetic_part){.base.n = e->n,
-                          .part_key = dt_name_hash(dt_part_name(r->part)),
-                          .seed = r->seed,
-                          .label = -1};
-    x->base.stored = dt_arena_array(r->arena, dt_stored, e->n);
-    x->num_classes = dt_arena_array(r->arena, int64_t, e->n);
-    DT_TRY(read_count(r, &x->base.count));
-    for (int i = 0; i < e->n; i++) {
-        DT_TRY(declare(r->arena, &e->entry[i], r->keys, &x->base.stored[i]));
-        x->num_classes[i] = x->base.stored[i].classes;
-        if (x->num_classes[i] > 0 && x->label < 0) x->label = i;
-    }
-    *out = &x->base;
-    return NULL;
-}
-
 /* A stream of 16 bytes a block: what it is for, which element, which row or class. */
 static uint64_t stream_key(const synthetic_part *x, const char *purpose, int e, uint64_t part,
                            uint64_t row) {
@@ -222,23 +203,48 @@ static void draw_features(const synthetic_part *x, int e, int64_t row, int64_t n
     }
 }
 
-static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out) {
-    synthetic_part *x = (synthetic_part *)base;
+static void draw_row(const synthetic_part *x, int e, int64_t row, void *out) {
     const dt_type *t = &x->base.stored[e].type;
     int64_t n = dt_type_elements(t);
     if (x->num_classes[e] == 0) draw_features(x, e, row, n, out);
     else
         for (int64_t i = 0; i < n; i++) put_label(t->dtype, out, i, draw_label(x, e, row, i));
+}
+
+static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
+                               void *const *out) {
+    (void)buffer;
+    for (int e = 0; e < base->n; e++)
+        if (out[e]) draw_row((const synthetic_part *)base, e, row, out[e]);
     return NULL;
 }
 
-static const dt_example_access access = {
-    .drawn = true, .check = check, .open = open_part, .read = read_row};
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
+    static const dt_example_reader reader = {.at = read_example};
+    const dt_tree *e = ((const struct synthetic *)r->args)->element;
+    synthetic_part *x = dt_arena_new(r->arena, synthetic_part);
+    *x = (synthetic_part){.base = {.reader = &reader, .n = e->n},
+                          .part_key = dt_name_hash(dt_part_name(r->part)),
+                          .seed = r->seed,
+                          .label = -1};
+    x->base.stored = dt_arena_array(r->arena, dt_stored, e->n);
+    x->num_classes = dt_arena_array(r->arena, int64_t, e->n);
+    DT_TRY(read_count(r, &x->base.count));
+    for (int i = 0; i < e->n; i++) {
+        DT_TRY(declare(r->arena, &e->entry[i], r->keys, &x->base.stored[i]));
+        x->num_classes[i] = x->base.stored[i].classes;
+        if (x->num_classes[i] > 0 && x->label < 0) x->label = i;
+    }
+    *out = &x->base;
+    return NULL;
+}
 
 const dt_format dt_format_synthetic = {
     .kind = {.name = "synthetic",
              .about = "examples generated from the seed: class templates with noise; no files"},
     .keys = {fields, sizeof(struct synthetic)},
-    .access = &access,
+    .content = DT_CONTENT_NONE,
+    .check = check,
     .declare = declare,
+    .open_part = open_part,
 };

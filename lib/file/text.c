@@ -307,21 +307,20 @@ static void close_part(dt_examples *base) {
     dt_paths_release(&x->base.paths);
 }
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
-    text_part *x = dt_arena_new(r->arena, text_part);
-    *out = &x->base;
-    return read_part(r, x);
-}
-
 static dt_status *whole(dt_examples *base, int e, const void **rows) {
     text_part *x = (text_part *)base;
     *rows = x->tokens.v + e;
     return NULL;
 }
 
-static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out) {
+static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
+                               void *const *out) {
     text_part *x = (text_part *)base;
-    memcpy(out, x->tokens.v + e + row * x->length, (size_t)x->length * sizeof *x->tokens.v);
+    (void)buffer;
+    for (int e = 0; e < base->n; e++)
+        if (out[e])
+            memcpy(out[e], x->tokens.v + e + row * x->length,
+                   (size_t)x->length * sizeof *x->tokens.v);
     return NULL;
 }
 
@@ -360,21 +359,25 @@ static void put_token(const dt_examples *base, int32_t token, dt_str *out) {
     dt_str_utf8(out, is_known ? x->code[token] : REPLACEMENT_CHARACTER);
 }
 
-static const dt_example_access access = {
-    .check = check,
-    .open = open_part,
-    .whole = whole,
-    .read = read_row,
-    .encode = find_tokens,
-    .decode = put_token,
-    .close = close_part,
-};
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
+    static const dt_example_reader reader = {.whole = whole,
+                                             .at = read_example,
+                                             .encode = find_tokens,
+                                             .decode = put_token,
+                                             .close = close_part};
+    text_part *x = dt_arena_new(r->arena, text_part);
+    *out = &x->base;
+    x->base.reader = &reader;
+    return read_part(r, x);
+}
 
 const dt_format dt_format_text = {
     .kind = {.name = "text",
              .about = "text in UTF-8: each example is L characters, its targets the same shifted "
                       "by one; may be gzipped"},
     .keys = {fields, sizeof(struct text)},
-    .access = &access,
+    .content = DT_CONTENT_TEXT,
+    .check = check,
     .declare = declare,
+    .open_part = open_part,
 };

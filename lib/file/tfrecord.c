@@ -77,28 +77,20 @@ static void name_features(dt_row_source *s) {
     }
 }
 
-static dt_status *open_records(dt_row_source *s, void **state) {
-    static const dt_record_options options = {.kind = DT_TFRECORD};
-    reader *r = dt_arena_new(s->arena, reader);
-    *state = r;
-    name_features(s);
-    if (s->again) return dt_records_take(&r->records, s->file, s->path, &options);
-    r->records = (dt_records){.file = s->file, .path = s->path, .options = options};
-    return NULL;
-}
-
-static void close_records(void *state) {
-    reader *r = state;
+static void close_records(dt_row_source *s) {
+    reader *r = s->state;
     dt_parsed_example_release(&r->parsed);
     dt_str_release(&r->records.window);
     dt_str_release(&r->record);
 }
 
-static bool holds(const void *state) { return dt_records_hold(&((const reader *)state)->records); }
+static bool holds(const dt_row_source *s) {
+    return dt_records_hold(&((const reader *)s->state)->records);
+}
 
 /* Header by header; what is compressed has to be read. */
-static dt_status *skip_record(dt_row_source *s, void *state, bool *more) {
-    reader *r = state;
+static dt_status *skip_record(dt_row_source *s, bool *more) {
+    reader *r = s->state;
     const int64_t number = r->records.number;
     int64_t length = 0;
     if (dt_inflow_is_gzip(s->file)) {
@@ -149,8 +141,8 @@ static void find_pictures(dt_row_source *s, const dt_parsed_example *parsed) {
         s->element[e].pictures = dt_tf_element_is_picture(parsed, s->element[e].own);
 }
 
-static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more) {
-    reader *r = state;
+static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
+    reader *r = s->state;
     dt_bytes bytes = {0};
     DT_TRY(dt_records_lend(&r->records, &r->record, &bytes, more));
     if (!*more) return NULL;
@@ -180,11 +172,9 @@ static void look(dt_row_source *s, const dt_row_record *first) {
     dt_parsed_example_release(&parsed);
 }
 
-static dt_status *record_at(const dt_row_source *s, const void *state, const dt_row_record *r,
-                            void *const *out) {
+static dt_status *record_at(const dt_row_source *s, const dt_row_record *r, void *const *out) {
     const dt_row_record data = data_of(r);
     dt_parsed_example parsed = {0};
-    (void)state;
     if (!r->checked && !dt_tfrecord_verify(r->bytes, data.size))
         return dt_fail(DT_E_RECORD, &s->element[0].at,
                        "%s: record %lld at offset %lld: data checksum mismatch", s->path,
@@ -194,6 +184,22 @@ static dt_status *record_at(const dt_row_source *s, const void *state, const dt_
         if (out[e]) bad = dt_at(put_element(s, e, &parsed, r->number, out[e]), &s->element[e].at);
     dt_parsed_example_release(&parsed);
     return bad;
+}
+
+static dt_status *open_records(dt_row_source *s) {
+    static const dt_row_reader operations = {.next = next_record,
+                                             .holds = holds,
+                                             .skip = skip_record,
+                                             .look = look,
+                                             .at = record_at,
+                                             .close = close_records};
+    static const dt_record_options options = {.kind = DT_TFRECORD};
+    reader *r = s->state = dt_arena_new(s->arena, reader);
+    name_features(s);
+    if (s->again) DT_TRY(dt_records_take(&r->records, s->file, s->path, &options));
+    else r->records = (dt_records){.file = s->file, .path = s->path, .options = options};
+    s->reader = &operations;
+    return NULL;
 }
 
 /* ---- writing ---- */
@@ -259,22 +265,19 @@ static dt_status *put(dt_output *o, const void *const *row) {
     return NULL;
 }
 
+static const dt_format_writer writer = {.put = put};
+
 const dt_format dt_format_tfrecord = {
     .kind = {.name = "tfrecord",
              .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib"},
     .keys = {fields, sizeof(struct tfrecord)},
     .suffix = {".tfrecord"},
-    .records = true,
-    .access = &dt_record_access,
+    .content = DT_CONTENT_RECORDS,
     .sniff = sniff,
     .open = open_records,
-    .next = next_record,
-    .holds = holds,
-    .close = close_records,
     .survey = dt_tfrecord_survey,
+    .check = dt_records_check,
     .declare = declare,
-    .skip = skip_record,
-    .look = look,
-    .at = record_at,
-    .put = put,
+    .open_part = dt_records_open_part,
+    .writer = &writer,
 };

@@ -115,7 +115,7 @@ static dt_element_spec *add(dt_row_writer *w, dt_type row, const char *name, con
 /* How many columns a row of the output makes at most. */
 static int64_t columns_of(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const int64_t top = dt_row_top(w, p, o);
-    return !w->kind->cells ? 2 : top > 0 ? 2 * top : dt_row_scores(p, o);
+    return w->kind->content != DT_CONTENT_TABLE ? 2 : top > 0 ? 2 * top : dt_row_scores(p, o);
 }
 
 static void add_cells(dt_row_writer *w, const dt_predicted_rows *p, int o) {
@@ -144,7 +144,8 @@ static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o) {
         return;
     }
     add(w, dt_type_of(DT_INT32, 1, &top), p->names[o], "_class");
-    if (!w->kind->one_array) add(w, dt_type_of(t->dtype, 1, &top), p->names[o], "_score");
+    if (w->kind->content != DT_CONTENT_ARRAY)
+        add(w, dt_type_of(t->dtype, 1, &top), p->names[o], "_score");
 }
 
 /* ---- rows ---- */
@@ -184,15 +185,14 @@ static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int
     const int n = dt_row_rank(w, p, o, row);
     for (int i = 0; i < n; i++) class[i] = (int32_t)w->ranked[i].index;
     w->row[(*at)++] = class;
-    if (w->kind->one_array) return;
+    if (w->kind->content == DT_CONTENT_ARRAY) return;
     const dt_view score = {.type = w->column[*at].type,
                            .data = &w->largest[(2 * o + 1) * w->options.top]};
     for (int i = 0; i < n; i++) dt_cell_set_double(&score, i, w->score[class[i]]);
     w->row[(*at)++] = score.data;
 }
 
-/* A row is an object by itself: neither cells nor arrays. */
-static bool is_object(const dt_row_writer *w) { return !w->kind->cells && !w->kind->arrays; }
+static bool is_object(const dt_row_writer *w) { return w->kind->content == DT_CONTENT_RECORDS; }
 
 static dt_status *put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     int at = 0;
@@ -201,9 +201,9 @@ static dt_status *put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t 
         w->out.rows++;
         return w->out.text.size > 1 << 20 ? dt_output_flush(&w->out) : NULL;
     }
-    if (p->files && w->kind->cells) w->row[at++] = p->files[row];
+    if (p->files && w->kind->content == DT_CONTENT_TABLE) w->row[at++] = p->files[row];
     for (int o = 0; o < p->n_outputs; o++)
-        (w->kind->cells ? fill_cells : fill_arrays)(w, p, o, row, &at);
+        (w->kind->content == DT_CONTENT_TABLE ? fill_cells : fill_arrays)(w, p, o, row, &at);
     return dt_output_put(&w->out, w->row);
 }
 
@@ -222,7 +222,7 @@ static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p) 
 static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p) {
     int64_t most = 1, columns = 1;
     DT_TRY(check_top(w, p));
-    if (w->kind->one_array && p->n_outputs != 1)
+    if (w->kind->content == DT_CONTENT_ARRAY && p->n_outputs != 1)
         return dt_fail(
             DT_E_ROW_FORMAT, NULL,
             "an NPY file holds one array, the model has %d outputs: write npz, csv or jsonl",
@@ -237,8 +237,10 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p) {
     w->cell = dt_arena_array(w->arena, dt_row_cell, columns);
     w->largest = dt_arena_array(w->arena, double, 2 * p->n_outputs * w->options.top);
     w->out.of = p->of;
-    if (p->files && w->kind->cells) add(w, dt_scalar_type(DT_UINT8), "file", "")->text = true;
-    for (int o = 0; o < p->n_outputs; o++) (w->kind->cells ? add_cells : add_arrays)(w, p, o);
+    if (p->files && w->kind->content == DT_CONTENT_TABLE)
+        add(w, dt_scalar_type(DT_UINT8), "file", "")->text = true;
+    for (int o = 0; o < p->n_outputs; o++)
+        (w->kind->content == DT_CONTENT_TABLE ? add_cells : add_arrays)(w, p, o);
     return dt_output_begin(&w->out);
 }
 
@@ -289,7 +291,7 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
     DT_TRY(dt_want(o, "dt_row_writer_open", "options"));
     DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
     DT_TRY(find_kind(o, &kind));
-    if (kind->seeks && strcmp(o->path, "-") == 0)
+    if (kind->content == DT_CONTENT_ARCHIVE && strcmp(o->path, "-") == 0)
         return dt_fail(
             DT_E_ROW_FORMAT, NULL,
             "%s can only be written to a file; for standard output, use csv, jsonl or npy",

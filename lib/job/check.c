@@ -89,7 +89,7 @@ static dt_status *check_elements(dt_job *j) {
     /* The elements are known without a file: what is wrong with them has been told by the data
      * set. */
     const dt_format_request r = dt_dataset_request(&j->dataset, DT_PART_TRAIN, j->arena);
-    dt_status_free(j->dataset.format->access->check(&r, &j->elements));
+    dt_status_free(j->dataset.format->check(&r, &j->elements));
     return j->has_model ? dt_match_names(&j->elements, &j->model,
                                          j->has_compile ? &j->compile : NULL, &ignored)
                         : NULL;

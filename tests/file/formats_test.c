@@ -109,7 +109,7 @@ static void draw_table(dt_random *r, const ability *a, table *t) {
     *t = (table){.kind = a->kind,
                  .delimiter = delimiters[dt_random_below(r, sizeof delimiters - 1)],
                  .rows = 1 + dt_random_below(r, 50)};
-    t->n = a->kind->one_array ? 1 : 1 + (int)dt_random_below(r, MOST_COLUMNS);
+    t->n = a->kind->content == DT_CONTENT_ARRAY ? 1 : 1 + (int)dt_random_below(r, MOST_COLUMNS);
     if (dt_random_below(r, 10) == 0)
         t->rows = 30000; /* beyond what is gathered before it is written */
     for (int i = 0; i < t->n; i++) {
@@ -164,8 +164,6 @@ static void write_table(dt_random *r, const table *t) {
 typedef struct reading {
     dt_row_source s;
     const dt_format *kind;
-    void *state;
-    bool open;
     void *row[MOST_COLUMNS];
 } reading;
 
@@ -192,8 +190,7 @@ static dt_status *begin_reading(const table *t, const char *path, reading *x) {
     DT_TRY(dt_inflow_peek(x->s.file, first, DT_PEEK, &n));
     x->kind = dt_format_sniff(first, n);
     if (!x->kind) return dt_not_this_file(path, "known", first, n);
-    DT_TRY(x->kind->open(&x->s, &x->state));
-    x->open = true;
+    DT_TRY(x->kind->open(&x->s));
     for (int i = 0; i < t->n; i++)
         if (dt_type_bytes(&x->s.element[i].type) < LARGEST_ROW)
             x->row[i] = calloc(1, (size_t)dt_type_bytes(&x->s.element[i].type) + 1);
@@ -201,7 +198,7 @@ static dt_status *begin_reading(const table *t, const char *path, reading *x) {
 }
 
 static void end_reading(reading *x) {
-    if (x->open && x->kind->close) x->kind->close(x->state);
+    dt_row_source_close(&x->s);
     for (int i = 0; i < x->s.n; i++) free(x->row[i]);
     dt_inflow_close(x->s.file);
     dt_arena_destroy(x->s.arena);
@@ -223,7 +220,7 @@ static void read_table(const table *t, const char *path) {
     ok(begin_reading(t, path, &x));
     CHECK(x.kind == t->kind, "%s is taken for %s", path, x.kind->kind.name);
     for (; more; x.s.row += more) {
-        ok(x.kind->next(&x.s, x.state, x.row, &more));
+        ok(x.s.reader->next(&x.s, x.row, &more));
         if (more) compare_row(t, &x, x.s.row);
     }
     CHECK(x.s.row == t->rows, "%lld rows of %lld", (long long)x.s.row, (long long)t->rows);
@@ -312,10 +309,10 @@ static void read_spoilt(const table *t) {
     reading x;
     bool more = true;
     dt_status *s = begin_reading(t, HERE "/spoilt", &x);
-    for (int i = 0; i < t->n && x.open; i++) /* streams refuse a row that is not the model's */
+    for (int i = 0; i < t->n && x.s.reader; i++) /* streams refuse a row that is not the model's */
         more = more && dt_type_bytes(&x.s.element[i].type) < LARGEST_ROW;
     while (!s && more && x.s.row < 2 * t->rows) {
-        s = x.kind->next(&x.s, x.state, x.row, &more);
+        s = x.s.reader->next(&x.s, x.row, &more);
         x.s.row += more;
     }
     CHECK(!s || strstr(dt_status_text(s), HERE "/spoilt"), "a fault names no file: %s",

@@ -80,7 +80,6 @@ static void draw_album(dt_random *r, album *a) {
 static void read_album(const album *a, const char *path, int first, int n) {
     unsigned char start[DT_PEEK];
     int64_t got = -1;
-    void *state;
     bool more = true;
     dt_stored image = {
         .name = "image",
@@ -95,15 +94,15 @@ static void read_album(const album *a, const char *path, int first, int n) {
     const dt_format *kind = dt_format_sniff(start, got);
     CHECK(kind == &dt_format_image_folder, "%s is taken for %s", path,
           kind ? kind->kind.name : "nothing");
-    ok(kind->open(&s, &state));
+    ok(kind->open(&s));
     for (; more; s.row += more) {
-        ok(kind->next(&s, state, &row, &more));
+        ok(s.reader->next(&s, &row, &more));
         CHECK(!more ||
                   memcmp(row, a->pixels[first + s.row], (size_t)dt_type_bytes(&image.type)) == 0,
               "%s: picture %lld is another", path, (long long)s.row);
     }
     CHECK(s.row == n, "%s: %lld pictures of %d", path, (long long)s.row, n);
-    if (kind->close) kind->close(state);
+    dt_row_source_close(&s);
     dt_inflow_close(s.file);
     dt_arena_destroy(s.arena);
 }

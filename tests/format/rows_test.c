@@ -104,7 +104,7 @@ static void write_outputs(dt_random *r, const outputs *x, const char *path) {
 static void read_outputs(const outputs *x, const dt_format *kind, const char *path) {
     unsigned char first[DT_PEEK];
     int64_t n, bytes[MOST_OUTPUTS];
-    void *state, *row[MOST_OUTPUTS];
+    void *row[MOST_OUTPUTS];
     bool more = true;
     dt_row_source s = {.arena = dt_arena_create(), .path = path, .n = x->n, .count = -1};
     s.element = dt_arena_array(s.arena, dt_stored, x->n);
@@ -118,16 +118,16 @@ static void read_outputs(const outputs *x, const dt_format *kind, const char *pa
     ok(dt_inflow_open(&s.file, path));
     ok(dt_inflow_peek(s.file, first, DT_PEEK, &n));
     CHECK(dt_format_sniff(first, n) == kind, "%s is not taken for what it is", path);
-    ok(kind->open(&s, &state));
+    ok(kind->open(&s));
     for (; more; s.row += more) {
-        ok(kind->next(&s, state, row, &more));
+        ok(s.reader->next(&s, row, &more));
         for (int o = 0; o < x->n && more; o++)
             CHECK(memcmp(row[o], (const char *)x->all[o]->data + s.row * bytes[o],
                          (size_t)bytes[o]) == 0,
                   "%s: row %lld of output %d is another", path, (long long)s.row, o);
     }
     CHECK(s.row == x->rows, "%s: %lld rows of %lld", path, (long long)s.row, (long long)x->rows);
-    kind->close(state);
+    dt_row_source_close(&s);
     dt_inflow_close(s.file);
     dt_arena_destroy(s.arena);
 }
@@ -147,7 +147,7 @@ static void test_rows_are_read_back(void **state) {
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             dt_random r = dt_random_stream(seed, "rows", k);
             outputs x;
-            draw_outputs(&r, kinds[k].kind->one_array, &x);
+            draw_outputs(&r, kinds[k].kind->content == DT_CONTENT_ARRAY, &x);
             write_outputs(&r, &x, kinds[k].path);
             read_outputs(&x, kinds[k].kind, kinds[k].path);
             for (int o = 0; o < x.n; o++) dt_tensor_unref(x.all[o]);

@@ -238,11 +238,11 @@ static dt_status *read_batches(dt_dataset *d) {
 static dt_status *read_alone(const dt_dataset *d, const dt_rows *r) {
     const bool of_csv = strcmp(d->spec.format->kind.name, "csv") == 0;
     dt_status *s = NULL;
-    for (int e = 0; e < d->n && !of_csv && d->spec.format->access->read; e++) {
+    for (int e = 0; e < d->n && !of_csv; e++) {
         void *row = malloc((size_t)dt_rows_bytes(r, e) + 1);
         const void *at;
         for (int64_t i = 0; !s && row && i < r->count && i < MOST_ALONE; i++)
-            s = dt_rows_get(d, r, e, r->count - 1 - i, NULL, row, &at);
+            s = dt_rows_get(r, e, r->count - 1 - i, NULL, row, &at);
         free(row);
     }
     return s;

@@ -52,7 +52,7 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     bool reads = model->n_inputs == 1 && in->rank == 2 && !dt_dtype_is_float(in->dtype);
     bool speaks = model->n_outputs == 1 && out->rank == 3 && dt_dtype_is_float(out->dtype) &&
                   out->dim[1] == in->dim[1];
-    if (!data->format->access->encode)
+    if (data->format->content != DT_CONTENT_TEXT)
         return dt_fail(DT_E_FIT_KEYS, &named->at,
                        "GenerateText needs data of format text, which defines the tokens; got %s",
                        data->format->kind.name);

@@ -178,7 +178,7 @@ static void write_theirs(const spec *s) {
     const void *row[MOST_FEATURES];
     dt_output out = {.column = column};
     const int n = out.n = choose_arrays(s, chosen, column, row);
-    require(!dt_format_tfrecord.put(&out, row), "it is not written");
+    require(!dt_format_tfrecord.writer->put(&out, row), "it is not written");
     const uint8_t *data = (const uint8_t *)out.text.data + DT_TFRECORD_HEADER;
     const size_t size = out.text.size - DT_TFRECORD_HEADER - DT_TFRECORD_FOOTER;
     PackedExample *x = packed_example__unpack(NULL, size, data);
