@@ -85,14 +85,14 @@ static void place_own(conversion *c, const dt_element_spec *e) {
     }
 }
 
-static const char *shared_column(const dt_stored *a, const dt_stored *b) {
+static const char *shared_column(const dt_element_spec *a, const dt_element_spec *b) {
     for (int i = 0; i < a->columns.n; i++)
         for (int k = 0; k < b->columns.n; k++)
             if (strcmp(a->columns.v[i], b->columns.v[k]) == 0) return a->columns.v[i];
     return NULL;
 }
 
-static bool fill_alike(const dt_stored *a, const dt_stored *b) {
+static bool fill_alike(const dt_element_spec *a, const dt_element_spec *b) {
     return a->text || b->text ||
            (a->has_default == b->has_default &&
             (!a->has_default || a->default_value == b->default_value));
@@ -103,7 +103,7 @@ static bool fill_alike(const dt_stored *a, const dt_stored *b) {
 static dt_status *check_defaults(const conversion *c) {
     for (int e = 0; e < c->n; e++)
         for (int k = 0; c->element[e].stored && k < e; k++) {
-            const dt_stored *a = c->element[k].stored, *b = c->element[e].stored;
+            const dt_element_spec *a = c->element[k].stored, *b = c->element[e].stored;
             const char *shared = fill_alike(a, b) ? NULL : shared_column(a, b);
             if (shared)
                 return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
@@ -119,7 +119,7 @@ static dt_status *check_defaults(const conversion *c) {
 static int64_t most_columns(const conversion *c) {
     int64_t most = c->n, number;
     for (int e = 0; e < c->n; e++) {
-        const dt_stored *x = c->element[e].stored;
+        const dt_element_spec *x = c->element[e].stored;
         most += x ? x->columns.n : 0;
         for (int i = 0; x && x->numbered && i < x->columns.n; i++)
             if (dt_parse_int64(x->columns.v[i], &number) && number >= most) most = number + 1;
@@ -128,7 +128,7 @@ static int64_t most_columns(const conversion *c) {
 }
 
 static dt_status *plan_columns(conversion *c, dt_arena *arena) {
-    const dt_stored *own = c->element[0].stored;
+    const dt_element_spec *own = c->element[0].stored;
     const bool is_own = c->kind->content == DT_CONTENT_TABLE && own &&
                         c->kind == dt_dataset_spec_of(c->q->data)->format;
     const int64_t most = most_columns(c);

@@ -46,7 +46,7 @@ typedef struct dt_dataset_spec {
     const dt_learned *learned;
     /* [n_stored] the elements as a run stored them, for rows that are predicted; n_stored 0: not
      * known */
-    const dt_stored *stored;
+    const dt_element_spec *stored;
     int n_stored;
     dt_location at;
     const char *directory;
@@ -105,7 +105,7 @@ int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements);
 dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t,
                               dt_value *out) DT_MUST_USE;
 /* The element as the training part stores it, lent; NULL: of a pipeline. */
-const dt_stored *dt_dataset_stored(const dt_dataset *d, int element);
+const dt_element_spec *dt_dataset_stored(const dt_dataset *d, int element);
 int dt_dataset_find(const dt_dataset *d, const char *name); /* index or -1 */
 /* Examples of an epoch (for train: `repeat` passes); 0: no such part. */
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part);

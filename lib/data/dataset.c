@@ -109,7 +109,7 @@ static dt_status *plan_rows(dt_dataset *d, dt_rows *r) {
 
 /* ---- comparing them ---- */
 
-static dt_status *differ(const dt_stored *x, const dt_type *here, const dt_type *train) {
+static dt_status *differ(const dt_element_spec *x, const dt_type *here, const dt_type *train) {
     return dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s",
                    x->file, x->name, dt_text_of(here).s, dt_text_of(train).s);
 }

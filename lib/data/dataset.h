@@ -12,10 +12,10 @@
 typedef struct dt_rows {
     dt_examples *x; /* NULL: no such part */
     int64_t first, count;
-    const dt_stored *stored;  /* (elements) in the format's own order */
-    const int *index;         /* (elements) where element i stands there */
-    const dt_map_plan **plan; /* (elements) */
-    dt_example_cache *kept;   /* decoded examples that stay in memory; NULL: none */
+    const dt_element_spec *stored; /* (elements) in the format's own order */
+    const int *index;              /* (elements) where element i stands there */
+    const dt_map_plan **plan;      /* (elements) */
+    dt_example_cache *kept;        /* decoded examples that stay in memory; NULL: none */
 } dt_rows;
 
 struct dt_dataset {

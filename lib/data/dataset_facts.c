@@ -34,7 +34,7 @@ int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements) {
     return d->n;
 }
 
-const dt_stored *dt_dataset_stored(const dt_dataset *d, int element) {
+const dt_element_spec *dt_dataset_stored(const dt_dataset *d, int element) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     return train->stored ? &train->stored[train->index[element]] : NULL;
 }
@@ -70,7 +70,7 @@ const dt_learned *dt_dataset_learned(const dt_dataset *d) { return &d->learned; 
 static const char *rounded_in(const dt_dataset *d, int e, int column) {
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
-        const dt_stored *x = r->x ? &r->stored[r->index[e]] : NULL;
+        const dt_element_spec *x = r->x ? &r->stored[r->index[e]] : NULL;
         if (x && x->rounded && x->rounded[column]) return x->rounded[column];
     }
     return NULL;

@@ -42,13 +42,13 @@ dt_status *dt_held_copy(dt_arena *arena, const dt_named_view *element, int n, co
         return dt_fail(DT_E_DATA_EMPTY, NULL, "no elements given; a data set needs at least one");
     x->base = (dt_examples){.n = n,
                             .count = element[0].type.rank > 0 ? element[0].type.dim[0] : 0,
-                            .stored = dt_arena_array(arena, dt_stored, n)};
+                            .stored = dt_arena_array(arena, dt_element_spec, n)};
     x->rows = dt_arena_array(arena, void *, n);
     for (int i = 0; i < n; i++) {
         DT_TRY(check_element(&element[i], &element[0]));
-        x->base.stored[i] = (dt_stored){.name = dt_arena_strdup(arena, element[i].name),
-                                        .type = row_type(&element[i].type),
-                                        .file = "memory"};
+        x->base.stored[i] = (dt_element_spec){.name = dt_arena_strdup(arena, element[i].name),
+                                              .type = row_type(&element[i].type),
+                                              .file = "memory"};
         x->rows[i] = dt_arena_copy(arena, element[i].data, (size_t)dt_type_bytes(&element[i].type));
     }
     *args = x;

@@ -119,7 +119,7 @@ static bool is_known(const scan *c) {
 
 static dt_status *scan_labels(const scan *c) {
     const dt_type *t = dt_map_plan_type(c->plan);
-    const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
+    const dt_element_spec *x = &c->rows->stored[c->rows->index[c->e]];
     const void *whole;
     if (is_known(c)) return NULL;
     DT_TRY(dt_rows_whole(c->rows, c->e, &whole));

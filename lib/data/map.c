@@ -270,7 +270,7 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
 }
 
 dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_map_plan **out) {
-    const dt_stored *x = q->stored;
+    const dt_element_spec *x = q->stored;
     static const chain none;
     const chain *c = q->none ? &none : find_chain(q->map, x->name);
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);

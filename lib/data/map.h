@@ -30,10 +30,10 @@ bool dt_map_learns(const dt_map *m);
 typedef struct dt_map_plan dt_map_plan;
 typedef struct dt_map_request {
     const dt_map *map;
-    const dt_stored *stored;   /* whose steps; its file is for messages */
-    const char *directory;     /* relative paths start here; NULL: where the program runs */
-    const dt_learned *learned; /* so far; NULL: nothing */
-    bool none;                 /* no steps: examples as they are stored, texts too */
+    const dt_element_spec *stored; /* whose steps; its file is for messages */
+    const char *directory;         /* relative paths start here; NULL: where the program runs */
+    const dt_learned *learned;     /* so far; NULL: nothing */
+    bool none;                     /* no steps: examples as they are stored, texts too */
 } dt_map_request;
 /* The steps of an element for examples as they are stored. Text must become numbers. */
 dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q,

@@ -44,13 +44,13 @@ static dt_status *open_file(dt_row_source *s, const char *path, unsigned char fi
 }
 
 /* As a checkpoint or the open data set has it; NULL: not known. */
-static const dt_stored *find_saved(const dt_dataset_spec *job, const char *name) {
+static const dt_element_spec *find_saved(const dt_dataset_spec *job, const char *name) {
     for (int i = 0; i < job->n_stored; i++)
         if (strcmp(job->stored[i].name, name) == 0) return &job->stored[i];
     return NULL;
 }
 
-static dt_status *declare(const dt_stream *s, const char *name, dt_stored *e) {
+static dt_status *declare(const dt_stream *s, const char *name, dt_element_spec *e) {
     const dt_tree *all = dt_tree_get(s->job->tree, "element");
     for (int i = 0; all && i < all->n; i++)
         if (strcmp(all->entry[i].key, name) == 0)
@@ -61,7 +61,7 @@ static dt_status *declare(const dt_stream *s, const char *name, dt_stored *e) {
 
 /* Nothing says what is stored: the Input's shape, and floats where `map` makes something else of
  * them. */
-static void guess(const dt_stream *s, const dt_element_spec *input, dt_stored *e) {
+static void guess(const dt_stream *s, const dt_element_spec *input, dt_element_spec *e) {
     const dt_tree *steps = dt_tree_get(dt_tree_get(s->job->tree, "map"), input->name);
     const dt_type *t = &input->type;
     const bool mapped = steps && steps->kind != DT_TREE_NULL;
@@ -70,8 +70,8 @@ static void guess(const dt_stream *s, const dt_element_spec *input, dt_stored *e
 
 /* What the data set stores of an input: as its format's keys declare it, else as a checkpoint or
  * the data set itself has it. Words are numbered as the weights were trained with. */
-static dt_status *describe(const dt_stream *s, const dt_element_spec *input, dt_stored *e) {
-    const dt_stored *saved = find_saved(s->job, input->name);
+static dt_status *describe(const dt_stream *s, const dt_element_spec *input, dt_element_spec *e) {
+    const dt_element_spec *saved = find_saved(s->job, input->name);
     if (s->job->format->declare) {
         DT_TRY(declare(s, input->name, e));
         if (saved && saved->vocabulary.n > 0 && e->vocabulary.n > 0)
@@ -94,7 +94,7 @@ static dt_status *check_shape(const dt_stream *s, const dt_element_spec *input,
 }
 
 static dt_status *plan_input(dt_stream *s, const dt_element_spec *input, int e, int64_t *scratch) {
-    const dt_stored *x = &s->source.element[e];
+    const dt_element_spec *x = &s->source.element[e];
     track *t = &s->track[e];
     const dt_dataset_spec *job = s->job;
     DT_TRY(dt_map_plan_make(
@@ -149,7 +149,7 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
     const dt_format *kind = dt_format_sniff(first, n);
     if (!kind) return no_rows(x->path, first, n);
     x->native = kind == q->job->format;
-    x->element = dt_arena_array(x->arena, dt_stored, q->n);
+    x->element = dt_arena_array(x->arena, dt_element_spec, q->n);
     for (; x->n < q->n; x->n++) DT_TRY(describe(s, &q->input[x->n], &x->element[x->n]));
     for (int e = 0; e < x->n; e++)
         if (x->element[e].text && !dt_format_has_rows(kind))

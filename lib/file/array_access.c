@@ -141,7 +141,8 @@ static dt_status *read_checked(array *x, dt_header_reader *read_header) {
     return load_gzip(a);
 }
 
-static dt_status *open_array(dt_arena *arena, const array_part *p, array *x, dt_stored *stored) {
+static dt_status *open_array(dt_arena *arena, const array_part *p, array *x,
+                             dt_element_spec *stored) {
     x->source = p->members ? dt_npz_archive(arena, stored->file) : stored->file;
     DT_TRY(p->members ? dt_npz_open(arena, stored->name, &stored->file, &x->a.file)
                       : dt_inflow_open(&x->a.file, stored->file));
@@ -176,8 +177,8 @@ static dt_status *open_all(const dt_format_request *r, array_part *x) {
     dt_status *missing = NULL, *bad = NULL;
     for (int i = 0; i < x->base.n; i++) {
         const dt_entry *e = &r->tree->entry[i];
-        x->base.stored[i] =
-            (dt_stored){.name = e->key, .at = e->value->at, .file = path_of(r, e->value->text)};
+        x->base.stored[i] = (dt_element_spec){
+            .name = e->key, .at = e->value->at, .file = path_of(r, e->value->text)};
         dt_status *s = open_array(r->arena, x, &x->arrays[i], &x->base.stored[i]);
         if (s) dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &e->value->at));
     }
@@ -291,7 +292,7 @@ dt_status *dt_arrays_open_part(const dt_format_request *r, dt_header_reader *hea
     x->header = header;
     x->members = members;
     x->base.n = r->tree->n;
-    x->base.stored = dt_arena_array(r->arena, dt_stored, x->base.n);
+    x->base.stored = dt_arena_array(r->arena, dt_element_spec, x->base.n);
     x->arrays = dt_arena_array(r->arena, array, x->base.n);
     pthread_mutex_init(&x->loading, NULL);
     DT_TRY(open_all(r, x));

@@ -55,19 +55,19 @@ const dt_field dt_jsonl_element_fields[] =
            "shape of one example; default: [] for column, [number of keys] for columns",
            "value of null and of missing keys; default: they are an error");
 
-static dt_status *wrong(const dt_stored *e, const char *what) {
+static dt_status *wrong(const dt_element_spec *e, const char *what) {
     return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' %s", e->name, what);
 }
 
 /* Before there is a type of so many. */
-static dt_status *check_rank(const struct words *w, const dt_stored *e) {
+static dt_status *check_rank(const struct words *w, const dt_element_spec *e) {
     if (w->shape.n > DT_MAX_RANK - 1)
         return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has %d dimensions; at most %d", e->name,
                        w->shape.n, DT_MAX_RANK - 1);
     return NULL;
 }
 
-static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_stored *out) {
+static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_element_spec *out) {
     const bool one = w->column != NULL;
     if (one == (w->columns.n > 0))
         return wrong(out, one ? "has both 'column' and 'columns'"
@@ -86,14 +86,14 @@ static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_stored 
     return NULL;
 }
 
-static dt_status *check_text(const struct words *w, const dt_stored *e) {
+static dt_status *check_text(const struct words *w, const dt_element_spec *e) {
     if (!w->column || w->shape.n > 0 || w->vocabulary.n > 0 || w->has_default)
         return wrong(e, "is a string: give one 'column', and leave out 'shape', 'vocabulary' and "
                         "'default_value'");
     return NULL;
 }
 
-static dt_status *check_shape(const struct words *w, const dt_stored *e, dt_columns columns) {
+static dt_status *check_shape(const struct words *w, const dt_element_spec *e, dt_columns columns) {
     if (e->text) return check_text(w, e);
     const bool whole = columns == DT_COLUMNS_KEYS && w->column;
     if (dt_type_elements(&e->type) != e->columns.n && !whole)
@@ -105,7 +105,7 @@ static dt_status *check_shape(const struct words *w, const dt_stored *e, dt_colu
     return NULL;
 }
 
-static dt_status *check_numbers(const dt_stored *e) {
+static dt_status *check_numbers(const dt_element_spec *e) {
     int64_t n;
     for (int i = 0; i < e->columns.n; i++)
         if (!dt_parse_int64(e->columns.v[i], &n) || n < 0)
@@ -117,22 +117,22 @@ static dt_status *check_numbers(const dt_stored *e) {
 
 /* Values lie in [0, this), as of a vocabulary; 0: not known, where default_value may be another
  * number. */
-static int64_t places_of(const dt_stored *e) {
+static int64_t places_of(const dt_element_spec *e) {
     const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
     return e->has_default && !place ? 0 : e->vocabulary.n;
 }
 
 /* Of the classes that its values number; of several columns their own. */
-static dt_texts names_of(const dt_stored *e) {
+static dt_texts names_of(const dt_element_spec *e) {
     return e->columns.n > 1 ? e->columns : places_of(e) > 0 ? e->vocabulary : (dt_texts){0};
 }
 
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
-                               dt_stored *out) {
+                               dt_element_spec *out) {
     const dt_field *fields =
         columns == DT_COLUMNS_KEYS ? dt_jsonl_element_fields : dt_csv_element_fields;
     struct words w;
-    *out = (dt_stored){.name = e->key, .at = e->value->at};
+    *out = (dt_element_spec){.name = e->key, .at = e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, &w));
     if (columns == DT_COLUMNS_KEYS && !w.column && w.columns.n == 0) w.column = e->key;
@@ -155,7 +155,7 @@ enum { SHOWN = 40 };
 typedef struct cell {
     const dt_csv *csv;
     const dt_csv_field *field;
-    const dt_stored *element;
+    const dt_element_spec *element;
     const char *column;
 } cell;
 
@@ -245,7 +245,7 @@ static dt_status *put_text(const cell *c, char *out) {
     return why ? bad(c, why, "") : NULL;
 }
 
-dt_status *dt_csv_value(const dt_csv *c, const dt_stored *e, int i, const dt_csv_field *f,
+dt_status *dt_csv_value(const dt_csv *c, const dt_element_spec *e, int i, const dt_csv_field *f,
                         void *out) {
     const cell x = {c, f, e, e->columns.v[i]};
     char room[DT_CSV_LONGEST_NUMBER + 1];
@@ -256,7 +256,7 @@ dt_status *dt_csv_value(const dt_csv *c, const dt_stored *e, int i, const dt_csv
     return *number ? put_number(&x, number, out) : put_default(&x, out);
 }
 
-dt_status *dt_csv_values(const dt_csv *c, const dt_stored *e, const int *index, char *out) {
+dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index, char *out) {
     const size_t size = dt_dtype_size(e->type.dtype);
     for (int i = 0; i < e->columns.n; i++, out += size)
         DT_TRY(dt_csv_value(c, e, i, &c->field[index[i]], out));
@@ -321,8 +321,8 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
 }
 
 /* The columns that a file has are listed once, with the first that it lacks. */
-static dt_status *no_column(const dt_csv *c, const dt_stored *e, const char *name, bool header,
-                            bool first) {
+static dt_status *no_column(const dt_csv *c, const dt_element_spec *e, const char *name,
+                            bool header, bool first) {
     dt_str has = {0};
     for (int i = 0; i < c->n && i < 16 && header; i++) {
         dt_str_puts(&has, i ? ", " : "");
@@ -344,7 +344,7 @@ static int find_column(const dt_csv *c, const char *name, bool header) {
     return i < c->n ? i : -1;
 }
 
-dt_status *dt_csv_find_columns(const dt_csv *c, const dt_stored *e, bool header, int *to) {
+dt_status *dt_csv_find_columns(const dt_csv *c, const dt_element_spec *e, bool header, int *to) {
     dt_status *s = NULL;
     for (int i = 0; i < e->columns.n; i++) {
         to[i] = find_column(c, e->columns.v[i], header);

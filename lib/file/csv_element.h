@@ -21,22 +21,22 @@ typedef enum dt_columns { DT_COLUMNS_NAMED, DT_COLUMNS_NUMBERED, DT_COLUMNS_KEYS
 extern const dt_field dt_csv_element_fields[], dt_jsonl_element_fields[];
 /* One entry of `element`. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
-                               dt_stored *out) DT_MUST_USE;
+                               dt_element_spec *out) DT_MUST_USE;
 /* Every name of the header at hand stands there once. */
 dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;
 /* Where the element's columns stand in records: to[columns]. The record at hand is the header, or
  * where there is none the first one. */
-dt_status *dt_csv_find_columns(const dt_csv *c, const dt_stored *e, bool header,
+dt_status *dt_csv_find_columns(const dt_csv *c, const dt_element_spec *e, bool header,
                                int *to) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };
 /* The field without blanks at its ends, NUL-terminated: its own text, or a copy in `room` where
  * blanks follow. NULL: too long for a number. */
 const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]);
 /* A record's field as value i of an element. */
-dt_status *dt_csv_value(const dt_csv *c, const dt_stored *e, int i, const dt_csv_field *f,
+dt_status *dt_csv_value(const dt_csv *c, const dt_element_spec *e, int i, const dt_csv_field *f,
                         void *out) DT_MUST_USE;
 /* All values of an element, whose fields stand where `index` says. */
-dt_status *dt_csv_values(const dt_csv *c, const dt_stored *e, const int *index,
+dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index,
                          char *out) DT_MUST_USE;
 /* The record at hand has as many fields as the first one. */
 dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) DT_MUST_USE;

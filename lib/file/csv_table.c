@@ -116,7 +116,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
 }
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
-                          dt_stored *out) {
+                          dt_element_spec *out) {
     const bool header = has_header(keys);
     DT_TRY(dt_csv_element_read(arena, entry, header ? DT_COLUMNS_NAMED : DT_COLUMNS_NUMBERED, out));
     out->delimiter = delimiter_of(keys);
@@ -131,7 +131,7 @@ static dt_status *find_columns(dt_row_source *s, table *t, bool header) {
     dt_status *bad = NULL;
     if (header) DT_TRY(dt_csv_check_header(&t->csv));
     for (int e = 0; e < s->n; e++) {
-        const dt_stored *x = &s->element[e];
+        const dt_element_spec *x = &s->element[e];
         t->index[e] = dt_arena_array(s->arena, int, x->columns.n);
         dt_status_append(&bad, dt_csv_find_columns(&t->csv, x, header, t->index[e]));
     }
@@ -142,7 +142,7 @@ static dt_status *find_columns(dt_row_source *s, table *t, bool header) {
 
 /* Columns of their own name, one for each value; or those that `data convert` makes of an element:
  * its name, or name_0, name_1, ... */
-static void name_columns(dt_row_source *s, dt_stored *x, bool own) {
+static void name_columns(dt_row_source *s, dt_element_spec *x, bool own) {
     const int64_t n = x->text ? 1 : dt_type_elements(&x->type);
     const bool single = x->text || x->type.rank == 0;
     if (own && x->columns.n == n) return;

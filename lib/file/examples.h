@@ -33,9 +33,9 @@ typedef struct dt_format_request {
 typedef struct dt_examples {
     const struct dt_example_reader *reader;
     int n;
-    dt_stored *stored; /* [n] the elements */
-    int64_t count;     /* of examples */
-    dt_paths paths;    /* files with several examples each; none: there are no such */
+    dt_element_spec *stored; /* [n] the elements */
+    int64_t count;           /* of examples */
+    dt_paths paths;          /* files with several examples each; none: there are no such */
     /* [paths.n + 1] numbers of their first examples, where these follow one another; else NULL */
     int64_t *first;
     bool single;  /* example i is the file paths.v[i] */

@@ -28,33 +28,28 @@
 /* What is known of a named element of examples. Members that say nothing are zero. */
 typedef struct dt_element_spec {
     const char *name;
-    /* of one row in files that are written, (B, ...) in batches; in pipelines a size of -1 is
-     * unknown */
+    /* of one row in files, (B, ...) in batches; in pipelines a size of -1 is unknown. In files as
+     * the job tells, unless the format knows better */
     dt_type type;
-    bool text;       /* in files that are written: texts that end with NUL in place of values */
-    int64_t numbers; /* in batches, after `map`: values lie in [0, numbers) */
-    /* The texts that the values number, such as classes; after one_hot those of the last
-     * dimension. Files that are written have the texts instead of the numbers. */
+    /* in files: one text a row, type is its bytes, a NUL behind the last one, what follows has no
+     * meaning */
+    bool text;
+    /* values lie in [0, numbers), as of a vocabulary; in batches after `map`; 0: nobody knows */
+    int64_t numbers;
+    /* The texts that the values number, such as classes; after one_hot those of the last dimension;
+     * or those of the columns that stand side by side. Files that are written have the texts
+     * instead of the numbers. n 0: they have none. */
     dt_texts names;
-    const struct dt_stored *stored; /* in batches of a data set that was opened without `map` */
-} dt_element_spec;
+    /* in batches of a data set that was opened without `map` */
+    const struct dt_element_spec *stored;
 
-/* An element as files store it: every row has this shape (no batch dimension in it). */
-typedef struct dt_stored {
-    const char *name;
-    dt_type type;     /* as the job tells, unless the format knows better */
+    /* The rest is of elements as files store them. */
     dt_location at;   /* of its path in the job file */
     const char *file; /* for messages */
-    /* one text a row: type is its bytes, a NUL behind the last one, what follows has no meaning */
-    bool text;
-    int64_t classes; /* values of the file are known to lie in [0, classes); 0: not known */
-    int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
-    /* of the classes that its values number, or of the columns that stand side by side; n 0:
-     * they have none */
-    dt_texts names;
-    /* of CSV files: their names, and the texts whose places are the values; n 0: none */
+    int64_t classes;  /* values of the file are known to lie in [0, classes); 0: not known */
+    /* of CSV and JSON lines: their names, and the texts whose places are the values; n 0: none */
     dt_texts columns, vocabulary;
-    bool has_default; /* of empty fields of CSV, */
+    bool has_default; /* of empty fields, */
     double default_value;
     /* CSV: [columns] of each the first whole number that float32 rounds, with its place, for a
      * warning; NULL: none so far. NULL: not float32 */
@@ -64,7 +59,7 @@ typedef struct dt_stored {
     const void *own; /* what the data set's format has read of its keys, see `declare` */
     /* TFRecords: byte strings that are files of pictures, as the first record tells */
     bool pictures;
-} dt_stored;
+} dt_element_spec;
 
 /* A record, where a format can find records again. */
 typedef struct dt_row_record {
@@ -106,10 +101,10 @@ typedef struct dt_row_source {
     bool native;      /* this format is the data set's own: its keys, and `own` of elements hold */
     const dt_tree *keys; /* of the data set */
     int n;
-    dt_stored *element;   /* [n] */
-    int64_t count;        /* of rows; -1: not known */
-    int64_t row;          /* the number of the next one, from 0 */
-    dt_row_record record; /* that of the last row, where the reader has `at` */
+    dt_element_spec *element; /* [n] */
+    int64_t count;            /* of rows; -1: not known */
+    int64_t row;              /* the number of the next one, from 0 */
+    dt_row_record record;     /* that of the last row, where the reader has `at` */
 } dt_row_source;
 
 /* Values of a row as the elements want them, in order. */
@@ -209,7 +204,7 @@ typedef struct dt_format {
     /* What an entry of `element` says of what is stored, the whole of it; keys: all of the data
      * set. NULL: files say it. */
     dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
-                          dt_stored *out);
+                          dt_element_spec *out);
     /* The examples of a part. *out is set on a fault as well, as far as it came: the caller closes
      * it. NULL: there are no data sets of this format. */
     dt_status *(*open_part)(const struct dt_format_request *r, struct dt_examples **out);

@@ -75,16 +75,16 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
 
 /* The picture's layout is `own`. */
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
-                          dt_stored *out) {
+                          dt_element_spec *out) {
     const dt_tree *element = dt_tree_without_nulls(arena, dt_tree_get(keys, "element"));
     dt_image_layout *l = dt_arena_new(arena, dt_image_layout);
     DT_TRY(dt_image_layout_read(arena, element, l));
     const bool image = strcmp(element->entry[l->image].key, entry->key) == 0;
-    *out = (dt_stored){.name = entry->key,
-                       .type = image ? l->type : dt_scalar_type(DT_INT32),
-                       .at = entry->value->at,
-                       .classes = image ? 0 : l->num_classes,
-                       .own = l};
+    *out = (dt_element_spec){.name = entry->key,
+                             .type = image ? l->type : dt_scalar_type(DT_INT32),
+                             .at = entry->value->at,
+                             .classes = image ? 0 : l->num_classes,
+                             .own = l};
     return NULL;
 }
 
@@ -153,7 +153,8 @@ static dt_status *add_classes(folder_part *x, const dt_paths *folders, const dt_
     return NULL;
 }
 
-static void name_classes(const dt_format_request *r, const dt_paths *classes, dt_stored *label) {
+static void name_classes(const dt_format_request *r, const dt_paths *classes,
+                         dt_element_spec *label) {
     label->names = (dt_texts){classes->n, dt_arena_array(r->arena, const char *, classes->n)};
     for (int i = 0; i < classes->n; i++)
         label->names.v[i] = dt_arena_strdup(r->arena, name_of(classes->v[i]));
@@ -198,7 +199,7 @@ static void spread(const dt_image_layout *l, folder_part *x) {
 static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
                                void *const *out) {
     folder_part *x = (folder_part *)base;
-    const dt_stored *image = &x->base.stored[x->image];
+    const dt_element_spec *image = &x->base.stored[x->image];
     const dt_image_name name = {x->base.paths.v[row], image->name};
     if (out[x->label]) memcpy(out[x->label], &x->class[row], sizeof x->class[row]);
     if (!out[x->image]) return NULL;
@@ -226,23 +227,23 @@ static void close_part(dt_examples *base) {
 static void name_elements(const dt_format_request *r, const dt_image_layout *l, folder_part *x) {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
     x->base.n = 2;
-    x->base.stored = dt_arena_array(r->arena, dt_stored, 2);
+    x->base.stored = dt_arena_array(r->arena, dt_element_spec, 2);
     x->base.single = x->base.encoded = true;
     x->layout = *l;
     x->image = l->image;
     x->label = l->label;
     for (int e = 0; e < 2; e++)
         x->base.stored[e] =
-            (dt_stored){.name = element->entry[e].key,
-                        .type = e == l->image ? l->type : dt_type_of(DT_INT32, 0, NULL),
-                        .at = r->tree->at,
-                        .file = r->tree->text};
+            (dt_element_spec){.name = element->entry[e].key,
+                              .type = e == l->image ? l->type : dt_type_of(DT_INT32, 0, NULL),
+                              .at = r->tree->at,
+                              .file = r->tree->text};
     x->base.stored[l->label].classes = l->num_classes;
 }
 
 /* The first picture is looked at, so that a wrong shape is told before training. */
 static dt_status *try_first(folder_part *x) {
-    const dt_stored *e = &x->base.stored[x->image];
+    const dt_element_spec *e = &x->base.stored[x->image];
     void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type)), *out[2] = {NULL, NULL};
     dt_read_buffer buffer = {0};
     out[x->image] = room;

@@ -40,7 +40,7 @@ static const dt_field fields[] = {
     DT_END};
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
-                          dt_stored *out) {
+                          dt_element_spec *out) {
     (void)keys;
     DT_TRY(dt_csv_element_read(arena, entry, DT_COLUMNS_KEYS, out));
     return NULL;

@@ -24,7 +24,7 @@ void dt_jsonl_names_make(const dt_row_source *s, dt_jsonl_names *out) {
     for (int e = 0; e < s->n; e++) most += 1 + s->element[e].columns.n;
     *out = (dt_jsonl_names){.target = dt_arena_array(s->arena, dt_jsonl_target, most)};
     for (int e = 0; e < s->n; e++) {
-        const dt_stored *x = &s->element[e];
+        const dt_element_spec *x = &s->element[e];
         for (int i = 0; i < x->columns.n; i++)
             add_target(out, x->columns.v[i], e, x->columns.n > 1 ? i : -1);
         add_target(out, x->name, e, -1);
@@ -47,7 +47,8 @@ static bool wrong(dt_jsonl_row *r, const char *at, const char *what) {
     return false;
 }
 
-static bool wrong_number(dt_jsonl_row *r, const char *at, const dt_stored *e, const char *what) {
+static bool wrong_number(dt_jsonl_row *r, const char *at, const dt_element_spec *e,
+                         const char *what) {
     wrong(r, at, what);
     if (r->alone) dt_str_printf(&r->why, "; expected %s", dt_dtype_name(e->type.dtype));
     else
@@ -56,7 +57,8 @@ static bool wrong_number(dt_jsonl_row *r, const char *at, const dt_stored *e, co
     return false;
 }
 
-static bool put_default(dt_jsonl_row *r, const char *at, const dt_stored *e, int64_t i, void *out) {
+static bool put_default(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
+                        void *out) {
     if (e->text) return dt_text_put("", 0, &e->type, out) == NULL;
     if (!e->has_default) return wrong(r, at, "is null, and the element has no default_value");
     if (dt_row_source_put(e->type.dtype, e->default_value, out, i)) return true;
@@ -64,7 +66,8 @@ static bool put_default(dt_jsonl_row *r, const char *at, const dt_stored *e, int
 }
 
 /* The text at hand. */
-static bool put_word(dt_jsonl_row *r, const char *at, const dt_stored *e, int64_t i, void *out) {
+static bool put_word(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
+                     void *out) {
     for (int k = 0; k < e->vocabulary.n; k++)
         if (strlen(e->vocabulary.v[k]) == r->text.size &&
             memcmp(e->vocabulary.v[k], dt_str_text(&r->text), r->text.size) == 0)
@@ -77,7 +80,7 @@ static bool put_word(dt_jsonl_row *r, const char *at, const dt_stored *e, int64_
 }
 
 /* Where words are numbers themselves, a number is one of them; else it is the number of a word. */
-static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_stored *e, int64_t i,
+static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
                             void *out) {
     double x, word;
     bool numbers = false;
@@ -98,14 +101,14 @@ static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_stored *e,
 }
 
 /* Whole numbers of 64 bits, which a double need not hold. */
-static bool put_integer(const dt_stored *e, const char *number, int64_t i, void *out) {
+static bool put_integer(const dt_element_spec *e, const char *number, int64_t i, void *out) {
     int64_t x;
     if (e->type.dtype != DT_INT64 || !dt_parse_int64(number, &x)) return false;
     ((int64_t *)out)[i] = x;
     return true;
 }
 
-static bool put_number(dt_jsonl_row *r, const dt_stored *e, int64_t i, void *out) {
+static bool put_number(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void *out) {
     char number[DT_JSON_LONGEST_NUMBER + 1];
     const char *at = r->c.at;
     double x;
@@ -121,7 +124,7 @@ static bool put_number(dt_jsonl_row *r, const dt_stored *e, int64_t i, void *out
     return wrong_number(r, at, e, "has a value that is out of range for its type");
 }
 
-static bool put_text(dt_jsonl_row *r, const dt_stored *e, int64_t i, void *out) {
+static bool put_text(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void *out) {
     const char *at = r->c.at;
     if (!dt_json_read_text(&r->c, &r->text)) return false;
     if (e->vocabulary.n > 0) return put_word(r, at, e, i, out);
@@ -130,7 +133,7 @@ static bool put_text(dt_jsonl_row *r, const dt_stored *e, int64_t i, void *out) 
     return !why || wrong(r, at, why);
 }
 
-static bool put_bool(dt_jsonl_row *r, const dt_stored *e, int64_t i, void *out) {
+static bool put_bool(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void *out) {
     const char *at = r->c.at;
     const bool yes = *at == 't';
     if (!dt_json_read_word(&r->c)) return false;
@@ -142,7 +145,7 @@ static bool put_bool(dt_jsonl_row *r, const dt_stored *e, int64_t i, void *out) 
            wrong_number(r, at, e, "has a value that is out of range for its type");
 }
 
-static bool put_value(dt_jsonl_row *r, const dt_stored *e, int64_t i, void *out) {
+static bool put_value(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void *out) {
     const char first = dt_json_peek(&r->c), *at = r->c.at;
     switch (first) {
     case '\0': return false;
@@ -159,7 +162,8 @@ static bool put_value(dt_jsonl_row *r, const dt_stored *e, int64_t i, void *out)
 }
 
 /* All values of an element, however they are nested; *n: so far. */
-static bool put_values(dt_jsonl_row *r, const dt_stored *e, int depth, int64_t *n, void *out) {
+static bool put_values(dt_jsonl_row *r, const dt_element_spec *e, int depth, int64_t *n,
+                       void *out) {
     const int64_t most = e->text ? 1 : dt_type_elements(&e->type);
     if (dt_json_peek(&r->c) != '[' || e->text) {
         if (*n == most) return wrong_number(r, r->c.at, e, "has too many values");
@@ -174,7 +178,7 @@ static bool put_values(dt_jsonl_row *r, const dt_stored *e, int depth, int64_t *
 }
 
 /* null stands for all values. depth: levels around them. */
-static bool put_whole(dt_jsonl_row *r, const dt_stored *e, int depth, void *out) {
+static bool put_whole(dt_jsonl_row *r, const dt_element_spec *e, int depth, void *out) {
     const char *at = r->c.at;
     int64_t n = 0;
     if (dt_json_peek(&r->c) == 'n' && !e->text) {
@@ -193,7 +197,7 @@ static bool put_targets(dt_jsonl_row *r, int i) {
     const dt_json_cursor begin = r->c;
     for (; i >= 0; i = r->names->target[i].same) {
         const dt_jsonl_target *t = &r->names->target[i];
-        const dt_stored *e = &r->s->element[t->element];
+        const dt_element_spec *e = &r->s->element[t->element];
         r->c = begin;
         if (r->seen[i]) return wrong(r, begin.at, "appears twice");
         r->seen[i] = true;
@@ -230,7 +234,7 @@ static bool put_object(dt_jsonl_row *r) {
 /* ---- what is not there ---- */
 
 /* Value i of an element, -1: all of them. */
-static bool put_missing(dt_jsonl_row *r, const dt_stored *e, int i, const char *name) {
+static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const char *name) {
     const int64_t n = i < 0 ? dt_type_elements(&e->type) : 1;
     r->name = name;
     if (e->text || !e->has_default) return wrong(r, NULL, "is missing");
@@ -244,7 +248,7 @@ static bool put_absent(dt_jsonl_row *r) {
     const dt_jsonl_names *l = r->names;
     for (int from = 0, to; from < l->n; from = to) {
         const int element = l->target[from].element;
-        const dt_stored *e = &r->s->element[element];
+        const dt_element_spec *e = &r->s->element[element];
         bool whole = false;
         for (to = from; to < l->n && l->target[to].element == element; to++)
             whole = whole || (l->target[to].value < 0 && r->seen[to]);

@@ -45,7 +45,7 @@ typedef struct record_part {
 /* ---- keys ---- */
 
 static dt_status *check_element(const dt_format_request *r, const dt_entry *e) {
-    return r->format->declare(r->arena, e, r->keys, dt_arena_new(r->arena, dt_stored));
+    return r->format->declare(r->arena, e, r->keys, dt_arena_new(r->arena, dt_element_spec));
 }
 
 dt_status *dt_records_check(const dt_format_request *r, dt_texts *names) {
@@ -310,13 +310,13 @@ static dt_status *declare_elements(const dt_format_request *r, record_part *x) {
     const dt_tree *element = dt_tree_get(r->keys, "element");
     const char *file = dt_arena_strdup(r->arena, x->base.paths.v[0]);
     int64_t longest = 1;
-    x->base.stored = dt_arena_array(r->arena, dt_stored, element->n);
+    x->base.stored = dt_arena_array(r->arena, dt_element_spec, element->n);
     x->rows = dt_arena_array(r->arena, dt_str, element->n);
     x->text = dt_arena_array(r->arena, int64_t *, element->n);
     x->text_cap = dt_arena_array(r->arena, int, element->n);
     x->row = dt_arena_array(r->arena, void *, element->n);
     for (; x->base.n < element->n; x->base.n++) {
-        dt_stored *s = &x->base.stored[x->base.n];
+        dt_element_spec *s = &x->base.stored[x->base.n];
         DT_TRY(x->kind->declare(r->arena, &element->entry[x->base.n], r->keys, s));
         s->file = file;
         longest = s->text && s->type.dim[0] > longest ? s->type.dim[0] : longest;

@@ -98,9 +98,9 @@ static dt_status *read_element(dt_arena *arena, const dt_entry *e, dt_type *type
 }
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
-                          dt_stored *out) {
+                          dt_element_spec *out) {
     (void)keys;
-    *out = (dt_stored){.name = entry->key, .at = entry->value->at, .file = "synthetic data"};
+    *out = (dt_element_spec){.name = entry->key, .at = entry->value->at, .file = "synthetic data"};
     return read_element(arena, entry, &out->type, &out->classes);
 }
 
@@ -227,7 +227,7 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
                           .part_key = dt_name_hash(dt_part_name(r->part)),
                           .seed = r->seed,
                           .label = -1};
-    x->base.stored = dt_arena_array(r->arena, dt_stored, e->n);
+    x->base.stored = dt_arena_array(r->arena, dt_element_spec, e->n);
     x->num_classes = dt_arena_array(r->arena, int64_t, e->n);
     DT_TRY(read_count(r, &x->base.count));
     for (int i = 0; i < e->n; i++) {

@@ -87,10 +87,10 @@ static dt_status *read_length(dt_arena *arena, const dt_tree *element, int64_t *
 }
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
-                          dt_stored *out) {
+                          dt_element_spec *out) {
     int64_t length;
     DT_TRY(read_length(arena, dt_tree_get(keys, "element"), &length));
-    *out = (dt_stored){
+    *out = (dt_element_spec){
         .name = entry->key, .type = dt_type_of(DT_INT32, 1, &length), .at = entry->value->at};
     return NULL;
 }
@@ -290,14 +290,14 @@ static dt_status *read_part(const dt_format_request *r, text_part *x) {
                        "%s: %lld characters are too few: an example needs %lld and the next one",
                        file, (long long)x->tokens.n, (long long)x->length);
     x->base.n = 2;
-    x->base.stored = dt_arena_array(r->arena, dt_stored, 2);
+    x->base.stored = dt_arena_array(r->arena, dt_element_spec, 2);
     for (int e = 0; e < 2; e++)
-        x->base.stored[e] = (dt_stored){.name = e ? "targets" : "tokens",
-                                        .type = dt_type_of(DT_INT32, 1, &x->length),
-                                        .at = r->tree->at,
-                                        .file = file,
-                                        .classes = x->vocabulary,
-                                        .numbers = x->vocabulary};
+        x->base.stored[e] = (dt_element_spec){.name = e ? "targets" : "tokens",
+                                              .type = dt_type_of(DT_INT32, 1, &x->length),
+                                              .at = r->tree->at,
+                                              .file = file,
+                                              .classes = x->vocabulary,
+                                              .numbers = x->vocabulary};
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts as elements store them; see dt_stored. */
+/* Texts as elements store them; see dt_element_spec. */
 #ifndef DT_FILE_TEXT_CELL_H
 #define DT_FILE_TEXT_CELL_H
 

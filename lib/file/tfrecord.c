@@ -42,7 +42,7 @@ static const dt_field fields[] = {DT_TREE(struct tfrecord, element, .forms = ele
                                   DT_END};
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
-                          dt_stored *out) {
+                          dt_element_spec *out) {
     dt_tf_element *f = dt_arena_new(arena, dt_tf_element);
     (void)keys;
     DT_TRY(dt_tf_element_read(arena, entry, f));
@@ -70,7 +70,7 @@ static bool sniff(const unsigned char *first, int64_t n) {
 /* Of a data set of another format: a feature of the element's name. */
 static void name_features(dt_row_source *s) {
     for (int e = 0; e < s->n && !s->native; e++) {
-        dt_stored *x = &s->element[e];
+        dt_element_spec *x = &s->element[e];
         const dt_tf_element plain = {
             .element = x->name, .name = x->name, .type = x->type, .text = x->text};
         x->own = dt_arena_copy(s->arena, &plain, sizeof plain);
@@ -128,7 +128,7 @@ static dt_status *parse(const dt_row_source *s, const dt_row_record *r, dt_parse
 
 static dt_status *put_element(const dt_row_source *s, int e, const dt_parsed_example *parsed,
                               int64_t number, void *out) {
-    const dt_stored *x = &s->element[e];
+    const dt_element_spec *x = &s->element[e];
     return in_record(
         (x->pictures ? dt_tf_element_picture : dt_tf_element_values)(parsed, x->own, out), s->path,
         number);

@@ -20,7 +20,7 @@ typedef struct dt_tf_words {
 typedef struct dt_tf_element {
     const char *element, *name; /* its own, the feature's */
     dt_type type;               /* of an example */
-    bool text;                  /* as dt_stored has it */
+    bool text;                  /* as dt_element_spec has it */
     dt_tf_words words;
 } dt_tf_element;
 

@@ -335,10 +335,10 @@ static void store_for_stream(dt_job *j) {
     dt_status *missing = j->data ? NULL : dt_dataset_create(&d, &as_stored);
     const dt_dataset *from = j->data ? j->data : d;
     const int n = from ? dt_dataset_elements(from, &elements) : 0;
-    dt_stored *all = dt_arena_array(j->arena, dt_stored, n);
+    dt_element_spec *all = dt_arena_array(j->arena, dt_element_spec, n);
     for (int e = 0; e < n; e++)
-        all[e] = (dt_stored){.name = dt_arena_strdup(j->arena, elements[e].name),
-                             .type = dt_dataset_stored(from, e)->type};
+        all[e] = (dt_element_spec){.name = dt_arena_strdup(j->arena, elements[e].name),
+                                   .type = dt_dataset_stored(from, e)->type};
     j->dataset.stored = all;
     j->dataset.n_stored = n;
     dt_status_free(missing);

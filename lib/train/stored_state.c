@@ -17,7 +17,7 @@
 
 /* ---- printing ---- */
 
-static void put_element(dt_json *j, const dt_stored *e) {
+static void put_element(dt_json *j, const dt_element_spec *e) {
     dt_json_open(j, e->name, '{');
     dt_json_string(j, "dtype", e->text ? "string" : dt_dtype_name(e->type.dtype));
     if (e->text) {
@@ -75,7 +75,7 @@ static bool get_shape(const json_t *list, dt_type *t) {
     return true;
 }
 
-static bool get_text(const json_t *entry, dt_stored *out) {
+static bool get_text(const json_t *entry, dt_element_spec *out) {
     int64_t most;
     if (!dt_json_get_int(entry, "max_bytes", &most) || most < 1 || most > 1 << 20) return false;
     most++;
@@ -84,7 +84,7 @@ static bool get_text(const json_t *entry, dt_stored *out) {
     return true;
 }
 
-static bool get_element(dt_arena *arena, const json_t *entry, dt_stored *out) {
+static bool get_element(dt_arena *arena, const json_t *entry, dt_element_spec *out) {
     const char *dtype = json_string_value(json_object_get(entry, "dtype"));
     if (!dt_json_texts(arena, json_object_get(entry, "vocabulary"), &out->vocabulary)) return false;
     out->numbers = out->classes = out->vocabulary.n;
@@ -97,7 +97,7 @@ static bool get_element(dt_arena *arena, const json_t *entry, dt_stored *out) {
 static bool get_elements(dt_arena *arena, json_t *root, dt_dataset_spec *out) {
     const char *name;
     json_t *entry;
-    dt_stored *all = dt_arena_array(arena, dt_stored, json_object_size(root));
+    dt_element_spec *all = dt_arena_array(arena, dt_element_spec, json_object_size(root));
     int n = 0;
     json_object_foreach(root, name, entry) {
         all[n].name = dt_arena_strdup(arena, name);

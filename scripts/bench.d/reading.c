@@ -125,9 +125,9 @@ static void read_rows(const subject *x, const char *path)
     int64_t n, label;
     void *state, *row = malloc((size_t)x->values * 8);
     bool more = true;
-    s.element = dt_arena_array(s.arena, dt_stored, 2);
-    s.element[0] = (dt_stored){.name = "x", .type = dt_type_of(x->dtype, 1, &x->values)};
-    s.element[1] = (dt_stored){.name = "y", .type = dt_type_of(DT_INT64, 0, NULL)};
+    s.element = dt_arena_array(s.arena, dt_element_spec, 2);
+    s.element[0] = (dt_element_spec){.name = "x", .type = dt_type_of(x->dtype, 1, &x->values)};
+    s.element[1] = (dt_element_spec){.name = "y", .type = dt_type_of(DT_INT64, 0, NULL)};
     require(dt_inflow_open(&s.file, path));
     require(dt_inflow_peek(s.file, first, DT_PEEK, &n));
     const dt_format *kind = dt_format_sniff(first, n);

@@ -29,7 +29,7 @@ static dt_status *make_plan(dt_arena *arena, const char *name, const char *steps
     return dt_map_plan_make(
         arena,
         &(dt_map_request){.map = m,
-                          .stored = &(dt_stored){.name = name, .type = *in, .file = "x.npy"}},
+                          .stored = &(dt_element_spec){.name = name, .type = *in, .file = "x.npy"}},
         out);
 }
 

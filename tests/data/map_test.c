@@ -122,7 +122,7 @@ static const dt_map_plan *make_plan(dt_arena *arena, const char *steps, const dt
     OK(dt_map_plan_make(
         arena,
         &(dt_map_request){.map = m,
-                          .stored = &(dt_stored){.name = "x", .type = *in, .file = "x.npy"}},
+                          .stored = &(dt_element_spec){.name = "x", .type = *in, .file = "x.npy"}},
         &p));
     return p;
 }

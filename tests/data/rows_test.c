@@ -124,13 +124,13 @@ static void compare(dt_dataset *d, const dt_dataset_spec *job, const char *path,
 
 /* As a job has it that was trained: what was learned, and what a checkpoint keeps of the elements
  * where the format does not declare them. */
-static dt_dataset_spec trained(const dt_dataset *d, dt_stored *stored) {
+static dt_dataset_spec trained(const dt_dataset *d, dt_element_spec *stored) {
     dt_dataset_spec job = *dt_dataset_spec_of(d);
     const dt_element_spec *all;
     job.n_stored = dt_dataset_elements(d, &all);
     for (int e = 0; e < job.n_stored; e++) {
-        const dt_stored *x = dt_dataset_stored(d, e);
-        stored[e] = (dt_stored){
+        const dt_element_spec *x = dt_dataset_stored(d, e);
+        stored[e] = (dt_element_spec){
             .name = x->name, .type = x->type, .text = x->text, .vocabulary = x->vocabulary};
     }
     job.stored = stored;
@@ -140,7 +140,7 @@ static dt_dataset_spec trained(const dt_dataset *d, dt_stored *stored) {
 
 static void check_format(const drawn *c, int f) {
     dt_dataset *d = NULL, *stored = NULL;
-    dt_stored elements[ELEMENTS];
+    dt_element_spec elements[ELEMENTS];
     open_as(&d, c, f);
     dt_dataset_spec as_stored = *dt_dataset_spec_of(d);
     as_stored.as_stored = true;

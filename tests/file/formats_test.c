@@ -181,10 +181,10 @@ static dt_status *begin_reading(const table *t, const char *path, reading *x) {
     int64_t n;
     *x = (reading){.s = {.arena = dt_arena_create(), .path = path, .n = t->n, .count = -1}};
     x->s.keys = keys_of(x->s.arena, t->delimiter);
-    x->s.element = dt_arena_array(x->s.arena, dt_stored, t->n);
+    x->s.element = dt_arena_array(x->s.arena, dt_element_spec, t->n);
     for (int i = 0; i < t->n; i++) {
-        x->s.element[i] =
-            (dt_stored){.name = t->name[i], .type = t->column[i].type, .text = t->column[i].text};
+        x->s.element[i] = (dt_element_spec){
+            .name = t->name[i], .type = t->column[i].type, .text = t->column[i].text};
     }
     DT_TRY(dt_inflow_open(&x->s.file, path));
     DT_TRY(dt_inflow_peek(x->s.file, first, DT_PEEK, &n));

@@ -81,7 +81,7 @@ static void read_album(const album *a, const char *path, int first, int n) {
     unsigned char start[DT_PEEK];
     int64_t got = -1;
     bool more = true;
-    dt_stored image = {
+    dt_element_spec image = {
         .name = "image",
         .type = dt_type_of(DT_UINT8, 3, (const int64_t[]){a->height, a->width, a->channels})};
     dt_row_source s = {

@@ -107,11 +107,11 @@ static void read_outputs(const outputs *x, const dt_format *kind, const char *pa
     void *row[MOST_OUTPUTS];
     bool more = true;
     dt_row_source s = {.arena = dt_arena_create(), .path = path, .n = x->n, .count = -1};
-    s.element = dt_arena_array(s.arena, dt_stored, x->n);
+    s.element = dt_arena_array(s.arena, dt_element_spec, x->n);
     for (int o = 0; o < x->n; o++) {
         const dt_type *t = &x->all[o]->type;
-        s.element[o] =
-            (dt_stored){.name = x->name[o], .type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1)};
+        s.element[o] = (dt_element_spec){.name = x->name[o],
+                                         .type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1)};
         bytes[o] = dt_type_bytes(&s.element[o].type);
         row[o] = dt_arena_alloc(s.arena, (size_t)bytes[o]);
     }

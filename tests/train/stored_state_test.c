@@ -25,7 +25,7 @@ static void test_reads_what_is_printed(void **state) {
     (void)state;
     assert_null(read(arena, text, &spec));
     assert_int_equal(spec.n_stored, 3);
-    const dt_stored *x = spec.stored;
+    const dt_element_spec *x = spec.stored;
     assert_string_equal(x[0].name, "x");
     assert_true(dt_type_equal(&x[0].type, &(dt_type){DT_UINT8, 3, {3, 3, 1}}));
     assert_true(dt_type_equal(&x[1].type, &(dt_type){DT_INT32, 0, {0}}));
