@@ -28,8 +28,6 @@ static void gather(int ranks, dt_moves *out) {
 
 const dt_algorithm dt_algorithm_halving = {
     .name = "halving",
-    .about = "partners at doubling distances exchange all they have",
     .chunks = 1,
-    .powers_of_two_only = true,
     .gather = gather,
 };

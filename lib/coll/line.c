@@ -29,7 +29,6 @@ static void gather(int ranks, dt_moves *out) {
 
 const dt_algorithm dt_algorithm_line = {
     .name = "line",
-    .about = "both ways along a row whose ends are not linked",
     .chunks = 1,
     .gather = gather,
 };

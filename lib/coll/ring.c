@@ -26,7 +26,6 @@ static void gather(int ranks, dt_moves *out) {
 
 const dt_algorithm dt_algorithm_ring = {
     .name = "ring",
-    .about = "each passes on to the next what came from the one before",
     .chunks = 1,
     .gather = gather,
 };

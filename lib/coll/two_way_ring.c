@@ -34,7 +34,6 @@ static void gather(int ranks, dt_moves *out) {
 
 const dt_algorithm dt_algorithm_two_way_ring = {
     .name = "two_way_ring",
-    .about = "as the ring, both ways round at once",
     .chunks = 2,
     .gather = gather,
 };

@@ -157,8 +157,6 @@ void dt_exchanges_list(dt_exec *x) {
     dt_arena_destroy(scratch);
 }
 
-int dt_exchanges_number(const dt_exec *x) { return x->exchanges ? x->exchanges->n : 0; }
-
 bool dt_exchanges_go_beside(const dt_exec *x) { return x->exchanges && x->exchanges->beside; }
 
 /* ---- their memory ---- */

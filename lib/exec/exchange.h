@@ -25,7 +25,6 @@ typedef struct dt_exchange {
 /* Of an executable whose nodes have kernels: lists its exchanges; which tasks make what they take.
  * x->exchanges stays NULL where there are none. */
 void dt_exchanges_list(dt_exec *x);
-int dt_exchanges_number(const dt_exec *x);
 /* Whether a thread of their own carries them while lanes compute. */
 bool dt_exchanges_go_beside(const dt_exec *x);
 /* When it is known whose memory values are, and from when to when: takes that of sums earlier. */

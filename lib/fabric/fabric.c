@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fabrics by name, and the calls that every fabric has. */
+/* The calls that every fabric has. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,16 +7,6 @@
 
 #include "fabric/fabric.h"
 #include "fabric/meeting.h"
-
-const dt_fabric *dt_fabric_find(const char *name) {
-    static const dt_fabric *const rows[] = {
-#define DT_FABRIC(name) &dt_fabric_##name,
-#include "fabric/fabrics.h"
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i]->kind.name, name) == 0) return rows[i];
-    return NULL;
-}
 
 dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) {
     DT_TRY(f->open(out, ranks, NULL));

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one
- * process, through memory, `mpi` the processes that mpirun or srun started, `sockets` those that
- * this program started on one machine, `zmq` those that know each other's addresses. Ranks meet in
+ * Transports between ranks. A fabric is a row of functions; `mpi` joins the processes that mpirun or
+ * srun started, `sockets` those that this program started on one machine, `zmq` those that know each
+ * other's addresses. Ranks meet in
  * a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in
  * time, a rank that has left, and a message other than the one expected are errors that name the
  * rank and what was awaited.
  *
- *     dt_team_open(&team, &dt_fabric_local, 4)           once
- *     dt_team_join(team, rank, 10.0, &member)            every rank, on its own thread
- *         dt_schedule_run(schedule, member, DT_FLOAT32, item, 1)
- *
- * Where ranks are processes, each opens the team for itself and joins it as team->own.
- *
+ *     dt_team_open(&team, &dt_fabric_mpi, 0)             every process
+ *     dt_team_join(team, team->own, 10.0, &member)
+ *         dt_tree_all_reduce(member, shards, DT_FLOAT32, item, 1)
  *     dt_member_leave(member)                            those who still wait for it are told
  *     dt_team_close(team)                                when all have left
  */
@@ -89,16 +86,12 @@ struct dt_fabric {
     dt_status *(*recv)(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n);
 };
 
-extern const dt_fabric dt_fabric_local, dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
+extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
 /* What a process that has started workers tells each of them, for dt_fabric_sockets: "RANK FD FD
  * ...", a descriptor for each rank, - for its own. */
 #define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
 enum { DT_SOCKETS_RANKS = 64 };
-/* A row by name ("local"), or NULL. */
-const dt_fabric *dt_fabric_find(const char *name);
 
-#define DT_LOCAL_RANKS 1024
-/* SCHEDULE: more ranks than the fabric takes. */
 dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) DT_MUST_USE;
 /* The same for processes that nobody has connected (meeting.h). Errors of dt_meeting_hold. */
 dt_status *dt_team_meet(dt_team **out, const dt_fabric *f,
@@ -138,13 +131,6 @@ typedef struct dt_tree_item {
     void *sum;
     int64_t rows, width;
 } dt_tree_item;
-/* Runs a collective on several values, each of one node, as if they were one array: every rank of
- * the team calls it with the same schedule. `parts` is read, `sum` written; they may be the same.
- * Whatever is not received is not written. Sums are integer sums that wrap, or sums in the values'
- * own float type in the schedule's order, so they do not depend on timing. Errors of send and recv;
- * SCHEDULE: bool. */
-dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, dt_dtype dtype,
-                           const dt_tree_item *item, int n) DT_MUST_USE;
 /* a += b, as collectives add. False: the dtype cannot be summed. */
 bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 

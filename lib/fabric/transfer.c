@@ -192,8 +192,8 @@ void dt_transfer_unpack(const dt_transfer *x, dt_stretch stretch, const char *al
 
 /* ---- a collective ---- */
 
-dt_status *dt_transfer_begin(dt_transfer *x, dt_collective collective, bool adds) {
-    if (adds && !sums[x->dtype])
+dt_status *dt_transfer_begin(dt_transfer *x, dt_collective collective) {
+    if (!sums[x->dtype])
         return dt_fail(DT_E_SCHEDULE, NULL, "%s cannot be summed", dt_dtype_name(x->dtype));
     x->size = dt_dtype_size(x->dtype);
     x->n = 0;

@@ -21,9 +21,9 @@ typedef struct dt_transfer {
     dt_tag tag;
 } dt_transfer;
 
-/* Sets size, n and the tag's number, dtype, elements, step and name: a new collective. SCHEDULE:
- * the dtype cannot be summed, and `adds` says that it has to be. */
-dt_status *dt_transfer_begin(dt_transfer *x, dt_collective collective, bool adds) DT_MUST_USE;
+/* Begins a new collective: sets size, n and the tag's number, dtype, elements, step and name.
+ * SCHEDULE: the dtype cannot be summed. */
+dt_status *dt_transfer_begin(dt_transfer *x, dt_collective collective) DT_MUST_USE;
 /* Bytes that dt_transfer_use_room needs, of which the largest stretch that is received and added has
  * `most` elements. */
 size_t dt_transfer_room(const dt_transfer *x, int64_t most);

@@ -311,7 +311,7 @@ static void copy_parts(const dt_transfer *x) {
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype,
                               const dt_tree_item *item, int n) {
     tree t = {.all = {.m = m, .item = item, .items = n, .dtype = dtype}};
-    DT_TRY(dt_transfer_begin(&t.all, DT_REDUCE_SCATTER, true));
+    DT_TRY(dt_transfer_begin(&t.all, DT_REDUCE_SCATTER));
     t.plan = find_plan(m, shards, t.all.n);
     if (t.plan->leaves == 1) {
         copy_parts(&t.all);

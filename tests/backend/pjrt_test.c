@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "../support/local_fabric.h"
 #include "backend/backend.h"
 #include "base/status.h"
 #include "fabric/fabric.h"
@@ -238,7 +239,7 @@ static dt_status *open_work(work *l) {
     assert_null(dt_variable_alloc(&l->w, "w", &type, true));
     memcpy(dt_host_edit(l->w), (const float[]){10, 10, 10}, 3 * sizeof(float));
     l->graph = trace_worker(l->w);
-    assert_null(dt_team_open(&l->team, dt_fabric_find("local"), 1));
+    assert_null(dt_team_open(&l->team, &dt_fabric_local, 1));
     assert_null(dt_team_join(l->team, 0, 10, &l->member));
     DT_TRY(dt_device_open(&l->device, dt_backend_find("pjrt"),
                           &(dt_device_options){.plugin = plugin}));

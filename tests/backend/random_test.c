@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "../support/local_fabric.h"
 #include "backend/backend.h"
 #include "fabric/fabric.h"
 #include "pass/workers.h"
@@ -94,7 +95,7 @@ static void test_steps_of_a_worker_are_the_interpreters(void **state) {
     dt_team *team = NULL;
     int several = 0;
     want_device();
-    ok(dt_team_open(&team, dt_fabric_find("local"), 1), 0);
+    ok(dt_team_open(&team, &dt_fabric_local, 1), 0);
     ok(dt_team_join(team, 0, 10, &member), 0);
     print_message("seeds 9300 to 9311\n");
     for (uint64_t seed = 9300; seed < 9312; seed++) {

@@ -80,7 +80,7 @@ static void play(const dt_schedule *s, int64_t *now, int64_t n) {
     const size_t bytes = (size_t)s->ranks * (size_t)n * sizeof *now;
     int64_t *then = dt_alloc(bytes + 1);
     for (int i = 0; i < s->moves; i++) {
-        const dt_move *m = &s->move[i];
+        const dt_schedule_move *m = &s->move[i];
         if (i == 0 || m->round != m[-1].round) memcpy(then, now, bytes);
         for (int64_t k = dt_chunk_begin(s, n, m->first);
              k < dt_chunk_begin(s, n, m->first + m->chunks); k++)
@@ -154,8 +154,7 @@ static const double sizes[] = {1, 3e4, 1e6, 7e9};
 
 static void check_torus(const scene *s, const dt_torus *way, dt_collective c, const dt_wires *wires,
                         const char *where) {
-    dt_schedule *schedule = NULL;
-    assert_null(dt_torus_schedule(&schedule, way, c, s->place));
+    dt_schedule *schedule = dt_torus_schedule(way, c, s->place);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const dt_wire_price price = dt_torus_cost(way, c, sizes[i], wires);
         check_price(&price, schedule, sizes[i], wires, where);
@@ -198,8 +197,7 @@ static void test_both_forms_of_direct_exchanges_agree(void **state) {
         dt_wires wires = dt_wires_of(s.topology, s.place);
         wires.groups = s.x.groups;
         for (int c = DT_ALL_TO_ALL; c <= DT_COLLECTIVE_PERMUTE; c++) {
-            dt_schedule *schedule = NULL;
-            assert_null(dt_direct_schedule(&schedule, (dt_collective)c, s.x.ranks));
+            dt_schedule *schedule = dt_direct_schedule((dt_collective)c, s.x.ranks);
             s.x.collective = (dt_collective)c;
             s.x.bytes = 1e7;
             const dt_wire_price places = dt_direct_cost(&s.x, &wires),
@@ -227,12 +225,11 @@ static void test_broadcasts_reach_all_and_cost_what_their_moves_cost(void **stat
             wires.groups = s.x.groups;
             s.x.collective = DT_COLLECTIVE_BROADCAST;
             for (int k = 1; k < 5; k += 3) {
-                dt_schedule *schedule = NULL;
                 int pieces = 0;
                 s.x.bytes = k * 1.01e5;
                 const dt_wire_price price =
                     dt_spread_cost(&s.x, gridded ? &grid : NULL, &wires, &pieces);
-                assert_null(dt_tree_schedule(&schedule, &s.x, gridded ? &grid : NULL, pieces));
+                dt_schedule *schedule = dt_tree_schedule(&s.x, gridded ? &grid : NULL, pieces);
                 check_buffers(schedule, 11, name_of(&scenes[i]));
                 const dt_wire_price moves = dt_schedule_cost(schedule, s.x.bytes, &wires);
                 assert_close(price.busiest_link, moves.busiest_link, schedule, "busiest link",
@@ -267,10 +264,8 @@ static void test_rings_through_any_places(void **state) {
         wires.groups = s.x.groups;
         for (int both = 0; both < 2; both++)
             for (int c = DT_ALL_GATHER; c <= DT_ALL_REDUCE; c++) {
-                dt_schedule *schedule = NULL;
-                const dt_algorithm *ring = dt_algorithm_find(both ? "two_way_ring" : "ring");
-                assert_null(dt_schedule_create(
-                    &schedule, &(dt_schedule_spec){(dt_collective)c, ring, s.x.ranks, NULL}));
+                dt_schedule *schedule = dt_schedule_create(&(dt_schedule_spec){
+                    (dt_collective)c, both ? "two_way_ring" : "ring", s.x.ranks, NULL});
                 s.x.collective = (dt_collective)c;
                 s.x.bytes = 1e8;
                 const dt_wire_price price = dt_ring_cost(&s.x, both, &wires);

@@ -4,6 +4,7 @@
  * must leave to others; each row of exec/kernels.h is hit, by name. Products once more as chips
  * make them.
  */
+#include "../support/local_fabric.h"
 #include "kit.h"
 
 #include <math.h>

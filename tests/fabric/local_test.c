@@ -11,7 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../support/sums.h"
+#include "../support/collectives.h"
+#include "../support/local_fabric.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -176,18 +177,6 @@ static void test_ranks_join_once(void **state) {
     dt_team_close(NULL);
 }
 
-static void test_teams_have_limits(void **state) {
-    (void)state;
-    dt_team *team = NULL;
-    expect(dt_team_open(&team, &dt_fabric_local, 0), 55, 78,
-           "threads of one process can be 1 to 1024 ranks, got 0");
-    expect(dt_team_open(&team, &dt_fabric_local, 1025), 55, 78,
-           "threads of one process can be 1 to 1024 ranks, got 1025");
-    assert_null(team);
-    assert_ptr_equal(dt_fabric_find("local"), &dt_fabric_local);
-    assert_null(dt_fabric_find("pigeons"));
-}
-
 static void test_unread_messages_go_with_the_team(void **state) {
     (void)state;
     pair p;
@@ -200,7 +189,6 @@ static void test_unread_messages_go_with_the_team(void **state) {
 
 typedef struct accident {
     dt_team *team;
-    const dt_schedule *schedule;
     dt_status *status[4];
 } accident;
 
@@ -209,7 +197,7 @@ static void all_but_two(int rank, void *user) {
     dt_member *m = NULL;
     float data[64] = {0};
     if (dt_team_join(a->team, rank, 20, &m)) return;
-    if (rank != 2) a->status[rank] = run_on(a->schedule, m, DT_FLOAT32, 64, data);
+    if (rank != 2) a->status[rank] = sum_floats(m, 64, data);
     dt_member_leave(m);
 }
 
@@ -219,10 +207,6 @@ static void test_one_failure_ends_all_at_once(void **state) {
     (void)state;
     accident a = {0};
     dt_pool *pool = NULL;
-    dt_schedule *s = NULL;
-    assert_null(dt_schedule_create(
-        &s, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find("ring"), 4, NULL}));
-    a.schedule = s;
     assert_null(dt_team_open(&a.team, &dt_fabric_local, 4));
     assert_null(dt_pool_create(&pool, 4));
     int64_t start = dt_now_ns();
@@ -234,7 +218,6 @@ static void test_one_failure_ends_all_at_once(void **state) {
     }
     dt_pool_destroy(pool);
     dt_team_close(a.team);
-    dt_schedule_destroy(s);
 }
 
 int main(void) {
@@ -246,7 +229,6 @@ int main(void) {
         cmocka_unit_test(test_what_was_sent_before_leaving_arrives),
         cmocka_unit_test(test_other_messages_are_refused),
         cmocka_unit_test(test_ranks_join_once),
-        cmocka_unit_test(test_teams_have_limits),
         cmocka_unit_test(test_unread_messages_go_with_the_team),
         cmocka_unit_test(test_one_failure_ends_all_at_once),
     };

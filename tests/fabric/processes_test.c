@@ -42,11 +42,10 @@ typedef struct played {
 
 static float value(int i, int rank) { return (float)((i * 37 + rank * 101) % 1000) / 7.0f - 60; }
 
-/* The sum as the ring of `ranks` adds it is checked by all ranks having one, and one rank's being
- * right to rounding. */
+/* Sums on all ranks; each compares its result with the sum to rounding. */
 static dt_status *sum(dt_member *m, float *x) {
     for (int i = 0; i < N; i++) x[i] = value(i, m->rank);
-    dt_status *bad = ring(m, N, x);
+    dt_status *bad = sum_floats(m, N, x);
     for (int i = 0; !bad && i < N; i++) {
         float all = 0;
         for (int r = 0; r < m->team->ranks; r++) all += value(i, r);
@@ -87,8 +86,9 @@ static dt_status *play(dt_member *m, const char *what) {
 
 /* How processes are connected. */
 typedef struct way {
-    const char *fabric, *host; /* zmq: where rank 0 listens */
-    bool key, all;             /* zmq: all addresses are known */
+    const dt_fabric *fabric;
+    const char *host; /* zmq: where rank 0 listens */
+    bool key, all;    /* zmq: all addresses are known */
 } way;
 
 /* Rank r listens on the port after that of rank r - 1. */
@@ -101,7 +101,7 @@ static dt_status *meet(dt_team **out, const way *w, int ranks, int rank, int por
         address[r] = text[r];
     }
     DT_TRY(dt_run_key_of(&key, "a secret of this test", 21));
-    return dt_team_meet(out, dt_fabric_find(w->fabric),
+    return dt_team_meet(out, w->fabric,
                         &(dt_meeting){.ranks = ranks,
                                       .own = rank,
                                       .address = address,
@@ -115,8 +115,7 @@ static int be_rank(const way *w, int ranks, int rank, int port, const char *what
     dt_team *team = NULL;
     dt_member *m = NULL;
     const bool soon = strncmp(what, "stops", 5) == 0 || strcmp(what, "drops") == 0;
-    dt_status *s = w->host ? meet(&team, w, ranks, rank, port)
-                           : dt_team_open(&team, dt_fabric_find(w->fabric), 0);
+    dt_status *s = w->host ? meet(&team, w, ranks, rank, port) : dt_team_open(&team, w->fabric, 0);
     if (!s) s = dt_team_join(team, team->own, soon ? 1 : 20, &m);
     if (!s) s = play(m, what);
     const int code = s ? dt_status_code(s) : 0;
@@ -207,10 +206,10 @@ static played finish(const running *run) {
 }
 
 static const way ways[] = {
-    {"sockets", NULL, false, false},
-    {"zmq", "127.0.0.1", false, false},
-    {"zmq", "127.0.0.1", true, true},
-    {"zmq", "[::1]", true, false},
+    {&dt_fabric_sockets, NULL, false, false},
+    {&dt_fabric_zmq, "127.0.0.1", false, false},
+    {&dt_fabric_zmq, "127.0.0.1", true, true},
+    {&dt_fabric_zmq, "[::1]", true, false},
 };
 
 static const struct {
@@ -245,11 +244,11 @@ static void test_what_ranks_do_and_say(void **state) {
             played p = finish(&one);
             for (int r = 0; r + 1 < cases[i].ranks; r++)
                 if (p.code[r] != cases[i].code || !strstr(p.text[r], cases[i].says))
-                    fail_msg("%s %s: %s, rank %d of %d: exit %d, '%s'", ways[k].fabric,
+                    fail_msg("%s %s: %s, rank %d of %d: exit %d, '%s'", ways[k].fabric->kind.name,
                              ways[k].host ? ways[k].host : "", cases[i].what, r, cases[i].ranks,
                              p.code[r], p.text[r]);
             if (p.seconds > 20)
-                fail_msg("%s %s took %.1f s", ways[k].fabric, cases[i].what, p.seconds);
+                fail_msg("%s %s took %.1f s", ways[k].fabric->kind.name, cases[i].what, p.seconds);
         }
 }
 
@@ -268,10 +267,10 @@ static void look_at_fault(const way *w, int f, const running *run) {
     const played p = finish(run);
     for (int r = 0; r + 1 < run->ranks; r++)
         if (p.code[r] != faults[f].code || !strstr(p.text[r], faults[f].says))
-            fail_msg("%s: %s, rank %d: exit %d, '%s'", w->fabric, run->what, r, p.code[r],
-                     p.text[r]);
+            fail_msg("%s: %s, rank %d: exit %d, '%s'", w->fabric->kind.name, run->what, r,
+                     p.code[r], p.text[r]);
     if (p.seconds > faults[f].within)
-        fail_msg("%s: %s took %.1f s", w->fabric, run->what, p.seconds);
+        fail_msg("%s: %s took %.1f s", w->fabric->kind.name, run->what, p.seconds);
 }
 
 /* A few runs at once: most of the time they wait. */

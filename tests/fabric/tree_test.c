@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/local_fabric.h"
 #include "base/arena.h"
 #include "base/random.h"
 #include "base/thread.h"
@@ -276,6 +277,63 @@ static void test_what_all_say_is_gathered_in_order(void **state) {
     }
 }
 
+/* ---- types ---- */
+
+typedef struct typed_sum {
+    dt_team *team;
+    dt_dtype dtype;
+    unsigned char value[3][8];
+    dt_status *status[3];
+} typed_sum;
+
+static void sum_one(int rank, void *user) {
+    typed_sum *t = user;
+    dt_member *m = NULL;
+    const dt_tree_item item = {
+        .parts = t->value[rank], .sum = t->value[rank], .rows = 1, .width = 1};
+    assert_null(dt_team_join(t->team, rank, 20, &m));
+    t->status[rank] = dt_tree_all_reduce(m, 3, t->dtype, &item, 1);
+    dt_member_leave(m);
+}
+
+static void test_every_type_is_added_as_itself(void **state) {
+    (void)state;
+    /* x and x + x + x, little-endian */
+    static const struct {
+        dt_dtype dtype;
+        unsigned char one[8], three[8];
+    } rows[] = {
+        {DT_UINT8, {0x60}, {0x20}},
+        {DT_INT8, {0x7f}, {0x7d}},
+        {DT_INT16, {0xff, 0x7f}, {0xfd, 0x7f}},
+        {DT_INT32, {0xff, 0xff, 0xff, 0xff}, {0xfd, 0xff, 0xff, 0xff}},
+        {DT_INT64, {0, 0, 0, 0, 0, 0, 0, 0x40}, {0, 0, 0, 0, 0, 0, 0, 0xc0}},
+        {DT_FLOAT32, {0, 0, 0x80, 0x3f}, {0, 0, 0x40, 0x40}},
+        {DT_FLOAT64, {0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, {0, 0, 0, 0, 0, 0, 0x08, 0x40}},
+        /* the second sum lies between two numbers and is rounded to the even one */
+        {DT_FLOAT16, {0x01, 0x3c}, {0x02, 0x42}},
+        {DT_BFLOAT16, {0x81, 0x3f}, {0x42, 0x40}},
+        {DT_BOOL, {1}, {1}}, /* refused */
+    };
+    dt_pool *pool = NULL;
+    assert_null(dt_pool_create(&pool, 3));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        typed_sum t = {.dtype = rows[i].dtype};
+        for (int r = 0; r < 3; r++) memcpy(t.value[r], rows[i].one, 8);
+        assert_null(dt_team_open(&t.team, &dt_fabric_local, 3));
+        dt_pool_run(pool, sum_one, &t);
+        dt_team_close(t.team);
+        for (int r = 0; r < 3; r++) {
+            assert_memory_equal(t.value[r], rows[i].three, dt_dtype_size(rows[i].dtype));
+            assert_int_equal(dt_status_number(t.status[r]), rows[i].dtype == DT_BOOL ? 55 : 0);
+            if (t.status[r])
+                assert_string_equal(dt_status_text(t.status[r]), "bool cannot be summed");
+            dt_status_free(t.status[r]);
+        }
+    }
+    dt_pool_destroy(pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_number_of_workers_has_the_bits_of_one),
@@ -283,6 +341,7 @@ int main(void) {
         cmocka_unit_test(test_no_worker_sends_more_than_its_share),
         cmocka_unit_test(test_flags_of_all_travel_with_a_sum),
         cmocka_unit_test(test_what_all_say_is_gathered_in_order),
+        cmocka_unit_test(test_every_type_is_added_as_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

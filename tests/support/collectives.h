@@ -9,34 +9,12 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "sums.h"
+#include "fabric/fabric.h"
 
-static dt_status *scheduled(dt_member *m, int n, float *x, dt_collective collective,
-                            const char *algorithm) {
-    dt_schedule *s = NULL;
-    dt_status *bad =
-        dt_schedule_create(&s, &(dt_schedule_spec){.collective = collective,
-                                                   .algorithm = dt_algorithm_find(algorithm),
-                                                   .ranks = m->team->ranks});
-    if (!bad) bad = run_on(s, m, DT_FLOAT32, n, x);
-    dt_schedule_destroy(s);
-    return bad;
-}
-
-static dt_status *ring(dt_member *m, int n, float *x) {
-    return scheduled(m, n, x, DT_ALL_REDUCE, "ring");
-}
-
-static dt_status *two_way(dt_member *m, int n, float *x) {
-    return scheduled(m, n, x, DT_ALL_REDUCE, "two_way_ring");
-}
-
-static dt_status *all_gather(dt_member *m, int n, float *x) {
-    return scheduled(m, n, x, DT_ALL_GATHER, "ring");
-}
-
-static dt_status *reduce_scatter(dt_member *m, int n, float *x) {
-    return scheduled(m, n, x, DT_REDUCE_SCATTER, "ring");
+/* The sum over all ranks of n floats, in place. */
+static inline dt_status *sum_floats(dt_member *m, int n, float *x) {
+    return dt_tree_all_reduce(m, m->team->ranks, DT_FLOAT32,
+                              &(dt_tree_item){.parts = x, .sum = x, .rows = 1, .width = n}, 1);
 }
 
 static dt_status *tree(dt_member *m, int n, float *x) {
@@ -67,15 +45,7 @@ static const struct {
     const char *name;
     dt_status *(*run)(dt_member *m, int n, float *x);
 } collectives[] = {
-    {"ring", ring},
-    {"two_way", two_way},
-    {"all_gather", all_gather},
-    {"reduce_scatter", reduce_scatter},
-    {"tree", tree},
-    {"rows", rows},
-    {"collect", collect},
-    {"spread", spread},
-    {"gather", gather},
+    {"tree", tree}, {"rows", rows}, {"collect", collect}, {"spread", spread}, {"gather", gather},
 };
 enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 

@@ -67,7 +67,7 @@ static void close_phase(meter *m) {
     clear(&m->phase);
 }
 
-static void add_move(meter *m, const dt_move *move, double bytes) {
+static void add_move(meter *m, const dt_schedule_move *move, double bytes) {
     for (int g = 0; g < (m->wires->groups ? m->wires->groups : 1); g++) {
         const int *place = &m->wires->place[4 * g * m->s->ranks];
         dt_loads_add(&m->round[move->color], &place[4 * move->from], &place[4 * move->to],
@@ -82,7 +82,7 @@ dt_wire_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wire
                .total = dt_loads_create(wires->topology)};
     for (int c = 0; c < s->colors; c++) m.round[c] = dt_loads_create(wires->topology);
     for (int i = 0; i < s->moves; i++) {
-        const dt_move *move = &s->move[i];
+        const dt_schedule_move *move = &s->move[i];
         add_move(&m, move, bytes);
         if (i + 1 == s->moves || move[1].round != move->round) close_round(&m);
         if (i + 1 == s->moves || move[1].phase != move->phase) close_phase(&m);

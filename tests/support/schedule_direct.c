@@ -12,27 +12,25 @@
 #include "schedules.h"
 
 #include "base/arena.h"
-#include "coll/moves.h"
 
 static void write_all_to_all(dt_draft *d) {
     for (int from = 0; from < d->ranks; from++)
         for (int to = 0; to < d->ranks; to++) {
             d->owner[from * d->ranks + to] = from;
             if (from != to)
-                dt_moves_add(
-                    &d->moves,
-                    (dt_move){.from = from, .to = to, .first = from * d->ranks + to, .chunks = 1});
+                dt_draft_add(
+                    d, (dt_schedule_move){
+                           .from = from, .to = to, .first = from * d->ranks + to, .chunks = 1});
         }
 }
 
 static void write_permute(dt_draft *d) {
     for (int rank = 0; rank + 1 < d->ranks; rank++)
-        dt_moves_add(&d->moves, (dt_move){.from = rank, .to = rank + 1, .chunks = 1});
+        dt_draft_add(d, (dt_schedule_move){.from = rank, .to = rank + 1, .chunks = 1});
 }
 
-dt_status *dt_direct_schedule(dt_schedule **out, dt_collective c, int ranks) {
+dt_schedule *dt_direct_schedule(dt_collective c, int ranks) {
     const bool all = c == DT_ALL_TO_ALL;
-    DT_TRY(dt_schedule_ranks_given(ranks));
     dt_draft d = {.name = "direct",
                   .collective = c,
                   .direct = true,
@@ -41,8 +39,7 @@ dt_status *dt_direct_schedule(dt_schedule **out, dt_collective c, int ranks) {
     d.owner = dt_alloc((size_t)d.chunks * sizeof *d.owner);
     if (all) write_all_to_all(&d);
     else write_permute(&d);
-    *out = dt_schedule_of_draft(&d);
-    return NULL;
+    return dt_schedule_of_draft(&d);
 }
 
 static int rank_at(const dt_exchange *x, const int *at) {
@@ -53,9 +50,7 @@ static int rank_at(const dt_exchange *x, const int *at) {
     return r;
 }
 
-dt_status *dt_tree_schedule(dt_schedule **out, const dt_exchange *x, const dt_grid *grid,
-                            int pieces) {
-    DT_TRY(dt_schedule_ranks_given(x->ranks));
+dt_schedule *dt_tree_schedule(const dt_exchange *x, const dt_grid *grid, int pieces) {
     dt_draft d = {
         .name = "tree", .collective = DT_COLLECTIVE_BROADCAST, .ranks = x->ranks, .chunks = pieces};
     d.owner = dt_alloc((size_t)pieces * sizeof *d.owner); /* rank 0 */
@@ -63,12 +58,9 @@ dt_status *dt_tree_schedule(dt_schedule **out, const dt_exchange *x, const dt_gr
         const dt_branch b = dt_branch_to(x, grid, 0, r);
         const int from = rank_at(x, b.from);
         for (int k = 0; k < pieces; k++)
-            dt_moves_add(
-                &d.moves,
-                (dt_move){
-                    .round = b.depth - 1 + k, .from = from, .to = r, .first = k, .chunks = 1});
+            dt_draft_add(
+                &d, (dt_schedule_move){
+                        .round = b.depth - 1 + k, .from = from, .to = r, .first = k, .chunks = 1});
     }
-    dt_moves_sort(&d.moves);
-    *out = dt_schedule_of_draft(&d);
-    return NULL;
+    return dt_schedule_of_draft(&d);
 }

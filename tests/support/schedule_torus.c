@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "coll/moves.h"
 #include "coll/torus.h"
 
 /* Where a chip of a view stands. */
@@ -85,17 +84,17 @@ static void write_row(writer *w, int color, int phase, int round, int at[DT_GRID
     const int each =
         in_hand(w, &w->s->color[color], phase) / axis_ranks(w, p->axis) / p->algorithm->chunks;
     for (int i = 0; i < moves->n; i++) {
-        dt_move m = moves->at[i];
-        at[p->axis] = turn_of(w, p, m.from);
+        const dt_move *along = &moves->at[i];
+        dt_schedule_move m = {.round = round + along->round,
+                              .first = first + along->first * each,
+                              .chunks = along->chunks * each,
+                              .color = color,
+                              .phase = w->s->color[color].phases - 1 - phase};
+        at[p->axis] = turn_of(w, p, along->from);
         m.from = rank_of(w, at);
-        at[p->axis] = turn_of(w, p, m.to);
+        at[p->axis] = turn_of(w, p, along->to);
         m.to = rank_of(w, at);
-        m.round += round;
-        m.first = first + m.first * each;
-        m.chunks *= each;
-        m.color = color;
-        m.phase = w->s->color[color].phases - 1 - phase;
-        dt_moves_add(&w->out->moves, m);
+        dt_draft_add(w->out, m);
     }
 }
 
@@ -126,7 +125,6 @@ static void write_colors(writer *w) {
         }
         round += most;
     }
-    dt_moves_sort(&w->out->moves);
 }
 
 static void set_owners(writer *w) {
@@ -173,9 +171,7 @@ static int most_parts(const dt_torus *s) {
     return parts; /* algorithms cut into 1 or 2 */
 }
 
-dt_status *dt_torus_schedule(dt_schedule **out, const dt_torus *s, dt_collective c,
-                             const int *place) {
-    DT_TRY(dt_schedule_ranks_given(s->view[0].ranks));
+dt_schedule *dt_torus_schedule(const dt_torus *s, dt_collective c, const int *place) {
     const int parts = most_parts(s), chunks = s->colors * s->view[0].ranks * parts;
     int *rank_at = ranks_by_place(&s->view[0], place);
     dt_draft d = {.name = s->name,
@@ -188,6 +184,5 @@ dt_status *dt_torus_schedule(dt_schedule **out, const dt_torus *s, dt_collective
     set_owners(&w);
     write_colors(&w);
     free(rank_at);
-    *out = dt_schedule_of_draft(&d);
-    return NULL;
+    return dt_schedule_of_draft(&d);
 }

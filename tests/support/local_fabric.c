@@ -6,8 +6,8 @@
  *     rank 1 --send--> inbox 0: from 1 [..][..]  <--recv-- rank 0
  *     rank 2 --send-->          from 2 [..]
  *
- * A message is a copy, so a sender never waits; a schedule bounds how far ahead it can run. Nobody
- * spins: the threads may be more than the cores.
+ * A message is a copy, so a sender never waits. Receivers sleep instead of spinning, since there may
+ * be more threads than cores.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "base/arena.h"
-#include "fabric/fabric.h"
+#include "local_fabric.h"
 
 typedef struct message {
     struct message *next;
@@ -62,9 +62,6 @@ static void open_inbox(inbox *b, int ranks) {
 
 static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting) {
     (void)meeting;
-    if (ranks < 1 || ranks > DT_LOCAL_RANKS)
-        return dt_fail(DT_E_SCHEDULE, NULL, "threads of one process can be 1 to %d ranks, got %d",
-                       DT_LOCAL_RANKS, ranks);
     local_team *t = dt_alloc(sizeof *t);
     t->base.ranks = ranks;
     t->base.own = -1;
