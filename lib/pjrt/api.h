@@ -163,38 +163,11 @@ typedef struct dt_pjrt_memory_stats {
 
 /* ---- a client: programs that run ---- */
 
-/* Processes that share one program find each other through keys and values, which whoever creates
- * the client keeps for them. */
-/* the plug-in's: what a callback returns when it fails */
-typedef void *(*dt_pjrt_make_error)(int code, const char *message, size_t size);
-typedef struct dt_pjrt_kv_get {
-    dt_pjrt_head head;
-    const char *key;
-    size_t key_size;
-    int timeout_ms;
-    dt_pjrt_make_error *fail;
-    void *user;
-    /* gives */ char *value;
-    size_t value_size;
-    void (*free_value)(char *value);
-} dt_pjrt_kv_get;
-typedef struct dt_pjrt_kv_put {
-    dt_pjrt_head head;
-    const char *key;
-    size_t key_size;
-    const char *value;
-    size_t value_size;
-    dt_pjrt_make_error *fail;
-    void *user;
-} dt_pjrt_kv_put;
 typedef struct dt_pjrt_client_create {
     dt_pjrt_head head;
     const dt_pjrt_named_value *option;
     size_t n_options;
-    void *(*get)(dt_pjrt_kv_get *);
-    void *get_user;
-    void *(*put)(dt_pjrt_kv_put *);
-    void *put_user;
+    void *get, *get_user, *put, *put_user; /* callbacks of programs that span processes: NULL */
     /* gives */ void *client;
     void *(*try_get)(void *);
     void *try_get_user;

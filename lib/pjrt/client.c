@@ -41,7 +41,6 @@ static dt_status *create(dt_pjrt_client *c, const dt_pjrt_opening *how) {
     dt_pjrt_options options;
     dt_status *s = dt_pjrt_options_of(c->plugin, how, &options);
 
-    if (how->store) dt_pjrt_share(&a, how->store);
     a.option = options.at;
     a.n_options = (size_t)options.n;
     c->is_confined = options.visible != NULL;

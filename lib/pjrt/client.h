@@ -19,19 +19,7 @@ typedef struct dt_pjrt_buffer dt_pjrt_buffer; /* an array on a device: the plug-
 /* a program that can run: the plug-in's own object */
 typedef struct dt_pjrt_loaded dt_pjrt_loaded;
 
-/* Several processes that run one program meet through keys and values. Both functions may be called
- * by threads of the plug-in. */
-typedef struct dt_pjrt_store {
-    /* Waits until the key is there, at most so long. NOT_FOUND of the plug-in's codes where it does
-     * not come. */
-    dt_status *(*get)(void *user, const char *key, size_t n, int timeout_ms, dt_str *value);
-    dt_status *(*put)(void *user, const char *key, size_t n, const char *value, size_t size);
-    void *user;
-    int process, processes; /* this one's number; 0 and 0: it is alone */
-} dt_pjrt_store;
-
 typedef struct dt_pjrt_opening {
-    const dt_pjrt_store *store;       /* outlives the client; NULL: a process by itself */
     const dt_pjrt_settings *settings; /* of the job; NULL: none */
     const int *ordinal; /* [n_ordinals] the devices that will compute; NULL: any of them may */
     int n_ordinals;

@@ -17,8 +17,6 @@ typedef struct dt_pjrt_options {
 dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how,
                               dt_pjrt_options *out) DT_MUST_USE;
 void dt_pjrt_options_release(dt_pjrt_options *o);
-/* The callbacks of a process among others. */
-void dt_pjrt_share(dt_pjrt_client_create *a, const dt_pjrt_store *store);
 
 /* One of XLA's options, for this program alone: behind what dt_pjrt_write_options has written. */
 void dt_pjrt_write_override(const char *name, bool value, dt_str *out);

@@ -197,7 +197,7 @@ static void add_visible(dt_pjrt_options *o, const dt_pjrt_opening *how) {
                               .n = how->n_ordinals});
 }
 
-enum { OWN_OPTIONS = 4 };
+enum { OWN_OPTIONS = 2 };
 
 dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how, dt_pjrt_options *out) {
     const bool gpu = dt_pjrt_drives_gpus(p);
@@ -205,11 +205,6 @@ dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how, dt_p
     const int most = (s ? s->n : 0) + N_ENVIRONMENT + OWN_OPTIONS;
     *out = (dt_pjrt_options){.at = dt_alloc(dt_size_mul((size_t)most, sizeof *out->at))};
 
-    if (how->store && how->store->processes > 0) {
-        add(out, &(dt_pjrt_setting){"node_id", DT_PJRT_INT64, .value.whole = how->store->process});
-        add(out,
-            &(dt_pjrt_setting){"num_nodes", DT_PJRT_INT64, .value.whole = how->store->processes});
-    }
     if (gpu && how->looks) /* else it takes three quarters of all GPUs to print a list */
         add(out, &(dt_pjrt_setting){"preallocate", DT_PJRT_BOOL, .value.flag = false});
     for (int i = 0; s && i < s->n; i++)

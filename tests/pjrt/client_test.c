@@ -16,8 +16,6 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "fabric/keys.h"
-#include "fabric/zmq_api.h"
 #include "pjrt/client.h"
 #include "pjrt/options.h"
 
@@ -34,9 +32,9 @@ static int left_behind(void) {
     return counts[0];
 }
 
-static dt_status *open_as(const char *mode, const dt_pjrt_store *store, dt_pjrt_client **out) {
+static dt_status *open_as(const char *mode, dt_pjrt_client **out) {
     setenv("FAKE_DEVICE", mode, 1);
-    return dt_pjrt_client_open(out, plugin, &(dt_pjrt_opening){.store = store});
+    return dt_pjrt_client_open(out, plugin, &(dt_pjrt_opening){0});
 }
 
 static const char text[] =
@@ -71,7 +69,7 @@ static void test_a_step_goes_up_and_down(void **state) {
     dt_pjrt_client *c = NULL;
     dt_pjrt_device_facts f;
     float out[2] = {0};
-    assert_null(open_as("", NULL, &c));
+    assert_null(open_as("", &c));
     assert_int_equal(dt_pjrt_client_devices(c), 4);
     assert_string_equal(dt_pjrt_client_describe(c), "fake, PJRT 0.99, StableHLO 1.13.0");
     assert_null(dt_pjrt_client_device(c, 2, &f));
@@ -92,7 +90,7 @@ static void test_coordinates_are_read(void **state) {
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         dt_pjrt_client *c = NULL;
         dt_pjrt_device_facts f;
-        assert_null(open_as(modes[i], NULL, &c));
+        assert_null(open_as(modes[i], &c));
         assert_null(dt_pjrt_client_device(c, 3, &f));
         assert_string_equal(f.kind, "TPU v4");
         assert_int_equal(f.n_coordinates, 4);
@@ -125,7 +123,7 @@ static void test_lies_are_named(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_pjrt_client *c = NULL;
         float out[2];
-        dt_status *s = open_as(cases[i].mode, NULL, &c);
+        dt_status *s = open_as(cases[i].mode, &c);
         if (!s) s = step(c, out);
         dt_pjrt_client_close(c);
         if (!s || !strstr(dt_status_text(s), cases[i].says) || dt_status_code(s) != cases[i].code)
@@ -141,141 +139,12 @@ static void test_what_is_not_told_is_not_known(void **state) {
     dt_pjrt_client *c = NULL;
     dt_pjrt_device_facts f;
     float out[2];
-    assert_null(open_as("lack=34", NULL, &c));
+    assert_null(open_as("lack=34", &c));
     assert_null(dt_pjrt_client_device(c, 0, &f));
     assert_int_equal(f.memory, 0);
     assert_null(step(c, out));
     dt_pjrt_client_close(c);
     assert_int_equal(left_behind(), 0);
-}
-
-/* ---- processes that meet ---- */
-
-typedef struct kept {
-    char key[16], value[16];
-    size_t size;
-} kept;
-
-static dt_status *put(void *user, const char *key, size_t n, const char *value, size_t size) {
-    kept *k = user;
-    snprintf(k->key, sizeof k->key, "%.*s", (int)n, key);
-    memcpy(k->value, value, size);
-    k->size = size;
-    return NULL;
-}
-
-static dt_status *get(void *user, const char *key, size_t n, int timeout_ms, dt_str *value) {
-    const kept *k = user;
-    if (n != strlen(k->key) || memcmp(key, k->key, n) != 0)
-        return dt_fail(DT_E_PLUGIN, NULL, "nobody has put '%.*s' in %d ms", (int)n, key,
-                       timeout_ms);
-    dt_str_add(value, k->value, k->size);
-    return NULL;
-}
-
-static void test_processes_meet_through_a_store(void **state) {
-    (void)state;
-    kept k = {0};
-    const dt_pjrt_store store = {get, put, &k, 1, 2};
-    dt_pjrt_client *c = NULL;
-    dt_status *s = open_as("share", &store, &c);
-    /* the made-up plug-in asks at the end for what is not there, and says what it was told */
-    assert_non_null(s);
-    assert_non_null(strstr(dt_status_text(s), "nobody has put 'absent' in 10 ms"));
-    assert_string_equal(k.key, "node0");
-    assert_int_equal(k.size, 3);
-    dt_status_free(s);
-    s = open_as("share", NULL, &c);
-    assert_non_null(strstr(dt_status_text(s), "no store was given"));
-    dt_status_free(s);
-    assert_int_equal(left_behind(), 0);
-}
-
-/* ---- processes that meet over the network ---- */
-
-static dt_status *get_key(void *user, const char *key, size_t n, int timeout_ms, dt_str *value) {
-    return dt_keys_get(user, key, n, timeout_ms / 1000.0, value);
-}
-
-static dt_status *put_key(void *user, const char *key, size_t n, const char *value, size_t size) {
-    return dt_keys_put(user, key, n, value, size);
-}
-
-/* Opens the made-up plug-in as one of two processes; both stay until the other one is done, too. */
-static dt_status *be_process(int process, const char *address) {
-    dt_keys *k = NULL;
-    dt_pjrt_client *c = NULL;
-    dt_str value = {0};
-    const char *own = process ? "done 1" : "done 0", *other = process ? "done 0" : "done 1";
-    DT_TRY(dt_keys_open(&k,
-                        &(dt_keys_spec){.address = address, .process = process, .patience_s = 20}));
-    dt_status *s = open_as("pair", &(dt_pjrt_store){get_key, put_key, k, process, 2}, &c);
-    if (!s) s = dt_keys_put(k, own, 6, "", 0);
-    if (!s) s = dt_keys_get(k, other, 6, 20, &value);
-    dt_pjrt_client_close(c);
-    if (!process) /* the other's last answer is on its way when it has gone */
-        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-    dt_keys_close(k);
-    dt_str_release(&value);
-    return s;
-}
-
-static void test_two_processes_meet_through_the_network(void **state) {
-    (void)state;
-    dt_zmq z;
-    pid_t pid[2];
-    char address[40];
-    dt_status *missing = dt_zmq_open(&z);
-    if (missing) {
-        dt_status_free(missing);
-        skip();
-    }
-    snprintf(address, sizeof address, "127.0.0.1:%d", 20000 + (int)getpid() % 30000);
-    for (int i = 0; i < 2; i++) {
-        pid[i] = fork();
-        if (pid[i] == 0) {
-            alarm(60);
-            dt_status *s = be_process(i, address);
-            if (s) fprintf(stderr, "process %d: %s\n", i, dt_status_text(s));
-            _exit(s ? dt_status_code(s) : 0);
-        }
-    }
-    for (int i = 0; i < 2; i++) {
-        int status = 0;
-        assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
-        assert_int_equal(status, 0);
-    }
-}
-
-static void test_keys_have_limits(void **state) {
-    (void)state;
-    dt_zmq z;
-    dt_keys *k = NULL;
-    dt_str value = {0};
-    dt_status *s = dt_zmq_open(&z);
-    if (s) {
-        dt_status_free(s);
-        skip();
-    }
-    char *large = dt_alloc(DT_VALUE_MOST + 1);
-    assert_null(dt_keys_open(&k, &(dt_keys_spec){.address = "127.0.0.1:0", .patience_s = 10}));
-    assert_null(dt_keys_put(k, "a", 1, large, 1000));
-    assert_null(dt_keys_put(k, "a", 1, "again", 5));
-    assert_null(dt_keys_get(k, "a", 1, 0, &value));
-    assert_int_equal(value.size, 5);
-    s = dt_keys_get(k, "b", 1, 0.02, &value);
-    assert_int_equal(dt_status_code(s), 69);
-    assert_non_null(strstr(dt_status_text(s), "nobody has put 'b'"));
-    dt_status_free(s);
-    s = dt_keys_put(k, large, DT_KEY_MOST + 1, "", 0);
-    assert_int_equal(dt_status_code(s), 78);
-    dt_status_free(s);
-    s = dt_keys_put(k, "c", 1, large, DT_VALUE_MOST + 1);
-    assert_int_equal(dt_status_code(s), 78);
-    dt_status_free(s);
-    dt_keys_close(k);
-    dt_str_release(&value);
-    free(large);
 }
 
 /* ---- options of a client ---- */
@@ -432,7 +301,7 @@ static void test_missing_cuda_is_named(void **state) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         dt_pjrt_client *c = NULL;
         float out[2];
-        assert_null(open_as(words[i], NULL, &c));
+        assert_null(open_as(words[i], &c));
         dt_status *s = step(c, out);
         assert_non_null(s);
         assert_int_equal(dt_status_code(s), 69);
@@ -443,7 +312,7 @@ static void test_missing_cuda_is_named(void **state) {
     }
     dt_pjrt_client *c = NULL;
     float out[2];
-    assert_null(open_as("gpu compile=INTERNAL: something else", NULL, &c));
+    assert_null(open_as("gpu compile=INTERNAL: something else", &c));
     dt_status *s = step(c, out);
     assert_int_equal(dt_status_code(s), 78);
     dt_status_free(s);
@@ -466,9 +335,6 @@ int main(void) {
         cmocka_unit_test(test_coordinates_are_read),
         cmocka_unit_test(test_lies_are_named),
         cmocka_unit_test(test_what_is_not_told_is_not_known),
-        cmocka_unit_test(test_processes_meet_through_a_store),
-        cmocka_unit_test(test_two_processes_meet_through_the_network),
-        cmocka_unit_test(test_keys_have_limits),
         cmocka_unit_test(test_a_job_says_options),
         cmocka_unit_test(test_the_environment_says_options),
         cmocka_unit_test(test_a_plugin_checks_options),

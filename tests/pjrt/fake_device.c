@@ -23,8 +23,6 @@
  *     tpu          it says that it is a TPU, with coordinates; tpu twice: each of them twice
  *     slow         it compiles for a minute; refuse=OP: it refuses the line of the text where that
  *                  op first stands
- *     share        it asks for the store of keys and values; pair: each of two processes says where
- *                  it is, and asks where the other one is
  *     tell         in the end it tells how many steps were started, how many of them before all
  *                  results of the one before had been awaited, and that arrays came from other
  *                  threads than the one that opened it, if any did
@@ -229,76 +227,10 @@ static void *attributes(void *arguments) {
     return NULL;
 }
 
-static void *client_error(int code, const char *message, size_t size) {
-    char text[200];
-    snprintf(text, sizeof text, "%.*s", (int)size, message);
-    return fail(code, text);
-}
-
-/* What a plug-in does with the store: tells where it is, asks where the others are. */
-static void *meet(const dt_pjrt_client_create *a) {
-    dt_pjrt_make_error make_error = client_error;
-    dt_pjrt_kv_put put = {.head.size = sizeof put,
-                          .key = "node0",
-                          .key_size = 5,
-                          .value = "a\0b",
-                          .value_size = 3,
-                          .fail = &make_error,
-                          .user = a->put_user};
-    dt_pjrt_kv_get get = {.head.size = sizeof get,
-                          .key = "node0",
-                          .key_size = 5,
-                          .timeout_ms = 10,
-                          .fail = &make_error,
-                          .user = a->get_user};
-    if (!a->get || !a->put) return fail(BROKEN, "no store was given");
-    if (a->n_options != 2 || a->option[0].value.int64 != 1 || a->option[1].value.int64 != 2)
-        return fail(BROKEN, "not process 1 of 2");
-    void *bad = a->put(&put);
-    if (!bad) bad = a->get(&get);
-    if (bad) return bad;
-    const bool same = get.value_size == 3 && memcmp(get.value, "a\0b", 3) == 0;
-    get.free_value(get.value);
-    if (!same) return fail(BROKEN, "another value than was put");
-    get.key = "absent";
-    get.key_size = 6;
-    return a->get(&get); /* fails */
-}
-
-/* Two processes, each of which needs to know where the other is. */
-static void *pair(const dt_pjrt_client_create *a) {
-    dt_pjrt_make_error make_error = client_error;
-    const int own = a->n_options == 2 ? (int)a->option[0].value.int64 : -1;
-    if (own < 0 || own > 1 || a->option[1].value.int64 != 2)
-        return fail(BROKEN, "not one of 2 processes");
-    dt_pjrt_kv_put put = {.head.size = sizeof put,
-                          .key = own ? "node1" : "node0",
-                          .key_size = 5,
-                          .value = own ? "here 1" : "here 0",
-                          .value_size = 6,
-                          .fail = &make_error,
-                          .user = a->put_user};
-    dt_pjrt_kv_get get = {.head.size = sizeof get,
-                          .key = own ? "node0" : "node1",
-                          .key_size = 5,
-                          .timeout_ms = 20000,
-                          .fail = &make_error,
-                          .user = a->get_user};
-    void *bad = a->put(&put);
-    if (!bad) bad = a->get(&get);
-    if (bad) return bad;
-    const bool right = get.value_size == 6 && memcmp(get.value, own ? "here 0" : "here 1", 6) == 0;
-    get.free_value(get.value);
-    return right ? NULL : fail(BROKEN, "the other one is not where it is");
-}
-
 static void *create(void *arguments) {
     dt_pjrt_client_create *a = arguments;
     TURN();
-    void *bad = says("share")  ? meet(a)
-                : says("pair") ? pair(a)
-                : says("gpu")  ? take_options(a)
-                               : NULL;
+    void *bad = says("gpu") ? take_options(a) : NULL;
     if (bad) return bad;
     a->client = says("none=client") ? NULL : make(1);
     return NULL;
