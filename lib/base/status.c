@@ -29,11 +29,6 @@ static const dt_error_row rows[] = {
 #undef DT_ERROR
 };
 
-const dt_error_row *dt_error_rows(int *n) {
-    *n = (int)(sizeof rows / sizeof *rows);
-    return rows;
-}
-
 const dt_error_row *dt_error_find(int number) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].number == number) return &rows[i];

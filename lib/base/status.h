@@ -63,8 +63,6 @@ typedef enum dt_error {
 
 /* The row of a number, or NULL. */
 const dt_error_row *dt_error_find(int number);
-/* All rows, by number; *n is their count. */
-const dt_error_row *dt_error_rows(int *n);
 
 /* A new status. `at` may be NULL; its line of text is copied, so the source may go. Never returns
  * NULL. Texts are cut at 4 KiB and control characters in them are written as \xNN, so that no input

@@ -5,6 +5,9 @@
 
 #include "cost/cost.h"
 
+#define DT_FIRST_BYTES 2e6 /* of operands, which arrive before a product can begin */
+#define DT_LAST_BYTES 1e6  /* of results, which leave when it is done */
+
 /* Cycles of a device, at all of the matrix units' rate. */
 typedef struct dt_product_cycles {
     double matrix, result;

@@ -26,9 +26,7 @@
 
 #include "cost/core_impl.h"
 
-enum { LANES = 128, SUBLANES = 8, BLOCK = 1024 };
-#define FIRST_BYTES 2e6  /* of operands, before anything can begin */
-#define LAST_BYTES 1e6   /* of results, when all is done */
+enum { LANES = 128, SUBLANES = 8 };
 #define SPARSE_LANES 0.4 /* of a result's cycles, where hardly a lane is filled */
 #define LANE_SHARE 0.8   /* and of those that grow with the lanes */
 #define WIDE_RESULT 0.35 /* cycles of a result of 32 bits against one that is rounded to 16 */
@@ -96,38 +94,5 @@ dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p) {
 }
 
 double dt_core_fill_bytes(double bytes) {
-    return fmin(bytes / 2, FIRST_BYTES) + fmin(bytes / 2, LAST_BYTES);
-}
-
-/* ---- as the compiler estimates it ---- */
-
-typedef struct traffic {
-    double first, bytes; /* first: operands that are read; bytes: all that is read and written */
-} traffic;
-
-/* An operand that fits is fetched to the chip while other kernels run, and is free here. */
-static traffic count_traffic(const dt_chip *c, const dt_matrix_work *p, double size) {
-    double a = p->count * (double)p->m * (double)p->k * size,
-           b = p->count * (double)p->k * (double)p->n * size;
-    double least = fmin(a, b), most = fmax(a, b), fits = (double)c->kernel.resident;
-    traffic t = {.first = a + b, .bytes = a + b};
-    if (most <= fits) t = (traffic){least, least};
-    else if (least <= fits) t = (traffic){most, most};
-    else if (fits > 0)
-        t.bytes = a * fmax(1, (double)p->n / BLOCK) + b * fmax(1, (double)p->m / BLOCK);
-    return t;
-}
-
-double dt_core_estimated_cycles(const dt_core *c, const dt_matrix_work *p) {
-    const dt_kernel_rates *r = &c->chip->kernel;
-    double size = (double)dt_dtype_size(p->dtype), wide = size == 2 ? 2 : 4, each = fmin(size, 2);
-    double results = p->count * (double)p->m * (double)p->n;
-    double per_cycle = c->cores * c->chip->core_hbm_Bps * r->hbm_share / c->chip->clock_hz;
-    traffic t = count_traffic(c->chip, p, size);
-    dt_product_cycles cycles = dt_core_product(c, p);
-    double fill = fmin(t.first / size * each / p->count, FIRST_BYTES) +
-                  fmin(results * each / p->count, LAST_BYTES);
-    double work = dt_core_norm(cycles.matrix / r->share, cycles.result,
-                               (t.bytes + results * wide) / per_cycle);
-    return r->launch + work + fill / per_cycle;
+    return fmin(bytes / 2, DT_FIRST_BYTES) + fmin(bytes / 2, DT_LAST_BYTES);
 }

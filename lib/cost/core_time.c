@@ -3,9 +3,9 @@
  * Time of a kernel on a device: matrix units, memory and vector units work in parallel
  * (core_product.c), after the launch; filling and draining overlap with nothing.
  *
- * This is what hardware does. The compiler's own estimate (dt_core_estimated_cycles) differs: it
- * leaves out operands that it fetches ahead, its launch is longer than what was measured on tpu7x,
- * and its large products are slower than on v6e and faster than on tpu7x.
+ * This is the time on hardware. The compiler's own estimate (tests/cost/compiler_estimate.h)
+ * differs: it leaves out operands that it fetches ahead, its launch is longer than what was measured
+ * on tpu7x, and its large products are slower than on v6e and faster than on tpu7x.
  */
 #include <math.h>
 

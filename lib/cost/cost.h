@@ -31,10 +31,6 @@ typedef struct dt_core_price {
 
 /* One kernel: an op, or ops that were fused, whose bytes are those of its borders. */
 dt_core_price dt_core_time(const dt_core *c, const dt_cost *work);
-/* Cycles of the chip's clock that libtpu's compiler estimates for a product by itself, operands and
- * results in HBM; results are of the operands' dtype, of 8-bit integers int32. Not what hardware
- * takes: see core_time.c. */
-double dt_core_estimated_cycles(const dt_core *c, const dt_matrix_work *product);
 /* The least that the chip's tables allow, with no constant of ours: operations over peak, bytes
  * over nominal bandwidth. */
 dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work);

@@ -101,7 +101,7 @@ dt_status *dt_trace_end(dt_trace *t, dt_graph **out) {
     t->error = NULL;
     if (!s) {
         *out = freeze(t);
-        s = dt_graph_verify_order(*out);
+        s = dt_graph_verify(*out);
     }
     if (s) {
         dt_graph_destroy(*out);

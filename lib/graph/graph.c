@@ -42,24 +42,6 @@ static dt_status *verify_inputs(const dt_graph *g, int i) {
     return NULL;
 }
 
-static dt_status *verify_type(const dt_graph *g, int i) {
-    const dt_node *n = &g->node[i];
-    dt_type in[DT_MAX_IN];
-    for (int k = 0; k < n->n_in; k++) in[k] = g->node[n->in[k]].type;
-    dt_infer q = {.op = n->op, .in = in, .n_in = n->n_in, .attr = n->attr};
-    dt_status *s = n->op->infer(&q), *bad = NULL;
-    if (s) {
-        bad = dt_fail(DT_E_INTERNAL, NULL, "node %%%d of graph '%s': %s", i, g->name,
-                      dt_status_text(s));
-        dt_status_free(s);
-    } else if (!dt_type_equal(&q.out, &n->type)) {
-        bad = dt_fail(DT_E_INTERNAL, NULL,
-                      "node %%%d (%s) of graph '%s' has type %s, its inputs make it %s", i,
-                      n->op->name, g->name, dt_text_of(&n->type).s, dt_text_of(&q.out).s);
-    }
-    return bad;
-}
-
 static dt_status *verify_named(const dt_graph *g, const char *what, const dt_named_node *list,
                                int n) {
     for (int i = 0; i < n; i++)
@@ -87,12 +69,6 @@ static dt_status *verify_state(const dt_graph *g, const dt_state *s) {
 }
 
 dt_status *dt_graph_verify(const dt_graph *g) {
-    DT_TRY(dt_graph_verify_order(g));
-    for (int i = 0; i < g->n_nodes; i++) DT_TRY(verify_type(g, i));
-    return NULL;
-}
-
-dt_status *dt_graph_verify_order(const dt_graph *g) {
     for (int i = 0; i < g->n_nodes; i++) DT_TRY(verify_inputs(g, i));
     DT_TRY(verify_named(g, "argument", g->arg, g->n_args));
     DT_TRY(verify_named(g, "result", g->result, g->n_results));

@@ -201,11 +201,9 @@ void dt_graph_print(const dt_graph *g, dt_str *out);
 /* The same, with `note(g, node, out, user)` appending to each line; note may be NULL. */
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *),
                           void *user, dt_str *out);
-/* Order, arity, types inferred anew, updates of the variable's type. INTERNAL naming the first bad
- * node. */
+/* Checks order, arity, and that updates have their variable's type. INTERNAL naming the first bad
+ * node. Types of nodes are not inferred again. */
 dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
-/* The same but for types inferred anew: a trace has inferred them when it emitted the nodes. */
-dt_status *dt_graph_verify_order(const dt_graph *g) DT_MUST_USE;
 /* uses[i]: how often node i is an input, a result or an update. Array of n_nodes in `arena`. */
 int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
 

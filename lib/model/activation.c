@@ -26,12 +26,6 @@ static const dt_activation *row_at(int i) {
     return rows[i];
 }
 
-int dt_activation_find(const char *name) {
-    for (int i = 0; dt_activations[i]; i++)
-        if (strcmp(dt_activations[i], name) == 0) return i;
-    return -1;
-}
-
 /* Activations are for floats with at least one axis where they look at axes; the builders say what
  * is wrong else. */
 static dt_value call_named(dt_value x, const dt_named *named) {

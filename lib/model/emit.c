@@ -129,10 +129,6 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
     return output[0];
 }
 
-dt_value dt_model_emit(const dt_model *m, dt_value input, bool training) {
-    return input.trace ? dt_model_emit_inputs(m, &input, 1, training) : input;
-}
-
 const dt_variables *dt_model_trainable(const dt_model *m) {
     DT_LIVE(m);
     return m ? &m->trainable : NULL;

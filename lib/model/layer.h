@@ -300,7 +300,6 @@ typedef struct dt_activation {
 } dt_activation;
 const dt_kind *const *dt_activation_kinds(int *n);
 extern const char *const dt_activations[];
-int dt_activation_find(const char *name); /* -1: none */
 dt_value dt_activate(int activation, dt_value x);
 
 typedef struct dt_relu_args {

@@ -207,9 +207,7 @@ dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
 /* What results of traces are called: "prediction", of one of several outputs "prediction/kind"; in
  * `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
-/* The forward pass of a model of one output: MODEL_SHAPE where it has more; and of one input
- * too. */
+/* The forward pass of a model of one output; MODEL_SHAPE where it has more. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);
-dt_value dt_model_emit(const dt_model *m, dt_value input, bool training);
 
 #endif

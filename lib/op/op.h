@@ -18,8 +18,6 @@
 #define DT_BINARY(name) DT_OP(name) dt_value dt_##name(dt_value a, dt_value b);
 #include "op/ops.h"
 
-/* All rows; *n is their count. */
-const dt_op *const *dt_ops(int *n);
 /* What one application costs by itself, by its row; reads types only. */
 dt_cost dt_cost_of(const dt_call *c);
 

@@ -37,13 +37,6 @@ void dt_slice_host(const dt_slice *s, int host[3]) {
         host[axis] = s->chips[axis] < most[axis] ? s->chips[axis] : most[axis];
 }
 
-int dt_slice_hosts(const dt_slice *s) {
-    int host[3], n = 1;
-    dt_slice_host(s, host);
-    for (int axis = 0; axis < 3; axis++) n *= (s->chips[axis] + host[axis] - 1) / host[axis];
-    return n;
-}
-
 /* ---- the rules ---- */
 
 /* One shape of a list like "1x1 2x2 4x4"; behind it, or NULL at the end. */

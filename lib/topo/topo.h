@@ -133,7 +133,6 @@ dt_slice *dt_slices_of(const dt_chip *c, int *n);
 dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_location *at,
                          dt_slice *out) DT_MUST_USE;
 int dt_slice_chips(const dt_slice *s);
-int dt_slice_hosts(const dt_slice *s);
 
 /* ---- topology ---- */
 

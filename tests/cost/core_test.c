@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "compiler_estimate.h"
 #include "cost/cost.h"
 #include "cost/expected_error.h"
 
@@ -61,7 +62,7 @@ static int errors_of(const row *r, int n, const char *generation, double *error)
     for (int i = 0; i < n; i++) {
         dt_core core = core_of(r[i].generation);
         if (!generation || core.chip == dt_chip_find(generation))
-            error[count++] = fabs(dt_core_estimated_cycles(&core, &r[i].product) / r[i].cycles - 1);
+            error[count++] = fabs(estimated_cycles(&core, &r[i].product) / r[i].cycles - 1);
     }
     qsort(error, (size_t)count, sizeof *error, by_size);
     return count;

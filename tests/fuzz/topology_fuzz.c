@@ -76,9 +76,7 @@ FUZZ_TARGET(topology) {
     dt_device_name devices[LINES];
     dt_slice slice;
     dt_status *s = dt_slice_find(line[0], DT_E_UNKNOWN_SLICE, NULL, &slice);
-    if (!s)
-        FUZZ_CHECK(dt_slice_chips(&slice) > 0 && dt_slice_hosts(&slice) > 0,
-                   "a slice without chips");
+    if (!s) FUZZ_CHECK(dt_slice_chips(&slice) > 0, "a slice without chips");
     fuzz_done(s);
     name_device(line[0]);
     fuzz_done(dt_cpu_devices_parse(line, n, NULL, devices));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "../support/verify.h"
 #include "toys.h"
 
 /* image + noise is returned and joined once more; w is updated with v. Every test spoils its own
@@ -156,7 +157,7 @@ static void test_verifier_names_the_first_bad_node(void **state) {
         sample s;
         sample_init(&s);
         cases[i].spoil(&s);
-        dt_status *bad = dt_graph_verify(&s.graph);
+        dt_status *bad = verify_types(&s.graph);
         assert_int_equal(dt_status_number(bad), cases[i].text ? DT_E_INTERNAL : 0);
         if (cases[i].text && !strstr(dt_status_text(bad), cases[i].text))
             fail_msg("'%s' lacks '%s'", dt_status_text(bad), cases[i].text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers by hand, and what they refuse. (As recorded from Keras: tests/conformance.) */
+#include "call.h"
 #include "rig.h"
 
 /* y of a model without weights, for x (1, n). */
@@ -11,7 +12,7 @@ static void assert_forward(const char *layers, const float *x, const float *y, i
     dt_view in = {dt_type_of(DT_FLOAT32, 2, dim), copy};
     dt_trace *t = dt_trace_create("forward");
     dt_type type = batched(&in.type);
-    dt_return(t, "y", dt_model_emit(m, dt_trace_declare(t, "x", &type), DT_INFERENCE));
+    dt_return(t, "y", call_model(m, dt_trace_declare(t, "x", &type), DT_INFERENCE));
     outcome o = run_graph(end_trace(t), 1, (feed[]){{"x", in}}, 1);
     for (int i = 0; i < n; i++)
         assert_near(layers, element(result_of(&o, 0, "y"), i), (double)y[i], 1e-6, 1e-7);
@@ -45,7 +46,7 @@ static void test_flatten_and_input_convert(void **state) {
     dt_view x = {dt_type_of(DT_UINT8, 3, (int64_t[]){2, 2, 3}), pixels};
     dt_trace *t = dt_trace_create("flatten");
     dt_type type = batched(&x.type);
-    dt_return(t, "y", dt_model_emit(m, dt_trace_declare(t, "x", &type), DT_TRAINING));
+    dt_return(t, "y", call_model(m, dt_trace_declare(t, "x", &type), DT_TRAINING));
     outcome o = run_graph(end_trace(t), 1, (feed[]){{"x", x}}, 1);
     const dt_view *y = result_of(&o, 0, "y");
     dt_type ought = dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 6});
@@ -62,7 +63,7 @@ static void test_dense_takes_more_dimensions(void **state) {
     dt_model *m = model_of("- Input: {shape: [5, 4]}\n- Dense: {units: 3, activation: relu}", 7);
     dt_trace *t = dt_trace_create("dense");
     dt_type type = dt_type_of(DT_FLOAT32, 3, (int64_t[]){DT_BATCH, 5, 4});
-    dt_value y = dt_model_emit(m, dt_trace_declare(t, "x", &type), DT_TRAINING);
+    dt_value y = call_model(m, dt_trace_declare(t, "x", &type), DT_TRAINING);
     dt_type is = dt_type_of_value(y),
             ought = dt_type_of(DT_FLOAT32, 3, (int64_t[]){DT_BATCH, 5, 3});
     assert_true(dt_type_equal(&is, &ought));
@@ -76,7 +77,7 @@ static void test_model_refuses_another_shape(void **state) {
     dt_model *m = model_of("- Input: {name: image, shape: [28, 28]}\n- Flatten", 0);
     dt_trace *t = dt_trace_create("step");
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, 784});
-    dt_value y = dt_model_emit(m, dt_trace_declare(t, "x", &type), DT_TRAINING);
+    dt_value y = call_model(m, dt_trace_declare(t, "x", &type), DT_TRAINING);
     assert_null(y.trace);
     assert_string_equal(dt_status_text(dt_trace_error(t)),
                         "input 'image' is (B, 784), but the model expects (B, 28, 28)");

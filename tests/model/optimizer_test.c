@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Optimizers against numbers worked out by hand, and what happens to gradients on the way. Recorded
  * steps are tests/conformance's. */
+#include "call.h"
 #include "rig.h"
 
 enum { MAX_PARAMETERS = 4 };
@@ -193,7 +194,7 @@ static void test_failed_traces_stay_failed(void **state) {
         dt_trace *t = dt_trace_create("failed");
         dt_value x = dt_trace_declare(t, "x", &good), y = dt_trace_declare(t, "y", &label);
         if (!late) dt_trace_fail(t, dt_fail(DT_E_INTERNAL, NULL, "early"));
-        dt_value loss = dt_loss_call(l, y, dt_model_emit(m, x, DT_TRAINING));
+        dt_value loss = dt_loss_call(l, y, call_model(m, x, DT_TRAINING));
         dt_gradients g = dt_gradient(loss, dt_model_trainable(m));
         if (late) dt_trace_fail(t, dt_fail(DT_E_INTERNAL, NULL, "late"));
         dt_optimizer_apply(o, g);

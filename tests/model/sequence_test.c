@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that normalise, look up, attend, recur and draw: names and shapes of their weights, what
  * they refuse, what they draw. (What they compute: tests/conformance.) */
+#include "call.h"
 #include "rig.h"
 
 #define VECTOR "- Input: {name: x, shape: [6]}\n"
@@ -367,8 +368,8 @@ static void draw_twice(dt_model *m, double out[2][CELLS]) {
     dt_type type = batched(&x.type);
     dt_value in = dt_trace_declare(t, "x", &type);
     for (int i = 0; i < CELLS; i++) ones[i] = 1;
-    dt_return(t, "0", dt_model_emit(m, in, true));
-    dt_return(t, "1", dt_model_emit(m, in, true));
+    dt_return(t, "0", call_model(m, in, true));
+    dt_return(t, "1", call_model(m, in, true));
     outcome o = run_graph(end_trace(t), 1, (feed[]){{"x", x}}, 1);
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < CELLS; i++) out[k][i] = element(result_of(&o, 0, k ? "1" : "0"), i);

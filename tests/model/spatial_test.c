@@ -4,6 +4,7 @@
  * random arguments, what is refused. (As recorded from Keras: tests/conformance. Gradients of the
  * ops: tests/op.)
  */
+#include "call.h"
 #include "rig.h"
 
 #include "base/random.h"
@@ -230,7 +231,7 @@ static outcome run_either(const char *text, const char *shape) {
     const dt_type in = m->spec.layer[0].out;
     dt_type one = dt_type_at(&in, 2);
     dt_value x = dt_trace_declare(t, "x", &in), dx;
-    dt_value y = dt_model_emit(m, x, false);
+    dt_value y = call_model(m, x, false);
     dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), &x, 1, &dx);
     dt_return(t, "y", y);
     dt_return(t, "dx", dx);
@@ -368,7 +369,7 @@ static void expect_conv2d(dt_random *r, const conv *c) {
         dt_type_of(DT_FLOAT32, 4, (int64_t[]){DT_BATCH, c->a[0].in, c->a[1].in, c->channels});
     dt_view x = {dt_type_at(&type, c->batch), draw_floats(r, dt_type_elements(&type) * c->batch)};
     dt_trace *t = dt_trace_create("conv");
-    dt_return(t, "y", dt_model_emit(m, dt_trace_declare(t, "x", &type), false));
+    dt_return(t, "y", call_model(m, dt_trace_declare(t, "x", &type), false));
     outcome o = run_graph(end_trace(t), 1, (feed[]){{"x", x}}, 1);
     expect_convolved(c, x.data, m->weight[0]->host_data, result_of(&o, 0, "y"));
     finish(&o);
@@ -398,7 +399,7 @@ static void expect_forward(const char *layers, const float *x, int rank, const i
     memcpy(copy, x, (size_t)dt_type_bytes(&type));
     dt_trace *t = dt_trace_create("forward");
     dt_type in = batched(&type);
-    dt_return(t, "y", dt_model_emit(m, dt_trace_declare(t, "x", &in), false));
+    dt_return(t, "y", call_model(m, dt_trace_declare(t, "x", &in), false));
     outcome o = run_graph(end_trace(t), 1, (feed[]){{"x", {type, copy}}}, 1);
     assert_int_equal(dt_type_elements(&result_of(&o, 0, "y")->type), n);
     for (int i = 0; i < n; i++)

@@ -4,6 +4,7 @@
  * interpreter, against runs recorded from TensorFlow: the 784-128-10 network on generated digits,
  * on one and more replicas, even and uneven batches.
  */
+#include "call.h"
 #include "rig.h"
 
 enum { ROWS = 256, FEATURES = 784, HIDDEN = 128, CLASSES = 10 };
@@ -91,7 +92,7 @@ static void trace_step(setup *s, bool gradients) {
     dt_type y_type = s->sparse ? dt_type_of(DT_INT32, 1, (int64_t[]){DT_BATCH})
                                : dt_type_of(s->dtype, 2, (int64_t[]){DT_BATCH, CLASSES});
     dt_value x = dt_trace_declare(t, "x", &x_type), y = dt_trace_declare(t, "y", &y_type);
-    dt_value p = dt_model_emit(s->model, x, DT_TRAINING);
+    dt_value p = call_model(s->model, x, DT_TRAINING);
     dt_value loss = dt_loss_call(s->loss, y, p);
     dt_gradients g = dt_gradient(loss, dt_model_trainable(s->model));
     dt_return(t, "loss", loss);

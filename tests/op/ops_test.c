@@ -10,7 +10,7 @@
 static void test_rows_are_complete(void **state) {
     (void)state;
     int n;
-    const dt_op *const *ops = dt_ops(&n);
+    const dt_op *const *ops = all_ops(&n);
     assert_true(n > 0);
     for (int i = 0; i < n; i++) {
         assert_true(ops[i]->name && *ops[i]->name);
@@ -48,7 +48,7 @@ static void test_roles_are_true(void **state) {
 #include "op/ops.h"
     };
     int n;
-    const dt_op *const *ops = dt_ops(&n);
+    const dt_op *const *ops = all_ops(&n);
     for (int i = 0; i < n; i++) expect_role(ops[i]);
     for (size_t i = 0; i < sizeof with_loops / sizeof *with_loops; i++)
         assert_true(dt_is_elementwise(with_loops[i]));

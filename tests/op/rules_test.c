@@ -147,7 +147,7 @@ static void test_parts_join_to_the_whole(void **state) {
     (void)state;
     enum { TRIALS = 40 };
     int n;
-    const dt_op *const *ops = dt_ops(&n);
+    const dt_op *const *ops = all_ops(&n);
     print_message("seed %d\n", (int)seed);
     for (int i = 0; i < n; i++) {
         int joins = 0;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "../support/ops.h"
 #include "samples.h"
 
 static const uint64_t seed = 20251121;
@@ -53,7 +54,7 @@ static inline void expect_views(const char *what, const dt_view *is, const dt_vi
 static inline void for_samples(const char *purpose, int trials, bool batch,
                                void (*test)(sample *s, int64_t batch)) {
     int n;
-    const dt_op *const *ops = dt_ops(&n);
+    const dt_op *const *ops = all_ops(&n);
     print_message("seed %d\n", (int)seed);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < trials && ops[i]->eval; k++) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "../support/hosts.h"
 #include "golden.h"
 
 static double number(const json_t *j, const char *key) {
@@ -177,8 +178,8 @@ static void test_slices_count_chips_and_hosts(void **state) {
     (void)state;
     const dt_slice large = {"large", dt_chip_find("v3"), {8, 16, 1}, {false}, false},
                    small = {"small", dt_chip_find("v2"), {1, 1, 1}, {false}, false};
-    assert_int_equal(dt_slice_hosts(&large), 32);
-    assert_int_equal(dt_slice_hosts(&small), 1);
+    assert_int_equal(hosts_of(&large), 32);
+    assert_int_equal(hosts_of(&small), 1);
     assert_null(dt_chip_find("v9"));
 }
 

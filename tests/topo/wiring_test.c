@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "../support/hosts.h"
 #include "base/random.h"
 #include "golden.h"
 
@@ -59,7 +60,7 @@ static void check_name(const dt_slice *s) {
 
 /* Hosts are whole; from the second on they have 4 chips. */
 static void check_hosts(const dt_slice *s) {
-    const int chips = dt_slice_chips(s), hosts = dt_slice_hosts(s);
+    const int chips = dt_slice_chips(s), hosts = hosts_of(s);
     assert_int_equal(chips % hosts, 0);
     assert_true(hosts == 1 ? chips <= (s->chip->lone_host[0] ? 8 : 4) : chips / hosts == 4);
 }

@@ -22,7 +22,7 @@ static bool has_no_form(const dt_op *op) {
 static void test_every_row_has_a_form(void **state) {
     (void)state;
     int n;
-    const dt_op *const *ops = dt_ops(&n);
+    const dt_op *const *ops = all_ops(&n);
     for (int i = 0; i < n; i++)
         if (!has_no_form(ops[i]) && !ops[i]->forms.stablehlo && !ops[i]->forms.decompose)
             fail_msg("%s has no form in StableHLO", ops[i]->name);

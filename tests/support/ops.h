@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The op table as a list, for loops over all ops. */
+#ifndef TESTS_SUPPORT_OPS_H
+#define TESTS_SUPPORT_OPS_H
+
 #include "op/op.h"
 
-const dt_op *const *dt_ops(int *n) {
+/* All rows of the op table; *n is their count. */
+static inline const dt_op *const *all_ops(int *n) {
     static const dt_op *const rows[] = {
 #define DT_OP(name) &dt_op_##name,
 #include "op/ops.h"
@@ -10,3 +13,5 @@ const dt_op *const *dt_ops(int *n) {
     *n = (int)(sizeof rows / sizeof *rows);
     return rows;
 }
+
+#endif
