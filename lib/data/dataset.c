@@ -262,7 +262,7 @@ void dt_dataset_unref(dt_dataset *d) {
         }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
-    DT_RETIRE(d);
+    free(d);
 }
 
 /* The fragment is a source of its own, so that faults in it have places. held NULL: of files. */

@@ -120,7 +120,7 @@ void dt_variable_unref(dt_variable *v) {
     free(v->constraint);
     free(v->sharding);
     free(v->path);
-    DT_RETIRE(v);
+    free(v);
 }
 
 bool dt_is_seed_counter(const char *path) {

@@ -184,7 +184,7 @@ DT_API void dt_topology_unref(dt_topology *t) {
     free(t->place);
     free(t->missing_place);
     free(t->distance);
-    DT_RETIRE(t);
+    free(t);
 }
 
 /* ---- asking one ---- */
