@@ -33,6 +33,12 @@ static const dt_field fields[] = {
            .help = "1: index 0 is for unknown texts; 0: indices begin with the first word, as "
                    "labels do, and an unknown text is an error"),
     DT_NOT_YET("mask_token"),
+    DT_NOT_YET("oov_token"),
+    DT_NOT_YET("invert"),
+    DT_NOT_YET("encoding"),
+    DT_NOT_YET("idf_weights"),
+    DT_NOT_YET("sparse"),
+    DT_NOT_YET("pad_to_max_tokens"),
     DT_END};
 
 static int64_t most_words(const struct string_lookup *a) {

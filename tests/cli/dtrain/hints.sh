@@ -19,3 +19,65 @@ cd "$TEST_DIR" || exit
 "$DTRAIN" fit "$tiny" fit.epochs=2 output.dir=b --resume a | grep -o '^resumed .*'
 mkdir -p none/ckpt
 "$DTRAIN" fit "$tiny" output.dir=c --resume none 2>&1 || echo "exit $?"
+
+echo "# weights of other programs"
+# le BYTES NUMBER: little-endian. archive FILE MEMBER...: a zip archive whose members are empty.
+le() { printf "$(printf '\\%03o' $(($2 & 255)) $(($2 >> 8 & 255)) $(($2 >> 16 & 255)) $(($2 >> 24 & 255)) | head -c $((4 * $1)))"; }
+archive() {
+    file=$1 members=$(($# - 1)) && shift
+    : >"$file" && : >directory
+    for name; do
+        at=$(wc -c <"$file")
+        { printf 'PK\001\002\024\000\024\000' && le 4 0 && le 4 33 && le 4 0 && le 4 0 && le 4 0 && le 4 ${#name} && le 4 0 && le 4 0 && le 2 0 && le 4 "$at" && printf %s "$name"; } >>directory
+        { printf 'PK\003\004\024\000' && le 4 0 && le 4 33 && le 4 0 && le 4 0 && le 4 0 && le 4 ${#name} && printf %s "$name"; } >>"$file"
+    done
+    at=$(wc -c <"$file")
+    cat directory >>"$file"
+    { printf 'PK\005\006' && le 4 0 && le 2 $members && le 2 $members && le 4 "$(wc -c <directory)" && le 4 "$at" && le 2 0; } >>"$file"
+}
+archive m.keras metadata.json config.json model.weights.h5
+archive m.pt m/data.pkl m/version m/data/0
+archive m.npz readme.txt
+printf '\211HDF\r\n\032\n0000000000000000' >m.h5
+printf '\010\007\022\007pytorch\032\0052.4.0' >m.onnx
+printf '\200\002\212\012l\374\234F\371 j\250P\031.' >m.pth
+for file in m.keras m.pt m.npz m.h5 m.onnx m.pth none.safetensors; do
+    "$DTRAIN" evaluate "$tiny" --ckpt $file 2>&1 && echo "exit 0" || echo "exit $?"
+    "$DTRAIN" validate "$tiny" model.init_from=$file 2>&1 | head -n 1
+done
+
+echo "# patterns of pictures"
+cat >pictures.yaml <<'END'
+version: 1
+dataset: {format: synthetic, examples: 8, element: {image: {shape: [4, 4, 1]}, label: {num_classes: 2}}, global_batch_size: 4}
+model: {layers: [Input: {name: image, shape: [4, 4, 1]}, Flatten, Dense: {units: 2}]}
+compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+output: {dir: pictures}
+END
+mkdir unseen
+echo iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAAAAACMmsGiAAAAFElEQVR4nGNkYGRkZGRhZGRkgRMAAVEAI9SIzDgAAAAASUVORK5CYII= | base64 -d >unseen/a.png
+cp unseen/a.png unseen/b.png
+echo notes >unseen/notes.txt
+"$DTRAIN" fit pictures.yaml -q
+for input in 'unseen/*.png' 'unseen/[b-z].png' unseen unseen/a.png 'unseen/*.jpg' 'unseen/*' 'missing/*.png' unseen/c.png; do
+    echo "$input: $("$DTRAIN" predict pictures.yaml --input "$input" --top 1 2>&1 | sed 's/[0-9]*\.[0-9][0-9]*/N/g')"
+done
+
+echo "# arguments of string_lookup"
+printf 'kind,y\nred,cat\nblue,dog\nred,cat\nblue,dog\n' >t.csv
+cat >lookup.yaml <<'END'
+version: 1
+dataset: {format: csv, train: t.csv, element: {x: {column: kind, dtype: string}, y: {column: y, dtype: string}}, map: {x: [string_lookup: {output_mode: one_hot}], y: [string_lookup: {num_oov_indices: 0}]}, global_batch_size: 4}
+model: {layers: [Input: {name: x, shape: [3]}, Dense: {units: 2}]}
+compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+output: {dir: lookup}
+END
+for arguments in '{output_mode: one_hot}' '{num_oov_indices: 0, output_mode: one_hot}' '{num_oov_indices: 0}, one_hot: 2' '{num_oov_indices: 2}' \
+    '{mask_token: ""}' '{oov_token: "?"}' '{invert: true}' '{encoding: utf-8}' '{pad_to_max_tokens: true}' '{sparse: true}' '{output_mode: tf_idf}' \
+    '{idf_weights: [1]}' '{vocab: [red]}' '{vocabulary: [red, red]}' '{vocabulary: []}' '{vocabulary: red}' '{max_tokens: 1}' '{max_tokens: 2, output_mode: one_hot}'; do
+    said=$("$DTRAIN" validate lookup.yaml "dataset.map.x=[string_lookup: $arguments]" model.layers.0.Input.shape=[2] 2>&1 | grep -v '^ *1 |\|^1 error\|^[0-9]* errors' | head -n 3)
+    echo "$arguments: $said"
+done
+for units in 1 2 3; do "$DTRAIN" validate lookup.yaml model.layers.1.Dense.units=$units 2>&1 | head -n 1; done
