@@ -218,6 +218,30 @@ const char *dt_foreign_name(const char *noun, const char *name) {
     return NULL;
 }
 
+/* Sections of a job, and what one with a lone value may have been meant to be. */
+static const struct {
+    const char *section, *form;
+    bool ends_in_value;
+} lone[] = {
+    {"strategy", "type: ", true},
+    {"backend", "type: ", true},
+    {"output", "dir: ", true},
+    {"dataset", "format: ..., train: ", true},
+    {"fit", "epochs: ", true},
+    {"checkpoint", "save_freq: ...", false},
+    {"reproducible", "shards: 8", false},
+    {"compile", "optimizer: ..., loss: ...", false},
+    {"model", "layers: [...]", false},
+};
+
+dt_status *dt_suggest_section(dt_status *s, const char *section, const char *value) {
+    for (size_t i = 0; section && i < sizeof lone / sizeof *lone; i++)
+        if (strcmp(lone[i].section, section) == 0)
+            return dt_suggest(s, "write %s: {%s%.60s}", section, lone[i].form,
+                              lone[i].ends_in_value ? value : "");
+    return s;
+}
+
 const char *dt_foreign_key(const char *what, const char *key) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcasecmp(keys[i].key, key) == 0 &&

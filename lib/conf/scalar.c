@@ -82,6 +82,8 @@ static dt_status *suggest_list(dt_status *s, const char *text) {
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) {
     if (t && t->kind == kind) return NULL;
     dt_status *s = dt_wrong_type(t, what, dt_tree_kind_name(kind));
+    if (kind == DT_TREE_MAP && t && t->kind == DT_TREE_SCALAR)
+        return dt_suggest_section(s, what, t->text);
     return kind == DT_TREE_LIST && t && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_TEXT
                ? suggest_list(s, t->text)
                : s;

@@ -19,6 +19,13 @@ cd "$TEST_DIR" || exit
 "$DTRAIN" fit "$tiny" fit.epochs=2 output.dir=b --resume a | grep -o '^resumed .*'
 mkdir -p none/ckpt
 "$DTRAIN" fit "$tiny" output.dir=c --resume none 2>&1 || echo "exit $?"
+mkdir other
+"$DTRAIN" fit "$tiny" output.dir=c --resume other 2>&1 || echo "exit $?"
+
+echo "# values in place of sections"
+for word in strategy=ddp backend=xla output=runs/x dataset=train.csv fit=10 checkpoint=best reproducible=true compile=adam model=mlp; do
+    "$DTRAIN" validate "$tiny" $word 2>&1 | sed -n 's/^.*error: //p; s/^ *|[^w]*\(write .*\)/    \1/p'
+done
 
 echo "# weights of other programs"
 # le BYTES NUMBER: little-endian. archive FILE MEMBER...: a zip archive whose members are empty.
