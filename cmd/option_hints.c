@@ -202,7 +202,14 @@ static bool put_nearest(dt_str *to, const struct foreign_option *f) {
     return nearest;
 }
 
+/* --fit.epochs=2 */
+static bool put_path(dt_str *to, const struct foreign_option *f) {
+    const bool is_path = f->overrides && strchr(f->name, '.');
+    if (is_path) put_key(to, f->name, f->value);
+    return is_path;
+}
+
 bool option_hint(const struct foreign_option *f, dt_str *to) {
-    return put_foreign(to, f) || put_verbs(to, f, true) || put_own_key(to, f) ||
+    return put_path(to, f) || put_foreign(to, f) || put_verbs(to, f, true) || put_own_key(to, f) ||
            put_verbs(to, f, false) || put_nearest(to, f);
 }

@@ -12,6 +12,7 @@
 #define NO_MODEL "the layers of a model are written in model.layers itself"
 #define ACTIVATION "write Activation: {activation: ...}, or activation: in the layer before"
 #define ADD "use Add with 'inputs: [A, B]', in a model of type: functional"
+#define LOGITS "write BinaryCrossentropy: {from_logits: true}"
 #define CLASSES                                                                                    \
     "use SparseCategoricalCrossentropy for class numbers, CategoricalCrossentropy for one-hot "    \
     "rows; from_logits: true if the model has no softmax"
@@ -81,8 +82,21 @@ static const struct {
     {"loss", "SoftmaxLoss", CLASSES},
     {"loss", "softmax_cross_entropy_with_logits", CLASSES},
     {"loss", "log_loss", "did you mean 'binary_crossentropy'?"},
+    {"loss", "logistic", LOGITS},
+    {"loss", "binary:logistic", LOGITS},
+    {"loss", "binary:logitraw", LOGITS},
+    {"loss", "sigmoid_cross_entropy", LOGITS},
+    {"loss", "sigmoid_cross_entropy_with_logits", LOGITS},
+    {"loss", "softmax_cross_entropy", CLASSES},
+    {"loss", "multi:softmax", CLASSES},
+    {"loss", "multi:softprob", CLASSES},
+    {"loss", "mlogloss", CLASSES},
+    {"loss", "reg:squarederror", "did you mean 'mean_squared_error'?"},
+    {"loss", "reg:absoluteerror", "did you mean 'mean_absolute_error'?"},
+    {"loss", "reg:pseudohubererror", "did you mean 'huber'?"},
+    {"loss", "count:poisson", "did you mean 'poisson'?"},
     {"loss", "BCELoss", "did you mean 'BinaryCrossentropy'?"},
-    {"loss", "BCEWithLogitsLoss", "write BinaryCrossentropy: {from_logits: true}"},
+    {"loss", "BCEWithLogitsLoss", LOGITS},
     {"loss", "MSELoss", "did you mean 'MeanSquaredError'?"},
     {"loss", "l2", "did you mean 'mean_squared_error'?"},
     {"loss", "l1", "did you mean 'mean_absolute_error'?"},
@@ -131,6 +145,10 @@ static const struct {
     {"strategy", "TPUStrategy", "did you mean 'tpu'?"},
 };
 
+#define TREES "dtrain trains neural networks; it has no decision trees"
+#define FEATURES                                                                                   \
+    "write dataset: {element: {x: {columns: [...]}, y: {column: ...}}}, and model: {layers: "      \
+    "[...]}"
 #define RATE "write it in the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"
 #define RATES                                                                                      \
     "a schedule takes the place of the optimizer's number: learning_rate: {CosineDecay: {...}}"
@@ -145,6 +163,19 @@ static const struct {
     const char *what, *key, *hint;
 } keys[] = {
     {NULL, "lr", RATE},
+    {NULL, "eta", RATE},
+    {NULL, "objective", "write compile: {loss: ...}"},
+    {NULL, "eval_metric", "write compile: {metrics: [...]}"},
+    {NULL, "num_round", "write fit: {epochs: ...}"},
+    {NULL, "num_boost_round", "write fit: {epochs: ...}"},
+    {NULL, "n_estimators", "write fit: {epochs: ...}"},
+    {NULL, "max_depth", TREES},
+    {NULL, "booster", TREES},
+    {NULL, "tree_method", TREES},
+    {NULL, "input_features", FEATURES},
+    {NULL, "output_features", FEATURES},
+    {NULL, "combiner", "write model: {layers: [...]}"},
+    {NULL, "preprocessing", STEPS},
     {NULL, "learning_rate", RATE},
     {NULL, "lr_scheduler", RATES},
     {NULL, "lr_schedule", RATES},
@@ -218,27 +249,28 @@ const char *dt_foreign_name(const char *noun, const char *name) {
     return NULL;
 }
 
-/* Sections of a job, and what one with a lone value may have been meant to be. */
+/* What a lone value in place of a section or a list may have been meant to be. */
 static const struct {
-    const char *section, *form;
-    bool ends_in_value;
+    const char *what, *before, *after; /* the value stands between; after NULL: it is left out */
 } lone[] = {
-    {"strategy", "type: ", true},
-    {"backend", "type: ", true},
-    {"output", "dir: ", true},
-    {"dataset", "format: ..., train: ", true},
-    {"fit", "epochs: ", true},
-    {"checkpoint", "save_freq: ...", false},
-    {"reproducible", "shards: 8", false},
-    {"compile", "optimizer: ..., loss: ...", false},
-    {"model", "layers: [...]", false},
+    {"strategy", "strategy: {type: ", "}"},
+    {"backend", "backend: {type: ", "}"},
+    {"output", "output: {dir: ", "}"},
+    {"dataset", "dataset: {format: ..., train: ", "}"},
+    {"fit", "fit: {epochs: ", "}"},
+    {"checkpoint", "checkpoint: {save_freq: ...}", NULL},
+    {"reproducible", "reproducible: {shards: 8}", NULL},
+    {"compile", "compile: {optimizer: ..., loss: ...}", NULL},
+    {"model", "model: {layers: [...]}", NULL},
+    {"class_weight", "the weight of each class: {0: 1, 1: 2.5}", NULL},
+    {"devices", "each device: [\"CPU:0\", \"CPU:1\"]", NULL},
 };
 
-dt_status *dt_suggest_section(dt_status *s, const char *section, const char *value) {
-    for (size_t i = 0; section && i < sizeof lone / sizeof *lone; i++)
-        if (strcmp(lone[i].section, section) == 0)
-            return dt_suggest(s, "write %s: {%s%.60s}", section, lone[i].form,
-                              lone[i].ends_in_value ? value : "");
+dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value) {
+    for (size_t i = 0; what && i < sizeof lone / sizeof *lone; i++)
+        if (strcmp(lone[i].what, what) == 0)
+            return dt_suggest(s, "write %s%.60s%s", lone[i].before, lone[i].after ? value : "",
+                              lone[i].after ? lone[i].after : "");
     return s;
 }
 

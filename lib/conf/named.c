@@ -29,11 +29,26 @@ static const dt_location *too_many_at(const dt_tree *t) {
     return &t->at;
 }
 
+/* `{type: Adam, learning_rate: 0.1}`, as other programs write a kind; NULL: it is another mapping. */
+static const char *find_kind(const dt_tree *t) {
+    static const char *const keys[] = {"type",       "name",     "class",  "class_name",
+                                       "class_path", "_target_", "target", "kind"};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const dt_tree *value = dt_tree_get(t, keys[k]);
+        if (value && value->kind == DT_TREE_SCALAR) return dt_name_last(value->text);
+    }
+    return NULL;
+}
+
 /* `{Adam: {...}, learning_rate: 0.1}`, as an override merges it: the second key belongs in Adam. */
 static dt_status *too_many(const char *noun, const dt_tree *t) {
     dt_status *s =
         dt_fail(DT_E_WRONG_TYPE, too_many_at(t),
                 "%s: expected a name or NAME: {...}, got a mapping of %d keys", noun, t->n);
+    const char *kind = find_kind(t);
+    if (kind)
+        return dt_suggest(s, "the name is the key, its arguments are the value: {%.60s: {...}}",
+                          kind);
     if (t->n != 2) return s;
     const int named = t->entry[0].value->kind == DT_TREE_MAP ? 0 : 1;
     const dt_tree *other = t->entry[1 - named].value;

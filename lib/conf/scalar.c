@@ -79,14 +79,22 @@ static dt_status *suggest_list(dt_status *s, const char *text) {
     return dt_suggest(s, "write [%.*s]", (int)(n < SHOWN ? n : SHOWN), text + 1);
 }
 
+/* `callbacks: {EarlyStopping: {...}}` for a list of one. */
+static dt_status *suggest_items(dt_status *s, const dt_tree *map) {
+    const bool is_named = map->n > 0 && map->entry[0].value->kind == DT_TREE_MAP;
+    return is_named ? dt_suggest(s, "write a list: [%.60s: {...}%s]", map->entry[0].key,
+                                 map->n > 1 ? ", ..." : "")
+                    : s;
+}
+
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) {
     if (t && t->kind == kind) return NULL;
     dt_status *s = dt_wrong_type(t, what, dt_tree_kind_name(kind));
-    if (kind == DT_TREE_MAP && t && t->kind == DT_TREE_SCALAR)
-        return dt_suggest_section(s, what, t->text);
-    return kind == DT_TREE_LIST && t && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_TEXT
-               ? suggest_list(s, t->text)
-               : s;
+    if (!t) return s;
+    if (kind == DT_TREE_LIST && t->kind == DT_TREE_MAP) return suggest_items(s, t);
+    if (kind == DT_TREE_LIST && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_TEXT)
+        return suggest_list(s, t->text);
+    return t->kind == DT_TREE_SCALAR ? dt_suggest_lone(s, what, t->text) : s;
 }
 
 /* ---- what a scalar looks like ---- */
@@ -214,7 +222,12 @@ static dt_status *not_an_integer(const dt_tree *t, const char *what) {
     if (t && dt_look_at(t) == DT_LOOKS_REAL && strpbrk(t->text, "eE") &&
         (!dt_parse_double(t->text, &x) || fabs(x) > 0x1p53))
         return out_of_range(t, what);
-    return not_a_number(t, what, "an integer");
+    double number;
+    dt_status *s = not_a_number(t, what, "an integer");
+    const bool is_whole = t && t->kind == DT_TREE_SCALAR && !t->quoted &&
+                          dt_look_at(t) == DT_LOOKS_REAL && dt_parse_double(t->text, &number) &&
+                          number == trunc(number) && fabs(number) < 0x1p53;
+    return is_whole ? dt_suggest(s, "write %.0f", number) : s;
 }
 
 dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *limits,

@@ -57,7 +57,13 @@ static dt_status *outside(const scan *c, int64_t row, double value) {
                 "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
                 at.is_record ? "record" : "row", (long long)at.number + at.is_record,
                 value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
-    return suggest_lookup(s, c->plan, value);
+    s = suggest_lookup(s, c->plan, value);
+    if (dt_status_suggestion(s) || value < (double)c->classes) return s;
+    if (c->classes == 1)
+        return dt_suggest(s, "the model gives one number: for two classes use binary_crossentropy, "
+                             "or one unit for each class");
+    return dt_suggest(s, "classes are numbered from 0: %lld units take labels 0 to %lld",
+                      (long long)c->classes, (long long)c->classes - 1);
 }
 
 static dt_status *beyond(const dt_dataset *d, dt_part part, const dt_target_range *q, int64_t row,

@@ -304,6 +304,29 @@ static bool has_number(const dt_csv *c) {
     return false;
 }
 
+/* A header written as "a, b": the name with the blanks around it; NULL: there is none. */
+static const char *find_padded(const dt_csv *c, const char *name) {
+    for (int i = 0; i < c->n; i++) {
+        const char *text = c->field[i].text + strspn(c->field[i].text, " \t");
+        const size_t n = strlen(name);
+        if (strncmp(text, name, n) == 0 && strspn(text + n, " \t") == strlen(text + n))
+            return c->field[i].text;
+    }
+    return NULL;
+}
+
+/* Lines such as "1 3:0.5 7:1". */
+static bool is_libsvm(const dt_csv *c) {
+    double label, index;
+    const char *text = c->n == 1 ? c->field[0].text : "";
+    const char *blank = strchr(text, ' '), *colon = blank ? strchr(blank, ':') : NULL;
+    char first[32], second[32];
+    if (!colon || blank - text > 31 || colon - blank > 31) return false;
+    snprintf(first, sizeof first, "%.*s", (int)(blank - text), text);
+    snprintf(second, sizeof second, "%.*s", (int)(colon - blank - 1), blank + 1);
+    return dt_parse_double(first, &label) && dt_parse_double(second, &index);
+}
+
 /* Suggests a column name; or, if the header does not look like a header, how to say so. */
 static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name) {
     const char *names[MOST_NAMES];
@@ -312,6 +335,11 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
     if (delimiter)
         return dt_suggest(s, "set dataset.field_delim: \"%s\"",
                           delimiter == '\t' ? "\\t" : (const char[]){delimiter, '\0'});
+    if (is_libsvm(c))
+        return dt_suggest(s, "this looks like LIBSVM text; convert it to CSV or NPY, such as with "
+                             "scikit-learn: load_svmlight_file(FILE)");
+    const char *padded = find_padded(c, name);
+    if (padded) return dt_suggest(s, "the header has blanks around names: write \"%.80s\"", padded);
     for (; n < c->n && n < MOST_NAMES; n++) names[n] = c->field[n].text;
     const char *nearest = dt_nearest(name, names, n);
     if (nearest) return dt_suggest(s, "did you mean '%.80s'?", nearest);

@@ -54,9 +54,10 @@ static dt_status *list_matches(const char *pattern, dt_paths *out) {
     DT_TRY(dt_paths_match(out, NULL, pattern));
     for (int i = 0; i < out->n; i++)
         if (!dt_image_is_named(out->v[i]))
-            return dt_fail(DT_E_DATA_FILE, NULL,
-                           "%s: is not an image (.png, .jpg, .jpeg); a pattern may match images only",
-                           out->v[i]);
+            return dt_fail(
+                DT_E_DATA_FILE, NULL,
+                "%s: is not an image (.png, .jpg, .jpeg); a pattern may match images only",
+                out->v[i]);
     return NULL;
 }
 

@@ -88,3 +88,35 @@ for arguments in '{output_mode: one_hot}' '{num_oov_indices: 0, output_mode: one
     echo "$arguments: $said"
 done
 for units in 1 2 3; do "$DTRAIN" validate lookup.yaml model.layers.1.Dense.units=$units 2>&1 | head -n 1; done
+
+echo "# as other programs write it"
+awk 'BEGIN { print "a,b,k,n"; for (i = 0; i < 28; i++) print i % 5 / 5 "," i % 3 / 3 "," (i % 2 ? "u" : "v") "," 1 + i % 7 }' >d.csv
+cat >j.yaml <<'END'
+version: 1
+dataset: {format: csv, train: d.csv, element: {x: {columns: [a, b]}, y: {column: k, vocabulary: [u, v]}}, global_batch_size: 4}
+model: {layers: [Input: {name: x, shape: [2]}, Dense: {units: 2}]}
+compile: {optimizer: {SGD: {learning_rate: 0.1}}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+END
+# hint WORDS...: the first error, and what follows its carets.
+hint() { "$DTRAIN" validate j.yaml "$@" 2>&1 | sed -n '1,3{s/^.*error: //p; s/^ *|[ ^]*\([^ ^].*\)/    \1/p}'; }
+for option in --fit.epochs=2 --trainer.max_epochs=2 --compile.loss=mse; do "$DTRAIN" fit j.yaml $option 2>&1 | head -n 1; done
+hint fit.epochs=2.0
+hint fit.epochs=2.5
+hint 'strategy={type: mirrored, devices: 2}'
+for optimizer in '{class_path: torch.optim.Adam, init_args: {lr: 0.01}}' '{name: adam, lr: 0.01}' '{type: Adam, learning_rate: 0.01}' \
+    '{_target_: torch.optim.SGD, lr: 1}' '{class_name: Adam, config: {}}' '{Adam: {}, learning_rate: 0.1}'; do
+    hint "compile.optimizer=$optimizer"
+done
+hint 'fit.callbacks={EarlyStopping: {patience: 3}}'
+hint 'compile.metrics={accuracy: {}, AUC: {}}'
+hint fit.class_weight=balanced
+for loss in logistic binary:logistic softmax_cross_entropy multi:softmax reg:squarederror; do hint "compile.loss=$loss"; done
+for key in objective=x eval_metric=auc num_round=10 eta=0.1 max_depth=3 'input_features=[a]' 'output_features=[k]'; do hint "$key"; done
+sed '1s/,/, /g' d.csv >padded.csv
+hint dataset.train=padded.csv
+printf '0 1:514 2:2\n1 1:5 3:9\n' >x.libsvm
+hint dataset.train=x.libsvm
+hint 'dataset.element.y={column: n, dtype: int32}' model.layers.1.Dense.units=7
+hint 'dataset.element.y={column: n, dtype: int32}' model.layers.1.Dense.units=1
+hint 'dataset.element.y={column: n, dtype: int32}' model.layers.1.Dense.units=5
