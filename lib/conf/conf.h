@@ -158,7 +158,8 @@ typedef struct dt_field {
     const char *noun;
     /* TABLE; left out of the file, its required fields are not missed */
     const struct dt_field *table;
-    dt_tree_kind as; /* TREE: the kind it must have; DT_TREE_NULL: any */
+    dt_tree_kind as;   /* TREE: the kind it must have; DT_TREE_NULL: any */
+    const char *means; /* as MAP: the key that a text in its place is probably for: "type" */
     /* the key is refused with this explanation: "write 'units'"; with a preset, that value alone
      * is taken */
     const char *instead;

@@ -91,9 +91,18 @@ static bool is_by_name(const dt_field *f) {
     return is;
 }
 
+/* `strategy: mirrored`, and `strategy=ddp` as other programs take it. */
+static dt_status *suggest_lone(dt_status *s, const dt_field *f, const char *text) {
+    const char *foreign = dt_foreign_name(f->name, text), *value = foreign ? "NAME" : text;
+    if (foreign) s = dt_suggest(s, "%s", foreign);
+    return dt_note(s, "write %s: {%s: %.80s}, on the command line %s.%s=%.80s", f->name, f->means,
+                   value, f->name, f->means, value);
+}
+
 static dt_status *read_tree(dt_arena *arena, const dt_field *f, const dt_tree *t,
                             const dt_tree **out) {
-    if (f->as != DT_TREE_NULL) DT_TRY(dt_tree_expect(t, f->as, f->name));
+    dt_status *s = f->as != DT_TREE_NULL ? dt_tree_expect(t, f->as, f->name) : NULL;
+    if (s) return f->means && t->kind == DT_TREE_SCALAR ? suggest_lone(s, f, t->text) : s;
     *out = is_by_name(f) ? dt_tree_without_nulls(arena, t) : t;
     return NULL;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names and keys of other programs (Keras, PyTorch, scikit-learn), and what to write in a job for
- * them. Letter case is ignored, and so is what comes before the last dot: nn.CrossEntropyLoss.
+ * them. Letter case is ignored, and so are '_', '-', what comes before the last dot, and the noun at
+ * the end: nn.CrossEntropyLoss, DDPStrategy, data-parallel.
  */
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -131,13 +133,39 @@ static const struct {
     {"strategy", "cuda", GPU},
     {"strategy", "cpu", "leave strategy out: one replica uses all cores"},
     {"strategy", "auto", "leave strategy out: one replica uses all cores"},
+    {"strategy", "none", "leave strategy out: one replica uses all cores"},
+    {"strategy", "single_device", "did you mean 'one_device'?"},
     {"strategy", "ddp", "did you mean 'mirrored'?"},
+    {"strategy", "ddp_spawn", "did you mean 'mirrored'?"},
+    {"strategy", "ddp_notebook", "did you mean 'mirrored'?"},
+    {"strategy", "ddp_find_unused_parameters_true", "did you mean 'mirrored'?"},
     {"strategy", "dp", "did you mean 'mirrored'?"},
     {"strategy", "data_parallel", "did you mean 'mirrored'?"},
+    {"strategy", "distributed_data_parallel", "did you mean 'mirrored'?"},
+    {"strategy", "pmap", "did you mean 'mirrored'?"},
+    {"strategy", "tower", "did you mean 'mirrored'?"},
+    {"strategy", "central_storage", "did you mean 'parameter_server'?"},
+    {"strategy", "ps", "did you mean 'parameter_server'?"},
     {"strategy", "horovod", "did you mean 'multi_worker_mirrored'?"},
+    {"strategy", "hvd", "did you mean 'multi_worker_mirrored'?"},
+    {"strategy", "mpi", "did you mean 'multi_worker_mirrored'?"},
+    {"strategy", "mwms", "did you mean 'multi_worker_mirrored'?"},
+    {"strategy", "xla", "did you mean 'tpu'?"},
     {"strategy", "fsdp", SPLIT},
+    {"strategy", "fsdp2", SPLIT},
+    {"strategy", "fully_shard", SPLIT},
+    {"strategy", "fully_sharded_data_parallel", SPLIT},
     {"strategy", "deepspeed", SPLIT},
     {"strategy", "zero", SPLIT},
+    {"strategy", "zero1", SPLIT},
+    {"strategy", "zero2", SPLIT},
+    {"strategy", "zero3", SPLIT},
+    {"strategy", "sharded", SPLIT},
+    {"strategy", "model_parallel", SPLIT},
+    {"strategy", "tensor_parallel", SPLIT},
+    {"strategy", "pipeline_parallel", SPLIT},
+    {"strategy", "megatron", SPLIT},
+    {"strategy", "colossalai", SPLIT},
     {"strategy", "MirroredStrategy", "did you mean 'mirrored'?"},
     {"strategy", "MultiWorkerMirroredStrategy", "did you mean 'multi_worker_mirrored'?"},
     {"strategy", "OneDeviceStrategy", "did you mean 'one_device'?"},
@@ -241,10 +269,22 @@ const char *dt_name_last(const char *name) {
     return dot ? dot + 1 : name;
 }
 
+static const char *skip_marks(const char *s) { return s + strspn(s, "_-"); }
+
+/* Whether `written` is `name`; behind it the noun may stand. */
+static bool is_name(const char *written, const char *name, const char *noun) {
+    written = skip_marks(written);
+    for (name = skip_marks(name); *name; name = skip_marks(name + 1)) {
+        if (tolower((unsigned char)*written) != tolower((unsigned char)*name)) return false;
+        written = skip_marks(written + 1);
+    }
+    return !*written || strcasecmp(written, noun) == 0;
+}
+
 const char *dt_foreign_name(const char *noun, const char *name) {
     const char *last = dt_name_last(name);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].noun, noun) == 0 && strcasecmp(rows[i].name, last) == 0)
+        if (strcmp(rows[i].noun, noun) == 0 && is_name(last, rows[i].name, noun))
             return rows[i].hint;
     return NULL;
 }

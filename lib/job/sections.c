@@ -14,7 +14,8 @@ struct top {
         *model, *compile, *fit, *checkpoint, *output;
 };
 
-#define SECTION(member, help_) DT_TREE(struct top, member, .as = DT_TREE_MAP, .help = help_)
+#define SECTION(member, means_, help_)                                                             \
+    DT_TREE(struct top, member, .as = DT_TREE_MAP, .means = means_, .help = help_)
 
 static const dt_field name_forms[] = {
     DT_FORM(DT_FIELD_TEXT, .pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"), DT_END};
@@ -32,20 +33,21 @@ static const dt_field top_fields[] = {
             .help = "variables: {width: 32} replaces '{width}' in all texts of the job"),
     DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
             .help = "base job file; this file overrides its keys"),
-    SECTION(backend,
+    SECTION(backend, "type",
             "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),
     SECTION(
-        strategy,
+        strategy, "type",
         "number of replicas and their devices; default: {type: default}, one replica on all cores"),
-    SECTION(partition, "how values are split over the logical devices of a replica"),
-    SECTION(reproducible, "{shards: 8}: identical results on any number of machines; {strict: "
-                          "true}: also across processor types"),
-    SECTION(dataset, "files, preprocessing, batches"),
-    SECTION(model, "layers"),
-    SECTION(compile, "optimizer, loss, metrics"),
-    SECTION(fit, "how long to train"),
-    SECTION(checkpoint, "how often to save, how many to keep, whether to resume"),
-    SECTION(output, "where and what to write"),
+    SECTION(partition, NULL, "how values are split over the logical devices of a replica"),
+    SECTION(reproducible, "strict",
+            "{shards: 8}: identical results on any number of machines; {strict: "
+            "true}: also across processor types"),
+    SECTION(dataset, "train", "files, preprocessing, batches"),
+    SECTION(model, NULL, "layers"),
+    SECTION(compile, "optimizer", "optimizer, loss, metrics"),
+    SECTION(fit, "epochs", "how long to train"),
+    SECTION(checkpoint, "resume", "how often to save, how many to keep, whether to resume"),
+    SECTION(output, "dir", "where and what to write"),
     DT_INSTEAD("data", "write 'dataset'"),
     DT_INSTEAD("train", "write 'fit', and data files in 'dataset'"),
     DT_INSTEAD("layers", "write model.layers"),

@@ -105,6 +105,12 @@ for words in model.layers.1=nn.Linear model.layers.1=ConvTranspose2d model.layer
     checkpoint.save_best_only=true model.pretrained=x fit.callbacks=Early 'compile.metrics="*"' compile.metrics=a,b; do
     echo "$words: $(hints "$words")"
 done
+# a word in place of a section
+for words in strategy=ddp strategy=DDPStrategy strategy=tf.distribute.MirroredStrategy strategy=zero-3 strategy=horovod strategy=mirrored strategy=miror \
+    'strategy=[ddp]' output=runs/x fit=3 compile=adam dataset=rows.csv checkpoint=runs/one backend=pjrt reproducible=true model=x; do
+    echo "$words: $(hints "$words")"
+    "$DTRAIN" validate tiny.yaml "$words" 2>&1 | sed -n 's/^    write/    write/p'
+done
 "$DTRAIN" explain unknown KEY
 "$DTRAIN" explain launcher mpirun | head -n 1
 hint explain zebra unknown
