@@ -269,11 +269,27 @@ static dt_status *take_run(dt_saved *c, const char *path, dt_status **warnings) 
     return c->path ? NULL : dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", path);
 }
 
+/* A folder that nothing of a checkpoint is in, not even its name. */
+static bool is_other(const char *path) {
+    int64_t step;
+    const char *slash = strrchr(path, '/');
+    bool any = dt_step_parse(slash ? slash + 1 : path, &step);
+    for (int i = 0; i <= DT_TENSOR_FILES && !any; i++) {
+        const char *name = i < DT_TENSOR_FILES ? dt_tensor_files[i].name : DT_STATE_FILE;
+        char *file = dt_path_join(path, name);
+        any = access(file, F_OK) == 0;
+        free(file);
+    }
+    return !any;
+}
+
 dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings) {
     struct stat st;
     if (dt_is_run(path)) return take_run(c, path, warnings);
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) ? take_file(c, path)
-                                                        : dt_saved_open(c, path);
+    const bool is_there = stat(path, &st) == 0;
+    if (is_there && !S_ISDIR(st.st_mode)) return take_file(c, path);
+    return !is_there || is_other(path) ? dt_no_run(path, "neither a run nor a checkpoint")
+                                       : dt_saved_open(c, path);
 }
 
 /* ---- its tensors ---- */

@@ -113,11 +113,8 @@ static dt_status *read_items(dt_listing *l, const char *ckpt) {
 dt_status *dt_listing_read(dt_listing *l, const char *run) {
     char *ckpt = dt_path_join(run, "ckpt");
     *l = (dt_listing){.arena = dt_arena_create()};
-    dt_status *s =
-        dt_is_run(run) ? read_items(l, ckpt)
-        : access(run, F_OK) != 0
-            ? dt_fail_errno(DT_E_NO_INPUT, run)
-            : dt_fail(DT_E_NO_INPUT, NULL, "%s: is not a run directory: it has no ckpt/", run);
+    dt_status *s = dt_is_run(run) ? read_items(l, ckpt)
+                                  : dt_no_run(run, "not a run directory: it has no ckpt/");
     free(ckpt);
     if (s) dt_listing_release(l);
     return s;

@@ -140,10 +140,19 @@ static dt_status *resume_newest(run *r, bool must) {
     return s;
 }
 
+static dt_status *only_weights(const char *path) {
+    return dt_suggest(dt_fail(DT_E_NO_INPUT, NULL,
+                              "%s: is a file; a run resumes from a checkpoint, "
+                              "which is a folder",
+                              path),
+                      "to begin with weights of a file, write model.init_from");
+}
+
 /* `path` is a checkpoint, or a run, whose newest checkpoint is taken. */
 static dt_status *open_path(run *r, const char *path, dt_saved *c) {
     dt_status *warnings = NULL;
-    dt_status *s = dt_is_run(path) ? dt_saved_find(c, path, &warnings) : dt_saved_open(c, path);
+    dt_status *s = dt_saved_find(c, path, &warnings);
+    if (!s && c->only_weights) s = only_weights(path);
     if (s) dt_status_free(warnings); /* its message contains them */
     else warn_all(r, warnings);
     return s;
