@@ -96,7 +96,7 @@ static dt_status *read_item(dt_listing *l, const char *path) {
     dt_status *s = dt_state_load(&r);
     x->state = r.state;
     if (s && !dt_state_is_damage(s)) return s;
-    x->damage = s;
+    x->damage = s ? s : dt_step_match(path, x->state.step);
     return NULL;
 }
 

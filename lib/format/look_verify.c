@@ -14,6 +14,7 @@
 #include "file/zip.h"
 #include "format/contents.h"
 #include "format/state.h"
+#include "format/steps.h"
 
 static int count_tensors(const dt_contents *c) {
     int n = 0;
@@ -62,6 +63,7 @@ static dt_status *verify_one(const char *path, bool json, dt_str *out) {
         return dt_status_number(bad) == DT_E_CHECKPOINT && !dt_zip_is(path) ? name_place(path, bad)
                                                                             : bad;
     bad = dt_weights_check(&c);
+    if (!bad && !c.checkpoint.only_weights) bad = dt_step_match(path, c.checkpoint.state.step);
     if (!bad) tell(&c, json, out);
     dt_contents_close(&c);
     return bad;

@@ -40,6 +40,14 @@ char *dt_step_format(dt_arena *arena, int64_t step) {
     return dt_arena_printf(arena, PREFIX "%0*" PRId64, FEWEST_DIGITS, step);
 }
 
+dt_status *dt_step_match(const char *path, int64_t step) {
+    int64_t named;
+    const char *slash = strrchr(path, '/');
+    if (!dt_step_parse(slash ? slash + 1 : path, &named) || named == step) return NULL;
+    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: holds step %" PRId64 ", not that of its name", path,
+                   step);
+}
+
 /* The length of the name without .tmp, or 0 when it does not end so. */
 static size_t without_suffix(const char *name) {
     size_t n = strlen(name), suffix = strlen(TEMPORARY);
@@ -114,12 +122,9 @@ static dt_status *read_generation(const char *ckpt, dt_step_name *item) {
     dt_state_read r = {.arena = dt_arena_create()};
     r.path = dt_arena_printf(r.arena, "%s/%s", ckpt, item->name);
     dt_status *s = dt_state_load(&r);
-    item->generation = s ? -1 : r.state.generation;
-    if (!s && r.state.step != item->step) {
-        item->generation = -1;
-        s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: holds step %" PRId64 ", not that of its name",
-                    r.path, r.state.step);
-    }
+    item->generation = r.state.generation;
+    if (!s) s = dt_step_match(r.path, r.state.step);
+    if (s) item->generation = -1;
     dt_arena_destroy(r.arena);
     return s;
 }

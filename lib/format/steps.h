@@ -19,6 +19,8 @@ typedef struct dt_step_list {
 
 /* "step-" and the step in at least 8 digits, more only where it needs them. */
 bool dt_step_parse(const char *name, int64_t *step);
+/* CHECKPOINT: the checkpoint at `path` holds another step than its name says. */
+dt_status *dt_step_match(const char *path, int64_t step) DT_MUST_USE;
 /* The arena's. */
 char *dt_step_format(dt_arena *arena, int64_t step);
 
