@@ -2,6 +2,7 @@
 /* See run_key.h: HMAC-SHA-256 of a label for each use, with the secret as its key. */
 #include "fabric/run_key.h"
 
+#include <ctype.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -38,10 +39,73 @@ static int count_different(const uint8_t *s, size_t n) {
     return different;
 }
 
-/* Bytes that do not continue a series such as "aaaa", "abcd" or "9876". */
+/* Rows and columns of keys: of the English, the German and the French keyboard. */
+static const char *const keys[] = {
+    "1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm",
+    "azertyuiop", "qsdfghjklm", "wxcvbn",    "1qaz",    "2wsx",       "3edc",
+    "4rfv",       "5tgb",       "6yhn",      "7ujm",    "8ik",        "9ol"};
+/* What people write where a secret is asked for. */
+static const char *const words[] = {"password", "passwort", "passwd",   "secret",  "geheim",
+                                    "admin",    "default",  "changeme", "letmein", "welcome",
+                                    "iloveyou", "login",    "dtrain",   "cluster", "training"};
+
+/* 1: b is the key behind a, -1: the one before; 0: neither. */
+static int key_step(uint8_t a, uint8_t b) {
+    for (size_t i = 0; a && b && i < sizeof keys / sizeof *keys; i++) {
+        const char *at = strchr(keys[i], a);
+        if (at && at[1] == b) return 1;
+        if (at && at > keys[i] && at[-1] == b) return -1;
+    }
+    return 0;
+}
+
+/* Whether byte i follows from those `lag` and twice `lag` before it: "abc", "987", "qwe"; with a lag
+ * of 2 "a1b2c3". */
+static bool continues(const uint8_t *s, size_t i, size_t lag) {
+    if (i < 2 * lag) return false;
+    const uint8_t now = s[i], last = s[i - lag], first = s[i - 2 * lag];
+    const int step = now - last, key = key_step(last, now);
+    if (step == last - first && (lag == 1 || (step >= -1 && step <= 1))) return true;
+    return key != 0 && key == key_step(first, last);
+}
+
+/* Whether the three bytes that end with byte i stand further in front, too. */
+static bool repeats(const uint8_t *s, size_t i) {
+    for (size_t j = 2; j < i; j++)
+        if (memcmp(s + j - 2, s + i - 2, 3) == 0) return true;
+    return false;
+}
+
+/* Whether c stands for the letter: itself, or a digit or sign that looks like it. */
+static bool is_letter(uint8_t c, char letter) {
+    static const char alike[] = "a4a@e3g9i1i!l1o0s5s$t7t+";
+    bool is = c == (uint8_t)letter;
+    for (const char *p = alike; *p && !is; p += 2) is = p[0] == letter && (uint8_t)p[1] == c;
+    return is;
+}
+
+/* Marks the letters behind the first one of words from byte i on. */
+static void mark_words(const uint8_t *s, size_t n, size_t i, bool *foreseen) {
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+        size_t k = 0;
+        while (words[w][k] && i + k < n && is_letter(s[i + k], words[w][k])) k++;
+        if (!words[w][k]) memset(foreseen + i + 1, true, k - 1);
+    }
+}
+
+/* Bytes that somebody who guesses cannot foresee from those before them. */
 static int count_unforeseen(const uint8_t *s, size_t n) {
+    uint8_t lower[DT_SECRET_MOST];
+    bool foreseen[DT_SECRET_MOST] = {false};
     int unforeseen = 0;
-    for (size_t i = 2; i < n; i++) unforeseen += s[i] - s[i - 1] != s[i - 1] - s[i - 2];
+    for (size_t i = 0; i < n; i++) lower[i] = (uint8_t)tolower(s[i]);
+    for (size_t i = 0; i < n; i++) {
+        mark_words(lower, n, i, foreseen);
+        for (size_t lag = 1; lag <= 3; lag++) foreseen[i] |= continues(lower, i, lag);
+        if (repeats(lower, i)) memset(foreseen + i - 2, true, 3);
+    }
+    for (size_t i = 0; i < n; i++) unforeseen += !foreseen[i];
+    OPENSSL_cleanse(lower, sizeof lower);
     return unforeseen;
 }
 
@@ -59,9 +123,12 @@ static dt_status *check_strength(const uint8_t *s, size_t n) {
         return dt_fail(DT_E_SECRET, NULL,
                        "the run's secret has %d different bytes; it must have at least %d",
                        count_different(s, n), DT_SECRET_LEAST_DIFFERENT);
-    if (count_unforeseen(s, n) < DT_SECRET_LEAST / 2)
+    const int unforeseen = count_unforeseen(s, n);
+    if (unforeseen < DT_SECRET_LEAST_UNFORESEEN)
         return dt_fail(DT_E_SECRET, NULL,
-                       "the run's secret is a series, such as abcdefgh; it can be guessed");
+                       "the run's secret can be guessed: only %d of its %zu bytes are not words "
+                       "such as 'password', series, rows of keys or repetitions; %d must be",
+                       unforeseen, n, DT_SECRET_LEAST_UNFORESEEN);
     return NULL;
 }
 

@@ -12,14 +12,21 @@
 #include "base/status.h"
 
 enum { DT_KEY_BYTES = 32 };
-enum { DT_SECRET_LEAST = 16, DT_SECRET_MOST = 4096, DT_SECRET_LEAST_DIFFERENT = 6 };
+enum {
+    DT_SECRET_LEAST = 16, /* bytes */
+    DT_SECRET_MOST = 4096,
+    DT_SECRET_LEAST_DIFFERENT = 6,
+    DT_SECRET_LEAST_UNFORESEEN = 10,
+};
 /* Secret keys of CURVE. */
 typedef struct dt_run_key {
     uint8_t listens[DT_KEY_BYTES], connects[DT_KEY_BYTES];
 } dt_run_key;
 
 /* SECRET: too few or too many bytes, or one that can be guessed: fewer than DT_SECRET_LEAST bytes
- * before it repeats itself, fewer than DT_SECRET_LEAST_DIFFERENT different ones, or a series. */
+ * before it repeats itself, fewer than DT_SECRET_LEAST_DIFFERENT different ones, or fewer than
+ * DT_SECRET_LEAST_UNFORESEEN beside words such as "password", series such as "abc" or "a1b2c3", rows
+ * of keys and repetitions. */
 dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) DT_MUST_USE;
 /* Of the file's bytes, without the newline at their end. SECRET, also for a file that others may
  * read or write, and the errors of reading a file. */
