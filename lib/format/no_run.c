@@ -74,12 +74,12 @@ static dt_status *suggest_runs(dt_status *s, dt_arena *arena, const char *path) 
     const int n = list(arena, folder, name);
     if (n == 1) nearest = name[0];
     else if (!is_folder) nearest = dt_nearest(slash ? slash + 1 : path, name, n);
-    if (is_folder && *above && dt_is_run(above))
-        s = dt_suggest(s, "did you mean '%.200s'?", above);
+    if (is_folder && *above && dt_is_run(above)) s = dt_suggest(s, "did you mean '%.200s'?", above);
     else if (nearest) s = suggest_one(s, folder, nearest);
     else if (n > 0) s = name_some(s, folder, name, n);
     else if (is_folder)
-        s = dt_suggest(s, "name a run, which is its job's output.dir, or a checkpoint in its ckpt/");
+        s = dt_suggest(s,
+                       "name a run, which is its job's output.dir, or a checkpoint in its ckpt/");
     free(above);
     return s;
 }

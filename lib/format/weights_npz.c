@@ -24,7 +24,11 @@ static const char *array_name(dt_arena *arena, const char *member) {
 static dt_status *open_array(const dt_stored_arrays *s, const dt_zip_member *m, dt_inflow **in,
                              dt_header *h) {
     DT_TRY(dt_zip_open(in, s->path, m));
-    return dt_npy_header(*in, m->name, h);
+    dt_str name = {0};
+    dt_str_printf(&name, "%s/%.200s", s->path, m->name);
+    dt_status *bad = dt_npy_header(*in, dt_str_text(&name), h);
+    dt_str_release(&name);
+    return bad;
 }
 
 static dt_status *read_type(const dt_stored_arrays *s, const dt_zip_member *m, dt_stored_array *a) {
