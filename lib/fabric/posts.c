@@ -2,6 +2,7 @@
 /* See posts.h. */
 #include "fabric/posts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,7 +263,11 @@ static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec,
 dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker,
                            const dt_post_wait *wait) {
     char name[DT_PEER_NAME];
-    *out = (dt_post_link){.slices = spec->slices};
+    *out = (dt_post_link){.slices = spec->slices,
+                          .worker = worker,
+                          .wait = *wait,
+                          .address = spec->address,
+                          .silence_s = spec->silence_s};
     snprintf(name, sizeof name, worker == DT_POST_GUEST ? "a guest" : "worker %d", worker + 1);
     DT_TRY(dt_messenger_open(&out->m, &(dt_messenger_spec){.key = spec->key,
                                                            .open = spec->open,
@@ -299,15 +304,36 @@ static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_parce
     return NULL;
 }
 
+/* The coordinator may have nothing to do, while it validates or saves, or it is stopped. */
+static void say_silent(const dt_post_link *l, double waited_s) {
+    dt_str line = {0};
+    dt_str_printf(
+        &line,
+        "worker %d has waited %.0f s for the coordinator at %s, which validates, saves or "
+        "is stopped; it counts as lost after %g s of silence (twice strategy.timeout)",
+        l->worker + 1, waited_s, l->address, l->silence_s);
+    l->wait.say(l->wait.user, dt_str_text(&line));
+    dt_str_release(&line);
+}
+
 dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **more) {
+    enum { TIMES = 3 };
+    const int64_t since = dt_now_ns();
+    double say_at = fmax(SAY_S, TIMES * l->longest_s);
+    const bool says = l->wait.say && l->worker != DT_POST_GUEST;
     *more = NULL;
     for (;;) {
         dt_message *x = NULL;
-        DT_TRY(dt_messenger_wait(l->m, 60, &x));
+        DT_TRY(dt_messenger_wait(l->m, 1, &x));
+        const double waited_s = dt_seconds_since(since);
         if (!x || x->event == DT_PEER_JOINED) {
             dt_message_free(x);
-            continue; /* the coordinator has nothing to do: it validates, say */
+            if (!says || waited_s < say_at) continue;
+            say_silent(l, waited_s);
+            say_at = 2 * waited_s;
+            continue;
         }
+        l->longest_s = fmax(l->longest_s, waited_s);
         dt_status *s = take_work(l, x, m, weights, more);
         dt_message_free(x);
         return s;

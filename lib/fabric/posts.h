@@ -49,20 +49,25 @@ void dt_posts_close(dt_posts *p, bool well);
 
 /* ---- the worker's side ---- */
 
-typedef struct dt_post_link {
-    dt_messenger *m;
-    int peer;
-    const dt_extents *slices;
-} dt_post_link;
 typedef struct dt_post_wait {
     double patience_s;
     void (*say)(void *user, const char *line); /* every few seconds; NULL: nobody is told */
     void *user;
 } dt_post_wait;
+typedef struct dt_post_link {
+    dt_messenger *m;
+    int peer, worker;
+    const dt_extents *slices;
+    dt_post_wait wait;
+    const char *address; /* of the coordinator; lent */
+    double silence_s;    /* after which it counts as lost */
+    double longest_s;    /* that its answer has taken so far */
+} dt_post_link;
 /* Connects and says who this is. WORKER_LATE: nobody answers. */
 dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker,
                            const dt_post_wait *wait) DT_MUST_USE;
-/* As dt_link_pull and dt_link_push. A refusal is its error. */
+/* As dt_link_pull and dt_link_push. A refusal is its error. A worker that waits for longer than 5 s,
+ * and than 3 times the longest wait so far, says so, and again each time that the wait has doubled. */
 dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **more) DT_MUST_USE;
 dt_status *dt_post_push(dt_post_link *l, const dt_parcel *m, const void *gradients,
                         const void *more) DT_MUST_USE;

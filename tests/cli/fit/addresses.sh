@@ -129,7 +129,8 @@ weak 644 "a secret for this test" "others can read or write the run's secret (mo
 weak 660 "a secret for this test" "others can read or write the run's secret (mode 0660)"
 weak 600 aaaaaaaaaaaaaaaa "repeats its first 1 bytes"
 weak 600 passwordpassword "repeats its first 8 bytes"
-weak 600 abcdefghijklmnopqrst "is a series"
+weak 600 password12345678 "can be guessed: only 3 of its 16 bytes"
+has "$TEST_DIR/text" "create one: (umask 077; head -c 32 /dev/urandom | base64 > secret)"
 weak 600 short "has 5 bytes; it must have 16 to 4096"
 weak 600 "" "has 0 bytes"
 refuses 69 "cannot find the address of 'nowhere.invalid'" at 1 nowhere.invalid "$a"
@@ -290,6 +291,17 @@ wait_for "worker 2 was lost" "$TEST_DIR/err.chief0"
 start worker 1 fit.epochs=500 # it comes again
 codes "$chief" "$w0" "$last" "$ps"
 updates "$TEST_DIR/out.chief0"
+
+echo "== the coordinator is stopped"
+start_all fit.epochs=1000000 strategy.timeout=30
+wait_for '"event":"epoch","epoch":20,' "$TEST_DIR/out.chief0"
+kill -STOP "$(below "$chief")"
+wait_for "s for the coordinator at 127.0.0.1:$a, which validates, saves or is stopped; it counts as lost after 60 s of silence" "$TEST_DIR/err.worker0"
+wait_for "worker 2 has waited " "$TEST_DIR/err.worker1"
+kill -CONT "$(below "$chief")"
+kill -TERM "$(below "$chief")"
+codes "$chief" "$w0" "$w1" "$ps"
+lacks "$TEST_DIR/err.ps0" "has waited"
 
 echo "== the coordinator is killed"
 start_all fit.epochs=1000000
