@@ -14,7 +14,7 @@
 
 #include "strategy/compiled.h"
 #include "strategy/divided.h"
-#include "train/lend.h"
+#include "train/device_upload.h"
 #include "train/trainer.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include "train/coordinator.h"
 #include "train/faults.h"
 #include "train/hashing.h"
-#include "train/lend.h"
+#include "train/device_upload.h"
 #include "train/observe/previous_data.h"
 #include "train/observer.h"
 #include "train/record.h"

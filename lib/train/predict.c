@@ -19,7 +19,7 @@
 #include "op/cells.h"
 #include "strategy/divided.h"
 #include "strategy/values.h"
-#include "train/lend.h"
+#include "train/device_upload.h"
 #include "train/predict_turn.h"
 #include "train/train.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run from the inside: what fit.c does, and where resume.c reads and writes it. */
+/* A run from the inside: what fit.c does, and where open_run.c reads and writes it. */
 #ifndef DT_TRAIN_RUN_H
 #define DT_TRAIN_RUN_H
 
@@ -55,7 +55,7 @@ typedef struct recording {
     bool saved;
 } recording;
 
-/* The step after the one at hand, where it starts before that is finished: ahead.c. */
+/* The step after the one at hand, where it starts before that is finished: step_pipeline.c. */
 typedef struct dt_ahead {
     bool allowed; /* the device can, and nobody looks at single steps */
     bool is_there;
@@ -140,7 +140,7 @@ void dt_idle_tell(run *r, dt_event *e);
 /* Puts the running means in the place of the weights, or the weights back; nothing where they are.
  * For optimizers that keep means. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
-/* ahead.c: whether steps of this run may overlap. */
+/* step_pipeline.c: whether steps of this run may overlap. */
 void dt_run_allow_ahead(run *r);
 /* The step after r->at has started: now, or it had before. Its batch is lent until the next one has
  * been finished. */
@@ -156,7 +156,7 @@ void dt_run_drop_ahead(run *r);
 bool dt_run_is_interrupted(const run *r, int64_t step);
 /* fit.c: what this process wants to be done after the next step; bits for dt_cluster_begin_step. */
 uint32_t dt_run_wishes(const run *r);
-/* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it
+/* epoch_end.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it
  * is whole. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
 /* run_size.c: its examples, batch, steps and epochs, where it begins, and what each worker

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See lend.h. Threads look only at what was made before there were any. */
-#include "train/lend.h"
+/* See device_upload.h. Threads look only at what was made before there were any. */
+#include "train/device_upload.h"
 
 #include "train/results.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches go to the device as soon as the threads that read ahead have them, where the device
  * computes by itself. */
-#ifndef DT_TRAIN_LEND_H
-#define DT_TRAIN_LEND_H
+#ifndef DT_TRAIN_DEVICE_UPLOAD_H
+#define DT_TRAIN_DEVICE_UPLOAD_H
 
 #include "data/data.h"
 #include "strategy/strategy.h"
