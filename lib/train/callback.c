@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of callbacks: read, checked, and asked in its order. See callback.h. */
-#include "train/callback.h"
-#include "train/observer.h"
-#include "train/recording.h"
+/* The job's list of callbacks, `fit.callbacks`: reads and checks it, and helps the callbacks. */
+#include "format/recording.h"
+#include "train/hook.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 static const dt_kind *const rows[] = {
-#define DT_CALLBACK_ROW(name) &dt_callback_##name.kind,
-#include "train/callbacks.h"
-#undef DT_CALLBACK_ROW
+#define DT_CALLBACK(name) &dt_callback_##name.kind,
+#include "train/hooks.h"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -68,8 +66,8 @@ dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at, 
     return dt_named_read(arena, rows, ROWS, "callback", &name, &c->named[c->n++]);
 }
 
-static const dt_callback_row *row_of(const dt_callbacks *c, int i) {
-    return (const dt_callback_row *)c->named[i].kind;
+static const dt_hook_row *row_of(const dt_callbacks *c, int i) {
+    return (const dt_hook_row *)c->named[i].kind;
 }
 
 bool dt_callbacks_vary_rate(const dt_callbacks *c) {
@@ -107,7 +105,7 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
 /* A rate that a schedule gives cannot be set. */
 static dt_status *check_rate(const dt_callback_job *job, const dt_named *named) {
     const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
-    if (!((const dt_callback_row *)named->kind)->varies_rate || !head || !head->schedule.kind)
+    if (!((const dt_hook_row *)named->kind)->varies_rate || !head || !head->schedule.kind)
         return NULL;
     return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at,
                               "%s cannot set the learning rate, which is %s", named->kind->name,
@@ -135,29 +133,11 @@ dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
     return faults;
 }
 
-/* ---- logs ---- */
-
-const double *dt_logs_find(const dt_logs *logs, const char *name) {
-    for (int i = 0; i < logs->n; i++)
-        if (strcmp(logs->metric[i].name, name) == 0) return &logs->metric[i].value;
-    return NULL;
-}
-
-void dt_logs_put(dt_logs *logs, const char *name, double value) {
-    for (int i = 0; i < logs->n; i++)
-        if (strcmp(logs->metric[i].name, name) == 0) {
-            logs->metric[i].value = value;
-            return;
-        }
-    logs->metric[logs->n++] = (dt_metric){.name = name, .value = value};
-}
-
-/* ---- what they ask of the run ---- */
+/* ---- about the run ---- */
 
 bool dt_callbacks_look_at_steps(const run *r) {
-    for (int i = 0; i < r->n_callbacks; i++)
-        if (r->callback[i].row->batch || r->callback[i].row->step || r->callback[i].row->settle)
-            return true;
+    for (int i = 0; i < r->n_hooks; i++)
+        if (r->hook[i].named && (r->hook[i].row->step_end || r->hook[i].row->settled)) return true;
     return false;
 }
 
@@ -174,28 +154,28 @@ bool dt_epoch_is_provisional(const run *r) {
 
 /* output.dir itself may be a link, which the user made; folders in it may not. What is not there
  * yet is made later. */
-static dt_status *refuse_link(const dt_callback *c, const char *folder) {
+static dt_status *refuse_link(const dt_hook *h, const char *folder) {
     struct stat st;
     if (lstat(folder, &st) != 0 || !S_ISLNK(st.st_mode)) return NULL;
     return dt_fail(DT_E_CANT_CREATE, NULL,
                    "%s: is a symbolic link; %s does not write through links", folder,
-                   c->named->kind->name);
+                   h->named->kind->name);
 }
 
-dt_status *dt_callback_path(run *r, const dt_callback *c, const char *name, const char **path) {
+dt_status *dt_callback_path(run *r, const dt_hook *h, const char *name, const char **path) {
     if (!r->q->directory)
-        return dt_fail(DT_E_CALLBACK, &c->named->at,
-                       "%s writes below output.dir, and this run has none", c->named->kind->name);
+        return dt_fail(DT_E_CALLBACK, &h->named->at,
+                       "%s writes below output.dir, and this run has none", h->named->kind->name);
     *path = dt_arena_printf(r->arena, "%s/%s", r->q->directory, name);
     for (const char *end = strchr(name, '/'); end; end = strchr(end + 1, '/'))
         DT_TRY(refuse_link(
-            c, dt_arena_printf(r->arena, "%s/%.*s", r->q->directory, (int)(end - name), name)));
+            h, dt_arena_printf(r->arena, "%s/%.*s", r->q->directory, (int)(end - name), name)));
     return NULL;
 }
 
-dt_status *dt_callback_folder(run *r, const dt_callback *c, const char *name, const char **path) {
-    DT_TRY(dt_callback_path(r, c, name, path));
-    return refuse_link(c, *path);
+dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name, const char **path) {
+    DT_TRY(dt_callback_path(r, h, name, path));
+    return refuse_link(h, *path);
 }
 
 dt_status *dt_run_rate(const run *r, double *rate) {
@@ -206,7 +186,7 @@ void dt_run_set_rate(run *r, double rate) {
     *(float *)dt_host_edit(r->optimizer->rate) = (float)rate;
 }
 
-/* ---- what they say ---- */
+/* ---- reports ---- */
 
 struct dt_callback_message {
     dt_callback_message *next;
@@ -214,7 +194,7 @@ struct dt_callback_message {
     int64_t epoch;
 };
 
-void dt_callback_say(run *r, const dt_callback *c, const char *format, ...) {
+void dt_callback_say(run *r, const dt_hook *h, const char *format, ...) {
     dt_callback_message **last = &r->messages, *said = dt_arena_new(r->arena, dt_callback_message);
     dt_str text = {0};
     va_list args;
@@ -222,9 +202,9 @@ void dt_callback_say(run *r, const dt_callback *c, const char *format, ...) {
     dt_str_vprintf(&text, format, args);
     va_end(args);
     while (*last) last = &(*last)->next;
-    *said = (dt_callback_message){.callback = c->named->kind->name,
+    *said = (dt_callback_message){.callback = h->named->kind->name,
                                   .text = dt_arena_strdup(r->arena, dt_str_text(&text)),
-                                  .epoch = r->at.epoch + 1};
+                                  .epoch = r->at.epoch + (r->at.epoch_step > 0)};
     *last = said;
     dt_str_release(&text);
 }
@@ -241,110 +221,4 @@ void dt_callbacks_emit(run *r) {
                                 .callback = s->callback,
                                 .text = s->text});
     r->messages = NULL;
-}
-
-/* ---- a run ---- */
-
-static const char *key_of(const run *r, int i) {
-    const char *name = r->callback[i].named->kind->name;
-    int before = 0;
-    for (int k = 0; k < i; k++) before += r->callback[k].row == r->callback[i].row;
-    return before ? dt_arena_printf(r->arena, "%s_%d", name, before) : name;
-}
-
-dt_status *dt_callbacks_open(run *r) {
-    const dt_callbacks *all = &r->q->fit->callbacks;
-    const dt_callback_job job = {.model = &r->model->spec,
-                                 .data = dt_dataset_spec_of(r->data),
-                                 .compile = dt_trainer_compiled_with(r->q->trainer),
-                                 .validates_by_steps = dt_fit_validates_by_steps(r->q->fit)};
-    DT_TRY(dt_callbacks_check(all, &job));
-    r->callback = dt_arena_array(r->arena, dt_callback, all->n);
-    for (int i = 0; i < all->n; i++) {
-        dt_callback *c = &r->callback[i];
-        *c = (dt_callback){.row = row_of(all, i), .named = &all->named[i]};
-        c->key = key_of(r, i);
-        c->mark = dt_recording_callback(r, c->named->kind->name);
-        r->n_callbacks++; /* one that is opened by half is closed */
-        if (c->row->open) DT_TRY(c->row->open(r, c));
-    }
-    return NULL;
-}
-
-/* Asks all that have the hook; c is the one at hand. */
-#define FOR_ALL(hook, arguments)                                                                   \
-    for (dt_callback *c = r->callback; c < r->callback + r->n_callbacks; c++)                      \
-        if (c->row->hook) {                                                                        \
-            int64_t since = dt_recording_since(r);                                                 \
-            DT_TRY(c->row->hook arguments);                                                        \
-            dt_recording_span(r, c->mark, since);                                                  \
-        }
-
-dt_status *dt_callbacks_begin(run *r) {
-    FOR_ALL(begin, (r, c))
-    dt_callbacks_emit(r);
-    return NULL;
-}
-
-dt_status *dt_callbacks_epoch_begin(run *r) {
-    FOR_ALL(epoch_begin, (r, c))
-    dt_callbacks_emit(r);
-    return NULL;
-}
-
-static dt_status *step(run *r, const dt_step_done *done) {
-    (void)done;
-    dt_metric metric[DT_MAX_LOGS];
-    const dt_logs logs = {metric, dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metric)};
-    FOR_ALL(batch, (r, c, &logs))
-    return NULL;
-}
-
-dt_status *dt_callbacks_test_begin(run *r) {
-    FOR_ALL(test_begin, (r, c))
-    return NULL;
-}
-
-dt_status *dt_callbacks_test(run *r, const dt_sums *sums) {
-    dt_metric metric[DT_MAX_LOGS];
-    const dt_logs logs = {metric, dt_trainer_metrics(r->q->trainer, sums, false, metric)};
-    FOR_ALL(test, (r, c, &logs))
-    return NULL;
-}
-
-dt_status *dt_callbacks_validation(run *r, dt_logs *logs) {
-    FOR_ALL(validation, (r, c, logs))
-    return NULL;
-}
-
-dt_status *dt_callbacks_epoch(run *r, dt_logs *logs) {
-    FOR_ALL(epoch, (r, c, logs))
-    return NULL;
-}
-
-static dt_status *settled(run *r) {
-    FOR_ALL(step, (r, c))
-    FOR_ALL(settle, (r, c))
-    dt_callbacks_emit(r);
-    return NULL;
-}
-
-static dt_status *saved(run *r) {
-    FOR_ALL(saved, (r, c))
-    return NULL;
-}
-
-const dt_observer dt_observer_callbacks = {.step = step, .settled = settled, .saved = saved};
-
-dt_status *dt_callbacks_end(run *r) {
-    FOR_ALL(end, (r, c))
-    for (dt_callback_message *s = r->messages; s && r->at.epoch_step == 0; s = s->next)
-        s->epoch = r->at.epoch; /* the one that has just ended */
-    dt_callbacks_emit(r);
-    return NULL;
-}
-
-void dt_callbacks_close(run *r) {
-    for (int i = 0; i < r->n_callbacks; i++)
-        if (r->callback[i].row->close) r->callback[i].row->close(&r->callback[i]);
 }

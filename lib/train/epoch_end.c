@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/callback.h"
-#include "train/record.h"
+#include "train/hook.h"
 #include "train/recording.h"
 
 /* ---- validation ---- */
@@ -55,7 +54,7 @@ static dt_status *evaluate(const run *r, dt_sums *sums) {
 static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int *n) {
     dt_sums *sums = &r->validation;
 
-    DT_TRY(dt_callbacks_test_begin(r));
+    DT_TRY(dt_hooks_test_begin(r));
     int64_t since = dt_recording_since(r);
     DT_TRY(evaluate(r, sums));
     dt_recording_span(r, r->recording.mark[DT_RECORDED_VALIDATION], since);
@@ -70,7 +69,7 @@ static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int 
                                .n_metrics = *n,
                                .training = training ? training->metric : NULL,
                                .n_training = training ? training->n : 0});
-    return dt_callbacks_test(r, sums);
+    return dt_hooks_test_end(r, sums);
 }
 
 dt_status *dt_run_validate_again(run *r) {
@@ -131,7 +130,8 @@ dt_status *dt_run_validate_between(run *r) {
     dt_logs logs = training_logs(r);
     DT_TRY(validate(r, r->at.step < r->steps ? &logs : NULL, metrics, &n));
     add_logs(&logs, metrics, n);
-    DT_TRY(dt_callbacks_validation(r, &logs));
+    logs.between = true;
+    DT_TRY(dt_hooks_epoch_end(r, &logs));
     r->n_last = logs.n;
     return write_history(r);
 }
@@ -151,7 +151,7 @@ static dt_status *collect_logs(run *r) {
         DT_TRY(validate(r, NULL, metrics, &n));
     dt_logs logs = between ? (dt_logs){.metric = r->last, .n = r->n_last} : training_logs(r);
     add_logs(&logs, metrics, turn ? n : 0);
-    DT_TRY(dt_callbacks_epoch(r, &logs));
+    DT_TRY(dt_hooks_epoch_end(r, &logs));
     add_logs(&logs, metrics, turn ? 0 : n);
     r->n_last = logs.n;
     return NULL;
@@ -176,7 +176,6 @@ dt_status *dt_run_end_epoch(run *r) {
     dt_run_emit(r, &e);
     dt_callbacks_emit(r);
     if (!dt_run_is_validated_between(r)) DT_TRY(write_history(r));
-    DT_TRY(dt_record_flush_late(r->record, r));
     if (r->at.epoch_step < r->steps_per_epoch)
         return NULL; /* the steps ended within it: a run with more of them goes on there */
     r->at.epoch++;

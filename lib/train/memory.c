@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "strategy/compiled.h"
 #include "strategy/divided.h"
-#include "train/callback.h"
+#include "train/hook.h"
 #include "train/trainer.h"
 
 /* What kernel libraries take for a lane when it first computes (packed matrices, generated code),

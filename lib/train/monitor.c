@@ -124,6 +124,10 @@ bool dt_monitor_improves(dt_monitor *m, double value) {
 
 bool dt_monitor_is_of_validation(const dt_monitor *m) { return bare(m->name) != m->name; }
 
+bool dt_monitor_is_due(const run *r, const dt_monitor *m, const dt_logs *logs) {
+    return logs->between ? dt_monitor_is_of_validation(m) : dt_epoch_is_whole(r);
+}
+
 void dt_monitor_save(const dt_monitor *m, dt_json *j) {
     dt_json_string(j, "monitor", m->name);
     if (m->has_best) dt_keep_number(j, "best", m->best);

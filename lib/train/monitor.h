@@ -7,7 +7,7 @@
 #ifndef DT_TRAIN_MONITOR_H
 #define DT_TRAIN_MONITOR_H
 
-#include "train/callback.h"
+#include "train/hook.h"
 
 /* The head of a callback's args: its struct begins with `dt_monitor_head head`, its table with
  * DT_MONITOR_FIELDS. */
@@ -50,6 +50,8 @@ bool dt_monitor_exceeds(const dt_monitor *m, double value, double reference);
 bool dt_monitor_improves(dt_monitor *m, double value);
 /* Its values come with validation, which may be by steps; others at the ends of epochs. */
 bool dt_monitor_is_of_validation(const dt_monitor *m);
+/* Whether these logs have a new value: an epoch's, or a validation's between two of them. */
+bool dt_monitor_is_due(const run *r, const dt_monitor *m, const dt_logs *logs);
 void dt_monitor_save(const dt_monitor *m, dt_json *j);
 void dt_monitor_restore(dt_monitor *m, const json_t *kept);
 

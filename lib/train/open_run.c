@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "format/contents.h"
-#include "train/callback.h"
-#include "train/observe/previous_data.h"
+#include "train/hook.h"
 #include "train/record.h"
+#include "train/recording.h"
 
 /* ---- going on ---- */
 
@@ -110,7 +110,7 @@ static dt_status *go_on_from(run *r, const dt_saved *c) {
     DT_TRY(same_steps(r, c));
     DT_TRY(same_lessons(r, c));
     DT_TRY(load_tensors(r, c));
-    DT_TRY(dt_callbacks_restore(r, c));
+    DT_TRY(dt_hooks_restore(r, c));
     take_position(r, &c->state);
     r->checkpoint = dt_strdup(c->path);
     r->resumed = true;
@@ -256,7 +256,7 @@ static dt_status *open_history(run *r) {
     return NULL;
 }
 
-dt_status *dt_run_open(run *r) {
+static dt_status *open_own(run *r) {
     if (!r->q->directory) return NULL;
     if (r->writes) {
         DT_TRY(dt_run_dir_open(&r->directory, r->q->directory, checkpoint_bytes(r)));
@@ -265,12 +265,30 @@ dt_status *dt_run_open(run *r) {
     DT_TRY(find_start(r));
     DT_TRY(take_first_weights(r));
     if (r->writes) DT_TRY(open_history(r));
-    r->earlier = r->resumed && r->writes ? dt_previous_data_read(r) : NULL;
     DT_TRY(dt_record_open(r->record, r));
     if (r->resumed)
         r->n_last = dt_history_last_line(r->history.path ? r->history.path : history_of(r),
                                          r->arena, r->last, DT_MAX_LOGS);
     return NULL;
+}
+
+/* The chief takes the directory first; then the others read the same checkpoint, and all begin with
+ * the same weights. */
+dt_status *dt_run_open(run *r) {
+    dt_cluster *c = r->strategy->cluster;
+    dt_digest weights;
+
+    DT_TRY(dt_cluster_agree(c, "open the run", dt_run_is_chief(r) ? open_own(r) : NULL));
+    DT_TRY(
+        dt_cluster_agree(c, "read the run's checkpoint", dt_run_is_chief(r) ? NULL : open_own(r)));
+    if (!c) return NULL;
+    DT_TRY(dt_weights_digest(r->model, &weights));
+    DT_TRY(dt_cluster_compare(c, "examples",
+                              dt_arena_printf(r->arena, "%lld", (long long)r->examples)));
+    DT_TRY(dt_cluster_compare(c, "kernels", dt_run_kernels(r)));
+    DT_TRY(dt_cluster_compare(c, "the first step",
+                              dt_arena_printf(r->arena, "%lld", (long long)r->at.step + 1)));
+    return dt_cluster_compare(c, "the SHA-256 of the first weights", weights.hex);
 }
 
 /* ---- saving ---- */
@@ -298,7 +316,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state) {
 
     double *sum = dt_arena_array(r->arena, double, 1 + r->at.sums.n);
 
-    *kept = dt_callbacks_arrays(r);
+    *kept = dt_hooks_arrays(r);
     sum[0] = r->at.sums.examples;
     memcpy(sum + 1, r->at.sums.v, (size_t)r->at.sums.n * sizeof *sum);
     *state = (dt_state_file){
@@ -322,10 +340,10 @@ dt_status *dt_run_describe(run *r, dt_state_file *state) {
         .elements = dt_stored_print(r->data, r->arena),
         .classes = dt_trainer_class_names(r->q->trainer, r->arena),
     };
-    return dt_callbacks_save(r, &state->callbacks);
+    return dt_hooks_save(r, &state->callbacks);
 }
 
-dt_status *dt_run_save(run *r) {
+static dt_status *write_checkpoint(run *r) {
     dt_arrays model, optimizer;
     dt_state_file state;
     char *path = NULL;
@@ -341,6 +359,21 @@ dt_status *dt_run_save(run *r) {
     r->saved_step = r->at.step;
     r->saved_ns = dt_now_ns();
     return give_up_old(r);
+}
+
+dt_status *dt_run_save(run *r) {
+    if (r->saved_step == r->at.step) return NULL;
+    DT_TRY(dt_run_check_weights(r));
+    if (!dt_run_is_chief(r)) { /* the chief writes the weights that all workers have */
+        r->saved_step = r->at.step;
+        r->saved_ns = dt_now_ns();
+    }
+    if (!r->writes) return NULL;
+    DT_TRY(dt_record_flush(r->record, r));
+    const int64_t since = dt_recording_since(r);
+    DT_TRY(write_checkpoint(r));
+    dt_recording_span(r, r->recording.mark[DT_RECORDED_CHECKPOINT], since);
+    return dt_hooks_saved(r);
 }
 
 dt_status *dt_run_close(run *r) {

@@ -36,11 +36,8 @@ dt_status *dt_record_open(dt_record *c, const run *r) DT_MUST_USE;
 bool dt_record_follows_schedule(const dt_record *c, const run *r);
 /* An event as a line; those that people alone want are passed over. c may be NULL. */
 void dt_record_event(dt_record *c, const run *r, const dt_event *e);
-/* The step that has just been done. */
-/* What waits goes to the file, the window of steps at hand too; but for a second after the last
- * time. c may be NULL. */
+/* Writes what waits to the file, the window of steps at hand too. c may be NULL. */
 dt_status *dt_record_flush(dt_record *c, const run *r) DT_MUST_USE;
-dt_status *dt_record_flush_late(dt_record *c, const run *r) DT_MUST_USE;
 /* How the attempt ended, s NULL: well; closes the file. Takes NULL. */
 dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) DT_MUST_USE;
 

@@ -52,6 +52,7 @@ typedef struct recording {
     dt_track *main;
     int mark[DT_RECORDED];
     int64_t first, last; /* steps recorded so far */
+    int64_t since;       /* the span of the step at hand began; 0: it is not recorded */
     bool saved;
 } recording;
 
@@ -89,25 +90,22 @@ typedef struct run {
     data_wait data_wait;
     dt_memory memory;
     recording recording;
+    dt_feed *feed; /* while it trains; NULL with a coordinator */
     dt_ahead ahead;
     dt_metric last[DT_MAX_LOGS]; /* of the last epoch, or validation between */
     int n_last;
-    int n_callbacks; /* opened so far */
-    struct dt_callback *callback;
+    int n_hooks; /* opened so far */
+    struct dt_hook *hook;
     dt_callback_message *messages;
     struct dt_record *record;           /* see record.h; NULL: nothing is written */
     struct dt_coordinated *coordinator; /* see coordinator.h; NULL: steps are this process's own */
     uint32_t due;               /* with a coordinator: what is to be done as soon as it rests */
     struct dt_hashing *hashing; /* of the data, see hashing.h; NULL: nobody takes them */
-    /* its hashes so far, see previous_data.h; NULL: they are not known, or have been compared */
-    struct dt_previous_data *earlier;
-    bool stop_training; /* a callback wants no more epochs */
-    bool swapped;       /* the model has the running means, and the optimizer the weights */
-    bool averaged;      /* training is over, and the weights have become their means */
+    bool stop_training;         /* a callback wants no more epochs */
+    bool swapped;               /* the model has the running means, and the optimizer the weights */
+    bool averaged;              /* training is over, and the weights have become their means */
     bool replaced; /* the weights in the end are not those that the last epoch's metrics are of */
-    double loss_of_run, loss_of_epoch; /* the first ones; 0: none yet */
-    bool grew;                         /* the loss, and that was said */
-    int64_t began_ns, last_event_ns, saved_ns, saved_step;
+    int64_t began_ns, saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
     dt_history_lines history_lines;
@@ -140,13 +138,15 @@ void dt_idle_tell(run *r, dt_event *e);
 /* Puts the running means in the place of the weights, or the weights back; nothing where they are.
  * For optimizers that keep means. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
-/* step_pipeline.c: whether steps of this run may overlap. */
+/* step_pipeline.c: opens r->feed at the run's position. */
+dt_status *dt_run_open_feed(run *r) DT_MUST_USE;
+/* Whether steps of this run may overlap. */
 void dt_run_allow_ahead(run *r);
 /* The step after r->at has started: now, or it had before. Its batch is lent until the next one has
  * been finished. */
-dt_status *dt_run_start_step(run *r, dt_feed *feed, dt_batch *batch) DT_MUST_USE;
+dt_status *dt_run_start_step(run *r, dt_batch *batch) DT_MUST_USE;
 /* Starts the step after that, where nothing comes between. */
-void dt_run_start_ahead(run *r, dt_feed *feed);
+void dt_run_start_ahead(run *r);
 /* Whether the step that is so many after the epoch's begin updates, where gradients are
  * accumulated. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step);
@@ -156,8 +156,8 @@ void dt_run_drop_ahead(run *r);
 bool dt_run_is_interrupted(const run *r, int64_t step);
 /* fit.c: what this process wants to be done after the next step; bits for dt_cluster_begin_step. */
 uint32_t dt_run_wishes(const run *r);
-/* epoch_end.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it
- * is whole. */
+/* epoch_end.c: collects, reports and writes the epoch's logs. Begins the next epoch if this one has
+ * all its steps. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
 /* run_size.c: its examples, batch, steps and epochs, where it begins, and what each worker
  * reads. */
@@ -177,20 +177,22 @@ dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
 /* The last metrics of a run that --steps ended have validation's, even out of its turn: for
  * --expect alone, callbacks and history do not see it. */
 dt_status *dt_run_validate_late(run *r) DT_MUST_USE;
+/* Steps of this run are left. */
+bool dt_run_is_training(const run *r);
 /* Nothing of the job is left to train. */
 bool dt_run_is_done(const run *r);
 /* Takes the directory, finds where to go on, loads it. A dry run only looks. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* What a checkpoint of the position says, lent until the run ends. */
 dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
-/* Saves one. */
+/* Writes a checkpoint, unless the last one has this position. DIVERGED: a weight is not finite, and
+ * nothing was written. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
 /* Tells an event to the caller and the record. */
 void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
-dt_status *dt_run_emit_end(run *r) DT_MUST_USE;
 /* Adds to that what the batch or the step's number says of the cause, where they say something. */
 dt_status *dt_run_explain_loss(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
 /* DIVERGED where a weight, or state of the optimizer, is not finite: the loss of a step is that

@@ -11,7 +11,7 @@
 #ifndef DT_TRAIN_RUN_LOG_H
 #define DT_TRAIN_RUN_LOG_H
 
-#include "train/callback.h"
+#include "train/hook.h"
 
 typedef struct dt_run_log {
     const char *path;   /* as it will be called */

@@ -10,13 +10,39 @@
  * line of the record with a scheduled rate, an injected fault, a signal. Results, files and
  * messages are those of a run that does one step after the other.
  */
-#include "train/callback.h"
-#include "train/observer.h"
+#include "train/device_upload.h"
+#include "train/hook.h"
 #include "train/record.h"
+#include "train/trainer.h"
 
 void dt_run_allow_ahead(run *r) {
     r->ahead.allowed = dt_trainer_runs_ahead(r->q->trainer) && r->q->faults.n == 0 &&
                        !r->strategy->verify_replicas && !dt_callbacks_look_at_steps(r);
+}
+
+/* The batches of the steps that the run has left. */
+dt_status *dt_run_open_feed(run *r) {
+    const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
+    const int64_t epoch = r->at.step / r->data_steps,
+                  epochs = (r->steps + r->data_steps - 1) / r->data_steps - epoch;
+    dt_feed_options o = {.part = DT_PART_TRAIN,
+                         .epoch = epoch,
+                         .first_step = r->at.step % r->data_steps,
+                         .epochs = epochs,
+                         .batch = r->batch,
+                         .last = spec->last_batch,
+                         .shuffle = spec->shuffle,
+                         .keeps = r->ahead.allowed,
+                         .workers = r->workers ? (int)r->workers->n : 0,
+                         .replicas = r->workers ? (int)r->workers->replicas : 0,
+                         .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
+                         .own_user = dt_trainer_training_step(r->q->trainer),
+                         .recorder = r->recording.recorder};
+    if (!r->workers)
+        DT_TRY(dt_lender_make(dt_arena_new(r->arena, dt_lender), r->data, r->q->trainer->train,
+                              spec->last_batch == DT_LAST_DROP ? r->batch : r->examples, r->batch,
+                              &o.lend));
+    return dt_feed_open(&r->feed, r->data, &o);
 }
 
 /* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the
@@ -27,24 +53,23 @@ bool dt_run_closes_window(const run *r, int64_t epoch_step) {
 }
 
 /* The step that is so many after r->at. */
-static dt_status *start(run *r, dt_feed *feed, int after, dt_batch *batch) {
+static dt_status *start(run *r, int after, dt_batch *batch) {
     const int64_t step = r->at.step + after;
 
-    DT_TRY(dt_feed_next(feed, batch));
+    DT_TRY(dt_feed_next(r->feed, batch));
     if (batch->rows == 0)
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld",
                        (long long)step - 1, (long long)r->steps);
-    DT_TRY(dt_observers_before_step(r, step));
     dt_cluster_begin_step(r->strategy->cluster, step, dt_run_wishes(r));
     dt_status *bad =
         dt_trainer_start(r->q->trainer, batch, dt_run_closes_window(r, r->at.epoch_step + after));
     return bad ? dt_note(bad, "in step %lld", (long long)step) : NULL;
 }
 
-dt_status *dt_run_start_step(run *r, dt_feed *feed, dt_batch *batch) {
+dt_status *dt_run_start_step(run *r, dt_batch *batch) {
     dt_status *bad = r->ahead.fault;
 
-    if (!r->ahead.is_there) return start(r, feed, 1, batch);
+    if (!r->ahead.is_there) return start(r, 1, batch);
     *batch = r->ahead.batch;
     r->ahead.is_there = false;
     r->ahead.fault = NULL;
@@ -59,9 +84,9 @@ static bool something_comes_between(const run *r) {
            (dt_run_validates_by_steps(r) && step % r->q->fit->validation_freq == 0);
 }
 
-void dt_run_start_ahead(run *r, dt_feed *feed) {
+void dt_run_start_ahead(run *r) {
     if (!r->ahead.allowed || something_comes_between(r)) return;
-    r->ahead.fault = start(r, feed, 2, &r->ahead.batch);
+    r->ahead.fault = start(r, 2, &r->ahead.batch);
     r->ahead.is_there = true;
 }
 

@@ -8,7 +8,7 @@
 #define HERE "build/tmp/train-callback-golden"
 #include "kit.h"
 
-#include "train/callback.h"
+#include "train/hook.h"
 
 #define RATE_LAYERS "[Input: {name: image, shape: [1]}, Dense: {units: 1, name: d}]"
 #define RATE_DATA                                                                                  \
@@ -83,14 +83,14 @@ static void open_stage(stage *s, const json_t *c) {
                      &s->run.data);
     s->run.at.epoch = json_integer_value(json_object_get(c, "initial_epoch"));
     dt_trainer_clear(s->rig.trainer, &s->run.at.sums);
-    OK(dt_callbacks_open(&s->run));
-    OK(dt_callbacks_begin(&s->run));
+    OK(dt_hooks_open(&s->run));
+    OK(dt_hooks_begin(&s->run));
     free(fit_text);
     free(compile);
 }
 
 static void close_stage(stage *s) {
-    dt_callbacks_close(&s->run);
+    dt_hooks_close(&s->run);
     dt_sums_release(&s->run.at.sums);
     dt_arena_destroy(s->run.arena);
     outcome_free(&s->outcome);
@@ -116,19 +116,19 @@ static json_t *play_epoch(stage *s, const json_t *recorded, double *rate_logged)
     dt_metric metric[DT_MAX_LOGS];
     dt_logs logs = logs_of(recorded, metric);
     const char *kept;
-    OK(dt_callbacks_epoch_begin(r));
+    const dt_batch batch = {0};
+    OK(dt_hooks_step_begin(r));
     fill_weights(s, (double)r->at.epoch);
     for (r->at.epoch_step = 1; r->at.epoch_step <= 3; r->at.epoch_step++, r->at.step++)
-        for (int i = 0; i < r->n_callbacks; i++)
-            if (r->callback[i].row->batch) OK(r->callback[i].row->batch(r, &r->callback[i], &logs));
+        OK(dt_hooks_step_end(r, &(dt_step_done){.batch = &batch, .logs = logs}));
     r->at.epoch_step = 3;
-    OK(dt_callbacks_epoch(r, &logs));
+    OK(dt_hooks_epoch_end(r, &logs));
     dt_callbacks_emit(r);
     const double *rate = dt_logs_find(&logs, "learning_rate");
     *rate_logged = rate ? *rate : -1;
-    OK(dt_callbacks_save(r, &kept));
+    OK(dt_hooks_save(r, &kept));
     json_t *state = kept ? json_loads(kept, 0, NULL) : json_object(),
-           *own = json_incref(json_object_get(state, r->callback[0].key));
+           *own = json_incref(json_object_get(state, r->hook[r->n_hooks - 1].key));
     json_decref(state);
     r->at.epoch++;
     r->at.epoch_step = 0;
@@ -187,7 +187,7 @@ static void expect_epoch(stage *s, const char *id, const json_t *ought, const js
 
 static void expect_end(stage *s, const char *id, const json_t *c) {
     const char *text = text_at(c, "text");
-    OK(dt_callbacks_end(&s->run));
+    OK(dt_hooks_train_end(&s->run));
     dt_arrays model;
     OK(dt_model_arrays(s->run.model, s->run.arena, &model));
     const float weight = *(const float *)model.array[0].data;

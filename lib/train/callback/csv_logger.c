@@ -39,16 +39,16 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     return dt_callback_check_path(named, "filename", x->filename);
 }
 
-static dt_status *open_csv(run *r, dt_callback *c) {
+static dt_status *open_csv(run *r, dt_hook *h) {
     csv *v = dt_arena_new(r->arena, csv);
-    *v = (csv){.x = c->named->args};
-    c->state = v;
+    *v = (csv){.x = h->named->args};
+    h->state = v;
     return NULL;
 }
 
-static dt_status *begin(run *r, dt_callback *c) {
-    csv *v = c->state;
-    DT_TRY(dt_callback_path(r, c, v->x->filename, &v->log.path));
+static dt_status *begin(run *r, dt_hook *h) {
+    csv *v = h->state;
+    DT_TRY(dt_callback_path(r, h, v->x->filename, &v->log.path));
     return dt_run_log_open(r, &v->log, v->x->append);
 }
 
@@ -82,8 +82,8 @@ static void put_header(const run *r, const csv *v, dt_str *out) {
     dt_str_puts(out, "\r\n");
 }
 
-static dt_status *put_line(run *r, dt_callback *c, const dt_logs *logs, bool provisional) {
-    csv *v = c->state;
+static dt_status *put_line(run *r, dt_hook *h, const dt_logs *logs, bool provisional) {
+    csv *v = h->state;
     dt_str line = {0};
     if (!v->has_keys) choose_columns(r, v, logs);
     if (v->log.end == 0) put_header(r, v, &line);
@@ -102,18 +102,16 @@ static dt_status *put_line(run *r, dt_callback *c, const dt_logs *logs, bool pro
     return s;
 }
 
-static dt_status *log_validation(run *r, dt_callback *c, dt_logs *logs) {
-    return put_line(r, c, logs, false);
-}
-
-static dt_status *log_epoch(run *r, dt_callback *c, dt_logs *logs) {
-    return dt_run_is_validated_between(r) ? NULL : put_line(r, c, logs, dt_epoch_is_provisional(r));
+/* The line of a validation that ends an incomplete epoch is the epoch's line too. */
+static dt_status *log_epoch(run *r, dt_hook *h, dt_logs *logs) {
+    if (!logs->between && dt_run_is_validated_between(r)) return NULL;
+    return put_line(r, h, logs, !logs->between && dt_epoch_is_provisional(r));
 }
 
 /* ---- in checkpoints ---- */
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j) {
-    csv *v = c->state;
+static dt_status *save(run *r, dt_hook *h, dt_json *j) {
+    csv *v = h->state;
     (void)r;
     DT_TRY(dt_run_log_save(&v->log, j));
     dt_json_open(j, "keys", '[');
@@ -122,8 +120,8 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept) {
-    csv *v = c->state;
+static void restore(run *r, dt_hook *h, const json_t *kept) {
+    csv *v = h->state;
     const json_t *keys = json_object_get(kept, "keys");
     size_t n = json_array_size(keys);
     dt_run_log_restore(&v->log, kept);
@@ -135,18 +133,19 @@ static void restore(run *r, dt_callback *c, const json_t *kept) {
     v->has_keys = v->keys.n > 0;
 }
 
-static dt_status *saved(run *r, dt_callback *c) {
-    csv *v = c->state;
+static dt_status *saved(run *r, dt_hook *h) {
+    csv *v = h->state;
     (void)r;
     return dt_run_log_saved(&v->log);
 }
 
-static void close_csv(dt_callback *c) {
-    csv *v = c->state;
+static void close_csv(run *r, dt_hook *h) {
+    (void)r;
+    csv *v = h->state;
     if (v) dt_run_log_close(&v->log);
 }
 
-const dt_callback_row dt_callback_csv_logger = {
+const dt_hook_row dt_callback_csv_logger = {
     .kind = {"CSVLogger", "writes metrics to a CSV file, a line an epoch", fields,
              sizeof(struct csv_logger), NULL},
     .check = check,
@@ -154,8 +153,7 @@ const dt_callback_row dt_callback_csv_logger = {
     .save = save,
     .restore = restore,
     .begin = begin,
-    .validation = log_validation,
-    .epoch = log_epoch,
+    .epoch_end = log_epoch,
     .saved = saved,
     .close = close_csv,
 };

@@ -43,11 +43,11 @@ typedef struct stopper {
     dt_arrays model, best; /* of the same names; best: n is 0 where none are to be restored */
 } stopper;
 
-static dt_status *open_stopper(run *r, dt_callback *c) {
+static dt_status *open_stopper(run *r, dt_hook *h) {
     stopper *s = dt_arena_new(r->arena, stopper);
-    *s = (stopper){.x = c->named->args};
+    *s = (stopper){.x = h->named->args};
     s->monitor = dt_monitor_open(r, &s->x->head);
-    c->state = s;
+    h->state = s;
     if (!s->x->restore_best_weights) return NULL;
     DT_TRY(dt_model_arrays(r->model, r->arena, &s->model));
     dt_named_view *best =
@@ -73,8 +73,8 @@ static dt_status *keep_weights(const run *r, stopper *s) {
 }
 
 /* What is seen first is always an improvement, so no run ends with it. */
-static dt_status *look(run *r, dt_callback *c, double current) {
-    stopper *s = c->state;
+static dt_status *look(run *r, dt_hook *h, double current) {
+    stopper *s = h->state;
     if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));
     s->wait++;
     if (dt_monitor_improves(&s->monitor, current)) {
@@ -86,50 +86,41 @@ static dt_status *look(run *r, dt_callback *c, double current) {
     s->stopped = s->wait >= s->x->patience;
     if (s->stopped) {
         r->stop_training = true;
-        dt_callback_say(r, c, "early stopping");
+        dt_callback_say(r, h, "early stopping");
     }
     return NULL;
 }
 
-static dt_status *look_if(run *r, dt_callback *c, const dt_logs *logs, bool looks) {
-    stopper *s = c->state;
+static dt_status *end_epoch(run *r, dt_hook *h, dt_logs *logs) {
+    stopper *s = h->state;
     const double *current = dt_logs_find(logs, s->x->head.monitor);
     s->restored = false;
-    if (current && looks && r->at.epoch >= s->x->start_from_epoch) return look(r, c, *current);
-    return NULL;
-}
-
-static dt_status *end_validation(run *r, dt_callback *c, dt_logs *logs) {
-    const stopper *s = c->state;
-    return look_if(r, c, logs, dt_monitor_is_of_validation(&s->monitor));
-}
-
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs) {
-    return look_if(r, c, logs, dt_epoch_is_whole(r));
+    if (!current || !dt_monitor_is_due(r, &s->monitor, logs)) return NULL;
+    return r->at.epoch >= s->x->start_from_epoch ? look(r, h, *current) : NULL;
 }
 
 /* In an earlier run. */
-static dt_status *begin(run *r, dt_callback *c) {
-    stopper *s = c->state;
+static dt_status *begin(run *r, dt_hook *h) {
+    stopper *s = h->state;
     s->stopped &= s->wait >= s->x->patience;
     r->stop_training |= s->stopped;
     return NULL;
 }
 
 /* With the monitored value of these weights, since the last epoch's line shows other weights'. */
-static void report_restored(run *r, dt_callback *c) {
-    const stopper *s = c->state;
+static void report_restored(run *r, dt_hook *h) {
+    const stopper *s = h->state;
     const char *what = s->best_step ? "step" : "epoch";
     long long number = (long long)(s->best_step ? s->best_step : s->best_epoch + 1);
     if (s->monitor.has_best)
-        dt_callback_say(r, c, "restoring the weights of %s %lld: %s %.4f", what, number,
+        dt_callback_say(r, h, "restoring the weights of %s %lld: %s %.4f", what, number,
                         s->monitor.name, s->monitor.best);
-    else dt_callback_say(r, c, "restoring the weights of %s %lld", what, number);
+    else dt_callback_say(r, h, "restoring the weights of %s %lld", what, number);
 }
 
-static dt_status *put_back(run *r, dt_callback *c) {
-    stopper *s = c->state;
-    if (!s->has_weights) return NULL;
+static dt_status *put_back(run *r, dt_hook *h) {
+    stopper *s = h->state;
+    if (!s->has_weights || !dt_run_is_done(r)) return NULL;
     r->replaced = true;
     if (s->restored && !r->averaged) return NULL;
     for (int i = 0; i < s->best.n; i++)
@@ -138,14 +129,14 @@ static dt_status *put_back(run *r, dt_callback *c) {
     if (s->restored) return NULL; /* an earlier run has reported it */
     s->restored = true;
     r->saved_step = -1; /* what was saved last has other weights */
-    report_restored(r, c);
+    report_restored(r, h);
     return NULL;
 }
 
 /* ---- in checkpoints ---- */
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j) {
-    const stopper *s = c->state;
+static dt_status *save(run *r, dt_hook *h, dt_json *j) {
+    const stopper *s = h->state;
     (void)r;
     dt_monitor_save(&s->monitor, j);
     dt_json_int(j, "wait", s->wait);
@@ -157,8 +148,8 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept) {
-    stopper *s = c->state;
+static void restore(run *r, dt_hook *h, const json_t *kept) {
+    stopper *s = h->state;
     (void)r;
     dt_monitor_restore(&s->monitor, kept);
     dt_kept_count(kept, "wait", &s->wait);
@@ -169,12 +160,12 @@ static void restore(run *r, dt_callback *c, const json_t *kept) {
     s->has_weights = s->x->restore_best_weights && json_is_true(json_object_get(kept, "weights"));
 }
 
-static dt_arrays arrays(const dt_callback *c) {
-    const stopper *s = c->state;
+static dt_arrays arrays(const dt_hook *h) {
+    const stopper *s = h->state;
     return s->has_weights ? s->best : (dt_arrays){0};
 }
 
-const dt_callback_row dt_callback_early_stopping = {
+const dt_hook_row dt_callback_early_stopping = {
     .kind = {"EarlyStopping", "ends training when a metric no longer becomes better", fields,
              sizeof(struct early_stopping), NULL},
     .check = dt_monitor_check,
@@ -183,7 +174,6 @@ const dt_callback_row dt_callback_early_stopping = {
     .restore = restore,
     .arrays = arrays,
     .begin = begin,
-    .validation = end_validation,
-    .epoch = end_epoch,
-    .end = put_back,
+    .epoch_end = end_epoch,
+    .train_end = put_back,
 };

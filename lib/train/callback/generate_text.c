@@ -9,7 +9,7 @@
  * where a causal model does not look; of a longer one the last T tokens count. What is drawn is a
  * function of (seed, step), so any number of replicas and a resumed run tell the same.
  */
-#include "train/callback.h"
+#include "train/hook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,20 +63,21 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     return NULL;
 }
 
-static void close_generator(dt_callback *c) {
-    generator *g = c->state;
+static void close_generator(run *r, dt_hook *h) {
+    generator *g = h->state;
+    (void)r;
     if (!g) return;
     dt_compiled_destroy(g->step);
     free(g->token);
     free(g);
 }
 
-static dt_status *open_generator(run *r, dt_callback *c) {
-    const dt_named *named = c->named;
+static dt_status *open_generator(run *r, dt_hook *h) {
+    const dt_named *named = h->named;
     generator *g = dt_alloc(sizeof *g);
     const struct settings *x = named->args;
     const dt_tree *prompt = dt_tree_get(named->tree, "prompt");
-    c->state = g;
+    h->state = g;
     g->settings = x;
     g->length = r->model->spec.input[0].type.dim[1];
     g->vocabulary = r->model->spec.output[0].type.dim[2];
@@ -152,8 +153,8 @@ static void tell(const run *r, const generator *g) {
     dt_str_release(&text);
 }
 
-static dt_status *generate(run *r, dt_callback *c) {
-    generator *g = c->state;
+static dt_status *generate(run *r, dt_hook *h) {
+    generator *g = h->state;
     dt_random random = dt_random_stream(r->q->seed, "generated text", (uint64_t)r->at.step);
     dt_view scores;
     if (!r->q->run->event || !dt_callback_is_due(r, g->settings->every)) return NULL;
@@ -166,11 +167,11 @@ static dt_status *generate(run *r, dt_callback *c) {
     return NULL;
 }
 
-const dt_callback_row dt_callback_generate_text = {
+const dt_hook_row dt_callback_generate_text = {
     .kind = {"GenerateText", "generates text from a prompt with a language model", fields,
              sizeof(struct settings), NULL},
     .check = check,
     .open = open_generator,
-    .step = generate,
+    .settled = generate,
     .close = close_generator,
 };

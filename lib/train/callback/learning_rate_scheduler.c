@@ -5,7 +5,7 @@
  *
  *     LearningRateScheduler: {schedule: {ExponentialDecay: {initial_learning_rate: 0.1, decay_steps: 10, decay_rate: 0.5, staircase: true}}}
  */
-#include "train/callback.h"
+#include "train/hook.h"
 
 struct scheduler {
     const dt_tree *schedule;
@@ -29,35 +29,35 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     return s;
 }
 
-static dt_status *open_scheduler(run *r, dt_callback *c) {
-    const struct scheduler *x = c->named->args;
+static dt_status *open_scheduler(run *r, dt_hook *h) {
+    const struct scheduler *x = h->named->args;
     dt_named *schedule = dt_arena_new(r->arena, dt_named);
-    c->state = schedule;
+    h->state = schedule;
     return dt_rate_read(r->arena, x->schedule, schedule);
 }
 
-static dt_status *begin_epoch(run *r, dt_callback *c) {
+static dt_status *begin_epoch(run *r, dt_hook *h) {
     double rate;
-    DT_TRY(dt_rate_value(c->state, r->at.epoch, &rate));
+    if (r->at.epoch_step > 0) return NULL;
+    DT_TRY(dt_rate_value(h->state, r->at.epoch, &rate));
     dt_run_set_rate(r, rate);
     return NULL;
 }
 
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs) {
+static dt_status *end_epoch(run *r, dt_hook *h, dt_logs *logs) {
     double rate;
-    (void)c;
+    (void)h;
     DT_TRY(dt_run_rate(r, &rate));
     dt_logs_put(logs, "learning_rate", rate);
     return NULL;
 }
 
-const dt_callback_row dt_callback_learning_rate_scheduler = {
+const dt_hook_row dt_callback_learning_rate_scheduler = {
     .kind = {"LearningRateScheduler", "sets the learning rate of each epoch", fields,
              sizeof(struct scheduler), NULL},
     .varies_rate = true,
     .check = check,
     .open = open_scheduler,
-    .epoch_begin = begin_epoch,
-    .validation = end_epoch,
-    .epoch = end_epoch,
+    .step_begin = begin_epoch,
+    .epoch_end = end_epoch,
 };

@@ -135,16 +135,16 @@ static bool names_validation(const char *filepath) {
     return names;
 }
 
-static dt_status *open_keeper(run *r, dt_callback *c) {
+static dt_status *open_keeper(run *r, dt_hook *h) {
     keeper *k = dt_arena_new(r->arena, keeper);
-    *k = (keeper){.x = c->named->args};
+    *k = (keeper){.x = h->named->args};
     k->monitor = dt_monitor_open(r, &k->x->head);
     k->monitor.has_best = k->x->has_threshold;
     k->monitor.best = k->x->initial_value_threshold;
     k->of_validation = dt_run_validates_by_steps(r) &&
                        (k->x->save_best_only ? dt_monitor_is_of_validation(&k->monitor)
                                              : names_validation(k->x->filepath));
-    c->state = k;
+    h->state = k;
     return read_freq(k->x, &k->every);
 }
 
@@ -166,8 +166,8 @@ static const char *path_of(run *r, const keeper *k, const dt_logs *logs) {
 }
 
 /* As Keras, saves where the metric is not known. */
-static void decide(run *r, dt_callback *c, const dt_logs *logs) {
-    keeper *k = c->state;
+static void decide(run *r, dt_hook *h, const dt_logs *logs) {
+    keeper *k = h->state;
     const double *current = k->x->save_best_only ? dt_logs_find(logs, k->monitor.name) : NULL;
     const bool had_best = k->monitor.has_best;
     const double best = k->monitor.best;
@@ -175,36 +175,37 @@ static void decide(run *r, dt_callback *c, const dt_logs *logs) {
     k->due = path_of(r, k, logs);
     k->means = r->swapped;
     if (k->x->save_best_only && !current)
-        dt_callback_say(r, c, "%s is not known here: saving %s, as Keras does", k->monitor.name,
+        dt_callback_say(r, h, "%s is not known here: saving %s, as Keras does", k->monitor.name,
                         k->due);
     else if (current && had_best)
-        dt_callback_say(r, c, "%s improved from %.5f to %.5f, saving %s", k->monitor.name, best,
+        dt_callback_say(r, h, "%s improved from %.5f to %.5f, saving %s", k->monitor.name, best,
                         *current, k->due);
-    else dt_callback_say(r, c, "saving %s", k->due);
+    else dt_callback_say(r, h, "saving %s", k->due);
 }
 
-static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs) {
-    keeper *k = c->state;
+static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {
+    keeper *k = h->state;
     if (k->every == 0 || ++k->seen < k->every || k->of_validation) return NULL;
     k->seen = 0;
-    decide(r, c, logs);
+    decide(r, h, &done->logs);
     return NULL;
 }
 
 /* With save_freq in steps, the first one after so many. */
-static dt_status *after_validation(run *r, dt_callback *c, dt_logs *logs) {
-    keeper *k = c->state;
+static dt_status *after_validation(run *r, dt_hook *h, const dt_logs *logs) {
+    keeper *k = h->state;
     if (!k->of_validation || k->seen < k->every) return NULL;
     k->seen = 0;
-    decide(r, c, logs);
+    decide(r, h, logs);
     return NULL;
 }
 
-static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs) {
-    keeper *k = c->state;
-    if (k->of_validation && dt_epoch_is_whole(r) && r->at.step % r->q->fit->validation_freq == 0)
-        return after_validation(r, c, logs);
-    if (!k->of_validation && k->every == 0 && dt_epoch_is_whole(r)) decide(r, c, logs);
+static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
+    const keeper *k = h->state;
+    const bool at_end =
+        k->of_validation && dt_epoch_is_whole(r) && r->at.step % r->q->fit->validation_freq == 0;
+    if (logs->between || at_end) return after_validation(r, h, logs);
+    if (!k->of_validation && k->every == 0 && dt_epoch_is_whole(r)) decide(r, h, logs);
     return NULL;
 }
 
@@ -237,8 +238,8 @@ static dt_status *save_as_then(run *r, const keeper *k, const char *path) {
     return dt_run_swap(r, swapped);
 }
 
-static dt_status *save_due(run *r, dt_callback *c) {
-    keeper *k = c->state;
+static dt_status *save_due(run *r, dt_hook *h) {
+    keeper *k = h->state;
     const char *path;
     dt_arrays state;
     if (!k->due) return NULL;
@@ -249,7 +250,7 @@ static dt_status *save_due(run *r, dt_callback *c) {
         k->due = NULL;
         return NULL;
     }
-    DT_TRY(dt_callback_path(r, c, k->due, &path));
+    DT_TRY(dt_callback_path(r, h, k->due, &path));
     k->due = NULL;
     char *folder = dt_path_dir(path);
     dt_status *s = dt_dir_make(folder);
@@ -258,31 +259,31 @@ static dt_status *save_due(run *r, dt_callback *c) {
     return s ? dt_note(s, "in callback ModelCheckpoint") : NULL;
 }
 
-static dt_status *begin(run *r, dt_callback *c) {
-    const keeper *k = c->state;
+static dt_status *begin(run *r, dt_hook *h) {
+    const keeper *k = h->state;
     const char *path;
     /* links are found before training, but where values name folders */
-    return dt_callback_path(r, c, k->x->filepath, &path);
+    return dt_callback_path(r, h, k->x->filepath, &path);
 }
 
 /* ---- in checkpoints ---- */
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j) {
-    const keeper *k = c->state;
+static dt_status *save(run *r, dt_hook *h, dt_json *j) {
+    const keeper *k = h->state;
     (void)r;
     dt_monitor_save(&k->monitor, j);
     dt_json_int(j, "seen", k->seen);
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept) {
-    keeper *k = c->state;
+static void restore(run *r, dt_hook *h, const json_t *kept) {
+    keeper *k = h->state;
     (void)r;
     dt_monitor_restore(&k->monitor, kept);
     dt_kept_count(kept, "seen", &k->seen);
 }
 
-const dt_callback_row dt_callback_model_checkpoint = {
+const dt_hook_row dt_callback_model_checkpoint = {
     .kind = {"ModelCheckpoint", "saves the model where a metric is the best so far, or regularly",
              fields, sizeof(struct model_checkpoint), NULL},
     .check = check,
@@ -290,8 +291,7 @@ const dt_callback_row dt_callback_model_checkpoint = {
     .save = save,
     .restore = restore,
     .begin = begin,
-    .batch = after_batch,
-    .validation = after_validation,
-    .epoch = after_epoch,
-    .step = save_due,
+    .step_end = after_step,
+    .epoch_end = after_epoch,
+    .settled = save_due,
 };

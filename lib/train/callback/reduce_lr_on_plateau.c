@@ -31,16 +31,16 @@ typedef struct reducer {
     int64_t wait, cooldown;
 } reducer;
 
-static dt_status *open_reducer(run *r, dt_callback *c) {
+static dt_status *open_reducer(run *r, dt_hook *h) {
     reducer *s = dt_arena_new(r->arena, reducer);
-    *s = (reducer){.x = c->named->args};
+    *s = (reducer){.x = h->named->args};
     s->monitor = dt_monitor_open(r, &s->x->head);
-    c->state = s;
+    h->state = s;
     return NULL;
 }
 
-static void reduce(run *r, dt_callback *c, double old) {
-    reducer *s = c->state;
+static void reduce(run *r, dt_hook *h, double old) {
+    reducer *s = h->state;
     dt_str rate = {0};
     if (old <= (double)(float)s->x->min_lr) return;
     float now = (float)fmax(old * s->x->factor, s->x->min_lr);
@@ -48,12 +48,12 @@ static void reduce(run *r, dt_callback *c, double old) {
     s->cooldown = s->x->cooldown;
     s->wait = 0;
     dt_str_float(&rate, now);
-    dt_callback_say(r, c, "reducing learning rate to %s", dt_str_text(&rate));
+    dt_callback_say(r, h, "reducing learning rate to %s", dt_str_text(&rate));
     dt_str_release(&rate);
 }
 
-static void look(run *r, dt_callback *c, double current, double rate) {
-    reducer *s = c->state;
+static void look(run *r, dt_hook *h, double current, double rate) {
+    reducer *s = h->state;
     if (s->cooldown > 0) {
         s->cooldown--;
         s->wait = 0;
@@ -62,30 +62,21 @@ static void look(run *r, dt_callback *c, double current, double rate) {
         s->wait = 0;
         return;
     }
-    if (s->cooldown == 0 && ++s->wait >= s->x->patience) reduce(r, c, rate);
+    if (s->cooldown == 0 && ++s->wait >= s->x->patience) reduce(r, h, rate);
 }
 
-static dt_status *look_at(run *r, dt_callback *c, dt_logs *logs, bool looks) {
-    const reducer *s = c->state;
+static dt_status *end_epoch(run *r, dt_hook *h, dt_logs *logs) {
+    const reducer *s = h->state;
     double rate;
     DT_TRY(dt_run_rate(r, &rate));
     dt_logs_put(logs, "learning_rate", rate);
     const double *current = dt_logs_find(logs, s->x->head.monitor);
-    if (current && looks) look(r, c, *current, rate);
+    if (current && dt_monitor_is_due(r, &s->monitor, logs)) look(r, h, *current, rate);
     return NULL;
 }
 
-static dt_status *end_validation(run *r, dt_callback *c, dt_logs *logs) {
-    const reducer *s = c->state;
-    return look_at(r, c, logs, dt_monitor_is_of_validation(&s->monitor));
-}
-
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs) {
-    return look_at(r, c, logs, dt_epoch_is_whole(r));
-}
-
-static dt_status *save(run *r, dt_callback *c, dt_json *j) {
-    const reducer *s = c->state;
+static dt_status *save(run *r, dt_hook *h, dt_json *j) {
+    const reducer *s = h->state;
     (void)r;
     dt_monitor_save(&s->monitor, j);
     dt_json_int(j, "wait", s->wait);
@@ -93,15 +84,15 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept) {
-    reducer *s = c->state;
+static void restore(run *r, dt_hook *h, const json_t *kept) {
+    reducer *s = h->state;
     (void)r;
     dt_monitor_restore(&s->monitor, kept);
     dt_kept_count(kept, "wait", &s->wait);
     dt_kept_count(kept, "cooldown", &s->cooldown);
 }
 
-const dt_callback_row dt_callback_reduce_lr_on_plateau = {
+const dt_hook_row dt_callback_reduce_lr_on_plateau = {
     .kind = {"ReduceLROnPlateau", "learns more slowly when a metric no longer becomes better",
              fields, sizeof(struct plateau), NULL},
     .varies_rate = true,
@@ -109,6 +100,5 @@ const dt_callback_row dt_callback_reduce_lr_on_plateau = {
     .open = open_reducer,
     .save = save,
     .restore = restore,
-    .validation = end_validation,
-    .epoch = end_epoch,
+    .epoch_end = end_epoch,
 };

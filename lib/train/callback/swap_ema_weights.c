@@ -7,7 +7,7 @@
  * that ModelCheckpoint saved tells that both are exchanged. Two of them exchange twice, in Keras
  * too, which is to say not at all: that is refused here.
  */
-#include "train/callback.h"
+#include "train/hook.h"
 
 struct swap {
     bool swap_on_epoch;
@@ -34,41 +34,41 @@ dt_status *dt_run_swap(run *r, bool means) {
     return NULL;
 }
 
-static dt_status *put_means(run *r, dt_callback *c) {
-    (void)c;
+static dt_status *put_means(run *r, dt_hook *h) {
+    (void)h;
     return dt_run_swap(r, true);
 }
 
-static dt_status *put_back(run *r, dt_callback *c) {
-    (void)c;
+static dt_status *put_back(run *r, dt_hook *h) {
+    (void)h;
     return dt_run_swap(r, false);
 }
 
-static dt_status *end_test(run *r, dt_callback *c, const dt_logs *logs) {
+static dt_status *end_test(run *r, dt_hook *h, const dt_logs *logs) {
     (void)logs;
-    return put_back(r, c);
+    return put_back(r, h);
 }
 
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs) {
-    const struct swap *x = c->named->args;
+static dt_status *end_epoch(run *r, dt_hook *h, dt_logs *logs) {
+    const struct swap *x = h->named->args;
     (void)logs;
-    return x->swap_on_epoch ? put_means(r, c) : NULL;
+    return x->swap_on_epoch ? put_means(r, h) : NULL;
 }
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j) {
-    (void)c;
+static dt_status *save(run *r, dt_hook *h, dt_json *j) {
+    (void)h;
     dt_json_int(j, "swapped", r->swapped);
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept) {
+static void restore(run *r, dt_hook *h, const json_t *kept) {
     int64_t swapped = 0;
-    (void)c;
+    (void)h;
     dt_kept_count(kept, "swapped", &swapped);
     r->swapped = swapped != 0;
 }
 
-const dt_callback_row dt_callback_swap_ema_weights = {
+const dt_hook_row dt_callback_swap_ema_weights = {
     .kind = {"SwapEMAWeights", "evaluates with the running means of the weights", fields,
              sizeof(struct swap), NULL},
     .once = true,
@@ -77,8 +77,6 @@ const dt_callback_row dt_callback_swap_ema_weights = {
     .restore = restore,
     .begin = put_back,
     .test_begin = put_means,
-    .test = end_test,
-    .validation = end_epoch,
-    .epoch = end_epoch,
-    .settle = put_back,
+    .test_end = end_test,
+    .epoch_end = end_epoch,
 };

@@ -89,10 +89,10 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     return dt_callback_check_path(named, "log_dir", x->log_dir);
 }
 
-static dt_status *open_board(run *r, dt_callback *c) {
+static dt_status *open_board(run *r, dt_hook *h) {
     board *b = dt_arena_new(r->arena, board);
-    *b = (board){.x = c->named->args, .side = {{.name = "train"}, {.name = "validation"}}};
-    c->state = b;
+    *b = (board){.x = h->named->args, .side = {{.name = "train"}, {.name = "validation"}}};
+    h->state = b;
     return read_freq(b->x, &b->every);
 }
 
@@ -126,12 +126,12 @@ static dt_status *settle(const side *s) {
     return bad;
 }
 
-static dt_status *begin(run *r, dt_callback *c) {
-    board *b = c->state;
+static dt_status *begin(run *r, dt_hook *h) {
+    board *b = h->state;
     b->aside = r->aside;
     for (int k = 0; k < SIDES; k++) {
         side *s = &b->side[k];
-        DT_TRY(dt_callback_folder(r, c, dt_arena_printf(r->arena, "%s/%s", b->x->log_dir, s->name),
+        DT_TRY(dt_callback_folder(r, h, dt_arena_printf(r->arena, "%s/%s", b->x->log_dir, s->name),
                                   &s->folder));
         s->n = r->resumed ? s->n : 0;
         for (int i = 0; i < s->n; i++)
@@ -221,8 +221,9 @@ static void add_scalar(dt_str *out, const dt_event_time *at, const char *form, c
     dt_str_release(&tag);
 }
 
-static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs) {
-    board *b = c->state;
+static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {
+    const dt_logs *logs = &done->logs;
+    board *b = h->state;
     const dt_event_time at = {now(), r->at.step};
     const double seconds = r->at.wall_s - (r->at.epoch_step > 1 ? b->wall_s : 0);
     dt_str records = {0};
@@ -235,8 +236,8 @@ static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs) {
     return put(r, &b->side[TRAIN], &records, false);
 }
 
-static dt_status *after_test(run *r, dt_callback *c, const dt_logs *logs) {
-    board *b = c->state;
+static dt_status *after_test(run *r, dt_hook *h, const dt_logs *logs) {
+    board *b = h->state;
     const dt_event_time at = {now(), r->at.step};
     dt_str records = {0};
     for (int i = 0; i < logs->n; i++)
@@ -254,12 +255,13 @@ static dt_status *add_histograms(run *r, const dt_event_time *at, dt_str *out) {
     return NULL;
 }
 
-static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs) {
-    board *b = c->state;
+static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
+    board *b = h->state;
     const dt_event_time at = {now(), r->at.epoch};
     dt_str trained = {0}, validated = {0};
     dt_status *s = NULL;
     double rate;
+    if (logs->between) return NULL;
     DT_TRY(dt_run_rate(r, &rate));
     for (int i = 0; i < logs->n; i++) {
         const char *name = logs->metric[i].name;
@@ -284,8 +286,8 @@ static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs) {
 
 /* ---- in checkpoints ---- */
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j) {
-    board *b = c->state;
+static dt_status *save(run *r, dt_hook *h, dt_json *j) {
+    board *b = h->state;
     (void)r;
     for (side *s = b->side; s < b->side + SIDES; s++) {
         if (s->file.path) DT_TRY(dt_writer_sync(&s->file));
@@ -303,8 +305,8 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j) {
 }
 
 /* Names are compared with those in the folder and never opened. */
-static void restore(run *r, dt_callback *c, const json_t *kept) {
-    board *b = c->state;
+static void restore(run *r, dt_hook *h, const json_t *kept) {
+    board *b = h->state;
     for (side *s = b->side; s < b->side + SIDES; s++) {
         const json_t *list = json_object_get(kept, s->name);
         for (size_t i = 0; i < json_array_size(list); i++) {
@@ -318,16 +320,17 @@ static void restore(run *r, dt_callback *c, const json_t *kept) {
     }
 }
 
-static dt_status *saved(run *r, dt_callback *c) {
-    board *b = c->state;
+static dt_status *saved(run *r, dt_hook *h) {
+    board *b = h->state;
     (void)r;
     for (int k = 0; k < SIDES && b->aside; k++) DT_TRY(settle(&b->side[k]));
     b->aside = false;
     return NULL;
 }
 
-static void close_board(dt_callback *c) {
-    board *b = c->state;
+static void close_board(run *r, dt_hook *h) {
+    board *b = h->state;
+    (void)r;
     for (int k = 0; b && k < SIDES; k++) {
         if (b->side[k].file.path)
             dt_writer_abandon(&b->side[k].file); /* opened for appending: it stays */
@@ -335,7 +338,7 @@ static void close_board(dt_callback *c) {
     }
 }
 
-const dt_callback_row dt_callback_tensorboard = {
+const dt_hook_row dt_callback_tensorboard = {
     .kind = {"TensorBoard", "writes event files for TensorBoard", fields,
              sizeof(struct tensorboard), NULL},
     .check = check,
@@ -343,9 +346,9 @@ const dt_callback_row dt_callback_tensorboard = {
     .save = save,
     .restore = restore,
     .begin = begin,
-    .batch = after_batch,
-    .test = after_test,
-    .epoch = after_epoch,
+    .step_end = after_step,
+    .test_end = after_test,
+    .epoch_end = after_epoch,
     .saved = saved,
     .close = close_board,
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The events of a run, for its caller and for its record. */
+#include <string.h>
+
 #include "train/hashing.h"
+#include "train/hook.h"
 #include "train/record.h"
-#include "train/observer.h"
 
 void dt_run_emit(const run *r, const dt_event *e) {
     dt_record_event(r->record, r, e);
@@ -54,15 +56,21 @@ void dt_run_emit_start(run *r) {
                                .resumed = r->resumed});
 }
 
-/* The loss of the batch at hand; other metrics over the epoch so far. */
-static dt_status *step(run *r, const dt_step_done *done) {
-    dt_metric metrics[DT_MAX_KEYS];
-    int64_t now = dt_now_ns();
+static dt_status *open_events(run *r, dt_hook *h) {
+    int64_t *last = dt_arena_new(r->arena, int64_t); /* when a step was reported */
+    *last = 0;
+    h->state = last;
+    return NULL;
+}
 
-    if (!r->q->run->event || (!r->q->run->every_step && now - r->last_event_ns < 100000000))
-        return NULL;
-    r->last_event_ns = now;
-    int n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metrics);
+/* The loss of the batch at hand; other metrics over the epoch so far. */
+static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
+    dt_metric metrics[DT_MAX_LOGS];
+    int64_t now = dt_now_ns(), *last = h->state;
+
+    if (!r->q->run->event || (!r->q->run->every_step && now - *last < 100000000)) return NULL;
+    *last = now;
+    memcpy(metrics, done->logs.metric, (size_t)done->logs.n * sizeof *metrics);
     metrics[0].value = done->loss;
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_STEP,
                                .step = r->at.step,
@@ -75,19 +83,18 @@ static dt_status *step(run *r, const dt_step_done *done) {
                                .wall_s = done->seconds,
                                .virtual_s = dt_virtual_step_s(r),
                                .metrics = metrics,
-                               .n_metrics = n});
+                               .n_metrics = done->logs.n});
     return NULL;
 }
 
-static dt_status *saved(run *r) {
+static dt_status *saved(run *r, dt_hook *h) {
+    (void)h;
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_CHECKPOINT,
                                .step = r->at.step,
                                .checkpoint = r->checkpoint,
                                .weights_sha256 = r->saved.hex});
     return NULL;
 }
-
-const dt_observer dt_observer_events = {.step = step, .saved = saved};
 
 /* What the data was; where somebody stopped the run it may not be known yet. */
 static void emit_data(const run *r) {
@@ -104,8 +111,9 @@ static void emit_data(const run *r) {
     }
 }
 
-dt_status *dt_run_emit_end(run *r) {
+static dt_status *end(run *r, dt_hook *h) {
     dt_digest digest;
+    (void)h;
     emit_data(r);
     DT_TRY(dt_weights_digest(r->model, &digest));
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_END,
@@ -118,3 +126,6 @@ dt_status *dt_run_emit_end(run *r) {
                                .n_metrics = r->n_last});
     return NULL;
 }
+
+const dt_hook_row dt_hook_events = {
+    .open = open_events, .step_end = step_end, .saved = saved, .end = end};

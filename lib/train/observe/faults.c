@@ -6,7 +6,7 @@
  */
 #include "strategy/cluster.h"
 #include "train/faults.h"
-#include "train/observer.h"
+#include "train/hook.h"
 
 #include <math.h>
 
@@ -118,7 +118,9 @@ static dt_status *slow_down(run *r, int64_t step) {
 
 /* ---- all of them ---- */
 
-static dt_status *before_step(run *r, int64_t step) {
+static dt_status *step_begin(run *r, dt_hook *h) {
+    const int64_t step = r->at.step + 1;
+    (void)h;
     for (int i = 0; i < r->q->faults.n; i++) {
         const dt_fault *f = &r->q->faults.v[i];
         if (f->step != step) continue;
@@ -130,4 +132,4 @@ static dt_status *before_step(run *r, int64_t step) {
     return r->q->faults.n > 0 ? slow_down(r, step) : NULL;
 }
 
-const dt_observer dt_observer_faults = {.before_step = before_step};
+const dt_hook_row dt_hook_faults = {.step_begin = step_begin};

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "train/faults.h"
-#include "train/observer.h"
+#include "train/hook.h"
 
 /* Where divergence may have come from, and what to go on from. */
 static dt_status *explain(const run *r, dt_status *s) {
@@ -13,25 +13,37 @@ static dt_status *explain(const run *r, dt_status *s) {
     return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
 }
 
+typedef struct guard {
+    double loss_of_run, loss_of_epoch; /* of their first steps; 0: no step yet */
+    bool grew;                         /* the loss, which is reported once */
+} guard;
+
+static dt_status *open_guard(run *r, dt_hook *h) {
+    guard *g = dt_arena_new(r->arena, guard);
+    *g = (guard){0};
+    h->state = g;
+    return NULL;
+}
+
 /* Said once a run. Small losses of good epochs vary by more than that, and stay below the first one
  * of all. */
-static void watch_growth(run *r, double loss) {
-    if (r->loss_of_run == 0) r->loss_of_run = loss;
-    if (r->loss_of_epoch == 0 || r->at.epoch_step == 1) r->loss_of_epoch = loss;
-    if (r->grew || !(r->loss_of_run > 0 && loss > r->loss_of_run && loss > 1000 * r->loss_of_epoch))
+static void watch_growth(const run *r, guard *g, double loss) {
+    if (g->loss_of_run == 0) g->loss_of_run = loss;
+    if (g->loss_of_epoch == 0 || r->at.epoch_step == 1) g->loss_of_epoch = loss;
+    if (g->grew || !(g->loss_of_run > 0 && loss > g->loss_of_run && loss > 1000 * g->loss_of_epoch))
         return;
-    r->grew = true;
+    g->grew = true;
     char text[160];
     snprintf(text, sizeof text,
              "step %lld: the loss has grown from %.4g to %.4g within the epoch; a smaller "
              "learning_rate may help",
-             (long long)r->at.step, r->loss_of_epoch, loss);
+             (long long)r->at.step, g->loss_of_epoch, loss);
     dt_run_warn(r, text);
 }
 
-static dt_status *step(run *r, const dt_step_done *done) {
+static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     if (isfinite(done->loss)) {
-        watch_growth(r, done->loss);
+        watch_growth(r, h->state, done->loss);
         return NULL;
     }
     dt_status *s = dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)",
@@ -39,7 +51,7 @@ static dt_status *step(run *r, const dt_step_done *done) {
     return explain(r, dt_run_explain_loss(r, done->batch, s));
 }
 
-const dt_observer dt_observer_guard = {.step = step};
+const dt_hook_row dt_hook_guard = {.open = open_guard, .step_end = step_end};
 
 static dt_status *check_arrays(const run *r, const dt_arrays *a) {
     int64_t n;

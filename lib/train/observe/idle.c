@@ -5,16 +5,17 @@
  * proportions: if they are always behind, each second of their work is a second that the step
  * waits.
  */
-#include "train/observer.h"
+#include "train/hook.h"
 
-static dt_status *step(run *r, const dt_step_done *done) {
+static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
+    (void)h;
     r->data_wait.all_s += done->seconds;
     r->data_wait.waited_s += done->batch->waited_s;
     for (int i = 0; i < DT_SPENT_KINDS; i++) r->data_wait.spent_s[i] += done->batch->spent_s[i];
     return NULL;
 }
 
-const dt_observer dt_observer_idle = {.step = step};
+const dt_hook_row dt_hook_idle = {.step_end = step_end};
 
 void dt_idle_tell(run *r, dt_event *e) {
     const data_wait *x = &r->data_wait;

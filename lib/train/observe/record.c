@@ -12,10 +12,9 @@
 
 #include "base/json_table.h"
 #include "dtrain.h"
-#include "train/callback.h"
 #include "train/hashing.h"
+#include "train/hook.h"
 #include "train/monitor.h"
-#include "train/observer.h"
 
 enum { LINES = 1000, FULL = 1 << 16 };
 
@@ -246,8 +245,9 @@ bool dt_record_follows_schedule(const dt_record *c, const run *r) {
     return c && dt_optimizer_has_schedule(r->optimizer) && c->window.n + 1 >= c->every;
 }
 
-static dt_status *step(run *r, const dt_step_done *done) {
+static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     dt_record *c = r->record;
+    (void)h;
     if (!c) return NULL;
     window *w = &c->window;
     w->least = w->n == 0 ? done->loss : fmin(w->least, done->loss);
@@ -411,16 +411,17 @@ dt_status *dt_record_flush(dt_record *c, const run *r) {
     return put_pending(c);
 }
 
-dt_status *dt_record_flush_late(dt_record *c, const run *r) {
+/* At most once a second. */
+static dt_status *settled(run *r, dt_hook *h) {
+    dt_record *c = r->record;
+    (void)h;
     if (c) put_data(c, r);
     bool due = c && (c->pending.size >= FULL ||
                      (c->pending.size > 0 && dt_seconds_since(c->written_ns) >= 1));
     return due ? put_pending(c) : NULL;
 }
 
-static dt_status *settled(run *r) { return dt_record_flush_late(r->record, r); }
-
-const dt_observer dt_observer_record = {.step = step, .settled = settled};
+const dt_hook_row dt_hook_record = {.step_end = step_end, .settled = settled};
 
 /* ---- the end ---- */
 

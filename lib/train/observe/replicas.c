@@ -10,7 +10,7 @@
 
 #include "format/contents.h"
 #include "strategy/cluster.h"
-#include "train/observer.h"
+#include "train/hook.h"
 #include "train/train.h"
 
 enum { EVERY = 100 };
@@ -29,10 +29,10 @@ static dt_status *name_weight(const run *r, const dt_arrays *weights) {
     return NULL;
 }
 
-static dt_status *step(run *r, const dt_step_done *done) {
+static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     dt_cluster *c = r->strategy->cluster;
     dt_arrays weights;
-    (void)done;
+    (void)h, (void)done;
     if (!c || !r->strategy->verify_replicas || (r->at.step % EVERY != 0 && r->at.step != r->steps))
         return NULL;
     DT_TRY(dt_model_arrays(r->model, r->arena, &weights));
@@ -45,4 +45,4 @@ static dt_status *step(run *r, const dt_step_done *done) {
     return s || equal ? s : name_weight(r, &weights);
 }
 
-const dt_observer dt_observer_replicas = {.step = step};
+const dt_hook_row dt_hook_replicas = {.step_end = step_end};

@@ -6,7 +6,7 @@
  * among the hosts of the slice, each of which prepares its own replicas' rows. It shows how long
  * devices would wait for data, and is not part of the clock.
  */
-#include "train/observer.h"
+#include "train/hook.h"
 
 #include <math.h>
 
@@ -25,10 +25,11 @@ static double prepared_s(const dt_batch *batch) {
     return all;
 }
 
-static dt_status *step(run *r, const dt_step_done *done) {
+static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     const dt_resolver *resolver = r->strategy->resolver;
     double seconds = dt_virtual_step_s(r);
 
+    (void)h;
     if (seconds == 0) return NULL;
     r->virtual_time.all_s += seconds;
     r->virtual_time.device_s += device_seconds(r);
@@ -36,7 +37,7 @@ static dt_status *step(run *r, const dt_step_done *done) {
     return NULL;
 }
 
-const dt_observer dt_observer_virtual_time = {.step = step};
+const dt_hook_row dt_hook_virtual_time = {.step_end = step_end};
 
 double dt_virtual_idle(run *r) {
     virtual_time *v = &r->virtual_time;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "train/hook.h"
 #include "train/trainer.h"
 
 static const char *const names[DT_RECORDED] = {
@@ -35,9 +36,10 @@ static void tell_beyond(const run *r) {
     dt_str_release(&text);
 }
 
-dt_status *dt_recording_open(run *r) {
+static dt_status *open_recording(run *r, dt_hook *h) {
     recording *x = &r->recording;
     dt_device *device = NULL;
+    (void)h;
 
     if (r->q->trace.last < 1 || !r->writes) return NULL;
     tell_beyond(r);
@@ -53,7 +55,9 @@ dt_status *dt_recording_open(run *r) {
     return NULL;
 }
 
-void dt_recording_close(run *r) {
+/* No feed is open any more. */
+static void close_recording(run *r, dt_hook *h) {
+    (void)h;
     if (!r->recording.recorder) return;
     dt_device_record(r->recording.device, NULL);
     dt_trainer_record(r->q->trainer, NULL);
@@ -72,16 +76,6 @@ static bool is_wanted(const run *r, int64_t step) {
     return step >= r->q->trace.first && step <= r->q->trace.last;
 }
 
-int64_t dt_recording_step_begin(run *r) {
-    recording *x = &r->recording;
-    int64_t step = r->at.step + 1;
-
-    if (!x->recorder || !is_wanted(r, step)) return 0;
-    if (!x->first) x->first = step;
-    dt_recorder_switch(x->recorder, true);
-    return dt_span_begin(x->main);
-}
-
 /* Bytes of this process in memory; 0 where the system does not tell. */
 static double resident_bytes(void) {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -90,17 +84,6 @@ static double resident_bytes(void) {
     if (f && fscanf(f, "%ld %ld", &all, &resident) != 2) resident = 0;
     if (f) fclose(f);
     return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
-
-void dt_recording_step_end(run *r, const dt_feed *feed, int64_t since) {
-    recording *x = &r->recording;
-
-    if (!since) return;
-    x->last = r->at.step;
-    dt_span_end(x->main, x->mark[DT_RECORDED_STEP], since, (dt_numbers){{r->at.step}});
-    dt_recorder_sample(x->recorder, "memory", "MiB", resident_bytes() / 0x1p20);
-    if (feed) dt_recorder_sample(x->recorder, "batches ready", "batches", dt_feed_ready(feed));
-    if (!is_wanted(r, r->at.step + 1)) dt_recorder_switch(x->recorder, false);
 }
 
 /* ---- the file ---- */
@@ -114,7 +97,8 @@ static void tell_lost(const run *r, int64_t lost) {
     dt_str_release(&text);
 }
 
-dt_status *dt_recording_save(run *r) {
+/* Writes the file once, if a step was recorded. */
+static dt_status *save(run *r) {
     recording *x = &r->recording;
     int64_t lost = 0;
 
@@ -129,4 +113,50 @@ dt_status *dt_recording_save(run *r) {
     return s;
 }
 
-bool dt_recording_is_over(const run *r) { return r->recording.last >= r->q->trace.last; }
+/* ---- the moments ---- */
+
+static void end_span(run *r) {
+    recording *x = &r->recording;
+    if (!x->since) return;
+    dt_span_end(x->main, x->mark[DT_RECORDED_STEP], x->since, (dt_numbers){{r->at.step}});
+    x->since = 0;
+    if (!is_wanted(r, r->at.step + 1)) dt_recorder_switch(x->recorder, false);
+}
+
+/* The span of a step, with its checkpoint, ends where the next step begins. */
+static dt_status *step_begin(run *r, dt_hook *h) {
+    recording *x = &r->recording;
+    const int64_t step = r->at.step + 1;
+    (void)h;
+
+    end_span(r);
+    if (x->last >= r->q->trace.last) DT_TRY(save(r));
+    if (!x->recorder || !is_wanted(r, step)) return NULL;
+    if (!x->first) x->first = step;
+    dt_recorder_switch(x->recorder, true);
+    x->since = dt_span_begin(x->main);
+    return NULL;
+}
+
+static dt_status *settled(run *r, dt_hook *h) {
+    recording *x = &r->recording;
+    (void)h;
+    if (!x->since) return NULL;
+    x->last = r->at.step;
+    dt_recorder_sample(x->recorder, "memory", "MiB", resident_bytes() / 0x1p20);
+    if (r->feed)
+        dt_recorder_sample(x->recorder, "batches ready", "batches", dt_feed_ready(r->feed));
+    return NULL;
+}
+
+static dt_status *train_end(run *r, dt_hook *h) {
+    (void)h;
+    end_span(r);
+    return save(r);
+}
+
+const dt_hook_row dt_hook_recording = {.open = open_recording,
+                                       .step_begin = step_begin,
+                                       .settled = settled,
+                                       .train_end = train_end,
+                                       .close = close_recording};

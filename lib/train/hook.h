@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hooks: all that a run does besides training. A hook is one file and one row of hooks.h. Some
+ * belong to every run (recording, faults, checks, hashes, events); the others are callbacks, which
+ * a job lists in `fit.callbacks`: their rows begin with a dt_kind, whose field table reads their
+ * arguments. The moments:
+ *
+ *     open ── begin
+ *     [ step_begin ── step_end ── (test_begin ── test_end) ── (epoch_end) ── settled ── (saved) ]*
+ *     train_end ── (saved) ── end ── close
+ *
+ * Callbacks receive Keras' `logs` at the end of an epoch. A callback may add to them: the callbacks
+ * after it, the history and the epoch's line contain what it added. A decision of a callback (to
+ * stop, to reduce the rate) depends only on logs and on its memory, and every checkpoint contains
+ * that memory. So an interrupted run decides as an undisturbed one.
+ */
+#ifndef DT_TRAIN_HOOK_H
+#define DT_TRAIN_HOOK_H
+
+#include <jansson.h>
+
+#include "base/json.h"
+#include "train/run.h"
+
+typedef struct dt_hook_row dt_hook_row;
+
+/* A row in one run. */
+typedef struct dt_hook {
+    const dt_hook_row *row;
+    const dt_named *named; /* the callback's entry in the job; NULL: a hook of every run */
+    /* A callback's name in checkpoints: "EarlyStopping", for a second one "EarlyStopping_1". */
+    const char *key;
+    void *state; /* made by `open`, usually in the run's arena */
+    int mark;    /* of a callback's spans in a recording */
+} dt_hook;
+
+/* Keras' logs: "loss", "accuracy", "val_loss", ... */
+typedef struct dt_logs {
+    dt_metric *metric; /* [DT_MAX_LOGS] */
+    int n;
+    bool between; /* of a validation by steps within an epoch, not of the epoch's end */
+} dt_logs;
+/* NULL: the logs have no such metric. */
+const double *dt_logs_find(const dt_logs *logs, const char *name);
+void dt_logs_put(dt_logs *logs, const char *name, double value);
+
+/* A finished step, number r->at.step. */
+typedef struct dt_step_done {
+    const dt_batch *batch;
+    double loss;    /* before the step's update */
+    double seconds; /* with the wait for the batch */
+    dt_logs logs;   /* of the epoch's steps so far */
+} dt_step_done;
+
+/* Functions may be NULL. An error ends the run. */
+struct dt_hook_row {
+    dt_kind kind;     /* of a callback; zeros for a hook of every run */
+    bool varies_rate; /* changes the learning rate, which is therefore a variable */
+    bool once;        /* a job may list it only once */
+    /* Refuses a job that the callback does not suit. */
+    dt_status *(*check)(const dt_callback_job *job, const dt_named *named);
+
+    /* A callback's memory as members of a JSON object; `restore` comes after `open`. The tensors
+     * that `arrays` lists are saved with the memory, and are filled after `restore`. */
+    dt_status *(*save)(run *r, dt_hook *h, dt_json *j);
+    void (*restore)(run *r, dt_hook *h, const json_t *kept);
+    dt_arrays (*arrays)(const dt_hook *h);
+
+    /* The moments. The run's position is unknown at `open`, and known from `begin` on; dry runs
+     * have only `open` and `close`. */
+    dt_status *(*open)(run *r, dt_hook *h);
+    dt_status *(*begin)(run *r, dt_hook *h);
+    dt_status *(*step_begin)(run *r, dt_hook *h); /* of step r->at.step + 1 */
+    dt_status *(*step_end)(run *r, dt_hook *h, const dt_step_done *done);
+    dt_status *(*test_begin)(run *r, dt_hook *h);
+    dt_status *(*test_end)(run *r, dt_hook *h, const dt_logs *logs); /* names without val_ */
+    dt_status *(*epoch_end)(run *r, dt_hook *h, dt_logs *logs); /* or of a validation by steps */
+    dt_status *(*settled)(run *r, dt_hook *h);   /* the step is over, with an epoch that it ended */
+    dt_status *(*saved)(run *r, dt_hook *h);     /* the checkpoint r->checkpoint */
+    dt_status *(*train_end)(run *r, dt_hook *h); /* before the last checkpoint */
+    dt_status *(*end)(run *r, dt_hook *h);       /* after it; neither of them in a run that fails */
+    void (*close)(run *r, dt_hook *h);           /* also after an `open` that failed */
+};
+
+#define DT_HOOK(name) extern const dt_hook_row dt_hook_##name;
+#define DT_CALLBACK(name) extern const dt_hook_row dt_callback_##name;
+#include "train/hooks.h"
+
+/* Opens the hooks of every run, then the job's callbacks. */
+dt_status *dt_hooks_open(run *r) DT_MUST_USE;
+dt_status *dt_hooks_begin(run *r) DT_MUST_USE;
+dt_status *dt_hooks_step_begin(run *r) DT_MUST_USE;
+dt_status *dt_hooks_step_end(run *r, const dt_step_done *done) DT_MUST_USE;
+dt_status *dt_hooks_test_begin(run *r) DT_MUST_USE;
+dt_status *dt_hooks_test_end(run *r, const dt_sums *sums) DT_MUST_USE;
+dt_status *dt_hooks_epoch_end(run *r, dt_logs *logs) DT_MUST_USE;
+dt_status *dt_hooks_settled(run *r) DT_MUST_USE;
+dt_status *dt_hooks_saved(run *r) DT_MUST_USE;
+dt_status *dt_hooks_train_end(run *r) DT_MUST_USE;
+dt_status *dt_hooks_end(run *r) DT_MUST_USE;
+void dt_hooks_close(run *r);
+
+/* The memory of all callbacks, for a checkpoint: JSON in the run's arena, NULL where there is none,
+ * and tensors named KEY/name. */
+dt_status *dt_hooks_save(run *r, const char **text) DT_MUST_USE;
+dt_arrays dt_hooks_arrays(const run *r);
+/* CHECKPOINT: the checkpoint's text is not an object. */
+dt_status *dt_hooks_restore(run *r, const dt_saved *c) DT_MUST_USE;
+/* Numbers of all kinds; NaN and infinity, which JSON does not have, as texts. */
+void dt_keep_number(dt_json *j, const char *key, double x);
+/* False, with *x unchanged: there is no such number. */
+bool dt_kept_number(const json_t *kept, const char *key, double *x);
+bool dt_kept_count(const json_t *kept, const char *key, int64_t *n);
+
+/* ---- for callbacks ---- */
+
+/* Whether one of them needs the results of single steps, so that steps cannot overlap. */
+bool dt_callbacks_look_at_steps(const run *r);
+/* Whether the run has just completed a multiple of `every` epochs, or steps where fit.steps is
+ * set. */
+bool dt_callback_is_due(const run *r, int64_t every);
+/* Whether the epoch at hand has all its steps. False where the run ends within it; a later run may
+ * continue there. */
+bool dt_epoch_is_whole(const run *r);
+/* Whether a later run that continues within this epoch removes what is written about it now. The
+ * results of validations by steps always stay. */
+bool dt_epoch_is_provisional(const run *r);
+/* Reports what a callback did: "reducing learning rate to 0.0005". */
+void dt_callback_say(run *r, const dt_hook *h, const char *format, ...) DT_PRINTF(3, 4);
+/* Emits these reports as events. */
+void dt_callbacks_emit(run *r);
+/* DIR/name of output.dir, in the run's arena. CALLBACK: the run has no directory. CANT_CREATE: a
+ * folder within that path is a link. */
+dt_status *dt_callback_path(run *r, const dt_hook *h, const char *name,
+                            const char **path) DT_MUST_USE;
+/* Likewise of a folder, which may not be a link itself. */
+dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name,
+                              const char **path) DT_MUST_USE;
+/* CALLBACK, located at the argument: the path is not below output.dir. */
+dt_status *dt_callback_check_path(const dt_named *named, const char *argument,
+                                  const char *path) DT_MUST_USE;
+/* The source location of an argument; that of the callback's name where the job leaves it out. */
+const dt_location *dt_callback_place(const dt_named *named, const char *argument);
+
+/* The rate of the next step. It can be set only where varies_rate made it a variable. */
+dt_status *dt_run_rate(const run *r, double *rate) DT_MUST_USE;
+void dt_run_set_rate(run *r, double rate);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The identity of a run's data. A thread hashes the files while the run trains (hashing.h). A run
+ * that resumes compares the hashes with those that its record has from before, and warns if the
+ * files have changed. Nothing depends on it: without a record, or if an earlier run was killed
+ * before its hashes were known, there is nothing to compare.
+ */
+#define _GNU_SOURCE /* gettid */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "file/json_read.h"
+#include "train/hashing.h"
+#include "train/hook.h"
+#include "train/record.h"
+
+/* ---- hashing ---- */
+
+enum { NICE = 10 };
+
+struct dt_hashing {
+    const dt_dataset *data;
+    pthread_t thread;
+    bool joined;
+    atomic_bool stop, done;
+    dt_identity part[DT_PARTS];
+    dt_status *fault[DT_PARTS];
+};
+
+static void *take_all(void *user) {
+    dt_hashing *h = user;
+    /* on Linux that is the thread's; refused, it is as quick as the others */
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        h->fault[p] = dt_identity_take(h->data, p, &h->stop, &h->part[p]);
+    atomic_store_explicit(&h->done, true, memory_order_release);
+    return NULL;
+}
+
+/* NULL: there is no thread for it, and the hashes stay unknown. */
+static dt_hashing *begin_hashing(const dt_dataset *d) {
+    dt_hashing *h = dt_alloc(sizeof *h);
+    sigset_t all, before;
+    *h = (dt_hashing){.data = d};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&h->thread, NULL, take_all, h);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed) return h;
+    free(h);
+    return NULL;
+}
+
+bool dt_hashing_is_done(const dt_hashing *h) {
+    return h && atomic_load_explicit(&h->done, memory_order_acquire);
+}
+
+const dt_identity *dt_hashing_of(const dt_hashing *h, dt_part p, const char **fault) {
+    *fault = h->fault[p] ? dt_status_text(h->fault[p]) : NULL;
+    return h->fault[p] ? NULL : &h->part[p];
+}
+
+static void wait_for(dt_hashing *h) {
+    if (h && !h->joined) pthread_join(h->thread, NULL);
+    if (h) h->joined = true;
+}
+
+static void end_hashing(dt_hashing *h) {
+    if (!h) return;
+    atomic_store_explicit(&h->stop, true, memory_order_relaxed);
+    wait_for(h);
+    for (dt_part p = 0; p < DT_PARTS; p++) dt_status_free(h->fault[p]);
+    free(h);
+}
+/* ---- what the record knows ---- */
+
+/* A record has about a thousand lines and one for each epoch; of a larger one nothing is known. */
+enum { MOST_BYTES = 64 << 20 };
+
+/* Texts are in the run's arena; NULL: unknown. */
+typedef struct known {
+    const char *hashed, *sha256;
+} known;
+typedef struct previous {
+    int64_t generation;
+    known part[DT_PARTS];
+} previous;
+
+static const char *text_of(dt_arena *arena, const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? dt_arena_strdup(arena, text) : NULL;
+}
+
+/* The file is checked: another program may have written it. */
+static const char *hash_of(dt_arena *arena, const json_t *line) {
+    const char *text = text_of(arena, line, "sha256");
+    return text && strspn(text, "0123456789abcdef") == 64 && !text[64] ? text : NULL;
+}
+
+static void take_data(dt_arena *arena, const json_t *line, previous *e) {
+    const char *part = json_string_value(json_object_get(line, "part"));
+    for (dt_part p = 0; part && p < DT_PARTS; p++)
+        if (strcmp(dt_part_name(p), part) == 0)
+            e->part[p] = (known){text_of(arena, line, "hashed"), hash_of(arena, line)};
+}
+
+/* Another generation is another training. */
+static void take_start(const json_t *line, previous *e) {
+    int64_t generation = json_integer_value(json_object_get(line, "generation"));
+    if (generation != e->generation) *e = (previous){.generation = generation};
+}
+
+static void take_line(dt_arena *arena, const char *line, size_t n, previous *e) {
+    static const char begin[] = "{\"event\": \"start\"", data[] = "{\"event\": \"data\"";
+    bool begins = n > sizeof begin && memcmp(line, begin, sizeof begin - 1) == 0;
+    if (!begins && (n <= sizeof data || memcmp(line, data, sizeof data - 1) != 0)) return;
+    json_t *object = NULL;
+    const dt_json_text t = {DT_RECORD_FILE, "a line", "key", line, n, DT_E_CHECKPOINT};
+    dt_status_free(dt_json_parse(&t, &object)); /* torn by a kill, maybe */
+    if (begins && object) take_start(object, e);
+    else if (object) take_data(arena, object, e);
+    json_decref(object);
+}
+
+static previous *read_record(const run *r) {
+    previous *e = dt_arena_new(r->arena, previous);
+    dt_str text = {0};
+    char *path = dt_path_join(r->q->directory, DT_RECORD_FILE);
+    dt_status *s = dt_file_read(path, MOST_BYTES, &text);
+    *e = (previous){.generation = -1};
+    for (const char *line = dt_str_text(&text); !s && *line;
+         line += strcspn(line, "\n"), line += *line == '\n')
+        take_line(r->arena, line, strcspn(line, "\n"), e);
+    bool is_known = !s && e->generation == r->generation;
+    dt_status_free(s);
+    dt_str_release(&text);
+    free(path);
+    return is_known ? e : NULL;
+}
+
+/* Hashes of different kinds say nothing of each other. */
+static bool is_other(const known *then, const dt_identity *now) {
+    return now && now->files > 0 && then->hashed && then->sha256 &&
+           strcmp(then->hashed, dt_hashed_name(now->hashed)) == 0 &&
+           strcmp(then->sha256, now->sha256.hex) != 0;
+}
+
+/* Warns of files that have changed, once their hashes are known. */
+static dt_status *compare(run *r, dt_hook *h) {
+    const previous *e = h->state;
+    if (!e || !dt_hashing_is_done(r->hashing)) return NULL;
+    h->state = NULL;
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const char *fault;
+        const dt_identity *now = dt_hashing_of(r->hashing, p, &fault);
+        if (is_other(&e->part[p], now))
+            dt_run_warn(r, dt_arena_printf(r->arena,
+                                           "the files of dataset.%s have changed: this run "
+                                           "continues with different data than before "
+                                           "(sha %.12s, now %.12s)",
+                                           dt_part_name(p), e->part[p].sha256, now->sha256.hex));
+    }
+    return NULL;
+}
+
+/* The record is read before the lines of this run are written to it. */
+static dt_status *begin(run *r, dt_hook *h) {
+    if (!r->writes || !dt_run_is_training(r)) return NULL;
+    if (r->resumed) h->state = read_record(r);
+    r->hashing = begin_hashing(r->data);
+    return NULL;
+}
+
+/* A run that was stopped does not wait for the hashes. */
+static dt_status *end(run *r, dt_hook *h) {
+    if (!dt_run_is_training(r)) wait_for(r->hashing);
+    return compare(r, h);
+}
+
+static void close_data(run *r, dt_hook *h) {
+    (void)h;
+    end_hashing(r->hashing);
+    r->hashing = NULL;
+}
+
+const dt_hook_row dt_hook_data = {
+    .begin = begin, .settled = compare, .end = end, .close = close_data};
