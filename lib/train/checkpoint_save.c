@@ -56,12 +56,7 @@ static dt_status *take_values(dt_bound *b) {
 
 static dt_status *check_finite(const dt_bound *b, const char *dir) {
     const dt_arrays all = dt_bound_arrays(b);
-    int64_t n;
-    const dt_named_view *bad = dt_find_not_finite(&all, &n);
-    if (!bad) return NULL;
-    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL,
-                   "%s: not saved: '%s' holds %lld value%s that %s not finite", dir, bad->name,
-                   (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+    return dt_check_finite(&all, DT_E_CHECKPOINT_NOT_FINITE, "%s: not saved", dir);
 }
 
 static dt_status *check_iterators(const dt_checkpoint *c) {

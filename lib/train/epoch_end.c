@@ -172,7 +172,7 @@ dt_status *dt_run_end_epoch(run *r) {
                   .virtual_s = dt_virtual_step_s(r),
                   .metrics = r->last,
                   .n_metrics = r->n_last};
-    dt_idle_tell(r, &e);
+    dt_run_report_waiting(r, &e);
     dt_run_emit(r, &e);
     dt_callbacks_emit(r);
     if (!dt_run_is_validated_between(r)) DT_TRY(write_history(r));

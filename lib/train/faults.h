@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults that a run is told to encounter, so that a team can rehearse: the grammar of `fit
- * --inject` (faults.c), and what it does (observe/faults.c).
+ * Faults that a run is told to encounter, so that a team can rehearse: `fit --inject`.
  *
  *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run:
  *                                   exit code 69
@@ -51,14 +50,13 @@ dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST
 /* The smallest ceiling of memory; 0: none. */
 int64_t dt_faults_hbm(const dt_faults *f);
 
-/* The rest is for runs (inject.c). */
 struct run;
-/* At a run's start: a warning for each fault that it will not meet. */
+/* At a run's start: warns of each fault that will not happen in it. */
 void dt_faults_begin(const struct run *r);
-/* Before step number `step`: CORE_GONE when a core stops in it. */
-/* The chips whose links are slow in a step, into slow[f->n]; their number, which never falls. */
+/* Writes the chips whose links are slow in a step to slow[f->n]. Returns their number, which never
+ * falls. */
 int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow);
-/* Adds what was put into the run up to its step, for errors that may come of it; returns s. */
+/* Notes the faults that were injected so far, which may be the cause of s; returns s. */
 dt_status *dt_faults_note(const struct run *r, dt_status *s) DT_MUST_USE;
 
 #endif

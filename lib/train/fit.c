@@ -19,13 +19,12 @@
 /* ---- steps ---- */
 
 static dt_status *count_step(run *r, dt_step_done *done, int64_t since) {
-    dt_metric metric[DT_MAX_LOGS];
     r->at.step++;
     r->at.epoch_step++;
     done->seconds = dt_seconds_since(since);
     r->at.wall_s += done->seconds;
-    done->logs.metric = metric;
-    done->logs.n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metric);
+    done->logs.metric = r->so_far;
+    done->logs.n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->so_far);
     DT_TRY(dt_hooks_step_end(r, done));
     DT_TRY(dt_run_validate_between(r));
     if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)
@@ -87,8 +86,8 @@ uint32_t dt_run_wishes(const run *r) {
 }
 
 /* Workers get signals at different moments, and their clocks differ. So each sends its wishes with
- * the start of a step, and after that step all do what any of them asked for. A single process needs
- * no such delay. */
+ * the start of a step, and after that step all do what any of them asked for. A single process
+ * needs no such delay. */
 static dt_status *what_is_due(run *r, uint32_t *due) {
     *due = r->strategy->cluster ? 0 : dt_run_wishes(r);
     DT_TRY(dt_cluster_end_step(r->strategy->cluster, "what to do after the step", due));
@@ -237,6 +236,7 @@ dt_status *dt_fit(const dt_fit_request *q) {
     dt_trainer_parts(q->trainer, &r.strategy, &r.model, &r.optimizer, &r.data);
     r.writes = q->directory && !q->run->dry_run && dt_run_is_chief(&r);
     dt_trainer_clear(q->trainer, &r.at.sums);
+    r.so_far = dt_arena_array(r.arena, dt_metric, DT_MAX_LOGS);
     r.record = dt_record_create(&r);
     for (int i = 0; i < q->told.n; i++)
         dt_record_event(r.record, &r, &(dt_event){.kind = DT_EVENT_WARNING, .text = q->told.v[i]});

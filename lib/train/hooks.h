@@ -12,16 +12,13 @@
 #endif
 
 /* lib/train/observe */
-DT_HOOK(recording)    /* output.trace */
-DT_HOOK(faults)       /* injected ones happen */
-DT_HOOK(idle)         /* time spent waiting for data */
-DT_HOOK(virtual_time) /* the clock of a simulated slice */
-DT_HOOK(record)       /* record.jsonl; steps that the guard refuses are part of it */
-DT_HOOK(replicas)     /* compares the weights of all workers */
-DT_HOOK(guard)        /* a loss that is not finite ends the run */
-DT_HOOK(data)         /* hashes of the files that the run reads */
-DT_HOOK(events)       /* progress, checkpoints and the end, for the caller */
-DT_HOOK(workers)      /* those of a parameter server */
+DT_HOOK(recording) /* output.trace */
+DT_HOOK(faults)    /* injected ones happen */
+DT_HOOK(time)      /* waiting for data, and the clock of a simulated slice */
+DT_HOOK(record)    /* record.jsonl; steps that the guard refuses are part of it */
+DT_HOOK(guard)     /* replicas that differ, and losses that are not finite, end the run */
+DT_HOOK(data)      /* hashes of the files that the run reads */
+DT_HOOK(events)    /* progress, checkpoints, workers and the end, for the caller */
 
 /* lib/train/callback */
 DT_CALLBACK(csv_logger)

@@ -9,19 +9,116 @@
  * program is compiled for each such number, they are filled up with rows of zeros to a power of
  * two, whose outputs are dropped: at inference a row's output is its own affair.
  *
- * Workers in separate processes take batches in turn (predict_turn.h); the first one passes all
- * outputs on, in order.
+ * Workers in separate processes take batches in turn; the first one passes all outputs on, in
+ * order.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/reserve.h"
 #include "op/cells.h"
 #include "strategy/divided.h"
 #include "strategy/values.h"
 #include "train/device_upload.h"
-#include "train/predict_turn.h"
 #include "train/train.h"
+
+/*
+ * ---- several workers ----
+ *
+ * Workers take batches in turn. When each has had one, the first worker (or everyone) gets the
+ * outputs of all, in order.
+ *
+ *     batch       0   1   2 | 3   4   5 | 6        3 workers
+ *     worker      0   1   2 | 0   1   2 | 0
+ *                           collect     collect
+ */
+
+typedef struct turn {
+    dt_cluster *cluster;      /* NULL: there is one process, and it takes all batches */
+    bool everyone;            /* gets the outputs, not only the first worker */
+    const dt_graph *step;     /* whose results are outputs */
+    size_t row_bytes;         /* of all outputs of an example */
+    int n;                    /* batches of the turn so far */
+    int64_t *rows;            /* [workers] of each */
+    size_t *bytes, all_bytes; /* [workers]; room in `all` */
+    dt_str own;               /* this worker's outputs, one after the other */
+    char *all;                /* of all workers */
+} turn;
+
+static size_t row_bytes(const dt_graph *step, int i) {
+    const dt_type one = dt_type_at(&step->node[step->result[i].node].type, 1);
+    return (size_t)dt_type_bytes(&one);
+}
+
+static void turn_open(turn *t, dt_cluster *cluster, const dt_graph *step) {
+    *t = (turn){.cluster = cluster, .step = step};
+    if (!cluster) return;
+    t->rows = dt_alloc((size_t)cluster->workers * sizeof *t->rows);
+    t->bytes = dt_alloc((size_t)cluster->workers * sizeof *t->bytes);
+    for (int i = 0; i < step->n_results; i++) t->row_bytes += row_bytes(step, i);
+}
+
+static void turn_close(turn *t) {
+    free(t->rows);
+    free(t->bytes);
+    free(t->all);
+    dt_str_release(&t->own);
+    *t = (turn){0};
+}
+
+/* Whether the batch at hand is this worker's. */
+static bool turn_is_own(const turn *t) { return t->n == t->cluster->rank; }
+
+/* Keeps the outputs of the first `rows` rows. */
+static dt_status *turn_keep(turn *t, const dt_view *result, int64_t rows) {
+    dt_str_clear(&t->own);
+    for (int i = 0; i < t->step->n_results; i++)
+        dt_str_add(&t->own, result[i].data, (size_t)rows * row_bytes(t->step, i));
+    return dt_reserve_check();
+}
+
+/* Ends the batch at hand, of so many rows. True: every worker has had a batch. */
+static bool turn_next(turn *t, int64_t rows) {
+    t->rows[t->n++] = rows;
+    return t->n == t->cluster->workers;
+}
+
+static dt_status *make_room(turn *t, size_t bytes) {
+    if (bytes <= t->all_bytes) return NULL;
+    free(t->all);
+    t->all = dt_try_alloc(bytes);
+    t->all_bytes = t->all ? bytes : 0;
+    return t->all ? NULL
+                  : dt_fail(DT_E_NO_MEMORY, NULL,
+                            "out of memory for %zu bytes of outputs of all workers", bytes);
+}
+
+static dt_status *turn_collect(turn *t) {
+    size_t all = 0;
+    for (int w = 0; w < t->cluster->workers; w++)
+        all += t->bytes[w] = w < t->n ? (size_t)t->rows[w] * t->row_bytes : 0;
+    if (t->cluster->rank == 0 || t->everyone) DT_TRY(make_room(t, all));
+    return (t->everyone ? dt_cluster_spread : dt_cluster_collect)(
+        t->cluster, "outputs", dt_str_text(&t->own), t->bytes, t->all);
+}
+
+/* The outputs of batch w of the turn, lent until the next turn is collected. False: this worker
+ * does not get them. */
+static bool turn_result(const turn *t, int w, dt_view *result) {
+    char *at = t->all;
+    for (int before = 0; before < w; before++) at += t->bytes[before];
+    for (int i = 0; i < t->step->n_results; i++) {
+        result[i] =
+            (dt_view){.type = dt_type_at(&t->step->node[t->step->result[i].node].type, t->rows[w]),
+                      .data = at};
+        at += (size_t)t->rows[w] * row_bytes(t->step, i);
+    }
+    return t->cluster->rank == 0 || t->everyone;
+}
+
+/* ---- a prediction ---- */
 
 /* A batch on its way. */
 typedef struct flight {
@@ -45,7 +142,7 @@ typedef struct prediction {
     bool ahead;                /* a batch may start before the one at hand is finished: */
     flight flights[2];         /* [k % 2] of batch k */
     int64_t started, finished; /* batches */
-    dt_predict_turn turn;      /* of several workers */
+    turn turn;                 /* of several workers */
 } prediction;
 
 /* ---- the step ---- */
@@ -116,7 +213,7 @@ static dt_status *compile(prediction *p, const dt_element_spec *inputs) {
     DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g,
                               &(dt_compile_options){.alone = true, .beside = beside}));
     DT_TRY(dt_divided_put_together(p->model->weight, p->model->n_weights));
-    dt_predict_turn_open(&p->turn, p->model->strategy->cluster, dt_compiled_step(p->step));
+    turn_open(&p->turn, p->model->strategy->cluster, dt_compiled_step(p->step));
     p->turn.everyone = p->from->everyone;
     return NULL;
 }
@@ -236,9 +333,9 @@ static dt_status *finish(prediction *p, flight **out) {
 /* The outputs of all workers, on the first one. */
 static dt_status *end_turn(prediction *p) {
     dt_view result[DT_MAX_OUTPUTS];
-    DT_TRY(dt_predict_turn_collect(&p->turn));
+    DT_TRY(turn_collect(&p->turn));
     for (int w = 0; w < p->turn.n; w++) {
-        if (!dt_predict_turn_result(&p->turn, w, result)) continue;
+        if (!turn_result(&p->turn, w, result)) continue;
         if (w > 0) warn_not_finite(p, NULL, result, p->turn.rows[w]);
         DT_TRY(hand_on(p, result, p->turn.rows[w]));
     }
@@ -248,12 +345,12 @@ static dt_status *end_turn(prediction *p) {
 
 static dt_status *take_turn(prediction *p, const dt_view *element, int64_t computed, int64_t rows) {
     flight *f = NULL;
-    if (dt_predict_turn_is_own(&p->turn)) {
+    if (turn_is_own(&p->turn)) {
         DT_TRY(start(p, element, computed, rows));
         DT_TRY(finish(p, &f));
-        DT_TRY(dt_predict_turn_keep(&p->turn, f->result, rows));
+        DT_TRY(turn_keep(&p->turn, f->result, rows));
     }
-    return dt_predict_turn_next(&p->turn, rows) ? end_turn(p) : NULL;
+    return turn_next(&p->turn, rows) ? end_turn(p) : NULL;
 }
 
 static dt_status *pass_on(prediction *p) {
@@ -388,7 +485,7 @@ dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
     dt_status *s = from->stream ? predict_stream(&p) : predict_part(&p);
 
     dt_compiled_destroy(p.step);
-    dt_predict_turn_close(&p.turn);
+    turn_close(&p.turn);
     free(p.offsets);
     free(p.file);
     return s;

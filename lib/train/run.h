@@ -92,6 +92,7 @@ typedef struct run {
     recording recording;
     dt_feed *feed; /* while it trains; NULL with a coordinator */
     dt_ahead ahead;
+    dt_metric *so_far;           /* [DT_MAX_LOGS] of the epoch's steps so far */
     dt_metric last[DT_MAX_LOGS]; /* of the last epoch, or validation between */
     int n_last;
     int n_hooks; /* opened so far */
@@ -131,10 +132,8 @@ dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
 /* Seconds of a step on the clock of a simulated slice; 0: there is none. */
 double dt_virtual_step_s(const run *r);
-/* The part of an epoch in which devices wait for data, and a new epoch begins. */
-double dt_virtual_idle(run *r);
 /* Adds to an event how much of the epoch's time was waiting for data, and begins a new epoch. */
-void dt_idle_tell(run *r, dt_event *e);
+void dt_run_report_waiting(run *r, dt_event *e);
 /* Puts the running means in the place of the weights, or the weights back; nothing where they are.
  * For optimizers that keep means. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;

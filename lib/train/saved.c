@@ -33,13 +33,7 @@ const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena)
 }
 
 static dt_status *check_finite(const char *path, const dt_arrays *a) {
-    int64_t n;
-    const dt_named_view *bad = dt_find_not_finite(a, &n);
-
-    if (!bad) return NULL;
-    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL,
-                   "%s: not written: '%s' holds %lld value%s that %s not finite", path, bad->name,
-                   (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+    return dt_check_finite(a, DT_E_CHECKPOINT_NOT_FINITE, "%s: not written", path);
 }
 
 /* A compiled model's optimizer has all its slots from here on, so that who loads them finds what he

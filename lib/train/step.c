@@ -1,16 +1,279 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps as graph. One rule for every denominator: sums over examples, divided by the number of
- * examples of the global batch, once, after the sum over replicas. So neither the loss nor the
- * gradient depends on how a batch divides.
+ * The graph of a step: outputs, losses, metrics, gradients, update. There is one rule for every
+ * denominator: a sum over examples is divided by the number of examples of the global batch, once,
+ * after the sum over replicas. So neither the loss nor the gradient depends on how a batch is
+ * divided.
  */
 #include <string.h>
 
-#include "train/forward.h"
+#include "train/trainer.h"
+
+/* One output, or what the layers' values add to the loss. */
+typedef struct term {
+    dt_value target, prediction;
+    dt_value counts; /* (B, ...): weights of examples or samples; no trace: all 1 */
+    /* bools, of the predictions' shape without the last dimension: the samples that count; no
+     * trace: all */
+    dt_value mask;
+    dt_value rows;    /* (B): one weighted loss per example; no trace: the output has no loss */
+    dt_value divisor; /* (B): the sum of rows is divided by the sum of these; no trace: all 1 */
+    /* A scalar, the same on all replicas: the loss of the whole batch. Then the sum of rows has the
+     * gradient of this loss, but not its value. */
+    dt_value whole;
+} term;
+
+typedef struct forward {
+    int n;                       /* outputs */
+    term of[DT_MAX_OUTPUTS + 1]; /* [n]: the layers' addition, which has rows alone */
+    dt_value penalty;            /* of the weights: a scalar, the same on all replicas; or none */
+} forward;
+
+/*
+ * ---- from examples to losses ----
+ *
+ * A loss that is a function of the whole batch has its gradients in rows, too.
+ */
+
+/* a may have no value yet. */
+static dt_value plus(dt_value a, dt_value b) { return a.trace ? dt_add(a, b) : b; }
+
+static dt_value declare(dt_trace *trace, const dt_trainer *t, int element) {
+    const dt_element_spec *elements;
+    dt_dataset_elements(t->o.data, &elements);
+    dt_value x = dt_trace_declare(trace, elements[element].name, &elements[element].type);
+    return t->o.model->annotate
+               ? t->o.model->annotate(t->o.model->annotate_user, elements[element].name, x)
+               : x;
+}
+
+/* (B): what each example's class counts. */
+static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dtype dtype) {
+    dt_type type = dt_type_of_value(target);
+    bool one_hot = type.rank > 1 && type.dim[type.rank - 1] > 1;
+    dt_value number =
+        one_hot ? dt_argmax(target, -1) : dt_convert(dt_class_numbers(target), DT_INT32);
+    type = dt_type_of_value(number);
+    type.dtype = dtype;
+    dt_value weight = dt_splat(target.trace, &type, 1);
+    for (int i = 0; i < c->n; i++)
+        weight = dt_select(dt_compare(number, dt_like(number, (double)c->number[i]), DT_EQ),
+                           dt_like(weight, c->weight[i]), weight);
+    return weight;
+}
+
+/* (B) of (B, 1). */
+static dt_value as_column(dt_value x) {
+    dt_type type = dt_type_of_value(x);
+    return type.rank == 2 && type.dim[1] == 1 ? dt_class_numbers(x) : x;
+}
+
+/* The weights of the data, times those of classes while training. */
+static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool training,
+                          dt_value target) {
+    const dt_class_weights *c = training ? dt_trainer_class_weight(t) : NULL;
+    dt_value counts = {0};
+    if (t->match.weight[i] >= 0)
+        counts = as_column(dt_convert(declare(trace, t, t->match.weight[i]), DT_FLOAT32));
+    if (!c || c->n == 0) return counts;
+    dt_value class = class_weights(c, target, DT_FLOAT32);
+    return counts.trace ? dt_multiply(counts, dt_weights_like(class, counts)) : class;
+}
+
+/* values (B, ...): a loss for each sample; mask: those that count at all, no trace: all; the
+ * others' losses are 0. */
+static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x) {
+    dt_value w = x->counts.trace ? dt_weights_like(x->counts, values) : x->counts;
+    dt_value counted = mask.trace ? dt_convert(mask, dt_type_of_value(values).dtype) : mask;
+    dt_value divisor = dt_divisor_rows(((const dt_loss_head *)loss->args)->reduction, w, counted);
+    x->rows = dt_mean_per_example(w.trace ? dt_multiply(values, w) : values);
+    if (divisor.trace) x->divisor = dt_mean_per_example(divisor);
+}
+
+/* ---- losses of the whole batch ---- */
+
+/* (B): the part's numbers, each times what the loss changes with its sum. */
+static dt_value pull_back(dt_value part, dt_value slope, uint32_t summed) {
+    const dt_type type = dt_type_of_value(part);
+    int8_t dims[DT_MAX_RANK];
+    int n = 0;
+    for (int i = 0; i < type.rank; i++)
+        if (!(summed >> i & 1)) dims[n++] = (int8_t)i;
+    dt_value all = dt_multiply(part, dt_broadcast_in_dim(dt_stop_gradient(slope), &type, dims));
+    return dt_reduce(all, DT_REDUCE_SUM, (1u << type.rank) - 2);
+}
+
+/*
+ * A function of sums over the batch of all replicas. A replica's share of its gradient is that of
+ * sum(part * slope), where a slope is what the loss changes with a sum: all replicas have the same,
+ * and their shares add up.
+ */
+static void emit_whole(const dt_named *loss, const dt_loss_call_args *c, term *x) {
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    const dt_type type = dt_type_of_value(c->prediction);
+    uint32_t summed = row->summed(loss->args, &type);
+    dt_value part[DT_LOSS_PARTS], sum[DT_LOSS_PARTS], slope[DT_LOSS_PARTS];
+    int n = row->parts(c, part);
+
+    for (int i = 0; i < n; i++)
+        sum[i] = dt_all_reduce(DT_SUM, dt_reduce(part[i], DT_REDUCE_SUM, summed));
+    dt_value values = row->join(loss->args, sum);
+    const dt_type several = dt_type_of_value(values);
+    x->whole =
+        dt_divide(dt_reduce_sum(values, DT_NO_AXIS),
+                  dt_like(dt_reduce_sum(values, DT_NO_AXIS), (double)dt_type_elements(&several)));
+    dt_gradients_of(x->whole, sum, n, slope);
+    for (int i = 0; i < n; i++)
+        if (slope[i].trace) x->rows = plus(x->rows, pull_back(part[i], slope[i], summed));
+}
+
+/* A loss of each sample. */
+static void emit_rows(const dt_named *loss, const dt_loss_call_args *c, term *x) {
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    dt_value values = row->rows(c), mask = row->mask ? row->mask(c) : (dt_value){0};
+    if (x->mask.trace) {
+        dt_value is = dt_mask_like(x->mask, values);
+        values = dt_select(is, values, dt_like(values, 0));
+        mask = mask.trace ? dt_minimum(mask, is) : is;
+    }
+    weigh(loss, values, mask, x);
+}
+
+static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, term *x) {
+    const dt_named *loss = &t->o.compile->output[i].loss;
+    const dt_loss_call_args c = {
+        .args = loss->args, .target = x->target, .prediction = x->prediction};
+    const dt_type type = dt_type_of_value(x->prediction);
+    const char *before =
+        dt_trace_path(trace, dt_loss_result(dt_trace_arena(trace), t->o.compile, i));
+    if (dt_loss_is_whole(loss, &type)) emit_whole(loss, &c, x);
+    else emit_rows(loss, &c, x);
+    dt_trace_path(trace, before);
+}
+
+/* training: as fit computes it, else as evaluate. */
+static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training) {
+    const dt_compile_spec *c = t->o.compile;
+    dt_value input[DT_MAX_INPUTS];
+    forward f = {.n = c->n_outputs};
+
+    for (int i = 0; i < t->match.n_inputs; i++) input[i] = declare(trace, t, t->match.input[i]);
+    for (int i = 0; i < f.n; i++)
+        if (t->match.target[i] >= 0) f.of[i].target = declare(trace, t, t->match.target[i]);
+    const dt_given_value *done =
+        dt_model_emit_layers(t->o.model, input, t->match.n_inputs, training);
+    for (int i = 0; done && i < f.n; i++) {
+        const dt_given_value *given = &done[t->o.model->spec.output[i].layer];
+        f.of[i].prediction = dt_to_float32(given->y);
+        f.of[i].mask = given->mask;
+        f.of[i].counts = counts_of(trace, t, i, training, f.of[i].target);
+        if (c->output[i].loss.kind) emit_loss(trace, t, i, &f.of[i]);
+    }
+    if (done) f.of[f.n].rows = dt_model_activity(t->o.model, done);
+    f.penalty = dt_model_penalty(t->o.model, trace);
+    return f;
+}
+
+/*
+ * ---- results ----
+ *
+ * A step returns losses and metrics as sums over the examples of all replicas, and their divisors
+ * where these are not the number of examples. results.c makes means of them at the end of an epoch
+ * or an evaluation.
+ */
+
+static dt_value sum_of_rows(dt_value rows) { return dt_all_reduce(DT_SUM, dt_reduce_sum(rows, 0)); }
+
+static void return_losses(dt_trace *trace, const dt_trainer *t, const forward *f) {
+    const dt_compile_spec *c = t->o.compile;
+
+    for (int i = 0; i < f->n; i++)
+        if (f->of[i].whole.trace)
+            dt_return(trace, dt_whole_result(dt_trace_arena(trace), c, i), f->of[i].whole);
+        else if (f->of[i].rows.trace)
+            dt_return(trace, dt_loss_result(dt_trace_arena(trace), c, i),
+                      sum_of_rows(f->of[i].rows));
+    if (f->of[f->n].rows.trace) dt_return(trace, DT_ACTIVITY_RESULT, sum_of_rows(f->of[f->n].rows));
+    if (f->penalty.trace) dt_return(trace, DT_PENALTY_RESULT, f->penalty);
+}
+
+static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *f) {
+    const dt_compile_spec *c = t->o.compile;
+
+    for (int i = 0; i < f->n; i++)
+        if (f->of[i].divisor.trace)
+            dt_return(trace, dt_weight_result(dt_trace_arena(trace), c, i),
+                      sum_of_rows(f->of[i].divisor));
+}
+
+/* What samples count in a metric: where a mask says that they do, and of a weighted one as in the
+ * loss. No value: each 1. */
+static dt_value counts_in(const dt_metric_use *m, const term *x) {
+    dt_value counts = m->weighted ? x->counts : (dt_value){0};
+    if (!x->mask.trace || m->row->unmasked) return counts;
+    dt_value is = dt_convert(x->mask, DT_FLOAT32);
+    return counts.trace ? dt_multiply(dt_weights_like(counts, is), is) : is;
+}
+
+/* Metrics that are means. */
+static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
+    const dt_metric_use *m = &t->o.compile->metric[i];
+    const dt_loss_call_args c = {.args = m->args, .target = x->target, .prediction = x->prediction};
+    dt_value rows, divisor = {0}, counts = counts_in(m, x);
+    if (counts.trace) dt_metric_rows(m->row, &c, counts, &rows, &divisor);
+    else rows = dt_mean_per_example(m->row->update(&c));
+    dt_return(trace, dt_metric_result(dt_trace_arena(trace), t->o.compile, i, 0),
+              sum_of_rows(rows));
+    if (divisor.trace)
+        dt_return(trace, dt_metric_result(dt_trace_arena(trace), t->o.compile, i, DT_DIVISOR),
+                  sum_of_rows(divisor));
+}
+
+/* Metrics that are functions of several sums. */
+static void return_parts(dt_trace *trace, const dt_trainer *t, int i, const term *x) {
+    const dt_metric_use *m = &t->o.compile->metric[i];
+    dt_metric_parts parts = {.args = m->args, .target = x->target, .prediction = x->prediction};
+    if (m->weighted) parts.weight = x->counts;
+    m->row->parts(&parts);
+    for (int k = 0; k < parts.n; k++)
+        dt_return(trace, dt_metric_result(dt_trace_arena(trace), t->o.compile, i, k),
+                  dt_all_reduce(DT_SUM, parts.part[k]));
+}
+
+static void return_metrics(dt_trace *trace, const dt_trainer *t, const forward *f) {
+    const dt_compile_spec *c = t->o.compile;
+    const char *before = dt_trace_path(trace, "metrics");
+
+    for (int i = 0; i < c->n_metrics; i++)
+        (c->metric[i].row->parts ? return_parts : return_mean)(trace, t, i,
+                                                               &f->of[c->metric[i].output]);
+    dt_trace_path(trace, before);
+}
+
+static void return_sums(dt_trace *trace, const dt_trainer *t, const forward *f) {
+    return_losses(trace, t, f);
+    return_metrics(trace, t, f);
+    return_weights(trace, t, f);
+}
+
+/* Results for people to read: nothing is summed over replicas. */
+static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f) {
+    dt_arena *arena = dt_trace_arena(trace);
+
+    for (int i = 0; i < f->n; i++) {
+        dt_return(trace, dt_output_result(arena, &t->o.model->spec, i), f->of[i].prediction);
+        if (f->of[i].whole.trace)
+            dt_return(trace, dt_whole_result(arena, t->o.compile, i), f->of[i].whole);
+        else if (f->of[i].rows.trace)
+            dt_return(trace, dt_loss_result(arena, t->o.compile, i), f->of[i].rows);
+    }
+}
+
+/* ---- the number of examples ---- */
 
 /* What the losses of this replica's rows are divided by, with the others': how many, or the sum of
  * their weights. */
-static dt_value count_of(const dt_term *x) {
+static dt_value count_of(const term *x) {
     dt_dtype dtype = dt_type_of_value(x->rows).dtype;
     if (!x->divisor.trace)
         return dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(x->rows, 0)), dtype);
@@ -33,13 +296,13 @@ static dt_value times(dt_value x, double by) {
     return by == 1 ? x : dt_multiply(x, dt_like(x, by));
 }
 
-static double weight_of(const dt_trainer *t, const dt_forward *f, int i) {
+static double weight_of(const dt_trainer *t, const forward *f, int i) {
     return i < f->n ? t->o.compile->output[i].loss_weight : 1;
 }
 
 /* Terms that are divided by the same number have one sum. */
-static bool share_divisor(const dt_forward *f) {
-    const dt_term *first = NULL;
+static bool share_divisor(const forward *f) {
+    const term *first = NULL;
     bool same = true;
     for (int i = 0; i <= f->n; i++)
         if (f->of[i].rows.trace) {
@@ -50,27 +313,26 @@ static bool share_divisor(const dt_forward *f) {
     return same;
 }
 
-static whole join_rows(const dt_trainer *t, const dt_forward *f) {
+static whole join_rows(const dt_trainer *t, const forward *f) {
     dt_value rows = {0};
     whole w = {0};
     for (int i = 0; i <= f->n; i++)
         if (f->of[i].rows.trace) {
-            rows = dt_plus(rows, times(f->of[i].rows, weight_of(t, f, i)));
+            rows = plus(rows, times(f->of[i].rows, weight_of(t, f, i)));
             w.examples = w.examples.trace ? w.examples : count_of(&f->of[i]);
         }
     w.loss = dt_reduce_sum(rows, 0);
     return w;
 }
 
-static whole join_means(const dt_trainer *t, const dt_forward *f) {
+static whole join_means(const dt_trainer *t, const forward *f) {
     whole w = {.divided = true};
     for (int i = 0; i <= f->n; i++)
         if (f->of[i].rows.trace) {
             dt_value sum = dt_reduce_sum(f->of[i].rows, 0),
                      mean = f->of[i].whole.trace ? sum : dt_divide(sum, count_of(&f->of[i]));
-            w.loss = dt_plus(w.loss, times(mean, weight_of(t, f, i)));
-            w.examples =
-                w.examples.trace ? w.examples : count_of(&(dt_term){.rows = f->of[i].rows});
+            w.loss = plus(w.loss, times(mean, weight_of(t, f, i)));
+            w.examples = w.examples.trace ? w.examples : count_of(&(term){.rows = f->of[i].rows});
         }
     return w;
 }
@@ -81,7 +343,7 @@ typedef struct sums {
     bool divided;                           /* the gradients are: by `examples` */
 } sums;
 
-static void sum_gradients(dt_trace *trace, const dt_trainer *t, const dt_forward *f, sums *s) {
+static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, sums *s) {
     const dt_variables *v = &t->o.model->trainable;
     dt_value *weight = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
     whole w = share_divisor(f) ? join_rows(t, f) : join_means(t, f);
@@ -119,7 +381,7 @@ static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s) {
 }
 
 /* The gradient of what weights add to the loss: every replica has it whole. */
-static void add_penalty(dt_trace *trace, const dt_trainer *t, const dt_forward *f,
+static void add_penalty(dt_trace *trace, const dt_trainer *t, const forward *f,
                         dt_value *gradient) {
     const dt_variables *v = &t->o.model->trainable;
     dt_arena *arena = dt_trace_arena(trace);
@@ -130,13 +392,13 @@ static void add_penalty(dt_trace *trace, const dt_trainer *t, const dt_forward *
     for (int i = 0; i < v->n; i++) weight[i] = dt_read(trace, v->v[i]);
     dt_gradients_of(dt_optimizer_scale_loss(t->o.optimizer, f->penalty), weight, v->n, more);
     for (int i = 0; i < v->n; i++)
-        if (more[i].trace) gradient[i] = dt_plus(gradient[i], more[i]);
+        if (more[i].trace) gradient[i] = plus(gradient[i], more[i]);
 }
 
 /* Of each variable the gradient of the loss; no value: it has none. pushed: of this step alone;
  * *examples is their number. */
-static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const dt_forward *f,
-                                bool pushed, dt_value *examples) {
+static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, bool pushed,
+                                dt_value *examples) {
     sums s;
 
     sum_gradients(trace, t, f, &s);
@@ -154,7 +416,7 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_value *gr
 }
 
 /* Where steps accumulate they are not divided, and the number of examples goes with them. */
-static void return_gradients(dt_trace *trace, const dt_trainer *t, const dt_forward *f) {
+static void return_gradients(dt_trace *trace, const dt_trainer *t, const forward *f) {
     const dt_variables *v = &t->o.model->trainable;
     dt_value examples, *gradient = emit_gradients(trace, t, f, true, &examples);
     if (dt_trainer_accumulates(t)) {
@@ -166,7 +428,7 @@ static void return_gradients(dt_trace *trace, const dt_trainer *t, const dt_forw
             dt_return(trace, dt_gradient_name(dt_trace_arena(trace), v->v[i]), gradient[i]);
 }
 
-static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const dt_forward *f) {
+static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const forward *f) {
     sums s;
 
     sum_gradients(trace, t, f, &s);
@@ -181,12 +443,12 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 
     dt_trace_set_replicas(trace, t->o.strategy->replicas);
     dt_trace_set_logical(trace, t->o.strategy->logical);
-    dt_forward f = dt_forward_emit(trace, t, kind != DT_STEP_EVALUATE);
+    forward f = emit_forward(trace, t, kind != DT_STEP_EVALUATE);
     if (kind == DT_STEP_FORWARD) {
-        dt_return_rows(trace, t, &f);
+        return_rows(trace, t, &f);
         return dt_trace_end(trace, out);
     }
-    dt_return_sums(trace, t, &f);
+    return_sums(trace, t, &f);
     if (kind == DT_STEP_TRAIN)
         emit_update(trace, t, emit_gradients(trace, t, &f, false, &examples));
     if (kind == DT_STEP_GRADIENT) return_gradients(trace, t, &f);

@@ -352,8 +352,10 @@ dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
 bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;
-/* The first array with values that are not finite, *n of them; NULL: there is none. */
-const dt_named_view *dt_find_not_finite(const dt_arrays *a, int64_t *n);
+/* An error of that number about the first array with values that are not finite: "BEFORE: 'NAME'
+ * holds 2 values that are not finite". */
+dt_status *dt_check_finite(const dt_arrays *a, dt_error number, const char *before, ...)
+    DT_PRINTF(3, 4) DT_MUST_USE;
 
 dt_history *dt_history_create(void);
 /* Adds a row: one epoch's metrics. */

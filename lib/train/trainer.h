@@ -72,10 +72,6 @@ dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool 
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;
 /* The class of a target: a number, or where a one-hot vector has its one. */
 int64_t dt_target_class(const dt_view *target);
-/* Whether the classes of an output's targets differ between the training data and that part, in
- * words, in the arena; *out NULL: they do not. */
-dt_status *dt_trainer_class_warning(const dt_trainer *t, int output, dt_part part, dt_arena *arena,
-                                    const char **out) DT_MUST_USE;
 /* A batch through one of its steps; dt_trainer_finish is the second half. */
 dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch) DT_MUST_USE;
 /* The results of the step that was finished last, until the next one starts. */

@@ -2,6 +2,7 @@
 /* The events of a run, for its caller and for its record. */
 #include <string.h>
 
+#include "train/coordinator.h"
 #include "train/hashing.h"
 #include "train/hook.h"
 #include "train/record.h"
@@ -65,7 +66,7 @@ static dt_status *open_events(run *r, dt_hook *h) {
 
 /* The loss of the batch at hand; other metrics over the epoch so far. */
 static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
-    dt_metric metrics[DT_MAX_LOGS];
+    dt_metric metrics[DT_MAX_KEYS];
     int64_t now = dt_now_ns(), *last = h->state;
 
     if (!r->q->run->event || (!r->q->run->every_step && now - *last < 100000000)) return NULL;
@@ -84,6 +85,13 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
                                .virtual_s = dt_virtual_step_s(r),
                                .metrics = metrics,
                                .n_metrics = done->logs.n});
+    return NULL;
+}
+
+/* The workers of a parameter server, after each epoch. */
+static dt_status *settled(run *r, dt_hook *h) {
+    (void)h;
+    if (r->coordinator && r->at.epoch_step == 0) dt_coordinated_tell(r);
     return NULL;
 }
 
@@ -128,4 +136,4 @@ static dt_status *end(run *r, dt_hook *h) {
 }
 
 const dt_hook_row dt_hook_events = {
-    .open = open_events, .step_end = step_end, .saved = saved, .end = end};
+    .open = open_events, .step_end = step_end, .settled = settled, .saved = saved, .end = end};

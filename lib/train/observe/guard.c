@@ -1,13 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends a run that has diverged, and warns of one that may: checks the loss of each step, and all
- * arrays before they are saved. */
+/* Checks: replicas that differ and a loss or a weight that is not finite end the run. A loss that
+ * grows gets a warning. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "format/contents.h"
+#include "strategy/cluster.h"
 #include "train/faults.h"
 #include "train/hook.h"
+#include "train/train.h"
 
-/* Where divergence may have come from, and what to go on from. */
+/*
+ * ---- replicas ----
+ *
+ * verify_replicas: all workers compute the same, so their weights are equal after every step, bit
+ * by bit. A faulty processor or memory makes them differ, and the run would continue with both. So
+ * the workers compare hashes every EVERY steps and after the last one. The first weight that
+ * differs is reported.
+ */
+
+enum { EVERY = 100 };
+
+/* Compares single weights, in the same order on all workers, until one differs. */
+static dt_status *name_weight(const run *r, const dt_arrays *weights) {
+    for (int i = 0; i < weights->n; i++) {
+        const dt_digest own =
+            dt_hash_end(dt_weights_hash(&(dt_arrays){1, &weights->array[i]}, r->arena));
+        const char *of =
+            dt_arena_printf(r->arena, "step %lld: replicas differ: the SHA-256 of '%s'",
+                            (long long)r->at.step, weights->array[i].name);
+        DT_TRY(dt_cluster_compare(r->strategy->cluster, of, own.hex));
+    }
+    return NULL;
+}
+
+static dt_status *compare_replicas(const run *r) {
+    dt_cluster *c = r->strategy->cluster;
+    dt_arrays weights;
+    if (!c || !r->strategy->verify_replicas || (r->at.step % EVERY != 0 && r->at.step != r->steps))
+        return NULL;
+    DT_TRY(dt_model_arrays(r->model, r->arena, &weights));
+    const dt_digest own = dt_hash_end(dt_weights_hash(&weights, r->arena));
+    char(*all)[sizeof own.hex] = dt_alloc((size_t)c->workers * sizeof *all);
+    dt_status *s = dt_cluster_gather(c, "compare weights", own.hex, sizeof own.hex, all);
+    bool equal = true;
+    for (int i = 1; !s && i < c->workers; i++) equal &= memcmp(all[i], all[0], sizeof *all) == 0;
+    free(all);
+    return s || equal ? s : name_weight(r, &weights);
+}
+
+/* ---- numbers that are not finite ---- */
+
+/* Adds possible causes, and the checkpoint to resume from. */
 static dt_status *explain(const run *r, dt_status *s) {
     s = dt_faults_note(r, s);
     return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
@@ -25,8 +71,8 @@ static dt_status *open_guard(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* Said once a run. Small losses of good epochs vary by more than that, and stay below the first one
- * of all. */
+/* Warns once in a run. The loss must also exceed the run's first loss, because the small losses at
+ * the end of a good training vary by such factors, too. */
 static void watch_growth(const run *r, guard *g, double loss) {
     if (g->loss_of_run == 0) g->loss_of_run = loss;
     if (g->loss_of_epoch == 0 || r->at.epoch_step == 1) g->loss_of_epoch = loss;
@@ -42,6 +88,7 @@ static void watch_growth(const run *r, guard *g, double loss) {
 }
 
 static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
+    DT_TRY(compare_replicas(r));
     if (isfinite(done->loss)) {
         watch_growth(r, h->state, done->loss);
         return NULL;
@@ -54,14 +101,7 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
 const dt_hook_row dt_hook_guard = {.open = open_guard, .step_end = step_end};
 
 static dt_status *check_arrays(const run *r, const dt_arrays *a) {
-    int64_t n;
-    const dt_named_view *bad = dt_find_not_finite(a, &n);
-
-    if (!bad) return NULL;
-    return explain(r, dt_fail(DT_E_DIVERGED, NULL,
-                              "step %lld: '%s' holds %lld value%s that %s not finite",
-                              (long long)r->at.step, bad->name, (long long)n, n == 1 ? "" : "s",
-                              n == 1 ? "is" : "are"));
+    return explain(r, dt_check_finite(a, DT_E_DIVERGED, "step %lld", (long long)r->at.step));
 }
 
 static dt_status *check_weights(const run *r) {
@@ -73,8 +113,8 @@ static dt_status *check_weights(const run *r) {
     return check_arrays(r, &optimizer);
 }
 
-/* The loss of a step is that before its update: what comes after the last one shows in the weights
- * alone. Of state that workers keep in parts the first one sees all. */
+/* A step's loss is computed before its update, so the last update shows in the weights alone. Where
+ * workers keep parts of the state, the chief has the whole. */
 dt_status *dt_run_check_weights(const run *r) {
     return dt_cluster_agree(r->strategy->cluster, "vouch for the weights", check_weights(r));
 }
