@@ -48,7 +48,10 @@ static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t
         *out = (dt_ints){1, dt_arena_array(arena, int64_t, 1), true};
         return dt_tree_int_in(t, f->name, &limits, out->v);
     }
-    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
+    dt_status *s = dt_tree_expect(t, DT_TREE_LIST, f->name);
+    if (s && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_INT)
+        return dt_suggest(s, "write [%.*s]", MOST_SHOWN, t->text);
+    DT_TRY(s);
     *out = (dt_ints){t->n, dt_arena_array(arena, int64_t, t->n), false};
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, dt_tree_int_in(t->item[i], element_name(f, i, name, sizeof name),

@@ -173,6 +173,8 @@ static const struct {
     {"strategy", "TPUStrategy", "did you mean 'tpu'?"},
 };
 
+#define READERS "write dataset.num_parallel_calls, or leave it out"
+#define FIRST "begin the layers with Input: {shape: [...]}"
 #define TREES "dtrain trains neural networks; it has no decision trees"
 #define FEATURES                                                                                   \
     "write dataset: {element: {x: {columns: [...]}, y: {column: ...}}}, and model: {layers: "      \
@@ -191,6 +193,23 @@ static const struct {
     const char *what, *key, *hint;
 } keys[] = {
     {NULL, "lr", RATE},
+    {NULL, "decay", "write a schedule: learning_rate: {InverseTimeDecay: {...}}"},
+    {NULL, "nb_epoch", "write epochs"},
+    {"fit", "workers", READERS},
+    {"fit", "use_multiprocessing", READERS},
+    {"fit", "max_queue_size", "write dataset.prefetch"},
+    {NULL, "input_shape", FIRST},
+    {NULL, "input_dim", FIRST},
+    {NULL, "batch_input_shape", FIRST},
+    {NULL, "init", "write kernel_initializer"},
+    {NULL, "W_regularizer", "write kernel_regularizer"},
+    {NULL, "b_regularizer", "write bias_regularizer"},
+    {NULL, "nb_filter", "write filters"},
+    {NULL, "nb_row", "write kernel_size"},
+    {NULL, "nb_col", "write kernel_size"},
+    {NULL, "border_mode", "write padding"},
+    {NULL, "subsample", "write strides"},
+    {NULL, "inner_activation", "write recurrent_activation"},
     {NULL, "eta", RATE},
     {NULL, "objective", "write compile: {loss: ...}"},
     {NULL, "eval_metric", "write compile: {metrics: [...]}"},
@@ -306,7 +325,17 @@ static const struct {
     {"devices", "each device: [\"CPU:0\", \"CPU:1\"]", NULL},
 };
 
+/* `epochs:1`, which YAML takes for a text. */
+static bool lacks_space(const char *value, size_t *key) {
+    *key = strspn(value, "abcdefghijklmnopqrstuvwxyz_");
+    return *key > 1 && value[*key] == ':' && !strchr(" /\\", value[*key + 1]);
+}
+
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value) {
+    size_t key;
+    if (lacks_space(value, &key))
+        return dt_suggest(s, "write a space after the colon: %.*s: %.60s", (int)key, value,
+                          value + key + 1);
     for (size_t i = 0; what && i < sizeof lone / sizeof *lone; i++)
         if (strcmp(lone[i].what, what) == 0)
             return dt_suggest(s, "write %s%.60s%s", lone[i].before, lone[i].after ? value : "",

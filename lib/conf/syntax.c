@@ -81,8 +81,11 @@ static dt_status *in_brackets(const failure *f) {
     if (f->c == '\0' || !is_closed(f->y->source, opened.offset))
         return dt_fail(DT_E_YAML_SYNTAX, &opened, "'%c' opened at line %d is never closed", bracket,
                        opened.line);
-    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected ',' or '%c', for the '%c' opened at line %d",
-                   closer(bracket), bracket, opened.line);
+    dt_status *s =
+        dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected ',' or '%c', for the '%c' opened at line %d",
+                closer(bracket), bracket, opened.line);
+    const bool is_variable = f->at.offset > 0 && f->y->source->text[f->at.offset - 1] == '$';
+    return is_variable ? dt_suggest(s, "write a text with ${...} in quotes") : s;
 }
 
 /* ---- quotes ---- */

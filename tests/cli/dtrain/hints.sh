@@ -120,3 +120,11 @@ hint dataset.train=x.libsvm
 hint 'dataset.element.y={column: n, dtype: int32}' model.layers.1.Dense.units=7
 hint 'dataset.element.y={column: n, dtype: int32}' model.layers.1.Dense.units=1
 hint 'dataset.element.y={column: n, dtype: int32}' model.layers.1.Dense.units=5
+for arguments in 'units: 2, input_shape: [2]' 'units: 2, init: uniform' 'units: 2, W_regularizer: l2' 'output_dim: 2'; do hint "model.layers.1={Dense: {$arguments}}"; done
+hint 'model.layers.1={Dense: 2, activation: softmax}'
+hint model.layers.0.Input.shape=2
+hint 'compile.optimizer={Adam: {learning_rate: 0.01, decay: 1e-6}}'
+for key in nb_epoch=2 workers=4 use_multiprocessing=true batch_size=4; do hint fit.$key; done
+sed 's/train: d.csv/train: ${DATA}\/d.csv/' j.yaml >variable.yaml
+sed 's/^fit: .*/fit:\n  epochs:1/' j.yaml >space.yaml
+for file in variable space; do "$DTRAIN" validate $file.yaml 2>&1 | sed -n 's/^.*error: //p; s/^ *|[ ^]*\([^ ^].*\)/    \1/p'; done
