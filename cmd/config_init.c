@@ -157,7 +157,7 @@ const struct verb verb_config_init = {
     .line = "print a small job to start from",
     .operands = "mlp|cnn|text|tabular",
     .examples = "  dtrain config init tabular > job.yaml && dtrain fit job.yaml\n",
-    .more = "The job trains as it is, on generated examples; its comments say what to change for "
+    .more = "The job trains on generated examples; its comments say what to change for "
             "your own data.\n",
     .options = options,
     .size = sizeof(struct config_init),

@@ -150,7 +150,7 @@ dt_status *dt_pool_create(dt_pool **out, int n) {
         if (error) {
             dt_status *s =
                 dt_fail(DT_E_NO_MEMORY, NULL,
-                        "cannot start thread %d of %d: the system has none left", p->n + 1, n);
+                        "cannot start thread %d of %d: the system allows no more", p->n + 1, n);
             dt_pool_destroy(p);
             return s;
         }

@@ -89,11 +89,10 @@ static dt_status *welcome(gathering *g, int peer, char *words) {
         return NULL; /* it is no worker of this version */
     }
     if (ranks != g->how->ranks)
-        return refuse(
-            g, peer,
-            dt_fail(DT_E_LAUNCH, NULL,
-                    "worker 0 is one of %d workers, but worker %lld says that there are %lld",
-                    g->how->ranks, (long long)rank, (long long)ranks));
+        return refuse(g, peer,
+                      dt_fail(DT_E_LAUNCH, NULL,
+                              "worker 0 expects %d workers, but worker %lld expects %lld",
+                              g->how->ranks, (long long)rank, (long long)ranks));
     if (rank < 1 || rank >= ranks) return NULL;
     if (g->here[rank])
         return refuse(
@@ -285,7 +284,7 @@ static void describe_wait(const gathering *g, dt_str *out) {
         const int refusals = dt_messenger_refusals(g->met->m, g->host);
         dt_str_printf(out, "worker 0 at %s", how->address[0]);
         if (refusals)
-            dt_str_puts(out, ", where somebody answers who is not a worker with this run's secret");
+            dt_str_puts(out, ", where another program answers, or one without this run's secret");
         else if (!dt_messenger_reached(g->met->m, g->host))
             dt_str_puts(out, ", which does not answer: it has not started, or its workers are all "
                              "there and it takes no more");

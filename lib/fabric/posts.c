@@ -220,8 +220,7 @@ void dt_posts_close(dt_posts *p, bool well) {
 static void describe_wait(const dt_post_link *l, const dt_posts_spec *spec, dt_str *out) {
     dt_str_printf(out, "the coordinator at %s", spec->address);
     if (dt_messenger_refusals(l->m, l->peer))
-        dt_str_puts(out,
-                    ", where somebody answers who is not a coordinator with this run's secret");
+        dt_str_puts(out, ", where another program answers, or one without this run's secret");
     else if (!dt_messenger_reached(l->m, l->peer))
         dt_str_puts(out, ", which does not answer: it has not started, or its workers are all "
                          "there and it takes no more");

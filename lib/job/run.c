@@ -134,7 +134,7 @@ static dt_status *check_is_numbered(const dt_job *j) {
     if (l->addresses && !l->workers)
         return dt_suggest(
             dt_fail(DT_E_LAUNCH, &j->strategy.at,
-                    "cluster_resolver names %d workers, and nothing says which one this is",
+                    "cluster_resolver lists %d workers, but the number of this one is not set",
                     l->addresses),
             "start each with its number, --rank 0 to --rank %d", l->addresses - 1);
     return check_rank_is_used(j);

@@ -217,7 +217,7 @@ static void print(const search *s, dt_str *out) {
     print_line(&s->base, "=", out);
     for (int i = 0; i < s->n && i < SHOWN; i++) print_line(&s->at[i], "", out);
     if (s->n > SHOWN) dt_str_printf(out, "   and %d more (--json has all)\n", s->n - SHOWN);
-    dt_str_puts(out, "\n=  the job as it is\n");
+    dt_str_puts(out, "\n=  the job unchanged\n");
     if (s->bounded) {
         dt_str_puts(out, "larger batches were left out: there are ");
         dt_str_grouped(out, s->examples);

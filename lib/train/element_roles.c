@@ -224,10 +224,11 @@ static dt_status *check_weight(const dt_element_spec *weight, const dt_element_s
 /* Of a loss that is one number for a batch there is nothing to weigh. */
 static dt_status *check_whole(const dt_output_use *output, const dt_type *prediction) {
     if (!output->sample_weight || !dt_loss_is_whole(&output->loss, prediction)) return NULL;
-    return dt_suggest(dt_fail(DT_E_LABELS, told(&output->sample_weight_at),
-                              "%s over the batch is one number, whatever its examples count",
-                              output->loss.kind->name),
-                      "give it the axes of an example: axis: [1]");
+    return dt_suggest(
+        dt_fail(DT_E_LABELS, told(&output->sample_weight_at),
+                "%s gives one number for the whole batch, so examples cannot be weighted",
+                output->loss.kind->name),
+        "give it the axes of an example: axis: [1]");
 }
 
 static dt_status *check_metric(const dt_metric_use *use, const dt_type *target,
@@ -379,11 +380,11 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
         return dt_fail(DT_E_LABELS, told(&w->at),
                        "class_weight is for models of one output; this one has %d", c->n_outputs);
     if (dt_loss_is_whole(loss, scores))
-        return dt_suggest(
-            dt_fail(DT_E_LABELS, told(&w->at),
-                    "class_weight: %s over the batch is one number, whatever its examples count",
-                    loss->kind->name),
-            "give it the axes of an example: axis: [1]");
+        return dt_suggest(dt_fail(DT_E_LABELS, told(&w->at),
+                                  "class_weight: %s gives one number for the whole batch, so "
+                                  "examples cannot be weighted",
+                                  loss->kind->name),
+                          "give it the axes of an example: axis: [1]");
     dt_dataset_elements(d, &element);
     const dt_element_spec *target = &element[m->target[0]];
     if (target->type.rank > 2)

@@ -134,7 +134,7 @@ has "$TEST_DIR/text" "create one: (umask 077; head -c 32 /dev/urandom | base64 >
 weak 600 short "has 5 bytes; it must have 16 to 4096"
 weak 600 "" "has 0 bytes"
 refuses 69 "cannot find the address of 'nowhere.invalid'" at 1 nowhere.invalid "$a"
-refuses 78 "nothing says which one this is" fit "$pair"
+refuses 78 "the number of this one is not set" fit "$pair"
 refuses 78 "--rank 2: with 2 workers in cluster_resolver it must be 0 to 1" resolved 2
 refuses 78 "DTRAIN_RANK=1: the job has no strategy.cluster_resolver" env DTRAIN_RANK=1 "$DTRAIN" fit "$job"
 refuses 78 "--rank 1: the job has no strategy.cluster_resolver" fit --rank 1
@@ -168,7 +168,7 @@ both() {
 }
 ask() { : >"$TEST_DIR/text" && "$@" >"$TEST_DIR/out" 2>"$TEST_DIR/text" & first=$!; }
 too() { "$@" >"$TEST_DIR/out2" 2>"$TEST_DIR/text2" & second=$!; }
-next_ports && ask torchrun 0 2 && too torchrun 1 3 && both 78 "worker 0 is one of 2 workers, but worker 1 says that there are 3"
+next_ports && ask torchrun 0 2 && too torchrun 1 3 && both 78 "worker 0 expects 2 workers, but worker 1 expects 3"
 next_ports && ask torchrun 1 3 && too torchrun 1 3 && others torchrun 0 3 && both 78 "two processes say that they are worker 1"
 wait
 next_ports && ask torchrun 0 2 && too torchrun 1 2 seed=4 && both 76 "the SHA-256 of the job"
@@ -176,7 +176,7 @@ next_ports && ask torchrun 0 2 strategy.start_timeout=7
 DTRAIN_SECRET_FILE=$TEST_DIR/other too torchrun 1 2 strategy.start_timeout=7
 both 69 "has waited 7 s for "
 has "$TEST_DIR/text" "waiting for worker 1 of 2; start worker 1 by the same command with RANK=1"
-has "$TEST_DIR/text2" "waiting for worker 0 at 127.0.0.1:$a, where somebody answers who is not a worker with this run's secret"
+has "$TEST_DIR/text2" "waiting for worker 0 at 127.0.0.1:$a, where another program answers, or one without this run's secret"
 
 next_ports && DTRAIN_SECRET_FILE=$TEST_DIR/secret ask torchrun 0 2 strategy.start_timeout=6
 DTRAIN_SECRET_FILE=$TEST_DIR/other too torchrun 1 2 strategy.start_timeout=6
