@@ -7,7 +7,7 @@
 #include "tpu.h"
 #include "verb.h"
 
-enum { EXIT_DOES_NOT_FIT = 78 };
+enum { EXIT_DOES_NOT_FIT = 78, EXIT_MISSED = 80 };
 
 struct plan {
     struct common common;
@@ -15,6 +15,8 @@ struct plan {
     struct compute compute;
     const char *tpu, *budget, *svg, *libtpu, *cuda, *target;
     struct words what_if, price;
+    const char *tokens, *examples, *usd;
+    double deadline, mtbf;
     bool json, search;
 };
 
@@ -58,9 +60,9 @@ static dt_status *check_options(const struct call *call) {
     if (my->svg && (my->search || my->json || my->what_if.n || my->libtpu))
         return usage_error(call, "--svg draws one plan; it cannot be combined with --search, "
                                  "--json, --what-if or --check-with-libtpu");
-    if (my->search && (my->what_if.n || my->libtpu || my->price.n))
-        return usage_error(call, "--search cannot be combined with --what-if, --price or "
-                                 "--check-with-libtpu");
+    if (my->search && (my->what_if.n || my->libtpu || my->price.n || my->tokens || my->examples))
+        return usage_error(call, "--search cannot be combined with --what-if, --price, --tokens, "
+                                 "--examples or --check-with-libtpu");
     return tpu_check(my->tpu);
 }
 
@@ -101,6 +103,34 @@ static dt_status *read_budget(const struct call *call, int64_t *bytes) {
                        cut_word(my->budget).text);
 }
 
+/* "15e12" for an option; 0: not given. */
+static dt_status *read_amount(const struct call *call, const char *name, const char *text,
+                              double *amount) {
+    char *end;
+    *amount = 0;
+    if (!text) return NULL;
+    *amount = strtod(text, &end);
+    if (end > text && !*end && *amount > 0 && *amount <= 1e18) return NULL;
+    return usage_error(call, "%s: expected a number above 0, such as 15e12, got '%s'", name,
+                       cut_word(text).text);
+}
+
+static dt_status *read_run(const struct call *call, dt_plan_run *run) {
+    const struct plan *my = call->settings;
+    dt_status *s = read_amount(call, "--tokens", my->tokens, &run->tokens);
+    if (!s) s = read_amount(call, "--examples", my->examples, &run->examples);
+    if (!s) s = read_amount(call, "--budget-usd", my->usd, &run->usd);
+    if (s) return s;
+    run->deadline_s = my->deadline;
+    run->mtbf_s = my->mtbf;
+    if (my->tokens && my->examples)
+        return usage_error(call, "--tokens and --examples cannot be combined");
+    if ((my->usd || my->deadline > 0 || my->mtbf > 0) && !my->tokens && !my->examples)
+        return usage_error(call,
+                           "--deadline, --budget-usd and --mtbf need --tokens N or --examples N");
+    return NULL;
+}
+
 struct searching {
     int64_t budget;
     bool json;
@@ -115,7 +145,7 @@ static dt_status *search_one(const dt_job_source *source, void *user) {
         q->fits);
 }
 
-static dt_status *plan(const struct call *call, char **text, bool *fits) {
+static dt_status *plan(const struct call *call, char **text, bool *fits, bool *met) {
     const struct plan *my = call->settings;
     struct jobs jobs = {0};
     dt_plan_request request = {.form = my->svg    ? DT_PLAN_SVG
@@ -131,6 +161,8 @@ static dt_status *plan(const struct call *call, char **text, bool *fits) {
                                .n_prices = my->price.n};
     dt_status *s = check_options(call);
     if (!s) s = read_budget(call, &request.budget);
+    if (!s) s = read_run(call, &request.run);
+    request.run.met = met;
     if (!s && my->search)
         return with_source(call, NULL, search_one,
                            &(struct searching){request.budget, my->json, text, fits});
@@ -146,13 +178,13 @@ static dt_status *plan(const struct call *call, char **text, bool *fits) {
 static int run(const struct call *call) {
     const struct plan *my = call->settings;
     char *text = NULL;
-    bool fits = true;
-    dt_status *s = plan(call, &text, &fits);
+    bool fits = true, met = true;
+    dt_status *s = plan(call, &text, &fits, &met);
     if (!s) out_text(call->out, text);
     if (!s && !*text) out_field(call->out, "wrote", "%s", my->svg);
     free(text);
     int code = out_error(call->out, s);
-    return code ? code : fits ? 0 : EXIT_DOES_NOT_FIT;
+    return code ? code : !fits ? EXIT_DOES_NOT_FIT : met ? 0 : EXIT_MISSED;
 }
 
 static const struct option options[] = {
@@ -161,6 +193,12 @@ static const struct option options[] = {
     LIST(struct plan, what_if, "what-if", "KEY=VALUE", "add a column with this override"),
     LIST(struct plan, price, "price", "GENERATION=USD",
          "US dollars for a chip and hour instead of the table's: v6e=1.22"),
+    TEXT(struct plan, tokens, "tokens", "N", "plan a whole run of N tokens, with failures: 15e12"),
+    TEXT(struct plan, examples, "examples", "N", "the same of N examples"),
+    SECONDS(struct plan, deadline, "deadline", "TIME", "exit 80 if that run takes longer: 30d"),
+    TEXT(struct plan, usd, "budget-usd", "USD", "exit 80 if that run costs more"),
+    SECONDS(struct plan, mtbf, "mtbf", "TIME",
+            "mean time between failures of one chip; default: 50,676 h"),
     TEXT(struct plan, budget, "budget", "SIZE", "memory limit per device: 16GiB"),
     FLAG(struct plan, search, "search",
          "try replicas x logical devices x batch x rematerialization x over_replicas"),

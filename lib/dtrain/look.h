@@ -45,6 +45,16 @@ typedef enum dt_plan_form {
  * GiB and TiB. False: not a number of bytes. */
 DT_API bool dt_bytes_of(const char *text, int64_t *bytes);
 
+/* A whole run to be planned, with failures and checkpoints. */
+typedef struct dt_plan_run {
+    /* to train on, repeated examples counted again; one of them, the other is 0. Both 0: no run is
+     * planned. Tokens are elements of the first input that holds integers. */
+    double examples, tokens;
+    double deadline_s, usd; /* limits, which *met is of; 0: none */
+    double mtbf_s; /* mean time between failures of one chip, seconds; 0: what is published */
+    bool *met;     /* gets whether the run keeps the limits; may be NULL */
+} dt_plan_run;
+
 typedef struct dt_plan_request {
     /* [n_jobs] the job, then its alternatives; opened for training, with slices */
     dt_job *const *jobs;
@@ -67,6 +77,7 @@ typedef struct dt_plan_request {
     /* [n_prices] "v6e=1.22": US dollars for a chip and hour of a generation, in place of the table's */
     const char *const *prices;
     int n_prices;
+    dt_plan_run run; /* zeros: none */
 } dt_plan_request;
 /* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts,
  * and traffic; and the memory of this machine if they ran here (null if that is too large to
@@ -75,7 +86,8 @@ typedef struct dt_plan_request {
  * run to measure it; JSON is then a list. With a target the first job's step is compiled for that
  * GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every
  * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text.
- * Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is no GENERATION=DOLLARS; with a compiler
+ * Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is no GENERATION=DOLLARS; USAGE for a run
+ * without a slice, and for tokens of a job whose inputs are none; with a compiler
  * also PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 

@@ -64,6 +64,7 @@ static dt_status *fill(dt_job_plan *p) {
         if (held->trainable && !held->slot)
             p->parameters_here += (double)dt_type_elements(&held->type);
     }
+    if (p->o.run.examples > 0 || p->o.run.tokens > 0) DT_TRY(dt_job_plan_run(p, &p->run));
     return ask_host(p);
 }
 
@@ -122,7 +123,8 @@ static dt_plan_options options_of(const dt_plan_request *q) {
                              .threads = q->threads,
                              .kernels = q->kernels,
                              .prices = q->prices,
-                             .n_prices = q->n_prices};
+                             .n_prices = q->n_prices,
+                             .run = q->run};
 }
 
 static void print(const dt_plan_request *q, const dt_plan_columns *c, dt_str *out) {
@@ -163,6 +165,12 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     const dt_plan_options options = options_of(request);
     const bool of_gpu = request->compiler && request->target;
     if (of_gpu || dt_plan_is_of_host(request)) {
+        if (request->run.examples > 0 || request->run.tokens > 0)
+            return dt_suggest(
+                dt_fail(DT_E_USAGE, NULL,
+                        "a whole run is planned on a slice or a cluster, and this job "
+                        "has neither"),
+                "--tpu names a slice");
         s = of_gpu ? dt_plan_of_gpu(request, &out, fits)
                    : dt_plan_of_host(request, &options, &out, fits);
         if (!s) return hand_over(request, &out, text);
@@ -178,6 +186,9 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
                                    request->verbose};
         print(request, &c, &out);
         if (fits) *fits = dt_job_plan_fits(p[0]);
+        if (request->run.met)
+            *request->run.met = dt_run_meets_deadline(&request->run, &p[0]->run) &&
+                                dt_run_meets_budget(&request->run, &p[0]->run);
         s = hand_over(request, &out, text);
     }
     for (int i = 0; i < request->n_jobs; i++) dt_job_plan_destroy(p[i]);

@@ -7,11 +7,13 @@
  *     plan_text.c   tables for people       plan_json.c   for programs
  *     plan_svg.c    a picture               plan_trace.c  a virtual step, for trace viewers
  *     plan_warn.c   what is worth a word             plan_price.c  dollars
+ *     plan_run.c    days and dollars of a whole run
  *     search.c      the same job in other shapes
  */
 #ifndef DT_JOB_PLAN_H
 #define DT_JOB_PLAN_H
 
+#include "base/json.h"
 #include "cost/plan.h"
 #include "job/session.h"
 
@@ -23,7 +25,19 @@ typedef struct dt_plan_options {
     dt_kernels kernels;
     const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
     int n_prices;
+    dt_plan_run run;
 } dt_plan_options;
+
+/* What a whole run takes (plan_run.c): seconds of the wall clock, on all slices. */
+typedef struct dt_run_estimate {
+    double examples, tokens, steps; /* tokens 0: examples hold none */
+    double training_s, evaluation_s;
+    /* between two checkpoints, to write one, and all of them */
+    double interval_s, checkpoint_s, checkpoints_s;
+    double failures, lost_s; /* number; work done again and restarts */
+    double seconds;          /* everything; INFINITY: failures come faster than the run proceeds */
+    double usd;              /* 0: no price is known */
+} dt_run_estimate;
 
 typedef struct dt_job_plan {
     dt_job *job; /* lent, outlives the plan */
@@ -39,6 +53,7 @@ typedef struct dt_job_plan {
      * it is too large to tell */
     int64_t host_bytes;
     dt_plan_options o;
+    dt_run_estimate run; /* where o.run asks for one */
     /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */
     struct dt_plan_check *check;
 } dt_job_plan;
@@ -83,5 +98,15 @@ void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char 
 dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n);
 /* "13.4 ms" */
 void dt_put_seconds(dt_str *s, double seconds);
+
+/* ---- a whole run (plan_run.c) ---- */
+
+/* The run that p->o.run asks for. USAGE: tokens of a job whose inputs are none. */
+dt_status *dt_job_plan_run(const dt_job_plan *p, dt_run_estimate *out) DT_MUST_USE;
+bool dt_run_meets_deadline(const dt_plan_run *r, const dt_run_estimate *e);
+bool dt_run_meets_budget(const dt_plan_run *r, const dt_run_estimate *e);
+/* For people and for programs; nothing where no run was asked for. */
+void dt_run_estimate_print(const dt_plan_run *r, const dt_run_estimate *e, dt_str *out);
+void dt_run_estimate_json(const dt_plan_run *r, const dt_run_estimate *e, dt_json *j);
 
 #endif

@@ -134,6 +134,7 @@ static void put_plan(dt_json *j, const dt_job_plan *p) {
         dt_json_close(j, '}');
     }
     dt_json_close(j, ']');
+    dt_run_estimate_json(&p->o.run, &p->run, j);
     put_errors(j, p);
     put_layers(j, train);
     put_warnings(j, p);

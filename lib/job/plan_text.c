@@ -390,6 +390,10 @@ void dt_job_plans_print(const dt_plan_columns *c, dt_str *out) {
     if (!train_of(c->p[0])->chip->is_host) print_links(c->p[0], out);
     print_programs(c->p[0], out);
     print_price(c->p[0], out);
+    for (int i = 0; i < c->n; i++) {
+        if (i && c->p[i]->run.steps > 0) dt_str_printf(out, "[%d] ", i);
+        dt_run_estimate_print(&c->p[i]->o.run, &c->p[i]->run, out);
+    }
     print_errors(c->p[0], out);
     print_layers(c->p[0], c->verbose, out);
     if (c->verbose) print_collectives(c->p[0], out);
