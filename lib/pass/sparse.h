@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps that read and change few rows of a large table, such as an embedding. Where the variables
+ * are in another process, row numbers and rows are sent in place of the table and its gradient:
+ *
+ *     the worker                                        the process that has the variables
+ *     numbers:  arguments -> row numbers          ──▶   rows of the table
+ *     head:     the step; parts of gradients      ──▶   tail: parts -> gradients -> the update
+ */
+#ifndef DT_PASS_SPARSE_H
+#define DT_PASS_SPARSE_H
+
+#include "pass/pass.h"
+
+/* Tables of fewer bytes are sent whole: a round trip costs as much. */
+enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
+
+/*
+ * Divides g where named results of it can be computed from values that have at most a quarter of
+ * their bytes in a batch of `rows`: the gradient of a table from gradients of the rows that were
+ * looked up. head: g, with these values as results in place of the named one. tail: has them as
+ * arguments of the same names, and returns the named results. A product of matrices is never moved
+ * to the tail. Both are NULL where there is nothing to divide. The order of sums stays, so bits do.
+ */
+dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int64_t rows,
+                          dt_graph **head, dt_graph **tail) DT_MUST_USE;
+/* g after tail: arguments of g that are results of tail are computed, the others stay. */
+dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) DT_MUST_USE;
+/*
+ * The row numbers that g looks up in those of its variables of which it reads nothing else, and
+ * which are at most a quarter of the table in a batch of `rows`. They must follow from arguments
+ * alone. Result i of *numbers belongs to the variable table[i], an array in `arena`. *numbers is
+ * NULL where there are none.
+ */
+dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,
+                          dt_variable ***table) DT_MUST_USE;
+
+#endif
