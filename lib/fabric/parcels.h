@@ -5,10 +5,10 @@
 
 #include "fabric/servers.h"
 
-#define DT_PARCEL_MAGIC 0x64747031u
+#define DT_PARCEL_MAGIC 0x64747032u
 
 static inline bool dt_parcel_is_sound(const dt_parcel *m) {
-    return m->magic == DT_PARCEL_MAGIC && m->kind >= DT_PARCEL_WORK && m->kind <= DT_PARCEL_HELLO &&
+    return m->magic == DT_PARCEL_MAGIC && m->kind >= DT_PARCEL_WORK && m->kind <= DT_PARCEL_WANT &&
            m->more >= 0 && m->more <= DT_MOST_MORE;
 }
 

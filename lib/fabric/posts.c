@@ -111,6 +111,11 @@ static void refuse(const dt_posts *p, int peer, dt_status *why) {
     dt_status_free(why);
 }
 
+void dt_posts_refuse(const dt_posts *p, int w, dt_status *why) {
+    if (p->peer[w] >= 0) refuse(p, p->peer[w], why);
+    else dt_status_free(why);
+}
+
 static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_parcel *m) {
     const size_t n = strlen(p->spec.card);
     if (m->more > CARD_MOST || (size_t)m->more != n ||
@@ -156,7 +161,8 @@ static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out) {
 static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out) {
     dt_parcel m;
     if (!dt_parcel_read(x, p->spec.slices, &m) ||
-        (m.kind != DT_PARCEL_PUSH && m.kind != DT_PARCEL_ANSWER && m.kind != DT_PARCEL_FAILED))
+        (m.kind != DT_PARCEL_PUSH && m.kind != DT_PARCEL_ANSWER && m.kind != DT_PARCEL_FAILED &&
+         m.kind != DT_PARCEL_WANT))
         return false;
     out->message = m;
     if (dt_parcel_has_slices(&m)) {
@@ -295,7 +301,8 @@ static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_parce
     if (x->event == DT_PEER_GONE)
         return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
     if (!dt_parcel_read(x, l->slices, m) ||
-        (m->kind != DT_PARCEL_WORK && m->kind != DT_PARCEL_END && m->kind != DT_PARCEL_FAILED))
+        (m->kind != DT_PARCEL_WORK && m->kind != DT_PARCEL_ASSIGN && m->kind != DT_PARCEL_END &&
+         m->kind != DT_PARCEL_FAILED))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
     if (m->kind == DT_PARCEL_FAILED) return refusal(x);
     if (dt_parcel_has_slices(m)) memcpy(weights, x->part[1].bytes, x->part[1].n);

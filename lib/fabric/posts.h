@@ -43,6 +43,8 @@ bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out);
 int dt_posts_guests(const dt_posts *p);
 /* Nothing more is taken from it until it comes again. */
 void dt_posts_drop(dt_posts *p, int worker);
+/* Sends the worker the error, which it ends with. Takes the error. */
+void dt_posts_refuse(const dt_posts *p, int worker, dt_status *why);
 /* well: tells all that there is no more to do; otherwise they find the coordinator gone. Takes
  * NULL. */
 void dt_posts_close(dt_posts *p, bool well);

@@ -270,7 +270,7 @@ void dt_servers_give(dt_servers *a, int w, const dt_parcel *m, dt_shared *weight
     if (!a->worker[w].slices) a->worker[w].slices = find_room(a);
     for (int i = 0; i < a->started; i++) {
         link_ *l = &a->server[i].link[w];
-        if (l->fd == NO_LINK || l->closing) continue;
+        if (l->fd == NO_LINK || l->closing || (i > 0 && !dt_parcel_has_slices(m))) continue;
         l->out = (dt_passage){.head = *m, .part = -1};
         l->out.head.magic = DT_PARCEL_MAGIC;
         l->out.head.more = i == 0 ? m->more : 0;

@@ -28,13 +28,17 @@ typedef struct dt_extents {
     int64_t bytes;                 /* of everything */
 } dt_extents;
 
+/* A worker that needs rows of tables is named its closure (ASSIGN), and asks for them (WANT)
+ * before it gets the WORK. */
 typedef enum dt_parcel_kind {
     DT_PARCEL_WORK = 1,
     DT_PARCEL_PUSH,
     DT_PARCEL_ANSWER,
     DT_PARCEL_FAILED,
     DT_PARCEL_END,
-    DT_PARCEL_HELLO
+    DT_PARCEL_HELLO,
+    DT_PARCEL_ASSIGN,
+    DT_PARCEL_WANT
 } dt_parcel_kind;
 /* WORK and PUSH are followed by slices on every link, and all messages by `more` bytes on link
  * 0. */

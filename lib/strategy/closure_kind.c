@@ -186,15 +186,6 @@ static int place_of(const dt_named_node *list, int n, const char *name) {
     return -1;
 }
 
-/* State that the step moves without an assignment of the function's: means of BatchNormalization,
- * seeds. */
-static bool moves(const dt_graph *worker, const dt_variable *v) {
-    for (int i = 0; i < worker->n_states; i++)
-        if (worker->state[i].variable == v)
-            return worker->state[i].update >= 0 && worker->state[i].update != worker->state[i].node;
-    return false;
-}
-
 dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_arena *arena) {
     const dt_graph *worker = dt_compiled_step(k->worker.compiled),
                    *update = k->update ? dt_compiled_step(k->update) : NULL;
@@ -205,8 +196,8 @@ dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_ar
         if (p >= 0) {
             k->halves.result[i] = place_of(worker->result, worker->n_results, k->name[p]);
             k->halves.argument[i] = place_of(update->arg, update->n_args, k->name[p]);
-        } else {
-            k->halves.moves[i] = moves(worker, s->variable[i]);
+        } else { /* means of BatchNormalization, seeds */
+            k->halves.moves[i] = dt_step_moves(worker, s->variable[i]);
             k->changes |= k->halves.moves[i];
         }
     }

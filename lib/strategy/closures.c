@@ -97,17 +97,37 @@ bool dt_closures_give(dt_closures *c, int worker, dt_closure *out) {
     return true;
 }
 
+/* NULL: the worker does not have it out. */
+static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
+    for (int i = 0; i < c->n; i++)
+        if (c->closure[i].number == number && c->closure[i].worker == worker &&
+            c->closure[i].state == DT_CLOSURE_OUT)
+            return &c->closure[i];
+    return NULL;
+}
+
+/* Closures stand in the order of their versions. */
+bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version) {
+    dt_closure *out = find_out(c, worker, number);
+    if (!out) return false;
+    if (!c->in_order) {
+        dt_closure x = *out;
+        x.version = c->version;
+        take_out(c, (int)(out - c->closure));
+        add(c, &x);
+        out = &c->closure[c->n - 1];
+    }
+    *version = out->version;
+    return true;
+}
+
 /* ---- coming back ---- */
 
 bool dt_closures_push(dt_closures *c, int worker, int64_t number) {
-    for (int i = 0; i < c->n; i++)
-        if (c->closure[i].number == number && c->closure[i].worker == worker &&
-            c->closure[i].state == DT_CLOSURE_OUT) {
-            c->closure[i].state = DT_CLOSURE_PUSHED;
-            return true;
-        }
-    c->dropped++;
-    return false;
+    dt_closure *out = find_out(c, worker, number);
+    if (out) out->state = DT_CLOSURE_PUSHED;
+    else c->dropped++;
+    return out != NULL;
 }
 
 int dt_closures_lose(dt_closures *c, int worker) {

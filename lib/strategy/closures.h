@@ -67,6 +67,9 @@ bool dt_closures_rest(const dt_closures *c);
 /* The next closure for a worker that has none, with the version to pull: one that was lost comes
  * first. False: there is none now. */
 bool dt_closures_give(dt_closures *c, int worker, dt_closure *out);
+/* A worker that has the closure reads weights now, not when it was given: *version is what it gets.
+ * False: the closure is not its own any more. */
+bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version);
 /* A worker pushes. False: the closure is not its own any more, or has been applied; the push is
  * dropped. */
 bool dt_closures_push(dt_closures *c, int worker, int64_t number);

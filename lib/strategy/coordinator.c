@@ -69,7 +69,7 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
 
 static dt_status *pack(void *user, char *into) {
     const dt_coordinator *c = user;
-    return dt_shipment_pack(&c->shipment, into);
+    return dt_shipment_pack(&c->shipment, c->strategy->servers.in_order, into);
 }
 
 static const void *describe(void *user, int64_t number, int64_t *n) {
@@ -134,7 +134,8 @@ static dt_status *open_crew(dt_coordinator *c) {
     int n = 0;
     c->arena = dt_arena_create();
     dt_variable **variables = collect(c, &n);
-    DT_TRY(dt_shipment_make(&c->shipment, c->arena, variables, n, &c->strategy->servers));
+    const bool *by_rows = dt_arena_array(c->arena, bool, n + 1);
+    DT_TRY(dt_shipment_make(&c->shipment, c->arena, variables, n, by_rows, &c->strategy->servers));
     for (int k = 0; k < c->n_kinds; k++)
         DT_TRY(dt_closure_kind_match(c->kind[k], &c->shipment, c->arena));
     DT_TRY(dt_crew_open(
@@ -148,6 +149,7 @@ static dt_status *open_crew(dt_coordinator *c) {
             .last_words =
                 "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
             .pack = pack,
+            .bytes = c->shipment.all,
             .describe = describe,
             .is_whole = is_whole,
             .failed = failed,
@@ -171,7 +173,7 @@ static dt_status *take_result(dt_coordinator *c, const dt_arrival *a, dt_values 
     DT_TRY(dt_values_create(out));
     DT_TRY(dt_closure_values_read(a->more, (size_t)a->message.more, *out));
     return k->changes ? dt_shipment_apply(&c->shipment, &k->halves, k->update, k->argument,
-                                          k->no_result, a->slices)
+                                          k->no_result, &(dt_pushed){a->slices, NULL})
                       : NULL;
 }
 

@@ -16,7 +16,8 @@ typedef struct colleague {
     pid_t pid;
     /* late: its closure was given to another, and it has not answered since */
     bool there, busy, late;
-    bool told; /* that it is silent */
+    bool told;     /* that it is silent */
+    bool answered; /* it has got the rows that it asked for */
     int64_t given_ns;
 } colleague;
 
@@ -90,13 +91,13 @@ static void tell_lost(const dt_crew *c, int w, int closures, const char *how) {
     dt_str_release(&text);
 }
 
-static dt_status *lose_worker(dt_crew *c, int w) {
+static dt_status *lose_worker(dt_crew *c, int w, const char *how) {
     const int closures = dt_closures_lose(&c->closures, w);
     if (c->posts) dt_posts_drop(c->posts, w);
     else dt_servers_drop(c->servers, w);
     c->worker[w].there = c->worker[w].busy = false;
     c->lost++;
-    tell_lost(c, w, closures, "was lost");
+    tell_lost(c, w, closures, how);
     if (++c->lost_in_a_row > LOST_IN_A_ROW * (int64_t)c->spec.how->workers)
         return dt_fail(
             DT_E_WORKER_GONE, NULL,
@@ -171,7 +172,7 @@ static void drop_editions(dt_crew *c, int64_t below) {
 
 static dt_status *publish(dt_crew *c) {
     dt_shared *weights = NULL;
-    DT_TRY(dt_shared_new(&weights, c->spec.slices->bytes));
+    DT_TRY(dt_shared_new(&weights, c->spec.bytes));
     DT_GROW(c->edition, c->cap_editions, c->n_editions + 1);
     c->edition[c->n_editions++] = (edition){c->closures.version, weights};
     return c->spec.pack(c->spec.user, weights->data);
@@ -190,21 +191,28 @@ void dt_crew_forget(dt_crew *c) { drop_editions(c, INT64_MAX); }
 
 /* ---- closures ---- */
 
+static dt_status *give_one(dt_crew *c, int w, const dt_closure *x) {
+    const bool asks = c->spec.asks && c->spec.asks(c->spec.user, x->number);
+    colleague *k = &c->worker[w];
+    dt_shared *weights = NULL;
+    dt_parcel m = {.kind = asks ? DT_PARCEL_ASSIGN : DT_PARCEL_WORK,
+                   .number = x->number,
+                   .version = x->version};
+    if (!asks) DT_TRY(find_edition(c, x->version, &weights));
+    const void *more = c->spec.describe ? c->spec.describe(c->spec.user, x->number, &m.more) : NULL;
+    k->busy = true;
+    k->told = false;
+    k->answered = !asks;
+    k->given_ns = dt_now_ns();
+    give(c, w, &m, weights, more);
+    return NULL;
+}
+
 static dt_status *give_out(dt_crew *c) {
     dt_closure x;
-    dt_shared *weights = NULL;
-    for (int w = 0; w < c->spec.how->workers; w++) {
-        colleague *k = &c->worker[w];
-        if (!k->there || k->busy || !dt_closures_give(&c->closures, w, &x)) continue;
-        DT_TRY(find_edition(c, x.version, &weights));
-        dt_parcel m = {.kind = DT_PARCEL_WORK, .number = x.number, .version = x.version};
-        const void *more =
-            c->spec.describe ? c->spec.describe(c->spec.user, x.number, &m.more) : NULL;
-        k->busy = true;
-        k->told = false;
-        k->given_ns = dt_now_ns();
-        give(c, w, &m, weights, more);
-    }
+    for (int w = 0; w < c->spec.how->workers; w++)
+        if (c->worker[w].there && !c->worker[w].busy && dt_closures_give(&c->closures, w, &x))
+            DT_TRY(give_one(c, w, &x));
     return NULL;
 }
 
@@ -239,13 +247,57 @@ static dt_status *take_push(dt_crew *c, const dt_arrival *a) {
     return s;
 }
 
+static dt_status *give_rows(dt_crew *c, const dt_arrival *a, int64_t version, dt_str *rows) {
+    dt_shared *weights = NULL;
+    DT_TRY(find_edition(c, version, &weights));
+    DT_TRY(c->spec.answer(c->spec.user, c->spec.how->in_order ? weights->data : NULL, a, rows));
+    c->worker[a->worker].answered = true;
+    c->worker[a->worker].given_ns = dt_now_ns();
+    give(c, a->worker,
+         &(dt_parcel){.kind = DT_PARCEL_WORK,
+                      .number = a->message.number,
+                      .version = version,
+                      .more = (int64_t)rows->size},
+         weights, dt_str_text(rows));
+    return NULL;
+}
+
+/* The worker goes, and is told why if it came by itself. Takes the error. */
+static dt_status *refuse_worker(dt_crew *c, int w, dt_status *why) {
+    dt_str how = {0};
+    dt_str_printf(&how, "was refused: %s", dt_status_text(why));
+    if (c->posts) dt_posts_refuse(c->posts, w, why);
+    else dt_status_free(why);
+    dt_status *s = lose_worker(c, w, dt_str_text(&how));
+    dt_str_release(&how);
+    return s;
+}
+
+static dt_status *answer_request(dt_crew *c, const dt_arrival *a) {
+    dt_str rows = {0};
+    int64_t version = 0;
+    dt_status *s = NULL;
+    if (!c->spec.answer || c->worker[a->worker].answered)
+        s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "it asks for rows that it does not need");
+    else if (dt_closures_pull(&c->closures, a->worker, a->message.number, &version))
+        s = give_rows(c, a, version, &rows);
+    else c->worker[a->worker].busy = false; /* another worker has got its closure */
+    dt_str_release(&rows);
+    free(a->more);
+    return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse_worker(c, a->worker, s) : s;
+}
+
 static dt_status *take_arrival(dt_crew *c, const dt_arrival *a) {
     if (a->came) {
         c->worker[a->worker] = (colleague){.there = true};
         return NULL;
     }
-    if (a->gone) return c->worker[a->worker].there ? lose_worker(c, a->worker) : NULL;
+    if (a->gone) return c->worker[a->worker].there ? lose_worker(c, a->worker, "was lost") : NULL;
     colleague *x = &c->worker[a->worker];
+    if (a->message.kind == DT_PARCEL_WANT) {
+        x->late = false;
+        return answer_request(c, a);
+    }
     const double took_s = dt_seconds_since(x->given_ns);
     if (!x->told && took_s > c->slowest_s) c->slowest_s = took_s;
     x->busy = x->late = false;

@@ -9,6 +9,7 @@
 #define DT_STRATEGY_CREW_H
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "fabric/nursery.h"
 #include "fabric/servers.h"
 #include "strategy/closures.h"
@@ -23,6 +24,11 @@ typedef struct dt_crew_spec {
     const char *last_words; /* of dt_nursery_open */
     /* Of the owner, who gets `user`. */
     dt_status *(*pack)(void *user, char *into); /* the weights of the version at hand */
+    int64_t bytes; /* of these: the slices, and what `answer` needs of an older version */
+    /* Of closures whose worker asks for rows: whether it does, and *out, from what pack has filled,
+     * or NULL: from the weights at hand. WORKERS_DISAGREE. NULL: none ask. */
+    bool (*asks)(void *user, int64_t number);
+    dt_status *(*answer)(void *user, const char *packed, const dt_arrival *request, dt_str *out);
     /* n bytes that go with a closure; NULL: none ever do */
     const void *(*describe)(void *user, int64_t number, int64_t *n);
     bool (*is_whole)(void *user, const dt_arrival *a); /* false: a push that is dropped */

@@ -2,8 +2,10 @@
 /* See shipment.h. */
 #include "strategy/shipment.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "fabric/fabric.h"
 #include "strategy/variable.h"
 
@@ -18,6 +20,7 @@ static int count_shards(const dt_shipment *s, const dt_partitioner *p) {
     int n = 0;
     for (int i = 0; i < s->n; i++) {
         const int64_t rows = rows_of(&s->variable[i]->type);
+        if (s->by_rows[i]) continue;
         n += (int)dt_partitioner_shards(p, rows, s->bytes[i] / rows);
     }
     return n;
@@ -33,6 +36,7 @@ static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how) {
     for (int i = 0; i < s->n; i++) {
         const int64_t rows = rows_of(&s->variable[i]->type), row = s->bytes[i] / rows,
                       shards = dt_partitioner_shards(&how->partitioner, rows, row);
+        if (s->by_rows[i]) continue;
         int32_t *first = dt_arena_array(arena, int32_t, shards + 1);
         dt_cut_rows(rows, rows, (int)shards, first);
         for (int64_t k = 0; k < shards; k++, next++)
@@ -44,21 +48,30 @@ static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how) {
     s->slices.slice = (const dt_extent *const *)slice;
 }
 
+/* Returns where the variables end that are sent by rows, or that are not, and follow `from`. */
+static int64_t lay_out(dt_shipment *s, bool by_rows, int64_t from) {
+    for (int i = 0; i < s->n; i++) {
+        if (s->by_rows[i] != by_rows) continue;
+        s->offset[i] = from;
+        s->bytes[i] = dt_type_bytes(&s->variable[i]->type);
+        from += (s->bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    return from;
+}
+
 dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const *variable, int n,
-                            const dt_servers_spec *how) {
-    *s = (dt_shipment){.n = n, .variable = variable};
+                            const bool *by_rows, const dt_servers_spec *how) {
+    *s = (dt_shipment){.n = n, .variable = variable, .by_rows = by_rows};
     s->offset = dt_arena_array(arena, int64_t, n + 1);
     s->bytes = dt_arena_array(arena, int64_t, n + 1);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (variable[i]->stack)
             return dt_fail(DT_E_NOT_YET, NULL,
                            "a parameter server has one value of each variable, and '%s' has one "
                            "for each replica",
                            variable[i]->path);
-        s->offset[i] = s->slices.bytes;
-        s->bytes[i] = dt_type_bytes(&variable[i]->type);
-        s->slices.bytes += (s->bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
-    }
+    s->slices.bytes = lay_out(s, false, 0);
+    s->all = lay_out(s, true, s->slices.bytes);
     deal(s, arena, how);
     return NULL;
 }
@@ -71,6 +84,13 @@ dt_halves dt_halves_none(dt_arena *arena, int n) {
                    .moves = dt_arena_array(arena, bool, n + 1)};
     for (int i = 0; i < n; i++) h.result[i] = h.argument[i] = -1;
     return h;
+}
+
+bool dt_step_moves(const dt_graph *worker, const dt_variable *v) {
+    for (int i = 0; i < worker->n_states; i++)
+        if (worker->state[i].variable == v)
+            return worker->state[i].update >= 0 && worker->state[i].update != worker->state[i].node;
+    return false;
 }
 
 static bool can_move(dt_dtype dtype) {
@@ -97,16 +117,18 @@ dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s, const dt_gr
 
 /* ---- packing ---- */
 
-dt_status *dt_shipment_pack(const dt_shipment *s, char *into) {
+dt_status *dt_shipment_pack(const dt_shipment *s, bool tables, char *into) {
     DT_TRY(dt_variables_fetch(s->variable, s->n));
     for (int i = 0; i < s->n; i++)
-        memcpy(into + s->offset[i], dt_host_data(s->variable[i]), (size_t)s->bytes[i]);
+        if (tables || !s->by_rows[i])
+            memcpy(into + s->offset[i], dt_host_data(s->variable[i]), (size_t)s->bytes[i]);
     return NULL;
 }
 
 void dt_shipment_unpack(const dt_shipment *s, const char *from) {
     for (int i = 0; i < s->n; i++)
-        memcpy(dt_host_edit(s->variable[i]), from + s->offset[i], (size_t)s->bytes[i]);
+        if (!s->by_rows[i])
+            memcpy(dt_host_edit(s->variable[i]), from + s->offset[i], (size_t)s->bytes[i]);
 }
 
 #define SUBTRACT(type)                                                                             \
@@ -147,13 +169,28 @@ static dt_status *move_state(const dt_shipment *s, const dt_halves *h, const cha
     return NULL;
 }
 
+/* Parts are copied: arguments begin at multiples of 64 bytes. */
+static dt_status *run_update(const dt_halves *h, dt_compiled *update, dt_view *argument,
+                             dt_view *result, const char *from) {
+    const int64_t batch = dt_parts_rows(h, from), bytes = dt_parts_bytes(h, batch);
+    const int32_t rows[] = {0, (int32_t)batch};
+    char *parts = dt_try_alloc((size_t)bytes);
+    if (!parts)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for parts of gradients (%lld bytes)",
+                       (long long)bytes);
+    if (bytes > 0) memcpy(parts, from, (size_t)bytes);
+    dt_parts_lend(h, parts, argument);
+    dt_status *s = dt_compiled_run(update, rows, argument, result);
+    free(parts);
+    return s;
+}
+
 dt_status *dt_shipment_apply(const dt_shipment *s, const dt_halves *h, dt_compiled *update,
-                             dt_view *argument, dt_view *result, char *from) {
-    const int32_t rows[] = {0, 1};
+                             dt_view *argument, dt_view *result, const dt_pushed *from) {
     for (int i = 0; i < s->n; i++)
         if (h->argument[i] >= 0)
             argument[h->argument[i]] =
-                (dt_view){.type = s->variable[i]->type, .data = from + s->offset[i]};
-    if (update) DT_TRY(dt_compiled_run(update, rows, argument, result));
-    return move_state(s, h, from);
+                (dt_view){.type = s->variable[i]->type, .data = from->slices + s->offset[i]};
+    if (update) DT_TRY(run_update(h, update, argument, result, from->parts));
+    return move_state(s, h, from->slices);
 }

@@ -4,10 +4,19 @@
  * the same places, what a step computed for each (its gradient), and of state that the step moved
  * by itself the difference. So such state (means and variances of BatchNormalization, counters) is
  * moved by all workers.
+ *
+ * Of tables only the rows that a step looks up travel, and on the way back parts of their gradient
+ * (pass/sparse.h). A worker sends the row numbers, and its own table has current values only in
+ * the rows that it got.
+ *
+ *     row numbers:  for each lookup  int64 variable, int64 n | int64[n]
+ *     rows:         in the same order, one after the other
+ *     parts:        int64 rows of the batch | each part, at multiples of 64 bytes
  */
 #ifndef DT_STRATEGY_SHIPMENT_H
 #define DT_STRATEGY_SHIPMENT_H
 
+#include "base/str.h"
 #include "fabric/servers.h"
 #include "strategy/strategy.h"
 
@@ -16,6 +25,8 @@ typedef struct dt_shipment {
     int n;
     dt_variable *const *variable; /* [n] lent */
     int64_t *offset, *bytes;      /* [n] */
+    const bool *by_rows;          /* [n] a table of which rows travel */
+    int64_t all;                  /* bytes of all variables: tables stand behind the slices */
 } dt_shipment;
 
 /* The two halves of a step: a worker's, whose results are values for variables, and the
@@ -23,26 +34,65 @@ typedef struct dt_shipment {
 typedef struct dt_halves {
     int *result, *argument; /* [n] of each variable; -1: none */
     bool *moves;            /* [n] it comes back as the difference that the step made */
+    int n_parts;            /* values of the worker that the update computes gradients from */
+    int *part_result, *part_argument; /* [n_parts] */
+    dt_type *part;                    /* [n_parts] in a batch of B rows */
+    int64_t *below; /* [n_parts] row numbers of a table of so many rows; 0: other values */
 } dt_halves;
 
+/* by_rows: lent, [n]. */
 dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const *variable, int n,
-                            const dt_servers_spec *how) DT_MUST_USE;
-/* No result, no argument, and nothing moves. */
+                            const bool *by_rows, const dt_servers_spec *how) DT_MUST_USE;
+/* No result, no argument, no parts, and nothing moves. */
 dt_halves dt_halves_none(dt_arena *arena, int n);
+/* Whether the worker's half changes the variable by itself. */
+bool dt_step_moves(const dt_graph *worker, const dt_variable *v);
+/* Fills the parts: results of the worker that are arguments of the update, of no variable. */
+void dt_halves_match_parts(dt_halves *h, const dt_shipment *s, const dt_graph *worker,
+                           const dt_graph *update, dt_arena *arena);
 /* NOT_YET: a variable moves whose differences cannot be added up, or takes values of another
  * type. */
 dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s,
                            const dt_graph *worker) DT_MUST_USE;
 
-/* From the variables into a message; the way back. */
-dt_status *dt_shipment_pack(const dt_shipment *s, char *into) DT_MUST_USE;
+/* From the variables into a message, with all of the tables or without; the way back. */
+dt_status *dt_shipment_pack(const dt_shipment *s, bool tables, char *into) DT_MUST_USE;
 void dt_shipment_unpack(const dt_shipment *s, const char *from);
 /* What a step did: values from its results, and how far state has moved since `before`. */
 dt_status *dt_shipment_pack_step(const dt_shipment *s, const dt_halves *h, const dt_view *result,
                                  const char *before, char *into) DT_MUST_USE;
+
+/* What a push has: slices, and parts as dt_parts_write has them. */
+typedef struct dt_pushed {
+    char *slices, *parts;
+} dt_pushed;
 /* The coordinator's half. argument[args] is filled and lent from `from`, result[results] is
  * room. */
 dt_status *dt_shipment_apply(const dt_shipment *s, const dt_halves *h, dt_compiled *update,
-                             dt_view *argument, dt_view *result, char *from) DT_MUST_USE;
+                             dt_view *argument, dt_view *result, const dt_pushed *from) DT_MUST_USE;
+
+/* ---- rows and parts: shipment_rows.c ---- */
+
+/* Appends the request for rows: the numbers that are results of a program of dt_row_numbers, where
+ * the table has such a row. */
+void dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variable *const *table,
+                 const dt_view *result, dt_str *out);
+/* Answers a request from memory that dt_shipment_pack has filled, NULL: from the variables. The
+ * request may come from anywhere: WORKERS_DISAGREE. */
+dt_status *dt_rows_answer(const dt_shipment *s, const char *packed, const char *request,
+                          int64_t bytes, dt_str *out) DT_MUST_USE;
+/* The answer goes into the variables. WORKERS_DISAGREE: it has another length. */
+dt_status *dt_rows_take(const dt_shipment *s, const dt_str *request, const char *answer,
+                        int64_t bytes) DT_MUST_USE;
+
+/* Bytes of the parts of a batch; 0: the step has none. */
+int64_t dt_parts_bytes(const dt_halves *h, int64_t rows);
+void dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into);
+/* Whether `bytes` bytes, which may come from anywhere, are the parts of a batch of at most
+ * INT32_MAX rows, with row numbers that tables have. *used: their length. */
+bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, int64_t *used);
+int64_t dt_parts_rows(const dt_halves *h, const char *parts);
+/* Lends the parts to arguments of the update. */
+void dt_parts_lend(const dt_halves *h, char *parts, dt_view *argument);
 
 #endif

@@ -16,11 +16,14 @@ typedef struct task {
     dt_coordinated *c;
     dt_worker_link link;
     char *weights, *answer; /* as messages have them */
+    dt_batch batch;         /* of the closure at hand */
+    dt_str request;         /* for the rows that it looks up */
+    dt_view *numbers;       /* [results of the trainer's numbers] room */
     dt_sums sums;
 } task;
 
-static dt_status *push(const task *t, const dt_parcel *work, const dt_batch *batch, double loss,
-                       double seconds) {
+static dt_status *push(const task *t, const dt_parcel *work, double loss, double seconds) {
+    const dt_batch *batch = &t->batch;
     const dt_push_report report = {
         .rows = batch->rows,
         .sums = t->sums.n,
@@ -28,44 +31,76 @@ static dt_status *push(const task *t, const dt_parcel *work, const dt_batch *bat
         .waited_s = batch->waited_s,
         .seconds = seconds,
         .spent_s = {batch->spent_s[0], batch->spent_s[1], batch->spent_s[2]}};
-    const size_t sums = (size_t)t->sums.n * sizeof *t->sums.v;
-    char *more = dt_alloc(sizeof report + sums);
+    const dt_halves *h = &t->c->halves;
+    const size_t sums = (size_t)t->sums.n * sizeof *t->sums.v,
+                 parts = (size_t)dt_parts_bytes(h, batch->rows);
+    char *more = dt_alloc(sizeof report + sums + parts);
     memcpy(more, &report, sizeof report);
+    dt_parts_write(h, batch->rows, dt_trainer_results(t->c->trainer), more + sizeof report + sums);
     if (sums > 0) memcpy(more + sizeof report, t->sums.v, sums);
     dt_status *s = dt_worker_push(&t->link,
                                   &(dt_parcel){.kind = DT_PARCEL_PUSH,
                                                .number = work->number,
                                                .version = work->version,
-                                               .more = (int64_t)(sizeof report + sums)},
+                                               .more = (int64_t)(sizeof report + sums + parts)},
                                   t->answer, more);
     free(more);
     return s;
 }
 
-static dt_status *compute(task *t, const dt_parcel *work, dt_batch *batch, double *loss) {
-    dt_coordinated *c = t->c;
+/* The batch is read, and the rows that it looks up are asked for. */
+static dt_status *ask(task *t, const dt_parcel *work) {
+    const dt_coordinated *c = t->c;
+    const dt_trainer *trainer = c->trainer;
+    DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
+    DT_TRY(dt_trainer_find_rows(trainer, &t->batch, t->numbers));
+    dt_str_clear(&t->request);
+    dt_rows_ask(&c->shipment, dt_compiled_step(trainer->numbers), trainer->table, t->numbers,
+                &t->request);
+    return NULL;
+}
+
+static dt_status *compute(task *t, const dt_parcel *work, const char *rows, double *loss) {
+    const dt_coordinated *c = t->c;
     dt_shipment_unpack(&c->shipment, t->weights);
-    DT_TRY(dt_batches_read(c->batches, work->number, batch));
+    if (c->trainer->numbers) DT_TRY(dt_rows_take(&c->shipment, &t->request, rows, work->more));
+    else DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
     dt_trainer_clear(c->trainer, &t->sums);
-    DT_TRY(dt_trainer_step(c->trainer, batch, true, &t->sums, loss));
+    DT_TRY(dt_trainer_step(c->trainer, &t->batch, true, &t->sums, loss));
     return dt_shipment_pack_step(&c->shipment, &c->halves, dt_trainer_results(c->trainer),
                                  t->weights, t->answer);
+}
+
+/* Both: an error of the closure is reported to the coordinator; what is returned is one of the
+ * link. */
+static dt_status *serve_request(task *t, const dt_parcel *work) {
+    dt_status *s = ask(t, work);
+    return s ? dt_worker_push_failure(&t->link, work, s)
+             : dt_worker_push(&t->link,
+                              &(dt_parcel){.kind = DT_PARCEL_WANT,
+                                           .number = work->number,
+                                           .more = (int64_t)t->request.size},
+                              NULL, dt_str_text(&t->request));
+}
+
+static dt_status *serve_work(task *t, const dt_parcel *work, const char *rows) {
+    double loss = 0;
+    const int64_t since = dt_now_ns();
+    dt_status *s = compute(t, work, rows, &loss);
+    return s ? dt_worker_push_failure(&t->link, work, s)
+             : push(t, work, loss, dt_seconds_since(since));
 }
 
 /* More work is to come unless *end. */
 static dt_status *serve_one(task *t, bool *end) {
     dt_parcel work;
-    dt_batch batch;
-    double loss = 0;
     char *more = NULL;
     dt_status *s = dt_worker_pull(&t->link, &work, t->weights, &more);
-    free(more);
     *end = !s && work.kind == DT_PARCEL_END;
-    if (s || *end) return s;
-    const int64_t since = dt_now_ns();
-    s = compute(t, &work, &batch, &loss);
-    return s ? dt_worker_push_failure(&t->link, &work, s)
-             : push(t, &work, &batch, loss, dt_seconds_since(since));
+    if (!s && work.kind == DT_PARCEL_ASSIGN) s = serve_request(t, &work);
+    else if (!s && !*end) s = serve_work(t, &work, more);
+    free(more);
+    return s;
 }
 
 static dt_status *serve(dt_coordinated *c, const dt_worker_link *link) {
@@ -73,6 +108,11 @@ static dt_status *serve(dt_coordinated *c, const dt_worker_link *link) {
     bool end = false;
     dt_strategy_serve(c->r->strategy);
     dt_compiled_forget(c->trainer->train);
+    if (c->trainer->numbers) {
+        dt_compiled_forget(c->trainer->numbers);
+        t.numbers =
+            dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->numbers)->n_results);
+    }
     t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes);
     t.answer = dt_try_alloc((size_t)c->shipment.slices.bytes);
     dt_status *s = t.weights && t.answer
@@ -82,6 +122,7 @@ static dt_status *serve(dt_coordinated *c, const dt_worker_link *link) {
     while (!s && !end) s = serve_one(&t, &end);
     free(t.weights);
     free(t.answer);
+    dt_str_release(&t.request);
     dt_sums_release(&t.sums);
     return s;
 }

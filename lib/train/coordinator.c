@@ -13,7 +13,18 @@ enum { LOOK_NS = 100000000 };
 
 static dt_status *pack(void *user, char *into) {
     const dt_coordinated *c = user;
-    return dt_shipment_pack(&c->shipment, into);
+    return dt_shipment_pack(&c->shipment, c->r->strategy->servers.in_order, into);
+}
+
+static bool asks(void *user, int64_t number) {
+    const dt_coordinated *c = user;
+    (void)number;
+    return c->trainer->numbers != NULL;
+}
+
+static dt_status *answer(void *user, const char *packed, const dt_arrival *request, dt_str *out) {
+    const dt_coordinated *c = user;
+    return dt_rows_answer(&c->shipment, packed, request->more, request->message.more, out);
 }
 
 static bool is_whole(void *user, const dt_arrival *a) {
@@ -21,8 +32,11 @@ static bool is_whole(void *user, const dt_arrival *a) {
     dt_push_report x;
     if (a->message.more < (int64_t)sizeof x) return false;
     memcpy(&x, a->more, sizeof x);
-    return x.sums == c->r->at.sums.n &&
-           a->message.more == (int64_t)(sizeof x + (size_t)x.sums * sizeof(double));
+    const int64_t before = (int64_t)sizeof x + c->r->at.sums.n * (int64_t)sizeof(double),
+                  left = a->message.more - before;
+    int64_t used = 0;
+    return x.sums == c->r->at.sums.n && left >= 0 &&
+           dt_parts_are_sound(&c->halves, a->more + before, left, &used) && used == left;
 }
 
 static dt_status *failed(void *user, const dt_arrival *a) {
@@ -71,9 +85,11 @@ static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, 
 
 static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss) {
     const bool last = dt_run_closes_window(c->r, c->r->at.epoch_step + 1);
+    const dt_pushed pushed = {a->slices, a->more + sizeof(dt_push_report) +
+                                             (size_t)c->r->at.sums.n * sizeof(double)};
     dt_status *s = dt_shipment_apply(&c->shipment, last ? &c->halves : &c->gathering,
                                      last ? c->trainer->update : c->trainer->gather, c->argument,
-                                     c->no_result, a->slices);
+                                     c->no_result, &pushed);
     if (!s) add_report(c, a, batch, loss);
     dt_status *late = dt_crew_finish(c->crew, a, true, NULL);
     dt_status_free(s ? late : NULL);
@@ -151,13 +167,6 @@ static int place_of(const dt_named_node *list, int n, const char *name) {
     return -1;
 }
 
-static bool is_trained(const dt_model *m, const dt_variable *v) {
-    for (int i = 0; i < m->trainable.n; i++)
-        if (m->trainable.v[i] == v) return true;
-    return false;
-}
-
-/* Gradients of what is trained; all other state of the model moves. */
 static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half) {
     const dt_model *m = c->r->model;
     const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(half);
@@ -165,11 +174,24 @@ static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half
     for (int i = 0; i < c->n_variables; i++) {
         const char *name =
             i < m->n_weights ? dt_gradient_name(c->arena, c->variable[i]) : dt_pushed_examples;
-        h->moves[i] = i < m->n_weights && !is_trained(m, c->variable[i]);
+        h->moves[i] = i < m->n_weights && dt_step_moves(worker, c->variable[i]);
         h->result[i] = h->moves[i] ? -1 : place_of(worker->result, worker->n_results, name);
         h->argument[i] = h->moves[i] ? -1 : place_of(update->arg, update->n_args, name);
     }
+    dt_halves_match_parts(h, &c->shipment, worker, update, c->arena);
     return dt_halves_check(h, &c->shipment, worker);
+}
+
+/* A table is sent by rows if the worker needs no others, and gives no whole gradient back. */
+static void choose_tables(dt_coordinated *c) {
+    const dt_graph *worker = dt_compiled_step(c->trainer->train);
+    const int n = c->trainer->numbers ? dt_compiled_step(c->trainer->numbers)->n_results : 0;
+    for (int i = 0; i < c->n_variables; i++)
+        for (int k = 0; k < n; k++)
+            if (c->trainer->table[k] == c->variable[i])
+                c->by_rows[i] = !dt_step_moves(worker, c->variable[i]) &&
+                                place_of(worker->result, worker->n_results,
+                                         dt_gradient_name(c->arena, c->variable[i])) < 0;
 }
 
 static void list_variables(dt_coordinated *c) {
@@ -178,6 +200,8 @@ static void list_variables(dt_coordinated *c) {
     for (c->n_variables = 0; c->n_variables < m->n_weights; c->n_variables++)
         c->variable[c->n_variables] = m->weight[c->n_variables];
     if (c->trainer->gather) c->variable[c->n_variables++] = c->r->optimizer->examples;
+    c->by_rows = dt_arena_array(c->arena, bool, c->n_variables + 1);
+    choose_tables(c);
 }
 
 /* What workers will share is read by the first batch. */
@@ -185,7 +209,7 @@ static dt_status *prepare(dt_coordinated *c) {
     const run *r = c->r;
     dt_batch batch;
     list_variables(c);
-    DT_TRY(dt_shipment_make(&c->shipment, c->arena, c->variable, c->n_variables,
+    DT_TRY(dt_shipment_make(&c->shipment, c->arena, c->variable, c->n_variables, c->by_rows,
                             &r->strategy->servers));
     DT_TRY(match(c, &c->halves, c->trainer->update));
     if (c->trainer->gather) DT_TRY(match(c, &c->gathering, c->trainer->gather));
@@ -212,6 +236,9 @@ static dt_crew_spec describe(dt_coordinated *c) {
         .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; "
                       "run the job again to resume from its newest checkpoint",
         .pack = pack,
+        .bytes = c->r->strategy->servers.in_order ? c->shipment.all : c->shipment.slices.bytes,
+        .asks = asks,
+        .answer = answer,
         .is_whole = is_whole,
         .failed = failed,
         .warn = warn,

@@ -4,6 +4,7 @@
 #include "train/trainer.h"
 #include "train/run.h"
 #include "export/stablehlo/stablehlo.h"
+#include "pass/sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,18 +27,23 @@ static dt_layer_units list_units(const dt_trainer *t) {
     return (dt_layer_units){n, layer, unit};
 }
 
-static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool remakes,
-                               dt_compiled **out) {
+/* Takes the graph. */
+static dt_status *compile_graph(const dt_trainer *t, dt_step_kind kind, dt_graph *g, bool remakes,
+                                dt_compiled **out) {
     const dt_layer_units units = remakes ? list_units(t) : (dt_layer_units){0};
-    dt_graph *g = NULL;
-
-    DT_TRY(dt_step_trace(t, kind, &g));
     return dt_compiled_create(
         out, t->o.strategy, g,
         &(dt_compile_options){.how = t->o.how,
                               .units = remakes ? &units : NULL,
                               .alone = kind == DT_STEP_EVALUATE || kind == DT_STEP_FORWARD,
                               .beside = dt_dataset_preparing(t->o.data)});
+}
+
+static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool remakes,
+                               dt_compiled **out) {
+    dt_graph *g = NULL;
+    DT_TRY(dt_step_trace(t, kind, &g));
+    return compile_graph(t, kind, g, remakes, out);
 }
 
 static bool rematerializes(const dt_trainer *t) {
@@ -84,21 +90,63 @@ void dt_trainer_set_batch(const dt_trainer *t) {
     if (each > 0) dt_dataset_set_global_batch(t->o.data, each * t->o.strategy->replicas);
 }
 
-static dt_status *compile_update(dt_trainer *t, bool last, dt_compiled **out) {
-    dt_graph *g = NULL;
+/* tail: what the coordinator computes gradients by from parts of them; NULL: they come whole. */
+static dt_status *compile_update(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail,
+                                 bool last, dt_compiled **out) {
+    dt_graph *g = NULL, *whole = NULL;
 
-    DT_TRY(dt_update_trace(t, dt_compiled_step(t->train), last, &g));
+    DT_TRY(dt_update_trace(t, gradients, last, &g));
+    if (tail) {
+        dt_status *s = dt_compose(tail, g, &whole);
+        dt_graph_destroy(g);
+        DT_TRY(s);
+        g = whole;
+    }
     const bool *uniform = dt_arena_array(t->arena, bool, g->n_args + 1);
     DT_TRY(dt_compiled_create(out, t->o.strategy, g,
                               &(dt_compile_options){.distributed = uniform, .how = t->o.how}));
-    return dt_compiled_prepare(*out, 1, NULL);
+    dt_executable *x = NULL;
+    DT_TRY(dt_compiled_prepare(*out, tail ? dt_trainer_full_batch(t) : 1, &x));
+    if (x && last) t->peak_bytes += dt_executable_host_bytes(x);
+    return NULL;
+}
+
+static dt_status *compile_updates(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail) {
+    DT_TRY(compile_update(t, gradients, tail, true, &t->update));
+    return dt_trainer_accumulates(t) ? compile_update(t, gradients, tail, false, &t->gather) : NULL;
+}
+
+static dt_status *compile_numbers(dt_trainer *t, const dt_graph *step) {
+    dt_graph *numbers = NULL;
+    DT_TRY(dt_row_numbers(step, dt_trainer_full_batch(t), t->arena, &numbers, &t->table));
+    return numbers ? dt_compiled_create(&t->numbers, t->o.strategy, numbers,
+                                        &(dt_compile_options){.how = t->o.how})
+                   : NULL;
+}
+
+static dt_status *divide_step(const dt_trainer *t, const dt_graph *step, dt_graph **head,
+                              dt_graph **tail) {
+    const dt_variables *v = &t->o.model->trainable;
+    const char **name = dt_arena_array(t->arena, const char *, v->n + 1);
+    for (int i = 0; i < v->n; i++) name[i] = dt_gradient_name(t->arena, v->v[i]);
+    return dt_divide_step(step, name, v->n, dt_trainer_full_batch(t), head, tail);
 }
 
 /* With a parameter server workers take gradients, and the coordinator updates. */
 static dt_status *compile_halves(dt_trainer *t) {
-    DT_TRY(dt_step_compile(t, DT_STEP_GRADIENT, &t->train));
-    DT_TRY(compile_update(t, true, &t->update));
-    return dt_trainer_accumulates(t) ? compile_update(t, false, &t->gather) : NULL;
+    dt_graph *step = NULL, *head = NULL, *tail = NULL;
+    DT_TRY(dt_step_trace(t, DT_STEP_GRADIENT, &step));
+    dt_status *s = divide_step(t, step, &head, &tail);
+    if (!s) s = compile_numbers(t, step);
+    if (!s) s = compile_updates(t, step, tail);
+    dt_graph_destroy(tail);
+    if (head || s) {
+        dt_graph_destroy(step);
+        step = head;
+    }
+    if (!s) return compile_graph(t, DT_STEP_GRADIENT, step, rematerializes(t), &t->train);
+    dt_graph_destroy(step);
+    return s;
 }
 
 /* The training step for the batches that will come, before the first one: full, and the last. */
@@ -120,7 +168,7 @@ static dt_status *prepare_training(dt_trainer *t) {
     if (s) return s;
     if (x) {
         t->price = *dt_executable_price(x);
-        t->peak_bytes = dt_executable_host_bytes(x);
+        t->peak_bytes += dt_executable_host_bytes(x);
     }
     if (n % batch && dt_dataset_spec_of(t->o.data)->last_batch != DT_LAST_DROP)
         DT_TRY(dt_compiled_prepare(t->train, n % batch, NULL));
@@ -205,6 +253,7 @@ void dt_trainer_destroy(dt_trainer *t) {
     dt_compiled_destroy(t->accumulate);
     dt_compiled_destroy(t->update);
     dt_compiled_destroy(t->gather);
+    dt_compiled_destroy(t->numbers);
     dt_compiled_destroy(t->evaluate);
     dt_arena_destroy(t->arena);
     free(t);
@@ -255,6 +304,14 @@ dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) {
     s->examples += (double)f->rows;
     if (loss) *loss = loss_of(t, f->tally, f->result, f->rows);
     return dt_sum_layout_check(&t->layout, t->o.compile, s->v);
+}
+
+dt_status *dt_trainer_find_rows(const dt_trainer *t, const dt_batch *batch, dt_view *result) {
+    const dt_graph *g = dt_compiled_step(t->numbers);
+    const int32_t offsets[] = {0, (int32_t)batch->rows};
+    dt_view arg[DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS];
+    dt_match_views(t->o.data, batch, g, arg);
+    return dt_compiled_run(t->numbers, offsets, arg, result);
 }
 
 const dt_view *dt_trainer_results(const dt_trainer *t) {

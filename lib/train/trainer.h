@@ -22,6 +22,9 @@ struct dt_trainer {
     dt_compiled *accumulate;       /* NULL: every step updates */
     dt_compiled *update; /* of gradients that `train` returned elsewhere; NULL: `train` updates */
     dt_compiled *gather; /* of such gradients that wait for others; NULL: every step updates */
+    /* with a parameter server: row numbers that `train` looks up, of table[result]; NULL: none */
+    dt_compiled *numbers;
+    dt_variable **table; /* [results of numbers] */
     const char **key[2]; /* [DT_MAX_KEYS] history keys, plain and with val_ */
     /* [DT_MAX_KEYS] of metrics with a number for each class; NULL: it has none */
     const char **class_name;
@@ -74,6 +77,9 @@ dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled *
 int64_t dt_target_class(const dt_view *target);
 /* A batch through one of its steps; dt_trainer_finish is the second half. */
 dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch) DT_MUST_USE;
+/* The row numbers that a training step over this batch looks up; result[results of numbers]. */
+dt_status *dt_trainer_find_rows(const dt_trainer *t, const dt_batch *batch,
+                                dt_view *result) DT_MUST_USE;
 /* The results of the step that was finished last, until the next one starts. */
 const dt_view *dt_trainer_results(const dt_trainer *t);
 /* Decides how many examples are evaluated at a time. */

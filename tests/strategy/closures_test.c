@@ -17,7 +17,7 @@ enum { WORKERS = 5, NUMBERS = 400 };
 typedef struct simulation {
     dt_closures c;
     dt_closure out[WORKERS];
-    bool busy[WORKERS];
+    bool busy[WORKERS], pulled[WORKERS];
     int times[NUMBERS]; /* applied */
     int64_t version[NUMBERS], update[NUMBERS];
     uint64_t random;
@@ -40,10 +40,18 @@ static void apply_all(simulation *s) {
     }
 }
 
-/* A worker asks, answers, dies or answers too late. */
+/* A worker asks, reads weights some time later, answers, dies or answers too late. */
 static void act(simulation *s, int w, bool dies) {
     if (!s->busy[w]) {
         s->busy[w] = dt_closures_give(&s->c, w, &s->out[w]);
+        s->pulled[w] = next(s, 2) == 0;
+        return;
+    }
+    if (!s->pulled[w]) {
+        const int64_t given = s->out[w].version;
+        s->pulled[w] = true;
+        assert_true(dt_closures_pull(&s->c, w, s->out[w].number, &s->out[w].version));
+        assert_int_equal(s->out[w].version, s->c.in_order ? given : s->c.version);
         return;
     }
     const bool late = dies && next(s, 2);
@@ -101,6 +109,9 @@ static void drained(void **state) {
     assert_false(dt_closures_give(&c, 2, &x));
     assert_int_equal(dt_closures_lose(&c, 0), 1);
     assert_true(dt_closures_give(&c, 2, &x) && x.number == 10);
+    int64_t version = 0;
+    assert_false(dt_closures_pull(&c, 0, 10, &version));
+    assert_true(dt_closures_pull(&c, 2, 10, &version) && version == 10);
     assert_false(dt_closures_push(&c, 0, 10));
     assert_true(dt_closures_push(&c, 2, 10) && dt_closures_push(&c, 1, 11));
     assert_false(dt_closures_push(&c, 1, 11));

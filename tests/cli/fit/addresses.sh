@@ -275,10 +275,20 @@ codes() {
 }
 more="schedule: virtual" && start_all
 codes "$chief" "$w0" "$w1" "$ps"
-member_alone() { "$DTRAIN" fit "$job" "output.dir=$TEST_DIR/ps1" --json reproducible=null "strategy={type: parameter_server, workers: 3, schedule: virtual}"; }
+member_alone() { "$DTRAIN" fit "$job" "output.dir=$TEST_DIR/ps1" --fresh --json reproducible=null "strategy={type: parameter_server, workers: 3, schedule: virtual}"; }
 member_alone >"$TEST_DIR/alone"
 [ "$(weights "$TEST_DIR/out.chief0")" = "$(weights "$TEST_DIR/alone")" ] || echo "other bits than with workers of one machine"
 more=
+
+echo "== rows of a table"
+dense=$job job=$TEST_DIR/table.yaml
+sed 's/^dataset.*/dataset: {format: synthetic, examples: 330, global_batch_size: 16, element: {ids: {shape: [4], dtype: int32, num_classes: 3000}, label: {num_classes: 3}}}/; s/^model.*/model: {layers: [Input: {name: ids, shape: [4], dtype: int32}, Embedding: {input_dim: 3000, output_dim: 32}, Flatten, Dense: {units: 3}]}/' "$dense" >"$job"
+more="schedule: virtual" && start_all
+codes "$chief" "$w0" "$w1" "$ps"
+member_alone >"$TEST_DIR/alone"
+[ -n "$(weights "$TEST_DIR/alone")" ] || echo "no weights"
+[ "$(weights "$TEST_DIR/out.chief0")" = "$(weights "$TEST_DIR/alone")" ] || echo "other bits than with workers of one machine"
+job=$dense more=
 updates() { sed -n 's/.*"event":"workers".*"staleness":\[\([0-9,]*\)\].*/\1/p' "$1" | tail -1 | awk -F, '{ for (i = 1; i <= NF; i++) n += $i; print n " updates" }'; }
 # below PID: the program that `timeout` runs.
 below() { pgrep -P "$1" | head -1; }

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of tables, and parts of their gradients: see shipment.h. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "op/op.h"
+#include "strategy/shipment.h"
+
+enum { ALIGN = 64 };
+
+static int64_t aligned(int64_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
+
+static int64_t row_bytes(const dt_shipment *s, int i) {
+    return s->bytes[i] / s->variable[i]->type.dim[0];
+}
+
+/* ---- requests for rows ---- */
+
+typedef struct lookup {
+    int64_t variable, n;
+} lookup;
+
+static int find_variable(const dt_shipment *s, const dt_variable *v) {
+    for (int i = 0; i < s->n; i++)
+        if (s->variable[i] == v) return i;
+    return -1;
+}
+
+static int64_t number_at(const dt_view *v, int64_t i) {
+    return v->type.dtype == DT_INT64 ? ((const int64_t *)v->data)[i]
+                                     : ((const int32_t *)v->data)[i];
+}
+
+static void ask_table(const dt_shipment *s, int i, const dt_view *numbers, dt_str *out) {
+    const int64_t n = dt_type_elements(&numbers->type), rows = s->variable[i]->type.dim[0];
+    const size_t at = out->size;
+    lookup head = {.variable = i};
+    dt_str_add(out, &head, sizeof head);
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t row = number_at(numbers, k);
+        if (row < 0 || row >= rows) continue; /* the step reports it */
+        dt_str_add(out, &row, sizeof row);
+        head.n++;
+    }
+    memcpy(out->data + at, &head, sizeof head);
+}
+
+void dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variable *const *table,
+                 const dt_view *result, dt_str *out) {
+    for (int k = 0; k < numbers->n_results; k++) {
+        const int i = find_variable(s, table[k]);
+        if (i >= 0 && s->by_rows[i]) ask_table(s, i, &result[k], out);
+    }
+}
+
+/* The lookup at `*at`, which then is behind its head. */
+static dt_status *read_lookup(const dt_shipment *s, const char *request, int64_t bytes, int64_t *at,
+                              lookup *x) {
+    if (bytes - *at < (int64_t)sizeof *x)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a request for rows is cut off");
+    memcpy(x, request + *at, sizeof *x);
+    *at += (int64_t)sizeof *x;
+    if (x->variable < 0 || x->variable >= s->n || !s->by_rows[x->variable])
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "a request for rows names variable %lld, which is not sent by rows",
+                       (long long)x->variable);
+    if (x->n < 0 || x->n > (bytes - *at) / (int64_t)sizeof(int64_t))
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "a request for rows has %lld row numbers in %lld bytes", (long long)x->n,
+                       (long long)(bytes - *at));
+    return NULL;
+}
+
+static int64_t read_number(const char *request, int64_t *at) {
+    int64_t row;
+    memcpy(&row, request + *at, sizeof row);
+    *at += (int64_t)sizeof row;
+    return row;
+}
+
+static dt_status *answer_lookup(const dt_shipment *s, const char *packed, const char *request,
+                                int64_t *at, const lookup *x, dt_str *out) {
+    const int i = (int)x->variable;
+    const int64_t bytes = row_bytes(s, i), rows = s->variable[i]->type.dim[0];
+    const char *table = packed ? packed + s->offset[i] : dt_host_data(s->variable[i]);
+    if (x->n > (DT_MOST_MORE - (int64_t)out->size) / bytes)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "a request for %lld rows of '%s' has an answer of more than %d bytes",
+                       (long long)x->n, s->variable[i]->path, DT_MOST_MORE);
+    for (int64_t k = 0; k < x->n; k++) {
+        const int64_t row = read_number(request, at);
+        if (row < 0 || row >= rows)
+            return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                           "a request for row %lld of '%s', which has %lld rows", (long long)row,
+                           s->variable[i]->path, (long long)rows);
+        dt_str_add(out, table + row * bytes, (size_t)bytes);
+    }
+    return NULL;
+}
+
+dt_status *dt_rows_answer(const dt_shipment *s, const char *packed, const char *request,
+                          int64_t bytes, dt_str *out) {
+    lookup x;
+    DT_TRY(packed ? NULL : dt_variables_fetch(s->variable, s->n));
+    for (int64_t at = 0; at < bytes;) {
+        DT_TRY(read_lookup(s, request, bytes, &at, &x));
+        DT_TRY(answer_lookup(s, packed, request, &at, &x, out));
+    }
+    return NULL;
+}
+
+dt_status *dt_rows_take(const dt_shipment *s, const dt_str *request, const char *answer,
+                        int64_t bytes) {
+    int64_t used = 0;
+    for (int64_t at = 0; at < (int64_t)request->size;) {
+        lookup x;
+        DT_TRY(read_lookup(s, request->data, (int64_t)request->size, &at, &x));
+        const int64_t row = row_bytes(s, (int)x.variable);
+        if (x.n > (bytes - used) / row) break;
+        char *table = dt_host_edit(s->variable[x.variable]);
+        for (int64_t k = 0; k < x.n; k++, used += row)
+            memcpy(table + read_number(request->data, &at) * row, answer + used, (size_t)row);
+        if (at == (int64_t)request->size && used == bytes) return NULL;
+    }
+    if (request->size == 0 && bytes == 0) return NULL;
+    return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                   "the coordinator sent %lld bytes of rows, which are not those asked for",
+                   (long long)bytes);
+}
+
+/* ---- parts of gradients ---- */
+
+static bool is_argument_of_variable(const dt_halves *h, const dt_shipment *s, int argument) {
+    for (int i = 0; i < s->n; i++)
+        if (h->argument[i] == argument) return true;
+    return false;
+}
+
+/* Of the argument at that node: rows of the table that it numbers; 0: it numbers none. */
+static int64_t rows_numbered(const dt_graph *update, int node) {
+    for (int i = 0; i < update->n_nodes; i++)
+        if (update->node[i].op == &dt_op_scatter_add && update->node[i].in[1] == node)
+            return ((const dt_rows_attr *)update->node[i].attr)->rows;
+    return 0;
+}
+
+static int find_argument(const dt_graph *g, const char *name) {
+    for (int i = 0; i < g->n_args; i++)
+        if (strcmp(g->arg[i].name, name) == 0) return i;
+    return -1;
+}
+
+void dt_halves_match_parts(dt_halves *h, const dt_shipment *s, const dt_graph *worker,
+                           const dt_graph *update, dt_arena *arena) {
+    h->part_result = dt_arena_array(arena, int, worker->n_results + 1);
+    h->part_argument = dt_arena_array(arena, int, worker->n_results + 1);
+    h->part = dt_arena_array(arena, dt_type, worker->n_results + 1);
+    h->below = dt_arena_array(arena, int64_t, worker->n_results + 1);
+    h->n_parts = 0;
+    for (int i = 0; i < worker->n_results; i++) {
+        const int argument = find_argument(update, worker->result[i].name);
+        if (argument < 0 || is_argument_of_variable(h, s, argument)) continue;
+        h->part_result[h->n_parts] = i;
+        h->part_argument[h->n_parts] = argument;
+        h->part[h->n_parts] = worker->node[worker->result[i].node].type;
+        h->below[h->n_parts++] = rows_numbered(update, update->arg[argument].node);
+    }
+}
+
+static int64_t part_bytes(const dt_halves *h, int k, int64_t rows) {
+    const dt_type t = dt_type_at(&h->part[k], rows);
+    return dt_type_bytes(&t);
+}
+
+int64_t dt_parts_bytes(const dt_halves *h, int64_t rows) {
+    int64_t n = ALIGN;
+    for (int k = 0; k < h->n_parts; k++) {
+        const int64_t bytes = part_bytes(h, k, rows);
+        if (bytes > DT_MOST_MORE) return INT64_MAX;
+        n += aligned(bytes);
+    }
+    return h->n_parts ? n : 0;
+}
+
+void dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into) {
+    if (h->n_parts == 0) return;
+    memset(into, 0, (size_t)dt_parts_bytes(h, rows));
+    memcpy(into, &rows, sizeof rows);
+    into += ALIGN;
+    for (int k = 0; k < h->n_parts; k++) {
+        const int64_t bytes = part_bytes(h, k, rows);
+        memcpy(into, result[h->part_result[k]].data, (size_t)bytes);
+        into += aligned(bytes);
+    }
+}
+
+int64_t dt_parts_rows(const dt_halves *h, const char *parts) {
+    int64_t rows = 1;
+    if (h->n_parts) memcpy(&rows, parts, sizeof rows);
+    return rows;
+}
+
+void dt_parts_lend(const dt_halves *h, char *parts, dt_view *argument) {
+    const int64_t rows = dt_parts_rows(h, parts);
+    int64_t at = ALIGN;
+    for (int k = 0; k < h->n_parts; k++) {
+        argument[h->part_argument[k]] =
+            (dt_view){.type = dt_type_at(&h->part[k], rows), .data = parts + at};
+        at += aligned(part_bytes(h, k, rows));
+    }
+}
+
+static bool are_below(const dt_view *v, int64_t below) {
+    const int64_t n = dt_type_elements(&v->type);
+    for (int64_t i = 0; i < n; i++)
+        if (number_at(v, i) < 0 || number_at(v, i) >= below) return false;
+    return true;
+}
+
+bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, int64_t *used) {
+    int64_t at = ALIGN;
+    *used = 0;
+    if (h->n_parts == 0) return true;
+    if (bytes < ALIGN) return false;
+    const int64_t rows = dt_parts_rows(h, parts);
+    if (rows < 0 || rows > INT32_MAX || dt_parts_bytes(h, rows) > bytes) return false;
+    for (int k = 0; k < h->n_parts; k++) {
+        const dt_view v = {dt_type_at(&h->part[k], rows), (char *)(uintptr_t)parts + at};
+        if (h->below[k] > 0 && !are_below(&v, h->below[k])) return false;
+        at += aligned(part_bytes(h, k, rows));
+    }
+    *used = at;
+    return true;
+}
