@@ -336,21 +336,23 @@ struct dt_hlo_value;
  * too.
  */
 typedef enum dt_role {
-    DT_ROLE_OTHER,     /* none of these: its rule, cost and eval say all */
-    DT_ROLE_ARGUMENT,  /* what is fed to the step (dt_index_attr) */
-    DT_ROLE_STATE,     /* a variable at the start of the step (dt_index_attr) */
-    DT_ROLE_CONSTANT,  /* one number in every element (dt_constant_attr) */
-    DT_ROLE_COUNTER,   /* numbers made of their positions; no input */
-    DT_ROLE_SIZE,      /* a size of its input, whose elements it does not read (dt_axis_attr) */
-    DT_ROLE_NOTE,      /* its input, and where it lies (dt_sharding_attr) */
-    DT_ROLE_NAME,      /* its first input under another name: element i is element i in memory */
-    DT_ROLE_REPEAT,    /* its input, along more dimensions (dt_broadcast_attr) */
-    DT_ROLE_MOVE,      /* elements of its inputs at other places */
-    DT_ROLE_CONVERT,   /* its input in another dtype, element by element (dt_convert_attr) */
-    DT_ROLE_ELEMENT,   /* out[i] depends on in[*][i] alone, all shapes equal */
-    DT_ROLE_REDUCE,    /* one value of many, along dimensions that go */
-    DT_ROLE_PRODUCT,   /* sums of products, for matrix units */
-    DT_ROLE_COLLECTIVE /* between replicas or devices */
+    DT_ROLE_OTHER,      /* none of these: its rule, cost and eval say all */
+    DT_ROLE_ARGUMENT,   /* what is fed to the step (dt_index_attr) */
+    DT_ROLE_STATE,      /* a variable at the start of the step (dt_index_attr) */
+    DT_ROLE_CONSTANT,   /* one number in every element (dt_constant_attr) */
+    DT_ROLE_COUNTER,    /* numbers made of their positions; no input */
+    DT_ROLE_SIZE,       /* a size of its input, whose elements it does not read (dt_axis_attr) */
+    DT_ROLE_NOTE,       /* its input, and where it lies (dt_sharding_attr) */
+    DT_ROLE_NAME,       /* its first input under another name: element i is element i in memory */
+    DT_ROLE_REPEAT,     /* its input, along more dimensions (dt_broadcast_attr) */
+    DT_ROLE_MOVE,       /* elements of its inputs at other places */
+    DT_ROLE_CONVERT,    /* its input in another dtype, element by element (dt_convert_attr) */
+    DT_ROLE_ELEMENT,    /* out[i] depends on in[*][i] alone, all shapes equal */
+    DT_ROLE_REDUCE,     /* one value of many, along dimensions that go */
+    DT_ROLE_PRODUCT,    /* sums of products, for matrix units */
+    DT_ROLE_COLLECTIVE, /* between replicas or devices */
+    DT_ROLE_LOOKUP,     /* rows of its first input, by the numbers in its second */
+    DT_ROLE_ROW_SUMS    /* its first input added to rows that its second numbers (dt_rows_attr) */
 } dt_role;
 
 /* What passes and back ends ask about an op besides its role. */

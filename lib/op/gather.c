@@ -138,6 +138,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_gather = {
     .name = "gather",
+    .role = DT_ROLE_LOOKUP,
     .n_in = 2,
     .traits.exact = true,
     .linear = 1,

@@ -161,6 +161,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_scatter_add = {
     .name = "scatter_add",
+    .role = DT_ROLE_ROW_SUMS,
     .n_in = 2,
     .attr = {.size = sizeof(dt_rows_attr), .print = print},
     .linear = 1,

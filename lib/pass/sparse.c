@@ -37,7 +37,7 @@ static bool is_known(const dt_op *op) {
 /* What costs about as much as to receive its result. */
 static bool is_cheap(const dt_op *op) {
     return dt_is_elementwise(op) || op->role == DT_ROLE_REPEAT || op->role == DT_ROLE_NAME ||
-           op->role == DT_ROLE_COLLECTIVE || op == &dt_op_scatter_add;
+           op->role == DT_ROLE_COLLECTIVE || op->role == DT_ROLE_ROW_SUMS;
 }
 
 static void place_node(division *d, int node) {
@@ -201,7 +201,7 @@ static bool *find_fed(const dt_graph *g) {
 }
 
 static bool looks_up(const dt_node *n, int table) {
-    return n->op == &dt_op_gather && n->in[0] == table && n->in[1] != table;
+    return n->op->role == DT_ROLE_LOOKUP && n->in[0] == table && n->in[1] != table;
 }
 
 /* Whether g only looks rows up in the variable, few of them, by numbers that are fed. */

@@ -139,7 +139,7 @@ static bool is_argument_of_variable(const dt_halves *h, const dt_shipment *s, in
 /* Of the argument at that node: rows of the table that it numbers; 0: it numbers none. */
 static int64_t rows_numbered(const dt_graph *update, int node) {
     for (int i = 0; i < update->n_nodes; i++)
-        if (update->node[i].op == &dt_op_scatter_add && update->node[i].in[1] == node)
+        if (update->node[i].op->role == DT_ROLE_ROW_SUMS && update->node[i].in[1] == node)
             return ((const dt_rows_attr *)update->node[i].attr)->rows;
     return 0;
 }

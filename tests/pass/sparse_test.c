@@ -35,8 +35,7 @@ static dt_graph *step_of(kind use) {
     if (use == SUMMED) loss = dt_add(loss, dt_reduce_sum(table, DT_NO_AXIS));
     dt_gradients_of(loss, &table, 1, gradient);
     gradient[0] = dt_multiply(dt_all_reduce(DT_SUM, gradient[0]), dt_like(gradient[0], 0.1));
-    if (use == PENALTY)
-        gradient[0] = dt_add(gradient[0], dt_multiply(table, dt_like(table, 0.5)));
+    if (use == PENALTY) gradient[0] = dt_add(gradient[0], dt_multiply(table, dt_like(table, 0.5)));
     dt_return(t, "loss", dt_all_reduce(DT_SUM, loss));
     dt_return(t, "gradient", gradient[0]);
     dt_variable_unref(v);

@@ -155,14 +155,13 @@ static void random_requests(void **state) {
         const int lookups = (int)dt_random_below(&r, 4);
         for (int i = 0; i < lookups; i++) {
             const int64_t row[] = {(int64_t)dt_random_below(&r, TABLE + 2) - 1, 5};
-            add(&request, (int64_t)dt_random_below(&r, 20) ? 1 : 0,
-                (int64_t)dt_random_below(&r, 3), NULL);
+            add(&request, (int64_t)dt_random_below(&r, 20) ? 1 : 0, (int64_t)dt_random_below(&r, 3),
+                NULL);
             dt_str_add(&request, row, 8 * dt_random_below(&r, 3));
         }
         if (request.size > 0 && dt_random_below(&r, 4) == 0)
             request.data[dt_random_below(&r, (uint32_t)request.size)] ^= 0x40;
-        dt_status *s =
-            dt_rows_answer(&k.s, NULL, request.data, (int64_t)request.size, &rows);
+        dt_status *s = dt_rows_answer(&k.s, NULL, request.data, (int64_t)request.size, &rows);
         if (s) assert_int_equal(dt_status_number(s), DT_E_WORKERS_DISAGREE);
         else assert_null(dt_rows_take(&k.s, &request, rows.data, (int64_t)rows.size));
         dt_status_free(s);
@@ -184,9 +183,8 @@ static void parts_are_checked(void **state) {
                          .below = below};
     float values[6] = {1, 2, 3, 4, 5, 6}, scale = 0.5;
     int32_t numbers[2] = {9, 0};
-    const dt_view from[] = {{dt_type_at(&part[0], 2), values},
-                            {dt_type_at(&part[1], 2), numbers},
-                            {part[2], &scale}};
+    const dt_view from[] = {
+        {dt_type_at(&part[0], 2), values}, {dt_type_at(&part[1], 2), numbers}, {part[2], &scale}};
     char parts[256];
     dt_view to[3];
     (void)state;

@@ -37,7 +37,7 @@ int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out) {
     *out = dt_arena_array(arena, dt_pjrt_check, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_node *node = &g->node[i];
-        if (node->op != &dt_op_gather) continue;
+        if (node->op->role != DT_ROLE_LOOKUP) continue;
         bool *needed = dt_arena_array(arena, bool, g->n_nodes);
         if (mark_needed(g, node->in[1], needed))
             (*out)[n++] =
