@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/optimizer.h"
+#include "pass/sparse.h"
 
 /* ---- recording the worker's half ---- */
 
@@ -28,6 +29,12 @@ typedef struct recording {
 static int find_pushed(const dt_closure_kind *k, const dt_variable *v) {
     for (int i = 0; i < k->n_pushed; i++)
         if (k->pushed[i] == v) return i;
+    return -1;
+}
+
+static int place_of(const dt_named_node *list, int n, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return i;
     return -1;
 }
 
@@ -103,16 +110,70 @@ static dt_status *trace_update(const recording *r, dt_graph **out) {
     return dt_trace_end(t, out);
 }
 
-static dt_status *make_update(const recording *r, dt_strategy *s) {
+/* tail: what computes values from parts of them; NULL: they come whole. */
+static dt_status *compose_update(const recording *r, const dt_graph *tail, dt_graph **out) {
+    dt_graph *g = NULL;
+    DT_TRY(trace_update(r, &g));
+    dt_status *s = tail ? dt_compose(tail, g, out) : NULL;
+    if (!tail) *out = g;
+    else dt_graph_destroy(g);
+    return s;
+}
+
+static dt_status *make_update(const recording *r, const dt_graph *tail, dt_strategy *s) {
     dt_closure_kind *k = r->kind;
     dt_graph *g = NULL;
     if (k->n_pushed == 0) return NULL;
-    DT_TRY(trace_update(r, &g));
+    DT_TRY(compose_update(r, tail, &g));
     const bool *uniform = dt_arena_array(k->arena, bool, g->n_args + 1);
     k->argument = dt_arena_array(k->arena, dt_view, g->n_args + 1);
     k->no_result = dt_arena_array(k->arena, dt_view, g->n_results + 1);
     DT_TRY(dt_compiled_create(&k->update, s, g, &(dt_compile_options){.distributed = uniform}));
     return dt_compiled_prepare(k->update, 1, NULL);
+}
+
+/* ---- rows of tables ---- */
+
+/* Takes the graph, whose arguments are some of the call's. */
+static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compiled **out) {
+    dt_compiled *made = NULL;
+    bool *distributed = dt_distributed_arguments(g, call->args);
+    dt_status *s =
+        dt_compiled_create(&made, call->strategy, g,
+                           &(dt_compile_options){.distributed = distributed, .by_replica = true});
+    free(distributed);
+    if (s) return s;
+    dt_compiled_destroy(*out);
+    *out = made;
+    return NULL;
+}
+
+/* Batches have as many rows as that of the call, more or less. */
+static dt_status *divide_worker(dt_closure_kind *k, const dt_step_call *call, dt_graph **tail) {
+    const dt_graph *step = dt_compiled_step(k->worker.compiled);
+    const int64_t rows = call->offsets[call->strategy->replicas];
+    dt_graph *head = NULL, *numbers = NULL;
+    DT_TRY(dt_row_numbers(step, rows, k->arena, &numbers, &k->table));
+    if (numbers) DT_TRY(compile_again(call, numbers, &k->numbers.compiled));
+    DT_TRY(dt_divide_step(step, k->name, k->n_pushed, rows, &head, tail));
+    return head ? compile_again(call, head, &k->worker.compiled) : NULL;
+}
+
+bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v) {
+    const dt_graph *g = dt_compiled_step(k->worker.compiled);
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].variable == v) return true;
+    return false;
+}
+
+bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v) {
+    const dt_graph *g = dt_compiled_step(k->worker.compiled);
+    const int n = k->numbers.compiled ? dt_compiled_step(k->numbers.compiled)->n_results : 0,
+              p = find_pushed(k, v);
+    bool looked_up = false;
+    for (int i = 0; i < n; i++) looked_up |= k->table[i] == v;
+    return looked_up && !dt_step_moves(g, v) &&
+           (p < 0 || place_of(g->result, g->n_results, k->name[p]) < 0);
 }
 
 /* ---- both ---- */
@@ -149,7 +210,10 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f, dt_step_c
     *k = (dt_closure_kind){.function = dt_function_ref(f), .arena = dt_arena_create()};
     recording r = {.kind = k};
     dt_status *s = record(&r, f, call);
-    if (!s) s = make_update(&r, call->strategy);
+    dt_graph *tail = NULL;
+    if (!s) s = divide_worker(k, call, &tail);
+    if (!s) s = make_update(&r, tail, call->strategy);
+    dt_graph_destroy(tail);
     free(r.change);
     if (s) dt_closure_kind_free(k);
     else *out = k;
@@ -159,6 +223,7 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f, dt_step_c
 void dt_closure_kind_free(dt_closure_kind *k) {
     dt_compiled_destroy(k->update);
     dt_compiled_destroy(k->worker.compiled);
+    dt_compiled_destroy(k->numbers.compiled);
     free(k->worker.single);
     free(k->worker.constant);
     for (int i = 0; i < k->n_pushed; i++) dt_variable_unref(k->pushed[i]);
@@ -180,12 +245,6 @@ bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_ste
     return fits;
 }
 
-static int place_of(const dt_named_node *list, int n, const char *name) {
-    for (int i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0) return i;
-    return -1;
-}
-
 dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_arena *arena) {
     const dt_graph *worker = dt_compiled_step(k->worker.compiled),
                    *update = k->update ? dt_compiled_step(k->update) : NULL;
@@ -201,10 +260,16 @@ dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_ar
             k->changes |= k->halves.moves[i];
         }
     }
+    if (update) dt_halves_match_parts(&k->halves, s, worker, update, arena);
+    k->asks = false;
+    for (int i = 0; i < s->n; i++)
+        k->asks |= s->by_rows[i] && dt_closure_kind_reads(k, s->variable[i]);
     return dt_halves_check(&k->halves, s, worker);
 }
 
 bool dt_closure_kind_returns(const dt_closure_kind *k, int i) {
+    for (int p = 0; p < k->halves.n_parts; p++)
+        if (k->halves.part_result[p] == i) return false;
     const char *name = dt_compiled_step(k->worker.compiled)->result[i].name;
     for (int p = 0; p < k->n_pushed; p++)
         if (strcmp(k->name[p], name) == 0) return false;

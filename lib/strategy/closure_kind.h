@@ -18,6 +18,10 @@ typedef struct dt_closure_kind {
     dt_arena *arena;
     dt_traced worker;
     dt_compiled *update; /* NULL: it changes nothing by itself */
+    /* the row numbers that the worker looks up, of table[result]; not compiled: there are none */
+    dt_traced numbers;
+    dt_variable **table;
+    bool asks; /* some of these tables are sent by rows */
     int n_pushed;
     /* [n] whose values are results of the worker and arguments of the update, by name; counted */
     dt_variable **pushed;
@@ -32,6 +36,9 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f,
                                 dt_step_call *call) DT_MUST_USE;
 void dt_closure_kind_free(dt_closure_kind *k);
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call);
+/* Whether the worker reads the variable, and of a table only the rows that it looks up. */
+bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
+bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);
 /* Fills halves for variables that are sent now. arena: theirs. */
 dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s,
                                  dt_arena *arena) DT_MUST_USE;

@@ -78,10 +78,22 @@ static const void *describe(void *user, int64_t number, int64_t *n) {
     return t->more;
 }
 
+static bool asks(void *user, int64_t number) {
+    dt_coordinator *c = user;
+    return c->kind[find_task(c, number)->kind]->asks;
+}
+
+static dt_status *answer(void *user, const char *packed, const dt_arrival *request, dt_str *out) {
+    const dt_coordinator *c = user;
+    return dt_rows_answer(&c->shipment, packed, request->more, request->message.more, out);
+}
+
 static bool is_whole(void *user, const dt_arrival *a) {
     dt_coordinator *c = user;
     const dt_task *t = find_task(c, a->message.number);
-    return t && c->kind[t->kind]->changes == (a->slices != NULL);
+    int64_t parts = 0;
+    return t && c->kind[t->kind]->changes == (a->slices != NULL) &&
+           dt_parts_are_sound(&c->kind[t->kind]->halves, a->more, a->message.more, &parts);
 }
 
 static dt_status *failed(void *user, const dt_arrival *a) {
@@ -130,11 +142,23 @@ static dt_variable **collect(dt_coordinator *c, int *n) {
     return all;
 }
 
+/* Tables of which no function reads more than rows. */
+static const bool *choose_tables(const dt_coordinator *c, dt_variable *const *v, int n) {
+    bool *by_rows = dt_arena_array(c->arena, bool, n + 1);
+    for (int i = 0; i < n; i++) {
+        by_rows[i] = true;
+        for (int k = 0; k < c->n_kinds; k++)
+            if (dt_closure_kind_reads(c->kind[k], v[i]))
+                by_rows[i] &= dt_closure_kind_by_rows(c->kind[k], v[i]);
+    }
+    return by_rows;
+}
+
 static dt_status *open_crew(dt_coordinator *c) {
     int n = 0;
     c->arena = dt_arena_create();
     dt_variable **variables = collect(c, &n);
-    const bool *by_rows = dt_arena_array(c->arena, bool, n + 1);
+    const bool *by_rows = choose_tables(c, variables, n);
     DT_TRY(dt_shipment_make(&c->shipment, c->arena, variables, n, by_rows, &c->strategy->servers));
     for (int k = 0; k < c->n_kinds; k++)
         DT_TRY(dt_closure_kind_match(c->kind[k], &c->shipment, c->arena));
@@ -149,7 +173,9 @@ static dt_status *open_crew(dt_coordinator *c) {
             .last_words =
                 "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
             .pack = pack,
-            .bytes = c->shipment.all,
+            .bytes = c->strategy->servers.in_order ? c->shipment.all : c->shipment.slices.bytes,
+            .asks = asks,
+            .answer = answer,
             .describe = describe,
             .is_whole = is_whole,
             .failed = failed,
@@ -170,10 +196,12 @@ static dt_status *lose_all(dt_coordinator *c, dt_status *why) {
 
 static dt_status *take_result(dt_coordinator *c, const dt_arrival *a, dt_values **out) {
     dt_closure_kind *k = c->kind[find_task(c, a->message.number)->kind];
+    const int64_t parts =
+        k->halves.n_parts ? dt_parts_bytes(&k->halves, dt_parts_rows(&k->halves, a->more)) : 0;
     DT_TRY(dt_values_create(out));
-    DT_TRY(dt_closure_values_read(a->more, (size_t)a->message.more, *out));
+    DT_TRY(dt_closure_values_read(a->more + parts, (size_t)(a->message.more - parts), *out));
     return k->changes ? dt_shipment_apply(&c->shipment, &k->halves, k->update, k->argument,
-                                          k->no_result, &(dt_pushed){a->slices, NULL})
+                                          k->no_result, &(dt_pushed){a->slices, a->more})
                       : NULL;
 }
 
@@ -288,6 +316,7 @@ static dt_status *add_task(dt_coordinator *c, const dt_work_head *h, const dt_va
                        "Workers can read data themselves: dt_coordinator_per_worker_dataset",
                        n, DT_MOST_MORE);
     }
+    if (c->n_tasks == 0) dt_crew_forget(c->crew); /* the program may have set variables */
     dt_remote *r = dt_alloc(sizeof *r);
     *r = (dt_remote){.refs = out ? 2 : 1, .coordinator = c, .staleness = -1};
     DT_GROW(c->task, c->cap_tasks, c->n_tasks + 1);

@@ -88,18 +88,20 @@ typedef struct task {
     dt_worker_link link;
     dt_belongings *own;     /* [c->n_own] */
     char *weights, *answer; /* as messages have them */
-    const char *more;       /* of the message at hand */
-    int64_t n;
+    dt_values *args;        /* of the closure at hand */
+    int kind;               /* likewise, a function */
+    dt_str request;         /* for the rows that it looks up */
 } task;
 
-static dt_status *read_arguments(const task *t, dt_work_head *h, dt_values *args) {
-    if (t->n < (int64_t)sizeof *h)
+static dt_status *read_arguments(const task *t, const char *more, int64_t n, dt_work_head *h) {
+    dt_values *args = t->args;
+    if (n < (int64_t)sizeof *h)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a message names no function");
-    memcpy(h, t->more, sizeof *h);
+    memcpy(h, more, sizeof *h);
     if (h->kind < 0 || h->kind >= t->c->n_kinds || h->n_own < 0 || h->n_own > DT_MOST_PER_WORKER)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a message names function %d of %d", h->kind,
                        t->c->n_kinds);
-    DT_TRY(dt_closure_values_read(t->more + sizeof *h, (size_t)t->n - sizeof *h, args));
+    DT_TRY(dt_closure_values_read(more + sizeof *h, (size_t)n - sizeof *h, args));
     for (int i = 0; i < h->n_own; i++) {
         dt_values *own = NULL;
         if (h->own[i] < 0 || h->own[i] >= t->c->n_own)
@@ -114,18 +116,25 @@ static dt_status *read_arguments(const task *t, dt_work_head *h, dt_values *args
     return NULL;
 }
 
-static dt_status *run(const dt_closure_kind *k, dt_step_call *call, dt_ran *ran) {
+static dt_status *check_call(const dt_closure_kind *k, dt_step_call *call) {
     DT_TRY(dt_step_check(call));
-    if (!dt_closure_kind_fits(k, k->function, call))
-        return dt_fail(DT_E_ARGUMENT, NULL,
-                       "the worker's own arguments have other names or shapes than those that the "
-                       "function was scheduled with");
-    return dt_traced_run(&k->worker, call, ran);
+    return dt_closure_kind_fits(k, k->function, call)
+               ? NULL
+               : dt_fail(DT_E_ARGUMENT, NULL,
+                         "the worker's own arguments have other names or shapes than those that "
+                         "the function was scheduled with");
 }
 
-static dt_status *push(const task *t, const dt_parcel *work, const dt_closure_kind *k,
-                       const dt_view *result) {
+static dt_status *push_results(const task *t, const dt_parcel *work, const dt_view *result,
+                               int64_t rows) {
+    const dt_closure_kind *k = t->c->kind[t->kind];
+    const size_t parts = (size_t)dt_parts_bytes(&k->halves, rows);
     dt_str more = {0};
+    if (parts > 0) {
+        dt_str_reserve(&more, parts);
+        dt_parts_write(&k->halves, rows, result, more.data);
+        more.size = parts;
+    }
     for (int i = 0; i < dt_compiled_step(k->worker.compiled)->n_results; i++)
         if (dt_closure_kind_returns(k, i))
             dt_closure_value_write(dt_compiled_step(k->worker.compiled)->result[i].name, false,
@@ -145,42 +154,89 @@ static dt_status *push(const task *t, const dt_parcel *work, const dt_closure_ki
     return s;
 }
 
-static dt_status *compute(const task *t, dt_values *args, const dt_closure_kind **kind,
-                          dt_ran *ran) {
-    int32_t offsets[2] = {0};
+/* The function and its arguments: each worker's own elements are taken once for a closure. */
+static dt_status *take_arguments(task *t, const char *more, int64_t n) {
     dt_work_head h;
-    DT_TRY(read_arguments(t, &h, args));
-    const dt_closure_kind *k = *kind = t->c->kind[h.kind];
+    dt_values_unref(t->args);
+    t->args = NULL;
+    DT_TRY(dt_values_create(&t->args));
+    DT_TRY(read_arguments(t, more, n, &h));
+    t->kind = h.kind;
+    return NULL;
+}
+
+static dt_status *ask(task *t, const char *more, int64_t n) {
+    int32_t offsets[2] = {0};
+    dt_step_call call = {.strategy = t->c->strategy, .offsets = offsets};
+    dt_ran ran = {0};
+    DT_TRY(take_arguments(t, more, n));
+    const dt_closure_kind *k = t->c->kind[t->kind];
     dt_status *s = NULL;
-    DT_SCOPE(t->c->strategy)
-    s = run(k, &(dt_step_call){.strategy = t->c->strategy, .args = args, .offsets = offsets}, ran);
+    call.args = t->args;
+    DT_SCOPE(t->c->strategy) {
+        s = check_call(k, &call);
+        if (!s) s = dt_traced_run(&k->numbers, &call, &ran);
+    }
+    dt_str_clear(&t->request);
+    if (!s)
+        s = dt_rows_ask(&t->c->shipment, dt_compiled_step(k->numbers.compiled), k->table,
+                        ran.result, &t->request);
+    dt_ran_release(&ran);
+    return s;
+}
+
+static dt_status *compute(task *t, dt_ran *ran, int64_t *rows) {
+    int32_t offsets[2] = {0};
+    dt_step_call call = {.strategy = t->c->strategy, .args = t->args, .offsets = offsets};
+    const dt_closure_kind *k = t->c->kind[t->kind];
+    dt_status *s = NULL;
+    DT_SCOPE(t->c->strategy) {
+        s = check_call(k, &call);
+        if (!s) s = dt_traced_run(&k->worker, &call, ran);
+    }
+    *rows = offsets[1];
     return s || !k->changes ? s
                             : dt_shipment_pack_step(&t->c->shipment, &k->halves, ran->result,
                                                     t->weights, t->answer);
 }
 
-static dt_status *serve(const task *t, const dt_parcel *work) {
-    dt_values *args = NULL;
+/* An error of the closure is reported to the coordinator; what is returned is one of the link. */
+static dt_status *serve_request(task *t, const dt_parcel *work, const char *more) {
+    dt_status *s = ask(t, more, work->more);
+    return s ? dt_worker_push_failure(&t->link, work, s)
+             : dt_worker_push(&t->link,
+                              &(dt_parcel){.kind = DT_PARCEL_WANT,
+                                           .number = work->number,
+                                           .more = (int64_t)t->request.size},
+                              NULL, dt_str_text(&t->request));
+}
+
+/* Of a closure that has asked, the rest of the message is rows, else its arguments. */
+static dt_status *serve_work(task *t, const dt_parcel *work, bool asked, const char *more) {
     dt_ran ran = {0};
-    const dt_closure_kind *k = NULL;
+    int64_t rows = 0;
     dt_shipment_unpack(&t->c->shipment, t->weights);
-    dt_status *s = dt_values_create(&args);
-    if (!s) s = compute(t, args, &k, &ran);
-    s = s ? dt_worker_push_failure(&t->link, work, s) : push(t, work, k, ran.result);
+    dt_status *s = asked ? dt_rows_take(&t->c->shipment, &t->request, more, work->more)
+                         : take_arguments(t, more, work->more);
+    if (!s) s = compute(t, &ran, &rows);
+    s = s ? dt_worker_push_failure(&t->link, work, s) : push_results(t, work, ran.result, rows);
     dt_ran_release(&ran);
-    dt_values_unref(args);
     return s;
 }
 
-/* More work is to come unless *end. */
-static dt_status *serve_one(task *t, bool *end) {
+/* More work is to come unless *end. *asked: for the closure of that number. */
+static dt_status *serve_one(task *t, int64_t *asked, bool *end) {
     dt_parcel work;
     char *more = NULL;
     dt_status *s = dt_worker_pull(&t->link, &work, t->weights, &more);
     *end = !s && work.kind == DT_PARCEL_END;
-    t->more = more;
-    t->n = s ? 0 : work.more;
-    if (!s && !*end) s = serve(t, &work);
+    if (!s && work.kind == DT_PARCEL_ASSIGN) {
+        *asked = work.number;
+        s = serve_request(t, &work, more);
+    } else if (!s && !*end) {
+        s = serve_work(t, &work, *asked == work.number, more);
+        *asked = -1;
+    }
     free(more);
     return s;
 }
@@ -188,10 +244,13 @@ static dt_status *serve_one(task *t, bool *end) {
 int dt_scheduled_worker(int worker, const int *link, void *user) {
     dt_coordinator *c = user;
     task t = {.c = c, .worker = worker, .link = {.fd = link, .slices = &c->shipment.slices}};
+    int64_t asked = -1;
     bool end = false;
     dt_strategy_serve(c->strategy);
-    for (int k = 0; k < c->n_kinds; k++)
+    for (int k = 0; k < c->n_kinds; k++) {
         if (c->kind[k]->worker.compiled) dt_compiled_forget(c->kind[k]->worker.compiled);
+        if (c->kind[k]->numbers.compiled) dt_compiled_forget(c->kind[k]->numbers.compiled);
+    }
     t.own = dt_alloc((size_t)(c->n_own + 1) * sizeof *t.own);
     t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes + 1);
     t.answer = dt_try_alloc((size_t)c->shipment.slices.bytes + 1);
@@ -199,7 +258,7 @@ int dt_scheduled_worker(int worker, const int *link, void *user) {
                                          : dt_fail(DT_E_NO_MEMORY, NULL,
                                                    "worker %d has no memory for variables", worker);
     if (!s) memset(t.answer, 0, (size_t)c->shipment.slices.bytes);
-    while (!s && !end) s = serve_one(&t, &end);
+    while (!s && !end) s = serve_one(&t, &asked, &end);
     const int code = s ? dt_status_code(s) : 0;
     if (s && dt_status_number(s) != DT_E_WORKER_GONE)
         fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));

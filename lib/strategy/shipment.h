@@ -74,9 +74,9 @@ dt_status *dt_shipment_apply(const dt_shipment *s, const dt_halves *h, dt_compil
 /* ---- rows and parts: shipment_rows.c ---- */
 
 /* Appends the request for rows: the numbers that are results of a program of dt_row_numbers, where
- * the table has such a row. */
-void dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variable *const *table,
-                 const dt_view *result, dt_str *out);
+ * the table has such a row. RANGE: the answer would be larger than a message can be. */
+dt_status *dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variable *const *table,
+                       const dt_view *result, dt_str *out) DT_MUST_USE;
 /* Answers a request from memory that dt_shipment_pack has filled, NULL: from the variables. The
  * request may come from anywhere: WORKERS_DISAGREE. */
 dt_status *dt_rows_answer(const dt_shipment *s, const char *packed, const char *request,

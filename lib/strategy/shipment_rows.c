@@ -45,12 +45,20 @@ static void ask_table(const dt_shipment *s, int i, const dt_view *numbers, dt_st
     memcpy(out->data + at, &head, sizeof head);
 }
 
-void dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variable *const *table,
-                 const dt_view *result, dt_str *out) {
+dt_status *dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variable *const *table,
+                       const dt_view *result, dt_str *out) {
+    double bytes = 0;
     for (int k = 0; k < numbers->n_results; k++) {
         const int i = find_variable(s, table[k]);
-        if (i >= 0 && s->by_rows[i]) ask_table(s, i, &result[k], out);
+        if (i < 0 || !s->by_rows[i]) continue;
+        ask_table(s, i, &result[k], out);
+        bytes += (double)dt_type_elements(&result[k].type) * (double)row_bytes(s, i);
     }
+    if (bytes <= DT_MOST_MORE) return NULL;
+    return dt_fail(DT_E_RANGE, NULL,
+                   "a batch looks up rows of %.0f bytes; with a parameter server it may look up "
+                   "%d",
+                   bytes, DT_MOST_MORE);
 }
 
 /* The lookup at `*at`, which then is behind its head. */

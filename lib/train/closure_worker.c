@@ -55,9 +55,8 @@ static dt_status *ask(task *t, const dt_parcel *work) {
     DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
     DT_TRY(dt_trainer_find_rows(trainer, &t->batch, t->numbers));
     dt_str_clear(&t->request);
-    dt_rows_ask(&c->shipment, dt_compiled_step(trainer->numbers), trainer->table, t->numbers,
-                &t->request);
-    return NULL;
+    return dt_rows_ask(&c->shipment, dt_compiled_step(trainer->numbers), trainer->table, t->numbers,
+                       &t->request);
 }
 
 static dt_status *compute(task *t, const dt_parcel *work, const char *rows, double *loss) {

@@ -343,10 +343,13 @@ static void train_step(dt_trace *t, void *user) {
     dt_return(t, "loss", loss);
 }
 
-static training make_training(const char *optimizer) {
+/* table: with a large embedding, of which a batch reads few rows. */
+static training make_training(const char *optimizer, bool table) {
     training my = {0};
-    OK(dt_model_create(&my.model, "- Input: {name: x, shape: [6]}\n- Dense: {units: 5, activation: "
-                                  "tanh}\n- Dropout: {rate: 0.3}\n- Dense: {units: 1}\n"));
+    OK(dt_model_create(&my.model,
+                       "- Input: {name: x, shape: [6]}\n%s- Dense: {units: 5, activation: "
+                       "tanh}\n- Dropout: {rate: 0.3}\n- Dense: {units: 1}\n",
+                       table ? "- Embedding: {input_dim: 9000, output_dim: 8}\n- Flatten\n" : ""));
     OK(dt_optimizer_create(&my.optimizer, "%s", optimizer));
     OK(dt_loss_create(&my.loss, "MeanSquaredError"));
     return my;
@@ -358,13 +361,13 @@ static void release(training *my) {
     dt_loss_unref(my->loss);
 }
 
-static dt_values *batch(int k, bool per_replica) {
+static dt_values *batch(int k, bool per_replica, float scale) {
     float x[8][6], y[8];
     dt_values *v = NULL;
     dt_tensor *tx = NULL, *ty = NULL;
     for (int i = 0; i < 8; i++) {
         y[i] = (float)(i % 3);
-        for (int j = 0; j < 6; j++) x[i][j] = (float)((i * 7 + j * 3 + k * 5) % 11) / 11;
+        for (int j = 0; j < 6; j++) x[i][j] = (float)((i * 7 + j * 3 + k * 5) % 11) * scale;
     }
     OK(dt_tensor_create(&tx, DT_FLOAT32, 2, (int64_t[]){8, 6}, x));
     OK(dt_tensor_create(&ty, DT_FLOAT32, 2, (int64_t[]){8, 1}, y));
@@ -377,7 +380,7 @@ static dt_values *batch(int k, bool per_replica) {
 }
 
 /* The weights' hash after ten steps, at a coordinator or by dt_strategy_run. */
-static char *train(const char *optimizer, bool coordinated) {
+static char *train(const char *optimizer, bool table, bool coordinated) {
     dt_strategy *s = NULL;
     dt_coordinator *c = NULL;
     dt_function *f = NULL;
@@ -389,10 +392,10 @@ static char *train(const char *optimizer, bool coordinated) {
                                          .parameter_servers = 3},
           &s, &c);
     DT_SCOPE(s)
-    my = make_training(optimizer);
+    my = make_training(optimizer, table);
     OK(dt_function_create(&f, train_step, &my));
     for (int k = 0; k < 10; k++) {
-        dt_values *v = batch(k, true);
+        dt_values *v = batch(k, true, table ? 800 : 1.0f / 11);
         if (coordinated)
             OK(dt_coordinator_schedule(c, f, &(dt_closure_arguments){.values = v}, NULL));
         else OK(dt_strategy_run(s, f, v, NULL));
@@ -414,12 +417,98 @@ static void test_no_staleness_is_one_process(void **state) {
                                              "RMSprop: {momentum: 0.5}",
                                              "Adam: {global_clipnorm: 0.1}"};
     (void)state;
-    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
-        char *a = train(optimizers[i], false), *b = train(optimizers[i], true);
+    for (size_t i = 0; i < 2 * sizeof optimizers / sizeof *optimizers; i++) {
+        char *a = train(optimizers[i / 2], i % 2, false),
+             *b = train(optimizers[i / 2], i % 2, true);
         assert_string_equal(a, b);
         free(a);
         free(b);
     }
+}
+
+/* Rows of a table: one function looks them up, then another one reads the table as a whole, and is
+ * sent what the first one has made of it. */
+static void look_rows_up(dt_trace *t, void *user) {
+    dt_return(t, "rows", dt_gather(dt_variable_read(t, user), dt_arg(t, "x")));
+}
+
+static void add_up(dt_trace *t, void *user) {
+    dt_return(t, "rows", dt_reduce_sum(dt_variable_read(t, user), 1));
+}
+
+static void set_all(dt_trace *t, void *user) {
+    const dt_value x = dt_variable_read(t, user);
+    dt_variable_assign_add(t, user, dt_like(x, 2));
+    dt_return(t, "rows", dt_gather(x, dt_arg(t, "x")));
+}
+
+static float first_of(dt_coordinator *c, dt_function *f, int64_t row) {
+    dt_values *v = numbers(row, 1, 2, 8999), *out = NULL;
+    dt_remote *remote = NULL;
+    OK(dt_coordinator_schedule(c, f, &(dt_closure_arguments){.values = v}, &remote));
+    OK(dt_remote_fetch(remote, &out));
+    const float x = *(const float *)dt_tensor_data(dt_values_local(out, "rows", 0));
+    dt_remote_unref(remote);
+    dt_values_unref(out);
+    dt_values_unref(v);
+    return x;
+}
+
+/* What the program sets while nothing is scheduled is what functions read then. */
+static void test_values_set_between(void **state) {
+    dt_strategy *s = NULL;
+    dt_coordinator *c = NULL;
+    dt_function *f = NULL;
+    dt_tensor *t = NULL;
+    (void)state;
+    begin(&some, &s, &c);
+    dt_variable *total = counter(s);
+    OK(dt_function_create(&f, look, total));
+    for (int64_t k = 1; k <= 5; k++) {
+        dt_remote *remote = NULL;
+        dt_values *out = NULL;
+        OK(dt_tensor_create(&t, DT_INT64, 1, (int64_t[]){4}, (int64_t[]){k, k, k, k}));
+        OK(dt_variable_set(total, DT_ASSIGN, t));
+        OK(dt_coordinator_schedule(c, f, NULL, &remote));
+        OK(dt_remote_fetch(remote, &out));
+        assert_int_equal(*(const int64_t *)dt_tensor_data(dt_values_local(out, "total", 0)), k);
+        dt_remote_unref(remote);
+        dt_values_unref(out);
+    }
+    dt_tensor_unref(t);
+    dt_function_unref(f);
+    dt_variable_unref(total);
+    dt_coordinator_unref(c);
+    dt_strategy_unref(s);
+}
+
+static void test_rows_of_a_table(void **state) {
+    void (*const step[])(dt_trace *, void *) = {look_rows_up, set_all, look_rows_up, add_up};
+    dt_strategy *s = NULL;
+    dt_coordinator *c = NULL;
+    dt_function *f[4] = {0};
+    dt_variable *table = NULL;
+    (void)state;
+    begin(&some, &s, &c);
+    DT_SCOPE(s)
+    OK(dt_variable_create(
+        &table, NULL,
+        &(dt_variable_options){
+            .name = "table", .dtype = DT_FLOAT32, .rank = 2, .shape = (int64_t[]){9000, 8}}));
+    for (int i = 0; i < 4; i++) OK(dt_function_create(&f[i], step[i], table));
+    assert_true(first_of(c, f[0], 8) == 0);
+    assert_true(first_of(c, f[1], 8) == 0);
+    assert_true(first_of(c, f[2], 8) == 2);
+    assert_true(first_of(c, f[3], 8) == 16);
+    assert_true(first_of(c, f[0], 0) == 2);
+    dt_values *v = numbers(0, 1, 9000, 3);
+    OK(dt_coordinator_schedule(c, f[0], &(dt_closure_arguments){.values = v}, NULL));
+    fails(dt_coordinator_join(c), DT_E_ROW_NUMBER, "row number 9000");
+    dt_values_unref(v);
+    for (int i = 0; i < 4; i++) dt_function_unref(f[i]);
+    dt_variable_unref(table);
+    dt_coordinator_unref(c);
+    dt_strategy_unref(s);
 }
 
 static void test_fit_with_workers(void **state) {
@@ -427,7 +516,7 @@ static void test_fit_with_workers(void **state) {
     dt_model *m = NULL;
     dt_dataset *d = NULL;
     dt_history *h = NULL;
-    dt_values *v = batch(1, false);
+    dt_values *v = batch(1, false, 1.0f / 11);
     (void)state;
     OK(dt_parameter_server_strategy(&s, &some));
     DT_SCOPE(s)
@@ -538,6 +627,8 @@ int main(void) {
         cmocka_unit_test(test_faults_are_reported),
         cmocka_unit_test(test_workers_have_values_of_their_own),
         cmocka_unit_test(test_no_staleness_is_one_process),
+        cmocka_unit_test(test_values_set_between),
+        cmocka_unit_test(test_rows_of_a_table),
         cmocka_unit_test(test_fit_with_workers),
         cmocka_unit_test(test_shards_are_the_partitioners),
         cmocka_unit_test(test_misuse_is_refused),
