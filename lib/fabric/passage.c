@@ -37,19 +37,15 @@ typedef struct part {
     int64_t bytes;
 } part;
 
-static int count_slices(const dt_passage *p, const dt_extents *e, int server) {
-    return dt_parcel_has_slices(&p->head) ? e->n[server] : 0;
-}
-
 static part part_of(dt_passage *p, const dt_extents *e, int server, char *slices) {
     if (p->part < 0) return (part){(char *)&p->head, (int64_t)sizeof p->head};
-    if (p->part < count_slices(p, e, server))
+    if (p->part < dt_parcel_slices(&p->head, e, server))
         return (part){slices + e->slice[server][p->part].offset, e->slice[server][p->part].bytes};
     return (part){p->more, p->head.more};
 }
 
 static bool is_whole(const dt_passage *p, const dt_extents *e, int server) {
-    return p->part > count_slices(p, e, server);
+    return p->part > dt_parcel_slices(&p->head, e, server);
 }
 
 static void go_on(dt_passage *p) {

@@ -29,17 +29,15 @@ static dt_status *send_parcel(dt_messenger *m, int peer, const dt_extents *e, co
                               const void *slices, const void *more) {
     dt_parcel own = *head;
     own.magic = DT_PARCEL_MAGIC;
-    const dt_message_part part[] = {{&own, sizeof own},
-                                    {slices, dt_parcel_has_slices(head) ? (size_t)e->bytes : 0},
-                                    {more, (size_t)head->more}};
+    const dt_message_part part[] = {
+        {&own, sizeof own}, {slices, (size_t)dt_parcel_bytes(head, e)}, {more, (size_t)head->more}};
     return dt_messenger_send(m, peer, part, 3);
 }
 
 bool dt_parcel_read(const dt_message *x, const dt_extents *e, dt_parcel *out) {
     if (x->event != DT_PEER_MESSAGE || x->n != 3 || x->part[0].n != sizeof *out) return false;
     memcpy(out, x->part[0].bytes, sizeof *out);
-    return dt_parcel_is_sound(out) &&
-           x->part[1].n == (dt_parcel_has_slices(out) ? (size_t)e->bytes : 0) &&
+    return dt_parcel_is_sound(out) && x->part[1].n == (size_t)dt_parcel_bytes(out, e) &&
            x->part[2].n == (size_t)out->more;
 }
 
@@ -166,9 +164,9 @@ static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out) {
         return false;
     out->message = m;
     if (dt_parcel_has_slices(&m)) {
-        out->slices = dt_try_alloc((size_t)p->spec.slices->bytes + 1);
+        out->slices = dt_try_alloc(x->part[1].n + 1);
         if (!out->slices) return false;
-        memcpy(out->slices, x->part[1].bytes, (size_t)p->spec.slices->bytes);
+        memcpy(out->slices, x->part[1].bytes, x->part[1].n);
     }
     out->more = copy_more(x);
     return true;
@@ -301,8 +299,8 @@ static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_parce
     if (x->event == DT_PEER_GONE)
         return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
     if (!dt_parcel_read(x, l->slices, m) ||
-        (m->kind != DT_PARCEL_WORK && m->kind != DT_PARCEL_ASSIGN && m->kind != DT_PARCEL_END &&
-         m->kind != DT_PARCEL_FAILED))
+        (m->kind != DT_PARCEL_WORK && m->kind != DT_PARCEL_WORK_ALL &&
+         m->kind != DT_PARCEL_ASSIGN && m->kind != DT_PARCEL_END && m->kind != DT_PARCEL_FAILED))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
     if (m->kind == DT_PARCEL_FAILED) return refusal(x);
     if (dt_parcel_has_slices(m)) memcpy(weights, x->part[1].bytes, x->part[1].n);

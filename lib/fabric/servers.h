@@ -26,6 +26,10 @@ typedef struct dt_extents {
     const int *n;                  /* [servers] */
     const dt_extent *const *slice; /* [servers][n] */
     int64_t bytes;                 /* of everything */
+    /* The last slices of each server, and the last bytes, which never change: only WORK_ALL has
+     * them. n_still NULL: there are none. */
+    const int *n_still; /* [servers] */
+    int64_t still_bytes;
 } dt_extents;
 
 /* A worker that needs rows of tables is named its closure (ASSIGN), and asks for them (WANT)
@@ -38,9 +42,10 @@ typedef enum dt_parcel_kind {
     DT_PARCEL_END,
     DT_PARCEL_HELLO,
     DT_PARCEL_ASSIGN,
-    DT_PARCEL_WANT
+    DT_PARCEL_WANT,
+    DT_PARCEL_WORK_ALL
 } dt_parcel_kind;
-/* WORK and PUSH are followed by slices on every link, and all messages by `more` bytes on link
+/* WORK, WORK_ALL and PUSH are followed by slices on every link, and all messages by `more` bytes on link
  * 0. */
 typedef struct dt_parcel {
     uint32_t magic, kind;

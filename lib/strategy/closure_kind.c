@@ -166,6 +166,11 @@ bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v) {
     return false;
 }
 
+bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v) {
+    return find_pushed(k, v) >= 0 || dt_step_moves(dt_compiled_step(k->worker.compiled), v) ||
+           (k->update && dt_step_moves(dt_compiled_step(k->update), v));
+}
+
 bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v) {
     const dt_graph *g = dt_compiled_step(k->worker.compiled);
     const int n = k->numbers.compiled ? dt_compiled_step(k->numbers.compiled)->n_results : 0,
@@ -263,7 +268,7 @@ dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_ar
     if (update) dt_halves_match_parts(&k->halves, s, worker, update, arena);
     k->asks = false;
     for (int i = 0; i < s->n; i++)
-        k->asks |= s->by_rows[i] && dt_closure_kind_reads(k, s->variable[i]);
+        k->asks |= s->sent[i] == DT_SENT_BY_ROWS && dt_closure_kind_reads(k, s->variable[i]);
     return dt_halves_check(&k->halves, s, worker);
 }
 

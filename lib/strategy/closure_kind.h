@@ -36,8 +36,10 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f,
                                 dt_step_call *call) DT_MUST_USE;
 void dt_closure_kind_free(dt_closure_kind *k);
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call);
-/* Whether the worker reads the variable, and of a table only the rows that it looks up. */
+/* Whether the worker reads the variable; whether either half changes it; and whether the worker
+ * reads only the rows that it looks up. */
 bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
+bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);
 /* Fills halves for variables that are sent now. arena: theirs. */
 dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s,

@@ -67,9 +67,16 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
 
 /* ---- what the crew asks ---- */
 
-static dt_status *pack(void *user, char *into) {
+static dt_status *pack(void *user, bool still, char *into) {
     const dt_coordinator *c = user;
-    return dt_shipment_pack(&c->shipment, c->strategy->servers.in_order, into);
+    const dt_sent most = still ? DT_SENT_ONCE : DT_SENT_EACH_TIME;
+    return dt_shipment_pack(&c->shipment, c->strategy->servers.in_order ? DT_SENT_BY_ROWS : most,
+                            into);
+}
+
+static bool differs(void *user, const char *packed) {
+    const dt_coordinator *c = user;
+    return dt_shipment_differs(&c->shipment, packed);
 }
 
 static const void *describe(void *user, int64_t number, int64_t *n) {
@@ -142,24 +149,27 @@ static dt_variable **collect(dt_coordinator *c, int *n) {
     return all;
 }
 
-/* Tables of which no function reads more than rows. */
-static const bool *choose_tables(const dt_coordinator *c, dt_variable *const *v, int n) {
-    bool *by_rows = dt_arena_array(c->arena, bool, n + 1);
+/* Tables of which no function reads more than rows are sent by rows, and what none changes once. */
+static const dt_sent *choose_ways(const dt_coordinator *c, dt_variable *const *v, int n) {
+    dt_sent *sent = dt_arena_array(c->arena, dt_sent, n + 1);
     for (int i = 0; i < n; i++) {
-        by_rows[i] = true;
-        for (int k = 0; k < c->n_kinds; k++)
-            if (dt_closure_kind_reads(c->kind[k], v[i]))
-                by_rows[i] &= dt_closure_kind_by_rows(c->kind[k], v[i]);
+        bool by_rows = true, changes = false;
+        for (int k = 0; k < c->n_kinds; k++) {
+            changes |= dt_closure_kind_changes(c->kind[k], v[i]);
+            by_rows &= !dt_closure_kind_reads(c->kind[k], v[i]) ||
+                       dt_closure_kind_by_rows(c->kind[k], v[i]);
+        }
+        sent[i] = by_rows ? DT_SENT_BY_ROWS : changes ? DT_SENT_EACH_TIME : DT_SENT_ONCE;
     }
-    return by_rows;
+    return sent;
 }
 
 static dt_status *open_crew(dt_coordinator *c) {
     int n = 0;
     c->arena = dt_arena_create();
     dt_variable **variables = collect(c, &n);
-    const bool *by_rows = choose_tables(c, variables, n);
-    DT_TRY(dt_shipment_make(&c->shipment, c->arena, variables, n, by_rows, &c->strategy->servers));
+    const dt_sent *sent = choose_ways(c, variables, n);
+    DT_TRY(dt_shipment_make(&c->shipment, c->arena, variables, n, sent, &c->strategy->servers));
     for (int k = 0; k < c->n_kinds; k++)
         DT_TRY(dt_closure_kind_match(c->kind[k], &c->shipment, c->arena));
     DT_TRY(dt_crew_open(
@@ -173,6 +183,7 @@ static dt_status *open_crew(dt_coordinator *c) {
             .last_words =
                 "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
             .pack = pack,
+            .differs = differs,
             .bytes = c->strategy->servers.in_order ? c->shipment.all : c->shipment.slices.bytes,
             .asks = asks,
             .answer = answer,

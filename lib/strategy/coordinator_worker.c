@@ -215,7 +215,9 @@ static dt_status *serve_request(task *t, const dt_parcel *work, const char *more
 static dt_status *serve_work(task *t, const dt_parcel *work, bool asked, const char *more) {
     dt_ran ran = {0};
     int64_t rows = 0;
-    dt_shipment_unpack(&t->c->shipment, t->weights);
+    dt_shipment_unpack(&t->c->shipment,
+                       work->kind == DT_PARCEL_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
+                       t->weights);
     dt_status *s = asked ? dt_rows_take(&t->c->shipment, &t->request, more, work->more)
                          : take_arguments(t, more, work->more);
     if (!s) s = compute(t, &ran, &rows);

@@ -18,12 +18,14 @@ typedef struct colleague {
     bool there, busy, late;
     bool told;     /* that it is silent */
     bool answered; /* it has got the rows that it asked for */
+    int64_t still; /* the crew's, when it last got what never changes; 0: it has not */
     int64_t given_ns;
 } colleague;
 
 /* A copy of the weights of one version. */
 typedef struct edition {
     int64_t version;
+    bool all; /* with what never changes */
     dt_shared *weights;
 } edition;
 
@@ -38,6 +40,10 @@ struct dt_crew {
     int n_pushed, cap_pushed;
     edition *edition; /* [n] oldest first */
     int n_editions, cap_editions;
+    /* values of what never changes: the first ones, the second ones after the owner has set others */
+    int64_t still;
+    dt_shared *with_still; /* a copy with them */
+    bool set;              /* the owner may have set some */
     int64_t alone_ns;      /* when the last worker was lost, of those that may come again */
     bool failed;           /* it cannot go on */
     int64_t lost;          /* workers */
@@ -170,35 +176,61 @@ static void drop_editions(dt_crew *c, int64_t below) {
     c->n_editions = kept;
 }
 
-static dt_status *publish(dt_crew *c) {
+static dt_status *publish(dt_crew *c, bool all) {
     dt_shared *weights = NULL;
     DT_TRY(dt_shared_new(&weights, c->spec.bytes));
     DT_GROW(c->edition, c->cap_editions, c->n_editions + 1);
-    c->edition[c->n_editions++] = (edition){c->closures.version, weights};
-    return c->spec.pack(c->spec.user, weights->data);
-}
-
-/* Of the version at hand they are copied when first asked for. */
-static dt_status *find_edition(dt_crew *c, int64_t version, dt_shared **out) {
-    if (c->n_editions == 0 || c->edition[c->n_editions - 1].version < c->closures.version)
-        DT_TRY(publish(c));
-    for (int i = 0; i < c->n_editions; i++)
-        if (c->edition[i].version == version) *out = c->edition[i].weights;
+    c->edition[c->n_editions++] = (edition){c->closures.version, all, weights};
+    DT_TRY(c->spec.pack(c->spec.user, all, weights->data));
+    if (!all) return NULL;
+    dt_shared_unref(c->with_still);
+    c->with_still = dt_shared_ref(weights);
     return NULL;
 }
 
-void dt_crew_forget(dt_crew *c) { drop_editions(c, INT64_MAX); }
+static dt_shared *edition_of(const dt_crew *c, int64_t version, bool all) {
+    for (int i = 0; i < c->n_editions; i++)
+        if (c->edition[i].version == version && c->edition[i].all >= all)
+            return c->edition[i].weights;
+    return NULL;
+}
+
+/* Of the version at hand they are copied when first asked for. */
+static dt_status *find_edition(dt_crew *c, int64_t version, bool all, dt_shared **out) {
+    if (!(*out = edition_of(c, version, all))) DT_TRY(publish(c, all || c->spec.how->in_order));
+    *out = edition_of(c, version, all);
+    return NULL;
+}
+
+/* Whether the worker lacks values that never change. */
+static bool lacks_still(dt_crew *c, int w) {
+    if (c->spec.slices->still_bytes == 0) return false;
+    if (c->set && (!c->with_still || c->spec.differs(c->spec.user, c->with_still->data)))
+        c->still++;
+    c->set = false;
+    const bool lacks = c->worker[w].still != c->still;
+    c->worker[w].still = c->still;
+    return lacks;
+}
+
+void dt_crew_forget(dt_crew *c) {
+    drop_editions(c, INT64_MAX);
+    c->set = true;
+}
 
 /* ---- closures ---- */
 
 static dt_status *give_one(dt_crew *c, int w, const dt_closure *x) {
-    const bool asks = c->spec.asks && c->spec.asks(c->spec.user, x->number);
+    const bool asks = c->spec.asks && c->spec.asks(c->spec.user, x->number),
+               all = !asks && lacks_still(c, w);
     colleague *k = &c->worker[w];
     dt_shared *weights = NULL;
-    dt_parcel m = {.kind = asks ? DT_PARCEL_ASSIGN : DT_PARCEL_WORK,
+    dt_parcel m = {.kind = asks  ? DT_PARCEL_ASSIGN
+                           : all ? DT_PARCEL_WORK_ALL
+                                 : DT_PARCEL_WORK,
                    .number = x->number,
                    .version = x->version};
-    if (!asks) DT_TRY(find_edition(c, x->version, &weights));
+    if (!asks) DT_TRY(find_edition(c, x->version, all, &weights));
     const void *more = c->spec.describe ? c->spec.describe(c->spec.user, x->number, &m.more) : NULL;
     k->busy = true;
     k->told = false;
@@ -248,13 +280,14 @@ static dt_status *take_push(dt_crew *c, const dt_arrival *a) {
 }
 
 static dt_status *give_rows(dt_crew *c, const dt_arrival *a, int64_t version, dt_str *rows) {
+    const bool all = lacks_still(c, a->worker);
     dt_shared *weights = NULL;
-    DT_TRY(find_edition(c, version, &weights));
+    DT_TRY(find_edition(c, version, all, &weights));
     DT_TRY(c->spec.answer(c->spec.user, c->spec.how->in_order ? weights->data : NULL, a, rows));
     c->worker[a->worker].answered = true;
     c->worker[a->worker].given_ns = dt_now_ns();
     give(c, a->worker,
-         &(dt_parcel){.kind = DT_PARCEL_WORK,
+         &(dt_parcel){.kind = all ? DT_PARCEL_WORK_ALL : DT_PARCEL_WORK,
                       .number = a->message.number,
                       .version = version,
                       .more = (int64_t)rows->size},
@@ -336,7 +369,7 @@ dt_status *dt_crew_finish(dt_crew *c, const dt_arrival *a, bool updated, int64_t
     c->lost_in_a_row = 0;
     release_arrival(c, a);
     drop_editions(c, dt_closures_oldest(&c->closures));
-    return updated && c->spec.how->in_order ? publish(c) : NULL;
+    return updated && c->spec.how->in_order ? publish(c, true) : NULL;
 }
 
 int dt_crew_workers(const dt_crew *c) { return count_workers(c, true); }
@@ -438,6 +471,7 @@ dt_status *dt_crew_open(dt_crew **out, const dt_crew_spec *spec) {
     dt_crew *c = dt_alloc(sizeof *c);
     *c =
         (dt_crew){.spec = *spec,
+                  .set = true,
                   .closures = {.staleness = spec->how->staleness, .in_order = spec->how->in_order}};
     c->worker = dt_alloc((size_t)spec->how->workers * sizeof *c->worker);
     dt_status *s = spec->how->launch.workers ? meet_all(c) : start_all(c);
@@ -451,6 +485,7 @@ void dt_crew_close(dt_crew *c) {
     if (!c) return;
     for (int i = 0; i < c->n_pushed; i++) release_arrival(c, &c->pushed[i]);
     drop_editions(c, INT64_MAX);
+    dt_shared_unref(c->with_still);
     dt_servers_close(c->servers);
     dt_posts_close(c->posts, !c->failed);
     dt_nursery_close(c->nursery);

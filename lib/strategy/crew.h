@@ -23,7 +23,9 @@ typedef struct dt_crew_spec {
     void *body_user;        /* as it is before any worker is started */
     const char *last_words; /* of dt_nursery_open */
     /* Of the owner, who gets `user`. */
-    dt_status *(*pack)(void *user, char *into); /* the weights of the version at hand */
+    /* the weights of the version at hand, with those that never change */
+    dt_status *(*pack)(void *user, bool still, char *into);
+    bool (*differs)(void *user, const char *packed); /* whether those have changed all the same */
     int64_t bytes; /* of these: the slices, and what `answer` needs of an older version */
     /* Of closures whose worker asks for rows: whether it does, and *out, from what pack has filled,
      * or NULL: from the weights at hand. WORKERS_DISAGREE. NULL: none ask. */

@@ -15,43 +15,54 @@ enum { ALIGN = 64 };
 
 static int64_t rows_of(const dt_type *t) { return t->rank > 0 && t->dim[0] > 0 ? t->dim[0] : 1; }
 
-/* Every shard of every variable: to one server after the other. */
 static int count_shards(const dt_shipment *s, const dt_partitioner *p) {
     int n = 0;
     for (int i = 0; i < s->n; i++) {
         const int64_t rows = rows_of(&s->variable[i]->type);
-        if (s->by_rows[i]) continue;
+        if (s->sent[i] == DT_SENT_BY_ROWS) continue;
         n += (int)dt_partitioner_shards(p, rows, s->bytes[i] / rows);
     }
     return n;
 }
 
-static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how) {
-    const int all = count_shards(s, &how->partitioner), servers = how->servers;
-    int *n = dt_arena_array(arena, int, servers), next = 0;
-    dt_extent **slice = dt_arena_array(arena, dt_extent *, servers);
-
-    for (int k = 0; k < servers; k++)
-        slice[k] = dt_arena_array(arena, dt_extent, all / servers + 1);
+/* Every shard of every variable that is sent so: to one server after the other. */
+static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how, dt_sent sent,
+                 dt_extent *const *slice, int *n) {
+    int64_t next = 0;
     for (int i = 0; i < s->n; i++) {
         const int64_t rows = rows_of(&s->variable[i]->type), row = s->bytes[i] / rows,
                       shards = dt_partitioner_shards(&how->partitioner, rows, row);
-        if (s->by_rows[i]) continue;
+        if (s->sent[i] != sent) continue;
         int32_t *first = dt_arena_array(arena, int32_t, shards + 1);
         dt_cut_rows(rows, rows, (int)shards, first);
-        for (int64_t k = 0; k < shards; k++, next++)
-            slice[next % servers][n[next % servers]++] =
+        for (int64_t k = 0; k < shards; k++, next++) {
+            const int64_t server = next % how->servers;
+            slice[server][n[server]++] =
                 (dt_extent){s->offset[i] + first[k] * row, (first[k + 1] - first[k]) * row};
+        }
     }
+}
+
+static void deal_all(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how) {
+    const int all = count_shards(s, &how->partitioner), servers = how->servers;
+    int *n = dt_arena_array(arena, int, servers), *still = dt_arena_array(arena, int, servers);
+    dt_extent **slice = dt_arena_array(arena, dt_extent *, servers);
+    for (int k = 0; k < servers; k++)
+        slice[k] = dt_arena_array(arena, dt_extent, all / servers + 2);
+    deal(s, arena, how, DT_SENT_EACH_TIME, slice, n);
+    for (int k = 0; k < servers; k++) still[k] = -n[k];
+    deal(s, arena, how, DT_SENT_ONCE, slice, n);
+    for (int k = 0; k < servers; k++) still[k] += n[k];
     s->slices.servers = servers;
     s->slices.n = n;
+    s->slices.n_still = still;
     s->slices.slice = (const dt_extent *const *)slice;
 }
 
-/* Returns where the variables end that are sent by rows, or that are not, and follow `from`. */
-static int64_t lay_out(dt_shipment *s, bool by_rows, int64_t from) {
+/* Returns where the variables end that are sent so, and follow `from`. */
+static int64_t lay_out(dt_shipment *s, dt_sent sent, int64_t from) {
     for (int i = 0; i < s->n; i++) {
-        if (s->by_rows[i] != by_rows) continue;
+        if (s->sent[i] != sent) continue;
         s->offset[i] = from;
         s->bytes[i] = dt_type_bytes(&s->variable[i]->type);
         from += (s->bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
@@ -60,8 +71,8 @@ static int64_t lay_out(dt_shipment *s, bool by_rows, int64_t from) {
 }
 
 dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const *variable, int n,
-                            const bool *by_rows, const dt_servers_spec *how) {
-    *s = (dt_shipment){.n = n, .variable = variable, .by_rows = by_rows};
+                            const dt_sent *sent, const dt_servers_spec *how) {
+    *s = (dt_shipment){.n = n, .variable = variable, .sent = sent};
     s->offset = dt_arena_array(arena, int64_t, n + 1);
     s->bytes = dt_arena_array(arena, int64_t, n + 1);
     for (int i = 0; i < n; i++)
@@ -70,9 +81,11 @@ dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const 
                            "a parameter server has one value of each variable, and '%s' has one "
                            "for each replica",
                            variable[i]->path);
-    s->slices.bytes = lay_out(s, false, 0);
-    s->all = lay_out(s, true, s->slices.bytes);
-    deal(s, arena, how);
+    const int64_t each_time = lay_out(s, DT_SENT_EACH_TIME, 0);
+    s->slices.bytes = lay_out(s, DT_SENT_ONCE, each_time);
+    s->slices.still_bytes = s->slices.bytes - each_time;
+    s->all = lay_out(s, DT_SENT_BY_ROWS, s->slices.bytes);
+    deal_all(s, arena, how);
     return NULL;
 }
 
@@ -86,10 +99,10 @@ dt_halves dt_halves_none(dt_arena *arena, int n) {
     return h;
 }
 
-bool dt_step_moves(const dt_graph *worker, const dt_variable *v) {
-    for (int i = 0; i < worker->n_states; i++)
-        if (worker->state[i].variable == v)
-            return worker->state[i].update >= 0 && worker->state[i].update != worker->state[i].node;
+bool dt_step_moves(const dt_graph *half, const dt_variable *v) {
+    for (int i = 0; i < half->n_states; i++)
+        if (half->state[i].variable == v)
+            return half->state[i].update >= 0 && half->state[i].update != half->state[i].node;
     return false;
 }
 
@@ -117,18 +130,30 @@ dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s, const dt_gr
 
 /* ---- packing ---- */
 
-dt_status *dt_shipment_pack(const dt_shipment *s, bool tables, char *into) {
+dt_status *dt_shipment_pack(const dt_shipment *s, dt_sent most, char *into) {
     DT_TRY(dt_variables_fetch(s->variable, s->n));
     for (int i = 0; i < s->n; i++)
-        if (tables || !s->by_rows[i])
+        if (s->sent[i] <= most)
             memcpy(into + s->offset[i], dt_host_data(s->variable[i]), (size_t)s->bytes[i]);
     return NULL;
 }
 
-void dt_shipment_unpack(const dt_shipment *s, const char *from) {
+void dt_shipment_unpack(const dt_shipment *s, dt_sent most, const char *from) {
     for (int i = 0; i < s->n; i++)
-        if (!s->by_rows[i])
+        if (s->sent[i] <= most)
             memcpy(dt_host_edit(s->variable[i]), from + s->offset[i], (size_t)s->bytes[i]);
+}
+
+/* A device that cannot be read counts as one with other values: packing reports the error. */
+bool dt_shipment_differs(const dt_shipment *s, const char *packed) {
+    dt_status *bad = dt_variables_fetch(s->variable, s->n);
+    bool differs = bad != NULL;
+    dt_status_free(bad);
+    for (int i = 0; i < s->n && !differs; i++)
+        differs =
+            s->sent[i] == DT_SENT_ONCE &&
+            memcmp(packed + s->offset[i], dt_host_data(s->variable[i]), (size_t)s->bytes[i]) != 0;
+    return differs;
 }
 
 #define SUBTRACT(type)                                                                             \

@@ -5,7 +5,8 @@
  * by itself the difference. So such state (means and variances of BatchNormalization, counters) is
  * moved by all workers.
  *
- * Of tables only the rows that a step looks up travel, and on the way back parts of their gradient
+ * Variables that neither half changes, such as those of frozen layers, travel when a worker does
+ * not have them. Of tables only the rows that a step looks up travel, and on the way back parts of their gradient
  * (pass/sparse.h). A worker sends the row numbers, and its own table has current values only in
  * the rows that it got.
  *
@@ -20,12 +21,14 @@
 #include "fabric/servers.h"
 #include "strategy/strategy.h"
 
+typedef enum dt_sent { DT_SENT_EACH_TIME, DT_SENT_ONCE, DT_SENT_BY_ROWS } dt_sent;
+
 typedef struct dt_shipment {
     dt_extents slices;
     int n;
     dt_variable *const *variable; /* [n] lent */
     int64_t *offset, *bytes;      /* [n] */
-    const bool *by_rows;          /* [n] a table of which rows travel */
+    const dt_sent *sent;          /* [n] */
     int64_t all;                  /* bytes of all variables: tables stand behind the slices */
 } dt_shipment;
 
@@ -40,13 +43,13 @@ typedef struct dt_halves {
     int64_t *below; /* [n_parts] row numbers of a table of so many rows; 0: other values */
 } dt_halves;
 
-/* by_rows: lent, [n]. */
+/* sent: lent, [n]. */
 dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const *variable, int n,
-                            const bool *by_rows, const dt_servers_spec *how) DT_MUST_USE;
+                            const dt_sent *sent, const dt_servers_spec *how) DT_MUST_USE;
 /* No result, no argument, no parts, and nothing moves. */
 dt_halves dt_halves_none(dt_arena *arena, int n);
-/* Whether the worker's half changes the variable by itself. */
-bool dt_step_moves(const dt_graph *worker, const dt_variable *v);
+/* Whether a half changes the variable by itself. */
+bool dt_step_moves(const dt_graph *half, const dt_variable *v);
 /* Fills the parts: results of the worker that are arguments of the update, of no variable. */
 void dt_halves_match_parts(dt_halves *h, const dt_shipment *s, const dt_graph *worker,
                            const dt_graph *update, dt_arena *arena);
@@ -55,9 +58,12 @@ void dt_halves_match_parts(dt_halves *h, const dt_shipment *s, const dt_graph *w
 dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s,
                            const dt_graph *worker) DT_MUST_USE;
 
-/* From the variables into a message, with all of the tables or without; the way back. */
-dt_status *dt_shipment_pack(const dt_shipment *s, bool tables, char *into) DT_MUST_USE;
-void dt_shipment_unpack(const dt_shipment *s, const char *from);
+/* From the variables into a message: those that are sent each time, and with `most` DT_SENT_ONCE
+ * or DT_SENT_BY_ROWS the others up to there. The way back, of a message with `most`. */
+dt_status *dt_shipment_pack(const dt_shipment *s, dt_sent most, char *into) DT_MUST_USE;
+void dt_shipment_unpack(const dt_shipment *s, dt_sent most, const char *from);
+/* Whether variables that are sent once have other values than those that were packed. */
+bool dt_shipment_differs(const dt_shipment *s, const char *packed);
 /* What a step did: values from its results, and how far state has moved since `before`. */
 dt_status *dt_shipment_pack_step(const dt_shipment *s, const dt_halves *h, const dt_view *result,
                                  const char *before, char *into) DT_MUST_USE;

@@ -50,7 +50,7 @@ dt_status *dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variabl
     double bytes = 0;
     for (int k = 0; k < numbers->n_results; k++) {
         const int i = find_variable(s, table[k]);
-        if (i < 0 || !s->by_rows[i]) continue;
+        if (i < 0 || s->sent[i] != DT_SENT_BY_ROWS) continue;
         ask_table(s, i, &result[k], out);
         bytes += (double)dt_type_elements(&result[k].type) * (double)row_bytes(s, i);
     }
@@ -68,7 +68,7 @@ static dt_status *read_lookup(const dt_shipment *s, const char *request, int64_t
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a request for rows is cut off");
     memcpy(x, request + *at, sizeof *x);
     *at += (int64_t)sizeof *x;
-    if (x->variable < 0 || x->variable >= s->n || !s->by_rows[x->variable])
+    if (x->variable < 0 || x->variable >= s->n || s->sent[x->variable] != DT_SENT_BY_ROWS)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "a request for rows names variable %lld, which is not sent by rows",
                        (long long)x->variable);

@@ -61,7 +61,9 @@ static dt_status *ask(task *t, const dt_parcel *work) {
 
 static dt_status *compute(task *t, const dt_parcel *work, const char *rows, double *loss) {
     const dt_coordinated *c = t->c;
-    dt_shipment_unpack(&c->shipment, t->weights);
+    dt_shipment_unpack(&c->shipment,
+                       work->kind == DT_PARCEL_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
+                       t->weights);
     if (c->trainer->numbers) DT_TRY(dt_rows_take(&c->shipment, &t->request, rows, work->more));
     else DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
     dt_trainer_clear(c->trainer, &t->sums);

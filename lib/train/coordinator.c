@@ -11,9 +11,16 @@ enum { LOOK_NS = 100000000 };
 
 /* ---- what the crew asks ---- */
 
-static dt_status *pack(void *user, char *into) {
+static dt_status *pack(void *user, bool still, char *into) {
     const dt_coordinated *c = user;
-    return dt_shipment_pack(&c->shipment, c->r->strategy->servers.in_order, into);
+    const dt_sent most = still ? DT_SENT_ONCE : DT_SENT_EACH_TIME;
+    return dt_shipment_pack(&c->shipment, c->r->strategy->servers.in_order ? DT_SENT_BY_ROWS : most,
+                            into);
+}
+
+static bool differs(void *user, const char *packed) {
+    const dt_coordinated *c = user;
+    return dt_shipment_differs(&c->shipment, packed);
 }
 
 static bool asks(void *user, int64_t number) {
@@ -182,16 +189,25 @@ static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half
     return dt_halves_check(h, &c->shipment, worker);
 }
 
-/* A table is sent by rows if the worker needs no others, and gives no whole gradient back. */
-static void choose_tables(dt_coordinated *c) {
-    const dt_graph *worker = dt_compiled_step(c->trainer->train);
+static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
     const int n = c->trainer->numbers ? dt_compiled_step(c->trainer->numbers)->n_results : 0;
-    for (int i = 0; i < c->n_variables; i++)
-        for (int k = 0; k < n; k++)
-            if (c->trainer->table[k] == c->variable[i])
-                c->by_rows[i] = !dt_step_moves(worker, c->variable[i]) &&
-                                place_of(worker->result, worker->n_results,
-                                         dt_gradient_name(c->arena, c->variable[i])) < 0;
+    for (int k = 0; k < n; k++)
+        if (c->trainer->table[k] == v) return true;
+    return false;
+}
+
+/* A table is sent by rows if the worker needs no others, and gives no whole gradient back. */
+static dt_sent way_of(const dt_coordinated *c, const dt_variable *v) {
+    const dt_trainer *t = c->trainer;
+    const dt_graph *worker = dt_compiled_step(t->train);
+    const bool comes_back =
+        v == c->r->optimizer->examples || dt_step_moves(worker, v) ||
+        place_of(worker->result, worker->n_results, dt_gradient_name(c->arena, v)) >= 0;
+    if (is_looked_up(c, v) && !comes_back) return DT_SENT_BY_ROWS;
+    return comes_back || dt_step_moves(dt_compiled_step(t->update), v) ||
+                   (t->gather && dt_step_moves(dt_compiled_step(t->gather), v))
+               ? DT_SENT_EACH_TIME
+               : DT_SENT_ONCE;
 }
 
 static void list_variables(dt_coordinated *c) {
@@ -200,8 +216,8 @@ static void list_variables(dt_coordinated *c) {
     for (c->n_variables = 0; c->n_variables < m->n_weights; c->n_variables++)
         c->variable[c->n_variables] = m->weight[c->n_variables];
     if (c->trainer->gather) c->variable[c->n_variables++] = c->r->optimizer->examples;
-    c->by_rows = dt_arena_array(c->arena, bool, c->n_variables + 1);
-    choose_tables(c);
+    c->sent = dt_arena_array(c->arena, dt_sent, c->n_variables + 1);
+    for (int i = 0; i < c->n_variables; i++) c->sent[i] = way_of(c, c->variable[i]);
 }
 
 /* What workers will share is read by the first batch. */
@@ -209,7 +225,7 @@ static dt_status *prepare(dt_coordinated *c) {
     const run *r = c->r;
     dt_batch batch;
     list_variables(c);
-    DT_TRY(dt_shipment_make(&c->shipment, c->arena, c->variable, c->n_variables, c->by_rows,
+    DT_TRY(dt_shipment_make(&c->shipment, c->arena, c->variable, c->n_variables, c->sent,
                             &r->strategy->servers));
     DT_TRY(match(c, &c->halves, c->trainer->update));
     if (c->trainer->gather) DT_TRY(match(c, &c->gathering, c->trainer->gather));
@@ -236,6 +252,7 @@ static dt_crew_spec describe(dt_coordinated *c) {
         .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; "
                       "run the job again to resume from its newest checkpoint",
         .pack = pack,
+        .differs = differs,
         .bytes = c->r->strategy->servers.in_order ? c->shipment.all : c->shipment.slices.bytes,
         .asks = asks,
         .answer = answer,

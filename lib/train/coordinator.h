@@ -30,7 +30,7 @@ typedef struct dt_coordinated {
     dt_arena *arena;
     dt_shipment shipment;
     dt_halves halves, gathering; /* of the update, and of gradients that wait for others */
-    bool *by_rows;               /* [n_variables] */
+    dt_sent *sent;               /* [n_variables] */
     /* the model's weights, then the number of accumulated examples, if gradients are */
     dt_variable **variable;
     int n_variables;

@@ -18,18 +18,18 @@ enum { TABLE = 1000, WIDTH = 16, DENSE = 6 };
 typedef struct kit {
     dt_arena *arena;
     dt_variable *variable[2]; /* a dense one, a table */
-    bool by_rows[2];
+    dt_sent sent[2];
     dt_shipment s;
 } kit;
 
 static void open_kit(kit *k) {
     const dt_type dense = dt_type_of(DT_FLOAT32, 1, (int64_t[]){DENSE}),
                   table = dt_type_of(DT_FLOAT32, 2, (int64_t[]){TABLE, WIDTH});
-    *k = (kit){.arena = dt_arena_create(), .by_rows = {false, true}};
+    *k = (kit){.arena = dt_arena_create(), .sent = {DT_SENT_EACH_TIME, DT_SENT_BY_ROWS}};
     assert_null(dt_variable_alloc(&k->variable[0], "dense", &dense, true));
     assert_null(dt_variable_alloc(&k->variable[1], "table", &table, true));
     for (int i = 0; i < TABLE * WIDTH; i++) ((float *)k->variable[1]->host_data)[i] = (float)i;
-    assert_null(dt_shipment_make(&k->s, k->arena, k->variable, 2, k->by_rows,
+    assert_null(dt_shipment_make(&k->s, k->arena, k->variable, 2, k->sent,
                                  &(dt_servers_spec){.servers = 2}));
 }
 
@@ -75,6 +75,39 @@ static void only_rows_travel(void **state) {
     close_kit(&far);
 }
 
+/* The last bytes and slices are those of variables that are sent once. */
+static void still_variables_are_last(void **state) {
+    static const dt_sent sent[] = {DT_SENT_ONCE, DT_SENT_EACH_TIME};
+    char packed[64 + TABLE * WIDTH * 4];
+    kit k;
+    (void)state;
+    open_kit(&k);
+    assert_null(dt_shipment_make(
+        &k.s, k.arena, k.variable, 2, sent,
+        &(dt_servers_spec){.servers = 2, .partitioner = {DT_PARTITION_FIXED, .shards = 3}}));
+    const dt_extents *e = &k.s.slices;
+    int64_t bytes[] = {0, 0};
+    assert_int_equal(e->bytes, sizeof packed);
+    assert_int_equal(e->still_bytes, 64);
+    for (int server = 0; server < 2; server++)
+        for (int i = 0; i < e->n[server]; i++) {
+            const bool still = i >= e->n[server] - e->n_still[server];
+            assert_int_equal(e->slice[server][i].offset >= e->bytes - e->still_bytes, still);
+            bytes[still] += e->slice[server][i].bytes;
+        }
+    assert_int_equal(bytes[0], TABLE * WIDTH * 4);
+    assert_int_equal(bytes[1], DENSE * 4);
+    assert_null(dt_shipment_pack(&k.s, DT_SENT_ONCE, packed));
+    ((float *)k.variable[1]->host_data)[5] = -1;
+    assert_false(dt_shipment_differs(&k.s, packed));
+    ((float *)k.variable[0]->host_data)[5] = -1;
+    assert_true(dt_shipment_differs(&k.s, packed));
+    dt_shipment_unpack(&k.s, DT_SENT_EACH_TIME, packed);
+    assert_true(((float *)k.variable[1]->host_data)[5] == 5);
+    assert_true(dt_shipment_differs(&k.s, packed));
+    close_kit(&k);
+}
+
 /* From memory that was packed before the variables changed. */
 static void rows_of_an_older_version(void **state) {
     kit k;
@@ -82,7 +115,7 @@ static void rows_of_an_older_version(void **state) {
     (void)state;
     open_kit(&k);
     char *packed = dt_try_alloc((size_t)k.s.all);
-    assert_null(dt_shipment_pack(&k.s, true, packed));
+    assert_null(dt_shipment_pack(&k.s, DT_SENT_BY_ROWS, packed));
     memset(k.variable[1]->host_data, 0, TABLE * WIDTH * 4);
     add(&request, 1, 1, (int64_t[]){3});
     assert_null(dt_rows_answer(&k.s, packed, request.data, (int64_t)request.size, &rows));
@@ -214,8 +247,8 @@ static void parts_are_checked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_rows_travel), cmocka_unit_test(rows_of_an_older_version),
-        cmocka_unit_test(invalid_requests), cmocka_unit_test(random_requests),
-        cmocka_unit_test(parts_are_checked)};
+        cmocka_unit_test(still_variables_are_last), cmocka_unit_test(only_rows_travel),
+        cmocka_unit_test(rows_of_an_older_version), cmocka_unit_test(invalid_requests),
+        cmocka_unit_test(random_requests),          cmocka_unit_test(parts_are_checked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
