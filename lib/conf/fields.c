@@ -242,6 +242,9 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
                            dt_quote_text(e->key).text, IN(r->what));
     if (*e->key && e->key[strlen(e->key) - 1] == ')') /* of a tuple that its comma has cut in two */
         return dt_suggest(s, "lists are written in brackets: [4, 4], not (4, 4)");
+    if (*e->key && strspn(e->key, "0123456789") == strlen(e->key) &&
+        e->value->kind == DT_TREE_NULL) /* of 1,000 */
+        return dt_suggest(s, "numbers have no commas: write 1000 for 1,000, and 0.1 for 0,1");
     for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
         if (f->instead && strcmp(f->name, e->key) == 0) return dt_suggest(s, "%s", f->instead);
         if (!f->instead && n < MAX_FIELDS) names[n++] = f->name;

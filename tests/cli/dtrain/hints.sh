@@ -128,3 +128,5 @@ for key in nb_epoch=2 workers=4 use_multiprocessing=true batch_size=4; do hint f
 sed 's/train: d.csv/train: ${DATA}\/d.csv/' j.yaml >variable.yaml
 sed 's/^fit: .*/fit:\n  epochs:1/' j.yaml >space.yaml
 for file in variable space; do "$DTRAIN" validate $file.yaml 2>&1 | sed -n 's/^.*error: //p; s/^ *|[ ^]*\([^ ^].*\)/    \1/p'; done
+hint 'fit={epochs: 1,000}'
+hint 'compile.optimizer={SGD: {learning_rate: 0,001}}'
