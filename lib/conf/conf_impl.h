@@ -93,7 +93,7 @@ dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
 const char *dt_foreign_name(const char *noun, const char *name);
 /* The same for a key of a section or of a kind; `what` is NULL at the top of a job. */
 const char *dt_foreign_key(const char *what, const char *key);
-/* The form of a section or a list of a job that got that value alone. */
+/* The form of a mapping or a list that got that value alone. */
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value);
 /* The name behind the last dot: `Adam` of torch.optim.Adam. */
 const char *dt_name_last(const char *name);

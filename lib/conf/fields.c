@@ -96,6 +96,7 @@ static bool is_by_name(const dt_field *f) {
 
 /* `strategy: mirrored`, and `strategy=ddp` as other programs take it. */
 static dt_status *suggest_lone(dt_status *s, const dt_field *f, const char *text) {
+    if (dt_status_suggestion(s)) return s;
     const char *foreign = dt_foreign_name(f->name, text), *value = foreign ? "NAME" : text;
     if (foreign) s = dt_suggest(s, "%s", foreign);
     return dt_note(s, "write %s: {%s: %.80s}, on the command line %s.%s=%.80s", f->name, f->means,

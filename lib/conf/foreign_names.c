@@ -308,21 +308,13 @@ const char *dt_foreign_name(const char *noun, const char *name) {
     return NULL;
 }
 
-/* What a lone value in place of a section or a list may have been meant to be. */
+/* Mappings and lists in place of which one value says nothing. */
 static const struct {
-    const char *what, *before, *after; /* the value stands between; after NULL: it is left out */
+    const char *what, *hint;
 } lone[] = {
-    {"strategy", "strategy: {type: ", "}"},
-    {"backend", "backend: {type: ", "}"},
-    {"output", "output: {dir: ", "}"},
-    {"dataset", "dataset: {format: ..., train: ", "}"},
-    {"fit", "fit: {epochs: ", "}"},
-    {"checkpoint", "checkpoint: {save_freq: ...}", NULL},
-    {"reproducible", "reproducible: {shards: 8}", NULL},
-    {"compile", "compile: {optimizer: ..., loss: ...}", NULL},
-    {"model", "model: {layers: [...]}", NULL},
-    {"class_weight", "the weight of each class: {0: 1, 1: 2.5}", NULL},
-    {"devices", "each device: [\"CPU:0\", \"CPU:1\"]", NULL},
+    {"model", "write model: {layers: [...]}"},
+    {"class_weight", "write the weight of each class: {0: 1, 1: 2.5}"},
+    {"devices", "write each device: [\"CPU:0\", \"CPU:1\"]"},
 };
 
 /* `epochs:1`, which YAML takes for a text. */
@@ -337,9 +329,7 @@ dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value) {
         return dt_suggest(s, "write a space after the colon: %.*s: %.60s", (int)key, value,
                           value + key + 1);
     for (size_t i = 0; what && i < sizeof lone / sizeof *lone; i++)
-        if (strcmp(lone[i].what, what) == 0)
-            return dt_suggest(s, "write %s%.60s%s", lone[i].before, lone[i].after ? value : "",
-                              lone[i].after ? lone[i].after : "");
+        if (strcmp(lone[i].what, what) == 0) return dt_suggest(s, "%s", lone[i].hint);
     return s;
 }
 

@@ -133,11 +133,8 @@ static dt_status *check_kind(const char *path, mode_t kind, dt_error missing) {
     struct stat st;
     if (lstat(path, &st) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)
-            return missing == DT_E_CHECKPOINT
-                       ? dt_suggest(dt_fail(missing, NULL, "%s: is missing", path),
-                                    "expected the folder of a run, or a checkpoint in it, "
-                                    "ckpt/step-...")
-                       : dt_fail_errno(missing, path);
+            return missing == DT_E_CHECKPOINT ? dt_fail(missing, NULL, "%s: is missing", path)
+                                              : dt_fail_errno(missing, path);
         return dt_fail_errno(missing == DT_E_CHECKPOINT ? DT_E_IO : missing, path);
     }
     if (S_ISLNK(st.st_mode))

@@ -22,11 +22,6 @@ mkdir -p none/ckpt
 mkdir other
 "$DTRAIN" fit "$tiny" output.dir=c --resume other 2>&1 || echo "exit $?"
 
-echo "# values in place of sections"
-for word in strategy=ddp backend=xla output=runs/x dataset=train.csv fit=10 checkpoint=best reproducible=true compile=adam model=mlp; do
-    "$DTRAIN" validate "$tiny" $word 2>&1 | sed -n 's/^.*error: //p; s/^ *|[^w]*\(write .*\)/    \1/p'
-done
-
 echo "# weights of other programs"
 # le BYTES NUMBER: little-endian. archive FILE MEMBER...: a zip archive whose members are empty.
 le() { printf "$(printf '\\%03o' $(($2 & 255)) $(($2 >> 8 & 255)) $(($2 >> 16 & 255)) $(($2 >> 24 & 255)) | head -c $((4 * $1)))"; }
@@ -111,6 +106,7 @@ done
 hint 'fit.callbacks={EarlyStopping: {patience: 3}}'
 hint 'compile.metrics={accuracy: {}, AUC: {}}'
 hint fit.class_weight=balanced
+hint model=mlp
 for loss in logistic binary:logistic softmax_cross_entropy multi:softmax reg:squarederror; do hint "compile.loss=$loss"; done
 for key in objective=x eval_metric=auc num_round=10 eta=0.1 max_depth=3 'input_features=[a]' 'output_features=[k]'; do hint "$key"; done
 sed '1s/,/, /g' d.csv >padded.csv
