@@ -31,7 +31,7 @@ typedef struct record_part {
     dt_examples base;
     const dt_format *kind;
     dt_row_source *source; /* [paths.n] whose file is NULL when records are not read from it */
-    place *place;          /* [count]; NULL: values are kept */
+    place *place;          /* [count] until all values are kept; see has_place */
     int cap;
     dt_str unpacked;  /* records of compressed files */
     bool skips, kept; /* readers can `skip`; all values are kept */
@@ -104,12 +104,21 @@ static dt_status *drop_rows(record_part *x, const dt_row_source *s) {
 
 /* ---- the index ---- */
 
+/* Values of compressed files are never dropped for their places. */
+static bool has_place(const record_part *x, const dt_row_source *s) {
+    return x->skips || !dt_inflow_is_gzip(s->file);
+}
+
 static dt_status *add_record(record_part *x, int file) {
     const dt_row_source *s = &x->source[file];
     place p = {s->record.offset, (int32_t)s->record.size, file};
     if (x->base.count == MOST_RECORDS)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", s->path,
                        MOST_RECORDS);
+    if (!has_place(x, s)) {
+        x->base.count++;
+        return NULL;
+    }
     if (s->record.bytes) {
         p.offset = (int64_t)x->unpacked.size;
         if (p.offset + p.size > LARGEST_UNPACKED)
