@@ -6,7 +6,7 @@
 #include "format/recording.h"
 #include "job/job.h"
 
-enum { PART = 1 << 20, LARGEST = 1 << 30 };
+enum { PART = 1 << 20, LARGEST = 256 << 20 };
 
 static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
     char *part = dt_alloc(PART);
@@ -14,7 +14,9 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
     for (int64_t got = PART; !s && got == PART;) {
         s = dt_inflow_read(f, part, PART, &got);
         if (!s && out->size + (size_t)got > LARGEST)
-            s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d MiB", path, LARGEST >> 20);
+            s = dt_suggest(
+                dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d MiB", path, LARGEST >> 20),
+                "print it with gunzip -c");
         if (!s) dt_str_add(out, part, (size_t)got);
     }
     free(part);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bytes in, peak memory out, a row for each reader: amplification.py FOLDER DTRAIN [--figures]. Each row makes one hostile file, runs the program over it
 # and compares the largest resident set with what a small training takes and the row's bound, in MiB. Prints the rows that break it.
-import gzip, json, os, struct, sys, zipfile, zlib
+import ctypes.util, gzip, json, os, socket, struct, sys, time, zipfile, zlib
 
 folder, dtrain, *options = sys.argv[1:]
 MIB = 1 << 20
 LARGE = 64 * MIB
+FAKE = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "tests/pjrt/fake_plugin.so"))
+os.environ["FAKE_PJRT"] = "long"  # read by that plug-in alone
 os.chdir(folder)
 
 
@@ -163,8 +165,9 @@ row(16, "csv: one field without end")(lambda: csv([ZEROS.replace(b"\0", b"1")] *
 row(64, "csv: commas")(lambda: csv([b"," * MIB] * 64))
 row(16, "csv: an open quote")(lambda: csv([b'"' + b"a" * MIB] + [b"a" * MIB] * 63))
 row(16, "csv: blank lines")(lambda: csv([b"\n" * MIB] * 64))
-row(560, "csv: 16 Mi short rows")(lambda: csv([b"1,1\n" * (MIB // 4)] * 64))
-row(450, "fit: 16 Mi short rows")(lambda: train([b"1,1\n" * (MIB // 4)] * 64))
+row(300, "csv: 16 Mi short rows")(lambda: csv([b"1,1\n" * (MIB // 4)] * 64))
+row(170, "fit: 16 Mi short rows")(lambda: train([b"1,1\n" * (MIB // 4)] * 64))
+row(430, "fit: 16 Mi short rows, not compressed")(lambda: dataset(f"format: csv, train: {write('t.csv', b'a,y' + bytes([10]), *[b'1,1' + bytes([10])] * (16 * MIB))}, {CSV}") + ["-n"])
 row(16, "fit: one field without end")(lambda: train([b"1" * MIB] * 64))
 row(80, "jsonl: objects for numbers")(lambda: predict("p.jsonl.gz", b'{"x":[' + b"{}," * (LARGE // 3) + b"{}]}\n"))
 row(80, "jsonl: lists of lists")(lambda: predict("p.jsonl.gz", b'{"x":' + b"[" * (32 * MIB) + b"]" * (32 * MIB) + b"}\n"))
@@ -254,6 +257,69 @@ row(40, "job: aliases of aliases")(lambda: ["validate", write("big.yaml", b"a: &
 row(16, "job: extends 64 MiB")(lambda: ["validate", write("e.yaml", b"extends: big.yaml\n" if write("big.yaml", b"a: 1\n" * (LARGE // 5)) else b"")])
 row(90, "keras: 15 MiB of objects")(lambda: ["validate", write("k.yaml", b"version: 1\nmodel: {keras_config: k.json}\n" if write("k.json", b'{"a":[' + b"{}," * (5 * MIB) + b"{}]}") else b"")])
 row(16, "plug-in: 64 MiB that are none")(lambda: ["devices", "--plugin", "./" + sparse("p.so", b"\x7fELF", LARGE)])
+
+
+# ---- other processes ----
+
+
+def frame(flags, body):
+    return struct.pack(">BQ", flags | 2, len(body)) + body
+
+
+def speak(port, *parts):
+    """A process without a secret that connects as a peer of ZeroMQ, and sends this once somebody listens."""
+    if os.fork():
+        return
+    os.setsid()
+    os.closerange(3, 256)  # the pipe of prepared() among them
+    for _ in range(200):
+        try:
+            s = socket.create_connection(("127.0.0.1", port), 20)
+            break
+        except OSError:
+            time.sleep(0.05)
+    else:
+        os._exit(1)
+    try:
+        s.sendall(b"\xff" + b"\0" * 8 + b"\x7f\3\0" + b"NULL".ljust(52, b"\0"))
+        ready = b"\5READY" + b"".join(bytes([len(k)]) + k + struct.pack(">I", len(v)) + v for k, v in ((b"Socket-Type", b"DEALER"), (b"Identity", b"worker 1/0123456789abcdef")))
+        s.sendall(frame(4, ready))
+        for part in parts:
+            s.sendall(part)
+        while s.recv(4096):
+            pass
+    except OSError:
+        pass
+    os._exit(0)
+
+
+def meeting(*parts):
+    """Worker 0 of two, to which a stranger speaks while it waits for the other."""
+    with socket.socket() as a, socket.socket() as b:
+        a.bind(("127.0.0.1", 0)), b.bind(("127.0.0.1", 0))
+        ports = a.getsockname()[1], b.getsockname()[1]
+    speak(ports[0], *parts)
+    workers = ", ".join(f'"127.0.0.1:{p}"' for p in ports)
+    return ["fit", "trained.yaml", "--fresh", "--rank", "0", f"strategy={{type: multi_worker_mirrored, start_timeout: 4, cluster_resolver: {{workers: [{workers}]}}}}"]
+
+
+if ctypes.util.find_library("zmq"):
+    row(90, "workers: a message of 64 MiB before they meet")(lambda: meeting(frame(0, b"x" * LARGE)))
+    row(90, "workers: messages of eight parts")(lambda: meeting(*([frame(1, ZEROS)] * 7 + [frame(0, ZEROS)]) * 8))
+    row(40, "workers: parts without end")(lambda: meeting(*[frame(1, b"x" * 1024)] * 16384))
+    row(16, "workers: a message that says 1 TiB")(lambda: meeting(struct.pack(">BQ", 2, 1 << 40), b"x" * 65536))
+
+# ---- what a run records, and what plug-ins say ----
+
+
+def traced(*parts):
+    pack(os.path.join("run", "trace.json.gz"), *parts)
+    return ["trace", "run"]
+
+
+if os.path.exists(FAKE):
+    row(90, "plug-in: a message of 64 MiB, which the plug-in has itself")(lambda: ["devices", "--plugin", FAKE])
+row(280, "trace: 600 MiB of spaces")(lambda: traced(b"{", *[b" " * MIB] * 600))
 
 
 def prepared(make):

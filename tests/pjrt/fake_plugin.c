@@ -32,6 +32,17 @@ static void *error(const char *text) {
     return strdup(text);
 }
 
+/* 64 MiB, with signs that are escaped. */
+static void *long_error(void) {
+    enum { LONG = 64 << 20 };
+    char *text = malloc(LONG + 1);
+    if (!text) return error("no memory");
+    memset(text, '\a', LONG);
+    text[LONG] = '\0';
+    alive++;
+    return text;
+}
+
 /* ---- the program: bytes of HloModuleProtoWithConfig ---- */
 
 static unsigned char code[1024];
@@ -128,7 +139,7 @@ static void *error_message(void *arguments) {
 
 static void *initialize(void *arguments) {
     (void)arguments;
-    return is("initialize") ? error("no chip\nfound") : NULL;
+    return is("initialize") ? error("no chip\nfound") : is("long") ? long_error() : NULL;
 }
 
 static void *attributes(void *arguments) {
