@@ -199,7 +199,11 @@ build/corpus/unpacked: $(wildcard tests/fuzz/corpus/*.tar.gz) scripts/corpus
 	scripts/corpus unpack
 	@touch $@
 
-tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance $(addprefix $(BUILD)/tests/faults/,shim.so states))
+# Benchmarks are compiled with the tests, so that a change of what they call is noticed.
+BENCH_C := $(filter-out $(if $(MPICC_openmpi),,%/allreduce.c),$(call find_c,scripts/bench.d))
+$(BUILD)/scripts/bench.d/allreduce.o: private DTFLAGS += $(addprefix -isystem ,$(if $(MPICC_openmpi),$(shell $(MPICC_openmpi) --showme:incdirs)))
+
+tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance $(addprefix $(BUILD)/tests/faults/,shim.so states) $(BENCH_C:%.c=$(BUILD)/%.o))
 $(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(DTFLAGS) $(STRICT) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -343,4 +347,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(shell find $(addprefix $(BUILD)/,lib cmd tests examples) -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(addprefix $(BUILD)/,lib cmd tests examples scripts) -name '*.d' -type f 2>/dev/null)
