@@ -274,4 +274,5 @@ UNARY_OP(cosine, floats, dt_portable_cos(x), NULL, dt_multiply(dy, dt_negate(dt_
 
 /* sine: y = sin x.
  * gradient: dx = dy cos(x) */
-UNARY_OP(sine, floats, dt_portable_sin(x), NULL, dt_multiply(dy, dt_cosine(x)), .forms.onnx = "Sin")
+UNARY_OP(sine, floats, dt_portable_sin(x), NULL, dt_multiply(dy, dt_cosine(x)), .operations = 118,
+         .forms.onnx = "Sin")

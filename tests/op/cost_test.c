@@ -4,6 +4,7 @@
  * for products as many multiply-adds as are done: with ones for operands every one of them adds 1
  * to the result.
  */
+#include "op/elementwise.h"
 #include "table.h"
 
 static dt_cost cost_at(const sample *s, int64_t batch) {
@@ -67,6 +68,20 @@ static void test_what_is_free(void **state) {
         dt_cost c = cost_at(&s, 4);
         assert_true(c.flops == 0 && c.vector == 0 && c.bytes == 0);
     }
+}
+
+/* What floats alone have is no sum or choice: it takes longer than an addition. */
+static void test_functions_take_longer_than_additions(void **state) {
+    int n, functions = 0;
+    const dt_op *const *ops = dt_ops(&n);
+    (void)state;
+    for (int i = 0; i < n; i++) {
+        if (ops[i]->infer != dt_infer_floats || ops[i]->cost) continue;
+        functions++;
+        if (!(ops[i]->operations > 1)) fail_msg("%s: its row has no operations", ops[i]->name);
+    }
+    assert_in_range(functions, 12, 100);
+    assert_true(dt_op_sine.operations == dt_op_cosine.operations);
 }
 
 /* ---- products: multiply-adds counted by doing them ---- */
@@ -167,6 +182,7 @@ int main(void) {
         cmocka_unit_test(test_costs_are_numbers),
         cmocka_unit_test(test_costs_grow_with_the_batch),
         cmocka_unit_test(test_what_is_free),
+        cmocka_unit_test(test_functions_take_longer_than_additions),
         cmocka_unit_test(test_flops_are_multiply_adds),
         cmocka_unit_test(test_a_convolution_is_a_product),
         cmocka_unit_test(test_attention_is_two_products),
