@@ -4,7 +4,7 @@
  * each to its row of the result, where its chain is. A full chain goes into the row's tree, a stack
  * of buffers from a pool; most rows of a batch have none. Every second chain is added to the top of
  * the stack instead of being copied, and the first row of a chain is written instead of added to
- * zeros.
+ * zeros. Most time of a narrow row is not in its additions, so it takes no calls.
  */
 #include <string.h>
 
@@ -13,6 +13,9 @@
 
 /* Of a row of the result, in one byte: how many rows its chain has, and whether it has a tree. */
 enum { CHAIN = 0x7f, HAS_TREE = 0x80 };
+
+/* Rows of up to so many floats are added in place: a call takes longer than they do. */
+enum { NARROW = 16 };
 
 /* Holds the sum of some blocks. */
 typedef struct buffer {
@@ -80,10 +83,34 @@ static scatter open_scatter(const dt_kernel_call *c) {
 
 static float *room_of(const scatter *s, uint32_t number) { return s->room + number * s->width; }
 
+/* All four are read before one is written, or the compiler would add them one by one. */
+static inline void add_four(float *to, const float *from) {
+    float sum[4];
+    memcpy(sum, to, sizeof sum);
+    for (int j = 0; j < 4; j++) sum[j] += from[j];
+    memcpy(to, sum, sizeof sum);
+}
+
+static inline void add(const scatter *s, float *to, const float *from, int64_t width) {
+    const int64_t fours = width / 4 * 4;
+    if (width > NARROW) {
+        s->simd->rows->add(to, from, width);
+        return;
+    }
+    for (int64_t j = 0; j < fours; j += 4) add_four(to + j, from + j);
+    for (int64_t j = fours; j < width; j++) to[j] += from[j];
+}
+
+static inline void copy(const scatter *s, float *to, const float *from) {
+    if (s->width > NARROW) s->simd->strip[DT_S_COPY](to, from, NULL, NULL, s->width);
+    else
+        for (int64_t j = 0; j < s->width; j++) to[j] = from[j];
+}
+
 /* The top of the row's stack is added to `sum`, and is free; returns the one under it as `below`. */
 static uint32_t join_top(scatter *s, uint32_t top, float *sum) {
     const uint32_t under = s->buffer[top].below;
-    s->simd->rows->add(sum, room_of(s, top), s->width);
+    add(s, sum, room_of(s, top), s->width);
     s->buffer[top].below = s->free;
     s->free = top + 1;
     return under;
@@ -95,7 +122,7 @@ static void push_chain(scatter *s, int64_t row, const float *chain, buffer is) {
     s->free = s->free ? s->buffer[taken].below : 0;
     s->buffer[taken] = is;
     s->top[row] = taken;
-    s->simd->strip[DT_S_COPY](room_of(s, taken), chain, NULL, NULL, s->width);
+    copy(s, room_of(s, taken), chain);
 }
 
 /* The row's chain is full: it is a block of its tree, and another begins with x. */
@@ -105,40 +132,61 @@ static void begin_chain(scatter *s, int64_t row, float *chain, const float *x) {
     if (first) s->grown[s->n_grown++] = row;
     if (blocks & 1) {
         uint32_t top = s->top[row];
-        s->simd->rows->add(room_of(s, top), chain, s->width);
+        add(s, room_of(s, top), chain, s->width);
         for (uint32_t carry = blocks >> 1; carry & 1; carry >>= 1)
             top = join_top(s, top, room_of(s, s->buffer[top].below - 1)) - 1;
         s->buffer[top].blocks = blocks + 1;
         s->top[row] = top;
     } else push_chain(s, row, chain, (buffer){first ? 0 : s->top[row] + 1, blocks + 1});
     s->state[row] = HAS_TREE | 1;
-    s->simd->strip[DT_S_COPY](chain, x, NULL, NULL, s->width);
+    copy(s, chain, x);
+}
+
+/* Which row of the result each row of x is added to. */
+typedef struct lookup {
+    const void *number; /* [n] of int64_t if wide, else of int32_t */
+    int64_t n, rows;
+    bool wide;
+} lookup;
+
+/* Inlined where the width is a constant, so that there is no loop over a row. */
+__attribute__((always_inline)) static inline void add_rows(scatter *s, const lookup *l,
+                                                           const float *from, int64_t width) {
+    /* copies, since a byte that is written might be a part of l or s: they would be read in each
+     * turn */
+    const lookup at = *l;
+    uint8_t *state = s->state;
+    float *to = s->to;
+
+    for (int64_t i = 0; i < at.n; i++, from += width) {
+        const int64_t row =
+            at.wide ? ((const int64_t *)at.number)[i] : ((const int32_t *)at.number)[i];
+        if (row < 0 || row >= at.rows) continue;
+        const uint8_t row_state = state[row];
+        if ((row_state & CHAIN) == DT_SUM_ROWS) {
+            begin_chain(s, row, to + row * width, from);
+            continue;
+        }
+        state[row] = (uint8_t)(row_state + 1);
+        add(s, to + row * width, from, width);
+    }
 }
 
 static void run(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const int *in = x->g->node[c->step->node].in;
-    const int64_t n = dt_type_elements(&x->type[in[1]]), rows = x->type[c->step->node].dim[0];
-    const bool wide = x->type[in[1]].dtype == DT_INT64;
+    const lookup l = {x->at[in[1]], dt_type_elements(&x->type[in[1]]),
+                      x->type[c->step->node].dim[0], x->type[in[1]].dtype == DT_INT64};
     const float *from = dt_floats(x, in[0]);
-    const void *at = x->at[in[1]];
     scatter s = open_scatter(c);
-    /* copies, since a byte that is written might be a part of s: it would be read in each turn */
-    void (*const add)(float *, const float *, int64_t) = s.simd->rows->add;
-    const int64_t width = s.width;
-    uint8_t *state = s.state;
-    float *to = s.to;
 
-    for (int64_t i = 0; i < n; i++, from += width) {
-        const int64_t row = wide ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
-        if (row < 0 || row >= rows) continue;
-        const uint8_t row_state = state[row];
-        if ((row_state & CHAIN) == DT_SUM_ROWS) {
-            begin_chain(&s, row, to + row * width, from);
-            continue;
-        }
-        state[row] = (uint8_t)(row_state + 1);
-        add(to + row * width, from, width);
+    switch (s.width) {
+    case 1: add_rows(&s, &l, from, 1); break;
+    case 2: add_rows(&s, &l, from, 2); break;
+    case 4: add_rows(&s, &l, from, 4); break;
+    case 8: add_rows(&s, &l, from, 8); break;
+    case 16: add_rows(&s, &l, from, 16); break;
+    default: add_rows(&s, &l, from, s.width);
     }
     for (int64_t k = 0; k < s.n_grown; k++)
         for (uint32_t top = s.top[s.grown[k]] + 1; top;)

@@ -269,8 +269,8 @@ static void expect_chains_and_a_tree(const lookup *l, const float *y) {
 
 static const int64_t lookups[][3] = {
     /* ids, rows, width */
-    {1000000, 3, 1}, {30000, 50, 24}, {33, 1, 7}, {16, 2, 64},
-    {17, 2, 64},     {2000, 5000, 5}, {1, 1, 1},
+    {1000000, 3, 1}, {30000, 50, 24}, {33, 1, 7},    {16, 2, 64},   {17, 2, 64},  {2000, 5000, 5},
+    {1, 1, 1},       {900, 6, 2},     {5000, 70, 3}, {5000, 20, 4}, {3000, 9, 8}, {3000, 40, 16},
 };
 
 /* Ids that a batch has often, such as padding, lose no digits. */
