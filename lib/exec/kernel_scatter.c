@@ -107,7 +107,8 @@ static inline void copy(const scatter *s, float *to, const float *from) {
         for (int64_t j = 0; j < s->width; j++) to[j] = from[j];
 }
 
-/* The top of the row's stack is added to `sum`, and is free; returns the one under it as `below`. */
+/* The top of the row's stack is added to `sum`, and is free; returns the one under it as `below`.
+ */
 static uint32_t join_top(scatter *s, uint32_t top, float *sum) {
     const uint32_t under = s->buffer[top].below;
     add(s, sum, room_of(s, top), s->width);

@@ -247,18 +247,6 @@ static void print(const void *attr, dt_str *out) {
     dt_print_dims(out, "x", d->rhs_contract, d->n_contract);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c) {
-    const dt_dot_attr *d = c->node->attr;
-    return dt_hlo_op(c->hlo, "dot_general", c->in, 2, &c->type,
-                     "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, "
-                     "rhs_batching_dimensions = %s, "
-                     "lhs_contracting_dimensions = %s, rhs_contracting_dimensions = %s>%s",
-                     dt_hlo_list(d->lhs_batch, d->n_batch).s,
-                     dt_hlo_list(d->rhs_batch, d->n_batch).s,
-                     dt_hlo_list(d->lhs_contract, d->n_contract).s,
-                     dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(c->hlo).s);
-}
-
 const dt_dot_attr *dt_dot_of(const dt_node *n) {
     return n->op == &dt_op_dot_general ? n->attr : NULL;
 }
@@ -277,5 +265,5 @@ const dt_op dt_op_dot_general = {
     .eval = eval,
     .stack = stack,
     .segment = segment,
-    .forms.stablehlo = stablehlo,
+    .forms.stablehlo = dt_dot_stablehlo,
 };

@@ -8,6 +8,8 @@
 
 /* dot_general's gradient (dot_general_grad.c). */
 void dt_dot_grad(dt_grad *g);
+/* Its form in StableHLO (dot_stablehlo.c). */
+dt_hlo_value dt_dot_stablehlo(const dt_hlo_call *c);
 
 /* The dimensions of an operand that are neither batch nor contracted, in order; their count. */
 int dt_dot_free(const dt_type *t, const dt_dot_attr *d, bool is_rhs, int8_t list[DT_MAX_RANK]);

@@ -6,7 +6,8 @@
  *
  *     (64, 26, 26, 8) over the first three     (208, 208, 8)  sums of blocks  (208, 8)  sum  (8)
  *
- * A barrier behind each step keeps the compiler from making one reduce of all.
+ * A barrier behind each step keeps the compiler from making one reduce of all. Values of 16 bits
+ * are added as float32: 256 and 1 are 256 in bfloat16.
  */
 #include "op/stablehlo.h"
 
@@ -108,7 +109,10 @@ static dt_hlo_value shorten(dt_hlo *h, dt_hlo_value x, unsigned *dims) {
 }
 
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims) {
-    const bool rounds = kind == DT_REDUCE_SUM && x.type.dtype == DT_FLOAT32;
-    while (rounds && h->chain && count_terms(&x.type, dims) > h->chain) x = shorten(h, x, &dims);
-    return reduce(h, kind, x, dims);
+    const dt_dtype dtype = x.type.dtype;
+    const bool rounds =
+        h->chain && kind == DT_REDUCE_SUM && dt_dtype_is_float(dtype) && dtype != DT_FLOAT64;
+    if (rounds) x = dt_hlo_convert(h, x, DT_FLOAT32);
+    while (rounds && count_terms(&x.type, dims) > h->chain) x = shorten(h, x, &dims);
+    return dt_hlo_convert(h, reduce(h, kind, x, dims), dtype);
 }

@@ -146,17 +146,63 @@ static dt_value emit_part(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit_part};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c) {
+static dt_hlo_value scatter(dt_hlo *h, dt_hlo_value x, dt_hlo_value index, const dt_type *type) {
     int8_t window[DT_MAX_RANK];
-    int rank = c->in[1].type.rank, n = c->type.rank - 1;
-    dt_hlo_value in[] = {dt_hlo_splat(c->hlo, &c->type, 0), c->in[1], c->in[0]};
+    int rank = index.type.rank, n = type->rank - 1;
+    dt_hlo_value in[] = {dt_hlo_splat(h, type, 0), index, x};
     for (int d = 0; d < n; d++) window[d] = (int8_t)(rank + d);
-    return dt_hlo_joined(c->hlo, "scatter", DT_REDUCE_SUM, in, 3, &c->type,
+    return dt_hlo_joined(h, "scatter", DT_REDUCE_SUM, in, 3, type,
                          "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = %s, "
                          "inserted_window_dims = [0], "
                          "scatter_dims_to_operand_dims = [0], index_vector_dim = %d>, "
                          "indices_are_sorted = false, unique_indices = false",
                          dt_hlo_list(window, n).s, rank);
+}
+
+/* Row `index` of the table that a number's place has, of `tables` below each other; beyond all of
+ * them where it has no row. */
+static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, int64_t tables) {
+    const int64_t n = dt_type_elements(&index.type), of_each = (n + tables - 1) / tables;
+    const dt_type numbers = dt_type_of(DT_INT64, 1, &n);
+    index = dt_hlo_reshape(h, dt_hlo_convert(h, index, DT_INT64), 1, &n);
+    dt_hlo_value table = dt_hlo_op(h, "iota", NULL, 0, &numbers, "iota_dimension = 0 : i64"),
+                 none = dt_hlo_like(h, index, (double)(rows * tables));
+    table = dt_hlo_binary(h, "divide", table, dt_hlo_like(h, table, (double)of_each));
+    dt_hlo_value first = dt_hlo_binary(h, "multiply", table, dt_hlo_like(h, table, (double)rows)),
+                 is = dt_hlo_compare(h, DT_LT, index, dt_hlo_like(h, index, (double)rows));
+    dt_hlo_value row = dt_hlo_select(h, is, dt_hlo_binary(h, "add", index, first), none);
+    is = dt_hlo_compare(h, DT_GE, index, dt_hlo_like(h, index, 0));
+    return dt_hlo_select(h, is, row, none);
+}
+
+/* XLA on the CPU adds a row's one after the other. Where chains are limited, numbers in a row fill
+ * a table each, and the tables are added; all have at most twice as many rows as there are numbers,
+ * so a large table is one. */
+static dt_hlo_value scatter_in_tables(dt_hlo *h, dt_hlo_value x, dt_hlo_value index,
+                                      const dt_type *type) {
+    const int64_t n = dt_type_elements(&index.type), chains = (n + h->chain - 1) / h->chain,
+                  fit = 2 * n / type->dim[0], tables = chains < fit ? chains : fit;
+    const int behind = type->rank - 1;
+    dt_type all = *type;
+    int64_t dim[DT_MAX_RANK] = {n};
+    if (tables < 2 || type->rank == DT_MAX_RANK) return scatter(h, x, index, type);
+    memcpy(dim + 1, type->dim + 1, (size_t)behind * sizeof *dim);
+    x = dt_hlo_reshape(h, x, type->rank, dim);
+    all.dim[0] *= tables;
+    x = scatter(h, x, rows_of_tables(h, index, type->dim[0], tables), &all);
+    dim[0] = tables;
+    memcpy(dim + 1, type->dim, (size_t)type->rank * sizeof *dim);
+    return dt_hlo_reduce(h, DT_REDUCE_SUM, dt_hlo_reshape(h, x, type->rank + 1, dim), 1);
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
+    dt_hlo *h = c->hlo;
+    dt_type type = c->type;
+    if (!h->chain || !dt_dtype_is_float(type.dtype) || type.dtype == DT_FLOAT64)
+        return scatter(h, c->in[0], c->in[1], &type);
+    type.dtype = DT_FLOAT32;
+    dt_hlo_value x = dt_hlo_convert(h, c->in[0], DT_FLOAT32);
+    return dt_hlo_convert(h, scatter_in_tables(h, x, c->in[1], &type), c->type.dtype);
 }
 
 const dt_op dt_op_scatter_add = {

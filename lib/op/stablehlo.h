@@ -36,7 +36,9 @@ typedef struct dt_hlo {
     int channels;           /* of collectives, so far */
     const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
     const char *precision;  /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's own */
-    int64_t chain;     /* the most float32 values that a reduce adds one by one; 0: any number */
+    /* the most float32 values that are added one by one, where values of 16 bits are added as such;
+     * 0: any number */
+    int64_t chain;
     bool names_layers; /* statements end in a comment: */
     const char *layer; /* the path of what is being written; NULL: nothing is */
 } dt_hlo;
@@ -84,7 +86,7 @@ dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value
 /* What a reduction of nothing gives: 0, the lowest value, the highest. */
 dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 
-/* Without the dimensions of x that `dims` has bits of; sums of float32 in steps, where h->chain
+/* Without the dimensions of x that `dims` has bits of; sums in steps of float32, where h->chain
  * asks for them. */
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 

@@ -49,8 +49,8 @@ typedef struct dt_hlo_request {
     /* of the repeat that saves most text, of those whose blocks feed each other; with fewer
      * nothing is a loop */
     int fewest_blocks;
-    /* the most float32 values that a sum adds one by one: longer ones are written in steps; 0: any
-     * number */
+    /* the most float32 values that a sum adds one by one: longer ones are written in steps, and
+     * values of 16 bits are added as float32; 0: any number */
     int64_t chain;
     const dt_hlo_group *group; /* with loops: [n_groups] stacks that are to be taken as they are */
     int n_groups;
