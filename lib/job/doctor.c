@@ -19,12 +19,14 @@
 #include <yaml.h>
 #include <zlib.h>
 
+#include "backend/backend.h"
 #include "base/arena.h"
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "dtrain.h"
+#include "job/cuda.h"
 #include "train/record.h"
 
 enum { MOST_FACTS = 16, MOST_PROBLEMS = 8, FEW_FILES = 64 };
@@ -140,6 +142,21 @@ static void look_at_environment(patient *p) {
     if (out->size == 0) dt_str_puts(out, "none that count");
 }
 
+/* What the plug-in of the environment compiles and computes with, if it is for NVIDIA's GPUs. */
+static void look_at_cuda(patient *p) {
+    const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
+    dt_str found = {0}, missing = {0};
+    if (!plugin || !dt_cuda_look(plugin, &found, &missing)) return;
+    dt_str_puts(add(p, "cuda"), dt_str_text(&found));
+    if (missing.size)
+        dt_str_printf(problem(p),
+                      "the CUDA plug-in will not find %s: see the installation in "
+                      "docs/accelerators.md",
+                      dt_str_text(&missing));
+    dt_str_release(&found);
+    dt_str_release(&missing);
+}
+
 /* A plug-in that does not start is in the text, and no reason to say nothing else. */
 static dt_status *list_devices(bool json, char **text) {
     dt_status *s = dt_devices_text(json, text);
@@ -175,6 +192,7 @@ static dt_status *look(patient *p) {
     look_at_folder(p, "folder", ".");
     look_at_folder(p, "temporary", temporary ? temporary : "/tmp");
     look_at_environment(p);
+    look_at_cuda(p);
     DT_TRY(list_devices(false, &p->devices));
     DT_TRY(list_devices(true, &p->devices_json));
     p->devices_json[strcspn(p->devices_json, "\n")] = '\0';

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plug-in for NVIDIA's GPUs needs besides itself, for dtrain doctor. */
+#ifndef DT_JOB_CUDA_H
+#define DT_JOB_CUDA_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/*
+ * Looks where the plug-in at this path will look. `found` gets "FOLDER: libdevice, ptxas, libcudnn",
+ * `missing` the names of what is not there, separated by commas. False: the file's name does not
+ * say that it is for CUDA, and nothing is written.
+ */
+bool dt_cuda_look(const char *plugin, dt_str *found, dt_str *missing);
+
+#endif
