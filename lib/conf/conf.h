@@ -71,6 +71,8 @@ static inline const dt_tree *dt_given(const dt_tree *t) {
 }
 /* Where a key of a mapping is written; the mapping's place where it lacks the key. */
 const dt_location *dt_tree_key_at(const dt_tree *map, const char *key);
+/* The same of its value. */
+const dt_location *dt_tree_value_at(const dt_tree *map, const char *key);
 /* A copy that shares nothing with t but texts. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
 /* A mapping without the keys whose value is null; t itself where there are none. */
@@ -114,8 +116,11 @@ typedef enum dt_field_kind {
     DT_FIELD_TEXTS /* dt_texts */,
     DT_FIELD_TREE /* const dt_tree *: read by somebody else */,
     DT_FIELD_TABLE /* a struct inside, with its own table */,
+    DT_FIELD_SECONDS /* double: a time as text, 30s, 10m or 2h */,
+    DT_FIELD_ONE_OF /* one of `forms`, each of which reads into its own member */,
     DT_FIELD_INSTEAD /* no field: a key that people try */,
     /* in `forms` alone: */
+    DT_FIELD_WORDS /* one of `choices`, which keep the defaults of the other forms */,
     DT_FIELD_LIST /* of items that are one of `forms` */,
     DT_FIELD_MAP /* of any keys, whose values are */,
     DT_FIELD_NAMED /* a thing of a job file: its name, or a mapping of its name to its arguments */
@@ -156,37 +161,58 @@ typedef struct dt_field {
     const char *const *choices; /* ENUM: names, NULL-terminated; the value is the index */
     /* ENUM: what they are, for "unknown strategy 'x'"; NULL: the field's name */
     const char *noun;
-    /* TABLE; left out of the file, its required fields are not missed */
+    /* TABLE; left out of the file, its required fields are not missed; noun: its name in messages,
+     * NULL: the field's */
     const struct dt_field *table;
-    dt_tree_kind as;   /* TREE: the kind it must have; DT_TREE_NULL: any */
+    dt_tree_kind as;   /* TREE, ONE_OF: the kind it must have; DT_TREE_NULL: any */
     const char *means; /* as MAP: the key that a text in its place is probably for: "type" */
     /* the key is refused with this explanation: "write 'units'"; with a preset, that value alone
      * is taken */
     const char *instead;
     int set; /* 1 + offset of a `bool` that is set when the key is given; 0: none */
-    /* TREE: what it may be, for those who list keys, since its reader is code; one of these
-     * fields without names. None at all: it can only be left out. NULL: anything. LIST, MAP:
-     * what is in it; TABLE: what other keys may have */
+    /* 1 + offset of a `dt_location`: of the value, or of the mapping where the key is not given;
+     * 0: none */
+    int at;
+    bool narrow; /* of INT: the member is an `int` */
+    /* ONE_OF: the forms, whose offsets count from the field's; a value is read by the words that it
+     * is one of, else by the first form that fits its look. TREE: what it may be, for those who
+     * list keys, since its reader is code; one of these fields without names. None at all: it can
+     * only be left out. NULL: anything. LIST, MAP: what is in it; TABLE: what other keys may
+     * have */
     const struct dt_field *forms;
+    bool otherwise; /* a form: it reads, and refuses, what fits no form; none: the first does */
+    /* ONE_OF: what is expected, where a value fits no form; NULL: the message of a form */
+    const char *expected;
     /* MAP of forms: its keys are names that users give; null is as if the name were not there */
     bool by_name;
     const char *pattern; /* TEXT of forms: a regular expression of JSON Schema that it matches */
 } dt_field;
 
-#define DT_FIELD(kind_, type_, member_, ...)                                                       \
-    { .kind = (kind_), .name = #member_, .offset = offsetof(type_, member_), __VA_ARGS__ }
-#define DT_INT(type, member, ...) DT_FIELD(DT_FIELD_INT, type, member, __VA_ARGS__)
-#define DT_REAL(type, member, ...) DT_FIELD(DT_FIELD_REAL, type, member, __VA_ARGS__)
-#define DT_FLAG(type, member, ...) DT_FIELD(DT_FIELD_BOOL, type, member, __VA_ARGS__)
-#define DT_TEXT(type, member, ...) DT_FIELD(DT_FIELD_TEXT, type, member, __VA_ARGS__)
+/* DT_KEY: a key that is not called as its member is. */
+#define DT_KEY(kind_, key_, type_, member_, ...)                                                   \
+    {                                                                                              \
+        .kind = DT_FIELD_##kind_, .name = (key_), .offset = offsetof(type_, member_),              \
+        .narrow = sizeof(((type_ *)0)->member_) == sizeof(int), __VA_ARGS__                        \
+    }
+#define DT_FIELD(kind, type, member, ...) DT_KEY(kind, #member, type, member, __VA_ARGS__)
+#define DT_INT(type, member, ...) DT_FIELD(INT, type, member, __VA_ARGS__)
+#define DT_REAL(type, member, ...) DT_FIELD(REAL, type, member, __VA_ARGS__)
+#define DT_FLAG(type, member, ...) DT_FIELD(BOOL, type, member, __VA_ARGS__)
+#define DT_TEXT(type, member, ...) DT_FIELD(TEXT, type, member, __VA_ARGS__)
 #define DT_ENUM(type, member, names, ...)                                                          \
-    DT_FIELD(DT_FIELD_ENUM, type, member, .choices = (names), __VA_ARGS__)
-#define DT_INTS(type, member, ...) DT_FIELD(DT_FIELD_INTS, type, member, __VA_ARGS__)
-#define DT_REALS(type, member, ...) DT_FIELD(DT_FIELD_REALS, type, member, __VA_ARGS__)
-#define DT_TEXTS(type, member, ...) DT_FIELD(DT_FIELD_TEXTS, type, member, __VA_ARGS__)
-#define DT_TREE(type, member, ...) DT_FIELD(DT_FIELD_TREE, type, member, __VA_ARGS__)
+    DT_FIELD(ENUM, type, member, .choices = (names), __VA_ARGS__)
+#define DT_INTS(type, member, ...) DT_FIELD(INTS, type, member, __VA_ARGS__)
+#define DT_REALS(type, member, ...) DT_FIELD(REALS, type, member, __VA_ARGS__)
+#define DT_TEXTS(type, member, ...) DT_FIELD(TEXTS, type, member, __VA_ARGS__)
+#define DT_TREE(type, member, ...) DT_FIELD(TREE, type, member, __VA_ARGS__)
 #define DT_TABLE(type, member, fields, ...)                                                        \
-    DT_FIELD(DT_FIELD_TABLE, type, member, .table = (fields), __VA_ARGS__)
+    DT_FIELD(TABLE, type, member, .table = (fields), __VA_ARGS__)
+#define DT_SECONDS(type, member) DT_FIELD(SECONDS, type, member, .pattern = "^[0-9.eE+-]+[smh]$")
+/* DT_ONE_OF(shuffle, DT_FORMS(DT_FLAG(...), DT_TABLE(...)), .help = "...") */
+#define DT_ONE_OF(key_, forms_, ...)                                                               \
+    { .kind = DT_FIELD_ONE_OF, .name = #key_, .forms = forms_, __VA_ARGS__ }
+#define DT_AT(type, member) .at = 1 + offsetof(type, member)
+#define DT_SET(type, member) .set = 1 + offsetof(type, member)
 #define DT_INSTEAD(key_, instead_)                                                                 \
     { .kind = DT_FIELD_INSTEAD, .name = (key_), .instead = (instead_) }
 /* A key that is known, and may say what is done anyway: `stateful: false`. */
@@ -211,9 +237,22 @@ typedef struct dt_field {
  * fields), DT_NAMED("layer"), by its sort. */
 #define DT_FORM(...)                                                                               \
     { .name = "", .kind = __VA_ARGS__ }
-#define DT_WORDS(choices_) DT_FORM(DT_FIELD_ENUM, .choices = (choices_))
-extern const dt_field dt_no_forms[]; /* only left out */
+#define DT_WORDS(choices_, ...)                                                                    \
+    { .name = "", .kind = DT_FIELD_WORDS, .choices = (choices_), __VA_ARGS__ }
 #define DT_NAMED(noun_) DT_FORM(DT_FIELD_NAMED, .noun = (noun_))
+#define DT_LIST_OF(...) DT_FORM(DT_FIELD_LIST, .forms = DT_FORMS(__VA_ARGS__))
+#define DT_MAP_OF(...) DT_FORM(DT_FIELD_MAP, .forms = DT_FORMS(__VA_ARGS__))
+/* A mapping whose keys are names that users give. */
+#define DT_MAP_BY_NAME(...) DT_FORM(DT_FIELD_MAP, .by_name = true, .forms = DT_FORMS(__VA_ARGS__))
+#define DT_ANY DT_FORM(DT_FIELD_TREE)
+#define DT_NOTHING DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms) /* only left out */
+extern const dt_field dt_no_forms[];
+/* clang-format off */
+#define DT_FORMS(...) ((const dt_field[]){__VA_ARGS__, DT_END})
+/* clang-format on */
+
+/* A field of a table whose struct stands `base` bytes into another one. */
+dt_field dt_field_moved(const dt_field *f, size_t base);
 
 /* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then
  * reported at `at`). `what` names the mapping in messages ("model", "Dense"); NULL at the top.

@@ -20,14 +20,20 @@ static void *member(const dt_field *f, void *out) { return (char *)out + f->offs
 
 /* ---- single values ---- */
 
+/* Its number; of no choice how many there are. */
+static int find_choice(const dt_field *f, const char *text) {
+    int n = 0;
+    while (f->choices[n] && strcmp(f->choices[n], text) != 0) n++;
+    return n;
+}
+
 static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out) {
     DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, f->name));
-    int n = 0;
-    for (; f->choices[n]; n++)
-        if (strcmp(f->choices[n], t->text) == 0) {
-            *out = n;
-            return NULL;
-        }
+    const int n = find_choice(f, t->text);
+    if (f->choices[n]) {
+        *out = n;
+        return NULL;
+    }
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown %s %s", f->noun ? f->noun : f->name,
                            dt_quote(t).text);
     if (strcmp(t->text, "None") == 0 && !f->required) return dt_suggest_null(s, t->text);
@@ -38,6 +44,15 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out) {
 static const char *element_name(const dt_field *f, int i, char *buffer, size_t size) {
     snprintf(buffer, size, "%s[%d]", f->name, i);
     return buffer;
+}
+
+static dt_status *read_int(const dt_field *f, const dt_tree *t, void *out) {
+    dt_limits limits = limits_of(f);
+    int64_t x;
+    DT_TRY(dt_tree_int_in(t, f->name, &limits, &x));
+    if (f->narrow) *(int *)out = (int)x;
+    else *(int64_t *)out = x;
+    return NULL;
 }
 
 static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_ints *out) {
@@ -111,11 +126,95 @@ static dt_status *read_tree(dt_arena *arena, const dt_field *f, const dt_tree *t
     return NULL;
 }
 
+static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out);
+static dt_status *clear_forms(dt_arena *arena, const dt_field *f, void *out);
+
+/* ---- one of several forms ---- */
+
+/* "10m" in seconds; 0: no such text. */
+static double seconds_of(const char *text) {
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+    char number[32];
+    double x;
+    size_t n = strlen(text);
+    if (n < 2 || n > sizeof number) return 0;
+    memcpy(number, text, n - 1);
+    number[n - 1] = '\0';
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (text[n - 1] == units[i].unit && dt_parse_double(number, &x) && x > 0 && x < 1e9)
+            return x * units[i].seconds;
+    return 0;
+}
+
+static bool is_of_digits(const char *text) {
+    return *text && text[strspn(text, "+-0123456789.eE")] == '\0';
+}
+
+static bool is_words(const dt_field *f) {
+    return f->kind == DT_FIELD_WORDS || f->kind == DT_FIELD_ENUM;
+}
+
+static bool takes(const dt_field *f, dt_tree_kind kind) {
+    static const dt_tree_kind kinds[] = {
+        [DT_FIELD_INTS] = DT_TREE_LIST,
+        [DT_FIELD_REALS] = DT_TREE_LIST,
+        [DT_FIELD_TEXTS] = DT_TREE_LIST,
+        [DT_FIELD_TABLE] = DT_TREE_MAP,
+    };
+    const bool listed = f->kind < sizeof kinds / sizeof *kinds && kinds[f->kind] != DT_TREE_NULL;
+    return kind == (listed ? kinds[f->kind] : DT_TREE_SCALAR);
+}
+
+static bool suits(const dt_field *f, const dt_tree *t) {
+    if (!takes(f, t->kind)) return false;
+    switch (f->kind) {
+    case DT_FIELD_WORDS:
+    case DT_FIELD_ENUM: return f->choices[find_choice(f, t->text)];
+    case DT_FIELD_INT:
+    case DT_FIELD_REAL: return is_of_digits(t->text);
+    case DT_FIELD_SECONDS: return seconds_of(t->text) > 0;
+    default: return true;
+    }
+}
+
+/* What reads t, for better or worse; NULL: it fits no form, and the field says what it expects. */
+static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
+    const dt_field *other = NULL, *likely = NULL, *otherwise = NULL;
+    for (const dt_field *f = of->forms; f->kind != DT_FIELD_END; f++) {
+        if (is_words(f) && suits(f, t)) return f;
+        if (is_words(f)) continue;
+        if (!other && suits(f, t)) other = f;
+        if (!likely && takes(f, t->kind)) likely = f;
+        if (!otherwise || f->otherwise) otherwise = f;
+    }
+    return other || of->expected ? other : likely ? likely : otherwise;
+}
+
+static dt_status *read_one_of(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out) {
+    if (f->as != DT_TREE_NULL) DT_TRY(dt_tree_expect(t, f->as, f->name));
+    const dt_field *form = form_for(f, t);
+    if (!form) return dt_wrong_type(t, f->name, f->expected);
+    DT_TRY(clear_forms(arena, f, out)); /* the preset may have another form */
+    dt_field one = dt_field_moved(form, f->offset);
+    one.name = f->name;
+    if (one.set) *(bool *)((char *)out + one.set - 1) = true;
+    return read_value(arena, &one, t, out);
+}
+
+static dt_status *read_seconds(const dt_field *f, const dt_tree *t, double *out) {
+    DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, f->name));
+    *out = seconds_of(t->text);
+    return *out > 0 ? NULL : dt_wrong_type(t, f->name, "a time, such as 30s, 10m or 2h");
+}
+
 static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out) {
     dt_limits limits = limits_of(f);
     void *p = member(f, out);
     switch (f->kind) {
-    case DT_FIELD_INT: return dt_tree_int_in(t, f->name, &limits, p);
+    case DT_FIELD_INT: return read_int(f, t, p);
     case DT_FIELD_REAL: return dt_tree_real_in(t, f->name, &limits, p);
     case DT_FIELD_BOOL: return dt_tree_bool(t, f->name, p);
     case DT_FIELD_TEXT: return dt_tree_text_in(t, f->name, &limits, p);
@@ -124,7 +223,10 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     case DT_FIELD_REALS: return read_reals(arena, f, t, p);
     case DT_FIELD_TEXTS: return read_texts(arena, f, t, p);
     case DT_FIELD_TREE: return read_tree(arena, f, t, p);
-    case DT_FIELD_TABLE: return dt_fields_read(arena, f->table, t, &t->at, f->name, p);
+    case DT_FIELD_TABLE:
+        return dt_fields_read(arena, f->table, t, &t->at, f->noun ? f->noun : f->name, p);
+    case DT_FIELD_SECONDS: return read_seconds(f, t, p);
+    case DT_FIELD_ONE_OF: return read_one_of(arena, f, t, out);
     default: return NULL;
     }
 }
@@ -142,6 +244,8 @@ static const char *expected(const dt_field *f) {
         [DT_FIELD_TEXTS] = "a list",
         [DT_FIELD_TABLE] = "a mapping",
         [DT_FIELD_TREE] = "a value",
+        [DT_FIELD_SECONDS] = "a time",
+        [DT_FIELD_ONE_OF] = "a value",
     };
     bool any = f->kind != DT_FIELD_TREE || f->as == DT_TREE_NULL;
     return any ? texts[f->kind] : dt_tree_kind_name(f->as);
@@ -155,9 +259,10 @@ static void clear(const dt_field *f, void *out) {
         [DT_FIELD_BOOL] = sizeof(bool),      [DT_FIELD_TEXT] = sizeof(char *),
         [DT_FIELD_ENUM] = sizeof(int),       [DT_FIELD_INTS] = sizeof(dt_ints),
         [DT_FIELD_REALS] = sizeof(dt_reals), [DT_FIELD_TEXTS] = sizeof(dt_texts),
-        [DT_FIELD_TREE] = sizeof(dt_tree *),
+        [DT_FIELD_TREE] = sizeof(dt_tree *), [DT_FIELD_SECONDS] = sizeof(double),
     };
-    memset(member(f, out), 0, sizes[f->kind]);
+    const bool narrow = f->kind == DT_FIELD_INT && f->narrow;
+    memset(member(f, out), 0, narrow ? sizeof(int) : sizes[f->kind]);
 }
 
 /* Most presets are scalars, and need no parser. */
@@ -165,7 +270,7 @@ static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree 
     dt_tree *t = dt_arena_new(arena, dt_tree);
     bool scalar = f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_REALS &&
                   f->kind != DT_FIELD_TEXTS && f->kind != DT_FIELD_TREE &&
-                  f->kind != DT_FIELD_INSTEAD;
+                  f->kind != DT_FIELD_ONE_OF && f->kind != DT_FIELD_INSTEAD;
     *out = t;
     *t = (dt_tree){.kind = DT_TREE_SCALAR, .text = f->preset};
     if (scalar) return NULL;
@@ -187,24 +292,49 @@ static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
     return s;
 }
 
-static dt_status *set_defaults(dt_arena *arena, const dt_field *fields, void *out);
+/* What is set to defaults, and where values count as written that the job leaves out. */
+typedef struct defaults {
+    dt_arena *arena;
+    dt_location at;
+    void *out;
+} defaults;
 
-static dt_status *set_default(dt_arena *arena, const dt_field *f, void *out) {
+static dt_status *set_default(const defaults *d, const dt_field *f);
+
+static dt_status *set_all(const defaults *d, const dt_field *fields) {
+    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++) DT_TRY(set_default(d, f));
+    return NULL;
+}
+
+static dt_status *set_forms(const defaults *d, const dt_field *f) {
+    const defaults inside = {d->arena, d->at, member(f, d->out)};
+    return set_all(&inside, f->kind == DT_FIELD_TABLE ? f->table : f->forms);
+}
+
+static dt_status *clear_forms(dt_arena *arena, const dt_field *f, void *out) {
+    return set_forms(&(defaults){.arena = arena, .out = out}, f);
+}
+
+static dt_status *set_default(const defaults *d, const dt_field *f) {
     if (f->kind == DT_FIELD_INSTEAD) return NULL;
-    if (f->set) *(bool *)((char *)out + f->set - 1) = false;
-    if (f->kind == DT_FIELD_TABLE) return set_defaults(arena, f->table, member(f, out));
-    clear(f, out);
+    if (f->set) *(bool *)((char *)d->out + f->set - 1) = false;
+    if (f->at) *(dt_location *)((char *)d->out + f->at - 1) = d->at;
+    if (f->kind == DT_FIELD_TABLE) return set_forms(d, f);
+    if (f->kind == DT_FIELD_ONE_OF) DT_TRY(set_forms(d, f));
+    else if (f->kind != DT_FIELD_WORDS) clear(f, d->out);
     if (!f->preset) return NULL;
     const dt_tree *t;
-    dt_status *fault = preset_tree(arena, f, &t);
-    if (!fault) fault = read_value(arena, f, t, out);
+    dt_status *fault = preset_tree(d->arena, f, &t);
+    if (!fault) fault = read_value(d->arena, f, t, d->out);
     return fault ? wrong_table(f, fault) : NULL;
 }
 
-static dt_status *set_defaults(dt_arena *arena, const dt_field *fields, void *out) {
-    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
-        DT_TRY(set_default(arena, f, out));
-    return NULL;
+dt_field dt_field_moved(const dt_field *f, size_t base) {
+    dt_field moved = *f;
+    moved.offset += base;
+    moved.set += moved.set ? (int)base : 0;
+    moved.at += moved.at ? (int)base : 0;
+    return moved;
 }
 
 /* ---- keys ---- */
@@ -274,6 +404,7 @@ static dt_status *read_entry(reading *r, const dt_entry *e) {
     if (e->value->kind == DT_TREE_NULL)
         return f->required ? dt_wrong_type(e->value, f->name, expected(f)) : NULL;
     if (f->set) *(bool *)((char *)r->out + f->set - 1) = true;
+    if (f->at) *(dt_location *)((char *)r->out + f->at - 1) = e->value->at;
     return read_value(r->arena, f, e->value, r->out);
 }
 
@@ -300,12 +431,13 @@ static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const cha
 
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
                           const dt_location *at, const char *what, void *out) {
-    DT_TRY(set_defaults(arena, fields, out));
-    bool given = t && t->kind != DT_TREE_NULL;
+    const bool given = dt_given(t);
+    const dt_location *here = given ? &t->at : at;
+    DT_TRY(set_all(&(defaults){arena, here ? *here : (dt_location){0}, out}, fields));
     if (given) DT_TRY(expect_map(fields, t, what));
     dt_status *faults = NULL;
     reading r = {.arena = arena, .fields = fields, .what = what, .out = out};
     for (int i = 0; given && i < t->n; i++) dt_status_append(&faults, read_entry(&r, &t->entry[i]));
-    dt_status_append(&faults, find_missing(&r, t, given ? &t->at : at));
+    dt_status_append(&faults, find_missing(&r, t, here));
     return faults;
 }

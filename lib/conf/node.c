@@ -16,6 +16,11 @@ const dt_location *dt_tree_key_at(const dt_tree *map, const char *key) {
     return &map->at;
 }
 
+const dt_location *dt_tree_value_at(const dt_tree *map, const char *key) {
+    const dt_tree *value = dt_tree_get(map, key);
+    return value ? &value->at : &map->at;
+}
+
 const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t) {
     dt_tree *kept = dt_arena_copy(arena, t, sizeof *t);
     if (t->kind != DT_TREE_MAP) return t;

@@ -14,95 +14,78 @@ enum { LARGEST_BATCH = 1 << 24, MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
 static const char *const policies[] = {"auto", "file", "data", "off", "hint", NULL};
 
-/* The common keys, as read. */
+/* What the common keys say; not all of it is of use to others. */
 struct dataset {
-    const dt_tree *format, *part[DT_PARTS], *map, *shuffle, *prefetch, *cache, *num_parallel_calls;
-    double validation_split;
-    int64_t global_batch_size, per_replica_batch_size, take, repeat;
-    bool has_global, has_per_replica, has_split;
-    int last_batch, auto_shard_policy;
+    dt_dataset_spec spec;
+    const dt_tree *format, *map, *cache;
+    int64_t buffer_size;
+    int auto_shard_policy;
+    bool has_split;
 };
 
-#define PART(name_, index, ...)                                                                    \
-    {                                                                                              \
-        .kind = DT_FIELD_TREE, .name = name_,                                                      \
-        .offset = offsetof(struct dataset, part) + (index) * sizeof(dt_tree *), __VA_ARGS__        \
-    }
-#define SET(member) .set = 1 + offsetof(struct dataset, member)
-
-struct shuffle {
-    int64_t buffer_size, seed;
-    bool reshuffle_each_iteration, has_seed;
-};
+#define PART(name, index, ...)                                                                     \
+    DT_KEY(TREE, name, struct dataset, spec.part[index],                                           \
+           .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS),                      \
+                             DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e12),                         \
+                             DT_MAP_BY_NAME(DT_FORM(DT_FIELD_TEXT))),                              \
+           __VA_ARGS__)
+#define SPEC(kind, member, ...) DT_KEY(kind, #member, struct dataset, spec.member, __VA_ARGS__)
 
 static const dt_field shuffle_fields[] = {
-    DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15,
+    DT_INT(struct dataset, buffer_size, .min = 1, .max = 1e15,
            .help = "accepted for compatibility; the whole epoch is always shuffled"),
-    DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true",
-            .help = "shuffle again in every epoch"),
-    DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18,
-           .set = 1 + offsetof(struct shuffle, has_seed), .help = "seed; default: the job's seed"),
+    DT_KEY(BOOL, "reshuffle_each_iteration", struct dataset, spec.reshuffle, .preset = "true",
+           .help = "shuffle again in every epoch"),
+    DT_KEY(INT, "seed", struct dataset, spec.shuffle_seed, .min = 0, .max = 9.2e18,
+           DT_SET(struct dataset, spec.own_shuffle_seed), .help = "seed; default: the job's seed"),
     DT_END};
 
 static const char *const auto_words[] = {"auto", NULL};
-static const dt_field file_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
-static const dt_field part_forms[] = {
-    DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e12),
-    DT_FORM(DT_FIELD_MAP, .forms = file_forms, .by_name = true), DT_END};
-static const dt_field step_forms[] = {DT_NAMED("step"), DT_END};
-static const dt_field steps_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = step_forms), DT_END};
-static const dt_field map_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = steps_forms, .by_name = true),
-                                     DT_END};
-static const dt_field shuffle_forms[] = {DT_FORM(DT_FIELD_BOOL),
-                                         DT_FORM(DT_FIELD_TABLE, .table = shuffle_fields), DT_END};
-static const dt_field cache_forms[] = {DT_FORM(DT_FIELD_BOOL), DT_END};
-static const dt_field prefetch_forms[] = {
-    DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PREFETCH), DT_END};
-static const dt_field parallel_forms[] = {
-    DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PARALLEL), DT_END};
-static const dt_field format_forms[] = {DT_NAMED("format"), DT_END};
-
 static const dt_field common[] = {
-    DT_TREE(struct dataset, format, .forms = format_forms, .required = true,
+    DT_TREE(struct dataset, format, .forms = DT_FORMS(DT_NAMED("format")), .required = true,
             .help = "csv, jsonl, idx, npy, tfrecord, text, image_folder, or synthetic (generated)"),
-    PART("train", DT_PART_TRAIN, .forms = part_forms,
+    PART("train", DT_PART_TRAIN,
          .help = "training data: {element: file} for idx and npy; a file, pattern or list for csv, "
                  "jsonl and tfrecord; a text file; a folder of images"),
-    PART("validation", DT_PART_VALIDATION, .forms = part_forms,
+    PART("validation", DT_PART_VALIDATION,
          .help = "validation data, given like train; for synthetic data the number of examples"),
-    PART("test", DT_PART_TEST, .forms = part_forms,
+    PART("test", DT_PART_TEST,
          .help = "test data, given like train; used by evaluate --split test"),
-    DT_REAL(struct dataset, validation_split, .min = 0, .max = 1, .below_max = true, SET(has_split),
-            .help =
-                "fraction of `train` to use for validation: its last examples, before shuffling"),
-    DT_TREE(struct dataset, map, .forms = map_forms,
+    SPEC(REAL, validation_split, .min = 0, .max = 1, .below_max = true,
+         DT_SET(struct dataset, has_split),
+         .help = "fraction of `train` to use for validation: its last examples, before shuffling"),
+    DT_TREE(struct dataset, map, .forms = DT_FORMS(DT_MAP_BY_NAME(DT_LIST_OF(DT_NAMED("step")))),
             .help = "preprocessing steps for each element: cast, rescale, normalize, one_hot, "
                     "resize, random_flip, ..."),
-    DT_TREE(struct dataset, shuffle, .forms = shuffle_forms,
-            .help = "true, or {reshuffle_each_iteration, seed}: shuffle the whole epoch"),
-    DT_INT(struct dataset, global_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_global),
-           .help = "examples per step, over all replicas"),
-    DT_INT(struct dataset, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH,
-           SET(has_per_replica),
-           .help = "examples per step on each replica, instead of global_batch_size"),
+    DT_ONE_OF(shuffle,
+              DT_FORMS(SPEC(BOOL, shuffle, ), DT_FORM(DT_FIELD_TABLE, .table = shuffle_fields,
+                                                      DT_SET(struct dataset, spec.shuffle))),
+              .help = "true, or {reshuffle_each_iteration, seed}: shuffle the whole epoch"),
+    SPEC(INT, global_batch_size, .min = 1, .max = LARGEST_BATCH,
+         .help = "examples per step, over all replicas"),
+    SPEC(INT, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH,
+         .help = "examples per step on each replica, instead of global_batch_size"),
     DT_INSTEAD("batch_size", "write global_batch_size (all replicas together, never multiplied) or "
                              "per_replica_batch_size"),
     DT_INSTEAD("compression", "leave it out: gzip is seen by a file's first bytes"),
-    DT_ENUM(struct dataset, last_batch, last_batches,
-            .help = "final, incomplete batch. partial: train on it; drop_remainder: skip it, "
-                    "unless it is the only one; "
-                    "pad: like partial, padded with zero-weight examples"),
-    DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1",
-           .help = "use only the first N examples of `train`; -1: all"),
-    DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1",
-           .help = "number of passes over `train` per epoch"),
-    DT_TREE(struct dataset, cache, .forms = cache_forms,
+    SPEC(ENUM, last_batch, .choices = last_batches,
+         .help = "final, incomplete batch. partial: train on it; drop_remainder: skip it, "
+                 "unless it is the only one; "
+                 "pad: like partial, padded with zero-weight examples"),
+    SPEC(INT, take, .min = -1, .max = 1e15, .preset = "-1",
+         .help = "use only the first N examples of `train`; -1: all"),
+    SPEC(INT, repeat, .min = 1, .max = 1e6, .preset = "1",
+         .help = "number of passes over `train` per epoch"),
+    DT_TREE(struct dataset, cache, .forms = DT_FORMS(DT_FORM(DT_FIELD_BOOL)),
             .help = "keep decoded examples in memory; default: if they take at most 256 MiB"),
-    DT_TREE(struct dataset, prefetch, .forms = prefetch_forms,
-            .help = "number of batches to prepare ahead: auto or a number"),
-    DT_TREE(struct dataset, num_parallel_calls, .forms = parallel_forms,
-            .help = "number of reading threads: auto (as many as needed, at most one per core) or "
-                    "a number"),
+    DT_ONE_OF(prefetch,
+              DT_FORMS(DT_WORDS(auto_words), SPEC(INT, prefetch, .min = 1, .max = MOST_PREFETCH)),
+              .help = "number of batches to prepare ahead: auto or a number"),
+    DT_ONE_OF(num_parallel_calls,
+              DT_FORMS(DT_WORDS(auto_words), SPEC(INT, parallel, .min = 1, .max = MOST_PARALLEL)),
+              .help =
+                  "number of reading threads: auto (as many as needed, at most one per core) or "
+                  "a number"),
     DT_ENUM(struct dataset, auto_shard_policy, policies,
             .help = "how to divide the data among workers; with all but auto, results depend on "
                     "their number"),
@@ -148,18 +131,15 @@ static int count_fields(const dt_field *f) {
  * requires nothing. */
 static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool required) {
     for (int i = 0; i < count_fields(from); i++) {
-        dt_field *f = &to[(*n)++];
-        *f = from[i];
-        f->offset += base;
-        f->set += f->set ? (int)base : 0;
-        f->required &= required;
+        to[*n] = dt_field_moved(&from[i], base);
+        to[(*n)++].required &= required;
     }
 }
 
 /* With no known format the keys of all are let through: what is wrong with them cannot be said. */
-static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *format,
-                            struct dataset *out, const void **args) {
-    const size_t align = _Alignof(max_align_t), base = (sizeof *out + align - 1) / align * align;
+static dt_status *read_keys(dt_arena *arena, const dt_tree *t, struct dataset *d) {
+    const size_t align = _Alignof(max_align_t), base = (sizeof *d + align - 1) / align * align;
+    const dt_format *format = d->spec.format;
     size_t size = base;
     const bool held = format && !dt_format_is_named(format); /* its args are the caller's */
     int n = 0, most = count_fields(common) + 1;
@@ -173,44 +153,24 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
         }
     table[n] = (dt_field)DT_END;
     char *both = dt_arena_alloc(arena, size);
+    memcpy(both, d, sizeof *d);
     dt_status *s = dt_fields_read(arena, table, t, &t->at, "dataset", both);
-    memcpy(out, both, sizeof *out);
-    if (!held) *args = both + base;
+    memcpy(d, both, sizeof *d);
+    if (!held) d->spec.format_args = both + base;
     return s;
 }
 
 /* ---- single keys ---- */
 
 /* A bare batch_size has been refused and explained already. */
-static dt_status *check_batch(const dt_tree *t, const struct dataset *d) {
-    if (d->has_global && d->has_per_replica)
+static dt_status *check_batch(const dt_tree *t) {
+    const bool global = dt_given(dt_tree_get(t, "global_batch_size")),
+               per_replica = dt_given(dt_tree_get(t, "per_replica_batch_size"));
+    if (global && per_replica)
         return dt_fail(DT_E_BATCH_SIZE, dt_tree_key_at(t, "per_replica_batch_size"),
                        "give global_batch_size or per_replica_batch_size, not both");
-    if (!dt_given(dt_tree_get(t, "global_batch_size")) &&
-        !dt_given(dt_tree_get(t, "per_replica_batch_size")) && !dt_tree_get(t, "batch_size"))
+    if (!global && !per_replica && !dt_tree_get(t, "batch_size"))
         return dt_fail(DT_E_BATCH_SIZE, &t->at, "dataset lacks 'global_batch_size'");
-    return NULL;
-}
-
-static dt_status *read_shuffle(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out) {
-    struct shuffle x;
-    out->reshuffle = true;
-    if (!t) return NULL;
-    if (t->kind != DT_TREE_MAP) return dt_tree_bool(t, "shuffle", &out->shuffle);
-    out->shuffle = true;
-    DT_TRY(dt_fields_read(arena, shuffle_fields, t, &t->at, "shuffle", &x));
-    out->reshuffle = x.reshuffle_each_iteration;
-    out->own_shuffle_seed = x.has_seed;
-    if (x.has_seed) out->shuffle_seed = (uint64_t)x.seed;
-    return NULL;
-}
-
-/* 0: auto. */
-static dt_status *read_auto(const dt_tree *t, const char *key, int64_t most, int *out) {
-    int64_t n = 0;
-    if (t && !(t->kind == DT_TREE_SCALAR && strcmp(t->text, "auto") == 0))
-        DT_TRY(dt_tree_int(t, key, 1, most, &n));
-    *out = (int)n;
     return NULL;
 }
 
@@ -226,11 +186,11 @@ static dt_status *read_cache(const dt_tree *t, dt_cache *out) {
     return NULL;
 }
 
-static dt_status *check_split(const dt_tree *t, const struct dataset *d) {
-    if (d->has_split && d->validation_split > 0 && dt_given(d->part[DT_PART_VALIDATION]))
+static dt_status *check_split(const dt_tree *t, const dt_dataset_spec *spec) {
+    if (spec->validation_split > 0 && spec->part[DT_PART_VALIDATION])
         return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "validation_split"),
                        "give validation or validation_split, not both");
-    if (d->take == 0)
+    if (spec->take == 0)
         return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "take"),
                        "take must be at least 1, or -1 for all, got 0");
     return NULL;
@@ -284,38 +244,25 @@ static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_t
 
 /* ---- the whole ---- */
 
-static void copy_plain(const struct dataset *d, dt_dataset_spec *out) {
-    for (int p = 0; p < DT_PARTS; p++) out->part[p] = dt_given(d->part[p]);
-    out->global_batch_size = d->has_global ? d->global_batch_size : 0;
-    out->per_replica_batch_size = d->has_per_replica ? d->per_replica_batch_size : 0;
-    out->last_batch = (dt_last_batch)d->last_batch;
-    out->validation_split = d->validation_split;
-    out->take = d->take;
-    out->repeat = d->repeat;
-    out->auto_shard_policy = policies[d->auto_shard_policy];
-}
-
 /* *out: directory and seed, and of held examples the format and its args. */
 static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out) {
-    struct dataset d = {0};
+    struct dataset d = {.spec = *out};
+    dt_dataset_spec *spec = &d.spec;
     dt_texts names = {0};
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "dataset"));
-    out->tree = t;
-    out->at = t->at;
-    out->shuffle_seed = out->map_seed = out->seed;
-    dt_status *s = read_format(arena, t, &out->format);
-    dt_status_append(&s, read_keys(arena, t, out->format, &d, &out->format_args));
-    copy_plain(&d, out);
-    dt_status_append(&s, check_batch(t, &d));
-    dt_status_append(&s, check_split(t, &d));
-    dt_status_append(&s, read_shuffle(arena, dt_given(d.shuffle), out));
-    dt_status_append(&s,
-                     read_auto(dt_given(d.prefetch), "prefetch", MOST_PREFETCH, &out->prefetch));
-    dt_status_append(&s, read_auto(dt_given(d.num_parallel_calls), "num_parallel_calls",
-                                   MOST_PARALLEL, &out->parallel));
-    dt_status_append(&s, read_cache(dt_given(d.cache), &out->cache));
-    if (out->format) dt_status_append(&s, check_parts(arena, out, &names));
-    dt_status_append(&s, dt_map_read(arena, d.map, &names, &out->map));
+    spec->tree = t;
+    spec->at = t->at;
+    spec->map_seed = spec->seed;
+    dt_status *s = read_format(arena, t, &spec->format);
+    dt_status_append(&s, read_keys(arena, t, &d));
+    if (!spec->own_shuffle_seed) spec->shuffle_seed = spec->seed;
+    spec->auto_shard_policy = policies[d.auto_shard_policy];
+    dt_status_append(&s, check_batch(t));
+    dt_status_append(&s, check_split(t, spec));
+    dt_status_append(&s, read_cache(d.cache, &spec->cache));
+    if (spec->format) dt_status_append(&s, check_parts(arena, spec, &names));
+    dt_status_append(&s, dt_map_read(arena, d.map, &names, &spec->map));
+    *out = *spec;
     return s;
 }
 

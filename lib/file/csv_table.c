@@ -80,15 +80,10 @@ struct csv {
     const char *field_delim;
 };
 
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_csv_element_fields),
-                                       DT_END};
-static const dt_field element_forms[] = {
-    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
-
 static const dt_field fields[] = {
-    DT_TREE(struct csv, element, .forms = element_forms, .required = true,
-            .help =
-                "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
+    DT_ELEMENTS(
+        struct csv, dt_csv_element_fields,
+        .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
     DT_FLAG(struct csv, header, .preset = "true",
             .help = "the first line has the column names; false: columns are numbered from 0"),
     DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1,

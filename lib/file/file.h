@@ -163,6 +163,12 @@ typedef struct dt_dataset_keys {
     size_t size;
 } dt_dataset_keys;
 
+/* A format's key `element`: a mapping from names to the arguments that the table `fields_` reads. */
+#define DT_ELEMENTS(type, fields_, ...)                                                            \
+    DT_TREE(type, element, .required = true,                                                       \
+            .forms = DT_FORMS(DT_MAP_BY_NAME(DT_FORM(DT_FIELD_TABLE, .table = fields_))),          \
+            __VA_ARGS__)
+
 /* What the files of a format hold, and so what can be written into them. */
 typedef enum dt_content {
     DT_CONTENT_OTHER,   /* pictures: none is written */

@@ -37,14 +37,9 @@ struct image_folder {
     const dt_tree *element;
 };
 
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_image_element_fields),
-                                       DT_END};
-static const dt_field element_forms[] = {
-    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
-
 static const dt_field fields[] = {
-    DT_TREE(struct image_folder, element, .forms = element_forms, .required = true,
-            .help = "{image: {shape: [rows, columns, channels]}, label: {num_classes: N}}"),
+    DT_ELEMENTS(struct image_folder, dt_image_element_fields,
+                .help = "{image: {shape: [rows, columns, channels]}, label: {num_classes: N}}"),
     DT_END};
 
 static dt_status *check_folder(const dt_format_request *r) {

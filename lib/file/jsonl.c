@@ -29,14 +29,10 @@ struct jsonl {
     const dt_tree *element;
 };
 
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_jsonl_element_fields),
-                                       DT_END};
-static const dt_field element_forms[] = {
-    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 static const dt_field fields[] = {
-    DT_TREE(struct jsonl, element, .forms = element_forms, .required = true,
-            .help =
-                "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
+    DT_ELEMENTS(
+        struct jsonl, dt_jsonl_element_fields,
+        .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
     DT_END};
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,

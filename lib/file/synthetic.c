@@ -52,15 +52,11 @@ static const dt_field element_fields[] = {
            .help = "marks a label; labels are in [0, num_classes)"),
     DT_END};
 
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = element_fields), DT_END};
-static const dt_field element_forms[] = {
-    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
-
 static const dt_field fields[] = {
     DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true,
            .help = "number of training examples"),
-    DT_TREE(struct synthetic, element, .forms = element_forms, .required = true,
-            .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
+    DT_ELEMENTS(struct synthetic, element_fields,
+                .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
     DT_END};
 
 /* The largest label of num_classes must fit the type. */

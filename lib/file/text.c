@@ -26,7 +26,8 @@ enum { CODES = 0x110000, PAGE = 256, PAGES = CODES / PAGE, PIECE = 1 << 16 };
 /* ---- the job's words ---- */
 
 struct text {
-    const dt_tree *element, *tokenizer;
+    const dt_tree *element;
+    int tokenizer;
 };
 
 static const char *const dtype_names[] = {"int32", NULL}, *const tokenizer_names[] = {"char", NULL};
@@ -41,33 +42,17 @@ static const dt_field token_fields[] = {
     DT_ENUM(struct tokens, dtype, dtype_names, .preset = "int32", .help = "dtype of the tokens"),
     DT_END};
 
-struct tokenizer {
-    int type;
-};
-
-static const dt_field tokenizer_fields[] = {
-    DT_ENUM(struct tokenizer, type, tokenizer_names, .preset = "char", .help = "kind of tokenizer"),
-    DT_END};
-
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = token_fields), DT_END};
-static const dt_field element_forms[] = {
-    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
-static const dt_field tokenizer_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields),
-                                           DT_END};
+static const dt_field tokenizer_fields[] = {DT_KEY(ENUM, "type", struct text, tokenizer,
+                                                   .choices = tokenizer_names, .preset = "char",
+                                                   .help = "kind of tokenizer"),
+                                            DT_END};
 
 static const dt_field fields[] = {
-    DT_TREE(struct text, element, .forms = element_forms, .required = true,
-            .help = "{tokens: {shape: [L], dtype: int32}}: L characters per example"),
-    DT_TREE(struct text, tokenizer, .forms = tokenizer_forms,
-            .help = "{type: char}: one token per character, in code point order"),
+    DT_ELEMENTS(struct text, token_fields,
+                .help = "{tokens: {shape: [L], dtype: int32}}: L characters per example"),
+    DT_ONE_OF(tokenizer, DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields)),
+              .help = "{type: char}: one token per character, in code point order"),
     DT_END};
-
-static dt_status *check_tokenizer(dt_arena *arena, const dt_tree *t) {
-    struct tokenizer x;
-    if (!t || t->kind == DT_TREE_NULL) return NULL;
-    DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "tokenizer"));
-    return dt_fields_read(arena, tokenizer_fields, t, &t->at, "tokenizer", &x);
-}
 
 /* The one element, `tokens`, and its length. */
 static dt_status *read_length(dt_arena *arena, const dt_tree *element, int64_t *length) {
@@ -99,9 +84,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const struct text *a = r->args;
     int64_t length;
     dt_status *s = dt_files_check(r);
-    if (r->part == DT_PART_TRAIN) /* once is enough */
-        dt_status_append(&s, check_tokenizer(r->arena, a->tokenizer));
-    if (a->element && r->part == DT_PART_TRAIN)
+    if (a->element && r->part == DT_PART_TRAIN) /* once is enough */
         dt_status_append(&s, read_length(r->arena, a->element, &length));
     names->v = dt_arena_array(r->arena, const char *, 2);
     names->v[names->n++] = "tokens";

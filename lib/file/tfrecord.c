@@ -31,14 +31,8 @@ struct tfrecord {
     const dt_tree *element;
 };
 
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_tf_element_fields),
-                                       DT_END};
-static const dt_field element_forms[] = {
-    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
-
-static const dt_field fields[] = {DT_TREE(struct tfrecord, element, .forms = element_forms,
-                                          .required = true,
-                                          .help = "elements: {name: {shape, dtype, feature}}"),
+static const dt_field fields[] = {DT_ELEMENTS(struct tfrecord, dt_tf_element_fields,
+                                              .help = "elements: {name: {shape, dtype, feature}}"),
                                   DT_END};
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,

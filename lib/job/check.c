@@ -75,7 +75,7 @@ static dt_status *check_batch(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, replicas = j->replicas;
     if (!j->has_dataset || each * replicas <= LARGEST_BATCH) return NULL;
     return dt_fail(
-        DT_E_BATCH_SIZE, dt_job_place(j->dataset.tree, "per_replica_batch_size"),
+        DT_E_BATCH_SIZE, dt_tree_value_at(j->dataset.tree, "per_replica_batch_size"),
         "per_replica_batch_size %lld on %lld replicas is a global batch of %lld; at most %lld",
         (long long)each, (long long)replicas, (long long)(each * replicas),
         (long long)LARGEST_BATCH);
@@ -99,9 +99,10 @@ static dt_status *check_elements(dt_job *j) {
 
 static dt_status *check_accumulation(const dt_job *j) {
     const dt_optimizer_head *head = j->has_compile ? j->compile.optimizer.args : NULL;
-    if (!j->has_fit || !head || j->fit.accumulate <= 1 || !head->gradient_accumulation_steps)
+    if (!j->has_fit || !head || j->fit.gradient_accumulation_steps <= 1 ||
+        !head->gradient_accumulation_steps)
         return NULL;
-    return dt_fail(DT_E_RANGE, &j->fit.accumulate_at,
+    return dt_fail(DT_E_RANGE, &j->fit.accumulation_at,
                    "gradients are accumulated by the optimizer's gradient_accumulation_steps and "
                    "by fit's: only one can be set");
 }

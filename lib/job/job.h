@@ -121,8 +121,6 @@ bool dt_job_needs(const char *key, dt_purpose purpose);
 const dt_field *dt_job_fields(void);
 const dt_field *dt_reproducible_fields(void);
 const dt_field *dt_output_fields(void);
-/* Where the value of a key stands; the mapping's own place when it is not given. */
-const dt_location *dt_job_place(const dt_tree *map, const char *key);
 
 /* ---- section_backend.c ---- */
 

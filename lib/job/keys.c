@@ -32,20 +32,24 @@ static void put_types(const dt_field *forms, dt_str *out) {
     }
 }
 
+static bool has_forms(const dt_field *f) {
+    return f->forms && (f->kind == DT_FIELD_TREE || f->kind == DT_FIELD_ONE_OF);
+}
+
 static void put_type(const dt_field *f, dt_str *out) {
     static const char *const names[] = {
         [DT_FIELD_INT] = "integer",   [DT_FIELD_REAL] = "number",     [DT_FIELD_BOOL] = "boolean",
         [DT_FIELD_TEXT] = "text",     [DT_FIELD_ENUM] = "name",       [DT_FIELD_INTS] = "integers",
         [DT_FIELD_REALS] = "numbers", [DT_FIELD_TEXTS] = "texts",     [DT_FIELD_TABLE] = "mapping",
-        [DT_FIELD_LIST] = "list of ", [DT_FIELD_MAP] = "mapping of ",
+        [DT_FIELD_LIST] = "list of ", [DT_FIELD_MAP] = "mapping of ", [DT_FIELD_WORDS] = "name",
+        [DT_FIELD_SECONDS] = "text",
     };
     const char *trees = f->as == DT_TREE_MAP      ? "mapping"
                         : f->as == DT_TREE_LIST   ? "list"
                         : f->as == DT_TREE_SCALAR ? "scalar"
                                                   : "any";
-    if (f->kind == DT_FIELD_TREE && f->forms && f->forms->kind != DT_FIELD_END)
-        put_types(f->forms, out);
-    else if (f->kind == DT_FIELD_TREE && f->forms) dt_str_puts(out, "null");
+    if (has_forms(f) && f->forms->kind != DT_FIELD_END) put_types(f->forms, out);
+    else if (has_forms(f)) dt_str_puts(out, "null");
     else
         dt_str_puts(out, f->kind == DT_FIELD_TREE    ? trees
                          : f->kind == DT_FIELD_NAMED ? f->noun
@@ -89,8 +93,8 @@ static const dt_key_table *sort_of(const char *path) {
 }
 
 static const dt_field *form_of(const dt_field *f, dt_field_kind kind) {
-    for (const dt_field *form = f->kind == DT_FIELD_TREE ? f->forms : NULL;
-         form && form->kind != DT_FIELD_END; form++)
+    for (const dt_field *form = has_forms(f) ? f->forms : NULL; form && form->kind != DT_FIELD_END;
+         form++)
         if (form->kind == kind) return form;
     return NULL;
 }
@@ -104,8 +108,9 @@ static const dt_field *numbers_of(const dt_field *f) {
 /* Names that a key may have, NULL behind the last; they are room for the caller's. */
 static const char *const *names_of(const dt_field *f, const char *path,
                                    const char *names[MOST_KINDS]) {
-    const dt_field *words = f->kind == DT_FIELD_ENUM ? f : form_of(f, DT_FIELD_ENUM),
+    const dt_field *words = f->kind == DT_FIELD_ENUM ? f : form_of(f, DT_FIELD_WORDS),
                    *named = form_of(f, DT_FIELD_NAMED);
+    if (!words) words = form_of(f, DT_FIELD_ENUM);
     const dt_key_table *s = named ? dt_sort_named(named->noun) : sort_of(path);
     int n = 0;
     if (!s) return words ? words->choices : NULL;
@@ -155,7 +160,7 @@ static void tell_field(const telling *t, const char *stem, const dt_field *f) {
     t->key(&key, t->user);
     dt_str_release(&type);
     if (f->kind == DT_FIELD_TABLE) tell_fields(t, path, f->table);
-    if (f->kind == DT_FIELD_TREE) tell_forms(t, path, f->forms);
+    if (has_forms(f)) tell_forms(t, path, f->forms);
 }
 
 static void tell_instead(const telling *t, const char *stem, const dt_field *f) {

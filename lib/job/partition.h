@@ -76,7 +76,4 @@ dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) DT_MU
 /* The reserved keys; *others: what the others may have. */
 const dt_field *dt_partition_fields(const dt_field **others);
 
-/* The reserved keys; *others: what the others may have. */
-const dt_field *dt_partition_fields(const dt_field **others);
-
 #endif

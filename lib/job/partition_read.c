@@ -26,8 +26,8 @@ struct lying {
 
 static const dt_field value_fields[] = {LYING_FIELDS, DT_END};
 static const char *const replicate_words[] = {"replicate", NULL};
-static const dt_field value_forms[] = {DT_WORDS(replicate_words),
-                                       DT_FORM(DT_FIELD_TABLE, .table = value_fields), DT_END};
+static const dt_field other_keys[] = {DT_WORDS(replicate_words),
+                                      DT_FORM(DT_FIELD_TABLE, .table = value_fields), DT_END};
 static const dt_field rule_fields[] = {
     DT_TEXT(struct lying, match, .min = 1, .max = LONGEST_MATCH, .required = true,
             .help = "pattern of weight paths: *, ?, [...], {a,b}"),
@@ -112,15 +112,16 @@ struct reserved {
     const dt_tree *weights;
     int over_replicas;
     int64_t micro_batches;
+    dt_location over_at, micro_at;
 };
-static const dt_field rule_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = rule_fields), DT_END};
-static const dt_field rules_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = rule_forms), DT_END};
 static const dt_field reserved_fields[] = {
-    DT_TREE(struct reserved, weights, .forms = rules_forms, .as = DT_TREE_LIST,
+    DT_TREE(struct reserved, weights, .as = DT_TREE_LIST,
+            .forms = DT_FORMS(DT_LIST_OF(DT_FORM(DT_FIELD_TABLE, .table = rule_fields))),
             .help = "[{match: GLOB, split: [...]}, ...]: the first matching rule applies"),
-    DT_ENUM(struct reserved, over_replicas, dt_over_replicas_names,
+    DT_ENUM(struct reserved, over_replicas, dt_over_replicas_names, DT_AT(struct reserved, over_at),
             .help = "what to divide among replicas: none, optimizer (state), or weights"),
     DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",
+           DT_AT(struct reserved, micro_at),
            .help = "number of micro-batches in a pipeline of layers"),
     DT_END};
 
@@ -142,11 +143,6 @@ static dt_tree pick(dt_arena *arena, const dt_tree *t, bool reserved) {
     return some;
 }
 
-static dt_location place_of(const dt_tree *t, const char *key) {
-    const dt_tree *value = dt_tree_get(t, key);
-    return value ? value->at : t->at;
-}
-
 static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *out) {
     const dt_tree keys = pick(j->arena, t, true);
     struct reserved x;
@@ -154,8 +150,8 @@ static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *o
 
     j->how.over_replicas = (dt_over_replicas)x.over_replicas;
     j->how.micro_batches = (int)x.micro_batches;
-    out->over_at = place_of(t, "over_replicas");
-    out->micro_at = place_of(t, "micro_batches");
+    out->over_at = x.over_at;
+    out->micro_at = x.micro_at;
     if (x.weights) dt_status_append(&faults, read_rules(j->arena, x.weights, out));
     return faults;
 }
@@ -177,6 +173,6 @@ dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location 
 }
 
 const dt_field *dt_partition_fields(const dt_field **others) {
-    *others = value_forms;
+    *others = other_keys;
     return reserved_fields;
 }

@@ -214,7 +214,9 @@ static void put_value(dt_json *j, const dt_field *f, bool null) {
         put_limits(j, f);
         break;
     case DT_FIELD_BOOL: dt_schema_type(j, "boolean", true, null); break;
-    case DT_FIELD_TEXT: put_text(j, f, null); break;
+    case DT_FIELD_TEXT:
+    case DT_FIELD_SECONDS: put_text(j, f, null); break;
+    case DT_FIELD_WORDS:
     case DT_FIELD_ENUM: put_choice(j, f, null); break;
     case DT_FIELD_INTS:
     case DT_FIELD_REALS:
@@ -222,6 +224,7 @@ static void put_value(dt_json *j, const dt_field *f, bool null) {
                     f->lone || f->kind == DT_FIELD_REALS, null);
         break;
     case DT_FIELD_TEXTS: put_texts(j, f, null); break;
+    case DT_FIELD_ONE_OF:
     case DT_FIELD_TREE: put_tree(j, f, null); break;
     case DT_FIELD_TABLE: put_table(j, f, null); break;
     case DT_FIELD_LIST:

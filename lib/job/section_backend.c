@@ -8,7 +8,9 @@
 
 struct backend {
     int type, matmul_precision;
-    const dt_tree *plugin, *options, *compilation_cache;
+    const char *plugin, *compilation_cache;
+    const dt_tree *options;
+    dt_location type_at, plugin_at, cache_at;
     double memory_fraction;
     bool preallocate, has_fraction, has_preallocate;
 };
@@ -19,13 +21,11 @@ static const char *const backends[] = {
     NULL};
 /* as dt_pjrt_products */
 static const char *const precisions[] = {"float32", "tensorfloat32", NULL};
-static const dt_field any_forms[] = {DT_FORM(DT_FIELD_TREE), DT_END};
-static const dt_field options_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = any_forms), DT_END};
 static const dt_field backend_fields[] = {
     DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end",
-            .help = "what computes"),
-    DT_TREE(struct backend, plugin, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
-            .help = "pjrt: path of the plug-in; default: DTRAIN_PJRT_PLUGIN"),
+            DT_AT(struct backend, type_at), .help = "what computes"),
+    DT_ONE_OF(plugin, DT_FORMS(DT_TEXT(struct backend, plugin)), DT_AT(struct backend, plugin_at),
+              .help = "pjrt: path of the plug-in; default: DTRAIN_PJRT_PLUGIN"),
     DT_REAL(struct backend, memory_fraction, .above_min = true, .max = 1, .preset = "0.75",
             .set = 1 + offsetof(struct backend, has_fraction),
             .help = "pjrt on GPUs: part of each GPU's memory that the plug-in may take; default: "
@@ -38,10 +38,11 @@ static const dt_field backend_fields[] = {
             .help = "pjrt: operands of float32 products and convolutions keep all digits, or are "
                     "rounded to "
                     "TensorFloat-32, which GPUs multiply faster"),
-    DT_TREE(struct backend, compilation_cache, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
-            .help = "pjrt: folder that keeps compiled programs for the next start; "
-                    "default: DTRAIN_PJRT_CACHE, or none"),
-    DT_TREE(struct backend, options, .forms = options_forms, .as = DT_TREE_MAP,
+    DT_ONE_OF(compilation_cache, DT_FORMS(DT_TEXT(struct backend, compilation_cache)),
+              DT_AT(struct backend, cache_at),
+              .help = "pjrt: folder that keeps compiled programs for the next start; "
+                      "default: DTRAIN_PJRT_CACHE, or none"),
+    DT_TREE(struct backend, options, .as = DT_TREE_MAP, .forms = DT_FORMS(DT_MAP_OF(DT_ANY)),
             .help = "pjrt: other options of the plug-in's client by name: {allocator: cuda_async}"),
     DT_END};
 
@@ -49,29 +50,31 @@ const dt_field *dt_backend_fields(void) { return backend_fields; }
 
 /* A plug-in is code: a file that somebody else wrote and this one extends does not choose it. A
  * path is relative to where the job runs, as output.dir is. */
-static dt_status *read_plugin(dt_job *j, const dt_tree *t) {
-    DT_TRY(dt_tree_text(t, "backend.plugin", &j->plugin));
-    if (j->base && t->at.source == j->base)
-        return dt_suggest(dt_fail(DT_E_BACKEND, &t->at,
+static dt_status *check_plugin(const dt_job *j, const struct backend *x) {
+    if (!x->plugin) return NULL;
+    if (j->base && x->plugin_at.source == j->base)
+        return dt_suggest(dt_fail(DT_E_BACKEND, &x->plugin_at,
                                   "backend.plugin is code that runs here, and cannot come from the "
                                   "file that a job extends"),
                           "name it in the job itself, with --plugin, or in " DT_PJRT_PLUGIN_ENV);
-    if (!*j->plugin) return dt_fail(DT_E_BACKEND, &t->at, "backend.plugin must be a path");
+    if (!*x->plugin) return dt_fail(DT_E_BACKEND, &x->plugin_at, "backend.plugin must be a path");
     return NULL;
 }
 
 /* What is kept there is code that runs, as a plug-in is. */
-static dt_status *read_cache(const dt_job *j, const dt_tree *t, const char **out) {
+static dt_status *find_cache(const dt_job *j, const struct backend *x, const char **out) {
+    const char *path = x->compilation_cache;
     char *local = NULL;
-    if (!t) return NULL;
-    DT_TRY(dt_tree_text(t, "backend.compilation_cache", out));
-    if (j->base && t->at.source == j->base)
-        return dt_suggest(dt_fail(DT_E_BACKEND, &t->at,
+    *out = path;
+    if (!path) return NULL;
+    if (j->base && x->cache_at.source == j->base)
+        return dt_suggest(dt_fail(DT_E_BACKEND, &x->cache_at,
                                   "backend.compilation_cache holds code that runs here, and cannot "
                                   "come from the file that a job extends"),
                           "name it in the job itself, or in DTRAIN_PJRT_CACHE");
-    if (!**out) return dt_fail(DT_E_BACKEND, &t->at, "backend.compilation_cache must be a path");
-    DT_TRY(dt_at(dt_path_local(*out, &local), &t->at));
+    if (!*path)
+        return dt_fail(DT_E_BACKEND, &x->cache_at, "backend.compilation_cache must be a path");
+    DT_TRY(dt_at(dt_path_local(path, &local), &x->cache_at));
     if (local) *out = dt_arena_strdup(j->arena, local);
     free(local);
     return NULL;
@@ -146,7 +149,7 @@ static dt_status *read_settings(dt_job *j, const struct backend *x) {
     dt_status *faults = NULL;
     const char *cache = NULL;
 
-    DT_TRY(read_cache(j, x->compilation_cache, &cache));
+    DT_TRY(find_cache(j, x, &cache));
     *s = (dt_pjrt_settings){
         .at = at, .cache = cache, .products = (dt_pjrt_products)x->matmul_precision};
     if (x->has_fraction)
@@ -175,9 +178,10 @@ static dt_status *refuse_keys(const dt_tree *t) {
     dt_status *faults = NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (dt_tree_get(t, keys[i]))
-            dt_status_append(&faults, dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, keys[i]),
-                                                         "unknown key '%s' in backend", keys[i]),
-                                                 "only valid for type: pjrt"));
+            dt_status_append(&faults,
+                             dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_tree_value_at(t, keys[i]),
+                                                "unknown key '%s' in backend", keys[i]),
+                                        "only valid for type: pjrt"));
     return faults;
 }
 
@@ -187,11 +191,12 @@ dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t) {
     DT_TRY(dt_fields_read(j->arena, backend_fields, t, &t->at, "backend", &x));
     if (!dt_backend_takes_plugin(backends[x.type])) DT_TRY(refuse_keys(t));
     else {
-        if (x.plugin) DT_TRY(read_plugin(j, x.plugin));
+        DT_TRY(check_plugin(j, &x));
+        j->plugin = x.plugin ? x.plugin : j->plugin;
         DT_TRY(read_settings(j, &x));
     }
     j->backend = backends[x.type];
-    j->backend_at = *dt_job_place(t, "type");
+    j->backend_at = x.type_at;
     return NULL;
 }
 

@@ -10,29 +10,26 @@
 
 struct top {
     int64_t version, seed;
-    const dt_tree *name, *let, *extends, *backend, *strategy, *partition, *reproducible, *dataset,
-        *model, *compile, *fit, *checkpoint, *output;
+    const char *name, *extends;
+    const dt_tree *let, *backend, *strategy, *partition, *reproducible, *dataset, *model, *compile,
+        *fit, *checkpoint, *output;
 };
 
 #define SECTION(member, means_, help_)                                                             \
     DT_TREE(struct top, member, .as = DT_TREE_MAP, .means = means_, .help = help_)
 
-static const dt_field name_forms[] = {
-    DT_FORM(DT_FIELD_TEXT, .pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"), DT_END};
-static const dt_field any_forms[] = {DT_FORM(DT_FIELD_TREE), DT_END};
-static const dt_field let_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = any_forms), DT_END};
-
 static const dt_field top_fields[] = {
     DT_INT(struct top, version, .min = 1, .max = INFINITY, .required = true,
            .help = "version of the job format: 1"),
-    DT_TREE(struct top, name, .forms = name_forms, .as = DT_TREE_SCALAR,
-            .help = "name of the run: letters, digits, '.', '_', '-'; default: the file's name"),
+    DT_ONE_OF(name,
+              DT_FORMS(DT_TEXT(struct top, name, .pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$")),
+              .help = "name of the run: letters, digits, '.', '_', '-'; default: the file's name"),
     DT_INT(struct top, seed, .max = INFINITY,
            .help = "seed of initial weights, shuffling and generated data"),
-    DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms,
+    DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = DT_FORMS(DT_MAP_OF(DT_ANY)),
             .help = "variables: {width: 32} replaces '{width}' in all texts of the job"),
-    DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
-            .help = "base job file; this file overrides its keys"),
+    DT_ONE_OF(extends, DT_FORMS(DT_TEXT(struct top, extends)),
+              .help = "base job file; this file overrides its keys"),
     SECTION(backend, "type",
             "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),
     SECTION(
@@ -59,11 +56,6 @@ static const dt_field top_fields[] = {
     DT_END};
 enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };
 
-const dt_location *dt_job_place(const dt_tree *map, const char *key) {
-    const dt_tree *value = dt_tree_get(map, key);
-    return value ? &value->at : &map->at;
-}
-
 /* ---- the top ---- */
 
 bool dt_job_needs(const char *key, dt_purpose purpose) {
@@ -89,7 +81,7 @@ static dt_status *read_top(dt_job *j, struct top *x) {
     dt_status *faults = dt_fields_read(j->arena, fields, j->tree, &j->at, NULL, x);
     if (x->version > 1)
         dt_status_append(
-            &faults, dt_fail(DT_E_RANGE, dt_job_place(j->tree, "version"),
+            &faults, dt_fail(DT_E_RANGE, dt_tree_value_at(j->tree, "version"),
                              "version %lld of job files is not known; this dtrain reads version 1",
                              (long long)x->version));
     j->seed = (uint64_t)x->seed;
@@ -98,25 +90,15 @@ static dt_status *read_top(dt_job *j, struct top *x) {
 
 /* ---- reproducible ---- */
 
-struct reproducible {
-    int64_t shards;
-    bool strict;
-};
 static const dt_field reproducible_fields[] = {
-    DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS,
+    DT_KEY(INT, "shards", dt_job, how.shards, .min = 1, .max = DT_MAX_REPLICAS,
            .help = "parts of a global batch, summed in one fixed order"),
-    DT_FLAG(struct reproducible, strict,
+    DT_FLAG(dt_job, strict,
             .help = "same bits on every processor, by dtrain's own kernels instead of libraries"),
     DT_END};
 
 static dt_status *read_reproducible(dt_job *j, const dt_tree *t) {
-    struct reproducible x;
-    if (!t) return NULL;
-    dt_status *faults =
-        dt_fields_read(j->arena, reproducible_fields, t, &t->at, "reproducible", &x);
-    j->how.shards = (int)x.shards;
-    j->strict = x.strict;
-    return faults;
+    return t ? dt_fields_read(j->arena, reproducible_fields, t, &t->at, "reproducible", j) : NULL;
 }
 
 /* ---- model ---- */
@@ -131,35 +113,31 @@ static dt_status *read_model(dt_job *j, const dt_tree *t) {
 
 struct output {
     const char *dir;
-    bool tensorboard;
-    const dt_tree *trace;
-    int report;
-};
-struct traced {
+    bool tensorboard, traces;
     dt_ints steps;
+    int report;
+    dt_location dir_at, tensorboard_at, steps_at;
 };
-static const dt_field trace_fields[] = {DT_INTS(struct traced, steps, .min = 1, .max = INFINITY,
-                                                .required = true,
+static const dt_field trace_fields[] = {DT_INTS(struct output, steps, .min = 1, .max = INFINITY,
+                                                .required = true, DT_AT(struct output, steps_at),
                                                 .help = "[first, last], counted from 1"),
                                         DT_END};
 
 static const char *const none_words[] = {"none", NULL};
 static const char *const reports[] = {"none", "html", NULL};
-static const dt_field trace_forms[] = {DT_WORDS(none_words),
-                                       DT_FORM(DT_FIELD_TABLE, .table = trace_fields), DT_END};
 static const dt_field output_fields[] = {
-    DT_TEXT(struct output, dir, .min = 1, .max = 4000,
+    DT_TEXT(struct output, dir, .min = 1, .max = 4000, DT_AT(struct output, dir_at),
             .help = "directory of the run: checkpoints, history, report"),
-    DT_FLAG(struct output, tensorboard, .help = "write event files for TensorBoard"),
-    DT_TREE(struct output, trace, .forms = trace_forms,
-            .help = "none, or {steps: [first, last]}: record these steps in trace.json.gz"),
+    DT_FLAG(struct output, tensorboard, DT_AT(struct output, tensorboard_at),
+            .help = "write event files for TensorBoard"),
+    DT_ONE_OF(trace,
+              DT_FORMS(DT_WORDS(none_words),
+                       DT_FORM(DT_FIELD_TABLE, .table = trace_fields, .noun = "output.trace",
+                               DT_SET(struct output, traces))),
+              .help = "none, or {steps: [first, last]}: record these steps in trace.json.gz"),
     DT_ENUM(struct output, report, reports,
             .help = "none, or html: write report.html when the run ends"),
     DT_END};
-
-static bool is_none(const dt_tree *t) {
-    return !t || (t->kind == DT_TREE_SCALAR && strcmp(t->text, "none") == 0);
-}
 
 /* Found here rather than after an hour, by the first checkpoint. */
 static dt_status *check_dir(const char *dir, const dt_location *at) {
@@ -171,28 +149,24 @@ static dt_status *check_dir(const char *dir, const dt_location *at) {
     return NULL;
 }
 
-static dt_status *read_trace(dt_job *j, const dt_tree *t) {
-    struct traced x;
-    if (is_none(t)) return NULL;
-    DT_TRY(dt_fields_read(j->arena, trace_fields, t, &t->at, "output.trace", &x));
-    if (x.steps.n != 2 || x.steps.v[0] > x.steps.v[1])
-        return dt_suggest(
-            dt_fail(DT_E_RANGE, dt_job_place(t, "steps"),
-                    "steps must be the first and the last step, at least 1, in this order"),
-            "steps: [10, 12]");
-    j->trace = (dt_steps_recorded){x.steps.v[0], x.steps.v[1]};
-    return NULL;
+static dt_status *check_steps(const struct output *x) {
+    if (!x->traces || (x->steps.n == 2 && x->steps.v[0] <= x->steps.v[1])) return NULL;
+    return dt_suggest(
+        dt_fail(DT_E_RANGE, &x->steps_at,
+                "steps must be the first and the last step, at least 1, in this order"),
+        "steps: [10, 12]");
 }
 
 static dt_status *read_output(dt_job *j, const dt_tree *t) {
     struct output x;
     if (!t) return NULL;
     dt_status *faults = dt_fields_read(j->arena, output_fields, t, &t->at, "output", &x);
-    if (x.dir) dt_status_append(&faults, check_dir(x.dir, dt_job_place(t, "dir")));
+    if (!faults) faults = check_steps(&x);
+    if (x.traces && !faults) j->trace = (dt_steps_recorded){x.steps.v[0], x.steps.v[1]};
+    if (x.dir) dt_status_append(&faults, check_dir(x.dir, &x.dir_at));
     if (x.tensorboard && j->has_fit)
-        dt_status_append(&faults, dt_callbacks_add_tensorboard(
-                                      j->arena, dt_job_place(t, "tensorboard"), &j->fit.callbacks));
-    dt_status_append(&faults, read_trace(j, x.trace));
+        dt_status_append(
+            &faults, dt_callbacks_add_tensorboard(j->arena, &x.tensorboard_at, &j->fit.callbacks));
     j->report = x.report > 0;
     return faults;
 }

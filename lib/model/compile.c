@@ -6,85 +6,69 @@
 #include "model/compile.h"
 
 struct compile {
-    const dt_tree *optimizer, *precision, *loss_scale;
+    const dt_tree *optimizer, *precision;
     dt_compile_trees by_output;
-    bool auto_scale_loss;
-    const dt_tree *jit_compile;
+    bool auto_scale_loss, jit_compile;
+    double fixed_scale;  /* 0: none */
+    dt_loss_scale scale; /* else */
+    bool scales;         /* the job says how */
+    dt_location scale_at;
 };
-#define BY_OUTPUT(key_, ...)                                                                       \
-    {                                                                                              \
-        .kind = DT_FIELD_TREE, .name = #key_, .offset = offsetof(struct compile, by_output.key_),  \
-        __VA_ARGS__                                                                                \
-    }
-
-struct loss_scale {
-    double initial_scale;
-    int64_t dynamic_growth_steps;
-};
+#define BY_OUTPUT(key, ...) DT_KEY(TREE, #key, struct compile, by_output.key, __VA_ARGS__)
 
 static const dt_field loss_scale_fields[] = {
-    DT_REAL(struct loss_scale, initial_scale, .preset = "32768", .min = 1, .max = 0x1p100,
-            .help = "initial scale"),
-    DT_INT(struct loss_scale, dynamic_growth_steps, .preset = "2000", .min = 1, .max = 0x1p53,
-           .help = "number of finite steps in a row before the scale doubles"),
+    DT_KEY(REAL, "initial_scale", struct compile, scale.initial, .preset = "32768", .min = 1,
+           .max = 0x1p100, .help = "initial scale"),
+    DT_KEY(INT, "dynamic_growth_steps", struct compile, scale.growth, .preset = "2000", .min = 1,
+           .max = 0x1p53, .help = "number of finite steps in a row before the scale doubles"),
     DT_END};
 
-static const dt_field optimizer_forms[] = {DT_NAMED("optimizer"), DT_END};
-static const dt_field none_or_loss[] = {DT_NAMED("loss"), DT_WORDS(dt_fitting_losses),
-                                        DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms), DT_END};
-static const dt_field loss_forms[] = {DT_NAMED("loss"), DT_WORDS(dt_fitting_losses),
-                                      DT_FORM(DT_FIELD_MAP, .forms = none_or_loss),
-                                      DT_FORM(DT_FIELD_LIST, .forms = none_or_loss), DT_END};
-static const dt_field metric_forms[] = {DT_NAMED("metric"), DT_END};
-static const dt_field metric_items[] = {DT_NAMED("metric"),
-                                        DT_FORM(DT_FIELD_LIST, .forms = metric_forms),
-                                        DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms), DT_END};
-static const dt_field metrics_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = metric_items),
-                                         DT_FORM(DT_FIELD_MAP, .forms = metric_items), DT_END};
-static const dt_field target_of[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
-static const dt_field target_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS),
-                                        DT_FORM(DT_FIELD_MAP, .forms = target_of), DT_END};
-static const dt_field sample_weight_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS),
-                                               DT_FORM(DT_FIELD_MAP, .forms = target_of), DT_END};
-static const dt_field weight_of[] = {DT_FORM(DT_FIELD_REAL), DT_END};
-static const dt_field loss_weights_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = weight_of),
-                                              DT_FORM(DT_FIELD_LIST, .forms = weight_of), DT_END};
+#define LOSS_OR_NONE DT_NAMED("loss"), DT_WORDS(dt_fitting_losses), DT_NOTHING
+#define METRIC_ITEM DT_NAMED("metric"), DT_LIST_OF(DT_NAMED("metric")), DT_NOTHING
+#define METRICS DT_FORMS(DT_LIST_OF(METRIC_ITEM), DT_MAP_OF(METRIC_ITEM))
+#define ELEMENTS                                                                                   \
+    DT_FORMS(DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_MAP_OF(DT_FORM(DT_FIELD_TEXT)))
+
 static const char *const jit_words[] = {"auto", NULL};
-static const dt_field jit_forms[] = {DT_FORM(DT_FIELD_BOOL), DT_WORDS(jit_words), DT_END};
-static const dt_field precision_forms[] = {DT_WORDS(dt_policies), DT_END};
-static const dt_field loss_scale_forms[] = {
-    DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY),
-    DT_FORM(DT_FIELD_TABLE, .table = loss_scale_fields), DT_END};
 
 static const dt_field fields[] = {
-    DT_TREE(struct compile, optimizer, .forms = optimizer_forms, .required = true,
+    DT_TREE(struct compile, optimizer, .forms = DT_FORMS(DT_NAMED("optimizer")), .required = true,
             .help = "optimizer: Adam, {SGD: {learning_rate: 0.1}}, ..."),
-    BY_OUTPUT(loss, .forms = loss_forms, .required = true,
+    BY_OUTPUT(loss,
+              .forms = DT_FORMS(DT_NAMED("loss"), DT_WORDS(dt_fitting_losses),
+                                DT_MAP_OF(LOSS_OR_NONE), DT_LIST_OF(LOSS_OR_NONE)),
+              .required = true,
               .help = "loss: CategoricalCrossentropy, ...; crossentropy or ce: the one that fits "
                       "the shapes; with several outputs {OUTPUT: LOSS, ...}, null for none"),
-    BY_OUTPUT(metrics, .forms = metrics_forms,
+    BY_OUTPUT(metrics, .forms = METRICS,
               .help = "list of metrics: [accuracy]; with several outputs {OUTPUT: [accuracy]}"),
-    DT_TREE(struct compile, precision, .forms = precision_forms,
+    DT_TREE(struct compile, precision, .forms = DT_FORMS(DT_WORDS(dt_policies)),
             .help = "dtype policy: float32, mixed_bfloat16, mixed_float16"),
-    BY_OUTPUT(target, .forms = target_forms,
+    BY_OUTPUT(target, .forms = ELEMENTS,
               .help = "data element with the targets; default: the one that is not an Input; with "
                       "several outputs, those with their names"),
-    BY_OUTPUT(loss_weights, .forms = loss_weights_forms,
+    BY_OUTPUT(loss_weights,
+              .forms =
+                  DT_FORMS(DT_MAP_OF(DT_FORM(DT_FIELD_REAL)), DT_LIST_OF(DT_FORM(DT_FIELD_REAL))),
               .help = "weight of each output's loss: {OUTPUT: 0.5}; default 1"),
-    BY_OUTPUT(sample_weight, .forms = sample_weight_forms,
+    BY_OUTPUT(sample_weight, .forms = ELEMENTS,
               .help = "data element with sample weights; with several outputs {OUTPUT: ELEMENT}, "
                       "or one for all"),
-    BY_OUTPUT(weighted_metrics, .forms = metrics_forms,
+    BY_OUTPUT(weighted_metrics, .forms = METRICS,
               .help = "metrics weighted by sample_weight and fit.class_weight"),
     DT_NOT_YET_BUT("run_eagerly", "false"),
     DT_NOT_YET_BUT("steps_per_execution", "1"),
-    DT_TREE(struct compile, jit_compile, .forms = jit_forms,
-            .help = "accepted, without effect: every step is compiled"),
+    DT_ONE_OF(jit_compile, DT_FORMS(DT_FLAG(struct compile, jit_compile), DT_WORDS(jit_words)),
+              .help = "accepted, without effect: every step is compiled"),
     DT_FLAG(struct compile, auto_scale_loss, .preset = "true",
             .help = "for mixed_float16: dynamic loss scaling"),
-    DT_TREE(struct compile, loss_scale, .forms = loss_scale_forms,
-            .help = "for mixed_float16: loss scale, {initial_scale: 32768, dynamic_growth_steps: "
-                    "2000}, or a fixed number"),
+    DT_ONE_OF(loss_scale,
+              DT_FORMS(DT_REAL(struct compile, fixed_scale, .above_min = true, .max = INFINITY),
+                       DT_FORM(DT_FIELD_TABLE, .table = loss_scale_fields, .otherwise = true,
+                               DT_SET(struct compile, scales))),
+              DT_AT(struct compile, scale_at),
+              .help = "for mixed_float16: loss scale, {initial_scale: 32768, dynamic_growth_steps: "
+                      "2000}, or a fixed number"),
     DT_END};
 
 /* ---- precision ---- */
@@ -118,38 +102,28 @@ static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out) {
 }
 
 /* A number that stays is the optimizer's own loss_scale_factor. */
-static dt_status *read_fixed_scale(const dt_tree *t, dt_compile_spec *out) {
-    dt_optimizer_head *head = out->optimizer.args;
-    double scale;
-    DT_TRY(dt_tree_real(t, "loss_scale", &scale));
-    if (!(scale > 0))
-        return dt_fail(DT_E_RANGE, &t->at, "loss_scale must be greater than 0, got %s", t->text);
-    if (head && head->has_scale)
-        return dt_fail(DT_E_RANGE, &t->at,
+static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *head) {
+    if (!head) return NULL;
+    if (head->has_scale)
+        return dt_fail(DT_E_RANGE, &c->scale_at,
                        "the optimizer has a loss_scale_factor: set only one of the two");
-    if (head) {
-        head->loss_scale_factor = scale;
-        head->has_scale = true;
-    }
+    head->loss_scale_factor = c->fixed_scale;
+    head->has_scale = true;
     return NULL;
 }
 
 /* Keras wraps the optimizer of a model of float16 by itself; a scale that somebody fixed stays. */
-static dt_status *read_loss_scale(dt_arena *arena, const struct compile *c, const dt_location *at,
-                                  dt_compile_spec *out) {
-    struct loss_scale s;
-    const dt_tree *t = dt_given(c->loss_scale);
-    const dt_optimizer_head *head = out->optimizer.args;
-    if (t && t->kind == DT_TREE_SCALAR) return read_fixed_scale(t, out);
-    DT_TRY(dt_fields_read(arena, loss_scale_fields, t, t ? &t->at : at, "loss_scale", &s));
-    bool fixed = head && head->has_scale;
-    if (t && (fixed || !c->auto_scale_loss))
-        return dt_fail(DT_E_RANGE, &t->at, "%s",
+static dt_status *set_loss_scale(const struct compile *c, dt_compile_spec *out) {
+    dt_optimizer_head *head = out->optimizer.args;
+    if (c->fixed_scale > 0) return set_fixed_scale(c, head);
+    const bool fixed = head && head->has_scale;
+    if (c->scales && (fixed || !c->auto_scale_loss))
+        return dt_fail(DT_E_RANGE, &c->scale_at, "%s",
                        fixed ? "loss_scale is dynamic, but the optimizer has a fixed "
                                "loss_scale_factor: set only one of the two"
                              : "loss_scale needs auto_scale_loss: true");
-    if (t || (out->precision == DT_POLICY_MIXED_FLOAT16 && c->auto_scale_loss && !fixed))
-        out->scaling = (dt_loss_scale){s.initial_scale, s.dynamic_growth_steps};
+    if (c->scales || (out->precision == DT_POLICY_MIXED_FLOAT16 && c->auto_scale_loss && !fixed))
+        out->scaling = c->scale;
     return NULL;
 }
 
@@ -183,14 +157,6 @@ static dt_status *read_optimizer(dt_arena *arena, const dt_tree *t, const dt_mod
     return check_excluded(out, m);
 }
 
-static dt_status *check_jit(const dt_tree *t) {
-    bool any;
-    if (!t || t->kind == DT_TREE_NULL ||
-        (t->kind == DT_TREE_SCALAR && strcmp(t->text, "auto") == 0))
-        return NULL;
-    return dt_tree_bool(t, "jit_compile", &any);
-}
-
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                            const dt_model_spec *model, dt_compile_spec *out) {
     struct compile c = {0};
@@ -200,9 +166,8 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location 
     if (c.optimizer) dt_status_append(&s, read_optimizer(arena, c.optimizer, model, out));
     dt_status_append(&s, dt_compile_read_losses(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, dt_compile_read_metrics(arena, &c.by_output, &outputs, out));
-    dt_status_append(&s, check_jit(c.jit_compile));
     dt_status_append(&s, read_precision(c.precision, out));
-    dt_status_append(&s, read_loss_scale(arena, &c, at, out));
+    dt_status_append(&s, set_loss_scale(&c, out));
     return s;
 }
 

@@ -36,7 +36,9 @@ static void print_field(dt_json *j, const dt_field *f, const void *args) {
         return;
     }
     switch (f->kind) {
-    case DT_FIELD_INT: dt_json_int(j, f->name, *(const int64_t *)p); break;
+    case DT_FIELD_INT:
+        dt_json_int(j, f->name, f->narrow ? *(const int *)p : *(const int64_t *)p);
+        break;
     case DT_FIELD_REAL: dt_json_double(j, f->name, *(const double *)p); break;
     case DT_FIELD_BOOL: dt_json_bool(j, f->name, *(const bool *)p); break;
     case DT_FIELD_TEXT: dt_json_string(j, f->name, *(const char *const *)p); break;

@@ -49,12 +49,10 @@ typedef struct dt_seed_head {
     bool has_seed;
 } dt_seed_head;
 #define DT_SEED_FIELD(type, member)                                                                \
-    {                                                                                              \
-        .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, member.seed),               \
-        .max = INFINITY, .set = 1 + offsetof(type, member.has_seed),                               \
-        .help = "seed; weights of one shape with the same seed start equal; default: from the "    \
-                "job's seed and the weight's path"                                                 \
-    }
+    DT_KEY(INT, "seed", type, member.seed, .max = INFINITY,                                        \
+           .set = 1 + offsetof(type, member.has_seed),                                             \
+           .help = "seed; weights of one shape with the same seed start equal; default: from the " \
+                   "job's seed and the weight's path")
 
 struct dt_initializer {
     dt_kind kind;
@@ -68,10 +66,16 @@ struct dt_initializer {
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);
 };
 const dt_kind *const *dt_initializers(int *n);
-/* What arguments may be that a table reads as trees. */
-extern const dt_field dt_initializer_forms[], dt_regularizer_forms[], dt_constraint_forms[],
-    dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
-extern const dt_field dt_integers_forms[], dt_amounts_forms[], dt_text_forms[], dt_names_forms[];
+/* Arguments that are read when a layer's shapes are known. */
+#define DT_INITIALIZER(type, member, ...)                                                          \
+    DT_TREE(type, member, .forms = DT_FORMS(DT_NAMED("initializer")), __VA_ARGS__)
+/* An axis, or a list of them: see dt_dims_read. */
+#define DT_AXES(type, member, ...)                                                                 \
+    DT_TREE(type, member, .forms = DT_FORMS(DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS)),        \
+            __VA_ARGS__)
+/* A name of something in the model, or a list of names. */
+#define DT_NAME_OR_NAMES DT_FORMS(DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS))
+#define DT_LAYER_LIST DT_FORMS(DT_LIST_OF(DT_NAMED("layer"), DT_NAMED("repeat")))
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset,
                                dt_named *out) DT_MUST_USE;

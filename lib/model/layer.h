@@ -76,19 +76,15 @@ enum {
 };
 /* Which weights that is; negative: none of them. */
 int dt_layer_role(const char *weight);
-#define DT_HEAD_TREE(type, member, on, ...)                                                        \
-    {                                                                                              \
-        .kind = DT_FIELD_TREE,                                                                     \
-        .offset = offsetof(type, head.member) + (on) * sizeof(const dt_tree *), __VA_ARGS__        \
-    }
 /* A layer's field for one. */
 #define DT_REGULARIZER(type, what, key)                                                            \
-    DT_HEAD_TREE(                                                                                  \
-        type, regularizer, DT_ON_##what, .name = (key), .forms = dt_regularizer_forms,             \
-        .help = "penalty added to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}")
+    DT_KEY(TREE, key, type, head.regularizer[DT_ON_##what],                                        \
+           .forms = DT_FORMS(DT_NAMED("regularizer")),                                             \
+           .help =                                                                                 \
+               "penalty added to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}")
 #define DT_CONSTRAINT(type, what, key)                                                             \
-    DT_HEAD_TREE(                                                                                  \
-        type, constraint, DT_ON_##what, .name = (key), .forms = dt_constraint_forms,               \
+    DT_KEY(                                                                                        \
+        TREE, key, type, head.constraint[DT_ON_##what], .forms = DT_FORMS(DT_NAMED("constraint")), \
         .help =                                                                                    \
             "constraint applied after each update: non_neg, {MaxNorm: {max_value: 2, axis: 0}}")
 
@@ -112,20 +108,18 @@ typedef enum dt_policy {
     DT_POLICY_MIXED_FLOAT16
 } dt_policy;
 dt_dtype dt_policy_dtype(int policy);
-#define DT_HEAD_FIELD(kind_, type, member, ...)                                                    \
-    { .kind = (kind_), .name = #member, .offset = offsetof(type, head.member), __VA_ARGS__ }
+#define DT_HEAD_FIELD(kind, type, member, ...) DT_KEY(kind, #member, type, head.member, __VA_ARGS__)
 #define DT_NAME_FIELD(type)                                                                        \
-    DT_HEAD_FIELD(DT_FIELD_TEXT, type, name,                                                       \
+    DT_HEAD_FIELD(TEXT, type, name,                                                                \
                   .help = "name of the layer, unique in the model; weights are NAME/kernel, ...")
 #define DT_LAYER_FIELDS(type)                                                                      \
     DT_NAME_FIELD(type),                                                                           \
-        DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true",                            \
+        DT_HEAD_FIELD(BOOL, type, trainable, .preset = "true",                                     \
                       .help = "false: freeze the weights"),                                        \
-        DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .forms = dt_names_forms,                        \
+        DT_HEAD_FIELD(TREE, type, inputs, .forms = DT_NAME_OR_NAMES,                               \
                       .help = "for functional models: the input layer, or a list of layers"),      \
         DT_HEAD_FIELD(                                                                             \
-            DT_FIELD_ENUM, type, dtype, .choices = dt_policies,                                    \
-            .set = 1 + offsetof(type, head.has_dtype),                                             \
+            ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype),  \
             .help = "dtype policy of this layer, such as float32 in a mixed-precision model")
 
 #define DT_MAX_WEIGHTS 32

@@ -26,11 +26,11 @@ typedef struct dt_loss_head {
 } dt_loss_head;
 #define DT_LOSS_ARGS_SIZE 128 /* room for the args of any loss: a metric of its name has the same */
 #define DT_LOSS_FIELDS(type)                                                                       \
-    DT_HEAD_FIELD(DT_FIELD_ENUM, type, reduction, .choices = dt_reductions,                        \
+    DT_HEAD_FIELD(ENUM, type, reduction, .choices = dt_reductions,                                 \
                   .help = "what the weighted sum of losses is divided by. sum_over_batch_size, "   \
                           "mean: the number of samples in the global batch; "                      \
                           "mean_with_sample_weight: the sum of their weights"),                    \
-        DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "name, used as the key in the history"),  \
+        DT_HEAD_FIELD(TEXT, type, name, .help = "name, used as the key in the history"),           \
         DT_NOT_YET("dtype")
 extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentropy_fields[],
     dt_sparse_categorical_crossentropy_fields[];

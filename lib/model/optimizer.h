@@ -45,33 +45,32 @@ typedef struct dt_optimizer_head {
 #define DT_HEAD_SET(type, flag) .set = 1 + offsetof(type, head.flag)
 #define DT_OPTIMIZER_FIELDS(type) DT_OPTIMIZER_FIELDS_DECAYING(type, NULL)
 #define DT_OPTIMIZER_FIELDS_DECAYING(type, decay)                                                  \
-    DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .forms = dt_learning_rate_forms,             \
+    DT_HEAD_FIELD(TREE, type, learning_rate,                                                       \
+                  .forms = DT_FORMS(DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY),    \
+                                    DT_NAMED("schedule")),                                         \
                   .help = "learning rate: a number above 0, or a schedule"),                       \
-        DT_HEAD_FIELD(DT_FIELD_REAL, type, weight_decay, .preset = (decay), .max = INFINITY,       \
+        DT_HEAD_FIELD(REAL, type, weight_decay, .preset = (decay), .max = INFINITY,                \
                       DT_HEAD_SET(type, has_decay),                                                \
                       .help = "weight decay: multiplied by the rate at each step"),                \
-        DT_HEAD_FIELD(DT_FIELD_TEXTS, type, exclude_from_weight_decay,                             \
+        DT_HEAD_FIELD(TEXTS, type, exclude_from_weight_decay,                                      \
                       .help = "weights without decay: words in their names, [bias, gamma], or "    \
                               "paths, dense_1/bias"),                                              \
-        DT_HEAD_FIELD(DT_FIELD_REAL, type, clipvalue, DT_HEAD_SET(type, has_clipvalue),            \
+        DT_HEAD_FIELD(REAL, type, clipvalue, DT_HEAD_SET(type, has_clipvalue),                     \
                       .help = "clip each element of the gradients to +- this value"),              \
-        DT_HEAD_FIELD(DT_FIELD_REAL, type, clipnorm, DT_HEAD_SET(type, has_clipnorm),              \
+        DT_HEAD_FIELD(REAL, type, clipnorm, DT_HEAD_SET(type, has_clipnorm),                       \
                       .help = "clip each gradient to this norm"),                                  \
-        DT_HEAD_FIELD(DT_FIELD_REAL, type, global_clipnorm,                                        \
-                      DT_HEAD_SET(type, has_global_clipnorm),                                      \
+        DT_HEAD_FIELD(REAL, type, global_clipnorm, DT_HEAD_SET(type, has_global_clipnorm),         \
                       .help = "clip all gradients together to this norm"),                         \
-        DT_HEAD_FIELD(DT_FIELD_BOOL, type, use_ema,                                                \
-                      .help = "keep a moving average of the weights"),                             \
-        DT_HEAD_FIELD(DT_FIELD_REAL, type, ema_momentum, .preset = "0.99",                         \
+        DT_HEAD_FIELD(BOOL, type, use_ema, .help = "keep a moving average of the weights"),        \
+        DT_HEAD_FIELD(REAL, type, ema_momentum, .preset = "0.99",                                  \
                       .help = "momentum of the moving average"),                                   \
         DT_HEAD_FIELD(                                                                             \
-            DT_FIELD_INT, type, ema_overwrite_frequency, DT_HEAD_SET(type, has_frequency),         \
+            INT, type, ema_overwrite_frequency, DT_HEAD_SET(type, has_frequency),                  \
             .help =                                                                                \
                 "overwrite the weights with the average every N steps; default: only at the end"), \
-        DT_HEAD_FIELD(DT_FIELD_REAL, type, loss_scale_factor, DT_HEAD_SET(type, has_scale),        \
+        DT_HEAD_FIELD(REAL, type, loss_scale_factor, DT_HEAD_SET(type, has_scale),                 \
                       .help = "factor of the loss; gradients are divided by it"),                  \
-        DT_HEAD_FIELD(DT_FIELD_INT, type, gradient_accumulation_steps,                             \
-                      DT_HEAD_SET(type, has_accumulation),                                         \
+        DT_HEAD_FIELD(INT, type, gradient_accumulation_steps, DT_HEAD_SET(type, has_accumulation), \
                       .help = "number of steps whose gradients are averaged per update"),          \
         DT_INSTEAD("lr", "write 'learning_rate'"), DT_NOT_YET("name")
 

@@ -264,7 +264,9 @@ static dt_status *fill_spec(const dt_reader *r, int n_outputs, const int *output
 enum { SEQUENTIAL, FUNCTIONAL };
 struct model {
     int type, rematerialize;
-    const dt_tree *layers, *outputs, *keras_config, *init_from;
+    const dt_tree *layers, *outputs;
+    const char *keras_config; /* what it names has been read before */
+    dt_init_from init_from;
 };
 static const char *const types[] = {"sequential", "functional", NULL};
 static const char *const rematerialize[] = {
@@ -276,41 +278,30 @@ static const dt_field init_fields[] = {
             .help =
                 "initialize weights that are missing or have another shape, with a warning each"),
     DT_END};
-static const dt_field init_forms[] = {DT_FORM(DT_FIELD_TEXT),
-                                      DT_FORM(DT_FIELD_TABLE, .table = init_fields), DT_END};
 
 static const dt_field fields[] = {
     DT_ENUM(struct model, type, types, .noun = "type of model",
             .help = "sequential, or functional (layers name their inputs)"),
-    DT_TREE(struct model, layers, .forms = dt_layers_forms,
+    DT_TREE(struct model, layers, .forms = DT_LAYER_LIST,
             .help = "list of layers; the first is an Input"),
-    DT_TREE(struct model, outputs, .forms = dt_names_forms,
+    DT_TREE(struct model, outputs, .forms = DT_NAME_OR_NAMES,
             .help = "for functional models: the output layer, or a list of layers; default: the "
                     "last layer"),
     DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
             .help = "full: save memory by recomputing activations in the backward pass; only the "
                     "inputs of each Repeat block (or layer) are kept"),
-    DT_TREE(struct model, keras_config, .forms = dt_text_forms,
-            .help = "file of model.to_json() or model.save(), instead of type, layers and outputs"),
-    DT_TREE(
-        struct model, init_from, .forms = init_forms,
+    DT_ONE_OF(keras_config, DT_FORMS(DT_TEXT(struct model, keras_config)),
+              .help =
+                  "file of model.to_json() or model.save(), instead of type, layers and outputs"),
+    DT_ONE_OF(
+        init_from,
+        DT_FORMS(DT_TEXT(struct model, init_from.path),
+                 DT_TABLE(struct model, init_from, init_fields)),
+        DT_AT(struct model, init_from.at),
         .help =
             "initial weights: a checkpoint, a run or a file, relative to the working directory; "
             "{path, skip_mismatch: true} initializes those that do not fit"),
     DT_END};
-
-/* ---- init_from ---- */
-
-/* A path, or {path: ..., skip_mismatch: true}. */
-static dt_status *read_init_from(dt_arena *arena, const dt_tree *t, dt_init_from *out) {
-    if (!t || t->kind == DT_TREE_NULL) return NULL;
-    if (t->kind == DT_TREE_MAP)
-        DT_TRY(dt_fields_read(arena, init_fields, t, &t->at, "init_from", out));
-    else DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, "init_from"));
-    if (t->kind == DT_TREE_SCALAR) out->path = t->text;
-    out->at = t->at;
-    return NULL;
-}
 
 static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tree *list) {
     int rows, n = list->n;
@@ -364,10 +355,8 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_locatio
         at = &model->at;
         faults = dt_fields_read(arena, fields, model, at, "model", &m);
     }
-    dt_init_from init_from = {0};
-    dt_status_append(&faults, read_init_from(arena, m.init_from, &init_from));
     if (!faults || m.layers) dt_status_append(&faults, read_layers(arena, &m, at, out));
-    out->init_from = init_from;
+    out->init_from = m.init_from;
     return faults;
 }
 

@@ -28,20 +28,13 @@ struct repeat {
     const dt_tree *variables, *layers;
 };
 
-static const dt_field any[] = {DT_FORM(DT_FIELD_TREE), DT_END};
-static const dt_field variable_values[] = {DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_VALUES),
-                                           DT_FORM(DT_FIELD_LIST, .forms = any), DT_END};
-static const dt_field variable_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = variable_values), DT_END};
-
 static const dt_field fields[] = {
-    {.kind = DT_FIELD_TREE,
-     .name = "for",
-     .offset = offsetof(struct repeat, variables),
-     .as = DT_TREE_MAP,
-     .forms = variable_forms,
-     .required = true,
-     .help = "{variable: [value, ...]}: lists of equal length; or a number N for 0 to N - 1"},
-    DT_TREE(struct repeat, layers, .forms = dt_layers_forms, .as = DT_TREE_LIST, .required = true,
+    DT_KEY(TREE, "for", struct repeat, variables, .as = DT_TREE_MAP,
+           .forms = DT_FORMS(
+               DT_MAP_OF(DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_VALUES), DT_LIST_OF(DT_ANY))),
+           .required = true,
+           .help = "{variable: [value, ...]}: lists of equal length; or a number N for 0 to N - 1"),
+    DT_TREE(struct repeat, layers, .forms = DT_LAYER_LIST, .as = DT_TREE_LIST, .required = true,
             .help = "layers to repeat; '{variable}' is replaced in their texts"),
     DT_END};
 

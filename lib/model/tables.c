@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h,
- * regularizers.h, constraints.h and initializers.h as arrays of their kinds; and what arguments may
- * be that name one of them. */
+ * regularizers.h, constraints.h and initializers.h as arrays of their kinds. */
 #include "model/model.h"
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
@@ -97,22 +96,3 @@ const dt_kind *const *dt_initializers(int *n) {
     *n = COUNT(rows);
     return rows;
 }
-
-/* ---- forms ---- */
-
-const dt_field dt_initializer_forms[] = {DT_NAMED("initializer"), DT_END};
-const dt_field dt_regularizer_forms[] = {DT_NAMED("regularizer"), DT_END};
-const dt_field dt_constraint_forms[] = {DT_NAMED("constraint"), DT_END};
-const dt_field dt_schedule_forms[] = {DT_NAMED("schedule"), DT_END};
-const dt_field dt_learning_rate_forms[] = {
-    DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY), DT_NAMED("schedule"), DT_END};
-const dt_field dt_layer_forms[] = {DT_NAMED("layer"), DT_END};
-static const dt_field items[] = {DT_NAMED("layer"), DT_NAMED("repeat"), DT_END};
-const dt_field dt_layers_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = items), DT_END};
-const dt_field dt_integers_forms[] = {DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS), DT_END};
-static const dt_field amounts[] = {DT_FORM(DT_FIELD_INT, .max = 0x1p30),
-                                   DT_FORM(DT_FIELD_INTS, .max = 0x1p30), DT_END};
-const dt_field dt_amounts_forms[] = {DT_FORM(DT_FIELD_INT, .max = 0x1p30),
-                                     DT_FORM(DT_FIELD_LIST, .forms = amounts), DT_END};
-const dt_field dt_text_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
-const dt_field dt_names_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_END};

@@ -18,8 +18,8 @@ static const char *const ways_to_sum[] = {"ReductionToOneDevice", "HierarchicalC
                                           "NcclAllReduce", NULL};
 
 static const dt_field fields[] = {
-    DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST,
-            .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
+    DT_TREE(struct mirrored, devices, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXTS)),
+            .as = DT_TREE_LIST, .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS,
            .set = 1 + offsetof(struct mirrored, has_replicas),
            .help = "number of virtual CPU devices, instead of devices"),
@@ -33,7 +33,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     int listed = x->devices ? x->devices->n : 0;
 
     if (x->devices && x->has_replicas && x->replicas != listed)
-        return dt_fail(DT_E_REPLICAS, dt_value_place(t, "replicas"),
+        return dt_fail(DT_E_REPLICAS, dt_tree_value_at(t, "replicas"),
                        "%d device%s, but replicas: %lld", listed, listed == 1 ? "" : "s",
                        (long long)x->replicas);
     out->replicas = x->has_replicas ? x->replicas : 0;

@@ -9,14 +9,6 @@
 #include "strategy/cluster.h"
 #include "strategy/read.h"
 
-struct multi_worker {
-    const dt_tree *cluster_resolver;
-    const dt_tree *devices, *cluster;
-    int64_t workers, replicas;
-    double timeout, start_timeout;
-    bool has_replicas, has_workers;
-};
-
 /* ---- cluster: what plan and topology are told of the hosts ---- */
 
 struct links {
@@ -26,6 +18,17 @@ struct links {
 struct cluster {
     double flops, memory, memory_bandwidth, price_per_hour;
     struct links links;
+    bool given;
+    dt_location links_at; /* or the cluster's */
+};
+
+struct multi_worker {
+    const dt_tree *cluster_resolver;
+    const dt_tree *devices;
+    struct cluster cluster;
+    int64_t workers, replicas;
+    double timeout, start_timeout;
+    bool has_replicas, has_workers;
 };
 
 static const dt_field link_fields[] = {
@@ -44,39 +47,37 @@ static const dt_field cluster_fields[] = {
             .help = "bytes of a device that programs get"),
     DT_REAL(struct cluster, memory_bandwidth, .min = 1, .max = 1e18, .required = true,
             .help = "bytes per second of a device's memory"),
-    DT_TABLE(struct cluster, links, link_fields, .help = "inside a host and between hosts"),
+    DT_TABLE(struct cluster, links, link_fields, DT_AT(struct cluster, links_at),
+             .help = "inside a host and between hosts"),
     DT_REAL(struct cluster, price_per_hour, .min = 0, .max = 1e9, .help = "US dollars of a host"),
     DT_END};
-static const dt_field cluster_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = cluster_fields), DT_END};
 
 /* A rate that more than one of something asks for. */
-static dt_status *want_link(const dt_tree *t, const char *key, double told, int64_t n,
+static dt_status *want_link(const struct cluster *c, const char *key, double told, int64_t n,
                             const char *what) {
     if (n == 1 || told > 0) return NULL;
-    return dt_fail(DT_E_MISSING_KEY, &t->at,
+    return dt_fail(DT_E_MISSING_KEY, &c->links_at,
                    "required key '%s' is missing in cluster.links: there are %lld %s", key,
                    (long long)n, what);
 }
 
-static dt_status *read_cluster(dt_arena *arena, const dt_tree *t, dt_strategy_spec *out) {
-    struct cluster c;
+static dt_status *find_cluster(const struct cluster *c, dt_strategy_spec *out) {
+    if (!c->given) return NULL;
     const int64_t hosts = out->workers ? out->workers : 1,
                   devices = out->n_devices ? out->n_devices : out->replicas;
-    const dt_tree *links = dt_tree_get(t, "links");
-    DT_TRY(dt_fields_read(arena, cluster_fields, t, &t->at, "cluster", &c));
-    DT_TRY(want_link(links ? links : t, "between", c.links.between, hosts, "workers"));
-    DT_TRY(want_link(links ? links : t, "inside", c.links.inside, devices, "devices on each"));
+    DT_TRY(want_link(c, "between", c->links.between, hosts, "workers"));
+    DT_TRY(want_link(c, "inside", c->links.inside, devices, "devices on each"));
     if (devices > DT_MAX_REPLICAS || hosts > DT_MAX_REPLICAS / devices)
         return NULL; /* dt_place_workers says it */
     out->cluster = dt_topology_of_cluster(&(dt_cluster_facts){.hosts = (int)hosts,
                                                               .devices = (int)devices,
-                                                              .flops = c.flops,
-                                                              .memory = (int64_t)c.memory,
-                                                              .memory_Bps = c.memory_bandwidth,
-                                                              .inside_Bps = c.links.inside,
-                                                              .between_Bps = c.links.between,
-                                                              .latency_s = c.links.latency,
-                                                              .usd_hour = c.price_per_hour});
+                                                              .flops = c->flops,
+                                                              .memory = (int64_t)c->memory,
+                                                              .memory_Bps = c->memory_bandwidth,
+                                                              .inside_Bps = c->links.inside,
+                                                              .between_Bps = c->links.between,
+                                                              .latency_s = c->links.latency,
+                                                              .usd_hour = c->price_per_hour});
     return NULL;
 }
 
@@ -87,8 +88,8 @@ static const dt_field fields[] = {
            .set = 1 + offsetof(struct multi_worker, has_workers),
            .help = "number of workers; set by the launcher (mpirun, srun), if any; otherwise all "
                    "workers are simulated in this process"),
-    DT_TREE(struct multi_worker, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST,
-            .help = "devices of each worker: [\"CPU:0\", \"CPU:1\"]"),
+    DT_TREE(struct multi_worker, devices, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXTS)),
+            .as = DT_TREE_LIST, .help = "devices of each worker: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct multi_worker, replicas, .min = 1, .max = DT_MAX_REPLICAS,
            .set = 1 + offsetof(struct multi_worker, has_replicas),
            .help = "number of CPU devices on each worker, instead of devices"),
@@ -96,11 +97,14 @@ static const dt_field fields[] = {
             .help = "seconds to wait for an unresponsive worker before treating it as lost"),
     DT_REAL(struct multi_worker, start_timeout, .min = 1, .preset = "300",
             .help = "seconds to wait for workers that have not started"),
-    DT_TREE(struct multi_worker, cluster_resolver, .forms = dt_resolver_forms, .as = DT_TREE_MAP,
+    DT_TREE(struct multi_worker, cluster_resolver,
+            .forms = DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = dt_resolver_fields)),
+            .as = DT_TREE_MAP,
             .help = "worker addresses, when you start workers yourself with --rank; launchers "
                     "provide them"),
-    DT_TREE(struct multi_worker, cluster, .forms = cluster_forms, .as = DT_TREE_MAP,
-            .help = "the hosts of the workers and their devices, for plan and topology"),
+    DT_ONE_OF(cluster, DT_FORMS(DT_TABLE(struct multi_worker, cluster, cluster_fields)),
+              .as = DT_TREE_MAP, DT_SET(struct multi_worker, cluster.given),
+              .help = "the hosts of the workers and their devices, for plan and topology"),
     DT_INSTEAD("communication", "workers in separate processes are connected by MPI or ZeroMQ, as "
                                 "they were started; virtual workers share memory"),
     DT_END};
@@ -121,18 +125,18 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     out->launch_timeout = x->timeout;
     out->start_timeout = x->start_timeout;
     if (out->launch.workers && x->has_workers && x->workers != out->launch.workers)
-        return dt_fail(DT_E_LAUNCH, dt_value_place(t, "workers"),
+        return dt_fail(DT_E_LAUNCH, dt_tree_value_at(t, "workers"),
                        "the job has %lld workers, but %s says %d; leave workers out of a job that "
                        "a launcher starts",
                        (long long)x->workers, out->launch.by, out->launch.workers);
     if (x->devices && x->has_replicas && x->replicas != listed)
-        return dt_fail(DT_E_REPLICAS, dt_value_place(t, "replicas"),
+        return dt_fail(DT_E_REPLICAS, dt_tree_value_at(t, "replicas"),
                        "%d device%s on each worker, but replicas: %lld", listed,
                        listed == 1 ? "" : "s", (long long)x->replicas);
     out->workers = out->launch.workers ? out->launch.workers : x->workers;
     out->replicas = x->has_replicas ? x->replicas : 1;
     if (x->devices) DT_TRY(dt_strategy_devices(arena, x->devices, out));
-    return x->cluster ? read_cluster(arena, x->cluster, out) : NULL;
+    return find_cluster(&x->cluster, out);
 }
 
 const dt_strategy_row dt_strategy_multi_worker_mirrored = {

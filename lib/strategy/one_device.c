@@ -6,10 +6,10 @@ struct one_device {
     const dt_tree *device;
 };
 
-static const dt_field fields[] = {DT_TREE(struct one_device, device, .forms = dt_device_forms,
-                                          .required = true, .as = DT_TREE_SCALAR,
-                                          .help = "the device: \"CPU:0\""),
-                                  DT_END};
+static const dt_field fields[] = {
+    DT_TREE(struct one_device, device, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)), .required = true,
+            .as = DT_TREE_SCALAR, .help = "the device: \"CPU:0\""),
+    DT_END};
 
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
     const struct one_device *x = args;

@@ -23,13 +23,15 @@ struct partitioner {
     struct most {
         int64_t max_shard_bytes, max_shards;
     } MaxSize;
-    bool has_fixed, has_min, has_max;
+    bool given, has_fixed, has_min, has_max;
+    dt_location at;
 };
 
 struct parameter_server {
     int64_t workers, parameter_servers, max_staleness;
     int schedule;
-    const dt_tree *variable_partitioner, *cluster_resolver;
+    struct partitioner variable_partitioner;
+    const dt_tree *cluster_resolver;
     bool elastic, has_staleness, has_workers;
     double timeout, start_timeout;
 };
@@ -65,9 +67,6 @@ static const dt_field partitioner_fields[] = {
              .set = 1 + offsetof(struct partitioner, has_max),
              .help = "as few shards as keep below a size"),
     DT_END};
-static const dt_field partitioner_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = partitioner_fields),
-                                             DT_END};
-
 static const dt_field fields[] = {
     DT_INT(struct parameter_server, workers, .min = 1, .max = MOST_WORKERS, .preset = "1",
            .set = 1 + offsetof(struct parameter_server, has_workers),
@@ -84,10 +83,12 @@ static const dt_field fields[] = {
             .help = "asynchronous: gradients are applied as they come; virtual: in the order of "
                     "batches, always max_staleness updates after the pull, so that the result "
                     "is the same for any number of workers"),
-    DT_TREE(struct parameter_server, variable_partitioner, .forms = partitioner_forms,
-            .as = DT_TREE_MAP,
-            .help = "how variables are divided among parameter_servers: FixedShards, MinSize or "
-                    "MaxSize; default: each is one shard"),
+    DT_ONE_OF(variable_partitioner,
+              DT_FORMS(DT_TABLE(struct parameter_server, variable_partitioner, partitioner_fields)),
+              .as = DT_TREE_MAP, DT_SET(struct parameter_server, variable_partitioner.given),
+              DT_AT(struct parameter_server, variable_partitioner.at),
+              .help = "how variables are divided among parameter_servers: FixedShards, MinSize or "
+                      "MaxSize; default: each is one shard"),
     DT_FLAG(struct parameter_server, elastic,
             .help =
                 "start a worker again when it is lost; otherwise the others train on without it"),
@@ -97,28 +98,29 @@ static const dt_field fields[] = {
             "seconds to wait for an unresponsive worker before giving its batch to another one"),
     DT_REAL(struct parameter_server, start_timeout, .min = 1, .preset = "300",
             .help = "seconds to wait for workers of other machines that have not started"),
-    DT_TREE(struct parameter_server, cluster_resolver, .forms = dt_resolver_forms,
+    DT_TREE(struct parameter_server, cluster_resolver,
+            .forms = DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = dt_resolver_fields)),
             .as = DT_TREE_MAP,
             .help = "addresses, when you start processes yourself with --rank: the coordinator's, "
                     "then its workers'"),
     DT_END};
 
-static dt_status *read_partitioner(dt_arena *arena, const dt_tree *t, dt_partitioner *out) {
-    struct partitioner x = {0};
-    if (!t) return NULL;
-    DT_TRY(dt_fields_read(arena, partitioner_fields, t, &t->at, "variable_partitioner", &x));
-    if (x.has_fixed + x.has_min + x.has_max != 1)
+static dt_status *find_partitioner(const struct partitioner *x, dt_partitioner *out) {
+    const int given = x->has_fixed + x->has_min + x->has_max;
+    if (!x->given) return NULL;
+    if (given != 1)
         return dt_fail(
-            DT_E_WRONG_TYPE, &t->at,
-            "variable_partitioner: expected one of FixedShards, MinSize and MaxSize, got %d", t->n);
-    if (x.has_fixed)
-        *out = (dt_partitioner){DT_PARTITION_FIXED, .shards = x.FixedShards.num_shards};
-    else if (x.has_min)
-        *out = (dt_partitioner){DT_PARTITION_MIN_SIZE, .shards = x.MinSize.max_shards,
-                                .bytes = x.MinSize.min_shard_bytes};
+            DT_E_WRONG_TYPE, &x->at,
+            "variable_partitioner: expected one of FixedShards, MinSize and MaxSize, got %d",
+            given);
+    if (x->has_fixed)
+        *out = (dt_partitioner){DT_PARTITION_FIXED, .shards = x->FixedShards.num_shards};
+    else if (x->has_min)
+        *out = (dt_partitioner){DT_PARTITION_MIN_SIZE, .shards = x->MinSize.max_shards,
+                                .bytes = x->MinSize.min_shard_bytes};
     else
-        *out = (dt_partitioner){DT_PARTITION_MAX_SIZE, .shards = x.MaxSize.max_shards,
-                                .bytes = x.MaxSize.max_shard_bytes};
+        *out = (dt_partitioner){DT_PARTITION_MAX_SIZE, .shards = x->MaxSize.max_shards,
+                                .bytes = x->MaxSize.max_shard_bytes};
     return NULL;
 }
 
@@ -151,7 +153,7 @@ static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x,
                        "%s has a coordinator and %d workers; there must be 1 to %d", l->by,
                        l->workers - 1, MOST_WORKERS);
     if (x->has_workers && x->workers != l->workers - 1)
-        return dt_fail(DT_E_LAUNCH, dt_value_place(t, "workers"),
+        return dt_fail(DT_E_LAUNCH, dt_tree_value_at(t, "workers"),
                        "the job has %lld workers, but %s has %d beside the coordinator; leave "
                        "workers out of the job",
                        (long long)x->workers, l->by, l->workers - 1);
@@ -172,7 +174,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
                                                                            : DT_ANY_STALENESS};
     out->start_timeout = x->start_timeout;
     DT_TRY(read_launch(arena, x, t, out));
-    return read_partitioner(arena, x->variable_partitioner, &out->servers.partitioner);
+    return find_partitioner(&x->variable_partitioner, &out->servers.partitioner);
 }
 
 static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec) {

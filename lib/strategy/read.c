@@ -29,9 +29,8 @@ struct common {
     bool verify_replicas;
 };
 
-static const dt_field type_forms[] = {DT_NAMED("strategy"), DT_END};
 static const dt_field common[] = {
-    DT_TREE(struct common, type, .forms = type_forms, .preset = "default",
+    DT_TREE(struct common, type, .forms = DT_FORMS(DT_NAMED("strategy")), .preset = "default",
             .help =
                 "default, one_device, mirrored, multi_worker_mirrored, parameter_server or tpu; "
                 "mirrored if you give only replicas or devices, multi_worker_mirrored if several "
@@ -40,11 +39,6 @@ static const dt_field common[] = {
             .help = "compare the weights of workers in separate processes every 100 steps; "
                     "replicas of one process share theirs"),
     DT_END};
-
-const dt_location *dt_value_place(const dt_tree *map, const char *key) {
-    const dt_tree *value = dt_tree_get(map, key);
-    return value ? &value->at : &map->at;
-}
 
 /* ---- the type ---- */
 
@@ -121,9 +115,7 @@ static void add(table *t, const dt_field *f) {
  * is required. */
 static void add_table(table *t, const dt_field *fields, size_t base, bool required) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++) {
-        dt_field moved = *f;
-        moved.offset += base;
-        moved.set += moved.set ? (int)base : 0;
+        dt_field moved = dt_field_moved(f, base);
         moved.required &= required;
         add(t, &moved);
     }
@@ -219,9 +211,6 @@ void dt_strategy_spec_release(dt_strategy_spec *spec) {
 
 /* ---- devices ---- */
 
-const dt_field dt_device_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
-const dt_field dt_devices_forms[] = {DT_FORM(DT_FIELD_TEXTS), DT_END};
-
 /* All of them one by one, so that each fault has the place of its device. */
 static dt_status *parse_names(const dt_tree *devices, dt_device_name *out) {
     dt_status *faults = NULL;
@@ -309,18 +298,17 @@ struct resolver {
     const char *secret_file;
 };
 
-static const dt_field resolver_fields[] = {
+const dt_field dt_resolver_fields[] = {
     DT_TEXTS(struct resolver, workers, .required = true, .min = 3, .max = 300,
              .help = "HOST:PORT of each worker, the first one being the chief"),
     DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096,
             .help = "file with the run's secret on each machine; or set DTRAIN_SECRET_FILE"),
     DT_END};
-const dt_field dt_resolver_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = resolver_fields), DT_END};
 
 dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, const dt_rank_option *own,
                             dt_launch *out) {
     struct resolver r;
-    DT_TRY(dt_fields_read(arena, resolver_fields, t, &t->at, "cluster_resolver", &r));
+    DT_TRY(dt_fields_read(arena, dt_resolver_fields, t, &t->at, "cluster_resolver", &r));
     if (r.workers.n < 2)
         return dt_fail(DT_E_LAUNCH, &t->at, "cluster_resolver: name at least two workers");
     DT_TRY(dt_launch_resolve(out, &t->at, (dt_addresses){r.workers.v, r.workers.n}, own));

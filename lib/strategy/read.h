@@ -5,10 +5,6 @@
 
 #include "strategy/place.h"
 
-/* What `device` and `devices` may be. */
-extern const dt_field dt_device_forms[], dt_devices_forms[];
-/* Where the value of a key stands; the mapping's own place when it is not given. */
-const dt_location *dt_value_place(const dt_tree *map, const char *key);
 /* Reads a device's name, or a list of them, into the spec. What is malformed or listed twice comes
  * first (78); devices that this machine does not have (69) are looked for only when all is well so
  * far. */
@@ -16,7 +12,7 @@ dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices,
                                dt_strategy_spec *out) DT_MUST_USE;
 
 /* A cluster_resolver of processes that are started one by one. LAUNCH. */
-extern const dt_field dt_resolver_forms[];
+extern const dt_field dt_resolver_fields[];
 dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, const dt_rank_option *own,
                             dt_launch *out) DT_MUST_USE;
 

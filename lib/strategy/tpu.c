@@ -20,11 +20,12 @@ struct assignment {
     dt_ints computation_shape, computation_stride;
     int64_t num_replicas;
     int device_order_mode; /* dt_device_order */
+    bool given;
 };
 
 struct tpu {
     struct resolver cluster_resolver;
-    const dt_tree *device_assignment;
+    struct assignment device_assignment;
     bool spmd_partitioning;
 };
 
@@ -56,13 +57,12 @@ static const dt_field assignment_fields[] = {
     DT_ENUM(struct assignment, device_order_mode, orders, .help = "order of replicas on the mesh"),
     DT_END};
 
-static const dt_field assignment_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = assignment_fields),
-                                            DT_END};
-
 static const dt_field fields[] = {
     DT_TABLE(struct tpu, cluster_resolver, resolver_fields, .help = "the TPU slice"),
-    DT_TREE(struct tpu, device_assignment, .forms = assignment_forms, .as = DT_TREE_MAP,
-            .help = "placement of replicas; default: one on each core"),
+    DT_ONE_OF(device_assignment,
+              DT_FORMS(DT_TABLE(struct tpu, device_assignment, assignment_fields)),
+              .as = DT_TREE_MAP, DT_SET(struct tpu, device_assignment.given),
+              .help = "placement of replicas; default: one on each core"),
     DT_FLAG(struct tpu, spmd_partitioning, .help = "split values over a replica's logical devices"),
     DT_INSTEAD("tpu", "write cluster_resolver: {tpu: ...}"),
     DT_INSTEAD("topology", "write cluster_resolver: {tpu: ...}"),
@@ -121,13 +121,13 @@ static dt_status *open_resolver(const struct resolver *x, const dt_strategy_spec
 static dt_status *read_resolver(const struct resolver *x, const dt_tree *t,
                                 const dt_strategy_spec *spec, dt_resolver **out) {
     const dt_tree *map = dt_tree_get(t, "cluster_resolver");
-    const dt_location *at = map && map->kind == DT_TREE_MAP ? dt_value_place(map, "tpu") : &t->at;
+    const dt_location *at = map && map->kind == DT_TREE_MAP ? dt_tree_value_at(map, "tpu") : &t->at;
     dt_status *faults = open_resolver(x, spec, at, out);
 
     if (*out) (*out)->numerics = (dt_numerics)x->numerics;
     if (*out && x->has_cores)
         dt_status_append(&faults, dt_resolver_show_cores(*out, x->cores_per_chip,
-                                                         dt_value_place(map, "cores_per_chip")));
+                                                         dt_tree_value_at(map, "cores_per_chip")));
     return faults;
 }
 
@@ -135,11 +135,11 @@ static dt_status *read_resolver(const struct resolver *x, const dt_tree *t,
 
 static const dt_location *place_of(const dt_tree *t, const dt_status *s) {
     switch (dt_status_number(s)) {
-    case DT_E_TOO_MANY_REPLICAS: return dt_value_place(t, "num_replicas");
-    case DT_E_DEVICE_ORDER: return dt_value_place(t, "device_order_mode");
+    case DT_E_TOO_MANY_REPLICAS: return dt_tree_value_at(t, "num_replicas");
+    case DT_E_DEVICE_ORDER: return dt_tree_value_at(t, "device_order_mode");
     default:
-        return dt_value_place(t, dt_tree_get(t, "computation_shape") ? "computation_shape"
-                                                                     : "computation_stride");
+        return dt_tree_value_at(t, dt_tree_get(t, "computation_shape") ? "computation_shape"
+                                                                       : "computation_stride");
     }
 }
 
@@ -160,26 +160,25 @@ static const dt_location *size_place(const dt_tree *t, const struct assignment *
     return place_of(t, s);
 }
 
-static dt_status *read_assignment(dt_arena *arena, const dt_tree *t, const dt_topology *slice,
-                                  dt_device_assignment **out) {
-    struct assignment x;
-    DT_TRY(dt_fields_read(arena, assignment_fields, t, &t->at, "device_assignment", &x));
+static dt_status *build_assignment(const struct assignment *x, const dt_tree *t,
+                                   const dt_topology *slice, dt_device_assignment **out) {
     dt_status *s =
         dt_device_assignment_build(out, slice,
                                    &(dt_device_assignment_options){
-                                       .computation_shape = x.computation_shape.v,
-                                       .shape_rank = x.computation_shape.n,
-                                       .computation_stride = x.computation_stride.v,
-                                       .stride_rank = x.computation_stride.n,
-                                       .num_replicas = x.num_replicas,
-                                       .device_order_mode = (dt_device_order)x.device_order_mode,
+                                       .computation_shape = x->computation_shape.v,
+                                       .shape_rank = x->computation_shape.n,
+                                       .computation_stride = x->computation_stride.v,
+                                       .stride_rank = x->computation_stride.n,
+                                       .num_replicas = x->num_replicas,
+                                       .device_order_mode = (dt_device_order)x->device_order_mode,
                                    });
-    return s ? dt_at(s, size_place(t, &x, slice, s)) : NULL;
+    return s ? dt_at(s, size_place(t, x, slice, s)) : NULL;
 }
 
 /* ---- the row ---- */
 
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
+    (void)arena;
     const struct tpu *x = args;
     dt_resolver *resolver = NULL;
     dt_device_assignment *assignment = NULL;
@@ -188,9 +187,10 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     out->resolver = resolver;
     out->spmd = x->spmd_partitioning;
     out->slices = x->cluster_resolver.num_slices;
-    if (resolver && x->device_assignment)
-        dt_status_append(
-            &faults, read_assignment(arena, x->device_assignment, resolver->topology, &assignment));
+    if (resolver && x->device_assignment.given)
+        dt_status_append(&faults, build_assignment(&x->device_assignment,
+                                                   dt_tree_get(t, "device_assignment"),
+                                                   resolver->topology, &assignment));
     out->assignment = assignment;
     return faults;
 }

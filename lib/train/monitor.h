@@ -21,14 +21,14 @@ extern const char *const dt_monitor_modes[]; /* auto, min, max */
 /* Which way the metric of that key in the history is better. */
 dt_better dt_metric_better(const dt_compile_spec *c, const char *key);
 #define DT_MONITOR_FIELDS(type)                                                                    \
-    DT_HEAD_FIELD(DT_FIELD_TEXT, type, monitor, .min = 1, .max = 1000, .preset = "val_loss",       \
+    DT_HEAD_FIELD(TEXT, type, monitor, .min = 1, .max = 1000, .preset = "val_loss",                \
                   .help = "metric to monitor, by its key in the history"),                         \
-        DT_HEAD_FIELD(DT_FIELD_ENUM, type, mode, .choices = dt_monitor_modes,                      \
+        DT_HEAD_FIELD(ENUM, type, mode, .choices = dt_monitor_modes,                               \
                       .help = "whether lower or higher is better; auto: depends on the metric"),   \
-        DT_HEAD_FIELD(DT_FIELD_INT, type, verbose, .max = 2,                                       \
+        DT_HEAD_FIELD(INT, type, verbose, .max = 2,                                                \
                       .help = "accepted for compatibility; callbacks always report what they do")
 #define DT_MIN_DELTA_FIELD(type, preset_)                                                          \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, min_delta, .preset = (preset_),                             \
+    DT_HEAD_FIELD(REAL, type, min_delta, .preset = (preset_),                                      \
                   .help = "smallest change that counts as an improvement")
 
 typedef struct dt_monitor {

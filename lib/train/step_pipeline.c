@@ -48,7 +48,7 @@ dt_status *dt_run_open_feed(run *r) {
 /* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the
  * position alone. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step) {
-    int64_t k = r->q->fit->accumulate;
+    int64_t k = r->q->fit->gradient_accumulation_steps;
     return k <= 1 || epoch_step % k == 0 || epoch_step == r->steps_per_epoch;
 }
 

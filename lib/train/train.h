@@ -65,9 +65,9 @@ typedef struct dt_fit_spec {
     int64_t validation_freq;  /* epochs, or steps when `steps` is given; 0: 1 */
     int64_t validation_steps; /* batches; 0: all there are */
     int64_t initial_epoch;
-    int64_t steps_per_epoch; /* 0: as many as the data has batches */
-    int64_t accumulate;      /* batches that make one update; 0, 1: each does */
-    dt_location accumulate_at;
+    int64_t steps_per_epoch;             /* 0: as many as the data has batches */
+    int64_t gradient_accumulation_steps; /* batches that make one update; 0, 1: each does */
+    dt_location accumulation_at;
     dt_class_weights class_weight; /* n 0: none */
     dt_callbacks callbacks;
     dt_location at;
@@ -83,7 +83,8 @@ typedef struct dt_checkpoint_spec {
     double every_seconds; /* or "10m" */
     int64_t max_to_keep;
     dt_resume resume;
-    const char *resume_path;
+    const char *resume_path; /* with DT_RESUME_PATH */
+    dt_location resume_at;
 } dt_checkpoint_spec;
 dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                                    dt_checkpoint_spec *out) DT_MUST_USE;

@@ -41,7 +41,7 @@ struct dt_trainer {
 
 /* Some steps only add to the gradients of a later one. */
 static inline bool dt_trainer_accumulates(const dt_trainer *t) {
-    return t->o.fit && t->o.fit->accumulate > 1;
+    return t->o.fit && t->o.fit->gradient_accumulation_steps > 1;
 }
 /* NULL: all examples count 1. */
 static inline const dt_class_weights *dt_trainer_class_weight(const dt_trainer *t) {

@@ -451,6 +451,122 @@ static void test_a_number_for_a_list(void **state) {
     dt_arena_destroy(arena);
 }
 
+/* ---- one of several forms ---- */
+
+struct forms {
+    int64_t steps;
+    double seconds;
+    bool epoch, on, has_table;
+    int ahead;
+    dt_location at, inside_at;
+};
+static const char *const epoch_words[] = {"epoch", NULL}, *const auto_words[] = {"auto", NULL};
+static const dt_field inside_fields[] = {
+    DT_INT(struct forms, steps, .required = true, .max = 9, DT_AT(struct forms, inside_at)),
+    DT_END};
+static const dt_field form_fields[] = {
+    DT_ONE_OF(often,
+              DT_FORMS(DT_WORDS(epoch_words, DT_SET(struct forms, epoch)),
+                       DT_INT(struct forms, steps, .min = 1), DT_SECONDS(struct forms, seconds)),
+              .preset = "epoch", .expected = "epoch, steps or a time", DT_AT(struct forms, at)),
+    DT_END};
+static const dt_field auto_fields[] = {
+    DT_ONE_OF(ahead,
+              DT_FORMS(DT_WORDS(auto_words), DT_INT(struct forms, ahead, .min = 1, .max = 8))),
+    DT_END};
+static const dt_field table_fields[] = {
+    DT_ONE_OF(shuffle,
+              DT_FORMS(DT_FLAG(struct forms, on), DT_FORM(DT_FIELD_TABLE, .table = inside_fields,
+                                                          DT_SET(struct forms, has_table)))),
+    DT_END};
+
+static dt_status *read_forms(dt_arena *arena, const dt_field *fields, const char *text,
+                             struct forms *out) {
+    dt_source *source = dt_arena_new(arena, dt_source);
+    dt_tree *t;
+    *source = source_of(text);
+    memset(out, 0xff, sizeof *out); /* reading sets every member that a table describes */
+    assert_null(dt_tree_parse(arena, source, &t));
+    return dt_fields_read(arena, fields, t, NULL, "x", out);
+}
+
+static void test_a_value_is_read_by_the_form_that_fits(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool epoch;
+        int64_t steps;
+        double seconds;
+        int col;
+    } good[] = {
+        {"{}", true, 0, 0, 1},
+        {"{often: ~}", true, 0, 0, 1},
+        {"{often: epoch}", true, 0, 0, 9},
+        {"{often: 1e2}", false, 100, 0, 9},
+        {"{often: 1.5m}", false, 0, 90, 9},
+        {"{often: 2h}", false, 0, 7200, 9},
+    };
+    dt_arena *arena = dt_arena_create();
+    struct forms x;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_null(read_forms(arena, form_fields, good[i].text, &x));
+        assert_int_equal(x.epoch, good[i].epoch);
+        assert_int_equal(x.steps, good[i].steps);
+        assert_true(x.seconds == good[i].seconds);
+        assert_int_equal(x.at.col, good[i].col);
+    }
+    assert_null(read_forms(arena, auto_fields, "{ahead: 8}", &x));
+    assert_int_equal(x.ahead, 8);
+    assert_null(read_forms(arena, auto_fields, "{ahead: auto}", &x));
+    assert_int_equal(x.ahead, 0);
+    assert_null(read_forms(arena, table_fields, "{shuffle: {steps: 7}}", &x));
+    assert_true(!x.on && x.has_table && x.steps == 7 && x.inside_at.col == 19);
+    assert_null(read_forms(arena, table_fields, "{shuffle: true}", &x));
+    assert_true(x.on && !x.has_table && x.steps == 0);
+    dt_arena_destroy(arena);
+}
+
+static void test_a_value_that_fits_no_form_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const dt_field *fields;
+        const char *text;
+        expected fault;
+    } bad[] = {
+        {form_fields,
+         "{often: 0s}",
+         {"time", DT_E_WRONG_TYPE, 1, 9, "often: expected epoch, steps or a time, got '0s'", NULL}},
+        {form_fields,
+         "{often: [1]}",
+         {"list", DT_E_WRONG_TYPE, 1, 9, "often: expected epoch, steps or a time, got a list",
+          NULL}},
+        {form_fields,
+         "{often: 0}",
+         {"number", DT_E_RANGE, 1, 9, "often must be at least 1, got 0", NULL}},
+        {auto_fields,
+         "{ahead: atuo}",
+         {"word", DT_E_WRONG_TYPE, 1, 9, "ahead: expected an integer, got 'atuo'", NULL}},
+        {auto_fields,
+         "{ahead: 9}",
+         {"most", DT_E_RANGE, 1, 9, "ahead must be in [1, 8], got 9", NULL}},
+        {table_fields,
+         "{shuffle: 3}",
+         {"flag", DT_E_WRONG_TYPE, 1, 11, "shuffle: expected true or false, got 3", NULL}},
+        {table_fields,
+         "{shuffle: {steps: 10}}",
+         {"inside", DT_E_RANGE, 1, 19, "steps must be in [0, 9], got 10", NULL}},
+    };
+    dt_arena *arena = dt_arena_create();
+    struct forms x;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        dt_status *s = read_forms(arena, bad[i].fields, bad[i].text, &x);
+        check_fault(s, &bad[i].fault);
+        assert_null(dt_status_next(s));
+        dt_status_free(s);
+    }
+    dt_arena_destroy(arena);
+}
+
 /* A preset that its field refuses is our own mistake, and is said to be. */
 static void test_wrong_preset_is_an_internal_error(void **state) {
     (void)state;
@@ -554,6 +670,8 @@ int main(void) {
         cmocka_unit_test(test_twenty_faults_then_a_count),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_a_number_for_a_list),
+        cmocka_unit_test(test_a_value_is_read_by_the_form_that_fits),
+        cmocka_unit_test(test_a_value_that_fits_no_form_is_refused),
         cmocka_unit_test(test_wrong_preset_is_an_internal_error),
         cmocka_unit_test(test_not_yet),
         cmocka_unit_test(test_only_values),

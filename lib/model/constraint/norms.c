@@ -18,10 +18,9 @@ struct norm {
 };
 
 #define AXIS                                                                                       \
-    {                                                                                              \
-        .kind = DT_FIELD_TREE, .name = "axis", .offset = offsetof(struct norm, head.axis),         \
-        .forms = dt_integers_forms, .preset = "0", .help = "axis or axes of the norm"              \
-    }
+    DT_KEY(TREE, "axis", struct norm, head.axis,                                                   \
+           .forms = DT_FORMS(DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS)), .preset = "0",        \
+           .help = "axis or axes of the norm")
 #define MAX_VALUE(preset_)                                                                         \
     DT_REAL(struct norm, max_value, .preset = (preset_), .max = INFINITY, .help = "maximum norm")
 

@@ -22,7 +22,7 @@ struct bidirectional {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct bidirectional, layer, .forms = dt_layer_forms, .required = true,
+    DT_TREE(struct bidirectional, layer, .forms = DT_FORMS(DT_NAMED("layer")), .required = true,
             .help = "the recurrent layer: LSTM, GRU or SimpleRNN with its arguments"),
     DT_ENUM(struct bidirectional, merge_mode, merges, .help = "how to combine the two outputs"),
     DT_LAYER_FIELDS(struct bidirectional),

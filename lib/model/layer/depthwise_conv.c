@@ -18,8 +18,7 @@ static const dt_field separable_fields[] = {
     DT_CONV_FILTERS,
     DT_CONV_DEPTHWISE(DEPTHWISE),
     DT_CONV_FIELDS(dt_paddings),
-    DT_TREE(dt_conv, pointwise_initializer, .forms = dt_initializer_forms,
-            .help = "initializer; default: glorot_uniform"),
+    DT_INITIALIZER(dt_conv, pointwise_initializer, .help = "initializer; default: glorot_uniform"),
     DT_REGULARIZER(dt_conv, POINTWISE, "pointwise_regularizer"),
     DT_CONSTRAINT(dt_conv, POINTWISE, "pointwise_constraint"),
     DT_END};

@@ -17,7 +17,7 @@ struct dot {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct dot, axes, .forms = dt_integers_forms, .required = true,
+    DT_AXES(struct dot, axes, .required = true,
             .help = "axis to sum over: one for both inputs, or one for each, [2, 1]"),
     DT_FLAG(struct dot, normalize, .help = "normalize the vectors first"),
     DT_LAYER_FIELDS(struct dot), DT_END};

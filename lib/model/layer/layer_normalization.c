@@ -15,7 +15,7 @@ struct layer_normalization {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct layer_normalization, axis, .forms = dt_integers_forms, .preset = "-1",
+    DT_AXES(struct layer_normalization, axis, .preset = "-1",
             .help = "axis or axes to normalize over"),
     DT_REAL(struct layer_normalization, epsilon, .preset = "1e-3", .max = INFINITY,
             .help = "added to the variance to avoid division by 0"),
@@ -23,10 +23,10 @@ static const dt_field fields[] = {
     DT_FLAG(struct layer_normalization, scale, .preset = "true",
             .help = "multiply by a learned gamma"),
     DT_FLAG(struct layer_normalization, rms_scaling, .help = "scale only; prefer RMSNormalization"),
-    DT_TREE(struct layer_normalization, beta_initializer, .forms = dt_initializer_forms,
-            .help = "initializer; default: zeros"),
-    DT_TREE(struct layer_normalization, gamma_initializer, .forms = dt_initializer_forms,
-            .help = "initializer; default: ones"),
+    DT_INITIALIZER(struct layer_normalization, beta_initializer,
+                   .help = "initializer; default: zeros"),
+    DT_INITIALIZER(struct layer_normalization, gamma_initializer,
+                   .help = "initializer; default: ones"),
     DT_LAYER_FIELDS(struct layer_normalization),
     DT_REGULARIZER(struct layer_normalization, BETA, "beta_regularizer"),
     DT_REGULARIZER(struct layer_normalization, GAMMA, "gamma_regularizer"),

@@ -27,10 +27,7 @@ struct attention {
 };
 
 #define ROPE(kind_, type, name_, member, ...)                                                      \
-    {                                                                                              \
-        .kind = DT_FIELD_##kind_, .name = "rope_" name_, .offset = offsetof(type, rope.member),    \
-        __VA_ARGS__                                                                                \
-    }
+    DT_KEY(kind_, "rope_" name_, type, rope.member, __VA_ARGS__)
 #define HEAD_FIELDS(type)                                                                          \
     DT_INT(type, num_query_heads, .min = 1, .max = INFINITY, .required = true,                     \
            .help = "number of query heads"),                                                       \
@@ -51,8 +48,7 @@ struct attention {
              .help = "high-frequency factor: shorter wavelengths are unchanged"),                  \
         ROPE(INT, type, "pretraining_sequence_length", pretraining_sequence_length, .min = 1,      \
              .max = INFINITY, .help = "sequence length of pretraining, for the two factors"),      \
-        DT_TREE(type, kernel_initializer, .forms = dt_initializer_forms,                           \
-                .help = "initializer; default: glorot_uniform"),                                   \
+        DT_INITIALIZER(type, kernel_initializer, .help = "initializer; default: glorot_uniform"),  \
         DT_LAYER_FIELDS(type),                                                                     \
         DT_INSTEAD("rope_scaling_factor", "write 'rope_position_scaling_factor'")
 

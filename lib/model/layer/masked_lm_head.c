@@ -27,7 +27,8 @@ struct masked_lm_head {
 static const dt_field fields[] = {
     DT_INT(struct masked_lm_head, vocabulary_size, .min = 1, .max = 0x1p31,
            .help = "size of the vocabulary; default: that of the shared table"),
-    DT_TREE(struct masked_lm_head, token_embedding, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
+    DT_TREE(struct masked_lm_head, token_embedding, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)),
+            .as = DT_TREE_SCALAR,
             .help = "the weight to share, or its layer: embed/token_embedding"),
     DT_ENUM(struct masked_lm_head, intermediate_activation, dt_activations, .preset = "relu",
             .help = "activation function before the norm"),
@@ -35,10 +36,9 @@ static const dt_field fields[] = {
             .help = "activation function of the scores"),
     DT_REAL(struct masked_lm_head, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY,
             .help = "added to the variance to avoid division by 0"),
-    DT_TREE(struct masked_lm_head, kernel_initializer, .forms = dt_initializer_forms,
-            .help = "initializer; default: glorot_uniform"),
-    DT_TREE(struct masked_lm_head, bias_initializer, .forms = dt_initializer_forms,
-            .help = "initializer; default: zeros"),
+    DT_INITIALIZER(struct masked_lm_head, kernel_initializer,
+                   .help = "initializer; default: glorot_uniform"),
+    DT_INITIALIZER(struct masked_lm_head, bias_initializer, .help = "initializer; default: zeros"),
     DT_LAYER_FIELDS(struct masked_lm_head),
     DT_END};
 

@@ -15,12 +15,9 @@ typedef struct dt_noise {
     bool has_seed; /* else the model's is taken */
 } dt_noise;
 #define DT_NOISE_FIELD(type)                                                                       \
-    {                                                                                              \
-        .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, noise.seed),                \
-        .set = 1 + offsetof(type, noise.has_seed),                                                 \
-        .help = "seed of this layer's random numbers; default: from the job's seed and the "       \
-                "layer's name"                                                                     \
-    }
+    DT_KEY(INT, "seed", type, noise.seed, .set = 1 + offsetof(type, noise.has_seed),               \
+           .help = "seed of this layer's random numbers; default: from the job's seed and the "    \
+                   "layer's name")
 
 /* Adds the counter as the next weight; within: the part of the layer that it belongs to, or
  * NULL. */

@@ -17,8 +17,7 @@ struct position {
 static const dt_field position_fields[] = {
     DT_INT(struct position, sequence_length, .min = 1, .max = 0x1p31, .required = true,
            .help = "maximum sequence length"),
-    DT_TREE(struct position, initializer, .forms = dt_initializer_forms,
-            .help = "initializer; default: glorot_uniform"),
+    DT_INITIALIZER(struct position, initializer, .help = "initializer; default: glorot_uniform"),
     DT_LAYER_FIELDS(struct position), DT_END};
 
 static dt_status *check_length(const dt_layer_build *b, int64_t places) {
@@ -72,8 +71,8 @@ static const dt_field fields[] = {
            .help = "maximum sequence length"),
     DT_INT(struct embedding, embedding_dim, .min = 1, .max = INFINITY, .required = true,
            .help = "dimension of the embedding"),
-    DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms,
-            .preset = "uniform", .help = "initializer of both tables"),
+    DT_INITIALIZER(struct embedding, embeddings_initializer, .preset = "uniform",
+                   .help = "initializer of both tables"),
     DT_FLAG(struct embedding, mask_zero,
             .help = "treat 0 as padding; later layers skip masked steps"),
     DT_LAYER_FIELDS(struct embedding),

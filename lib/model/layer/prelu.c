@@ -8,15 +8,13 @@ struct prelu {
     const dt_tree *alpha_initializer, *shared_axes;
 };
 
-static const dt_field fields[] = {DT_TREE(struct prelu, alpha_initializer,
-                                          .forms = dt_initializer_forms,
-                                          .help = "initializer; default: zeros"),
-                                  DT_TREE(struct prelu, shared_axes, .forms = dt_integers_forms,
-                                          .help = "axes that share one alpha, from 1"),
-                                  DT_LAYER_FIELDS(struct prelu),
-                                  DT_REGULARIZER(struct prelu, ALPHA, "alpha_regularizer"),
-                                  DT_CONSTRAINT(struct prelu, ALPHA, "alpha_constraint"),
-                                  DT_END};
+static const dt_field fields[] = {
+    DT_INITIALIZER(struct prelu, alpha_initializer, .help = "initializer; default: zeros"),
+    DT_AXES(struct prelu, shared_axes, .help = "axes that share one alpha, from 1"),
+    DT_LAYER_FIELDS(struct prelu),
+    DT_REGULARIZER(struct prelu, ALPHA, "alpha_regularizer"),
+    DT_CONSTRAINT(struct prelu, ALPHA, "alpha_constraint"),
+    DT_END};
 
 /* As in Keras none are counted from the end, and a list may be empty. */
 static dt_status *read_shared(const dt_layer_build *b, const dt_tree *axes, uint32_t *shared) {

@@ -49,12 +49,11 @@ typedef struct dt_recurrent {
         DT_FLAG(dt_recurrent, zero_output_for_mask,                                                \
                 .help = "output 0 at masked steps instead of repeating the previous output"),      \
         DT_FLAG(dt_recurrent, unroll, .help = "accepted for compatibility"),                       \
-        DT_TREE(dt_recurrent, kernel_initializer, .forms = dt_initializer_forms,                   \
-                .help = "initializer; default: glorot_uniform"),                                   \
-        DT_TREE(dt_recurrent, recurrent_initializer, .forms = dt_initializer_forms,                \
-                .help = "initializer; default: orthogonal"),                                       \
-        DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms,                     \
-                .help = "initializer; default: zeros"),                                            \
+        DT_INITIALIZER(dt_recurrent, kernel_initializer,                                           \
+                       .help = "initializer; default: glorot_uniform"),                            \
+        DT_INITIALIZER(dt_recurrent, recurrent_initializer,                                        \
+                       .help = "initializer; default: orthogonal"),                                \
+        DT_INITIALIZER(dt_recurrent, bias_initializer, .help = "initializer; default: zeros"),     \
         DT_LAYER_FIELDS(dt_recurrent),                                                             \
         DT_REAL(dt_recurrent, dropout, .min = 0, .max = 1, .preset = "0",                          \
                 .help = "fraction of the input's features to set to 0 during training"),           \

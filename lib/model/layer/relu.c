@@ -8,10 +8,7 @@ struct relu {
 };
 
 #define RELU_FIELD(member, ...)                                                                    \
-    {                                                                                              \
-        .kind = DT_FIELD_REAL, .name = #member, .offset = offsetof(struct relu, relu.member),      \
-        .max = INFINITY, __VA_ARGS__                                                               \
-    }
+    DT_KEY(REAL, #member, struct relu, relu.member, .max = INFINITY, __VA_ARGS__)
 static const dt_field fields[] = {
     RELU_FIELD(max_value, .set = 1 + offsetof(struct relu, relu.has_max),
                .help = "maximum output; default: none"),

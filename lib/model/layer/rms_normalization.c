@@ -11,8 +11,7 @@ struct rms_normalization {
     double epsilon;
 };
 
-static const dt_field fields[] = {DT_TREE(struct rms_normalization, axis,
-                                          .forms = dt_integers_forms, .preset = "-1",
+static const dt_field fields[] = {DT_AXES(struct rms_normalization, axis, .preset = "-1",
                                           .help = "axis or axes to normalize over"),
                                   DT_REAL(struct rms_normalization, epsilon, .preset = "1e-6",
                                           .max = INFINITY, .help = "added to avoid division by 0"),

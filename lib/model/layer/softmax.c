@@ -10,8 +10,7 @@ struct softmax {
     const dt_tree *axis;
 };
 
-static const dt_field fields[] = {DT_TREE(struct softmax, axis, .forms = dt_integers_forms,
-                                          .preset = "-1",
+static const dt_field fields[] = {DT_AXES(struct softmax, axis, .preset = "-1",
                                           .help = "axis, or a list; 0 is the batch, -1 the last"),
                                   DT_LAYER_FIELDS(struct softmax), DT_END};
 

@@ -71,8 +71,7 @@ typedef struct dt_conv {
         DT_SIZES(dt_conv, dilation_rate, .min = 1, .help = "dilation of the window; default 1"),   \
         DT_ENUM(dt_conv, activation, dt_activations, .help = "activation function"),               \
         DT_FLAG(dt_conv, use_bias, .preset = "true", .help = "add a bias"),                        \
-        DT_TREE(dt_conv, bias_initializer, .forms = dt_initializer_forms,                          \
-                .help = "initializer; default: zeros"),                                            \
+        DT_INITIALIZER(dt_conv, bias_initializer, .help = "initializer; default: zeros"),          \
         DT_LAYER_FIELDS(dt_conv), DT_INSTEAD("kernel", "write 'kernel_size'"),                     \
         DT_INSTEAD("stride", "write 'strides'"), DT_INSTEAD("dilation", "write 'dilation_rate'"),  \
         DT_REGULARIZER(dt_conv, BIAS, "bias_regularizer"),                                         \
@@ -83,16 +82,15 @@ typedef struct dt_conv {
            .help = "number of output channels"),                                                   \
         DT_INSTEAD("out_channels", "write 'filters'")
 #define DT_CONV_KERNEL                                                                             \
-    DT_TREE(dt_conv, kernel_initializer, .forms = dt_initializer_forms,                            \
-            .help = "initializer; default: glorot_uniform"),                                       \
+    DT_INITIALIZER(dt_conv, kernel_initializer, .help = "initializer; default: glorot_uniform"),   \
         DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"),                                     \
         DT_CONSTRAINT(dt_conv, KERNEL, "kernel_constraint")
 /* on: whose word the weight has, its own or the only kernel's. */
 #define DT_CONV_DEPTHWISE(on)                                                                      \
     DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY,                    \
            .help = "number of outputs per input channel"),                                         \
-        DT_TREE(dt_conv, depthwise_initializer, .forms = dt_initializer_forms,                     \
-                .help = "initializer; default: glorot_uniform"),                                   \
+        DT_INITIALIZER(dt_conv, depthwise_initializer,                                             \
+                       .help = "initializer; default: glorot_uniform"),                            \
         DT_REGULARIZER(dt_conv, on, "depthwise_regularizer"),                                      \
         DT_CONSTRAINT(dt_conv, on, "depthwise_constraint")
 

@@ -18,8 +18,8 @@ struct tied {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct tied, to, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .required = true,
-            .help = "the weight to share, or its layer: embed/token_embedding"),
+    DT_TREE(struct tied, to, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)), .as = DT_TREE_SCALAR,
+            .required = true, .help = "the weight to share, or its layer: embed/token_embedding"),
     DT_LAYER_FIELDS(struct tied), DT_END};
 
 static dt_status *no_table(const dt_layer_build *b, const dt_tree *to, const dt_type *w) {

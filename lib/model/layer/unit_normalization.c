@@ -10,10 +10,9 @@ struct unit_normalization {
     const dt_tree *axis;
 };
 
-static const dt_field fields[] = {DT_TREE(struct unit_normalization, axis,
-                                          .forms = dt_integers_forms, .preset = "-1",
-                                          .help = "axis or axes of the norm"),
-                                  DT_LAYER_FIELDS(struct unit_normalization), DT_END};
+static const dt_field fields[] = {
+    DT_AXES(struct unit_normalization, axis, .preset = "-1", .help = "axis or axes of the norm"),
+    DT_LAYER_FIELDS(struct unit_normalization), DT_END};
 
 static dt_status *build(dt_layer_build *b) {
     const struct unit_normalization *u = b->args;

@@ -18,8 +18,7 @@ struct patching {
 static const dt_field fields[] = {
     DT_INTS(struct patching, image_size, .min = 1, .max = INFINITY, .required = true,
             .help = "[height, width]"),
-    DT_TREE(struct patching, patch_size, .forms = dt_integers_forms, .required = true,
-            .help = "[height, width] of a patch"),
+    DT_AXES(struct patching, patch_size, .required = true, .help = "[height, width] of a patch"),
     DT_INT(struct patching, hidden_dim, .min = 1, .max = INFINITY, .required = true,
            .help = "number of features"),
     DT_INT(struct patching, num_channels, .min = 1, .max = INFINITY, .preset = "3",

@@ -14,9 +14,14 @@ struct ends {
     int data_format;
 };
 
+#define MOST 0x1p30
+#define AMOUNT DT_FORM(DT_FIELD_INT, .max = MOST)
 #define ENDS(argument, words)                                                                      \
     {                                                                                              \
-        DT_TREE(struct ends, argument, .forms = dt_amounts_forms, .help = words),                  \
+        DT_TREE(struct ends, argument,                                                             \
+                .forms =                                                                           \
+                    DT_FORMS(AMOUNT, DT_LIST_OF(AMOUNT, DT_FORM(DT_FIELD_INTS, .max = MOST))),     \
+                .help = words),                                                                    \
             DT_DATA_FORMAT(struct ends), DT_LAYER_FIELDS(struct ends), DT_END                      \
     }
 static const dt_field padding_fields[] =
@@ -40,7 +45,7 @@ static dt_status *bad_amounts(const dt_tree *t, const char *key, int n) {
 }
 
 static dt_status *read_amount(const dt_tree *t, const char *key, int64_t *out) {
-    return dt_tree_int(t, key, 0, 0x1p30, out);
+    return dt_tree_int(t, key, 0, MOST, out);
 }
 
 /* One item for one dimension: a number for both ends, or a pair. */

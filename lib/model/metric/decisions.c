@@ -104,12 +104,8 @@ struct trade {
 };
 
 #define TRADE_FIELDS(key)                                                                          \
-    {.kind = DT_FIELD_REAL,                                                                        \
-     .name = key,                                                                                  \
-     .offset = offsetof(struct trade, value),                                                      \
-     .required = true,                                                                             \
-     .max = 1,                                                                                     \
-     .help = "required minimum"},                                                                  \
+    DT_KEY(REAL, key, struct trade, value, .required = true, .max = 1,                             \
+           .help = "required minimum"),                                                            \
         DT_INT(struct trade, num_thresholds, .preset = "200", .min = 1, .max = 100000,             \
                .help = "number of thresholds, evenly spaced from 0 to 1"),                         \
         DT_INT(struct trade, class_id, .max = INFINITY,                                            \

@@ -13,7 +13,7 @@ struct scheduler {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct scheduler, schedule, .forms = dt_schedule_forms, .required = true,
+    DT_TREE(struct scheduler, schedule, .forms = DT_FORMS(DT_NAMED("schedule")), .required = true,
             .help = "a learning rate schedule, evaluated once per epoch"),
     DT_INT(struct scheduler, verbose, .max = 2,
            .help = "accepted for compatibility; callbacks always report what they do"),

@@ -22,13 +22,10 @@ struct model_checkpoint {
     const char *filepath;
     bool save_best_only, save_weights_only, has_threshold;
     double initial_value_threshold;
-    const dt_tree *save_freq;
+    int64_t save_freq; /* steps; 0: epochs */
 };
 
 static const char *const save_words[] = {"epoch", NULL};
-static const dt_field save_forms[] = {DT_WORDS(save_words),
-                                      DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END};
-
 static const dt_field fields[] = {
     DT_TEXT(struct model_checkpoint, filepath, .min = 1, .max = 1000, .required = true,
             .help = "path, below output.dir; may contain {epoch:02d}, {batch}, {val_loss:.2f}"),
@@ -37,8 +34,10 @@ static const dt_field fields[] = {
             .help = "save only when the monitored metric is the best so far"),
     DT_FLAG(struct model_checkpoint, save_weights_only,
             .help = "save only the weights, as .safetensors"),
-    DT_TREE(struct model_checkpoint, save_freq, .forms = save_forms, .preset = "epoch",
-            .help = "how often to save: epoch, or a number of steps"),
+    DT_ONE_OF(save_freq,
+              DT_FORMS(DT_WORDS(save_words),
+                       DT_INT(struct model_checkpoint, save_freq, .min = 1, .max = 1e15)),
+              .preset = "epoch", .help = "how often to save: epoch, or a number of steps"),
     DT_REAL(struct model_checkpoint, initial_value_threshold,
             .set = 1 + offsetof(struct model_checkpoint, has_threshold),
             .help = "value that the metric must beat to count as best"),
@@ -47,22 +46,13 @@ static const dt_field fields[] = {
 typedef struct keeper {
     const struct model_checkpoint *x;
     dt_monitor monitor;
-    int64_t every, seen; /* steps; 0: epochs */
-    bool of_validation;  /* its results decide, or stand in the path */
-    const char *due;     /* the path to save to; NULL: nothing is due */
-    bool means;          /* the model had them then, see dt_run_swap */
+    int64_t seen;       /* steps */
+    bool of_validation; /* its results decide, or stand in the path */
+    const char *due;    /* the path to save to; NULL: nothing is due */
+    bool means;         /* the model had them then, see dt_run_swap */
 } keeper;
 
 /* ---- checking ---- */
-
-static dt_status *read_freq(const struct model_checkpoint *x, int64_t *every) {
-    const dt_tree *t = x->save_freq;
-    *every = 0;
-    if (!t || t->kind == DT_TREE_NULL ||
-        (t->kind == DT_TREE_SCALAR && strcmp(t->text, "epoch") == 0))
-        return NULL;
-    return dt_tree_int(t, "save_freq", 1, 1e15, every);
-}
 
 static bool ends_in(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
@@ -95,18 +85,18 @@ static bool has_value(const dt_callback_job *job, const char *name, bool by_step
            (!by_steps || job->validates_by_steps || strncmp(name, "val_", 4) != 0);
 }
 
-static dt_status *check_pattern(const dt_callback_job *job, const dt_named *named, int64_t every) {
+static dt_status *check_pattern(const dt_callback_job *job, const dt_named *named) {
     const struct model_checkpoint *x = named->args;
     const dt_location *at = dt_callback_place(named, "filepath");
     const char *p = x->filepath, *wrong;
     dt_python_part part;
     while (dt_python_next(&p, NULL, &part, &wrong))
-        if (job->compile && !has_value(job, part.name, every > 0))
+        if (job->compile && !has_value(job, part.name, x->save_freq > 0))
             return dt_suggest(dt_fail(DT_E_CALLBACK, at,
                                       "filepath: '{%s}' is unknown: the logs have no '%s'",
                                       part.name, part.name),
-                              every ? "epoch, batch and the metrics of training have values"
-                                    : "epoch and the metrics of the job have values");
+                              x->save_freq ? "epoch, batch and the metrics of training have values"
+                                           : "epoch and the metrics of the job have values");
     if (wrong)
         return dt_suggest(
             dt_fail(DT_E_CALLBACK, at, "filepath: '%.80s' is not a name in braces", wrong),
@@ -116,11 +106,9 @@ static dt_status *check_pattern(const dt_callback_job *job, const dt_named *name
 
 static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const struct model_checkpoint *x = named->args;
-    int64_t every;
-    DT_TRY(read_freq(x, &every));
     DT_TRY(dt_callback_check_path(named, "filepath", x->filepath));
     DT_TRY(check_ending(named, x));
-    DT_TRY(check_pattern(job, named, every));
+    DT_TRY(check_pattern(job, named));
     return x->save_best_only ? dt_monitor_check(job, named) : NULL;
 }
 
@@ -145,7 +133,7 @@ static dt_status *open_keeper(run *r, dt_hook *h) {
                        (k->x->save_best_only ? dt_monitor_is_of_validation(&k->monitor)
                                              : names_validation(k->x->filepath));
     h->state = k;
-    return read_freq(k->x, &k->every);
+    return NULL;
 }
 
 static const char *path_of(run *r, const keeper *k, const dt_logs *logs) {
@@ -185,7 +173,7 @@ static void decide(run *r, dt_hook *h, const dt_logs *logs) {
 
 static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {
     keeper *k = h->state;
-    if (k->every == 0 || ++k->seen < k->every || k->of_validation) return NULL;
+    if (k->x->save_freq == 0 || ++k->seen < k->x->save_freq || k->of_validation) return NULL;
     k->seen = 0;
     decide(r, h, &done->logs);
     return NULL;
@@ -194,7 +182,7 @@ static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {
 /* With save_freq in steps, the first one after so many. */
 static dt_status *after_validation(run *r, dt_hook *h, const dt_logs *logs) {
     keeper *k = h->state;
-    if (!k->of_validation || k->seen < k->every) return NULL;
+    if (!k->of_validation || k->seen < k->x->save_freq) return NULL;
     k->seen = 0;
     decide(r, h, logs);
     return NULL;
@@ -205,7 +193,7 @@ static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
     const bool at_end =
         k->of_validation && dt_epoch_is_whole(r) && r->at.step % r->q->fit->validation_freq == 0;
     if (logs->between || at_end) return after_validation(r, h, logs);
-    if (!k->of_validation && k->every == 0 && dt_epoch_is_whole(r)) decide(r, h, logs);
+    if (!k->of_validation && k->x->save_freq == 0 && dt_epoch_is_whole(r)) decide(r, h, logs);
     return NULL;
 }
 

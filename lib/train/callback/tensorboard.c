@@ -25,19 +25,21 @@
 struct tensorboard {
     const char *log_dir;
     int64_t histogram_freq;
-    const dt_tree *update_freq;
+    int64_t update_freq; /* steps; 0: as update_word says */
+    int update_word;
     bool write_steps_per_second;
 };
 
-static const char *const update_words[] = {"epoch", "batch", NULL};
-static const dt_field update_forms[] = {DT_WORDS(update_words),
-                                        DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END};
+enum { EPOCH, BATCH };
+static const char *const update_words[] = {[EPOCH] = "epoch", [BATCH] = "batch", NULL};
 
 static const dt_field fields[] = {
     DT_TEXT(struct tensorboard, log_dir, .min = 1, .max = 1000, .preset = "tb",
             .help = "path, below output.dir"),
-    DT_TREE(struct tensorboard, update_freq, .forms = update_forms, .preset = "epoch",
-            .help = "how often to write: epoch, batch, or a number of steps"),
+    DT_ONE_OF(update_freq,
+              DT_FORMS(DT_ENUM(struct tensorboard, update_word, update_words),
+                       DT_INT(struct tensorboard, update_freq, .min = 1, .max = 1e15)),
+              .preset = "epoch", .help = "how often to write: epoch, batch, or a number of steps"),
     DT_INT(struct tensorboard, histogram_freq, .max = INT32_MAX,
            .help = "write weight histograms every N epochs; 0: never"),
     DT_FLAG(struct tensorboard, write_steps_per_second, .help = "write steps per second"),
@@ -72,28 +74,18 @@ typedef struct board {
 
 /* ---- opening ---- */
 
-static dt_status *read_freq(const struct tensorboard *x, int64_t *every) {
-    const dt_tree *t = x->update_freq;
-    const bool scalar = t && t->kind == DT_TREE_SCALAR;
-    *every = scalar && strcmp(t->text, "batch") == 0;
-    if (!t || t->kind == DT_TREE_NULL || *every || (scalar && strcmp(t->text, "epoch") == 0))
-        return NULL;
-    return dt_tree_int(t, "update_freq", 1, 1e15, every);
-}
-
 static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const struct tensorboard *x = named->args;
-    int64_t every;
     (void)job;
-    DT_TRY(read_freq(x, &every));
     return dt_callback_check_path(named, "log_dir", x->log_dir);
 }
 
 static dt_status *open_board(run *r, dt_hook *h) {
     board *b = dt_arena_new(r->arena, board);
     *b = (board){.x = h->named->args, .side = {{.name = "train"}, {.name = "validation"}}};
+    b->every = b->x->update_word == BATCH ? 1 : b->x->update_freq;
     h->state = b;
-    return read_freq(b->x, &b->every);
+    return NULL;
 }
 
 static void add_part(side *s, const part *p) {
