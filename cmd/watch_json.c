@@ -29,13 +29,6 @@ static void put_resumed(dt_json *j, const void *event) {
     dt_json_string(j, "checkpoint", e->checkpoint);
 }
 
-static void put_staleness(dt_json *j, const void *event) {
-    const dt_event *e = event;
-    dt_json_open(j, "staleness", '[');
-    for (int i = 0; i < e->n_staleness; i++) dt_json_int(j, NULL, e->staleness[i]);
-    dt_json_close(j, ']');
-}
-
 /* ---- the events: what they have, in order; scripts/reference reads these tables ---- */
 
 static const dt_json_member start[] = {
@@ -141,7 +134,7 @@ static const dt_json_member workers[] = {
     DT_JSON_AS("lost", dt_event, workers_lost),
     DT_JSON_AS("again", dt_event, batches_again),
     DT_JSON_AS("dropped", dt_event, pushes_dropped),
-    DT_JSON_MORE(put_staleness, "`staleness`"),
+    DT_JSON(dt_event, staleness, .count = offsetof(dt_event, n_staleness)),
     {0},
 };
 

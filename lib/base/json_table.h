@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members of a struct as members of a JSON object. A table says which, in their order:
+ * Members of a struct as members of a JSON object. A table says which, in their order; what it
+ * writes, dt_json_members_read (file/json_read.h) reads:
  *
  *     static const dt_json_member members[] = {
  *         DT_JSON(dt_event, step),
@@ -22,7 +23,10 @@ typedef enum dt_json_kind {
     DT_JSON_INT64,
     DT_JSON_UINT64,
     DT_JSON_DOUBLE,
-    DT_JSON_TEXT
+    DT_JSON_BOOL,
+    DT_JSON_TEXT,
+    DT_JSON_INT64S,
+    DT_JSON_DOUBLES
 } dt_json_kind;
 
 typedef struct dt_json_member {
@@ -30,6 +34,9 @@ typedef struct dt_json_member {
     dt_json_kind kind;
     size_t offset;
     bool if_set;       /* left out where it is 0 or NULL */
+    bool quoted;       /* UINT64: as text, for JSON's readers keep 53 bits of a number */
+    size_t count;      /* of lists: where their length is, an int */
+    int most;          /* of lists: the longest that is read */
     double ticks, per; /* a double x is written as round(x * ticks) / per; ticks 0: as it is */
     void (*put)(dt_json *j, const void *of);
 } dt_json_member;
@@ -47,6 +54,9 @@ typedef struct dt_json_member {
         int64_t: DT_JSON_INT64,                                                                    \
         uint64_t: DT_JSON_UINT64,                                                                  \
         double: DT_JSON_DOUBLE,                                                                    \
+        bool: DT_JSON_BOOL,                                                                        \
+        double *: DT_JSON_DOUBLES,                                                                 \
+        const int64_t *: DT_JSON_INT64S,                                                           \
         const char *: DT_JSON_TEXT),                                                               \
     .offset = offsetof(type, member),                                                              \
     __VA_ARGS__ }

@@ -163,7 +163,7 @@ typedef struct dt_dataset_keys {
     size_t size;
 } dt_dataset_keys;
 
-/* A format's key `element`: a mapping from names to the arguments that the table `fields_` reads. */
+/* A format's key `element`: a mapping from names to what the table `fields_` reads. */
 #define DT_ELEMENTS(type, fields_, ...)                                                            \
     DT_TREE(type, element, .required = true,                                                       \
             .forms = DT_FORMS(DT_MAP_BY_NAME(DT_FORM(DT_FIELD_TABLE, .table = fields_))),          \

@@ -6,6 +6,8 @@
  */
 #include "file/json_read.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -109,6 +111,92 @@ bool dt_json_get_int(const json_t *object, const char *key, int64_t *out) {
     if (!json_is_integer(value)) return false;
     *out = json_integer_value(value);
     return true;
+}
+
+/* ---- members by their table ---- */
+
+/* Null is what the writer makes of what JSON lacks. */
+static bool read_double(const json_t *value, double *out) {
+    *out = json_is_number(value) ? json_number_value(value) : (double)NAN;
+    return json_is_number(value) || json_is_null(value);
+}
+
+static bool read_digits(const char *text, uint64_t *out) {
+    *out = 0;
+    for (; *text; text++)
+        if (__builtin_mul_overflow(*out, (uint64_t)10, out) ||
+            __builtin_add_overflow(*out, (uint64_t)(*text - '0'), out))
+            return false;
+    return true;
+}
+
+static const char *read_unsigned(const dt_json_member *m, const json_t *value, uint64_t *out) {
+    const char *text = json_string_value(value);
+    if (!m->quoted) {
+        *out = (uint64_t)json_integer_value(value);
+        return json_is_integer(value) ? NULL : "must be a count";
+    }
+    if (!text || !*text || text[strspn(text, "0123456789")]) return "must be a number in quotes";
+    return read_digits(text, out) ? NULL : "is too large";
+}
+
+static bool read_count(const json_t *value, int64_t *out) {
+    *out = json_integer_value(value);
+    return json_is_integer(value) && *out >= 0;
+}
+
+static const char *read_list(dt_arena *arena, const dt_json_member *m, const json_t *list,
+                             void *out) {
+    const size_t n = json_array_size(list);
+    const bool counts = m->kind == DT_JSON_INT64S;
+    if (!json_is_array(list) || n > (size_t)m->most)
+        return dt_arena_printf(arena, "must be a list of at most %d numbers", m->most);
+    int64_t *v = dt_arena_array(arena, int64_t, counts ? n + 1 : 0);
+    double *x = dt_arena_array(arena, double, counts ? 0 : n + 1);
+    *(void **)((char *)out + m->offset) = counts ? (void *)v : x;
+    *(int *)((char *)out + m->count) = (int)n;
+    for (size_t i = 0; i < n; i++)
+        if (counts ? !read_count(json_array_get(list, i), &v[i])
+                   : !read_double(json_array_get(list, i), &x[i]))
+            return counts ? "must be a count" : "must be a number";
+    return NULL;
+}
+
+static const char *read_member(dt_arena *arena, const dt_json_member *m, const json_t *value,
+                               void *out) {
+    void *at = (char *)out + m->offset;
+    int64_t n;
+    switch (m->kind) {
+    case DT_JSON_INT:
+        if (!read_count(value, &n) || n > INT_MAX) return "must be a count";
+        *(int *)at = (int)n;
+        return NULL;
+    case DT_JSON_INT64: return read_count(value, at) ? NULL : "must be a count";
+    case DT_JSON_UINT64: return read_unsigned(m, value, at);
+    case DT_JSON_DOUBLE: return read_double(value, at) ? NULL : "must be a number";
+    case DT_JSON_BOOL:
+        *(bool *)at = json_is_true(value);
+        return json_is_boolean(value) ? NULL : "must be true or false";
+    case DT_JSON_TEXT:
+        *(const char **)at =
+            json_is_string(value) ? dt_arena_strdup(arena, json_string_value(value)) : NULL;
+        return json_is_string(value) || (json_is_null(value) && !m->if_set) ? NULL
+                                                                            : "must be a string";
+    case DT_JSON_INT64S:
+    case DT_JSON_DOUBLES: return read_list(arena, m, value, out);
+    }
+    return NULL;
+}
+
+const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt_json_member *table,
+                                 void *out) {
+    for (const dt_json_member *m = table; m->key || m->put; m++) {
+        const json_t *value = m->key ? json_object_get(object, m->key) : NULL;
+        if (m->put || (m->if_set && !value)) continue;
+        const char *wrong = read_member(arena, m, value, out);
+        if (wrong) return dt_arena_printf(arena, "'%s' %s", m->key, wrong);
+    }
+    return NULL;
 }
 
 bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out) {

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "base/json_table.h"
 #include "conf/conf.h"
 
 /* A text and the words for messages about it. */
@@ -29,6 +30,12 @@ dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
 
 /* The integer under `key`; false: absent, of another type. */
 bool dt_json_get_int(const json_t *object, const char *key, int64_t *out);
+/* Reads what dt_json_members writes by that table, except what functions of it write. Integers are
+ * counts, none is negative; null stands for a number that JSON lacks, or for no text. A member that
+ * is written `if_set` may be absent, and keeps what *out has. Texts and lists are copied into the
+ * arena. Returns NULL, or what is wrong, in the arena: "'step' must be a count". */
+const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt_json_member *table,
+                                 void *out);
 /* A list of texts, copied into the arena; absent: none. False: it is anything else. */
 bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out);
 

@@ -11,42 +11,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/json.h"
 #include "file/json_read.h"
 
 enum {
     FORMAT = 1,
     LARGEST = 64 << 20,
     TAIL_BYTES = 80, /* `, "sha256": "` 64 digits `"}` newline */
-};
-
-/* ---- fields that need no thought ---- */
-
-static const struct {
-    const char *key;
-    size_t offset;
-} counts[] =
-    {
-        {"generation", offsetof(dt_state_file, generation)},
-        {"step", offsetof(dt_state_file, step)},
-        {"epoch", offsetof(dt_state_file, epoch)},
-        {"epoch_step", offsetof(dt_state_file, epoch_step)},
-},
-  strings[] = {
-      {"weights_sha256", offsetof(dt_state_file, weights_sha256)},
-      {"kernels", offsetof(dt_state_file, kernels)},
-      {"job_sha256", offsetof(dt_state_file, job_sha256)},
-      {"job", offsetof(dt_state_file, job)},
-};
-enum {
-    N_COUNTS = sizeof counts / sizeof *counts,
-    N_STRINGS = sizeof strings / sizeof *strings,
 };
 
 const dt_tensor_file dt_tensor_files[DT_TENSOR_FILES] = {
@@ -66,13 +40,46 @@ const char **dt_state_sha256(dt_state_file *s, int i) {
     return (const char **)((char *)s + dt_tensor_files[i].sha256);
 }
 
-static int64_t *count_at(dt_state_file *s, int i) {
-    return (int64_t *)((char *)s + counts[i].offset);
+/* What is written, and in this order: the state comes first, so that its table fits. */
+typedef struct contents {
+    dt_state_file state;
+    const dt_digest *model, *optimizer;
+} contents;
+
+static void put_files(dt_json *j, const void *of) {
+    contents c = *(const contents *)of;
+    dt_json_open(j, "files", '{');
+    dt_json_string(j, DT_MODEL_FILE, c.model->hex);
+    dt_json_string(j, DT_OPTIMIZER_FILE, c.optimizer->hex);
+    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++)
+        if (*dt_state_sha256(&c.state, i))
+            dt_json_string(j, dt_tensor_files[i].name, *dt_state_sha256(&c.state, i));
+    dt_json_close(j, '}');
 }
 
-static const char **string_at(dt_state_file *s, int i) {
-    return (const char **)((char *)s + strings[i].offset);
-}
+static const dt_json_member members[] = {
+    DT_JSON(dt_state_file, generation),
+    DT_JSON(dt_state_file, step),
+    DT_JSON(dt_state_file, epoch),
+    DT_JSON(dt_state_file, epoch_step),
+    DT_JSON(dt_state_file, finished),
+    DT_JSON(dt_state_file, seed, .quoted = true),
+    DT_JSON(dt_state_file, wall_s),
+    DT_JSON_AS("sums", dt_state_file, sum, .count = offsetof(dt_state_file, n_sums),
+               .most = DT_STATE_SUMS),
+    DT_JSON_MORE(put_files, "`files`"),
+    DT_JSON(dt_state_file, weights_sha256),
+    DT_JSON(dt_state_file, kernels),
+    DT_JSON(dt_state_file, job_sha256),
+    DT_JSON(dt_state_file, job),
+    DT_JSON(dt_state_file, workers, .if_set = true),
+    DT_JSON(dt_state_file, callbacks, .if_set = true),
+    DT_JSON(dt_state_file, map, .if_set = true),
+    DT_JSON(dt_state_file, elements, .if_set = true),
+    DT_JSON(dt_state_file, classes, .if_set = true),
+    DT_JSON(dt_state_file, loop, .if_set = true),
+    {0},
+};
 
 /* ---- writing ---- */
 
@@ -83,46 +90,14 @@ static void put_tail(dt_json *j) {
     dt_str_putc(j->out, '\n');
 }
 
-/* Seeds have 64 bits, of which JSON's readers keep 53: as text. */
-static void put_seed(dt_json *j, uint64_t seed) {
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, seed);
-    dt_json_string(j, "seed", text);
-}
-
-static void put_files(dt_json *j, dt_state_file *s, const dt_digest *model,
-                      const dt_digest *optimizer) {
-    dt_json_open(j, "files", '{');
-    dt_json_string(j, DT_MODEL_FILE, model->hex);
-    dt_json_string(j, DT_OPTIMIZER_FILE, optimizer->hex);
-    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++)
-        if (*dt_state_sha256(s, i))
-            dt_json_string(j, dt_tensor_files[i].name, *dt_state_sha256(s, i));
-    dt_json_close(j, '}');
-}
-
 void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt_digest *optimizer,
                     dt_str *out) {
-    dt_state_file s = *state;
+    const contents c = {*state, model, optimizer};
     dt_json j = {.out = out};
     dt_str_clear(out);
     dt_json_open(&j, NULL, '{');
     dt_json_int(&j, "format", FORMAT);
-    for (int i = 0; i < N_COUNTS; i++) dt_json_int(&j, counts[i].key, *count_at(&s, i));
-    dt_json_bool(&j, "finished", s.finished);
-    put_seed(&j, s.seed);
-    dt_json_double(&j, "wall_s", s.wall_s);
-    dt_json_open(&j, "sums", '[');
-    for (int i = 0; i < s.n_sums; i++) dt_json_double(&j, NULL, s.sum[i]);
-    dt_json_close(&j, ']');
-    put_files(&j, &s, model, optimizer);
-    for (int i = 0; i < N_STRINGS; i++) dt_json_string(&j, strings[i].key, *string_at(&s, i));
-    if (s.workers > 0) dt_json_int(&j, "workers", s.workers);
-    if (s.callbacks) dt_json_string(&j, "callbacks", s.callbacks);
-    if (s.map) dt_json_string(&j, "map", s.map);
-    if (s.elements) dt_json_string(&j, "elements", s.elements);
-    if (s.classes) dt_json_string(&j, "classes", s.classes);
-    if (s.loop) dt_json_string(&j, "loop", s.loop);
+    dt_json_members(&j, members, &c);
     put_tail(&j);
 }
 
@@ -228,73 +203,6 @@ static dt_status *check_tail(const source *f) {
     return same ? NULL : bad(f, "checksum mismatch");
 }
 
-static dt_status *read_seed(const source *f, uint64_t *seed) {
-    const char *text = json_string_value(json_object_get(f->root, "seed"));
-    if (!text || !*text || text[strspn(text, "0123456789")])
-        return bad(f, "'seed' must be a number in quotes");
-    *seed = 0;
-    for (; *text; text++)
-        if (__builtin_mul_overflow(*seed, (uint64_t)10, seed) ||
-            __builtin_add_overflow(*seed, (uint64_t)(*text - '0'), seed))
-            return bad(f, "'seed' is too large");
-    return NULL;
-}
-
-/* Null is what the writer makes of what JSON lacks. */
-static dt_status *read_double(const source *f, const char *key, const json_t *value, double *out) {
-    if (!json_is_number(value) && !json_is_null(value)) return bad(f, "'%s' must be a number", key);
-    *out = json_is_null(value) ? (double)NAN : json_number_value(value);
-    return NULL;
-}
-
-static dt_status *read_sums(const source *f, dt_arena *arena, dt_state_file *s) {
-    const json_t *sums = json_object_get(f->root, "sums");
-    size_t n = json_array_size(sums);
-    if (!json_is_array(sums) || n > DT_STATE_SUMS)
-        return bad(f, "'sums' must be a list of at most %d numbers", DT_STATE_SUMS);
-    s->n_sums = (int)n;
-    s->sum = dt_arena_array(arena, double, n + 1);
-    for (size_t i = 0; i < n; i++)
-        DT_TRY(read_double(f, "sums", json_array_get(sums, i), &s->sum[i]));
-    return NULL;
-}
-
-/* JSON in a string, which need not be there. */
-static dt_status *read_inner(const source *f, dt_state_read *r, const char *key, const char **out) {
-    const json_t *text = json_object_get(f->root, key);
-    if (text && !json_is_string(text)) return bad(f, "'%s' must be a string", key);
-    *out = text ? dt_arena_strdup(r->arena, json_string_value(text)) : NULL;
-    return NULL;
-}
-
-static dt_status *read_fields(const source *f, dt_state_read *r) {
-    for (int i = 0; i < N_COUNTS; i++)
-        if (!dt_json_get_int(f->root, counts[i].key, count_at(&r->state, i)) ||
-            *count_at(&r->state, i) < 0)
-            return bad(f, "'%s' must be a count", counts[i].key);
-    for (int i = 0; i < N_STRINGS; i++) {
-        const json_t *value = json_object_get(f->root, strings[i].key);
-        if (!json_is_string(value) && !json_is_null(value))
-            return bad(f, "'%s' must be a string", strings[i].key);
-        *string_at(&r->state, i) =
-            json_is_string(value) ? dt_arena_strdup(r->arena, json_string_value(value)) : NULL;
-    }
-    if (json_object_get(f->root, "workers") &&
-        (!dt_json_get_int(f->root, "workers", &r->state.workers) || r->state.workers < 0))
-        return bad(f, "'workers' must be a count");
-    DT_TRY(read_inner(f, r, "callbacks", &r->state.callbacks));
-    DT_TRY(read_inner(f, r, "map", &r->state.map));
-    DT_TRY(read_inner(f, r, "elements", &r->state.elements));
-    DT_TRY(read_inner(f, r, "classes", &r->state.classes));
-    DT_TRY(read_inner(f, r, "loop", &r->state.loop));
-    const json_t *finished = json_object_get(f->root, "finished");
-    if (!json_is_boolean(finished)) return bad(f, "'finished' must be true or false");
-    r->state.finished = json_is_true(finished);
-    DT_TRY(read_seed(f, &r->state.seed));
-    DT_TRY(read_double(f, "wall_s", json_object_get(f->root, "wall_s"), &r->state.wall_s));
-    return read_sums(f, r->arena, &r->state);
-}
-
 static dt_status *read_text(source *f, dt_state_read *r) {
     dt_json_text text = {f->path,       "the file",     "key", dt_str_text(f->text),
                          f->text->size, DT_E_CHECKPOINT};
@@ -302,12 +210,14 @@ static dt_status *read_text(source *f, dt_state_read *r) {
     DT_TRY(check_format(f));
     DT_TRY(read_files(f, r));
     DT_TRY(check_tail(f));
-    return read_fields(f, r);
+    const char *wrong = dt_json_members_read(r->arena, f->root, members, &r->state);
+    return wrong ? bad(f, "%s", wrong) : NULL;
 }
 
 dt_status *dt_state_load(dt_state_read *r) {
     dt_str text = {0};
     source f = {.text = &text, .path = dt_arena_printf(r->arena, "%s/" DT_STATE_FILE, r->path)};
+    r->state = (dt_state_file){0};
     DT_TRY(check_kind(r->path, S_IFDIR, DT_E_NO_INPUT));
     DT_TRY(dt_check_plain(f.path));
     dt_status *s = dt_file_read(f.path, LARGEST, &text);

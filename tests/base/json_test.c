@@ -100,6 +100,10 @@ typedef struct members {
     uint64_t seed;
     double seconds, none;
     const char *text, *missing;
+    bool yes;
+    double *list;
+    const int64_t *counts;
+    int n_list, n_counts;
 } members;
 
 static void put_twice(dt_json *j, const void *of) {
@@ -119,10 +123,17 @@ static void test_members_are_written_by_their_table(void **state) {
         DT_JSON_AS("no number", members, none, .if_set = true),
         DT_JSON(members, text, .if_set = true),
         DT_JSON(members, missing),
+        DT_JSON(members, yes),
+        DT_JSON_AS("quoted", members, seed, .quoted = true),
+        DT_JSON(members, list, .count = offsetof(members, n_list)),
+        DT_JSON(members, counts, .count = offsetof(members, n_counts)),
         DT_JSON_AS("no text", members, missing, .if_set = true),
         {0},
     };
-    const members m = {-1, INT64_MIN / 2, UINT64_MAX, 0.1234567891, 0, "a\"", NULL};
+    double list[] = {0.5, (double)NAN};
+    const int64_t counts[] = {7, 0, INT64_MAX};
+    const members m = {-1,   INT64_MIN / 2, UINT64_MAX, 0.1234567891, 0, "a\"",
+                       NULL, true,          list,       counts,       2, 3};
     for (int compact = 0; compact < 2; compact++) {
         dt_str out = {0};
         dt_json j = {.out = &out, .compact = compact};
@@ -133,10 +144,14 @@ static void test_members_are_written_by_their_table(void **state) {
             dt_str_text(&out),
             compact ? "{\"small\":-1,\"large\":-4611686018427387904,\"twice\":-9223372036854775808,"
                       "\"seed\":18446744073709551615,\"ms\":123.457,\"none\":0,"
-                      "\"text\":\"a\\\"\",\"missing\":null}"
+                      "\"text\":\"a\\\"\",\"missing\":null,\"yes\":true,"
+                      "\"quoted\":\"18446744073709551615\",\"list\":[0.5,null],"
+                      "\"counts\":[7,0,9223372036854775807]}"
                     : "{\"small\": -1, \"large\": -4611686018427387904, "
                       "\"twice\": -9223372036854775808, \"seed\": 18446744073709551615, "
-                      "\"ms\": 123.457, \"none\": 0, \"text\": \"a\\\"\", \"missing\": null}");
+                      "\"ms\": 123.457, \"none\": 0, \"text\": \"a\\\"\", \"missing\": null, "
+                      "\"yes\": true, \"quoted\": \"18446744073709551615\", "
+                      "\"list\": [0.5, null], \"counts\": [7, 0, 9223372036854775807]}");
         dt_str_release(&out);
     }
 }

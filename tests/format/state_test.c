@@ -86,6 +86,12 @@ static void test_every_field_comes_back(void **state) {
     s.job = "{\"name\": \"k\xc3\xa4se \\u0001 \\\"q\\\"\"}\n";
     s.n_sums = SUMS;
     s.wall_s = 1.0 / 3;
+    s.workers = 4;
+    s.callbacks = "[]";
+    s.map = "{}";
+    s.elements = "[1]";
+    s.classes = "{\"a\": 1}";
+    s.loop = "";
     static const double hard[] = {
         0,      1,       -1,       0.1, 1e300, DBL_MIN, DBL_MAX, DBL_TRUE_MIN, 9007199254740993.0,
         9.3e18, 1.0 / 3, -2.5e-310};
@@ -105,6 +111,12 @@ static void test_every_field_comes_back(void **state) {
     assert_string_equal(r.state.job_sha256, s.job_sha256);
     assert_string_equal(r.state.weights_sha256, s.weights_sha256);
     assert_true(r.state.wall_s == s.wall_s);
+    assert_int_equal(r.state.workers, 4);
+    assert_string_equal(r.state.callbacks, s.callbacks);
+    assert_string_equal(r.state.map, s.map);
+    assert_string_equal(r.state.elements, s.elements);
+    assert_string_equal(r.state.classes, s.classes);
+    assert_string_equal(r.state.loop, s.loop);
     assert_int_equal(r.state.n_sums, SUMS);
     for (int i = 0; i < SUMS; i++)
         assert_true(r.state.sum[i] == s.sum[i] || (isnan(r.state.sum[i]) && isnan(s.sum[i])));
@@ -193,8 +205,14 @@ static void test_faults_are_named_even_under_a_right_checksum(void **state) {
         {DT_E_CHECKPOINT, "{\"format\": 1, " FILES, ": 'generation' must be a count"},
         {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", \"generation\": 0, \"step\": -1",
          ": 'step' must be a count"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS,
+        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " REST,
          ": 'weights_sha256' must be a string"},
+        {DT_E_CHECKPOINT,
+         "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", " REST ", \"workers\": -1",
+         ": 'workers' must be a count"},
+        {DT_E_CHECKPOINT,
+         "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", " REST ", \"map\": null",
+         ": 'map' must be a string"},
         {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS,
          ": 'finished' must be true or false"},
         {DT_E_CHECKPOINT,

@@ -289,13 +289,6 @@ static void put_text(dt_json *j, const run *r, const dt_event *e) {
     dt_record_text(j, r, "text", e->text);
 }
 
-static void put_staleness(dt_json *j, const run *r, const dt_event *e) {
-    (void)r;
-    dt_json_open(j, "staleness", '[');
-    for (int i = 0; i < e->n_staleness; i++) dt_json_int(j, NULL, e->staleness[i]);
-    dt_json_close(j, ']');
-}
-
 static const dt_json_member epoch[] = {
     DT_JSON(dt_event, epoch),
     DT_JSON(dt_event, step),
@@ -333,10 +326,11 @@ static const dt_json_member workers[] = {
     DT_JSON_AS("lost", dt_event, workers_lost),
     DT_JSON_AS("again", dt_event, batches_again),
     DT_JSON_AS("dropped", dt_event, pushes_dropped),
+    DT_JSON(dt_event, staleness, .count = offsetof(dt_event, n_staleness)),
     {0},
 };
 
-/* Members, and what follows them. */
+/* Members, and what follows them; put NULL: nothing. */
 static const struct {
     const char *name;
     const dt_json_member *members;
@@ -349,7 +343,7 @@ static const struct {
     [DT_EVENT_CALLBACK] = {"callback", words, put_text},
     [DT_EVENT_FAULT] = {"fault", words, put_text},
     [DT_EVENT_TEXT] = {"text", words, put_text},
-    [DT_EVENT_WORKERS] = {"workers", workers, put_staleness},
+    [DT_EVENT_WORKERS] = {"workers", workers, NULL},
 };
 
 void dt_record_event(dt_record *c, const run *r, const dt_event *e) {
@@ -357,11 +351,11 @@ void dt_record_event(dt_record *c, const run *r, const dt_event *e) {
     if (e->kind == DT_EVENT_START) put_start(c, r, e);
     if (e->kind == DT_EVENT_END && e->weights_sha256)
         snprintf(c->weights, sizeof c->weights, "%s", e->weights_sha256);
-    if ((size_t)e->kind >= sizeof kinds / sizeof *kinds || !kinds[e->kind].put) return;
+    if ((size_t)e->kind >= sizeof kinds / sizeof *kinds || !kinds[e->kind].members) return;
     if (e->kind != DT_EVENT_WARNING) close_window(c, r);
     dt_json j = open_line(c, kinds[e->kind].name);
     dt_json_members(&j, kinds[e->kind].members, e);
-    kinds[e->kind].put(&j, r, e);
+    if (kinds[e->kind].put) kinds[e->kind].put(&j, r, e);
     close_line(c, &j);
 }
 
