@@ -40,8 +40,7 @@ struct dt_crew {
     int n_pushed, cap_pushed;
     edition *edition; /* [n] oldest first */
     int n_editions, cap_editions;
-    /* values of what never changes: the first ones, the second ones after the owner has set others */
-    int64_t still;
+    int64_t still;         /* counts values that the owner has given to what never changes */
     dt_shared *with_still; /* a copy with them */
     bool set;              /* the owner may have set some */
     int64_t alone_ns;      /* when the last worker was lost, of those that may come again */

@@ -6,9 +6,9 @@
  * moved by all workers.
  *
  * Variables that neither half changes, such as those of frozen layers, travel when a worker does
- * not have them. Of tables only the rows that a step looks up travel, and on the way back parts of their gradient
- * (pass/sparse.h). A worker sends the row numbers, and its own table has current values only in
- * the rows that it got.
+ * not have them. Of tables only the rows that a step looks up travel, and on the way back parts of
+ * their gradient (pass/sparse.h). A worker sends the row numbers, and its own table has current
+ * values only in the rows that it got.
  *
  *     row numbers:  for each lookup  int64 variable, int64 n | int64[n]
  *     rows:         in the same order, one after the other

@@ -291,7 +291,7 @@ for i in range(4):
 put("words", "given", b"\4" + b"\n[UNK]\nto\nbe\r\nquestion\n")
 # What processes send each other: the first byte says what the rest is.
 def parcel(kind, more):
-    return struct.pack("<IIqqq", 0x64747031, kind, 3, 2, len(more))
+    return struct.pack("<IIqqq", 0x64747032, kind, 3, 2, len(more))
 
 
 def value(name, dtype, dims, per_replica, data):
