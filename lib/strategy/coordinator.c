@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ClusterCoordinator. Functions become closures of a crew (crew.h). Workers are forks of this
+ * ClusterCoordinator. Functions become closures of a worker pool (worker_pool.h). Workers are forks of this
  * process and know what it knew then, so a new function, signature or data set means new workers,
  * once all that is out has come back. Nothing happens between calls: results are taken in, applied,
  * and workers get the next functions, in schedule, join, done and fetch.
@@ -39,7 +39,7 @@ static void end_task(dt_coordinator *c, dt_task *t, dt_remote_state state) {
 }
 
 static bool is_with_worker(dt_coordinator *c, int64_t number) {
-    const dt_closures *x = c->crew ? dt_crew_closures(c->crew) : NULL;
+    const dt_closures *x = c->pool ? dt_worker_pool_closures(c->pool) : NULL;
     for (int i = 0; x && i < x->n; i++)
         if (x->closure[i].number == number) return true;
     return false;
@@ -47,7 +47,7 @@ static bool is_with_worker(dt_coordinator *c, int64_t number) {
 
 /* Those that no worker has. */
 static void cancel(dt_coordinator *c) {
-    if (c->crew) dt_closures_cancel(dt_crew_closures(c->crew));
+    if (c->pool) dt_closures_cancel(dt_worker_pool_closures(c->pool));
     for (int i = c->n_tasks - 1; i >= 0; i--)
         if (!is_with_worker(c, c->task[i].number)) end_task(c, &c->task[i], DT_REMOTE_CANCELLED);
 }
@@ -65,7 +65,7 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
     cancel(c);
 }
 
-/* ---- what the crew asks ---- */
+/* ---- what the pool asks ---- */
 
 static dt_status *pack(void *user, bool still, char *into) {
     const dt_coordinator *c = user;
@@ -104,7 +104,7 @@ static bool is_whole(void *user, const dt_arrival *a) {
 }
 
 static dt_status *failed(void *user, const dt_arrival *a) {
-    fail_task(user, a->message.number, dt_crew_failure(a, "function"));
+    fail_task(user, a->message.number, dt_worker_pool_failure(a, "function"));
     return NULL;
 }
 
@@ -114,16 +114,16 @@ static void warn(void *user, const char *text) {
 
 /* ---- workers ---- */
 
-static void close_crew(dt_coordinator *c) {
-    if (!c->crew) return;
-    const dt_closures *x = dt_crew_closures(c->crew);
-    c->past.workers_lost += dt_crew_lost(c->crew);
+static void close_pool(dt_coordinator *c) {
+    if (!c->pool) return;
+    const dt_closures *x = dt_worker_pool_closures(c->pool);
+    c->past.workers_lost += dt_worker_pool_lost(c->pool);
     c->past.again += x->again;
     c->past.dropped += x->dropped;
     for (int i = 0; i < DT_STALENESS_BINS; i++) c->past.staleness[i] += x->stale[i];
     c->next = x->end;
-    dt_crew_close(c->crew);
-    c->crew = NULL;
+    dt_worker_pool_close(c->pool);
+    c->pool = NULL;
     dt_arena_destroy(c->arena);
     c->arena = NULL;
 }
@@ -164,7 +164,7 @@ static const dt_sent *choose_ways(const dt_coordinator *c, dt_variable *const *v
     return sent;
 }
 
-static dt_status *open_crew(dt_coordinator *c) {
+static dt_status *open_pool(dt_coordinator *c) {
     int n = 0;
     c->arena = dt_arena_create();
     dt_variable **variables = collect(c, &n);
@@ -172,9 +172,9 @@ static dt_status *open_crew(dt_coordinator *c) {
     DT_TRY(dt_shipment_make(&c->shipment, c->arena, variables, n, sent, &c->strategy->servers));
     for (int k = 0; k < c->n_kinds; k++)
         DT_TRY(dt_closure_kind_match(c->kind[k], &c->shipment, c->arena));
-    DT_TRY(dt_crew_open(
-        &c->crew,
-        &(dt_crew_spec){
+    DT_TRY(dt_worker_pool_open(
+        &c->pool,
+        &(dt_worker_pool_spec){
             .how = &c->strategy->servers,
             .slices = &c->shipment.slices,
             .closure = "function",
@@ -192,13 +192,13 @@ static dt_status *open_crew(dt_coordinator *c) {
             .failed = failed,
             .warn = warn,
             .user = c}));
-    dt_closures_begin(dt_crew_closures(c->crew), c->next, c->next);
+    dt_closures_begin(dt_worker_pool_closures(c->pool), c->next, c->next);
     return NULL;
 }
 
-/* The crew is of no use any more, and with it all that was to be done. */
+/* The pool is of no use any more, and with it all that was to be done. */
 static dt_status *lose_all(dt_coordinator *c, dt_status *why) {
-    close_crew(c);
+    close_pool(c);
     cancel(c);
     return why;
 }
@@ -222,7 +222,7 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
     int64_t stale = 0;
     dt_status *bad = take_result(c, a, &values);
     const bool updated = !bad && a->slices;
-    DT_TRY(dt_crew_finish(c->crew, a, updated, &stale));
+    DT_TRY(dt_worker_pool_finish(c->pool, a, updated, &stale));
     if (bad) {
         dt_values_unref(values);
         fail_task(c, number, bad);
@@ -241,8 +241,8 @@ static dt_status *look(dt_coordinator *c, int64_t deadline_ns) {
     dt_arrival a;
     dt_status *s = NULL;
     for (; !s && came && c->n_tasks > 0; deadline_ns = 0) {
-        s = dt_crew_wait(c->crew, deadline_ns, &came);
-        while (!s && dt_crew_ready(c->crew, &a)) s = finish(c, &a);
+        s = dt_worker_pool_wait(c->pool, deadline_ns, &came);
+        while (!s && dt_worker_pool_ready(c->pool, &a)) s = finish(c, &a);
     }
     return s ? lose_all(c, s) : NULL;
 }
@@ -275,7 +275,7 @@ static int find_own(const dt_coordinator *c, const dt_per_worker *p) {
 /* Workers do not know what is new: others take their place when they are done. */
 static dt_status *renew(dt_coordinator *c) {
     DT_TRY(wait_for_all(c));
-    close_crew(c);
+    close_pool(c);
     return raise(c);
 }
 
@@ -327,15 +327,16 @@ static dt_status *add_task(dt_coordinator *c, const dt_work_head *h, const dt_va
                        "Workers can read data themselves: dt_coordinator_per_worker_dataset",
                        n, DT_MOST_MORE);
     }
-    if (c->n_tasks == 0) dt_crew_forget(c->crew); /* the program may have set variables */
+    if (c->n_tasks == 0) dt_worker_pool_forget(c->pool); /* the program may have set variables */
     dt_remote *r = dt_alloc(sizeof *r);
     *r = (dt_remote){.refs = out ? 2 : 1, .coordinator = c, .staleness = -1};
     DT_GROW(c->task, c->cap_tasks, c->n_tasks + 1);
-    c->task[c->n_tasks++] = (dt_task){.number = dt_closures_extend(dt_crew_closures(c->crew)),
-                                      .kind = h->kind,
-                                      .n = (int64_t)n,
-                                      .remote = r,
-                                      .more = dt_str_take(&more)};
+    c->task[c->n_tasks++] =
+        (dt_task){.number = dt_closures_extend(dt_worker_pool_closures(c->pool)),
+                  .kind = h->kind,
+                  .n = (int64_t)n,
+                  .remote = r,
+                  .more = dt_str_take(&more)};
     if (out) {
         dt_remote_unref(*out);
         *out = r;
@@ -353,8 +354,8 @@ static dt_status *schedule(dt_coordinator *c, dt_function *f, const dt_closure_a
         c, f, &(dt_step_call){.strategy = c->strategy, .args = args, .offsets = offsets}, &kind));
     h.kind = kind;
     DT_TRY(add_own(c, a, &h));
-    if (!c->crew) {
-        dt_status *s = open_crew(c);
+    if (!c->pool) {
+        dt_status *s = open_pool(c);
         if (s) return lose_all(c, s);
     }
     DT_TRY(add_task(c, &h, a->values, out));
@@ -382,7 +383,7 @@ dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) {
 
 void dt_coordinator_unref(dt_coordinator *c) {
     if (!DT_LAST(c)) return;
-    close_crew(c);
+    close_pool(c);
     cancel(c);
     for (int i = 0; i < c->n_kinds; i++) dt_closure_kind_free(c->kind[i]);
     for (int i = 0; i < c->n_own; i++) dt_per_worker_unref(c->own[i]);
@@ -479,10 +480,10 @@ dt_status *dt_coordinator_done(dt_coordinator *c, bool *done) {
 bool dt_coordinator_count(const dt_coordinator *c, dt_coordinator_counts *out) {
     if (!out) return false;
     *out = c ? c->past : (dt_coordinator_counts){0};
-    if (!c || !c->crew) return c != NULL;
-    const dt_closures *x = dt_crew_closures(c->crew);
-    out->workers = dt_crew_workers(c->crew);
-    out->workers_lost += dt_crew_lost(c->crew);
+    if (!c || !c->pool) return c != NULL;
+    const dt_closures *x = dt_worker_pool_closures(c->pool);
+    out->workers = dt_worker_pool_workers(c->pool);
+    out->workers_lost += dt_worker_pool_lost(c->pool);
     out->again += x->again;
     out->dropped += x->dropped;
     for (int i = 0; i < DT_STALENESS_BINS; i++) out->staleness[i] += x->stale[i];

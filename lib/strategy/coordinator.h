@@ -4,7 +4,7 @@
 #define DT_STRATEGY_COORDINATOR_H
 
 #include "strategy/closure_kind.h"
-#include "strategy/crew.h"
+#include "strategy/worker_pool.h"
 
 struct dt_per_worker {
     int refs;
@@ -41,9 +41,9 @@ struct dt_coordinator {
     dt_closure_kind **kind; /* [n] */
     dt_per_worker **own;    /* [n] */
     dt_task *task;          /* [n] by number */
-    int64_t next;           /* number of the first closure of the next crew */
-    dt_crew *crew;          /* NULL: none yet, or not with what there is now */
-    dt_arena *arena;        /* of the crew */
+    int64_t next;           /* number of the first closure of the next pool */
+    dt_worker_pool *pool;   /* NULL: none yet, or not with what there is now */
+    dt_arena *arena;        /* of the pool */
     dt_shipment shipment;
     dt_coordinator_counts past; /* of former crews, and of functions */
     int error; /* of the first function that failed since the last one was reported; 0: none */

@@ -140,9 +140,9 @@ int dt_closure_worker(int worker, const int *link, void *user) {
     return code;
 }
 
-dt_status *dt_closure_serve(dt_coordinated *c, const dt_crew_spec *spec) {
+dt_status *dt_closure_serve(dt_coordinated *c, const dt_worker_pool_spec *spec) {
     dt_post_link post;
-    dt_status *s = dt_crew_join(&post, spec);
+    dt_status *s = dt_worker_pool_join(&post, spec);
     if (!s) s = serve(c, &(dt_worker_link){.post = &post, .slices = &c->shipment.slices});
     dt_post_close(&post);
     return s;

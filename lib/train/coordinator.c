@@ -9,7 +9,7 @@
 
 enum { LOOK_NS = 100000000 };
 
-/* ---- what the crew asks ---- */
+/* ---- what the pool asks ---- */
 
 static dt_status *pack(void *user, bool still, char *into) {
     const dt_coordinated *c = user;
@@ -48,7 +48,7 @@ static bool is_whole(void *user, const dt_arrival *a) {
 
 static dt_status *failed(void *user, const dt_arrival *a) {
     (void)user;
-    return dt_crew_failure(a, "batch");
+    return dt_worker_pool_failure(a, "batch");
 }
 
 static void warn(void *user, const char *text) {
@@ -98,15 +98,15 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch,
                                      last ? c->trainer->update : c->trainer->gather, c->argument,
                                      c->no_result, &pushed);
     if (!s) add_report(c, a, batch, loss);
-    dt_status *late = dt_crew_finish(c->crew, a, true, NULL);
+    dt_status *late = dt_worker_pool_finish(c->pool, a, true, NULL);
     dt_status_free(s ? late : NULL);
     return s ? s : late;
 }
 
 static void begin_window(dt_coordinated *c) {
     const run *r = c->r;
-    dt_crew_forget(c->crew); /* who knows what changed the weights */
-    dt_closures_begin(dt_crew_closures(c->crew), r->at.step, end_of_window(r));
+    dt_worker_pool_forget(c->pool); /* who knows what changed the weights */
+    dt_closures_begin(dt_worker_pool_closures(c->pool), r->at.step, end_of_window(r));
 }
 
 static bool ends_at_once(const run *r) { return r->q->run->stop && *r->q->run->stop > 1; }
@@ -116,7 +116,7 @@ static dt_status *wait_for_push(const run *r, const dt_coordinated *c) {
     if (ends_at_once(r))
         return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved",
                        (long long)r->at.step);
-    dt_status *s = dt_crew_wait(c->crew, dt_now_ns() + LOOK_NS, &came);
+    dt_status *s = dt_worker_pool_wait(c->pool, dt_now_ns() + LOOK_NS, &came);
     const int number = s ? (int)dt_status_number(s) : 0;
     return number == DT_E_WORKER_GONE || number == DT_E_WORKER_LATE
                ? dt_suggest(s, "run the job again to resume from its newest checkpoint")
@@ -128,27 +128,27 @@ dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) {
     dt_arrival a;
 
     if (dt_coordinated_rests(r)) begin_window(c);
-    while (!dt_crew_ready(c->crew, &a)) DT_TRY(wait_for_push(r, c));
+    while (!dt_worker_pool_ready(c->pool, &a)) DT_TRY(wait_for_push(r, c));
     return apply(c, &a, batch, loss);
 }
 
 bool dt_coordinated_rests(const run *r) {
-    return !r->coordinator || dt_closures_rest(dt_crew_closures(r->coordinator->crew));
+    return !r->coordinator || dt_closures_rest(dt_worker_pool_closures(r->coordinator->pool));
 }
 
 void dt_coordinated_drain(const run *r) {
-    dt_closures_drain(dt_crew_closures(r->coordinator->crew));
+    dt_closures_drain(dt_worker_pool_closures(r->coordinator->pool));
 }
 
 void dt_coordinated_tell(run *r) {
     dt_coordinated *c = r->coordinator;
     if (c->told_step == r->at.step) return;
-    const dt_closures *x = dt_crew_closures(c->crew);
+    const dt_closures *x = dt_worker_pool_closures(c->pool);
     c->told_step = r->at.step;
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_WORKERS,
                                .step = r->at.step,
-                               .workers = dt_crew_workers(c->crew),
-                               .workers_lost = dt_crew_lost(c->crew),
+                               .workers = dt_worker_pool_workers(c->pool),
+                               .workers_lost = dt_worker_pool_lost(c->pool),
                                .batches_again = x->again,
                                .pushes_dropped = x->dropped,
                                .staleness = x->stale,
@@ -242,8 +242,8 @@ static void say(void *user, const char *text) {
     dt_run_emit(c->r, &(dt_event){.kind = DT_EVENT_WAITING, .text = text});
 }
 
-static dt_crew_spec describe(dt_coordinated *c) {
-    return (dt_crew_spec){
+static dt_worker_pool_spec describe(dt_coordinated *c) {
+    return (dt_worker_pool_spec){
         .how = &c->r->strategy->servers,
         .slices = &c->shipment.slices,
         .closure = "batch",
@@ -275,8 +275,8 @@ static dt_status *begin(run *r) {
 dt_status *dt_coordinated_open(run *r) {
     if (!r->strategy->servers.workers) return NULL;
     DT_TRY(begin(r));
-    const dt_crew_spec spec = describe(r->coordinator);
-    return dt_crew_open(&r->coordinator->crew, &spec);
+    const dt_worker_pool_spec spec = describe(r->coordinator);
+    return dt_worker_pool_open(&r->coordinator->pool, &spec);
 }
 
 bool dt_coordinated_is_worker(const run *r) {
@@ -286,7 +286,7 @@ bool dt_coordinated_is_worker(const run *r) {
 
 dt_status *dt_coordinated_work(run *r) {
     dt_status *s = begin(r);
-    const dt_crew_spec spec = s ? (dt_crew_spec){0} : describe(r->coordinator);
+    const dt_worker_pool_spec spec = s ? (dt_worker_pool_spec){0} : describe(r->coordinator);
     if (!s) s = dt_closure_serve(r->coordinator, &spec);
     dt_coordinated_close(r);
     return s && dt_status_number(s) == DT_E_WORKER_GONE
@@ -298,9 +298,9 @@ dt_status *dt_coordinated_work(run *r) {
 void dt_coordinated_close(run *r) {
     dt_coordinated *c = r->coordinator;
     if (!c) return;
-    if (c->crew) dt_coordinated_tell(r);
+    if (c->pool) dt_coordinated_tell(r);
     r->coordinator = NULL;
-    dt_crew_close(c->crew);
+    dt_worker_pool_close(c->pool);
     dt_batches_close(c->batches);
     dt_arena_destroy(c->arena);
     free(c);

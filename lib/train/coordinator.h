@@ -13,7 +13,7 @@
 #define DT_TRAIN_COORDINATOR_H
 
 #include "data/batches.h"
-#include "strategy/crew.h"
+#include "strategy/worker_pool.h"
 #include "strategy/shipment.h"
 #include "train/run.h"
 #include "train/trainer.h"
@@ -35,7 +35,7 @@ typedef struct dt_coordinated {
     dt_variable **variable;
     int n_variables;
     dt_batches *batches; /* opened before workers are forked, which share what was read */
-    dt_crew *crew;
+    dt_worker_pool *pool;
     int64_t told_step;             /* of the last event about workers */
     dt_view *argument, *no_result; /* of the update */
 } dt_coordinated;
@@ -44,7 +44,7 @@ typedef struct dt_coordinated {
  * started. */
 int dt_closure_worker(int worker, const int *link, void *user);
 /* A process that is a worker by itself: serves until the coordinator has no more to do. */
-dt_status *dt_closure_serve(dt_coordinated *c, const dt_crew_spec *spec) DT_MUST_USE;
+dt_status *dt_closure_serve(dt_coordinated *c, const dt_worker_pool_spec *spec) DT_MUST_USE;
 
 /* coordinator.c */
 /* Nothing where the strategy has no parameter server. Before the run has threads. */

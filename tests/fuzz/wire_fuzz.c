@@ -16,7 +16,7 @@
 #include "fabric/wire.h"
 #include "fuzz.h"
 #include "strategy/closure_values.h"
-#include "strategy/crew.h"
+#include "strategy/worker_pool.h"
 
 static const dt_extent own[] = {{0, 8}, {16, 4}}, other[] = {{8, 8}};
 static const dt_extents extents = {.servers = 2,
@@ -72,7 +72,7 @@ static void read_values(const uint8_t *data, size_t size) {
 static void read_failure(const uint8_t *data, size_t size) {
     char *more = calloc(size + 1, 1);
     if (size > 0) memcpy(more, data, size);
-    dt_status *s = dt_crew_failure(
+    dt_status *s = dt_worker_pool_failure(
         &(dt_arrival){.message = {.kind = DT_PARCEL_FAILED, .more = (int64_t)size}, .more = more},
         "batch");
     FUZZ_CHECK(s && dt_status_code(s) > 0, "a failure that is none");

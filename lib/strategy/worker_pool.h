@@ -5,8 +5,8 @@
  * applied. What a closure is, and what applying means, is its owner's affair: a step of `fit` or a
  * function that a program has scheduled.
  */
-#ifndef DT_STRATEGY_CREW_H
-#define DT_STRATEGY_CREW_H
+#ifndef DT_STRATEGY_WORKER_POOL_H
+#define DT_STRATEGY_WORKER_POOL_H
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -15,7 +15,7 @@
 #include "strategy/closures.h"
 #include "strategy/strategy.h"
 
-typedef struct dt_crew_spec {
+typedef struct dt_worker_pool_spec {
     const dt_servers_spec *how;
     const dt_extents *slices;
     const char *closure; /* what messages call one: "batch" */
@@ -39,30 +39,30 @@ typedef struct dt_crew_spec {
     void (*warn)(void *user, const char *text);
     void (*say)(void *user, const char *text); /* who is awaited */
     void *user;
-} dt_crew_spec;
+} dt_worker_pool_spec;
 
-typedef struct dt_crew dt_crew;
+typedef struct dt_worker_pool dt_worker_pool;
 /* The caller has no threads but this one. */
-dt_status *dt_crew_open(dt_crew **out, const dt_crew_spec *spec) DT_MUST_USE;
-void dt_crew_close(dt_crew *c); /* takes NULL */
+dt_status *dt_worker_pool_open(dt_worker_pool **out, const dt_worker_pool_spec *spec) DT_MUST_USE;
+void dt_worker_pool_close(dt_worker_pool *c); /* takes NULL */
 /* Windows are begun, extended and ended by the owner. */
-dt_closures *dt_crew_closures(dt_crew *c);
+dt_closures *dt_worker_pool_closures(dt_worker_pool *c);
 /* Weights have changed by other means than updates. */
-void dt_crew_forget(dt_crew *c);
+void dt_worker_pool_forget(dt_worker_pool *c);
 /* Gives out what may be, and takes what has come or comes until then. *came: something did. */
-dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came) DT_MUST_USE;
-/* The push to be applied next, which belongs to the caller until dt_crew_finish; false: none may be
+dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *came) DT_MUST_USE;
+/* The push to be applied next, which belongs to the caller until dt_worker_pool_finish; false: none may be
  * yet. */
-bool dt_crew_ready(dt_crew *c, dt_arrival *out);
+bool dt_worker_pool_ready(dt_worker_pool *c, dt_arrival *out);
 /* It has been applied, if it changes weights. Frees what it has. *stale (may be NULL): updates
  * between its pull and its own. */
-dt_status *dt_crew_finish(dt_crew *c, const dt_arrival *a, bool updated,
-                          int64_t *stale) DT_MUST_USE;
+dt_status *dt_worker_pool_finish(dt_worker_pool *c, const dt_arrival *a, bool updated,
+                                 int64_t *stale) DT_MUST_USE;
 /* Workers that are there, those that have been lost. */
-int dt_crew_workers(const dt_crew *c);
-int64_t dt_crew_lost(const dt_crew *c);
+int dt_worker_pool_workers(const dt_worker_pool *c);
+int64_t dt_worker_pool_lost(const dt_worker_pool *c);
 /* What a worker said of its failure, as an error. */
-dt_status *dt_crew_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
+dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
 
 /* The worker's side: a link to the coordinator of either kind. */
 typedef struct dt_worker_link {
@@ -75,11 +75,12 @@ dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights,
                           char **more) DT_MUST_USE;
 dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients,
                           const void *more) DT_MUST_USE;
-/* An error of its own becomes a message that dt_crew_failure reads. Takes `bad`. */
+/* An error of its own becomes a message that dt_worker_pool_failure reads. Takes `bad`. */
 dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work,
                                   dt_status *bad) DT_MUST_USE;
 /* Of a process that is a worker by itself (how->launch): meets the coordinator. say: of
  * dt_post_wait. */
-dt_status *dt_crew_join(struct dt_post_link *out, const dt_crew_spec *spec) DT_MUST_USE;
+dt_status *dt_worker_pool_join(struct dt_post_link *out,
+                               const dt_worker_pool_spec *spec) DT_MUST_USE;
 
 #endif

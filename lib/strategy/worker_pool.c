@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See crew.h. */
-#include "strategy/crew.h"
+/* See worker_pool.h. */
+#include "strategy/worker_pool.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -12,34 +12,34 @@
 
 enum { LOST_IN_A_ROW = 8 };
 
-typedef struct colleague {
+typedef struct peer {
     pid_t pid;
     /* late: its closure was given to another, and it has not answered since */
     bool there, busy, late;
     bool told;     /* that it is silent */
     bool answered; /* it has got the rows that it asked for */
-    int64_t still; /* the crew's, when it last got what never changes; 0: it has not */
+    int64_t still; /* the pool's, when it last got what never changes; 0: it has not */
     int64_t given_ns;
-} colleague;
+} peer;
 
 /* A copy of the weights of one version. */
-typedef struct edition {
+typedef struct weights_copy {
     int64_t version;
     bool all; /* with what never changes */
     dt_shared *weights;
-} edition;
+} weights_copy;
 
-struct dt_crew {
-    dt_crew_spec spec;
+struct dt_worker_pool {
+    dt_worker_pool_spec spec;
     dt_nursery *nursery;
     dt_servers *servers; /* of workers that it starts */
     dt_posts *posts;     /* of those that come by themselves; NULL: servers */
     dt_closures closures;
-    colleague *worker;  /* [how->workers] */
+    peer *worker;       /* [how->workers] */
     dt_arrival *pushed; /* [n] waiting to be applied */
     int n_pushed, cap_pushed;
-    edition *edition; /* [n] oldest first */
-    int n_editions, cap_editions;
+    weights_copy *copy; /* [n] oldest first */
+    int n_copies, cap_copies;
     int64_t still;         /* counts values that the owner has given to what never changes */
     dt_shared *with_still; /* a copy with them */
     bool set;              /* the owner may have set some */
@@ -52,40 +52,41 @@ struct dt_crew {
 
 /* ---- carriers ---- */
 
-static void give(dt_crew *c, int w, const dt_parcel *m, dt_shared *weights, const void *more) {
+static void give(dt_worker_pool *c, int w, const dt_parcel *m, dt_shared *weights,
+                 const void *more) {
     if (c->posts) dt_posts_give(c->posts, w, m, weights, more);
     else dt_servers_give(c->servers, w, m, weights, more);
 }
 
-static bool next(dt_crew *c, int64_t deadline_ns, dt_arrival *out) {
+static bool next(dt_worker_pool *c, int64_t deadline_ns, dt_arrival *out) {
     return c->posts ? dt_posts_next(c->posts, deadline_ns, out)
                     : dt_servers_next(c->servers, deadline_ns, out);
 }
 
-static void recycle(dt_crew *c, void *slices) {
+static void recycle(dt_worker_pool *c, void *slices) {
     if (c->posts) free(slices);
     else dt_servers_recycle(c->servers, slices);
 }
 
 /* ---- workers ---- */
 
-static dt_status *start_worker(dt_crew *c, int w) {
+static dt_status *start_worker(dt_worker_pool *c, int w) {
     int link[DT_NURSERY_LINKS];
     pid_t pid = 0;
     DT_TRY(dt_nursery_start(c->nursery, w, c->spec.how->servers, link, &pid));
     dt_servers_add(c->servers, w, link);
-    c->worker[w] = (colleague){.pid = pid, .there = true};
+    c->worker[w] = (peer){.pid = pid, .there = true};
     return NULL;
 }
 
-static int count_workers(const dt_crew *c, bool late) {
+static int count_workers(const dt_worker_pool *c, bool late) {
     int n = 0;
     for (int w = 0; w < c->spec.how->workers; w++)
         n += c->worker[w].there && c->worker[w].late <= late;
     return n;
 }
 
-static void tell_lost(const dt_crew *c, int w, int closures, const char *how) {
+static void tell_lost(const dt_worker_pool *c, int w, int closures, const char *how) {
     dt_str text = {0};
     if (c->posts) dt_str_printf(&text, "worker %d %s", w + 1, how);
     else dt_str_printf(&text, "worker %d (process %lld) %s", w, (long long)c->worker[w].pid, how);
@@ -96,7 +97,7 @@ static void tell_lost(const dt_crew *c, int w, int closures, const char *how) {
     dt_str_release(&text);
 }
 
-static dt_status *lose_worker(dt_crew *c, int w, const char *how) {
+static dt_status *lose_worker(dt_worker_pool *c, int w, const char *how) {
     const int closures = dt_closures_lose(&c->closures, w);
     if (c->posts) dt_posts_drop(c->posts, w);
     else dt_servers_drop(c->servers, w);
@@ -119,9 +120,9 @@ static dt_status *lose_worker(dt_crew *c, int w, const char *how) {
 }
 
 /* Once for each closure, of a worker that takes longer than any has taken so far. */
-static void tell_silent(dt_crew *c, int w, double silent_s) {
+static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
     enum { TELL_S = 5, TIMES = 3 };
-    colleague *x = &c->worker[w];
+    peer *x = &c->worker[w];
     dt_str line = {0};
     if (x->told || !c->spec.say || silent_s < TELL_S || silent_s < TIMES * c->slowest_s) return;
     x->told = true;
@@ -136,9 +137,9 @@ static void tell_silent(dt_crew *c, int w, double silent_s) {
 }
 
 /* Those that have not answered for long: others get their closures. */
-static dt_status *look_for_late_ones(dt_crew *c) {
+static dt_status *look_for_late_ones(dt_worker_pool *c) {
     for (int w = 0; w < c->spec.how->workers; w++) {
-        colleague *x = &c->worker[w];
+        peer *x = &c->worker[w];
         if (!x->there || !x->busy || x->late) continue;
         const double silent_s = dt_seconds_since(x->given_ns);
         if (silent_s < c->spec.how->timeout) {
@@ -167,19 +168,19 @@ static dt_status *look_for_late_ones(dt_crew *c) {
 
 /* ---- weights ---- */
 
-static void drop_editions(dt_crew *c, int64_t below) {
+static void drop_copies(dt_worker_pool *c, int64_t below) {
     int kept = 0;
-    for (int i = 0; i < c->n_editions; i++)
-        if (c->edition[i].version < below) dt_shared_unref(c->edition[i].weights);
-        else c->edition[kept++] = c->edition[i];
-    c->n_editions = kept;
+    for (int i = 0; i < c->n_copies; i++)
+        if (c->copy[i].version < below) dt_shared_unref(c->copy[i].weights);
+        else c->copy[kept++] = c->copy[i];
+    c->n_copies = kept;
 }
 
-static dt_status *publish(dt_crew *c, bool all) {
+static dt_status *publish(dt_worker_pool *c, bool all) {
     dt_shared *weights = NULL;
     DT_TRY(dt_shared_new(&weights, c->spec.bytes));
-    DT_GROW(c->edition, c->cap_editions, c->n_editions + 1);
-    c->edition[c->n_editions++] = (edition){c->closures.version, all, weights};
+    DT_GROW(c->copy, c->cap_copies, c->n_copies + 1);
+    c->copy[c->n_copies++] = (weights_copy){c->closures.version, all, weights};
     DT_TRY(c->spec.pack(c->spec.user, all, weights->data));
     if (!all) return NULL;
     dt_shared_unref(c->with_still);
@@ -187,22 +188,21 @@ static dt_status *publish(dt_crew *c, bool all) {
     return NULL;
 }
 
-static dt_shared *edition_of(const dt_crew *c, int64_t version, bool all) {
-    for (int i = 0; i < c->n_editions; i++)
-        if (c->edition[i].version == version && c->edition[i].all >= all)
-            return c->edition[i].weights;
+static dt_shared *copy_of(const dt_worker_pool *c, int64_t version, bool all) {
+    for (int i = 0; i < c->n_copies; i++)
+        if (c->copy[i].version == version && c->copy[i].all >= all) return c->copy[i].weights;
     return NULL;
 }
 
 /* Of the version at hand they are copied when first asked for. */
-static dt_status *find_edition(dt_crew *c, int64_t version, bool all, dt_shared **out) {
-    if (!(*out = edition_of(c, version, all))) DT_TRY(publish(c, all || c->spec.how->in_order));
-    *out = edition_of(c, version, all);
+static dt_status *find_copy(dt_worker_pool *c, int64_t version, bool all, dt_shared **out) {
+    if (!(*out = copy_of(c, version, all))) DT_TRY(publish(c, all || c->spec.how->in_order));
+    *out = copy_of(c, version, all);
     return NULL;
 }
 
 /* Whether the worker lacks values that never change. */
-static bool lacks_still(dt_crew *c, int w) {
+static bool lacks_still(dt_worker_pool *c, int w) {
     if (c->spec.slices->still_bytes == 0) return false;
     if (c->set && (!c->with_still || c->spec.differs(c->spec.user, c->with_still->data)))
         c->still++;
@@ -212,24 +212,24 @@ static bool lacks_still(dt_crew *c, int w) {
     return lacks;
 }
 
-void dt_crew_forget(dt_crew *c) {
-    drop_editions(c, INT64_MAX);
+void dt_worker_pool_forget(dt_worker_pool *c) {
+    drop_copies(c, INT64_MAX);
     c->set = true;
 }
 
 /* ---- closures ---- */
 
-static dt_status *give_one(dt_crew *c, int w, const dt_closure *x) {
+static dt_status *give_one(dt_worker_pool *c, int w, const dt_closure *x) {
     const bool asks = c->spec.asks && c->spec.asks(c->spec.user, x->number),
                all = !asks && lacks_still(c, w);
-    colleague *k = &c->worker[w];
+    peer *k = &c->worker[w];
     dt_shared *weights = NULL;
     dt_parcel m = {.kind = asks  ? DT_PARCEL_ASSIGN
                            : all ? DT_PARCEL_WORK_ALL
                                  : DT_PARCEL_WORK,
                    .number = x->number,
                    .version = x->version};
-    if (!asks) DT_TRY(find_edition(c, x->version, all, &weights));
+    if (!asks) DT_TRY(find_copy(c, x->version, all, &weights));
     const void *more = c->spec.describe ? c->spec.describe(c->spec.user, x->number, &m.more) : NULL;
     k->busy = true;
     k->told = false;
@@ -239,7 +239,7 @@ static dt_status *give_one(dt_crew *c, int w, const dt_closure *x) {
     return NULL;
 }
 
-static dt_status *give_out(dt_crew *c) {
+static dt_status *give_out(dt_worker_pool *c) {
     dt_closure x;
     for (int w = 0; w < c->spec.how->workers; w++)
         if (c->worker[w].there && !c->worker[w].busy && dt_closures_give(&c->closures, w, &x))
@@ -247,12 +247,12 @@ static dt_status *give_out(dt_crew *c) {
     return NULL;
 }
 
-static void release_arrival(dt_crew *c, const dt_arrival *a) {
+static void release_arrival(dt_worker_pool *c, const dt_arrival *a) {
     recycle(c, a->slices);
     free(a->more);
 }
 
-dt_status *dt_crew_failure(const dt_arrival *a, const char *closure) {
+dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) {
     int32_t number = 0;
     if (a->message.more >= (int64_t)sizeof number) memcpy(&number, a->more, sizeof number);
     dt_status *s = dt_fail(
@@ -261,7 +261,7 @@ dt_status *dt_crew_failure(const dt_arrival *a, const char *closure) {
     return dt_note(s, "worker %d, %s %lld", a->worker, closure, (long long)a->message.number + 1);
 }
 
-static dt_status *take_push(dt_crew *c, const dt_arrival *a) {
+static dt_status *take_push(dt_worker_pool *c, const dt_arrival *a) {
     const bool failed = a->message.kind == DT_PARCEL_FAILED;
     dt_status *s = NULL;
     if ((failed || c->spec.is_whole(c->spec.user, a)) &&
@@ -278,10 +278,10 @@ static dt_status *take_push(dt_crew *c, const dt_arrival *a) {
     return s;
 }
 
-static dt_status *give_rows(dt_crew *c, const dt_arrival *a, int64_t version, dt_str *rows) {
+static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t version, dt_str *rows) {
     const bool all = lacks_still(c, a->worker);
     dt_shared *weights = NULL;
-    DT_TRY(find_edition(c, version, all, &weights));
+    DT_TRY(find_copy(c, version, all, &weights));
     DT_TRY(c->spec.answer(c->spec.user, c->spec.how->in_order ? weights->data : NULL, a, rows));
     c->worker[a->worker].answered = true;
     c->worker[a->worker].given_ns = dt_now_ns();
@@ -295,7 +295,7 @@ static dt_status *give_rows(dt_crew *c, const dt_arrival *a, int64_t version, dt
 }
 
 /* The worker goes, and is told why if it came by itself. Takes the error. */
-static dt_status *refuse_worker(dt_crew *c, int w, dt_status *why) {
+static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
     dt_str how = {0};
     dt_str_printf(&how, "was refused: %s", dt_status_text(why));
     if (c->posts) dt_posts_refuse(c->posts, w, why);
@@ -305,7 +305,7 @@ static dt_status *refuse_worker(dt_crew *c, int w, dt_status *why) {
     return s;
 }
 
-static dt_status *answer_request(dt_crew *c, const dt_arrival *a) {
+static dt_status *answer_request(dt_worker_pool *c, const dt_arrival *a) {
     dt_str rows = {0};
     int64_t version = 0;
     dt_status *s = NULL;
@@ -319,13 +319,13 @@ static dt_status *answer_request(dt_crew *c, const dt_arrival *a) {
     return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse_worker(c, a->worker, s) : s;
 }
 
-static dt_status *take_arrival(dt_crew *c, const dt_arrival *a) {
+static dt_status *take_arrival(dt_worker_pool *c, const dt_arrival *a) {
     if (a->came) {
-        c->worker[a->worker] = (colleague){.there = true};
+        c->worker[a->worker] = (peer){.there = true};
         return NULL;
     }
     if (a->gone) return c->worker[a->worker].there ? lose_worker(c, a->worker, "was lost") : NULL;
-    colleague *x = &c->worker[a->worker];
+    peer *x = &c->worker[a->worker];
     if (a->message.kind == DT_PARCEL_WANT) {
         x->late = false;
         return answer_request(c, a);
@@ -336,9 +336,9 @@ static dt_status *take_arrival(dt_crew *c, const dt_arrival *a) {
     return take_push(c, a);
 }
 
-dt_closures *dt_crew_closures(dt_crew *c) { return &c->closures; }
+dt_closures *dt_worker_pool_closures(dt_worker_pool *c) { return &c->closures; }
 
-dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came) {
+dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *came) {
     dt_arrival a;
     dt_status *s = give_out(c);
     *came = !s && next(c, deadline_ns, &a);
@@ -349,7 +349,7 @@ dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came) {
     return s;
 }
 
-bool dt_crew_ready(dt_crew *c, dt_arrival *out) {
+bool dt_worker_pool_ready(dt_worker_pool *c, dt_arrival *out) {
     const dt_closure *x = dt_closures_ready(&c->closures);
     for (int i = 0; x && i < c->n_pushed; i++)
         if (c->pushed[i].message.number == x->number) {
@@ -360,25 +360,26 @@ bool dt_crew_ready(dt_crew *c, dt_arrival *out) {
     return false;
 }
 
-dt_status *dt_crew_finish(dt_crew *c, const dt_arrival *a, bool updated, int64_t *stale) {
+dt_status *dt_worker_pool_finish(dt_worker_pool *c, const dt_arrival *a, bool updated,
+                                 int64_t *stale) {
     int64_t own = 0;
     if (updated) own = dt_closures_applied(&c->closures, a->message.number);
     else dt_closures_drop(&c->closures, a->message.number);
     if (stale) *stale = own;
     c->lost_in_a_row = 0;
     release_arrival(c, a);
-    drop_editions(c, dt_closures_oldest(&c->closures));
+    drop_copies(c, dt_closures_oldest(&c->closures));
     return updated && c->spec.how->in_order ? publish(c, true) : NULL;
 }
 
-int dt_crew_workers(const dt_crew *c) { return count_workers(c, true); }
+int dt_worker_pool_workers(const dt_worker_pool *c) { return count_workers(c, true); }
 
-int64_t dt_crew_lost(const dt_crew *c) { return c->lost; }
+int64_t dt_worker_pool_lost(const dt_worker_pool *c) { return c->lost; }
 
 /* ---- opening ---- */
 
-static dt_status *start_all(dt_crew *c) {
-    const dt_crew_spec *q = &c->spec;
+static dt_status *start_all(dt_worker_pool *c) {
+    const dt_worker_pool_spec *q = &c->spec;
     DT_TRY(dt_nursery_open(&c->nursery, q->body, q->body_user, q->last_words));
     DT_TRY(dt_servers_open(&c->servers, q->slices, q->how->workers));
     for (int w = 0; w < q->how->workers; w++) DT_TRY(start_worker(c, w));
@@ -386,7 +387,7 @@ static dt_status *start_all(dt_crew *c) {
 }
 
 /* Where coordinator and workers meet; key is room. */
-static dt_status *place_of(const dt_crew_spec *q, dt_run_key *key, dt_posts_spec *out) {
+static dt_status *place_of(const dt_worker_pool_spec *q, dt_run_key *key, dt_posts_spec *out) {
     const dt_launch *l = &q->how->launch;
     bool has_key = false, open = false;
     if (!l->address) return dt_launch_no_address(l, "processes", "the coordinator");
@@ -404,7 +405,7 @@ static dt_status *place_of(const dt_crew_spec *q, dt_run_key *key, dt_posts_spec
 }
 
 /* "workers 1 and 3 of 4; start worker 1 at node1:2222 by the same command with --rank 1" */
-static void describe_missing(const dt_crew *c, dt_str *out) {
+static void describe_missing(const dt_worker_pool *c, dt_str *out) {
     const dt_launch *l = &c->spec.how->launch;
     const int n = c->spec.how->workers - count_workers(c, true);
     int k = 0, first = -1;
@@ -426,12 +427,12 @@ static void describe_missing(const dt_crew *c, dt_str *out) {
 }
 
 /* And those that wait for the end: one that comes after it would wait for nobody. */
-static bool all_are_there(const dt_crew *c) {
+static bool all_are_there(const dt_worker_pool *c) {
     return count_workers(c, true) == c->spec.how->workers &&
            dt_posts_guests(c->posts) >= c->spec.how->launch.ps;
 }
 
-static dt_status *wait_for_workers(dt_crew *c) {
+static dt_status *wait_for_workers(dt_worker_pool *c) {
     enum { LOOK_NS = 500000000, SAY_S = 5 };
     const int64_t since = dt_now_ns();
     int64_t said = since;
@@ -458,7 +459,7 @@ static dt_status *wait_for_workers(dt_crew *c) {
     return NULL;
 }
 
-static dt_status *meet_all(dt_crew *c) {
+static dt_status *meet_all(dt_worker_pool *c) {
     dt_run_key key;
     dt_posts_spec at;
     DT_TRY(place_of(&c->spec, &key, &at));
@@ -466,38 +467,38 @@ static dt_status *meet_all(dt_crew *c) {
     return wait_for_workers(c);
 }
 
-dt_status *dt_crew_open(dt_crew **out, const dt_crew_spec *spec) {
-    dt_crew *c = dt_alloc(sizeof *c);
-    *c =
-        (dt_crew){.spec = *spec,
-                  .set = true,
-                  .closures = {.staleness = spec->how->staleness, .in_order = spec->how->in_order}};
+dt_status *dt_worker_pool_open(dt_worker_pool **out, const dt_worker_pool_spec *spec) {
+    dt_worker_pool *c = dt_alloc(sizeof *c);
+    *c = (dt_worker_pool){
+        .spec = *spec,
+        .set = true,
+        .closures = {.staleness = spec->how->staleness, .in_order = spec->how->in_order}};
     c->worker = dt_alloc((size_t)spec->how->workers * sizeof *c->worker);
     dt_status *s = spec->how->launch.workers ? meet_all(c) : start_all(c);
     c->failed = s != NULL;
-    if (s) dt_crew_close(c);
+    if (s) dt_worker_pool_close(c);
     else *out = c;
     return s;
 }
 
-void dt_crew_close(dt_crew *c) {
+void dt_worker_pool_close(dt_worker_pool *c) {
     if (!c) return;
     for (int i = 0; i < c->n_pushed; i++) release_arrival(c, &c->pushed[i]);
-    drop_editions(c, INT64_MAX);
+    drop_copies(c, INT64_MAX);
     dt_shared_unref(c->with_still);
     dt_servers_close(c->servers);
     dt_posts_close(c->posts, !c->failed);
     dt_nursery_close(c->nursery);
     dt_closures_release(&c->closures);
     free(c->pushed);
-    free(c->edition);
+    free(c->copy);
     free(c->worker);
     free(c);
 }
 
 /* ---- the worker's side ---- */
 
-dt_status *dt_crew_join(dt_post_link *out, const dt_crew_spec *q) {
+dt_status *dt_worker_pool_join(dt_post_link *out, const dt_worker_pool_spec *q) {
     const dt_launch *l = &q->how->launch;
     dt_run_key key;
     dt_posts_spec at;
