@@ -250,7 +250,8 @@ bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_ste
     return fits;
 }
 
-dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_arena *arena) {
+dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_packed_variables *s,
+                                 dt_arena *arena) {
     const dt_graph *worker = dt_compiled_step(k->worker.compiled),
                    *update = k->update ? dt_compiled_step(k->update) : NULL;
     k->halves = dt_halves_none(arena, s->n);

@@ -8,7 +8,7 @@
 #ifndef DT_STRATEGY_CLOSURE_KIND_H
 #define DT_STRATEGY_CLOSURE_KIND_H
 
-#include "strategy/shipment.h"
+#include "strategy/packed_variables.h"
 #include "strategy/step.h"
 
 /* A function for arguments of one signature. */
@@ -27,7 +27,7 @@ typedef struct dt_closure_kind {
     dt_variable **pushed;
     const char **name;             /* [n] */
     bool changes;                  /* anything: pushes carry slices */
-    dt_halves halves;              /* of the shipment at hand */
+    dt_halves halves;              /* of the packed variables at hand */
     dt_view *argument, *no_result; /* of the update */
 } dt_closure_kind;
 
@@ -42,7 +42,7 @@ bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);
 /* Fills halves for variables that are sent now. arena: theirs. */
-dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s,
+dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_packed_variables *s,
                                  dt_arena *arena) DT_MUST_USE;
 /* Whether result i is the caller's, and not a value for a variable. */
 bool dt_closure_kind_returns(const dt_closure_kind *k, int i);

@@ -70,13 +70,13 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
 static dt_status *pack(void *user, bool still, char *into) {
     const dt_coordinator *c = user;
     const dt_sent most = still ? DT_SENT_ONCE : DT_SENT_EACH_TIME;
-    return dt_shipment_pack(&c->shipment, c->strategy->servers.in_order ? DT_SENT_BY_ROWS : most,
-                            into);
+    return dt_packed_write(&c->packed, c->strategy->servers.in_order ? DT_SENT_BY_ROWS : most,
+                           into);
 }
 
 static bool differs(void *user, const char *packed) {
     const dt_coordinator *c = user;
-    return dt_shipment_differs(&c->shipment, packed);
+    return dt_packed_differs(&c->packed, packed);
 }
 
 static const void *describe(void *user, int64_t number, int64_t *n) {
@@ -92,7 +92,7 @@ static bool asks(void *user, int64_t number) {
 
 static dt_status *answer(void *user, const char *packed, const dt_arrival *request, dt_str *out) {
     const dt_coordinator *c = user;
-    return dt_rows_answer(&c->shipment, packed, request->more, request->message.more, out);
+    return dt_rows_answer(&c->packed, packed, request->more, request->message.more, out);
 }
 
 static bool is_whole(void *user, const dt_arrival *a) {
@@ -169,14 +169,14 @@ static dt_status *open_pool(dt_coordinator *c) {
     c->arena = dt_arena_create();
     dt_variable **variables = collect(c, &n);
     const dt_sent *sent = choose_ways(c, variables, n);
-    DT_TRY(dt_shipment_make(&c->shipment, c->arena, variables, n, sent, &c->strategy->servers));
+    DT_TRY(dt_packed_make(&c->packed, c->arena, variables, n, sent, &c->strategy->servers));
     for (int k = 0; k < c->n_kinds; k++)
-        DT_TRY(dt_closure_kind_match(c->kind[k], &c->shipment, c->arena));
+        DT_TRY(dt_closure_kind_match(c->kind[k], &c->packed, c->arena));
     DT_TRY(dt_worker_pool_open(
         &c->pool,
         &(dt_worker_pool_spec){
             .how = &c->strategy->servers,
-            .slices = &c->shipment.slices,
+            .slices = &c->packed.slices,
             .closure = "function",
             .body = dt_scheduled_worker,
             .body_user = c,
@@ -184,7 +184,7 @@ static dt_status *open_pool(dt_coordinator *c) {
                 "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
             .pack = pack,
             .differs = differs,
-            .bytes = c->strategy->servers.in_order ? c->shipment.all : c->shipment.slices.bytes,
+            .bytes = c->strategy->servers.in_order ? c->packed.all : c->packed.slices.bytes,
             .asks = asks,
             .answer = answer,
             .describe = describe,
@@ -211,8 +211,8 @@ static dt_status *take_result(dt_coordinator *c, const dt_arrival *a, dt_values 
         k->halves.n_parts ? dt_parts_bytes(&k->halves, dt_parts_rows(&k->halves, a->more)) : 0;
     DT_TRY(dt_values_create(out));
     DT_TRY(dt_closure_values_read(a->more + parts, (size_t)(a->message.more - parts), *out));
-    return k->changes ? dt_shipment_apply(&c->shipment, &k->halves, k->update, k->argument,
-                                          k->no_result, &(dt_pushed){a->slices, a->more})
+    return k->changes ? dt_packed_apply(&c->packed, &k->halves, k->update, k->argument,
+                                        k->no_result, &(dt_pushed){a->slices, a->more})
                       : NULL;
 }
 

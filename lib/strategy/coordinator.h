@@ -44,7 +44,7 @@ struct dt_coordinator {
     int64_t next;           /* number of the first closure of the next pool */
     dt_worker_pool *pool;   /* NULL: none yet, or not with what there is now */
     dt_arena *arena;        /* of the pool */
-    dt_shipment shipment;
+    dt_packed_variables packed;
     dt_coordinator_counts past; /* of former crews, and of functions */
     int error; /* of the first function that failed since the last one was reported; 0: none */
     char *text;

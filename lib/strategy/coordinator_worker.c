@@ -179,8 +179,8 @@ static dt_status *ask(task *t, const char *more, int64_t n) {
     }
     dt_str_clear(&t->request);
     if (!s)
-        s = dt_rows_ask(&t->c->shipment, dt_compiled_step(k->numbers.compiled), k->table,
-                        ran.result, &t->request);
+        s = dt_rows_ask(&t->c->packed, dt_compiled_step(k->numbers.compiled), k->table, ran.result,
+                        &t->request);
     dt_ran_release(&ran);
     return s;
 }
@@ -196,8 +196,8 @@ static dt_status *compute(task *t, dt_ran *ran, int64_t *rows) {
     }
     *rows = offsets[1];
     return s || !k->changes ? s
-                            : dt_shipment_pack_step(&t->c->shipment, &k->halves, ran->result,
-                                                    t->weights, t->answer);
+                            : dt_packed_write_step(&t->c->packed, &k->halves, ran->result,
+                                                   t->weights, t->answer);
 }
 
 /* An error of the closure is reported to the coordinator; what is returned is one of the link. */
@@ -215,10 +215,9 @@ static dt_status *serve_request(task *t, const dt_parcel *work, const char *more
 static dt_status *serve_work(task *t, const dt_parcel *work, bool asked, const char *more) {
     dt_ran ran = {0};
     int64_t rows = 0;
-    dt_shipment_unpack(&t->c->shipment,
-                       work->kind == DT_PARCEL_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
-                       t->weights);
-    dt_status *s = asked ? dt_rows_take(&t->c->shipment, &t->request, more, work->more)
+    dt_packed_read(&t->c->packed,
+                   work->kind == DT_PARCEL_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME, t->weights);
+    dt_status *s = asked ? dt_rows_take(&t->c->packed, &t->request, more, work->more)
                          : take_arguments(t, more, work->more);
     if (!s) s = compute(t, &ran, &rows);
     s = s ? dt_worker_push_failure(&t->link, work, s) : push_results(t, work, ran.result, rows);
@@ -245,7 +244,7 @@ static dt_status *serve_one(task *t, int64_t *asked, bool *end) {
 
 int dt_scheduled_worker(int worker, const int *link, void *user) {
     dt_coordinator *c = user;
-    task t = {.c = c, .worker = worker, .link = {.fd = link, .slices = &c->shipment.slices}};
+    task t = {.c = c, .worker = worker, .link = {.fd = link, .slices = &c->packed.slices}};
     int64_t asked = -1;
     bool end = false;
     dt_strategy_serve(c->strategy);
@@ -254,12 +253,12 @@ int dt_scheduled_worker(int worker, const int *link, void *user) {
         if (c->kind[k]->numbers.compiled) dt_compiled_forget(c->kind[k]->numbers.compiled);
     }
     t.own = dt_alloc((size_t)(c->n_own + 1) * sizeof *t.own);
-    t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes + 1);
-    t.answer = dt_try_alloc((size_t)c->shipment.slices.bytes + 1);
+    t.weights = dt_try_alloc((size_t)c->packed.slices.bytes + 1);
+    t.answer = dt_try_alloc((size_t)c->packed.slices.bytes + 1);
     dt_status *s = t.weights && t.answer ? NULL
                                          : dt_fail(DT_E_NO_MEMORY, NULL,
                                                    "worker %d has no memory for variables", worker);
-    if (!s) memset(t.answer, 0, (size_t)c->shipment.slices.bytes);
+    if (!s) memset(t.answer, 0, (size_t)c->packed.slices.bytes);
     while (!s && !end) s = serve_one(&t, &asked, &end);
     const int code = s ? dt_status_code(s) : 0;
     if (s && dt_status_number(s) != DT_E_WORKER_GONE)

@@ -55,21 +55,20 @@ static dt_status *ask(task *t, const dt_parcel *work) {
     DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
     DT_TRY(dt_trainer_find_rows(trainer, &t->batch, t->numbers));
     dt_str_clear(&t->request);
-    return dt_rows_ask(&c->shipment, dt_compiled_step(trainer->numbers), trainer->table, t->numbers,
+    return dt_rows_ask(&c->packed, dt_compiled_step(trainer->numbers), trainer->table, t->numbers,
                        &t->request);
 }
 
 static dt_status *compute(task *t, const dt_parcel *work, const char *rows, double *loss) {
     const dt_coordinated *c = t->c;
-    dt_shipment_unpack(&c->shipment,
-                       work->kind == DT_PARCEL_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
-                       t->weights);
-    if (c->trainer->numbers) DT_TRY(dt_rows_take(&c->shipment, &t->request, rows, work->more));
+    dt_packed_read(&c->packed, work->kind == DT_PARCEL_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
+                   t->weights);
+    if (c->trainer->numbers) DT_TRY(dt_rows_take(&c->packed, &t->request, rows, work->more));
     else DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
     dt_trainer_clear(c->trainer, &t->sums);
     DT_TRY(dt_trainer_step(c->trainer, &t->batch, true, &t->sums, loss));
-    return dt_shipment_pack_step(&c->shipment, &c->halves, dt_trainer_results(c->trainer),
-                                 t->weights, t->answer);
+    return dt_packed_write_step(&c->packed, &c->halves, dt_trainer_results(c->trainer), t->weights,
+                                t->answer);
 }
 
 /* Both: an error of the closure is reported to the coordinator; what is returned is one of the
@@ -114,12 +113,12 @@ static dt_status *serve(dt_coordinated *c, const dt_worker_link *link) {
         t.numbers =
             dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->numbers)->n_results);
     }
-    t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes);
-    t.answer = dt_try_alloc((size_t)c->shipment.slices.bytes);
+    t.weights = dt_try_alloc((size_t)c->packed.slices.bytes);
+    t.answer = dt_try_alloc((size_t)c->packed.slices.bytes);
     dt_status *s = t.weights && t.answer
                        ? NULL
                        : dt_fail(DT_E_NO_MEMORY, NULL, "a worker has no memory for weights");
-    if (!s) memset(t.answer, 0, (size_t)c->shipment.slices.bytes);
+    if (!s) memset(t.answer, 0, (size_t)c->packed.slices.bytes);
     while (!s && !end) s = serve_one(&t, &end);
     free(t.weights);
     free(t.answer);
@@ -132,7 +131,7 @@ static dt_status *serve(dt_coordinated *c, const dt_worker_link *link) {
  * this one's work. */
 int dt_closure_worker(int worker, const int *link, void *user) {
     dt_coordinated *c = user;
-    dt_status *s = serve(c, &(dt_worker_link){.fd = link, .slices = &c->shipment.slices});
+    dt_status *s = serve(c, &(dt_worker_link){.fd = link, .slices = &c->packed.slices});
     const int code = s ? dt_status_code(s) : 0;
     if (s && dt_status_number(s) != DT_E_WORKER_GONE)
         fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));
@@ -143,7 +142,7 @@ int dt_closure_worker(int worker, const int *link, void *user) {
 dt_status *dt_closure_serve(dt_coordinated *c, const dt_worker_pool_spec *spec) {
     dt_post_link post;
     dt_status *s = dt_worker_pool_join(&post, spec);
-    if (!s) s = serve(c, &(dt_worker_link){.post = &post, .slices = &c->shipment.slices});
+    if (!s) s = serve(c, &(dt_worker_link){.post = &post, .slices = &c->packed.slices});
     dt_post_close(&post);
     return s;
 }

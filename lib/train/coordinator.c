@@ -14,13 +14,13 @@ enum { LOOK_NS = 100000000 };
 static dt_status *pack(void *user, bool still, char *into) {
     const dt_coordinated *c = user;
     const dt_sent most = still ? DT_SENT_ONCE : DT_SENT_EACH_TIME;
-    return dt_shipment_pack(&c->shipment, c->r->strategy->servers.in_order ? DT_SENT_BY_ROWS : most,
-                            into);
+    return dt_packed_write(&c->packed, c->r->strategy->servers.in_order ? DT_SENT_BY_ROWS : most,
+                           into);
 }
 
 static bool differs(void *user, const char *packed) {
     const dt_coordinated *c = user;
-    return dt_shipment_differs(&c->shipment, packed);
+    return dt_packed_differs(&c->packed, packed);
 }
 
 static bool asks(void *user, int64_t number) {
@@ -31,7 +31,7 @@ static bool asks(void *user, int64_t number) {
 
 static dt_status *answer(void *user, const char *packed, const dt_arrival *request, dt_str *out) {
     const dt_coordinated *c = user;
-    return dt_rows_answer(&c->shipment, packed, request->more, request->message.more, out);
+    return dt_rows_answer(&c->packed, packed, request->more, request->message.more, out);
 }
 
 static bool is_whole(void *user, const dt_arrival *a) {
@@ -94,9 +94,9 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch,
     const bool last = dt_run_closes_window(c->r, c->r->at.epoch_step + 1);
     const dt_pushed pushed = {a->slices, a->more + sizeof(dt_push_report) +
                                              (size_t)c->r->at.sums.n * sizeof(double)};
-    dt_status *s = dt_shipment_apply(&c->shipment, last ? &c->halves : &c->gathering,
-                                     last ? c->trainer->update : c->trainer->gather, c->argument,
-                                     c->no_result, &pushed);
+    dt_status *s = dt_packed_apply(&c->packed, last ? &c->halves : &c->gathering,
+                                   last ? c->trainer->update : c->trainer->gather, c->argument,
+                                   c->no_result, &pushed);
     if (!s) add_report(c, a, batch, loss);
     dt_status *late = dt_worker_pool_finish(c->pool, a, true, NULL);
     dt_status_free(s ? late : NULL);
@@ -185,8 +185,8 @@ static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half
         h->result[i] = h->moves[i] ? -1 : place_of(worker->result, worker->n_results, name);
         h->argument[i] = h->moves[i] ? -1 : place_of(update->arg, update->n_args, name);
     }
-    dt_halves_match_parts(h, &c->shipment, worker, update, c->arena);
-    return dt_halves_check(h, &c->shipment, worker);
+    dt_halves_match_parts(h, &c->packed, worker, update, c->arena);
+    return dt_halves_check(h, &c->packed, worker);
 }
 
 static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
@@ -225,8 +225,8 @@ static dt_status *prepare(dt_coordinated *c) {
     const run *r = c->r;
     dt_batch batch;
     list_variables(c);
-    DT_TRY(dt_shipment_make(&c->shipment, c->arena, c->variable, c->n_variables, c->sent,
-                            &r->strategy->servers));
+    DT_TRY(dt_packed_make(&c->packed, c->arena, c->variable, c->n_variables, c->sent,
+                          &r->strategy->servers));
     DT_TRY(match(c, &c->halves, c->trainer->update));
     if (c->trainer->gather) DT_TRY(match(c, &c->gathering, c->trainer->gather));
     c->argument =
@@ -245,7 +245,7 @@ static void say(void *user, const char *text) {
 static dt_worker_pool_spec describe(dt_coordinated *c) {
     return (dt_worker_pool_spec){
         .how = &c->r->strategy->servers,
-        .slices = &c->shipment.slices,
+        .slices = &c->packed.slices,
         .closure = "batch",
         .body = dt_closure_worker,
         .body_user = c,
@@ -253,7 +253,7 @@ static dt_worker_pool_spec describe(dt_coordinated *c) {
                       "run the job again to resume from its newest checkpoint",
         .pack = pack,
         .differs = differs,
-        .bytes = c->r->strategy->servers.in_order ? c->shipment.all : c->shipment.slices.bytes,
+        .bytes = c->r->strategy->servers.in_order ? c->packed.all : c->packed.slices.bytes,
         .asks = asks,
         .answer = answer,
         .is_whole = is_whole,

@@ -14,7 +14,7 @@
 
 #include "data/batches.h"
 #include "strategy/worker_pool.h"
-#include "strategy/shipment.h"
+#include "strategy/packed_variables.h"
 #include "train/run.h"
 #include "train/trainer.h"
 
@@ -28,7 +28,7 @@ typedef struct dt_coordinated {
     run *r;
     dt_trainer *trainer;
     dt_arena *arena;
-    dt_shipment shipment;
+    dt_packed_variables packed;
     dt_halves halves, gathering; /* of the update, and of gradients that wait for others */
     dt_sent *sent;               /* [n_variables] */
     /* the model's weights, then the number of accumulated examples, if gradients are */

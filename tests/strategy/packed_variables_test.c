@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "op/op.h"
-#include "strategy/shipment.h"
+#include "strategy/packed_variables.h"
 
 enum { TABLE = 1000, WIDTH = 16, DENSE = 6 };
 
@@ -19,7 +19,7 @@ typedef struct kit {
     dt_arena *arena;
     dt_variable *variable[2]; /* a dense one, a table */
     dt_sent sent[2];
-    dt_shipment s;
+    dt_packed_variables s;
 } kit;
 
 static void open_kit(kit *k) {
@@ -29,8 +29,8 @@ static void open_kit(kit *k) {
     assert_null(dt_variable_alloc(&k->variable[0], "dense", &dense, true));
     assert_null(dt_variable_alloc(&k->variable[1], "table", &table, true));
     for (int i = 0; i < TABLE * WIDTH; i++) ((float *)k->variable[1]->host_data)[i] = (float)i;
-    assert_null(dt_shipment_make(&k->s, k->arena, k->variable, 2, k->sent,
-                                 &(dt_servers_spec){.servers = 2}));
+    assert_null(
+        dt_packed_make(&k->s, k->arena, k->variable, 2, k->sent, &(dt_servers_spec){.servers = 2}));
 }
 
 static void close_kit(kit *k) {
@@ -82,7 +82,7 @@ static void still_variables_are_last(void **state) {
     kit k;
     (void)state;
     open_kit(&k);
-    assert_null(dt_shipment_make(
+    assert_null(dt_packed_make(
         &k.s, k.arena, k.variable, 2, sent,
         &(dt_servers_spec){.servers = 2, .partitioner = {DT_PARTITION_FIXED, .shards = 3}}));
     const dt_extents *e = &k.s.slices;
@@ -97,14 +97,14 @@ static void still_variables_are_last(void **state) {
         }
     assert_int_equal(bytes[0], TABLE * WIDTH * 4);
     assert_int_equal(bytes[1], DENSE * 4);
-    assert_null(dt_shipment_pack(&k.s, DT_SENT_ONCE, packed));
+    assert_null(dt_packed_write(&k.s, DT_SENT_ONCE, packed));
     ((float *)k.variable[1]->host_data)[5] = -1;
-    assert_false(dt_shipment_differs(&k.s, packed));
+    assert_false(dt_packed_differs(&k.s, packed));
     ((float *)k.variable[0]->host_data)[5] = -1;
-    assert_true(dt_shipment_differs(&k.s, packed));
-    dt_shipment_unpack(&k.s, DT_SENT_EACH_TIME, packed);
+    assert_true(dt_packed_differs(&k.s, packed));
+    dt_packed_read(&k.s, DT_SENT_EACH_TIME, packed);
     assert_true(((float *)k.variable[1]->host_data)[5] == 5);
-    assert_true(dt_shipment_differs(&k.s, packed));
+    assert_true(dt_packed_differs(&k.s, packed));
     close_kit(&k);
 }
 
@@ -115,7 +115,7 @@ static void rows_of_an_older_version(void **state) {
     (void)state;
     open_kit(&k);
     char *packed = dt_try_alloc((size_t)k.s.all);
-    assert_null(dt_shipment_pack(&k.s, DT_SENT_BY_ROWS, packed));
+    assert_null(dt_packed_write(&k.s, DT_SENT_BY_ROWS, packed));
     memset(k.variable[1]->host_data, 0, TABLE * WIDTH * 4);
     add(&request, 1, 1, (int64_t[]){3});
     assert_null(dt_rows_answer(&k.s, packed, request.data, (int64_t)request.size, &rows));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tables, and parts of their gradients: see shipment.h. */
+/* Rows of tables, and parts of their gradients: see packed_variables.h. */
 #include <string.h>
 
 #include "base/arena.h"
 #include "op/op.h"
-#include "strategy/shipment.h"
+#include "strategy/packed_variables.h"
 
 enum { ALIGN = 64 };
 
 static int64_t aligned(int64_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
 
-static int64_t row_bytes(const dt_shipment *s, int i) {
+static int64_t row_bytes(const dt_packed_variables *s, int i) {
     return s->bytes[i] / s->variable[i]->type.dim[0];
 }
 
@@ -20,7 +20,7 @@ typedef struct lookup {
     int64_t variable, n;
 } lookup;
 
-static int find_variable(const dt_shipment *s, const dt_variable *v) {
+static int find_variable(const dt_packed_variables *s, const dt_variable *v) {
     for (int i = 0; i < s->n; i++)
         if (s->variable[i] == v) return i;
     return -1;
@@ -31,7 +31,7 @@ static int64_t number_at(const dt_view *v, int64_t i) {
                                      : ((const int32_t *)v->data)[i];
 }
 
-static void ask_table(const dt_shipment *s, int i, const dt_view *numbers, dt_str *out) {
+static void ask_table(const dt_packed_variables *s, int i, const dt_view *numbers, dt_str *out) {
     const int64_t n = dt_type_elements(&numbers->type), rows = s->variable[i]->type.dim[0];
     const size_t at = out->size;
     lookup head = {.variable = i};
@@ -45,8 +45,8 @@ static void ask_table(const dt_shipment *s, int i, const dt_view *numbers, dt_st
     memcpy(out->data + at, &head, sizeof head);
 }
 
-dt_status *dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variable *const *table,
-                       const dt_view *result, dt_str *out) {
+dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
+                       dt_variable *const *table, const dt_view *result, dt_str *out) {
     double bytes = 0;
     for (int k = 0; k < numbers->n_results; k++) {
         const int i = find_variable(s, table[k]);
@@ -62,8 +62,8 @@ dt_status *dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variabl
 }
 
 /* The lookup at `*at`, which then is behind its head. */
-static dt_status *read_lookup(const dt_shipment *s, const char *request, int64_t bytes, int64_t *at,
-                              lookup *x) {
+static dt_status *read_lookup(const dt_packed_variables *s, const char *request, int64_t bytes,
+                              int64_t *at, lookup *x) {
     if (bytes - *at < (int64_t)sizeof *x)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a request for rows is cut off");
     memcpy(x, request + *at, sizeof *x);
@@ -86,8 +86,8 @@ static int64_t read_number(const char *request, int64_t *at) {
     return row;
 }
 
-static dt_status *answer_lookup(const dt_shipment *s, const char *packed, const char *request,
-                                int64_t *at, const lookup *x, dt_str *out) {
+static dt_status *answer_lookup(const dt_packed_variables *s, const char *packed,
+                                const char *request, int64_t *at, const lookup *x, dt_str *out) {
     const int i = (int)x->variable;
     const int64_t bytes = row_bytes(s, i), rows = s->variable[i]->type.dim[0];
     const char *table = packed ? packed + s->offset[i] : dt_host_data(s->variable[i]);
@@ -106,7 +106,7 @@ static dt_status *answer_lookup(const dt_shipment *s, const char *packed, const 
     return NULL;
 }
 
-dt_status *dt_rows_answer(const dt_shipment *s, const char *packed, const char *request,
+dt_status *dt_rows_answer(const dt_packed_variables *s, const char *packed, const char *request,
                           int64_t bytes, dt_str *out) {
     lookup x;
     DT_TRY(packed ? NULL : dt_variables_fetch(s->variable, s->n));
@@ -117,7 +117,7 @@ dt_status *dt_rows_answer(const dt_shipment *s, const char *packed, const char *
     return NULL;
 }
 
-dt_status *dt_rows_take(const dt_shipment *s, const dt_str *request, const char *answer,
+dt_status *dt_rows_take(const dt_packed_variables *s, const dt_str *request, const char *answer,
                         int64_t bytes) {
     int64_t used = 0;
     for (int64_t at = 0; at < (int64_t)request->size;) {
@@ -138,7 +138,8 @@ dt_status *dt_rows_take(const dt_shipment *s, const dt_str *request, const char 
 
 /* ---- parts of gradients ---- */
 
-static bool is_argument_of_variable(const dt_halves *h, const dt_shipment *s, int argument) {
+static bool is_argument_of_variable(const dt_halves *h, const dt_packed_variables *s,
+                                    int argument) {
     for (int i = 0; i < s->n; i++)
         if (h->argument[i] == argument) return true;
     return false;
@@ -158,7 +159,7 @@ static int find_argument(const dt_graph *g, const char *name) {
     return -1;
 }
 
-void dt_halves_match_parts(dt_halves *h, const dt_shipment *s, const dt_graph *worker,
+void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_graph *worker,
                            const dt_graph *update, dt_arena *arena) {
     h->part_result = dt_arena_array(arena, int, worker->n_results + 1);
     h->part_argument = dt_arena_array(arena, int, worker->n_results + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See shipment.h. */
-#include "strategy/shipment.h"
+/* See packed_variables.h. */
+#include "strategy/packed_variables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { ALIGN = 64 };
 
 static int64_t rows_of(const dt_type *t) { return t->rank > 0 && t->dim[0] > 0 ? t->dim[0] : 1; }
 
-static int count_shards(const dt_shipment *s, const dt_partitioner *p) {
+static int count_shards(const dt_packed_variables *s, const dt_partitioner *p) {
     int n = 0;
     for (int i = 0; i < s->n; i++) {
         const int64_t rows = rows_of(&s->variable[i]->type);
@@ -26,7 +26,7 @@ static int count_shards(const dt_shipment *s, const dt_partitioner *p) {
 }
 
 /* Every shard of every variable that is sent so: to one server after the other. */
-static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how, dt_sent sent,
+static void deal(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec *how, dt_sent sent,
                  dt_extent *const *slice, int *n) {
     int64_t next = 0;
     for (int i = 0; i < s->n; i++) {
@@ -43,7 +43,7 @@ static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how, dt
     }
 }
 
-static void deal_all(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how) {
+static void deal_all(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec *how) {
     const int all = count_shards(s, &how->partitioner), servers = how->servers;
     int *n = dt_arena_array(arena, int, servers), *still = dt_arena_array(arena, int, servers);
     dt_extent **slice = dt_arena_array(arena, dt_extent *, servers);
@@ -60,7 +60,7 @@ static void deal_all(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how
 }
 
 /* Returns where the variables end that are sent so, and follow `from`. */
-static int64_t lay_out(dt_shipment *s, dt_sent sent, int64_t from) {
+static int64_t lay_out(dt_packed_variables *s, dt_sent sent, int64_t from) {
     for (int i = 0; i < s->n; i++) {
         if (s->sent[i] != sent) continue;
         s->offset[i] = from;
@@ -70,9 +70,9 @@ static int64_t lay_out(dt_shipment *s, dt_sent sent, int64_t from) {
     return from;
 }
 
-dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const *variable, int n,
-                            const dt_sent *sent, const dt_servers_spec *how) {
-    *s = (dt_shipment){.n = n, .variable = variable, .sent = sent};
+dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *const *variable,
+                          int n, const dt_sent *sent, const dt_servers_spec *how) {
+    *s = (dt_packed_variables){.n = n, .variable = variable, .sent = sent};
     s->offset = dt_arena_array(arena, int64_t, n + 1);
     s->bytes = dt_arena_array(arena, int64_t, n + 1);
     for (int i = 0; i < n; i++)
@@ -111,7 +111,8 @@ static bool can_move(dt_dtype dtype) {
            dtype == DT_UINT32;
 }
 
-dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s, const dt_graph *worker) {
+dt_status *dt_halves_check(const dt_halves *h, const dt_packed_variables *s,
+                           const dt_graph *worker) {
     for (int i = 0; i < s->n; i++) {
         const dt_variable *v = s->variable[i];
         if (h->moves[i] && !can_move(v->type.dtype))
@@ -130,7 +131,7 @@ dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s, const dt_gr
 
 /* ---- packing ---- */
 
-dt_status *dt_shipment_pack(const dt_shipment *s, dt_sent most, char *into) {
+dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) {
     DT_TRY(dt_variables_fetch(s->variable, s->n));
     for (int i = 0; i < s->n; i++)
         if (s->sent[i] <= most)
@@ -138,14 +139,14 @@ dt_status *dt_shipment_pack(const dt_shipment *s, dt_sent most, char *into) {
     return NULL;
 }
 
-void dt_shipment_unpack(const dt_shipment *s, dt_sent most, const char *from) {
+void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from) {
     for (int i = 0; i < s->n; i++)
         if (s->sent[i] <= most)
             memcpy(dt_host_edit(s->variable[i]), from + s->offset[i], (size_t)s->bytes[i]);
 }
 
 /* A device that cannot be read counts as one with other values: packing reports the error. */
-bool dt_shipment_differs(const dt_shipment *s, const char *packed) {
+bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
     dt_status *bad = dt_variables_fetch(s->variable, s->n);
     bool differs = bad != NULL;
     dt_status_free(bad);
@@ -168,8 +169,8 @@ static void subtract(dt_dtype dtype, void *into, const void *after, const void *
     else SUBTRACT(uint32_t)
 }
 
-dt_status *dt_shipment_pack_step(const dt_shipment *s, const dt_halves *h, const dt_view *result,
-                                 const char *before, char *into) {
+dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h,
+                                const dt_view *result, const char *before, char *into) {
     DT_TRY(dt_variables_fetch(s->variable, s->n));
     for (int i = 0; i < s->n; i++) {
         const dt_type *t = &s->variable[i]->type;
@@ -182,7 +183,7 @@ dt_status *dt_shipment_pack_step(const dt_shipment *s, const dt_halves *h, const
     return NULL;
 }
 
-static dt_status *move_state(const dt_shipment *s, const dt_halves *h, const char *from) {
+static dt_status *move_state(const dt_packed_variables *s, const dt_halves *h, const char *from) {
     for (int i = 0; i < s->n; i++) {
         const dt_type *t = &s->variable[i]->type;
         if (!h->moves[i]) continue;
@@ -210,8 +211,8 @@ static dt_status *run_update(const dt_halves *h, dt_compiled *update, dt_view *a
     return s;
 }
 
-dt_status *dt_shipment_apply(const dt_shipment *s, const dt_halves *h, dt_compiled *update,
-                             dt_view *argument, dt_view *result, const dt_pushed *from) {
+dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_compiled *update,
+                           dt_view *argument, dt_view *result, const dt_pushed *from) {
     for (int i = 0; i < s->n; i++)
         if (h->argument[i] >= 0)
             argument[h->argument[i]] =

@@ -14,8 +14,8 @@
  *     rows:         in the same order, one after the other
  *     parts:        int64 rows of the batch | each part, at multiples of 64 bytes
  */
-#ifndef DT_STRATEGY_SHIPMENT_H
-#define DT_STRATEGY_SHIPMENT_H
+#ifndef DT_STRATEGY_PACKED_VARIABLES_H
+#define DT_STRATEGY_PACKED_VARIABLES_H
 
 #include "base/str.h"
 #include "fabric/servers.h"
@@ -23,14 +23,14 @@
 
 typedef enum dt_sent { DT_SENT_EACH_TIME, DT_SENT_ONCE, DT_SENT_BY_ROWS } dt_sent;
 
-typedef struct dt_shipment {
+typedef struct dt_packed_variables {
     dt_extents slices;
     int n;
     dt_variable *const *variable; /* [n] lent */
     int64_t *offset, *bytes;      /* [n] */
     const dt_sent *sent;          /* [n] */
     int64_t all;                  /* bytes of all variables: tables stand behind the slices */
-} dt_shipment;
+} dt_packed_variables;
 
 /* The two halves of a step: a worker's, whose results are values for variables, and the
  * coordinator's, whose arguments they are. */
@@ -44,29 +44,29 @@ typedef struct dt_halves {
 } dt_halves;
 
 /* sent: lent, [n]. */
-dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const *variable, int n,
-                            const dt_sent *sent, const dt_servers_spec *how) DT_MUST_USE;
+dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *const *variable,
+                          int n, const dt_sent *sent, const dt_servers_spec *how) DT_MUST_USE;
 /* No result, no argument, no parts, and nothing moves. */
 dt_halves dt_halves_none(dt_arena *arena, int n);
 /* Whether a half changes the variable by itself. */
 bool dt_step_moves(const dt_graph *half, const dt_variable *v);
 /* Fills the parts: results of the worker that are arguments of the update, of no variable. */
-void dt_halves_match_parts(dt_halves *h, const dt_shipment *s, const dt_graph *worker,
+void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_graph *worker,
                            const dt_graph *update, dt_arena *arena);
 /* NOT_YET: a variable moves whose differences cannot be added up, or takes values of another
  * type. */
-dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s,
+dt_status *dt_halves_check(const dt_halves *h, const dt_packed_variables *s,
                            const dt_graph *worker) DT_MUST_USE;
 
 /* From the variables into a message: those that are sent each time, and with `most` DT_SENT_ONCE
  * or DT_SENT_BY_ROWS the others up to there. The way back, of a message with `most`. */
-dt_status *dt_shipment_pack(const dt_shipment *s, dt_sent most, char *into) DT_MUST_USE;
-void dt_shipment_unpack(const dt_shipment *s, dt_sent most, const char *from);
+dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) DT_MUST_USE;
+void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from);
 /* Whether variables that are sent once have other values than those that were packed. */
-bool dt_shipment_differs(const dt_shipment *s, const char *packed);
+bool dt_packed_differs(const dt_packed_variables *s, const char *packed);
 /* What a step did: values from its results, and how far state has moved since `before`. */
-dt_status *dt_shipment_pack_step(const dt_shipment *s, const dt_halves *h, const dt_view *result,
-                                 const char *before, char *into) DT_MUST_USE;
+dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h,
+                                const dt_view *result, const char *before, char *into) DT_MUST_USE;
 
 /* What a push has: slices, and parts as dt_parts_write has them. */
 typedef struct dt_pushed {
@@ -74,21 +74,21 @@ typedef struct dt_pushed {
 } dt_pushed;
 /* The coordinator's half. argument[args] is filled and lent from `from`, result[results] is
  * room. */
-dt_status *dt_shipment_apply(const dt_shipment *s, const dt_halves *h, dt_compiled *update,
-                             dt_view *argument, dt_view *result, const dt_pushed *from) DT_MUST_USE;
+dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_compiled *update,
+                           dt_view *argument, dt_view *result, const dt_pushed *from) DT_MUST_USE;
 
-/* ---- rows and parts: shipment_rows.c ---- */
+/* ---- rows and parts: packed_rows.c ---- */
 
 /* Appends the request for rows: the numbers that are results of a program of dt_row_numbers, where
  * the table has such a row. RANGE: the answer would be larger than a message can be. */
-dt_status *dt_rows_ask(const dt_shipment *s, const dt_graph *numbers, dt_variable *const *table,
-                       const dt_view *result, dt_str *out) DT_MUST_USE;
-/* Answers a request from memory that dt_shipment_pack has filled, NULL: from the variables. The
+dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
+                       dt_variable *const *table, const dt_view *result, dt_str *out) DT_MUST_USE;
+/* Answers a request from memory that dt_packed_write has filled, NULL: from the variables. The
  * request may come from anywhere: WORKERS_DISAGREE. */
-dt_status *dt_rows_answer(const dt_shipment *s, const char *packed, const char *request,
+dt_status *dt_rows_answer(const dt_packed_variables *s, const char *packed, const char *request,
                           int64_t bytes, dt_str *out) DT_MUST_USE;
 /* The answer goes into the variables. WORKERS_DISAGREE: it has another length. */
-dt_status *dt_rows_take(const dt_shipment *s, const dt_str *request, const char *answer,
+dt_status *dt_rows_take(const dt_packed_variables *s, const dt_str *request, const char *answer,
                         int64_t bytes) DT_MUST_USE;
 
 /* Bytes of the parts of a batch; 0: the step has none. */
