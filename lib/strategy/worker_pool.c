@@ -31,7 +31,7 @@ typedef struct weights_copy {
 
 struct dt_worker_pool {
     dt_worker_pool_spec spec;
-    dt_nursery *nursery;
+    dt_worker_launcher *launcher;
     dt_servers *servers; /* of workers that it starts */
     dt_posts *posts;     /* of those that come by themselves; NULL: servers */
     dt_closures closures;
@@ -71,9 +71,9 @@ static void recycle(dt_worker_pool *c, void *slices) {
 /* ---- workers ---- */
 
 static dt_status *start_worker(dt_worker_pool *c, int w) {
-    int link[DT_NURSERY_LINKS];
+    int link[DT_LAUNCHER_LINKS];
     pid_t pid = 0;
-    DT_TRY(dt_nursery_start(c->nursery, w, c->spec.how->servers, link, &pid));
+    DT_TRY(dt_worker_launcher_start(c->launcher, w, c->spec.how->servers, link, &pid));
     dt_servers_add(c->servers, w, link);
     c->worker[w] = (peer){.pid = pid, .there = true};
     return NULL;
@@ -380,7 +380,7 @@ int64_t dt_worker_pool_lost(const dt_worker_pool *c) { return c->lost; }
 
 static dt_status *start_all(dt_worker_pool *c) {
     const dt_worker_pool_spec *q = &c->spec;
-    DT_TRY(dt_nursery_open(&c->nursery, q->body, q->body_user, q->last_words));
+    DT_TRY(dt_worker_launcher_open(&c->launcher, q->body, q->body_user, q->last_words));
     DT_TRY(dt_servers_open(&c->servers, q->slices, q->how->workers));
     for (int w = 0; w < q->how->workers; w++) DT_TRY(start_worker(c, w));
     return NULL;
@@ -488,7 +488,7 @@ void dt_worker_pool_close(dt_worker_pool *c) {
     dt_shared_unref(c->with_still);
     dt_servers_close(c->servers);
     dt_posts_close(c->posts, !c->failed);
-    dt_nursery_close(c->nursery);
+    dt_worker_launcher_close(c->launcher);
     dt_closures_release(&c->closures);
     free(c->pushed);
     free(c->copy);

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "fabric/nursery.h"
+#include "fabric/worker_launcher.h"
 #include "fabric/servers.h"
 #include "strategy/closures.h"
 #include "strategy/strategy.h"
@@ -21,7 +21,7 @@ typedef struct dt_worker_pool_spec {
     const char *closure; /* what messages call one: "batch" */
     dt_worker_main body;
     void *body_user;        /* as it is before any worker is started */
-    const char *last_words; /* of dt_nursery_open */
+    const char *last_words; /* of dt_worker_launcher_open */
     /* Of the owner, who gets `user`. */
     /* the weights of the version at hand, with those that never change */
     dt_status *(*pack)(void *user, bool still, char *into);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameter servers and workers, from a nursery and over ZeroMQ: slices of three servers, workers
+/* Parameter servers and workers, from a launcher and over ZeroMQ: slices of three servers, workers
  * that end, and invalid messages. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "fabric/nursery.h"
+#include "fabric/worker_launcher.h"
 #include "fabric/posts.h"
 #include "fabric/servers.h"
 
@@ -51,12 +51,12 @@ static int work(int worker, const int *link, void *user) {
     }
 }
 
-static void begin(dt_nursery **nursery, dt_servers **servers, pid_t *pid, int workers) {
+static void begin(dt_worker_launcher **launcher, dt_servers **servers, pid_t *pid, int workers) {
     int link[SERVERS];
-    assert_null(dt_nursery_open(nursery, work, NULL, "the test is gone"));
+    assert_null(dt_worker_launcher_open(launcher, work, NULL, "the test is gone"));
     assert_null(dt_servers_open(servers, &extents, workers));
     for (int w = 0; w < workers; w++) {
-        assert_null(dt_nursery_start(*nursery, w, SERVERS, link, &pid[w]));
+        assert_null(dt_worker_launcher_start(*launcher, w, SERVERS, link, &pid[w]));
         dt_servers_add(*servers, w, link);
     }
 }
@@ -79,11 +79,11 @@ static void give(dt_servers *servers, int worker, int64_t number) {
 }
 
 static void slices_come_back(void **state) {
-    dt_nursery *nursery = NULL;
+    dt_worker_launcher *launcher = NULL;
     dt_servers *servers = NULL;
     pid_t pid[2];
     (void)state;
-    begin(&nursery, &servers, pid, 2);
+    begin(&launcher, &servers, pid, 2);
     for (int64_t n = 0; n < 20; n++) {
         give(servers, 0, n);
         give(servers, 1, n + 100);
@@ -100,17 +100,17 @@ static void slices_come_back(void **state) {
         }
     }
     dt_servers_close(servers);
-    dt_nursery_close(nursery);
+    dt_worker_launcher_close(launcher);
 }
 
 static void lost_ones_are_told_once(void **state) {
-    dt_nursery *nursery = NULL;
+    dt_worker_launcher *launcher = NULL;
     dt_servers *servers = NULL;
     pid_t pid[5];
     dt_arrival a;
     int link[SERVERS], lost[5] = {0};
     (void)state;
-    begin(&nursery, &servers, pid, 5);
+    begin(&launcher, &servers, pid, 5);
     give(servers, 4, 1);
     kill(pid[4], SIGKILL);
     for (int k = 0; k < 3; k++) {
@@ -122,7 +122,7 @@ static void lost_ones_are_told_once(void **state) {
     assert_true(lost[2] == 1 && lost[3] == 1 && lost[4] == 1);
     assert_false(dt_servers_next(servers, dt_now_ns() + 50000000, &a));
     /* another one in its place */
-    assert_null(dt_nursery_start(nursery, 0, SERVERS, link, &pid[4]));
+    assert_null(dt_worker_launcher_start(launcher, 0, SERVERS, link, &pid[4]));
     dt_servers_add(servers, 4, link);
     give(servers, 4, 7);
     a = next(servers);
@@ -131,7 +131,7 @@ static void lost_ones_are_told_once(void **state) {
     free(a.more);
     kill(pid[3], SIGKILL); /* it waits for signals */
     dt_servers_close(servers);
-    dt_nursery_close(nursery);
+    dt_worker_launcher_close(launcher);
 }
 
 /* ---- workers that come by themselves, over ZeroMQ ---- */

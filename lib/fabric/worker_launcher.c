@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See nursery.h. The caller and the nursery share a pair of sockets: requests carry the worker's
+/* See worker_launcher.h. The caller and the launcher share a pair of sockets: requests carry the worker's
  * links as descriptors, answers its process number. */
 #define _GNU_SOURCE
-#include "fabric/nursery.h"
+#include "fabric/worker_launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 enum { LOOK_MS = 50, PATIENCE_MS = 2000 };
 
-struct dt_nursery {
+struct dt_worker_launcher {
     int control;
     pid_t pid;
 };
@@ -30,21 +30,21 @@ typedef struct request {
     int worker, links;
 } request;
 
-/* The nursery's own. */
-typedef struct nest {
+/* The launcher's own. */
+typedef struct launcher_state {
     int control;
     dt_worker_main body;
     void *user;
     const char *last_words;
     int n;
-    pid_t pid[4 * DT_NURSERY_WORKERS]; /* of workers that have not ended */
-} nest;
+    pid_t pid[4 * DT_LAUNCHER_WORKERS]; /* of workers that have not ended */
+} launcher_state;
 
 /* ---- descriptors in messages ---- */
 
 typedef union packet {
     struct cmsghdr head;
-    char room[CMSG_SPACE(DT_NURSERY_LINKS * sizeof(int))];
+    char room[CMSG_SPACE(DT_LAUNCHER_LINKS * sizeof(int))];
 } packet;
 
 static bool send_request(int control, const request *q, const int *link) {
@@ -70,18 +70,18 @@ static bool receive_request(int control, request *q, int *link) {
     ssize_t got;
     do got = recvmsg(control, &m, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof *q || q->links < 0 || q->links > DT_NURSERY_LINKS) return false;
+    if (got != (ssize_t)sizeof *q || q->links < 0 || q->links > DT_LAUNCHER_LINKS) return false;
     memcpy(link, CMSG_DATA(&p.head), (size_t)q->links * sizeof(int));
     return true;
 }
 
-/* ---- the nursery ---- */
+/* ---- the launcher ---- */
 
 static void close_links(const int *link, int n) {
     for (int i = 0; i < n; i++) close(link[i]);
 }
 
-static void become_worker(const nest *n, const request *q, const int *link) {
+static void become_worker(const launcher_state *n, const request *q, const int *link) {
     char name[16];
     snprintf(name, sizeof name, "dtrain-%d", q->worker);
     prctl(PR_SET_NAME, name);
@@ -89,7 +89,7 @@ static void become_worker(const nest *n, const request *q, const int *link) {
     _exit(n->body(q->worker, link, n->user));
 }
 
-static void start(nest *n, const request *q, const int *link) {
+static void start(launcher_state *n, const request *q, const int *link) {
     pid_t pid = n->n < (int)(sizeof n->pid / sizeof *n->pid) ? fork() : -1;
     if (pid == 0) become_worker(n, q, link);
     close_links(link, q->links);
@@ -98,13 +98,13 @@ static void start(nest *n, const request *q, const int *link) {
         return; /* the caller is gone, which the next look finds */
 }
 
-static void reap(nest *n) {
+static void reap(launcher_state *n) {
     for (int i = 0; i < n->n;)
         if (waitpid(n->pid[i], NULL, WNOHANG) == n->pid[i]) n->pid[i] = n->pid[--n->n];
         else i++;
 }
 
-static void end_all(nest *n) {
+static void end_all(launcher_state *n) {
     for (int waited = 0; n->n > 0 && waited < PATIENCE_MS; waited += LOOK_MS) {
         reap(n);
         if (n->n > 0) nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000}, NULL);
@@ -113,10 +113,10 @@ static void end_all(nest *n) {
     while (n->n > 0) waitpid(n->pid[--n->n], NULL, 0);
 }
 
-static int keep(nest *n) {
+static int keep(launcher_state *n) {
     for (;;) {
         request q;
-        int link[DT_NURSERY_LINKS];
+        int link[DT_LAUNCHER_LINKS];
         struct pollfd p = {.fd = n->control, .events = POLLIN};
         const int found = poll(&p, 1, LOOK_MS * 10);
         reap(n);
@@ -133,19 +133,19 @@ static int keep(nest *n) {
     return DT_EXIT_ALONE;
 }
 
-static int be_nursery(const nest *of) {
+static int be_launcher(const launcher_state *of) {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGPIPE};
-    nest *n = dt_alloc(sizeof *n);
+    launcher_state *n = dt_alloc(sizeof *n);
     *n = *of;
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN);
-    prctl(PR_SET_NAME, "dtrain-nursery");
+    prctl(PR_SET_NAME, "dtrain-launcher");
     return keep(n);
 }
 
 /* ---- the caller ---- */
 
-dt_status *dt_nursery_open(dt_nursery **out, dt_worker_main body, void *user,
-                           const char *last_words) {
+dt_status *dt_worker_launcher_open(dt_worker_launcher **out, dt_worker_main body, void *user,
+                                   const char *last_words) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return dt_fail(DT_E_WORKER_GONE, NULL, "workers cannot be started: %s", strerror(errno));
@@ -153,16 +153,16 @@ dt_status *dt_nursery_open(dt_nursery **out, dt_worker_main body, void *user,
     const pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
-        _exit(be_nursery(
-            &(nest){.control = pair[1], .body = body, .user = user, .last_words = last_words}));
+        _exit(be_launcher(&(launcher_state){
+            .control = pair[1], .body = body, .user = user, .last_words = last_words}));
     }
     close(pair[1]);
     if (pid < 0) {
         close(pair[0]);
         return dt_fail(DT_E_NO_MEMORY, NULL, "workers cannot be started: %s", strerror(errno));
     }
-    dt_nursery *n = dt_alloc(sizeof *n);
-    *n = (dt_nursery){.control = pair[0], .pid = pid};
+    dt_worker_launcher *n = dt_alloc(sizeof *n);
+    *n = (dt_worker_launcher){.control = pair[0], .pid = pid};
     *out = n;
     return NULL;
 }
@@ -182,7 +182,7 @@ static bool connect_links(int links, int *own, int *other) {
     return true;
 }
 
-static bool ask(dt_nursery *n, const request *q, const int *link, pid_t *pid) {
+static bool ask(dt_worker_launcher *n, const request *q, const int *link, pid_t *pid) {
     ssize_t got = -1;
     if (!send_request(n->control, q, link)) return false;
     do got = recv(n->control, pid, sizeof *pid, 0);
@@ -190,8 +190,9 @@ static bool ask(dt_nursery *n, const request *q, const int *link, pid_t *pid) {
     return got == (ssize_t)sizeof *pid && *pid > 0;
 }
 
-dt_status *dt_nursery_start(dt_nursery *n, int worker, int links, int *link, pid_t *pid) {
-    int other[DT_NURSERY_LINKS];
+dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links, int *link,
+                                    pid_t *pid) {
+    int other[DT_LAUNCHER_LINKS];
     if (!connect_links(links, link, other))
         return dt_fail(DT_E_WORKER_GONE, NULL, "worker %d cannot be started: %s", worker,
                        strerror(errno));
@@ -205,7 +206,7 @@ dt_status *dt_nursery_start(dt_nursery *n, int worker, int links, int *link, pid
                    worker);
 }
 
-void dt_nursery_close(dt_nursery *n) {
+void dt_worker_launcher_close(dt_worker_launcher *n) {
     if (!n) return;
     if (send(n->control, &(request){0}, sizeof(request), MSG_NOSIGNAL) < 0)
         kill(n->pid, SIGKILL); /* it does not answer */
