@@ -17,7 +17,7 @@ static dt_status *finish(dt_passage *p, int fd, const dt_extents *e, int server,
                : NULL;
 }
 
-static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_parcel *m,
+static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_frame *m,
                             void *weights, char **more) {
     dt_passage p = {.part = -1};
     dt_status *s = finish(&p, fd, slices, server, weights, false);
@@ -34,22 +34,22 @@ static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_par
                    (long long)m->number, (long long)m->version);
 }
 
-dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_parcel *m, void *weights,
+dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_frame *m, void *weights,
                         char **more) {
     *more = NULL;
     DT_TRY(take_part(link[0], slices, 0, m, weights, more));
-    for (int s = 1; dt_parcel_has_slices(m) && s < slices->servers; s++)
+    for (int s = 1; dt_frame_has_slices(m) && s < slices->servers; s++)
         DT_TRY(take_part(link[s], slices, s, m, weights, more));
     return NULL;
 }
 
-dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_parcel *m,
+dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_frame *m,
                         const void *gradients, const void *more) {
     /* only read, as the gradients */
     dt_passage p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
-    p.head.magic = DT_PARCEL_MAGIC;
+    p.head.magic = DT_FRAME_MAGIC;
     DT_TRY(finish(&p, link[0], slices, 0, (char *)(uintptr_t)gradients, true));
-    for (int s = 1; dt_parcel_has_slices(m) && s < slices->servers; s++) {
+    for (int s = 1; dt_frame_has_slices(m) && s < slices->servers; s++) {
         p = (dt_passage){.head = p.head, .part = -1};
         p.head.more = 0;
         DT_TRY(finish(&p, link[s], slices, s, (char *)(uintptr_t)gradients, true));

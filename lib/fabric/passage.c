@@ -39,13 +39,13 @@ typedef struct part {
 
 static part part_of(dt_passage *p, const dt_extents *e, int server, char *slices) {
     if (p->part < 0) return (part){(char *)&p->head, (int64_t)sizeof p->head};
-    if (p->part < dt_parcel_slices(&p->head, e, server))
+    if (p->part < dt_frame_slices(&p->head, e, server))
         return (part){slices + e->slice[server][p->part].offset, e->slice[server][p->part].bytes};
     return (part){p->more, p->head.more};
 }
 
 static bool is_whole(const dt_passage *p, const dt_extents *e, int server) {
-    return p->part > dt_parcel_slices(&p->head, e, server);
+    return p->part > dt_frame_slices(&p->head, e, server);
 }
 
 static void go_on(dt_passage *p) {
@@ -77,7 +77,7 @@ int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, cons
 /* The head has come: is it one, and is there room for the rest? A worker that was given nothing has
  * nothing to push. */
 static bool take_head(dt_passage *p, const char *slices) {
-    if (!dt_parcel_is_sound(&p->head) || (dt_parcel_has_slices(&p->head) && !slices)) return false;
+    if (!dt_frame_is_sound(&p->head) || (dt_frame_has_slices(&p->head) && !slices)) return false;
     p->more = dt_alloc((size_t)p->head.more + 1);
     return true;
 }

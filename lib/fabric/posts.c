@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "fabric/meeting.h"
-#include "fabric/parcels.h"
+#include "fabric/frame.h"
 
 enum { NOBODY = -1, SAY_S = 5, CARD_MOST = 1024 };
 
@@ -25,19 +25,19 @@ struct dt_posts {
 
 /* ---- messages ---- */
 
-static dt_status *send_parcel(dt_messenger *m, int peer, const dt_extents *e, const dt_parcel *head,
-                              const void *slices, const void *more) {
-    dt_parcel own = *head;
-    own.magic = DT_PARCEL_MAGIC;
+static dt_status *send_frame(dt_messenger *m, int peer, const dt_extents *e, const dt_frame *head,
+                             const void *slices, const void *more) {
+    dt_frame own = *head;
+    own.magic = DT_FRAME_MAGIC;
     const dt_message_part part[] = {
-        {&own, sizeof own}, {slices, (size_t)dt_parcel_bytes(head, e)}, {more, (size_t)head->more}};
+        {&own, sizeof own}, {slices, (size_t)dt_frame_bytes(head, e)}, {more, (size_t)head->more}};
     return dt_messenger_send(m, peer, part, 3);
 }
 
-bool dt_parcel_read(const dt_message *x, const dt_extents *e, dt_parcel *out) {
+bool dt_frame_read(const dt_message *x, const dt_extents *e, dt_frame *out) {
     if (x->event != DT_PEER_MESSAGE || x->n != 3 || x->part[0].n != sizeof *out) return false;
     memcpy(out, x->part[0].bytes, sizeof *out);
-    return dt_parcel_is_sound(out) && x->part[1].n == (size_t)dt_parcel_bytes(out, e) &&
+    return dt_frame_is_sound(out) && x->part[1].n == (size_t)dt_frame_bytes(out, e) &&
            x->part[2].n == (size_t)out->more;
 }
 
@@ -68,12 +68,12 @@ dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers,
 }
 
 /* One that cannot be sent to is gone, which the next message of ZeroMQ says. */
-static void tell(const dt_posts *p, int peer, const dt_parcel *head, const void *slices,
+static void tell(const dt_posts *p, int peer, const dt_frame *head, const void *slices,
                  const void *more) {
-    dt_status_free(send_parcel(p->m, peer, p->spec.slices, head, slices, more));
+    dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
 }
 
-void dt_posts_give(dt_posts *p, int w, const dt_parcel *m, const dt_shared *weights,
+void dt_posts_give(dt_posts *p, int w, const dt_frame *m, const dt_shared *weights,
                    const void *more) {
     if (p->peer[w] >= 0) tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
 }
@@ -103,7 +103,7 @@ static void refuse(const dt_posts *p, int peer, dt_status *why) {
     const int32_t number = (int32_t)dt_status_number(why);
     dt_str_add(&text, &number, sizeof number);
     dt_str_puts(&text, dt_status_text(why));
-    tell(p, peer, &(dt_parcel){.kind = DT_PARCEL_FAILED, .more = (int64_t)text.size}, NULL,
+    tell(p, peer, &(dt_frame){.kind = DT_FRAME_FAILED, .more = (int64_t)text.size}, NULL,
          dt_str_text(&text));
     dt_str_release(&text);
     dt_status_free(why);
@@ -114,7 +114,7 @@ void dt_posts_refuse(const dt_posts *p, int w, dt_status *why) {
     else dt_status_free(why);
 }
 
-static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_parcel *m) {
+static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_frame *m) {
     const size_t n = strlen(p->spec.card);
     if (m->more > CARD_MOST || (size_t)m->more != n ||
         memcmp(x->part[2].bytes, p->spec.card, n) != 0)
@@ -135,8 +135,8 @@ static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_p
 
 /* The first message of a peer. */
 static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out) {
-    dt_parcel m;
-    if (!dt_parcel_read(x, p->spec.slices, &m) || m.kind != DT_PARCEL_HELLO)
+    dt_frame m;
+    if (!dt_frame_read(x, p->spec.slices, &m) || m.kind != DT_FRAME_HELLO)
         return false; /* it is no worker of this version */
     dt_status *bad = check_guest(p, x, &m);
     if (bad) {
@@ -157,13 +157,13 @@ static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out) {
 
 /* False: what came is nothing that a worker sends; the caller counts it as gone. */
 static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out) {
-    dt_parcel m;
-    if (!dt_parcel_read(x, p->spec.slices, &m) ||
-        (m.kind != DT_PARCEL_PUSH && m.kind != DT_PARCEL_ANSWER && m.kind != DT_PARCEL_FAILED &&
-         m.kind != DT_PARCEL_WANT))
+    dt_frame m;
+    if (!dt_frame_read(x, p->spec.slices, &m) ||
+        (m.kind != DT_FRAME_PUSH && m.kind != DT_FRAME_ANSWER && m.kind != DT_FRAME_FAILED &&
+         m.kind != DT_FRAME_WANT))
         return false;
     out->message = m;
-    if (dt_parcel_has_slices(&m)) {
+    if (dt_frame_has_slices(&m)) {
         out->slices = dt_try_alloc(x->part[1].n + 1);
         if (!out->slices) return false;
         memcpy(out->slices, x->part[1].bytes, x->part[1].n);
@@ -210,9 +210,9 @@ bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out) {
 void dt_posts_close(dt_posts *p, bool well) {
     if (!p) return;
     for (int w = 0; well && w < p->workers; w++)
-        if (p->peer[w] >= 0) tell(p, p->peer[w], &(dt_parcel){.kind = DT_PARCEL_END}, NULL, NULL);
+        if (p->peer[w] >= 0) tell(p, p->peer[w], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
     for (int i = 0; well && i < p->n_guests; i++)
-        tell(p, p->guest[i], &(dt_parcel){.kind = DT_PARCEL_END}, NULL, NULL);
+        tell(p, p->guest[i], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
     dt_messenger_close(p->m);
     free(p->guest);
     free(p->peer);
@@ -278,11 +278,10 @@ dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int wor
                                                            .silence_s = spec->silence_s}));
     DT_TRY(dt_messenger_connect(out->m, spec->address, &out->peer));
     DT_TRY(wait_for_host(out, spec, wait));
-    return send_parcel(out->m, out->peer, spec->slices,
-                       &(dt_parcel){.kind = DT_PARCEL_HELLO,
-                                    .number = worker,
-                                    .more = (int64_t)strlen(spec->card)},
-                       NULL, spec->card);
+    return send_frame(
+        out->m, out->peer, spec->slices,
+        &(dt_frame){.kind = DT_FRAME_HELLO, .number = worker, .more = (int64_t)strlen(spec->card)},
+        NULL, spec->card);
 }
 
 static dt_status *refusal(const dt_message *x) {
@@ -294,16 +293,16 @@ static dt_status *refusal(const dt_message *x) {
                    n > sizeof number ? (const char *)x->part[2].bytes + sizeof number : "");
 }
 
-static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_parcel *m, void *weights,
+static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_frame *m, void *weights,
                             char **more) {
     if (x->event == DT_PEER_GONE)
         return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
-    if (!dt_parcel_read(x, l->slices, m) ||
-        (m->kind != DT_PARCEL_WORK && m->kind != DT_PARCEL_WORK_ALL &&
-         m->kind != DT_PARCEL_ASSIGN && m->kind != DT_PARCEL_END && m->kind != DT_PARCEL_FAILED))
+    if (!dt_frame_read(x, l->slices, m) ||
+        (m->kind != DT_FRAME_WORK && m->kind != DT_FRAME_WORK_ALL && m->kind != DT_FRAME_ASSIGN &&
+         m->kind != DT_FRAME_END && m->kind != DT_FRAME_FAILED))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
-    if (m->kind == DT_PARCEL_FAILED) return refusal(x);
-    if (dt_parcel_has_slices(m)) memcpy(weights, x->part[1].bytes, x->part[1].n);
+    if (m->kind == DT_FRAME_FAILED) return refusal(x);
+    if (dt_frame_has_slices(m)) memcpy(weights, x->part[1].bytes, x->part[1].n);
     *more = copy_more(x);
     return NULL;
 }
@@ -320,7 +319,7 @@ static void say_silent(const dt_post_link *l, double waited_s) {
     dt_str_release(&line);
 }
 
-dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **more) {
+dt_status *dt_post_pull(dt_post_link *l, dt_frame *m, void *weights, char **more) {
     enum { TIMES = 3 };
     const int64_t since = dt_now_ns();
     double say_at = fmax(SAY_S, TIMES * l->longest_s);
@@ -344,9 +343,9 @@ dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **mor
     }
 }
 
-dt_status *dt_post_push(dt_post_link *l, const dt_parcel *m, const void *gradients,
+dt_status *dt_post_push(dt_post_link *l, const dt_frame *m, const void *gradients,
                         const void *more) {
-    return send_parcel(l->m, l->peer, l->slices, m, gradients, more);
+    return send_frame(l->m, l->peer, l->slices, m, gradients, more);
 }
 
 void dt_post_close(dt_post_link *l) {

@@ -5,7 +5,7 @@
  * each says which it is, and the same card as the coordinator (version, job), or it is refused and
  * told why.
  *
- *     a message:   dt_parcel | weights or gradients, all slices | more          parts that are not there are empty
+ *     a message:   dt_frame | weights or gradients, all slices | more          parts that are not there are empty
  */
 #ifndef DT_FABRIC_POSTS_H
 #define DT_FABRIC_POSTS_H
@@ -29,13 +29,13 @@ typedef struct dt_posts_spec {
 
 /* Whatever came: false, it is no message of this layer. Parts 1 and 2 are then as long as its head
  * says. */
-bool dt_parcel_read(const dt_message *x, const dt_extents *e, dt_parcel *out) DT_MUST_USE;
+bool dt_frame_read(const dt_message *x, const dt_extents *e, dt_frame *out) DT_MUST_USE;
 
 typedef struct dt_posts dt_posts;
 /* Others can connect while one of the workers or guests is missing. Errors of the messenger. */
 dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers,
                          int guests) DT_MUST_USE;
-void dt_posts_give(dt_posts *p, int worker, const dt_parcel *message, const dt_shared *weights,
+void dt_posts_give(dt_posts *p, int worker, const dt_frame *message, const dt_shared *weights,
                    const void *more);
 /* As dt_servers_next; out->came: a worker is there. */
 bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out);
@@ -70,8 +70,8 @@ dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int wor
                            const dt_post_wait *wait) DT_MUST_USE;
 /* As dt_link_pull and dt_link_push. A refusal is its error. A worker that waits for longer than 5 s,
  * and than 3 times the longest wait so far, says so, and again each time that the wait has doubled. */
-dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **more) DT_MUST_USE;
-dt_status *dt_post_push(dt_post_link *l, const dt_parcel *m, const void *gradients,
+dt_status *dt_post_pull(dt_post_link *l, dt_frame *m, void *weights, char **more) DT_MUST_USE;
+dt_status *dt_post_push(dt_post_link *l, const dt_frame *m, const void *gradients,
                         const void *more) DT_MUST_USE;
 void dt_post_close(dt_post_link *l);
 

@@ -36,7 +36,7 @@ typedef struct worker {
     bool gone;    /* that was told */
     int parts;    /* of its push, that have come */
     char *slices; /* where they go */
-    dt_parcel head;
+    dt_frame head;
     char *more;
 } worker;
 
@@ -89,7 +89,7 @@ static void tell_part(dt_servers *a, int server_, int w, link_ *l) {
     }
     l->in = (dt_passage){.part = -1};
     x->parts++;
-    const bool bare = server_ == 0 && !dt_parcel_has_slices(&x->head);
+    const bool bare = server_ == 0 && !dt_frame_has_slices(&x->head);
     if (bare || x->parts == a->slices->servers) {
         tell(a, &(dt_arrival){.worker = w,
                               .message = x->head,
@@ -264,15 +264,15 @@ void dt_servers_drop(dt_servers *a, int w) {
     wake_all(a);
 }
 
-void dt_servers_give(dt_servers *a, int w, const dt_parcel *m, dt_shared *weights,
+void dt_servers_give(dt_servers *a, int w, const dt_frame *m, dt_shared *weights,
                      const void *more) {
     pthread_mutex_lock(&a->lock);
     if (!a->worker[w].slices) a->worker[w].slices = find_room(a);
     for (int i = 0; i < a->started; i++) {
         link_ *l = &a->server[i].link[w];
-        if (l->fd == NO_LINK || l->closing || (i > 0 && !dt_parcel_has_slices(m))) continue;
+        if (l->fd == NO_LINK || l->closing || (i > 0 && !dt_frame_has_slices(m))) continue;
         l->out = (dt_passage){.head = *m, .part = -1};
-        l->out.head.magic = DT_PARCEL_MAGIC;
+        l->out.head.magic = DT_FRAME_MAGIC;
         l->out.head.more = i == 0 ? m->more : 0;
         l->out.more = dt_alloc((size_t)l->out.head.more + 1);
         if (l->out.head.more > 0) memcpy(l->out.more, more, (size_t)m->more);
@@ -323,7 +323,7 @@ static void stop_threads(dt_servers *a) {
 /* A worker in the middle of a message would take the end for a part of it, and finds the link
  * closed. */
 static void say_end(link_ *l) {
-    const dt_parcel end = {.magic = DT_PARCEL_MAGIC, .kind = DT_PARCEL_END};
+    const dt_frame end = {.magic = DT_FRAME_MAGIC, .kind = DT_FRAME_END};
     if (!l->sending && !l->dead && send(l->fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return; /* it is gone, or will find the link closed */
 }

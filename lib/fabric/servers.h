@@ -34,24 +34,24 @@ typedef struct dt_extents {
 
 /* A worker that needs rows of tables is named its closure (ASSIGN), and asks for them (WANT)
  * before it gets the WORK. */
-typedef enum dt_parcel_kind {
-    DT_PARCEL_WORK = 1,
-    DT_PARCEL_PUSH,
-    DT_PARCEL_ANSWER,
-    DT_PARCEL_FAILED,
-    DT_PARCEL_END,
-    DT_PARCEL_HELLO,
-    DT_PARCEL_ASSIGN,
-    DT_PARCEL_WANT,
-    DT_PARCEL_WORK_ALL
-} dt_parcel_kind;
+typedef enum dt_frame_kind {
+    DT_FRAME_WORK = 1,
+    DT_FRAME_PUSH,
+    DT_FRAME_ANSWER,
+    DT_FRAME_FAILED,
+    DT_FRAME_END,
+    DT_FRAME_HELLO,
+    DT_FRAME_ASSIGN,
+    DT_FRAME_WANT,
+    DT_FRAME_WORK_ALL
+} dt_frame_kind;
 /* WORK, WORK_ALL and PUSH are followed by slices on every link, and all messages by `more` bytes on link
  * 0. */
-typedef struct dt_parcel {
+typedef struct dt_frame {
     uint32_t magic, kind;
     int64_t number, version; /* of the closure; of the weights */
     int64_t more;
-} dt_parcel;
+} dt_frame;
 enum { DT_MOST_MORE = 1 << 26 };
 
 /* A copy of the weights that several links send. */
@@ -67,7 +67,7 @@ typedef struct dt_arrival {
     int worker;
     /* it has closed a link; it is there, of those that come by themselves: nothing else is set */
     bool gone, came;
-    dt_parcel message;
+    dt_frame message;
     void *slices; /* PUSH: all of them, in place; the caller's until dt_servers_recycle */
     char *more;   /* the caller's; ends with a 0 that is not counted */
 } dt_arrival;
@@ -80,7 +80,7 @@ void dt_servers_add(dt_servers *s, int worker, const int *link);
 void dt_servers_drop(dt_servers *s, int worker);
 /* To a worker that has nothing to do. weights are counted until they are sent; more: message->more
  * bytes, copied. */
-void dt_servers_give(dt_servers *s, int worker, const dt_parcel *message, dt_shared *weights,
+void dt_servers_give(dt_servers *s, int worker, const dt_frame *message, dt_shared *weights,
                      const void *more);
 /* Waits for something to come, at most until then. False: nothing has. */
 bool dt_servers_next(dt_servers *s, int64_t deadline_ns, dt_arrival *out);
@@ -93,9 +93,9 @@ void dt_servers_close(dt_servers *s);
 
 /* Waits for the next message. WORK: weights are filled, *more is the caller's. END: nothing else
  * comes. */
-dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_parcel *m, void *weights,
+dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_frame *m, void *weights,
                         char **more) DT_MUST_USE;
-dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_parcel *m,
+dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_frame *m,
                         const void *gradients, const void *more) DT_MUST_USE;
 
 #endif

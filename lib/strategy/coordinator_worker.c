@@ -125,7 +125,7 @@ static dt_status *check_call(const dt_closure_kind *k, dt_step_call *call) {
                          "the function was scheduled with");
 }
 
-static dt_status *push_results(const task *t, const dt_parcel *work, const dt_view *result,
+static dt_status *push_results(const task *t, const dt_frame *work, const dt_view *result,
                                int64_t rows) {
     const dt_closure_kind *k = t->c->kind[t->kind];
     const size_t parts = (size_t)dt_parts_bytes(&k->halves, rows);
@@ -139,10 +139,10 @@ static dt_status *push_results(const task *t, const dt_parcel *work, const dt_vi
         if (dt_closure_kind_returns(k, i))
             dt_closure_value_write(dt_compiled_step(k->worker.compiled)->result[i].name, false,
                                    &result[i], &more);
-    const dt_parcel m = {.kind = k->changes ? DT_PARCEL_PUSH : DT_PARCEL_ANSWER,
-                         .number = work->number,
-                         .version = work->version,
-                         .more = (int64_t)more.size};
+    const dt_frame m = {.kind = k->changes ? DT_FRAME_PUSH : DT_FRAME_ANSWER,
+                        .number = work->number,
+                        .version = work->version,
+                        .more = (int64_t)more.size};
     dt_status *s =
         more.size > DT_MOST_MORE
             ? dt_fail(DT_E_RANGE, NULL, "a scheduled function returns %zu bytes; it may return %d",
@@ -201,22 +201,22 @@ static dt_status *compute(task *t, dt_ran *ran, int64_t *rows) {
 }
 
 /* An error of the closure is reported to the coordinator; what is returned is one of the link. */
-static dt_status *serve_request(task *t, const dt_parcel *work, const char *more) {
+static dt_status *serve_request(task *t, const dt_frame *work, const char *more) {
     dt_status *s = ask(t, more, work->more);
     return s ? dt_worker_push_failure(&t->link, work, s)
              : dt_worker_push(&t->link,
-                              &(dt_parcel){.kind = DT_PARCEL_WANT,
-                                           .number = work->number,
-                                           .more = (int64_t)t->request.size},
+                              &(dt_frame){.kind = DT_FRAME_WANT,
+                                          .number = work->number,
+                                          .more = (int64_t)t->request.size},
                               NULL, dt_str_text(&t->request));
 }
 
 /* Of a closure that has asked, the rest of the message is rows, else its arguments. */
-static dt_status *serve_work(task *t, const dt_parcel *work, bool asked, const char *more) {
+static dt_status *serve_work(task *t, const dt_frame *work, bool asked, const char *more) {
     dt_ran ran = {0};
     int64_t rows = 0;
     dt_packed_read(&t->c->packed,
-                   work->kind == DT_PARCEL_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME, t->weights);
+                   work->kind == DT_FRAME_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME, t->weights);
     dt_status *s = asked ? dt_rows_take(&t->c->packed, &t->request, more, work->more)
                          : take_arguments(t, more, work->more);
     if (!s) s = compute(t, &ran, &rows);
@@ -227,11 +227,11 @@ static dt_status *serve_work(task *t, const dt_parcel *work, bool asked, const c
 
 /* More work is to come unless *end. *asked: for the closure of that number. */
 static dt_status *serve_one(task *t, int64_t *asked, bool *end) {
-    dt_parcel work;
+    dt_frame work;
     char *more = NULL;
     dt_status *s = dt_worker_pull(&t->link, &work, t->weights, &more);
-    *end = !s && work.kind == DT_PARCEL_END;
-    if (!s && work.kind == DT_PARCEL_ASSIGN) {
+    *end = !s && work.kind == DT_FRAME_END;
+    if (!s && work.kind == DT_FRAME_ASSIGN) {
         *asked = work.number;
         s = serve_request(t, &work, more);
     } else if (!s && !*end) {

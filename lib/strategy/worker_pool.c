@@ -52,7 +52,7 @@ struct dt_worker_pool {
 
 /* ---- carriers ---- */
 
-static void give(dt_worker_pool *c, int w, const dt_parcel *m, dt_shared *weights,
+static void give(dt_worker_pool *c, int w, const dt_frame *m, dt_shared *weights,
                  const void *more) {
     if (c->posts) dt_posts_give(c->posts, w, m, weights, more);
     else dt_servers_give(c->servers, w, m, weights, more);
@@ -224,11 +224,11 @@ static dt_status *give_one(dt_worker_pool *c, int w, const dt_closure *x) {
                all = !asks && lacks_still(c, w);
     peer *k = &c->worker[w];
     dt_shared *weights = NULL;
-    dt_parcel m = {.kind = asks  ? DT_PARCEL_ASSIGN
-                           : all ? DT_PARCEL_WORK_ALL
-                                 : DT_PARCEL_WORK,
-                   .number = x->number,
-                   .version = x->version};
+    dt_frame m = {.kind = asks  ? DT_FRAME_ASSIGN
+                          : all ? DT_FRAME_WORK_ALL
+                                : DT_FRAME_WORK,
+                  .number = x->number,
+                  .version = x->version};
     if (!asks) DT_TRY(find_copy(c, x->version, all, &weights));
     const void *more = c->spec.describe ? c->spec.describe(c->spec.user, x->number, &m.more) : NULL;
     k->busy = true;
@@ -262,7 +262,7 @@ dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) {
 }
 
 static dt_status *take_push(dt_worker_pool *c, const dt_arrival *a) {
-    const bool failed = a->message.kind == DT_PARCEL_FAILED;
+    const bool failed = a->message.kind == DT_FRAME_FAILED;
     dt_status *s = NULL;
     if ((failed || c->spec.is_whole(c->spec.user, a)) &&
         dt_closures_push(&c->closures, a->worker, a->message.number)) {
@@ -286,10 +286,10 @@ static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t vers
     c->worker[a->worker].answered = true;
     c->worker[a->worker].given_ns = dt_now_ns();
     give(c, a->worker,
-         &(dt_parcel){.kind = all ? DT_PARCEL_WORK_ALL : DT_PARCEL_WORK,
-                      .number = a->message.number,
-                      .version = version,
-                      .more = (int64_t)rows->size},
+         &(dt_frame){.kind = all ? DT_FRAME_WORK_ALL : DT_FRAME_WORK,
+                     .number = a->message.number,
+                     .version = version,
+                     .more = (int64_t)rows->size},
          weights, dt_str_text(rows));
     return NULL;
 }
@@ -326,7 +326,7 @@ static dt_status *take_arrival(dt_worker_pool *c, const dt_arrival *a) {
     }
     if (a->gone) return c->worker[a->worker].there ? lose_worker(c, a->worker, "was lost") : NULL;
     peer *x = &c->worker[a->worker];
-    if (a->message.kind == DT_PARCEL_WANT) {
+    if (a->message.kind == DT_FRAME_WANT) {
         x->late = false;
         return answer_request(c, a);
     }
@@ -507,26 +507,25 @@ dt_status *dt_worker_pool_join(dt_post_link *out, const dt_worker_pool_spec *q) 
                            &(dt_post_wait){q->how->start_timeout, q->say, q->user});
 }
 
-dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights, char **more) {
+dt_status *dt_worker_pull(const dt_worker_link *l, dt_frame *m, void *weights, char **more) {
     return l->fd ? dt_link_pull(l->fd, l->slices, m, weights, more)
                  : dt_post_pull(l->post, m, weights, more);
 }
 
-dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients,
+dt_status *dt_worker_push(const dt_worker_link *l, const dt_frame *m, const void *gradients,
                           const void *more) {
     return l->fd ? dt_link_push(l->fd, l->slices, m, gradients, more)
                  : dt_post_push(l->post, m, gradients, more);
 }
 
-dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work, dt_status *bad) {
+dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_frame *work, dt_status *bad) {
     dt_str text = {0};
     const int32_t number = (int32_t)dt_status_number(bad);
     dt_str_add(&text, &number, sizeof number);
     dt_str_puts(&text, dt_status_text(bad));
     dt_status_free(bad);
     bad = dt_worker_push(
-        l,
-        &(dt_parcel){.kind = DT_PARCEL_FAILED, .number = work->number, .more = (int64_t)text.size},
+        l, &(dt_frame){.kind = DT_FRAME_FAILED, .number = work->number, .more = (int64_t)text.size},
         NULL, dt_str_text(&text));
     dt_str_release(&text);
     return bad;

@@ -71,12 +71,12 @@ typedef struct dt_worker_link {
     const dt_extents *slices;
 } dt_worker_link;
 /* As dt_link_pull and dt_link_push. */
-dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights,
+dt_status *dt_worker_pull(const dt_worker_link *l, dt_frame *m, void *weights,
                           char **more) DT_MUST_USE;
-dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients,
+dt_status *dt_worker_push(const dt_worker_link *l, const dt_frame *m, const void *gradients,
                           const void *more) DT_MUST_USE;
 /* An error of its own becomes a message that dt_worker_pool_failure reads. Takes `bad`. */
-dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work,
+dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_frame *work,
                                   dt_status *bad) DT_MUST_USE;
 /* Of a process that is a worker by itself (how->launch): meets the coordinator. say: of
  * dt_post_wait. */

@@ -22,7 +22,7 @@ typedef struct task {
     dt_sums sums;
 } task;
 
-static dt_status *push(const task *t, const dt_parcel *work, double loss, double seconds) {
+static dt_status *push(const task *t, const dt_frame *work, double loss, double seconds) {
     const dt_batch *batch = &t->batch;
     const dt_push_report report = {
         .rows = batch->rows,
@@ -39,17 +39,17 @@ static dt_status *push(const task *t, const dt_parcel *work, double loss, double
     dt_parts_write(h, batch->rows, dt_trainer_results(t->c->trainer), more + sizeof report + sums);
     if (sums > 0) memcpy(more + sizeof report, t->sums.v, sums);
     dt_status *s = dt_worker_push(&t->link,
-                                  &(dt_parcel){.kind = DT_PARCEL_PUSH,
-                                               .number = work->number,
-                                               .version = work->version,
-                                               .more = (int64_t)(sizeof report + sums + parts)},
+                                  &(dt_frame){.kind = DT_FRAME_PUSH,
+                                              .number = work->number,
+                                              .version = work->version,
+                                              .more = (int64_t)(sizeof report + sums + parts)},
                                   t->answer, more);
     free(more);
     return s;
 }
 
 /* The batch is read, and the rows that it looks up are asked for. */
-static dt_status *ask(task *t, const dt_parcel *work) {
+static dt_status *ask(task *t, const dt_frame *work) {
     const dt_coordinated *c = t->c;
     const dt_trainer *trainer = c->trainer;
     DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
@@ -59,9 +59,9 @@ static dt_status *ask(task *t, const dt_parcel *work) {
                        &t->request);
 }
 
-static dt_status *compute(task *t, const dt_parcel *work, const char *rows, double *loss) {
+static dt_status *compute(task *t, const dt_frame *work, const char *rows, double *loss) {
     const dt_coordinated *c = t->c;
-    dt_packed_read(&c->packed, work->kind == DT_PARCEL_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
+    dt_packed_read(&c->packed, work->kind == DT_FRAME_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
                    t->weights);
     if (c->trainer->numbers) DT_TRY(dt_rows_take(&c->packed, &t->request, rows, work->more));
     else DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
@@ -73,17 +73,17 @@ static dt_status *compute(task *t, const dt_parcel *work, const char *rows, doub
 
 /* Both: an error of the closure is reported to the coordinator; what is returned is one of the
  * link. */
-static dt_status *serve_request(task *t, const dt_parcel *work) {
+static dt_status *serve_request(task *t, const dt_frame *work) {
     dt_status *s = ask(t, work);
     return s ? dt_worker_push_failure(&t->link, work, s)
              : dt_worker_push(&t->link,
-                              &(dt_parcel){.kind = DT_PARCEL_WANT,
-                                           .number = work->number,
-                                           .more = (int64_t)t->request.size},
+                              &(dt_frame){.kind = DT_FRAME_WANT,
+                                          .number = work->number,
+                                          .more = (int64_t)t->request.size},
                               NULL, dt_str_text(&t->request));
 }
 
-static dt_status *serve_work(task *t, const dt_parcel *work, const char *rows) {
+static dt_status *serve_work(task *t, const dt_frame *work, const char *rows) {
     double loss = 0;
     const int64_t since = dt_now_ns();
     dt_status *s = compute(t, work, rows, &loss);
@@ -93,11 +93,11 @@ static dt_status *serve_work(task *t, const dt_parcel *work, const char *rows) {
 
 /* More work is to come unless *end. */
 static dt_status *serve_one(task *t, bool *end) {
-    dt_parcel work;
+    dt_frame work;
     char *more = NULL;
     dt_status *s = dt_worker_pull(&t->link, &work, t->weights, &more);
-    *end = !s && work.kind == DT_PARCEL_END;
-    if (!s && work.kind == DT_PARCEL_ASSIGN) s = serve_request(t, &work);
+    *end = !s && work.kind == DT_FRAME_END;
+    if (!s && work.kind == DT_FRAME_ASSIGN) s = serve_request(t, &work);
     else if (!s && !*end) s = serve_work(t, &work, more);
     free(more);
     return s;

@@ -34,7 +34,7 @@ static const dt_extents extents = {
 static int work(int worker, const int *link, void *user) {
     static int32_t numbers[NUMBERS];
     const int noise[32] = {0};
-    dt_parcel m;
+    dt_frame m;
     char *more = NULL;
     (void)user;
     if (worker == 2) return 3;
@@ -42,9 +42,9 @@ static int work(int worker, const int *link, void *user) {
     if (worker == 4) pause();
     for (;;) {
         dt_status *s = dt_link_pull(link, &extents, &m, numbers, &more);
-        if (s || m.kind == DT_PARCEL_END) return s != NULL;
+        if (s || m.kind == DT_FRAME_END) return s != NULL;
         for (int i = 0; i < NUMBERS; i++) numbers[i]++;
-        m.kind = DT_PARCEL_PUSH;
+        m.kind = DT_FRAME_PUSH;
         s = dt_link_push(link, &extents, &m, numbers, more);
         free(more);
         if (s) return 1;
@@ -73,7 +73,7 @@ static void give(dt_servers *servers, int worker, int64_t number) {
     for (int i = 0; i < NUMBERS; i++) ((int32_t *)(void *)weights->data)[i] = (int32_t)(i + number);
     dt_servers_give(
         servers, worker,
-        &(dt_parcel){.kind = DT_PARCEL_WORK, .number = number, .version = 2 * number, .more = 5},
+        &(dt_frame){.kind = DT_FRAME_WORK, .number = number, .version = 2 * number, .more = 5},
         weights, "hello");
     dt_shared_unref(weights);
 }
@@ -148,13 +148,13 @@ static int come(int worker, const char *address) {
     static int32_t numbers[NUMBERS];
     const dt_posts_spec at = place(address, worker == 1 ? "another card" : card);
     dt_post_link l = {0};
-    dt_parcel m;
+    dt_frame m;
     char *more = NULL;
     unsigned seed = 7;
     dt_status *s = dt_post_connect(&l, &at, worker, &(dt_post_wait){.patience_s = LIMIT_S});
-    while (!s && !(s = dt_post_pull(&l, &m, numbers, &more)) && m.kind == DT_PARCEL_WORK) {
+    while (!s && !(s = dt_post_pull(&l, &m, numbers, &more)) && m.kind == DT_FRAME_WORK) {
         for (int i = 0; i < NUMBERS; i++) numbers[i]++;
-        m.kind = DT_PARCEL_PUSH;
+        m.kind = DT_FRAME_PUSH;
         s = dt_post_push(&l, &m, numbers, more);
         free(more);
         for (int k = 0; worker == 2 && !s && k < 200; k++) {
@@ -226,8 +226,8 @@ static void test_posts(void **state) {
         }
         if (a.worker == 0 || a.came)
             dt_posts_give(p, a.worker,
-                          &(dt_parcel){.kind = DT_PARCEL_WORK, .number = pushed, .more = 5},
-                          weights, "hello");
+                          &(dt_frame){.kind = DT_FRAME_WORK, .number = pushed, .more = 5}, weights,
+                          "hello");
     }
     assert_int_equal(came, 2);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 76); /* which has another card */

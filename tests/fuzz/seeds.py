@@ -290,7 +290,7 @@ for i in range(4):
     put("words", "learned%d" % i, bytes([i]) + b"x\nTo be or not to be\n\"that is, the question\"\nto\n")
 put("words", "given", b"\4" + b"\n[UNK]\nto\nbe\r\nquestion\n")
 # What processes send each other: the first byte says what the rest is.
-def parcel(kind, more):
+def frame(kind, more):
     return struct.pack("<IIqqq", 0x64747032, kind, 3, 2, len(more))
 
 
@@ -301,8 +301,8 @@ def value(name, dtype, dims, per_replica, data):
 put("wire", "tag", b"\0" + struct.pack("<IBBHIqqQ", 7, 1, 6, 0, 3, 1000, 12, 4000) + b"dense/kernel".ljust(40, b"\0"))
 for kind in range(1, 7):
     slices, more = kind < 3, b"" if kind == 5 else b"hello"
-    put("wire", "parcel%d" % kind, bytes([1, 32, 24 * slices, len(more)]) + parcel(kind, more) + bytes(24 * slices) + more)
-    put("wire", "stream%d" % kind, b"\4" + (parcel(kind, more) + bytes(16 * slices) + more) * 2)
+    put("wire", "frame%d" % kind, bytes([1, 32, 24 * slices, len(more)]) + frame(kind, more) + bytes(24 * slices) + more)
+    put("wire", "stream%d" % kind, b"\4" + (frame(kind, more) + bytes(16 * slices) + more) * 2)
 put("wire", "values", b"\2" + value(b"x", 6, [2, 3], 1, bytes(24)) + value(b"loss", 6, [], 0, bytes(4)))
 put("wire", "failure", b"\3" + struct.pack("<i", 62) + b"there is no argument x")
 for i, address in enumerate((b"node0:2222", b"[::1]:80", b"*:0", b":1", b"a:65536")):

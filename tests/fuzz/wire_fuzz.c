@@ -37,9 +37,9 @@ static void read_tag(const uint8_t *data, size_t size) {
 }
 
 /* The bytes of a message, three of which say how long its parts are. */
-static void read_parcel(const uint8_t *data, size_t size) {
+static void read_frame(const uint8_t *data, size_t size) {
     dt_message x = {.event = DT_PEER_MESSAGE};
-    dt_parcel m;
+    dt_frame m;
     if (size < 3) return;
     const uint8_t *lengths = data;
     data += 3, size -= 3;
@@ -48,7 +48,7 @@ static void read_parcel(const uint8_t *data, size_t size) {
         x.part[x.n] = (dt_message_part){data, n};
         data += n, size -= n;
     }
-    if (dt_parcel_read(&x, &extents, &m))
+    if (dt_frame_read(&x, &extents, &m))
         FUZZ_CHECK(m.more >= 0 && (size_t)m.more == x.part[2].n &&
                        (x.part[1].n == 0 || x.part[1].n == 24),
                    "a message of another size than it says");
@@ -73,7 +73,7 @@ static void read_failure(const uint8_t *data, size_t size) {
     char *more = calloc(size + 1, 1);
     if (size > 0) memcpy(more, data, size);
     dt_status *s = dt_worker_pool_failure(
-        &(dt_arrival){.message = {.kind = DT_PARCEL_FAILED, .more = (int64_t)size}, .more = more},
+        &(dt_arrival){.message = {.kind = DT_FRAME_FAILED, .more = (int64_t)size}, .more = more},
         "batch");
     FUZZ_CHECK(s && dt_status_code(s) > 0, "a failure that is none");
     dt_status_free(s); /* with any row's number */
@@ -96,7 +96,7 @@ static void read_stream(const uint8_t *data, size_t size) {
 }
 
 FUZZ_TARGET(wire) {
-    static void (*const readers[])(const uint8_t *, size_t) = {read_tag, read_parcel, read_values,
+    static void (*const readers[])(const uint8_t *, size_t) = {read_tag, read_frame, read_values,
                                                                read_failure, read_stream};
     dt_address a;
     if (size == 0) return 0;

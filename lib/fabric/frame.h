@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What both sides of a link know of messages. */
+#ifndef DT_FABRIC_FRAME_H
+#define DT_FABRIC_FRAME_H
+
+#include "fabric/servers.h"
+
+#define DT_FRAME_MAGIC 0x64747032u
+
+static inline bool dt_frame_is_sound(const dt_frame *m) {
+    return m->magic == DT_FRAME_MAGIC && m->kind >= DT_FRAME_WORK && m->kind <= DT_FRAME_WORK_ALL &&
+           m->more >= 0 && m->more <= DT_MOST_MORE;
+}
+
+static inline bool dt_frame_has_slices(const dt_frame *m) {
+    return m->kind == DT_FRAME_WORK || m->kind == DT_FRAME_WORK_ALL || m->kind == DT_FRAME_PUSH;
+}
+
+/* Slices that a server sends or receives with the message, and bytes of all servers' slices. */
+static inline int dt_frame_slices(const dt_frame *m, const dt_extents *e, int server) {
+    if (!dt_frame_has_slices(m)) return 0;
+    return e->n[server] - (e->n_still && m->kind != DT_FRAME_WORK_ALL ? e->n_still[server] : 0);
+}
+
+static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_extents *e) {
+    if (!dt_frame_has_slices(m)) return 0;
+    return e->bytes - (m->kind == DT_FRAME_WORK_ALL ? 0 : e->still_bytes);
+}
+
+#endif
