@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fabric/fabric.h"
-#include "fabric/meeting.h"
+#include "fabric/rendezvous.h"
 
 dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) {
     DT_TRY(f->open(out, ranks, NULL));
@@ -14,8 +14,8 @@ dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) {
     return NULL;
 }
 
-dt_status *dt_team_meet(dt_team **out, const dt_fabric *f, const dt_meeting *meeting) {
-    DT_TRY(f->open(out, meeting->ranks, meeting));
+dt_status *dt_team_meet(dt_team **out, const dt_fabric *f, const dt_rendezvous *rendezvous) {
+    DT_TRY(f->open(out, rendezvous->ranks, rendezvous));
     (*out)->fabric = f;
     return NULL;
 }

@@ -40,7 +40,7 @@ typedef struct dt_tag {
 
 /* A fabric's own structs begin with these. */
 typedef struct dt_fabric dt_fabric;
-struct dt_meeting;
+struct dt_rendezvous;
 typedef struct dt_team {
     const dt_fabric *fabric;
     int ranks;
@@ -71,9 +71,9 @@ typedef struct dt_member { /* dt_env has one */
 
 struct dt_fabric {
     dt_kind kind;
-    /* Sets ranks and own; ranks 0: as many as were started. meeting: where ranks that nobody has
+    /* Sets ranks and own; ranks 0: as many as were started. rendezvous: where ranks that nobody has
      * connected find each other; NULL: nowhere. */
-    dt_status *(*open)(dt_team **out, int ranks, const struct dt_meeting *meeting);
+    dt_status *(*open)(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous);
     void (*close)(dt_team *t);
     dt_status *(*join)(dt_member **out, dt_team *t, int rank, double patience_s);
     void (*leave)(dt_member *m);
@@ -93,9 +93,9 @@ extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
 enum { DT_SOCKETS_RANKS = 64 };
 
 dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) DT_MUST_USE;
-/* The same for processes that nobody has connected (meeting.h). Errors of dt_meeting_hold. */
+/* The same for processes that nobody has connected (rendezvous.h). Errors of dt_rendezvous_hold. */
 dt_status *dt_team_meet(dt_team **out, const dt_fabric *f,
-                        const struct dt_meeting *meeting) DT_MUST_USE;
+                        const struct dt_rendezvous *rendezvous) DT_MUST_USE;
 void dt_team_close(dt_team *t); /* takes NULL; no member may be left in it */
 /* WORKERS_DISAGREE: there is no such rank, or it has joined already. A member belongs to one
  * thread. */

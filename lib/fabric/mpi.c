@@ -132,8 +132,8 @@ static const char *cure(void) {
            "worker 0's machine, MASTER_PORT, WORLD_SIZE and RANK";
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting) {
-    (void)meeting;
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous) {
+    (void)rendezvous;
     mpi_team *t = dt_alloc(sizeof *t);
     char words[512] = "";
     dt_status *s = load(t);

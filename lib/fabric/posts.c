@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "fabric/meeting.h"
+#include "fabric/rendezvous.h"
 #include "fabric/frame.h"
 
 enum { NOBODY = -1, SAY_S = 5, CARD_MOST = 1024 };

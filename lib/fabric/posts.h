@@ -17,7 +17,7 @@ enum { DT_POST_GUEST = -1 }; /* the number of a process that only waits for the 
 
 typedef struct dt_posts_spec {
     const char *address;   /* of the coordinator, HOST:PORT */
-    const char *interface; /* as of dt_meeting */
+    const char *interface; /* as of dt_rendezvous */
     const dt_run_key *key; /* likewise */
     bool open;
     double silence_s;

@@ -101,8 +101,8 @@ static void prepare(link_ *l) {
     if (l->fd >= 0) setsockopt(l->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting) {
-    (void)meeting;
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous) {
+    (void)rendezvous;
     const char *text = dt_environment(DT_SOCKETS_VARIABLE);
     sockets_team *t = dt_alloc(sizeof *t);
     t->link = dt_alloc((DT_SOCKETS_RANKS + 1) * sizeof *t->link);

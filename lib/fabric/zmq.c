@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * zmq: ranks are processes that were started one by one, on any machine, and know where to meet
- * (meeting.h). Each two have one connection.
+ * (rendezvous.h). Each two have one connection.
  *
  *     a message:   tag and size (wire.h)   bytes         two parts
  *
@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "fabric/meeting.h"
+#include "fabric/rendezvous.h"
 #include "fabric/peers.h"
 #include "fabric/wire.h"
 
@@ -50,7 +50,7 @@ static int rank_of(const zmq_team *t, int peer) {
 /* Takes the message. */
 static void store(zmq_team *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
-    /* of one part is what was still said of the meeting */
+    /* of one part is what was still said of the rendezvous */
     if (rank < 0 || x->event != DT_PEER_MESSAGE || x->n == 1) {
         if (rank >= 0) t->from[rank].gone |= x->event == DT_PEER_GONE;
         dt_message_free(x);
@@ -84,14 +84,14 @@ static void close_team(dt_team *base) {
     free(t);
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const dt_meeting *meeting) {
-    if (!meeting)
+static dt_status *open_team(dt_team **out, int ranks, const dt_rendezvous *rendezvous) {
+    if (!rendezvous)
         return dt_fail(DT_E_LAUNCH, NULL,
                        "fabric zmq connects ranks that know an address to meet at; none is known");
     zmq_team *t = dt_alloc(sizeof *t);
     t->base.ranks = ranks;
-    t->base.own = meeting->own;
-    dt_status *s = dt_meeting_hold(&t->met, meeting);
+    t->base.own = rendezvous->own;
+    dt_status *s = dt_rendezvous_hold(&t->met, rendezvous);
     t->from = dt_alloc((size_t)ranks * sizeof *t->from);
     for (int r = 0; r < ranks; r++) t->from[r].last = &t->from[r].first;
     while (t->met.early) {

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/environment.h"
 #include "fabric/fabric.h"
-#include "fabric/meeting.h"
+#include "fabric/rendezvous.h"
 #include "op/workers.h"
 
 dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key, bool *open) {
@@ -30,20 +30,20 @@ static dt_status *meet(dt_team **out, const dt_launch *l, const dt_cluster_spec 
     if (!l->address) return dt_launch_no_address(l, "workers", "worker 0");
     DT_TRY(dt_launch_secret(l, &key, &has_key, &open));
     return dt_team_meet(out, l->fabric,
-                        &(dt_meeting){.ranks = l->workers,
-                                      .own = l->rank,
-                                      .address = l->address,
-                                      .addresses = l->addresses,
-                                      .interface = dt_launch_interface(),
-                                      .key = has_key ? &key : NULL,
-                                      .open = open,
-                                      .patience_s = spec->start_s,
-                                      .silence_s = 2 * spec->message_s,
-                                      .start = l->start,
-                                      .first = l->first,
-                                      .say = spec->say,
-                                      .warn = spec->warn,
-                                      .user = spec->user});
+                        &(dt_rendezvous){.ranks = l->workers,
+                                         .own = l->rank,
+                                         .address = l->address,
+                                         .addresses = l->addresses,
+                                         .interface = dt_launch_interface(),
+                                         .key = has_key ? &key : NULL,
+                                         .open = open,
+                                         .patience_s = spec->start_s,
+                                         .silence_s = 2 * spec->message_s,
+                                         .start = l->start,
+                                         .first = l->first,
+                                         .say = spec->say,
+                                         .warn = spec->warn,
+                                         .user = spec->user});
 }
 
 dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, const dt_cluster_spec *spec) {

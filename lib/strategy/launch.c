@@ -17,7 +17,7 @@
 #include "base/environment.h"
 #include "fabric/address.h"
 #include "fabric/fabric.h"
-#include "fabric/meeting.h"
+#include "fabric/rendezvous.h"
 #include "strategy/cluster.h"
 #include "strategy/strategy.h"
 
@@ -87,7 +87,7 @@ static dt_status *check_addresses(const dt_launch *l, const dt_location *at, con
         }
     }
     /* more are refused later */
-    for (int i = 0; l->addresses <= DT_MEETING_RANKS && i < l->addresses; i++)
+    for (int i = 0; l->addresses <= DT_RENDEZVOUS_RANKS && i < l->addresses; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(l->address[i], l->address[k]) == 0)
                 return dt_fail(DT_E_LAUNCH, at,

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "fabric/meeting.h"
+#include "fabric/rendezvous.h"
 #include "fabric/wire.h"
 #include "fabric/zmq_api.h"
 
@@ -42,12 +42,12 @@ static int be_honest(int port) {
                   .of = "weights"};
     snprintf(address, sizeof address, "127.0.0.1:%d", port);
     dt_status *s = dt_team_meet(&team, &dt_fabric_zmq,
-                                &(dt_meeting){.ranks = 2,
-                                              .own = 0,
-                                              .address = &where,
-                                              .addresses = 1,
-                                              .patience_s = 1.5,
-                                              .silence_s = 10});
+                                &(dt_rendezvous){.ranks = 2,
+                                                 .own = 0,
+                                                 .address = &where,
+                                                 .addresses = 1,
+                                                 .patience_s = 1.5,
+                                                 .silence_s = 10});
     if (!s) s = dt_team_join(team, 0, 1, &m);
     if (!s) s = dt_member_recv(m, 1, &tag, bytes, sizeof bytes);
     for (int i = 0; !s && i < N; i++)

@@ -29,7 +29,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "fabric/fabric.h"
-#include "fabric/meeting.h"
+#include "fabric/rendezvous.h"
 #include "fabric/zmq_api.h"
 
 enum { MOST = 4, N = 300007 };
@@ -102,13 +102,13 @@ static dt_status *meet(dt_team **out, const way *w, int ranks, int rank, int por
     }
     DT_TRY(dt_run_key_of(&key, "a secret of this test", 21));
     return dt_team_meet(out, w->fabric,
-                        &(dt_meeting){.ranks = ranks,
-                                      .own = rank,
-                                      .address = address,
-                                      .addresses = w->all ? ranks : 1,
-                                      .key = w->key ? &key : NULL,
-                                      .patience_s = 20,
-                                      .silence_s = 20});
+                        &(dt_rendezvous){.ranks = ranks,
+                                         .own = rank,
+                                         .address = address,
+                                         .addresses = w->all ? ranks : 1,
+                                         .key = w->key ? &key : NULL,
+                                         .patience_s = 20,
+                                         .silence_s = 20});
 }
 
 static int be_rank(const way *w, int ranks, int rank, int port, const char *what, int to) {

@@ -4,14 +4,14 @@
  * know, and tell it where they listen; when all have come it tells everybody everything, and each
  * connects to those before it. Who is missing is reported while they wait.
  */
-#ifndef DT_FABRIC_MEETING_H
-#define DT_FABRIC_MEETING_H
+#ifndef DT_FABRIC_RENDEZVOUS_H
+#define DT_FABRIC_RENDEZVOUS_H
 
 #include "fabric/messages.h"
 
-enum { DT_MEETING_RANKS = 256 };
+enum { DT_RENDEZVOUS_RANKS = 256 };
 
-typedef struct dt_meeting {
+typedef struct dt_rendezvous {
     int ranks, own;
     const char *const *address; /* HOST:PORT of each rank, or of rank 0 alone; texts are lent */
     int addresses;              /* ranks, or 1: the others listen on any free port */
@@ -28,17 +28,17 @@ typedef struct dt_meeting {
     void (*say)(void *user, const char *line);  /* names missing ranks; may be NULL */
     void (*warn)(void *user, const char *text); /* of dt_messenger_spec */
     void *user;
-} dt_meeting;
+} dt_rendezvous;
 
 typedef struct dt_met {
     dt_messenger *m;
-    int peer[DT_MEETING_RANKS]; /* of each rank */
-    dt_message *early;          /* messages that belong to what comes after the meeting; a list */
+    int peer[DT_RENDEZVOUS_RANKS]; /* of each rank */
+    dt_message *early; /* messages that belong to what comes after the rendezvous; a list */
 } dt_met;
 
 /* The caller closes and frees what *out has, also after an error. WORKER_LATE with who is missing;
  * LAUNCH where workers contradict each other; errors of the messenger; NOT_YET: more than
- * DT_MEETING_RANKS. */
-dt_status *dt_meeting_hold(dt_met *out, const dt_meeting *how) DT_MUST_USE;
+ * DT_RENDEZVOUS_RANKS. */
+dt_status *dt_rendezvous_hold(dt_met *out, const dt_rendezvous *how) DT_MUST_USE;
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See meeting.h. What is said here is a line of text, a message of one part:
+ * See rendezvous.h. What is said here is a line of text, a message of one part:
  *
  *     to rank 0      meet RANK RANKS ADDRESS
  *     by rank 0      table ADDRESS ADDRESS ...       or: no REASON
  *     to others      rank RANK                       on the connection between two of them, which the higher one opens
  *
- * Messages of several parts belong to what comes after the meeting; some may come before this rank
+ * Messages of several parts belong to what comes after the rendezvous; some may come before this rank
  * knows that it is over.
  */
-#include "fabric/meeting.h"
+#include "fabric/rendezvous.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +25,13 @@ enum { SAY_S = 5, LINE_MOST = 60, NOBODY = -1 };
 enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 
 typedef struct gathering {
-    const dt_meeting *how;
+    const dt_rendezvous *how;
     dt_met *met;
-    int host;                        /* the peer that is rank 0; NOBODY here */
-    char *address[DT_MEETING_RANKS]; /* where each listens; NULL: it has not said so */
-    bool here[DT_MEETING_RANKS];     /* can be sent to, and has said which rank it is */
-    int early[DT_MEETING_RANKS];     /* messages of each in met->early */
-    bool told;                       /* rank 0: all were told the addresses; others: this one was */
+    int host;                           /* the peer that is rank 0; NOBODY here */
+    char *address[DT_RENDEZVOUS_RANKS]; /* where each listens; NULL: it has not said so */
+    bool here[DT_RENDEZVOUS_RANKS];     /* can be sent to, and has said which rank it is */
+    int early[DT_RENDEZVOUS_RANKS];     /* messages of each in met->early */
+    bool told; /* rank 0: all were told the addresses; others: this one was */
     int64_t since_ns, said_ns;
 } gathering;
 
@@ -128,7 +128,7 @@ static dt_status *tell_all(gathering *g) {
 
 /* Where this one listens, as others reach it. */
 static dt_status *own_address(const gathering *g, char *out) {
-    const dt_meeting *how = g->how;
+    const dt_rendezvous *how = g->how;
     dt_address host, own;
     bool loopback;
     DT_TRY(dt_address_read(&own, dt_messenger_address(g->met->m)));
@@ -181,7 +181,7 @@ static dt_status *hear_host(gathering *g, char *words) {
 /* ---- everybody ---- */
 
 static dt_status *hear(gathering *g, const dt_message *x) {
-    char *line = line_of(x, (size_t)DT_MEETING_RANKS * DT_ENDPOINT_MOST), *words = line;
+    char *line = line_of(x, (size_t)DT_RENDEZVOUS_RANKS * DT_ENDPOINT_MOST), *words = line;
     int64_t rank = NOBODY;
     dt_status *s = NULL;
     if (!line) return NULL;
@@ -279,7 +279,7 @@ static int first_missing(const gathering *g) {
 }
 
 static void describe_wait(const gathering *g, dt_str *out) {
-    const dt_meeting *how = g->how;
+    const dt_rendezvous *how = g->how;
     if (how->own > 0 && !g->told) {
         const int refusals = dt_messenger_refusals(g->met->m, g->host);
         dt_str_printf(out, "worker 0 at %s", how->address[0]);
@@ -322,10 +322,10 @@ static dt_status *late(gathering *g) {
     return s;
 }
 
-/* ---- the meeting ---- */
+/* ---- the rendezvous ---- */
 
 static dt_status *listen_here(gathering *g) {
-    const dt_meeting *how = g->how;
+    const dt_rendezvous *how = g->how;
     dt_address at;
     char text[DT_ENDPOINT_MOST];
     const bool own = how->own == 0 || how->addresses > 1;
@@ -336,12 +336,12 @@ static dt_status *listen_here(gathering *g) {
 }
 
 static dt_status *begin(gathering *g) {
-    const dt_meeting *how = g->how;
+    const dt_rendezvous *how = g->how;
     char name[DT_PEER_NAME];
-    if (how->ranks > DT_MEETING_RANKS)
+    if (how->ranks > DT_RENDEZVOUS_RANKS)
         return dt_fail(DT_E_NOT_YET, NULL,
                        "%d workers: more than %d are not connected without MPI yet", how->ranks,
-                       DT_MEETING_RANKS);
+                       DT_RENDEZVOUS_RANKS);
     snprintf(name, sizeof name, "worker %d", how->own);
     DT_TRY(dt_messenger_open(&g->met->m, &(dt_messenger_spec){.key = how->key,
                                                               .open = how->open,
@@ -372,13 +372,13 @@ static dt_status *wait(gathering *g) {
     return g->how->own == 0 ? tell_all(g) : NULL;
 }
 
-dt_status *dt_meeting_hold(dt_met *out, const dt_meeting *how) {
+dt_status *dt_rendezvous_hold(dt_met *out, const dt_rendezvous *how) {
     gathering g = {
         .how = how, .met = out, .host = NOBODY, .since_ns = dt_now_ns(), .said_ns = dt_now_ns()};
     *out = (dt_met){.m = NULL};
-    for (int r = 0; r < DT_MEETING_RANKS; r++) out->peer[r] = NOBODY;
+    for (int r = 0; r < DT_RENDEZVOUS_RANKS; r++) out->peer[r] = NOBODY;
     dt_status *s = begin(&g);
     if (!s) s = wait(&g);
-    for (int r = 0; r < DT_MEETING_RANKS; r++) free(g.address[r]);
+    for (int r = 0; r < DT_RENDEZVOUS_RANKS; r++) free(g.address[r]);
     return s;
 }
