@@ -279,7 +279,7 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
     if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
     t->joined = true;
     mpi_member *m = dt_alloc(sizeof *m);
-    /* cards are exchanged as messages */
+    /* identities are exchanged as messages */
     m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
     *out = &m->base;
     DT_TRY(dt_peers_meet(&m->peers, &m->base));

@@ -30,14 +30,14 @@ static bool is_dead(char state) { return !state || strchr("ZXx", state); }
 static bool is_stopped(char state) { return state && strchr("Tt", state); }
 
 static bool is_here(const dt_peers *p, const dt_member *m, int r) {
-    return p->card && p->card[r].space == p->card[m->rank].space &&
-           strcmp(p->card[r].host, p->card[m->rank].host) == 0;
+    return p->identity && p->identity[r].space == p->identity[m->rank].space &&
+           strcmp(p->identity[r].host, p->identity[m->rank].host) == 0;
 }
 
 /* The first rank of this machine in such a state; -1: none. */
 static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state)) {
     for (int r = 0; r < m->team->ranks; r++)
-        if (r != m->rank && is_here(p, m, r) && is(state_of(p->card[r].pid))) return r;
+        if (r != m->rank && is_here(p, m, r) && is(state_of(p->identity[r].pid))) return r;
     return -1;
 }
 
@@ -48,9 +48,9 @@ int dt_peers_here(const dt_peers *p, const dt_member *m) {
 }
 
 static dt_status *with_process(const dt_peers *p, int rank, const char *more, dt_status *s) {
-    return p->card ? dt_note(s, "rank %d is process %lld on %s%s", rank,
-                             (long long)p->card[rank].pid, p->card[rank].host, more)
-                   : s;
+    return p->identity ? dt_note(s, "rank %d is process %lld on %s%s", rank,
+                                 (long long)p->identity[rank].pid, p->identity[rank].host, more)
+                       : s;
 }
 
 dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,
@@ -80,9 +80,9 @@ static void tell(const dt_peers *p, const dt_member *m, int peer, double waited_
     const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
     dt_str line = {0};
     dt_str_printf(&line, "rank %d has waited %.0f s for rank %d", m->rank, waited_s, who);
-    if (p->card)
-        dt_str_printf(&line, ", process %lld on %s", (long long)p->card[who].pid,
-                      p->card[who].host);
+    if (p->identity)
+        dt_str_printf(&line, ", process %lld on %s", (long long)p->identity[who].pid,
+                      p->identity[who].host);
     dt_str_printf(&line, ", which %s; it counts as lost after %g s (strategy.timeout)",
                   stopped >= 0 ? "is stopped" : "is silent", m->patience_s);
     m->say(m->user, dt_str_text(&line));
@@ -104,20 +104,20 @@ dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) {
 }
 
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) {
-    dt_peer_card own = {.pid = getpid()};
+    dt_peer_identity own = {.pid = getpid()};
     struct stat space;
     gethostname(own.host, sizeof own.host - 1);
     own.space = stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : (uint64_t)m->rank;
-    dt_peer_card *all = dt_alloc((size_t)m->team->ranks * sizeof *all);
+    dt_peer_identity *all = dt_alloc((size_t)m->team->ranks * sizeof *all);
     m->of = "names of hosts";
     dt_status *s = dt_member_gather(m, &own, sizeof own, all);
     m->of = NULL;
     for (int r = 0; r < m->team->ranks; r++) all[r].host[sizeof all[r].host - 1] = '\0';
-    p->card = all;
+    p->identity = all;
     return s;
 }
 
 void dt_peers_release(dt_peers *p) {
-    free(p->card);
-    p->card = NULL;
+    free(p->identity);
+    p->identity = NULL;
 }

@@ -6,14 +6,14 @@
 
 #include "fabric/fabric.h"
 
-typedef struct dt_peer_card {
+typedef struct dt_peer_identity {
     char host[64];
     uint64_t space; /* of process numbers: containers have their own */
     int64_t pid;
-} dt_peer_card;
+} dt_peer_identity;
 
 typedef struct dt_peers {
-    dt_peer_card *card; /* [ranks]; NULL: they have not met yet */
+    dt_peer_identity *identity; /* [ranks]; NULL: they have not met yet */
     int64_t looked_ns;
     double told_s; /* the wait that is told next, after the last one; 0: the first */
 } dt_peers;
@@ -26,7 +26,7 @@ typedef struct dt_awaited {
     int64_t since_ns;
 } dt_awaited;
 
-/* Every rank's card, by messages of m. */
+/* Every rank's identity, by messages of m. */
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) DT_MUST_USE;
 void dt_peers_release(dt_peers *p);
 /* Ranks of this machine, this one among them. */

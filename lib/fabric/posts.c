@@ -12,7 +12,7 @@
 #include "fabric/rendezvous.h"
 #include "fabric/frame.h"
 
-enum { NOBODY = -1, SAY_S = 5, CARD_MOST = 1024 };
+enum { NOBODY = -1, SAY_S = 5, FINGERPRINT_MOST = 1024 };
 
 struct dt_posts {
     dt_posts_spec spec;
@@ -115,12 +115,12 @@ void dt_posts_refuse(const dt_posts *p, int w, dt_status *why) {
 }
 
 static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_frame *m) {
-    const size_t n = strlen(p->spec.card);
-    if (m->more > CARD_MOST || (size_t)m->more != n ||
-        memcmp(x->part[2].bytes, p->spec.card, n) != 0)
+    const size_t n = strlen(p->spec.fingerprint);
+    if (m->more > FINGERPRINT_MOST || (size_t)m->more != n ||
+        memcmp(x->part[2].bytes, p->spec.fingerprint, n) != 0)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator has %s, %s has %.*s",
-                       p->spec.card, dt_messenger_peer(p->m, x->peer),
-                       m->more > CARD_MOST ? 0 : (int)m->more,
+                       p->spec.fingerprint, dt_messenger_peer(p->m, x->peer),
+                       m->more > FINGERPRINT_MOST ? 0 : (int)m->more,
                        m->more ? (const char *)x->part[2].bytes : "");
     if (m->number >= p->workers || m->number < DT_POST_GUEST)
         return dt_fail(
@@ -278,10 +278,11 @@ dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int wor
                                                            .silence_s = spec->silence_s}));
     DT_TRY(dt_messenger_connect(out->m, spec->address, &out->peer));
     DT_TRY(wait_for_host(out, spec, wait));
-    return send_frame(
-        out->m, out->peer, spec->slices,
-        &(dt_frame){.kind = DT_FRAME_HELLO, .number = worker, .more = (int64_t)strlen(spec->card)},
-        NULL, spec->card);
+    return send_frame(out->m, out->peer, spec->slices,
+                      &(dt_frame){.kind = DT_FRAME_HELLO,
+                                  .number = worker,
+                                  .more = (int64_t)strlen(spec->fingerprint)},
+                      NULL, spec->fingerprint);
 }
 
 static dt_status *refusal(const dt_message *x) {

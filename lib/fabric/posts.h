@@ -2,7 +2,7 @@
 /*
  * Parameter servers for workers on other machines: what servers.h does over inherited links is done
  * here by messages of ZeroMQ, in the coordinator's own thread. Workers connect whenever they like;
- * each says which it is, and the same card as the coordinator (version, job), or it is refused and
+ * each says which it is, and the same fingerprint as the coordinator (version, job), or it is refused and
  * told why.
  *
  *     a message:   dt_frame | weights or gradients, all slices | more          parts that are not there are empty
@@ -22,7 +22,7 @@ typedef struct dt_posts_spec {
     bool open;
     double silence_s;
     const dt_extents *slices;
-    const char *card;                           /* lent; a line */
+    const char *fingerprint;                    /* lent; a line */
     void (*warn)(void *user, const char *text); /* of dt_messenger_spec */
     void *user;
 } dt_posts_spec;

@@ -21,7 +21,7 @@
 #include "fabric/address.h"
 
 enum { SAY_S = 5, LINE_MOST = 60, NOBODY = -1 };
-/* What a worker may send before all are connected: its card to each, of less than a kilobyte. */
+/* What a worker may send before all are connected: its identity to each, of less than a kilobyte. */
 enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 
 typedef struct gathering {

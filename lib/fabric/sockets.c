@@ -282,7 +282,8 @@ static void leave(dt_member *base) {
     sockets_member *m = (sockets_member *)base;
     const char bye = 0;
     char *all = dt_alloc((size_t)base->team->ranks);
-    if (!base->team->broken && m->peers.card) dt_status_free(dt_member_gather(base, &bye, 1, all));
+    if (!base->team->broken && m->peers.identity)
+        dt_status_free(dt_member_gather(base, &bye, 1, all));
     sockets_team *t = team_of(base);
     for (int r = 0; r < base->team->ranks; r++)
         while (t->link[r].first) drop_first(&t->link[r]);
@@ -299,7 +300,7 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
     if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
     t->joined = true;
     sockets_member *m = dt_alloc(sizeof *m);
-    /* cards are exchanged as messages */
+    /* identities are exchanged as messages */
     m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
     m->poll = dt_alloc((size_t)base->ranks * sizeof *m->poll);
     *out = &m->base;

@@ -191,7 +191,8 @@ static void leave(dt_member *base) {
     const char bye = 0;
     char *all = dt_alloc((size_t)base->team->ranks);
     m->leaves = true;
-    if (!base->team->broken && m->peers.card) dt_status_free(dt_member_gather(base, &bye, 1, all));
+    if (!base->team->broken && m->peers.identity)
+        dt_status_free(dt_member_gather(base, &bye, 1, all));
     free(all);
     dt_peers_release(&m->peers);
     free(m);
@@ -204,7 +205,7 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
     if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
     t->joined = true;
     zmq_member *m = dt_alloc(sizeof *m);
-    /* cards are exchanged as messages */
+    /* identities are exchanged as messages */
     m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
     *out = &m->base;
     return dt_peers_meet(&m->peers, &m->base);

@@ -149,7 +149,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
     DT_TRY(check_is_numbered(j));
     if (dt_job_meets_coordinator(j)) /* as soon as it can compute */
-        j->strategy.servers.card =
+        j->strategy.servers.fingerprint =
             dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
     else DT_TRY(dt_job_open_team(j, options));
     options = or_none(options);

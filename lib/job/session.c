@@ -33,7 +33,7 @@ static dt_status *choose_engine(const dt_job *j, const dt_run_options *o, dt_ses
 }
 
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) {
-    if (j->strategy.launch.workers && !j->cluster && !j->strategy.servers.card)
+    if (j->strategy.launch.workers && !j->cluster && !j->strategy.servers.fingerprint)
         return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at,
                                   "%s says that this is one of %d processes; only fit, evaluate "
                                   "and predict share their work among them",

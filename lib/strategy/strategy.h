@@ -42,7 +42,7 @@ typedef struct dt_servers_spec {
     dt_launch launch;
     double start_timeout; /* seconds until all of those must be there */
     /* what coordinator and workers must have in common, a line; lent; NULL: nothing */
-    const char *card;
+    const char *fingerprint;
 } dt_servers_spec;
 
 /* What a job's `strategy` says, or the C API's constructors, checked as far as it can be without

@@ -398,7 +398,7 @@ static dt_status *place_of(const dt_worker_pool_spec *q, dt_run_key *key, dt_pos
                            .open = open,
                            .silence_s = 2 * q->how->timeout,
                            .slices = q->slices,
-                           .card = q->how->card ? q->how->card : "",
+                           .fingerprint = q->how->fingerprint ? q->how->fingerprint : "",
                            .warn = q->warn,
                            .user = q->user};
     return NULL;

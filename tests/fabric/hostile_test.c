@@ -98,17 +98,17 @@ static dt_status *say(dt_messenger *m, int server, const char *line) {
     return dt_messenger_send(m, server, &(dt_message_part){line, strlen(line)}, 1);
 }
 
-/* A card, or a message, that is good but for some bytes and sizes. */
+/* An identity, or a message, that is good but for some bytes and sizes. */
 static dt_status *attack(dt_messenger *m, int server, unsigned *seed) {
     unsigned char head[DT_WIRE_BYTES + 8] = {0}, body[N];
     dt_message_part part[DT_MESSAGE_PARTS];
     const unsigned how = next_number(seed) % 5;
-    const dt_tag card = {.number = 1,
-                         .collective = DT_ALL_GATHER,
-                         .dtype = DT_UINT8,
-                         .elements = 80,
-                         .of = "names of hosts"};
-    dt_wire_write(head, &card, how == 1 ? UINT64_MAX : 80);
+    const dt_tag identity = {.number = 1,
+                             .collective = DT_ALL_GATHER,
+                             .dtype = DT_UINT8,
+                             .elements = 80,
+                             .of = "names of hosts"};
+    dt_wire_write(head, &identity, how == 1 ? UINT64_MAX : 80);
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = how == 2 ? (unsigned char)next_number(seed) : 0xff;
     if (how == 3) head[next_number(seed) % DT_WIRE_BYTES] ^= (unsigned char)next_number(seed);

@@ -136,17 +136,18 @@ static void lost_ones_are_told_once(void **state) {
 
 /* ---- workers that come by themselves, over ZeroMQ ---- */
 
-static const char card[] = "a card";
+static const char fingerprint[] = "a fingerprint";
 
 static dt_posts_spec place(const char *address, const char *with) {
-    return (dt_posts_spec){.address = address, .silence_s = 10, .slices = &extents, .card = with};
+    return (dt_posts_spec){
+        .address = address, .silence_s = 10, .slices = &extents, .fingerprint = with};
 }
 
-/* Worker 0 works, worker 1 has another card, worker 2 works and then sends messages that are none.
+/* Worker 0 works, worker 1 has another fingerprint, worker 2 works and then sends messages that are none.
  * The exit code says how it went. */
 static int come(int worker, const char *address) {
     static int32_t numbers[NUMBERS];
-    const dt_posts_spec at = place(address, worker == 1 ? "another card" : card);
+    const dt_posts_spec at = place(address, worker == 1 ? "another fingerprint" : fingerprint);
     dt_post_link l = {0};
     dt_frame m;
     char *more = NULL;
@@ -197,7 +198,7 @@ static void test_posts(void **state) {
     snprintf(address, sizeof address, "127.0.0.1:%d", 20000 + (int)getpid() % 20000);
     for (int w = 0; w < 3; w++)
         if ((pid[w] = fork()) == 0) _exit(come(w, address));
-    const dt_posts_spec at = place(address, card);
+    const dt_posts_spec at = place(address, fingerprint);
     dt_status *s = dt_posts_open(&p, &at, 3, 0);
     if (s) { /* ZeroMQ is not here, or the port is taken */
         dt_status_free(s);
@@ -230,7 +231,7 @@ static void test_posts(void **state) {
                           "hello");
     }
     assert_int_equal(came, 2);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 76); /* which has another card */
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 76); /* which has another fingerprint */
     dt_posts_close(p, true);
     dt_shared_unref(weights);
     assert_int_equal(code_of(pid[0]), 0);
