@@ -2,8 +2,8 @@
 /*
  * Parameter servers for workers on other machines: what servers.h does over inherited links is done
  * here by messages of ZeroMQ, in the coordinator's own thread. Workers connect whenever they like;
- * each says which it is, and the same fingerprint as the coordinator (version, job), or it is refused and
- * told why.
+ * each says which it is, and the same fingerprint as the coordinator (version, job), or it is
+ * refused and told why.
  *
  *     a message:   dt_frame | weights or gradients, all slices | more          parts that are not there are empty
  */
@@ -68,8 +68,9 @@ typedef struct dt_post_link {
 /* Connects and says who this is. WORKER_LATE: nobody answers. */
 dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker,
                            const dt_post_wait *wait) DT_MUST_USE;
-/* As dt_link_pull and dt_link_push. A refusal is its error. A worker that waits for longer than 5 s,
- * and than 3 times the longest wait so far, says so, and again each time that the wait has doubled. */
+/* As dt_link_pull and dt_link_push. A refusal is its error. A worker that waits for longer than 5
+ * s, and than 3 times the longest wait so far, says so, and again each time that the wait has
+ * doubled. */
 dt_status *dt_post_pull(dt_post_link *l, dt_frame *m, void *weights, char **more) DT_MUST_USE;
 dt_status *dt_post_push(dt_post_link *l, const dt_frame *m, const void *gradients,
                         const void *more) DT_MUST_USE;

@@ -6,8 +6,8 @@
  *     by rank 0      table ADDRESS ADDRESS ...       or: no REASON
  *     to others      rank RANK                       on the connection between two of them, which the higher one opens
  *
- * Messages of several parts belong to what comes after the rendezvous; some may come before this rank
- * knows that it is over.
+ * Messages of several parts belong to what comes after the rendezvous; some may come before this
+ * rank knows that it is over.
  */
 #include "fabric/rendezvous.h"
 
@@ -21,7 +21,8 @@
 #include "fabric/address.h"
 
 enum { SAY_S = 5, LINE_MOST = 60, NOBODY = -1 };
-/* What a worker may send before all are connected: its identity to each, of less than a kilobyte. */
+/* What a worker may send before all are connected: its identity to each, of less than a
+ * kilobyte. */
 enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 
 typedef struct gathering {

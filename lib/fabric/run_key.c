@@ -59,8 +59,8 @@ static int key_step(uint8_t a, uint8_t b) {
     return 0;
 }
 
-/* Whether byte i follows from those `lag` and twice `lag` before it: "abc", "987", "qwe"; with a lag
- * of 2 "a1b2c3". */
+/* Whether byte i follows from those `lag` and twice `lag` before it: "abc", "987", "qwe"; with a
+ * lag of 2 "a1b2c3". */
 static bool continues(const uint8_t *s, size_t i, size_t lag) {
     if (i < 2 * lag) return false;
     const uint8_t now = s[i], last = s[i - lag], first = s[i - 2 * lag];

@@ -25,8 +25,8 @@ typedef struct dt_run_key {
 
 /* SECRET: too few or too many bytes, or one that can be guessed: fewer than DT_SECRET_LEAST bytes
  * before it repeats itself, fewer than DT_SECRET_LEAST_DIFFERENT different ones, or fewer than
- * DT_SECRET_LEAST_UNFORESEEN beside words such as "password", series such as "abc" or "a1b2c3", rows
- * of keys and repetitions. */
+ * DT_SECRET_LEAST_UNFORESEEN beside words such as "password", series such as "abc" or "a1b2c3",
+ * rows of keys and repetitions. */
 dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) DT_MUST_USE;
 /* Of the file's bytes, without the newline at their end. SECRET, also for a file that others may
  * read or write, and the errors of reading a file. */

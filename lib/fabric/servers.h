@@ -45,8 +45,8 @@ typedef enum dt_frame_kind {
     DT_FRAME_WANT,
     DT_FRAME_WORK_ALL
 } dt_frame_kind;
-/* WORK, WORK_ALL and PUSH are followed by slices on every link, and all messages by `more` bytes on link
- * 0. */
+/* WORK, WORK_ALL and PUSH are followed by slices on every link, and all messages by `more` bytes on
+ * link 0. */
 typedef struct dt_frame {
     uint32_t magic, kind;
     int64_t number, version; /* of the closure; of the weights */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See worker_launcher.h. The caller and the launcher share a pair of sockets: requests carry the worker's
- * links as descriptors, answers its process number. */
+/* See worker_launcher.h. The caller and the launcher share a pair of sockets: requests carry the
+ * worker's links as descriptors, answers its process number. */
 #define _GNU_SOURCE
 #include "fabric/worker_launcher.h"
 

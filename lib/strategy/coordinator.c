@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ClusterCoordinator. Functions become closures of a worker pool (worker_pool.h). Workers are forks of this
- * process and know what it knew then, so a new function, signature or data set means new workers,
- * once all that is out has come back. Nothing happens between calls: results are taken in, applied,
- * and workers get the next functions, in schedule, join, done and fetch.
+ * ClusterCoordinator. Functions become closures of a worker pool (worker_pool.h). Workers are forks
+ * of this process and know what it knew then, so a new function, signature or data set means new
+ * workers, once all that is out has come back. Nothing happens between calls: results are taken in,
+ * applied, and workers get the next functions, in schedule, join, done and fetch.
  */
 #include "strategy/coordinator.h"
 

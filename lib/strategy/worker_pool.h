@@ -51,8 +51,8 @@ dt_closures *dt_worker_pool_closures(dt_worker_pool *c);
 void dt_worker_pool_forget(dt_worker_pool *c);
 /* Gives out what may be, and takes what has come or comes until then. *came: something did. */
 dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *came) DT_MUST_USE;
-/* The push to be applied next, which belongs to the caller until dt_worker_pool_finish; false: none may be
- * yet. */
+/* The push to be applied next, which belongs to the caller until dt_worker_pool_finish; false: none
+ * may be yet. */
 bool dt_worker_pool_ready(dt_worker_pool *c, dt_arrival *out);
 /* It has been applied, if it changes weights. Frees what it has. *stale (may be NULL): updates
  * between its pull and its own. */

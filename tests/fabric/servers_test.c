@@ -143,8 +143,8 @@ static dt_posts_spec place(const char *address, const char *with) {
         .address = address, .silence_s = 10, .slices = &extents, .fingerprint = with};
 }
 
-/* Worker 0 works, worker 1 has another fingerprint, worker 2 works and then sends messages that are none.
- * The exit code says how it went. */
+/* Worker 0 works, worker 1 has another fingerprint, worker 2 works and then sends messages that are
+ * none. The exit code says how it went. */
 static int come(int worker, const char *address) {
     static int32_t numbers[NUMBERS];
     const dt_posts_spec at = place(address, worker == 1 ? "another fingerprint" : fingerprint);

@@ -6,8 +6,8 @@
  *     rank 1 --send--> inbox 0: from 1 [..][..]  <--recv-- rank 0
  *     rank 2 --send-->          from 2 [..]
  *
- * A message is a copy, so a sender never waits. Receivers sleep instead of spinning, since there may
- * be more threads than cores.
+ * A message is a copy, so a sender never waits. Receivers sleep instead of spinning, since there
+ * may be more threads than cores.
  */
 #include <errno.h>
 #include <pthread.h>
