@@ -10,7 +10,7 @@ struct evaluate {
     struct common common;
     struct place place;
     struct compute compute;
-    const char *checkpoint;
+    const char *checkpoint, *input;
     int64_t steps; /* 0: all */
     int64_t workers, rank;
     int split;
@@ -26,6 +26,7 @@ static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *w
         .threads = env_threads(call->out, my->compute.threads),
         .kernels = (dt_kernels)my->compute.kernels,
         .max_steps = my->steps,
+        .input = my->input,
         .event = watch_event,
         .user = watch,
     };
@@ -63,6 +64,9 @@ static int run(const struct call *call) {
 static const struct option options[] = {
     PATH(struct evaluate, checkpoint, "ckpt", "PATH",
          "the checkpoint; default: the newest in output.dir"),
+    PATH(struct evaluate, input, "input", "FILE",
+         "evaluate these examples instead of a split: a file with inputs and targets (NPZ, CSV, "
+         "JSON lines, TFRecord), or a text or folder of pictures where the job's data are such"),
     CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate"),
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),
     LIST(struct evaluate, expect, "expect", "EXPR",
@@ -84,6 +88,9 @@ const struct verb verb_evaluate = {
         "on the validation data\n"
         "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       this checkpoint\n"
         "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n"
+        "  dtrain evaluate job.yaml --input new.csv                        rows with targets from "
+        "a "
+        "file, in any format\n"
         "  dtrain evaluate job.yaml --steps 10                             the first ten batches\n"
         "  dtrain evaluate job.yaml --workers 4                             on four processes, "
         "with the same digits\n",

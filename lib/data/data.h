@@ -36,6 +36,15 @@ typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
 typedef struct dt_map dt_map;
 
+/* A file of rows that stands in for the training part of a data set: any format, with the elements
+ * that its user wants. */
+typedef struct dt_rows_file {
+    const dt_format *format;
+    const dt_tree *path;            /* a scalar */
+    const dt_element_spec *element; /* [n] as the data set stores them */
+    int n;
+} dt_rows_file;
+
 /* What a job's `dataset` says, checked as far as possible without files. */
 typedef struct dt_dataset_spec {
     const dt_format *format;
@@ -64,6 +73,8 @@ typedef struct dt_dataset_spec {
     dt_cache cache;
     const char *auto_shard_policy;
     bool as_stored; /* without `map`: texts are texts */
+    /* instead of all parts; what steps of `map` learned must be known then; NULL: none */
+    const dt_rows_file *rows;
 } dt_dataset_spec;
 
 /* Reads the mapping; all faults at once. Files are relative to `directory`. Everything lives in the
@@ -109,6 +120,8 @@ const dt_element_spec *dt_dataset_stored(const dt_dataset *d, int element);
 int dt_dataset_find(const dt_dataset *d, const char *name); /* index or -1 */
 /* Examples of an epoch (for train: `repeat` passes); 0: no such part. */
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
+/* What a part is called in messages: "validation"; "input" where rows stand in for it. */
+const char *dt_dataset_part_name(const dt_dataset *d, dt_part part);
 /* The file of an example of a part, lent; NULL where files hold several examples. */
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);

@@ -50,8 +50,9 @@ dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, vo
 
 static dt_status *open_rows(dt_dataset *d, dt_part p) {
     dt_rows *r = &d->rows[p];
-    const dt_format_request q = dt_dataset_request(&d->spec, p, d->arena);
-    DT_TRY(d->spec.format->open_part(&q, &r->x));
+    const dt_format_request q = d->spec.rows ? dt_dataset_request_rows(&d->spec, d->arena)
+                                             : dt_dataset_request(&d->spec, p, d->arena);
+    DT_TRY((d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x));
     r->stored = r->x->stored;
     r->count = r->x->count;
     return NULL;
@@ -61,6 +62,7 @@ static dt_status *open_rows(dt_dataset *d, dt_part p) {
  * ones (65). */
 static dt_status *open_parts(dt_dataset *d) {
     dt_status *missing = NULL, *bad = NULL;
+    if (d->spec.rows) return open_rows(d, DT_PART_TRAIN);
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->spec.part[p] || (p == DT_PART_TRAIN && d->spec.format->content == DT_CONTENT_NONE)) {
             dt_status *s = open_rows(d, p);

@@ -57,6 +57,10 @@ int64_t dt_dataset_count(const dt_dataset *d, dt_part part) {
     return d->rows[part].count * (part == DT_PART_TRAIN ? d->spec.repeat : 1);
 }
 
+const char *dt_dataset_part_name(const dt_dataset *d, dt_part part) {
+    return d->spec.rows ? "input" : dt_part_name(part);
+}
+
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example) {
     const dt_examples *x = d->rows[part].x;
     return x->single ? x->paths.v[d->rows[part].first + example] : NULL;

@@ -64,6 +64,11 @@ dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e) {
                               .none = d->spec.as_stored};
     DT_TRY(dt_map_plan_make(d->arena, &q, &r->plan[e]));
     while (dt_map_plan_pending(r->plan[e])) {
+        if (d->spec.rows)
+            return dt_fail(DT_E_ELEMENTS, NULL,
+                           "%s: a step of 'map' for '%.80s' is learned from the training data, and "
+                           "no learned values are stored",
+                           d->spec.rows->path->text, d->element[e].name);
         DT_TRY(learn(d, e, r->plan[e]));
         DT_TRY(dt_map_plan_make(d->arena, &q, &r->plan[e]));
     }

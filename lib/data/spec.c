@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "data/map.h"
+#include "data/dataset.h"
 
 enum { LARGEST_BATCH = 1 << 24, MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 
@@ -226,6 +226,18 @@ dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, 
                                .part = part,
                                .seed = spec->seed,
                                .splits = spec->validation_split > 0};
+}
+
+dt_format_request dt_dataset_request_rows(const dt_dataset_spec *spec, dt_arena *arena) {
+    return (dt_format_request){.arena = arena,
+                               .tree = spec->rows->path,
+                               .at = &spec->at,
+                               .keys = spec->tree,
+                               .format = spec->rows->format,
+                               .directory = "",
+                               .element = spec->rows->element,
+                               .n = spec->rows->n,
+                               .foreign = spec->rows->format != spec->format};
 }
 
 static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_texts *train) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "data/dataset.h"
 #include "file/array.h"
 #include "file/cast.h"
 #include "file/file.h"
@@ -61,11 +62,16 @@ static dt_status *declare(const dt_stream *s, const char *name, dt_element_spec 
 
 /* Nothing says what is stored: the Input's shape, and floats where `map` makes something else of
  * them. */
-static void guess(const dt_stream *s, const dt_element_spec *input, dt_element_spec *e) {
+static dt_status *guess(const dt_stream *s, const dt_element_spec *input, dt_element_spec *e) {
     const dt_tree *steps = dt_tree_get(dt_tree_get(s->job->tree, "map"), input->name);
     const dt_type *t = &input->type;
     const bool mapped = steps && steps->kind != DT_TREE_NULL;
+    if (t->rank == 0)
+        return dt_fail(DT_E_ELEMENTS, NULL,
+                       "%s: neither the checkpoint nor the training data says what '%.80s' is",
+                       s->source.path, input->name);
     e->type = dt_type_of(mapped ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
+    return NULL;
 }
 
 /* What the data set stores of an input: as its format's keys declare it, else as a checkpoint or
@@ -77,7 +83,7 @@ static dt_status *describe(const dt_stream *s, const dt_element_spec *input, dt_
         if (saved && saved->vocabulary.n > 0 && e->vocabulary.n > 0)
             e->vocabulary = saved->vocabulary;
     } else if (saved) *e = *saved;
-    else guess(s, input, e);
+    else DT_TRY(guess(s, input, e));
     e->name = input->name;
     e->file = s->source.path;
     return NULL;
@@ -141,12 +147,13 @@ static dt_status *no_rows(const char *path, const unsigned char *first, int64_t 
     return dt_not_this_file(path, wanted, first, n);
 }
 
-static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
+/* The format of what is there, and what is stored in it of each input. */
+static dt_status *find_rows(dt_stream *s, const dt_stream_request *q, const dt_format **out) {
     unsigned char first[DT_PEEK] = {0};
     int64_t n;
     dt_row_source *x = &s->source;
     DT_TRY(open_file(x, q->path, first, &n));
-    const dt_format *kind = dt_format_sniff(first, n);
+    const dt_format *kind = *out = dt_format_sniff(first, n);
     if (!kind) return no_rows(x->path, first, n);
     x->native = kind == q->job->format;
     x->element = dt_arena_array(x->arena, dt_element_spec, q->n);
@@ -156,14 +163,25 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
             return dt_fail(DT_E_ELEMENTS, NULL,
                            "%s: the model expects '%.80s' to be text, which %s cannot hold",
                            x->path, x->element[e].name, kind->kind.name);
-    DT_TRY(kind->open(x));
+    return NULL;
+}
+
+static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
+    const dt_format *kind;
+    DT_TRY(find_rows(s, q, &kind));
+    DT_TRY(kind->open(&s->source));
     return plan_inputs(s, q);
 }
 
-dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) {
+static dt_stream *make_stream(const dt_stream_request *q) {
     dt_stream *s = dt_alloc(sizeof *s);
     s->job = q->job;
     s->source = (dt_row_source){.arena = dt_arena_create(), .keys = q->job->tree, .count = -1};
+    return s;
+}
+
+dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) {
+    dt_stream *s = make_stream(q);
     dt_status *bad = open_stream(s, q);
     if (bad) {
         dt_stream_close(s);
@@ -182,6 +200,54 @@ void dt_stream_close(dt_stream *s) {
     dt_inflow_close(s->source.file);
     dt_arena_destroy(s->source.arena);
     free(s);
+}
+
+/* ---- rows that are read again ---- */
+
+static dt_status *check_rows(const dt_stream *s, const dt_format *kind) {
+    const dt_row_source *x = &s->source;
+    if (kind->content == DT_CONTENT_ARRAY && x->n > 1)
+        return dt_fail(
+            DT_E_ELEMENTS, NULL,
+            "%s: holds one array, and %d elements are needed: write .npz, .csv, .jsonl or "
+            ".tfrecord",
+            x->path, x->n);
+    if (kind->content == DT_CONTENT_OTHER)
+        return dt_fail(DT_E_ELEMENTS, NULL,
+                       "%s: pictures have labels only where the job's data are folders of pictures",
+                       x->path);
+    return NULL;
+}
+
+static dt_status *create_of_rows(dt_dataset **out, dt_stream *s, const dt_stream_request *q) {
+    dt_rows_file rows = {.n = q->n};
+    dt_dataset_spec spec = *q->job;
+    dt_tree path = {.kind = DT_TREE_SCALAR, .text = dt_arena_strdup(s->source.arena, q->path)};
+    if (strcmp(q->path, "-") == 0)
+        return dt_suggest(dt_fail(DT_E_MISUSE, NULL,
+                                  "rows to evaluate are read more than once, which standard input "
+                                  "cannot be"),
+                          "give a file");
+    DT_TRY(find_rows(s, q, &rows.format));
+    DT_TRY(check_rows(s, rows.format));
+    rows.element = s->source.element;
+    rows.path = dt_arena_copy(s->source.arena, &path, sizeof path);
+    spec.rows = dt_arena_copy(s->source.arena, &rows, sizeof rows);
+    spec.take = -1;
+    spec.repeat = 1;
+    spec.validation_split = 0;
+    return dt_dataset_create(out, &spec);
+}
+
+dt_status *dt_stream_dataset(dt_dataset **out, const dt_stream_request *q) {
+    dt_stream *s = make_stream(q);
+    dt_status *bad = create_of_rows(out, s, q);
+    if (!bad) {
+        (*out)->owned = s->source.arena;
+        s->source.arena = NULL;
+    }
+    dt_stream_close(s);
+    return bad;
 }
 
 const dt_element_spec *dt_stream_elements(const dt_stream *s) { return s->element; }

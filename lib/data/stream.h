@@ -28,6 +28,10 @@ typedef struct dt_stream_request {
 /* Missing: NO_INPUT (66); of no kind that is known, or malformed: 65; of another shape than the
  * model takes: ELEMENTS. */
 dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) DT_MUST_USE;
+/* The same rows as the training part of a data set, after `map`; q->path is a file. An input of
+ * rank 0 is known by its name alone. The caller unrefs *out; the job and q->job->learned must
+ * outlive it. */
+dt_status *dt_stream_dataset(dt_dataset **out, const dt_stream_request *q) DT_MUST_USE;
 /* The inputs as rows carry them, in the model's order: sizes are the model's, dtypes what `map`
  * leaves. */
 const dt_element_spec *dt_stream_elements(const dt_stream *s);

@@ -145,7 +145,8 @@ typedef struct dt_event {
     const dt_metric *training;
     int n_training;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
-    const char *split; /* data, evaluating, and eval from evaluate: "validation" */
+    /* data, evaluating, and eval from evaluate: "validation"; "input" of dt_run_options.input */
+    const char *split;
     /* data, before the end of a run that writes: the number and total size of a part's files;
      * hashed: what data_sha256 covers, "whole", "ends" (the first and last 64 KiB of each file) or
      * "sizes" */
@@ -188,6 +189,10 @@ typedef struct dt_run_options {
      * "nan@step=7", "hbm=8GiB" */
     const char *const *inject;
     int n_inject;
+    /* evaluate: a file of rows with targets, in any format, in place of the split. Rows are
+     * examples as the data set stores them. Of a job of texts or of folders of pictures the file
+     * is one of that format. NULL: none */
+    const char *input;
 } dt_run_options;
 
 /* Trains the job. options NULL: all fields 0. TEMPFAIL (75): stopped after saving, or before the

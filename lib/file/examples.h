@@ -27,6 +27,11 @@ typedef struct dt_format_request {
     dt_part part;
     uint64_t seed;
     bool splits; /* opening: the last examples are to validate with */
+    /* [n] what is stored, where `tree` names a file that is not the data set's; NULL: keys say
+     * it */
+    const dt_element_spec *element;
+    int n;
+    bool foreign; /* `format` is not that of the keys */
 } dt_format_request;
 
 /* One part, opened: a format's own state begins with it. */
@@ -78,7 +83,8 @@ typedef struct dt_example_reader {
     void (*close)(dt_examples *x); /* NULL: everything is the arena's */
 } dt_example_reader;
 
-/* record_access.c: of formats whose sources have `at`. */
+/* record_access.c: of formats whose sources have `at`; where the request has elements, of any that
+ * can be opened. */
 dt_status *dt_records_check(const dt_format_request *r, dt_texts *names) DT_MUST_USE;
 dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out) DT_MUST_USE;
 /* array_access.c: of a header, and `members` where files may be members of an archive. */

@@ -92,6 +92,10 @@ static int64_t bytes_kept(const record_part *x) {
 }
 
 static dt_status *drop_rows(record_part *x, const dt_row_source *s) {
+    if (!s->reader->at)
+        return dt_suggest(dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of values",
+                                  s->path, (long long)LARGEST_KEPT),
+                          "write it as .csv, .jsonl or .tfrecord, or as several files");
     if (dt_inflow_is_gzip(s->file))
         return dt_note(dt_fail(DT_E_TOO_LARGE, NULL,
                                "%s: more than %lld bytes of values in a compressed file", s->path,
@@ -315,18 +319,26 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
 
 /* ---- a part ---- */
 
+static dt_status *declare_element(const dt_format_request *r, int e, dt_element_spec *out) {
+    if (!r->element)
+        return r->format->declare(r->arena, &dt_tree_get(r->keys, "element")->entry[e], r->keys,
+                                  out);
+    *out = r->element[e];
+    return NULL;
+}
+
 static dt_status *declare_elements(const dt_format_request *r, record_part *x) {
-    const dt_tree *element = dt_tree_get(r->keys, "element");
+    const int n = r->element ? r->n : dt_tree_get(r->keys, "element")->n;
     const char *file = dt_arena_strdup(r->arena, x->base.paths.v[0]);
     int64_t longest = 1;
-    x->base.stored = dt_arena_array(r->arena, dt_element_spec, element->n);
-    x->rows = dt_arena_array(r->arena, dt_str, element->n);
-    x->text = dt_arena_array(r->arena, int64_t *, element->n);
-    x->text_cap = dt_arena_array(r->arena, int, element->n);
-    x->row = dt_arena_array(r->arena, void *, element->n);
-    for (; x->base.n < element->n; x->base.n++) {
+    x->base.stored = dt_arena_array(r->arena, dt_element_spec, n);
+    x->rows = dt_arena_array(r->arena, dt_str, n);
+    x->text = dt_arena_array(r->arena, int64_t *, n);
+    x->text_cap = dt_arena_array(r->arena, int, n);
+    x->row = dt_arena_array(r->arena, void *, n);
+    for (; x->base.n < n; x->base.n++) {
         dt_element_spec *s = &x->base.stored[x->base.n];
-        DT_TRY(x->kind->declare(r->arena, &element->entry[x->base.n], r->keys, s));
+        DT_TRY(declare_element(r, x->base.n, s));
         s->file = file;
         longest = s->text && s->type.dim[0] > longest ? s->type.dim[0] : longest;
     }
@@ -363,7 +375,7 @@ dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out) {
         x->source[i] = (dt_row_source){.arena = r->arena,
                                        .path = x->base.paths.v[i],
                                        .again = true,
-                                       .native = true,
+                                       .native = !r->foreign,
                                        .keys = r->keys,
                                        .n = x->base.n,
                                        .element = x->base.stored,

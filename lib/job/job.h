@@ -143,6 +143,16 @@ dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
  * training part say now. */
 dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) DT_MUST_USE;
 
+/* ---- rows.c ---- */
+
+/* Examples of a file, a folder or a pipe, as the job's data set stores them, for its model. What
+ * the checkpoint does not say of them (dt_job_take_learned) is found in the job's data. */
+dt_status *dt_job_open_stream(dt_job *j, const char *path, dt_stream **out) DT_MUST_USE;
+/* The same with targets, as a data set of which *part is to be evaluated; the caller unrefs it
+ * before the job. */
+dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part,
+                             dt_dataset **out) DT_MUST_USE;
+
 /* Said by the job's file or its base, not by an override. source.c */
 bool dt_job_is_of_files(const dt_job *j, const dt_source *source);
 

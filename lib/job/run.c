@@ -255,7 +255,7 @@ static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
                             .examples = (int64_t)sums.examples,
                             .metrics = metrics,
                             .n_metrics = n,
-                            .split = dt_part_name(part),
+                            .split = dt_dataset_part_name(s->made_of.data, part),
                             .checkpoint = c->path,
                             .weights_sha256 = weights.hex},
                 o);
@@ -264,90 +264,66 @@ static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
     return dt_fail(DT_E_DIVERGED, NULL,
                    "the loss of the %s data is not finite, although the data is: the model "
                    "computes NaN or infinity",
-                   dt_part_name(part));
+                   dt_dataset_part_name(s->made_of.data, part));
 }
 
-static dt_status *prepare_evaluation(dt_job *j, const char *checkpoint, const dt_run_options *o,
-                                     dt_saved *c, dt_session *s) {
-    DT_TRY(dt_job_find_checkpoint(j, checkpoint, o, c));
-    DT_TRY(dt_job_take_learned(j, c));
-    DT_TRY(dt_session_open(j, o, false, s));
-    return dt_job_load_weights(j, c, s);
+typedef struct evaluation {
+    const char *checkpoint;
+    dt_part part;
+    dt_saved saved;
+    dt_session session;
+    dt_dataset *rows, *own; /* of `input`, and what they stand in for; NULL: there is none */
+} evaluation;
+
+static dt_status *open_rows_of(dt_job *j, const char *input, evaluation *e) {
+    DT_TRY(dt_job_open_input(j, input, &e->part, &e->rows));
+    e->own = j->data;
+    j->data = e->rows;
+    return dt_job_check_targets(j);
+}
+
+static void close_rows_of(dt_job *j, evaluation *e) {
+    if (!e->rows) return;
+    dt_dataset_unref(e->rows);
+    j->data = e->own;
+}
+
+static dt_status *prepare_evaluation(dt_job *j, evaluation *e, const dt_run_options *o) {
+    DT_TRY(dt_job_find_checkpoint(j, e->checkpoint, o, &e->saved));
+    DT_TRY(dt_job_take_learned(j, &e->saved));
+    DT_TRY(o->input ? open_rows_of(j, o->input, e) : NULL);
+    DT_TRY(dt_session_open(j, o, false, &e->session));
+    return dt_job_load_weights(j, &e->saved, &e->session);
 }
 
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split,
                                   const dt_run_options *options) {
-    dt_session s = {0};
-    dt_saved c = {0};
-    dt_part part = DT_PART_VALIDATION;
+    evaluation e = {.checkpoint = checkpoint};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_evaluate", "job"));
     DT_TRY(dt_want(split, "dt_job_evaluate", "split"));
     options = or_none(options);
-    DT_TRY(find_part(j, split, &part));
+    DT_TRY(options->input ? NULL : find_part(j, split, &e.part));
     DT_TRY(check_rank_is_used(j));
     DT_TRY(dt_job_open_team(j, options));
-    dt_status *bad = dt_cluster_agree(j->cluster, "prepare its evaluation",
-                                      prepare_evaluation(j, checkpoint, options, &c, &s));
-    if (!bad) bad = dt_job_compare_team(j, &s, &c);
-    if (!bad) bad = warn_about_evaluation(j, part, &s, options);
-    if (!bad) bad = evaluate(part, &c, &s, options);
-    dt_session_close(&s);
-    dt_saved_release(&c);
+    dt_status *bad =
+        dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, &e, options));
+    if (!bad) bad = dt_job_compare_team(j, &e.session, &e.saved);
+    if (!bad) bad = warn_about_evaluation(j, e.part, &e.session, options);
+    if (!bad) bad = evaluate(e.part, &e.saved, &e.session, options);
+    dt_session_close(&e.session);
+    close_rows_of(j, &e);
+    dt_saved_release(&e.saved);
     dt_job_close_team(j, bad);
     return bad;
 }
 
 /* ---- predict ---- */
 
-/* The Inputs as batches carry them. */
-static dt_status *open_stream(const dt_job *j, const char *path, dt_stream **out) {
-    dt_element_spec *input = dt_arena_array(j->arena, dt_element_spec, j->model.n_inputs);
-    for (int i = 0; i < j->model.n_inputs; i++)
-        input[i] =
-            (dt_element_spec){.name = j->model.input[i].name, .type = j->model.input[i].type};
-    return dt_stream_open(
-        out, &(dt_stream_request){
-                 .path = path, .job = &j->dataset, .input = input, .n = j->model.n_inputs});
-}
-
-/* Where a file of weights does not say what steps of `map` learned, they learn it again. */
-static dt_status *learn_for_stream(dt_job *j) {
-    if (j->dataset.learned || !dt_map_learns(j->dataset.map)) return NULL;
-    DT_TRY(dt_job_open_data(j));
-    j->dataset.learned = dt_dataset_learned(j->data);
-    return NULL;
-}
-
-/* Where a file of weights does not say what the data set stores, its files do; where these are
- * missing, too, rows are what the model takes. */
-static void store_for_stream(dt_job *j) {
-    const dt_element_spec *elements;
-    dt_dataset *d = NULL;
-    dt_dataset_spec as_stored = j->dataset;
-    if (j->dataset.n_stored > 0 || j->dataset.format->declare) return;
-    as_stored.as_stored = true;
-    dt_status *missing = j->data ? NULL : dt_dataset_create(&d, &as_stored);
-    const dt_dataset *from = j->data ? j->data : d;
-    const int n = from ? dt_dataset_elements(from, &elements) : 0;
-    dt_element_spec *all = dt_arena_array(j->arena, dt_element_spec, n);
-    for (int e = 0; e < n; e++)
-        all[e] = (dt_element_spec){.name = dt_arena_strdup(j->arena, elements[e].name),
-                                   .type = dt_dataset_stored(from, e)->type};
-    j->dataset.stored = all;
-    j->dataset.n_stored = n;
-    dt_status_free(missing);
-    dt_dataset_unref(d);
-}
-
 static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_saved *c,
                             dt_predict_rows *out) {
     DT_TRY(dt_job_take_learned(j, c));
-    if (q->input) {
-        DT_TRY(learn_for_stream(j));
-        store_for_stream(j);
-        return open_stream(j, q->input, &out->stream);
-    }
+    if (q->input) return dt_job_open_stream(j, q->input, &out->stream);
     DT_TRY(find_part(j, q->split, &out->part));
     DT_TRY(dt_job_open_data(j));
     out->data = j->data;

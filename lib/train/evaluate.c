@@ -86,21 +86,21 @@ static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
     dt_dataset_elements(t->o.data, &element);
     dt_dataset_locate(t->o.data, part, found->element, example, &where);
     dt_status *s = dt_fail(DT_E_EXAMPLE_NOT_FINITE, NULL, "%s data: '%s' of example %lld %s",
-                           dt_part_name(part), element[found->element].name, (long long)example + 1,
-                           found->what);
+                           dt_dataset_part_name(t->o.data, part), element[found->element].name,
+                           (long long)example + 1, found->what);
     s = dt_note(s, "it is %s", dt_str_text(&where));
     dt_str_release(&where);
     return s;
 }
 
 /* Of `all` examples; a long evaluation is not to look like a run that hangs. */
-static void tell(const dt_run_options *run, dt_part part, int64_t done, int64_t all,
+static void tell(const dt_run_options *run, const char *part, int64_t done, int64_t all,
                  int64_t *told_ns) {
     const int64_t now = dt_now_ns();
     if (!run || !run->event || now - *told_ns < TELL_NS) return;
     *told_ns = now;
     run->event(&(dt_event){.kind = DT_EVENT_EVALUATING,
-                           .split = dt_part_name(part),
+                           .split = part,
                            .examples = done,
                            .validation_examples = all},
                run->user);
@@ -202,6 +202,7 @@ static dt_status *end_turns(dt_trainer *t, turns *x, dt_sums *s, dt_status *bad)
 static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s) {
     const int64_t count = dt_dataset_count(t->o.data, x->part),
                   all = count < x->left ? count : x->left;
+    const char *part = dt_dataset_part_name(t->o.data, x->part);
     int64_t told_ns = dt_now_ns();
     dt_batch batch;
     for (int64_t done = 0; x->left > 0; done += batch.rows) {
@@ -210,7 +211,7 @@ static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s) {
         if (batch.rows > x->left) shorten(t, &batch, x->left);
         DT_TRY(take_piece(t, x, &batch, done, s));
         x->left -= batch.rows;
-        tell(x->run, x->part, done + batch.rows, all, &told_ns);
+        tell(x->run, part, done + batch.rows, all, &told_ns);
     }
     return NULL;
 }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows that are not the job's: a file, a folder or a pipe to predict or to evaluate. They are examples
+ * as the data set stores them; what the checkpoint does not say of them, the job's data says. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/job.h"
+
+/* Where a file of weights does not say what steps of `map` learned, they learn it again. */
+static dt_status *learn_for_stream(dt_job *j) {
+    if (j->dataset.learned || !dt_map_learns(j->dataset.map)) return NULL;
+    DT_TRY(dt_job_open_data(j));
+    j->dataset.learned = dt_dataset_learned(j->data);
+    return NULL;
+}
+
+/* Where a file of weights does not say what the data set stores, its files do; where these are
+ * missing, too, rows are what the model takes. */
+static void store_for_stream(dt_job *j) {
+    const dt_element_spec *elements;
+    dt_dataset *d = NULL;
+    dt_dataset_spec as_stored = j->dataset;
+    if (j->dataset.n_stored > 0 || j->dataset.format->declare) return;
+    as_stored.as_stored = true;
+    dt_status *missing = j->data ? NULL : dt_dataset_create(&d, &as_stored);
+    const dt_dataset *from = j->data ? j->data : d;
+    const int n = from ? dt_dataset_elements(from, &elements) : 0;
+    dt_element_spec *all = dt_arena_array(j->arena, dt_element_spec, n);
+    for (int e = 0; e < n; e++)
+        all[e] = (dt_element_spec){.name = dt_arena_strdup(j->arena, elements[e].name),
+                                   .type = dt_dataset_stored(from, e)->type};
+    j->dataset.stored = all;
+    j->dataset.n_stored = n;
+    dt_status_free(missing);
+    dt_dataset_unref(d);
+}
+
+/* The Inputs as batches carry them. */
+dt_status *dt_job_open_stream(dt_job *j, const char *path, dt_stream **out) {
+    DT_TRY(learn_for_stream(j));
+    store_for_stream(j);
+    dt_element_spec *input = dt_arena_array(j->arena, dt_element_spec, j->model.n_inputs);
+    for (int i = 0; i < j->model.n_inputs; i++)
+        input[i] =
+            (dt_element_spec){.name = j->model.input[i].name, .type = j->model.input[i].type};
+    return dt_stream_open(
+        out, &(dt_stream_request){
+                 .path = path, .job = &j->dataset, .input = input, .n = j->model.n_inputs});
+}
+
+/* ---- to evaluate ---- */
+
+/* The elements that are fed, by name; those of the model's Inputs as batches carry them. */
+static int name_elements(const dt_job *j, const dt_match *m, dt_element_spec *out) {
+    int n = 0;
+    for (int i = 0; i < m->n_inputs; i++)
+        out[n++] =
+            (dt_element_spec){.name = j->model.input[i].name, .type = j->model.input[i].type};
+    for (int k = 0; k < 2 * j->model.n_outputs; k++) {
+        const int e = k % 2 ? m->weight[k / 2] : m->target[k / 2];
+        bool is_named = e < 0;
+        for (int i = 0; i < n && !is_named; i++)
+            is_named = strcmp(out[i].name, j->elements.v[e]) == 0;
+        if (!is_named) out[n++].name = j->elements.v[e];
+    }
+    return n;
+}
+
+static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **out) {
+    dt_match match;
+    DT_TRY(learn_for_stream(j));
+    store_for_stream(j);
+    DT_TRY(dt_match_names(&j->elements, &j->model, &j->compile, &match));
+    dt_element_spec *element =
+        dt_arena_array(j->arena, dt_element_spec, match.n_inputs + 2 * j->model.n_outputs);
+    const dt_stream_request q = {.path = path,
+                                 .job = &j->dataset,
+                                 .input = element,
+                                 .n = name_elements(j, &match, element)};
+    return dt_stream_dataset(out, &q);
+}
+
+/* A text, or a folder of pictures: what it means depends on the training part, which is opened
+ * beside it. */
+static dt_status *open_test_part(const dt_job *j, const char *path, dt_dataset **out) {
+    dt_dataset_spec spec = j->dataset;
+    char *here = path[0] == '/' ? NULL : realpath(".", NULL);
+    const dt_tree tree = {.kind = DT_TREE_SCALAR,
+                          .text = here ? dt_arena_printf(j->arena, "%s/%s", here, path)
+                                       : dt_arena_strdup(j->arena, path)};
+    free(here);
+    spec.part[DT_PART_TEST] = dt_arena_copy(j->arena, &tree, sizeof tree);
+    return dt_dataset_create(out, &spec);
+}
+
+dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part, dt_dataset **out) {
+    const dt_content content = j->dataset.format->content;
+    const bool own = content == DT_CONTENT_TEXT || content == DT_CONTENT_OTHER;
+    *part = own ? DT_PART_TEST : DT_PART_TRAIN;
+    return own ? open_test_part(j, path, out) : open_evaluated_rows(j, path, out);
+}
