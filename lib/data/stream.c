@@ -204,6 +204,32 @@ void dt_stream_close(dt_stream *s) {
 
 /* ---- rows that are read again ---- */
 
+/* Rows of numbers, or columns that `data convert` has named. */
+static bool is_token_table(const char *first, size_t n) {
+    static const char column[] = "tokens_0";
+    const size_t named = sizeof column - 1;
+    return strspn(first, "0123456789-,;\t \r\n") == n ||
+           (n >= named && memcmp(first, column, named) == 0);
+}
+
+dt_status *dt_stream_is_text(const char *path, bool *is_text) {
+    unsigned char first[DT_PEEK + 1] = {0};
+    int64_t n;
+    dt_row_source s = {0};
+    *is_text = false;
+    if (strcmp(path, "-") == 0) return NULL;
+    *is_text = dt_path_is_pattern(path);
+    if (*is_text || dt_path_is_folder(path)) return NULL;
+    dt_status *bad = open_file(&s, path, first, &n);
+    if (!bad) {
+        const dt_format *kind = dt_format_sniff(first, n);
+        *is_text = !kind || (kind->content == DT_CONTENT_TABLE &&
+                             !is_token_table((const char *)first, (size_t)n));
+    }
+    dt_inflow_close(s.file);
+    return bad;
+}
+
 static dt_status *check_rows(const dt_stream *s, const dt_format *kind) {
     const dt_row_source *x = &s->source;
     if (kind->content == DT_CONTENT_ARRAY && x->n > 1)

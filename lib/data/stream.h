@@ -32,6 +32,9 @@ dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) DT_MUST_U
  * rank 0 is known by its name alone. The caller unrefs *out; the job and q->job->learned must
  * outlive it. */
 dt_status *dt_stream_dataset(dt_dataset **out, const dt_stream_request *q) DT_MUST_USE;
+/* Whether a file is a text, as jobs of texts have it, and no rows of tokens; a pattern is one of
+ * texts. */
+dt_status *dt_stream_is_text(const char *path, bool *is_text) DT_MUST_USE;
 /* The inputs as rows carry them, in the model's order: sizes are the model's, dtypes what `map`
  * leaves. */
 const dt_element_spec *dt_stream_elements(const dt_stream *s);

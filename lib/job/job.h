@@ -152,6 +152,10 @@ dt_status *dt_job_open_stream(dt_job *j, const char *path, dt_stream **out) DT_M
  * before the job. */
 dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part,
                              dt_dataset **out) DT_MUST_USE;
+/* The same of a text to predict, where the job's data are texts; *out is left alone where the file
+ * has other rows. */
+dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part,
+                            dt_dataset **out) DT_MUST_USE;
 
 /* Said by the job's file or its base, not by an override. source.c */
 bool dt_job_is_of_files(const dt_job *j, const dt_source *source);

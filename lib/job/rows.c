@@ -73,10 +73,8 @@ static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **
     DT_TRY(dt_match_names(&j->elements, &j->model, &j->compile, &match));
     dt_element_spec *element =
         dt_arena_array(j->arena, dt_element_spec, match.n_inputs + 2 * j->model.n_outputs);
-    const dt_stream_request q = {.path = path,
-                                 .job = &j->dataset,
-                                 .input = element,
-                                 .n = name_elements(j, &match, element)};
+    const dt_stream_request q = {
+        .path = path, .job = &j->dataset, .input = element, .n = name_elements(j, &match, element)};
     return dt_stream_dataset(out, &q);
 }
 
@@ -98,4 +96,10 @@ dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part, dt_data
     const bool own = content == DT_CONTENT_TEXT || content == DT_CONTENT_OTHER;
     *part = own ? DT_PART_TEST : DT_PART_TRAIN;
     return own ? open_test_part(j, path, out) : open_evaluated_rows(j, path, out);
+}
+
+dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part, dt_dataset **out) {
+    bool is_text = j->dataset.format->content == DT_CONTENT_TEXT;
+    DT_TRY(is_text ? dt_stream_is_text(path, &is_text) : NULL);
+    return is_text ? dt_job_open_input(j, path, part, out) : NULL;
 }

@@ -323,7 +323,10 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
 static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_saved *c,
                             dt_predict_rows *out) {
     DT_TRY(dt_job_take_learned(j, c));
-    if (q->input) return dt_job_open_stream(j, q->input, &out->stream);
+    if (q->input) {
+        DT_TRY(dt_job_open_text(j, q->input, &out->part, &out->data));
+        return out->data ? NULL : dt_job_open_stream(j, q->input, &out->stream);
+    }
     DT_TRY(find_part(j, q->split, &out->part));
     DT_TRY(dt_job_open_data(j));
     out->data = j->data;
@@ -418,6 +421,7 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
     bad = dt_cluster_agree(j->cluster, "open what it predicts with", bad);
     if (!bad) bad = predict(j, &c, or_none(options), &from);
     dt_stream_close(from.stream);
+    if (from.data != j->data) dt_dataset_unref(from.data);
     dt_saved_release(&c);
     dt_job_close_team(j, bad);
     return out ? dt_gathered_take(&g, bad, out) : bad;
