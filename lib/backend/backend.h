@@ -25,53 +25,54 @@
 
 typedef struct dt_backend dt_backend;
 typedef struct dt_device dt_device;         /* an open back end */
-typedef struct dt_executable dt_executable; /* a graph that one compiled */
+typedef struct dt_executable dt_executable; /* a graph that a device has compiled */
 
 typedef struct dt_device_options {
     int threads; /* 0: one per core */
     dt_kernels kernels;
     const dt_topology *topology; /* sim: the slice; lent, outlives the device */
-    /* sim: what programs get of a device's memory, where that is less than the chip has; 0: all
-     * of it */
+    /* sim: limit of a device's memory for programs, if less than the chip has; 0: all of it */
     int64_t hbm;
     const char *computes; /* sim: the back end behind it; NULL: cpu */
     const char *plugin;   /* pjrt: path of the plug-in; NULL or "": DTRAIN_PJRT_PLUGIN */
-    /* pjrt: what the job says of it; lent while it opens; NULL: nothing */
+    /* pjrt: settings of the job; lent during opening; NULL: none */
     const dt_pjrt_settings *settings;
-    /* pjrt: it is opened to be asked about its devices, and takes no memory of them */
+    /* pjrt: opened only to list devices, so that no memory of them is reserved */
     bool looks;
     /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: up
      * to n_ordinals, the first ones */
     const int *ordinal;
-    int n_ordinals; /* 0: one; DT_EVERY_ORDINAL: all that there are */
+    int n_ordinals; /* 0: one device; DT_EVERY_ORDINAL: all devices */
 } dt_device_options;
 
 enum { DT_EVERY_ORDINAL = -1 };
 
-/* What a step costs where it is simulated; zeros elsewhere. */
+/* The simulated cost of a step; zeros where nothing is simulated. */
 typedef struct dt_price {
-    double seconds;    /* of one step */
-    double infeed_s;   /* of its batch from the host, while the step before computes */
-    int64_t hbm_bytes; /* of one core: weights, gradients, slots, activations */
+    double seconds; /* duration of one step */
+    /* transfer of a step's batch from the host, while the previous step computes */
+    double infeed_s;
+    int64_t hbm_bytes; /* memory of one core: weights, gradients, slots, activations */
     int64_t hbm_usable;
 } dt_price;
 
 typedef struct dt_compile_request {
-    dt_graph *graph; /* of all replicas' rows; outlives the executable */
+    dt_graph *graph; /* the step for the rows of all replicas; outlives the executable */
     int64_t rows;    /* the batch size B that it is compiled for */
-    /* number of their first in the batch of all workers; back ends that are told when it runs
-     * (dt_env) need not look */
+    /* number of this worker's first row in the batch of all workers; ignored by back ends that
+     * receive it at each run (dt_env) */
     int64_t first;
-    /* [cuts + 1]: rows at which work is to be cut, for bits that do not depend on the others;
-     * NULL: anywhere */
+    /* [cuts + 1]: rows at which work must be cut so that the bits of a part do not depend on the
+     * others; NULL: anywhere */
     const int32_t *cut;
     int cuts;
-    int replicas;       /* that have as many rows each, one after the other; 0: they may have any */
+    /* replicas with equal numbers of rows, one after the other; 0: the numbers may differ */
+    int replicas;
     bool chip_products; /* products round as the slice's chip rounds them: numerics: chip */
-    /* what one device of the slice does, to be priced; NULL where dt_device_is_priced is false */
+    /* the work of one device of the slice, for pricing; NULL where dt_device_is_priced is false */
     const dt_spmd *on_device;
-    const dt_assignment *assignment; /* where devices are on it; NULL: core by core */
-    /* of `graph`: what each of the device's dt_device_count parts does; NULL: all rows on each */
+    const dt_assignment *assignment; /* positions of devices on the slice; NULL: core by core */
+    /* the work of each of the device's dt_device_count parts; NULL: each computes all rows */
     const dt_spmd *over;
 } dt_compile_request;
 
@@ -79,40 +80,41 @@ typedef struct dt_compile_request {
 const dt_backend *dt_backend_find(const char *name);
 const dt_backend *const *dt_backends(int *n);
 const char *dt_backend_name(const dt_backend *b);
-/* Whether the devices of the back end of that name are a plug-in's; false for NULL. */
+/* Whether the back end of that name gets its devices from a plug-in; false for NULL. */
 bool dt_backend_takes_plugin(const char *name);
 const char *dt_backend_about(const dt_backend *b); /* "the cores of this machine" */
 
 /* ---- devices ---- */
 
 typedef struct dt_device_facts {
-    /* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on; lent */
+    /* "openblas 0.3.21 SkylakeX, avx512": the libraries and instructions that results depend on;
+     * lent */
     const char *kernels;
     int threads;
-    /* bytes of working memory that libraries keep for all products planned so far */
+    /* bytes of working memory that libraries hold for all products planned so far */
     int64_t held;
 } dt_device_facts;
 
 dt_status *dt_device_open(dt_device **out, const dt_backend *b,
                           const dt_device_options *o) DT_MUST_USE;
-void dt_device_close(dt_device *d); /* takes NULL */
+void dt_device_close(dt_device *d); /* accepts NULL */
 /* Zeros for NULL. */
 dt_device_facts dt_device_facts_of(const dt_device *d);
-/* The most memory in bytes that was in use on one of its own devices since it was opened; 0: not
- * told, or it has none of its own. Takes NULL. */
+/* The peak of bytes in use on one of its accelerator devices since it was opened; 0: unknown, or
+ * it has none. Accepts NULL. */
 int64_t dt_device_peak_bytes(const dt_device *d);
-/* How many machines of its own it computes with: requests may divide the graph among them (`over`).
- * 1: it wants the graph as it is. */
+/* The number of devices that it computes with, among which requests may divide the graph
+ * (`over`). 1: the graph is not divided. */
 int dt_device_count(const dt_device *d);
 /* Whether steps may overlap: the next one can start before the one at hand is finished. */
 bool dt_device_runs_ahead(const dt_device *d);
-/* While switched on, the recorder gets what each thread does. It outlives that; NULL ends it. Not
- * while something runs. */
+/* Sets the recorder for the work of each thread, or NULL to stop. The recorder must stay until
+ * then. Not to be called during a step. */
 void dt_device_record(dt_device *d, dt_recorder *r);
-/* Whether programs have a price on it, and so requests need `on_device`. */
+/* Whether the device prices programs, so that requests need `on_device`. */
 bool dt_device_is_priced(const dt_device *d);
-/* DOES_NOT_FIT (78) if a device of its slice has less memory than the request's `on_device` takes.
- * NULL where nothing is priced. */
+/* DOES_NOT_FIT (78) if the request's `on_device` needs more memory than a device of the slice
+ * has. NULL where nothing is priced. */
 dt_status *dt_device_check(const dt_device *d, const dt_compile_request *r) DT_MUST_USE;
 
 /* ---- executables ---- */
@@ -121,7 +123,7 @@ dt_status *dt_device_check(const dt_device *d, const dt_compile_request *r) DT_M
  * dt_device_check. */
 dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r,
                              dt_executable **out) DT_MUST_USE;
-void dt_executable_destroy(dt_executable *x); /* takes NULL */
+void dt_executable_destroy(dt_executable *x); /* accepts NULL */
 /*
  * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch
  * must be the request's rows. Variables are read and updated. result[i] (graph order) is set to
@@ -144,16 +146,16 @@ dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
  */
 typedef struct dt_lent dt_lent;
 dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out) DT_MUST_USE;
-void dt_lent_take_back(dt_lent *l); /* takes NULL */
-/* A step of it has started and is not finished; takes NULL. */
+void dt_lent_take_back(dt_lent *l); /* accepts NULL */
+/* Whether a step of it has started and not finished; accepts NULL. */
 bool dt_executable_flies(const dt_executable *x);
 const dt_price *dt_executable_price(const dt_executable *x);
-/* Bytes of this machine's memory that running it takes besides variables. */
+/* Bytes of this machine's memory that running it needs besides variables. */
 int64_t dt_executable_host_bytes(const dt_executable *x);
-/* The layer ("dense"; of the optimizer's values "optimizer") with the most of these bytes at the
- * peak, "" where no layer is known. */
+/* The layer ("dense"; "optimizer" for the optimizer's values) with the most of these bytes at
+ * the peak; "" where no layer is known. */
 const char *dt_executable_largest_layer(const dt_executable *x, dt_arena *arena, int64_t *bytes);
-/* Segments, tasks, steps and where values lie. */
+/* Prints segments, tasks, steps and the memory of values. */
 void dt_executable_print(const dt_executable *x, dt_str *out);
 
 /* ---- what a plug-in has ---- */
@@ -162,8 +164,8 @@ enum { DT_ACCELERATOR_AXES = 4 };
 typedef struct dt_accelerator {
     int id;
     char kind[104];    /* "TPU v4" */
-    int64_t memory;    /* bytes that programs get; 0: not told */
-    int n_coordinates; /* where it is on its slice: x, y, z, core; 0: not told */
+    int64_t memory;    /* bytes for programs; 0: unknown */
+    int n_coordinates; /* coordinates on its slice: x, y, z, core; 0: unknown */
     int64_t coordinate[DT_ACCELERATOR_AXES];
 } dt_accelerator;
 typedef struct dt_accelerators {
@@ -181,12 +183,12 @@ void dt_accelerators_release(dt_accelerators *a);
 
 /* The program that cpu would run for a request, before it is compiled; variables need no memory. */
 dt_status *dt_host_print_program(const dt_compile_request *r, dt_str *out) DT_MUST_USE;
-/* dt_executable_host_bytes on cpu, whatever back end a job has: no memory of a chip limits it, and
- * nothing is priced. */
+/* dt_executable_host_bytes on cpu, whatever the job's back end. No memory limit of a chip
+ * applies, and nothing is priced. */
 dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r,
                          int64_t *bytes) DT_MUST_USE;
 
-/* What this machine's cpu could compute with. */
+/* A library that this machine's cpu back end could compute with. */
 typedef struct dt_host_library {
     const char *name; /* "openblas" */
     bool found;
@@ -204,7 +206,7 @@ typedef struct dt_host_facts {
  * libraries. */
 dt_status *dt_host_facts_find(dt_host_facts *out) DT_MUST_USE;
 void dt_host_facts_release(dt_host_facts *f);
-/* The set in use, "" where there is none. */
+/* The instruction set in use; "" where there is none. */
 const char *dt_host_instructions(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of back ends, for their own files. Calls of the rooms above come through backend.c. */
+/* Internal declarations of back ends. Rooms above call them through backend.c. */
 #ifndef DT_BACKEND_BACKEND_IMPL_H
 #define DT_BACKEND_BACKEND_IMPL_H
 
@@ -7,7 +7,7 @@
 
 struct dt_device {
     const dt_backend *backend;
-    void *state;      /* the row's own */
+    void *state;      /* state that only the back end's own functions read */
     bool priced;      /* set in open: programs have a price on it */
     int count;        /* set in open: dt_device_count; 0: one */
     bool runs_ahead;  /* set in open: start returns before the step is done */
@@ -15,7 +15,7 @@ struct dt_device {
 };
 
 struct dt_executable {
-    dt_device *device; /* that compiled it: the innermost */
+    dt_device *device; /* the innermost device, which compiled it */
     void *state;
     int flies; /* starts without a finish */
     dt_price price;
@@ -26,20 +26,21 @@ struct dt_lent {
     void *state;
 };
 
-/* A row. One that stands in front of another sets d->inner in open; it has no functions below
- * `check`. */
+/* A row. A back end that wraps another one sets d->inner in open; its members below `check` are
+ * NULL. */
 struct dt_backend {
     dt_kind kind;
-    /* its devices are a plug-in's, and do not compute the bits of this machine's */
+    /* its devices are a plug-in's, and its results may differ in bits from those of this machine */
     bool takes_plugin;
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
-    void (*close)(dt_device *d); /* of what `open` has made, if it did not fail */
-    /* where d->priced */
+    void (*close)(dt_device *d); /* called only if `open` succeeded */
+    /* called only where d->priced */
     dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price);
     dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
     void (*release)(void *executable);
     dt_status *(*start)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
-    dt_status *(*finish)(void *executable); /* of the oldest start; NULL: start does it all */
+    /* waits for the oldest step that was started; NULL: start has done everything */
+    dt_status *(*finish)(void *executable);
     /* by any thread; NULL: arrays are used where they are */
     dt_status *(*lend)(void *executable, const dt_view *arg, void **lent);
     void (*take_back)(void *lent);

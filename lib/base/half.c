@@ -14,7 +14,7 @@ double dt_half_to_double(uint16_t h) {
     return h >> 15 ? -x : x;
 }
 
-/* A fraction that rounds up to 2048 carries into the exponent, as it should. */
+/* A fraction that rounds up to 2048 carries into the exponent, which is correct. */
 static uint16_t magnitude(double x) {
     if (isnan(x)) return 0x7e00;
     if (x >= 65520) return 0x7c00;

@@ -17,16 +17,16 @@ void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n);
 dt_digest dt_sha256_end(dt_sha256 *h); /* destroys h */
 dt_digest dt_sha256_of(const void *bytes, size_t n);
 
-/* The same beside other work, by a thread of its own (hash_thread.c). What is put must stay as it
- * is until it is hashed: wait, or end. */
+/* Hashes on a thread of its own, beside the caller's other work (hash_thread.c). Bytes that are
+ * put must not change until `wait` or `end` returns. */
 typedef struct dt_hash_thread dt_hash_thread;
 dt_hash_thread *dt_hash_begin(void);
 void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n);
 void dt_hash_wait(dt_hash_thread *h);
 dt_digest dt_hash_end(dt_hash_thread *h); /* destroys h */
 
-/* A 64-bit hash of bytes, for maps of this process; `h` is where it goes on from. Bytes that are
- * padding must be set. */
+/* A 64-bit hash of bytes, for maps of this process. `h` is 0 or the hash of the bytes before.
+ * Padding bytes must be set. */
 uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n);
 /* A 64-bit hash of a name (FNV-1a), for keys of random streams and maps. */
 uint64_t dt_name_hash(const char *name);

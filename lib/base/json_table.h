@@ -61,7 +61,8 @@ typedef struct dt_json_member {
     .offset = offsetof(type, member),                                                              \
     __VA_ARGS__ }
 /* clang-format on */
-/* What a function writes; `what` says it to readers, as scripts/reference. */
+/* A member that a function writes. `what` describes it in the reference that scripts/reference
+ * writes. */
 #define DT_JSON_MORE(put_, what)                                                                   \
     { .put = put_ }
 

@@ -13,19 +13,20 @@
 #include "base/status.h"
 #include "base/str.h"
 
-/* Resident now, libraries included; 0: it is not known. */
+/* Resident bytes of this process, libraries included; 0: unknown. */
 int64_t dt_memory_resident(void);
 
 typedef struct dt_memory_limit {
     int64_t bytes;
-    /* the file that says so; "": it is the machine's own memory, with what it may swap */
+    /* the file that contains the limit; "": the machine's memory and swap */
     char path[256];
 } dt_memory_limit;
-/* The least of them. False: none is known. */
+/* The smallest limit that applies to this process. False: none is known. */
 bool dt_memory_limit_find(dt_memory_limit *l);
-/* Control groups alone, as the files below `root` ("": this machine's) tell them. */
+/* The limit of control groups alone, read from the files below `root` ("": this machine's). */
 bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l);
-/* Whether so many bytes more stay below the limit, if what is asked for is used. */
+/* Whether `bytes` more would stay below the limit, even when all memory that was requested is
+ * used. */
 bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l);
 /* NULL, or DOES_NOT_FIT: "the weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9
  * GiB are left". */

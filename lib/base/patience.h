@@ -16,11 +16,11 @@
 
 enum { DT_MOST_PATIENCE = 50000 }; /* ns; a pool begins with 0 */
 
-/* A wait that has ended. */
+/* One wait, after it has ended. */
 typedef struct dt_wait {
-    int64_t ns; /* how long it took */
+    int64_t ns; /* duration */
     bool slept; /* the waiter lost its patience */
-    /* it tells nothing about neighbours: there was no work, or threads of this process had the
+    /* not evidence of busy neighbours: there was no work, or threads of this process used the
      * core */
     bool excused;
 } dt_wait;

@@ -40,7 +40,7 @@ static const double quantile_d[8] = {1,
 /* x < 2^52. */
 static inline double real_of(uint64_t x) {
     double d;
-    x |= UINT64_C(0x4330000000000000); /* behind 2^52 */
+    x |= UINT64_C(0x4330000000000000); /* the bits of 2^52 + x */
     memcpy(&d, &x, sizeof d);
     return d - 0x1p52;
 }

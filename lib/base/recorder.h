@@ -28,12 +28,12 @@ enum { DT_SPAN_NUMBERS = 5 }; /* a span is a cache line */
 
 typedef struct dt_recorder dt_recorder;
 
-/* What spans are of. */
+/* The kind of a span. */
 typedef struct dt_mark {
     const char *name;  /* "dot_general", "wait for data" */
     const char *kind;  /* "op", "wait", "data", "run" */
     const char *facts; /* members of a JSON object, "\"layer\": \"dense\""; NULL: none */
-    /* what each span's own numbers are called; NULL: no number */
+    /* names of a span's numbers; NULL: not used */
     const char *number[DT_SPAN_NUMBERS];
 } dt_mark;
 
@@ -51,14 +51,14 @@ typedef struct dt_track {
     const char *name;
     const dt_recorder *recorder;
     int capacity;             /* a power of two */
-    dt_span *span;            /* (capacity): number i lies at i modulo capacity */
+    dt_span *span;            /* (capacity): span number i is at i modulo capacity */
     _Atomic uint64_t written; /* spans in all */
 } dt_track;
 
-/* A number of the program's as it was at a moment. */
+/* A number of the program, such as bytes in use, at one moment. */
 typedef struct dt_sample {
     int64_t ns;
-    const char *name, *unit; /* lent for good */
+    const char *name, *unit; /* string literals, or otherwise valid until the program ends */
     double value;
 } dt_sample;
 
@@ -73,18 +73,18 @@ struct dt_recorder {
 };
 
 dt_recorder *dt_recorder_create(void);    /* switched off */
-void dt_recorder_destroy(dt_recorder *r); /* takes NULL; nobody writes any more */
+void dt_recorder_destroy(dt_recorder *r); /* Accepts NULL. No thread may write any more. */
 void dt_recorder_switch(dt_recorder *r, bool on);
-/* A copy of it is kept. Returns its number. r NULL: nothing happens. */
+/* Copies *m and returns the number of the mark. Does nothing if r is NULL. */
 int dt_recorder_mark(dt_recorder *r, const dt_mark *m);
-/* The track of that name, made if there is none, with room for at least so many spans. r NULL:
- * NULL. No two threads share one at a time. */
+/* Finds or makes the track of that name, with room for at least `room` spans. r NULL: returns
+ * NULL. A track may be used by one thread at a time. */
 dt_track *dt_recorder_track(dt_recorder *r, const char *name, int room);
-/* Nothing is kept while it is switched off. */
+/* Records a sample; does nothing while recording is switched off. */
 void dt_recorder_sample(dt_recorder *r, const char *name, const char *unit, double value);
 
-/* What a track holds: its spans [*first, return value). The oldest of a full ring may just be
- * written over, and does not count. */
+/* The spans of a track are *first .. return value - 1. The oldest span of a full ring is left
+ * out, since it may be overwritten at this moment. */
 uint64_t dt_track_spans(const dt_track *t, uint64_t *first);
 static inline const dt_span *dt_track_span(const dt_track *t, uint64_t i) {
     return &t->span[i & (uint64_t)(t->capacity - 1)];

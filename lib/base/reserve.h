@@ -16,7 +16,7 @@
 /* NULL, or NO_MEMORY: the reserve is in use and cannot be refilled. Costs one load while there is a
  * reserve. For any thread. */
 dt_status *dt_reserve_check(void) DT_MUST_USE;
-/* Gives the reserve back to the system. False: it was in use already. For any thread. */
+/* Frees the reserve. False: it was freed already. Any thread may call it. */
 bool dt_reserve_spend(void);
 
 #endif

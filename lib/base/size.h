@@ -8,7 +8,7 @@
 
 static inline int64_t dt_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t dt_max(int64_t a, int64_t b) { return a > b ? a : b; }
-/* The next multiple of 64, which arrays in memory begin at; INT64_MAX where there is none. */
+/* The next multiple of 64, where arrays in memory begin; INT64_MAX where that would overflow. */
 static inline int64_t dt_aligned(int64_t bytes) {
     return bytes > INT64_MAX - 63 ? INT64_MAX : (bytes + 63) & ~INT64_C(63);
 }

@@ -31,21 +31,22 @@
 #define DT_MUST_USE __attribute__((warn_unused_result))
 #define DT_PRINTF(at, first) __attribute__((format(printf, at, first)))
 
-/* A text that places point into: a file's name as the user wrote it, and its bytes. Outlives every
- * place in it. */
+/* A text that source locations refer to: the file's name as the user wrote it, and its bytes. It
+ * must outlive them. */
 typedef struct dt_source {
     const char *name; /* "job.yaml", "override 1", "<stdin>" */
     const char *text;
     size_t size;
 } dt_source;
 
-/* Where something stands. Line and column count from 1, columns in characters; line 0: no place in
- * the text. */
+/* A source location. Lines and columns count from 1, columns in characters; line 0: no line is
+ * known. */
 typedef struct dt_location {
     const dt_source *source; /* NULL: no file either */
     int line, col;
-    int width;     /* characters to underline, 0 for one caret */
-    size_t offset; /* its byte in the text, so that an error need not look for it; 0: not known */
+    int width; /* characters to underline, 0 for one caret */
+    /* the offset of the location in bytes, which saves searching for it; 0: unknown */
+    size_t offset;
 } dt_location;
 
 /* One row of base/errors.h. */
@@ -74,10 +75,9 @@ dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) 
  * where errno says nothing special. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
-/* MISUSE when a public call was given NULL: "dt_strategy_run got no function". NULL when all is
- * well. */
+/* MISUSE when a public call was given NULL: "dt_strategy_run got no function"; else NULL. */
 dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
-/* The same for a list of n texts, each of which must be there. A list of none may be NULL. */
+/* The same for a list of n texts, none of which may be NULL. An empty list may be NULL. */
 dt_status *dt_want_texts(const char *const *given, int n, const char *call,
                          const char *what) DT_MUST_USE;
 
@@ -85,22 +85,22 @@ dt_status *dt_want_texts(const char *const *given, int n, const char *call,
 dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 /* Sets the text on the caret line ("did you mean 'layers'?"); returns s. */
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
-/* Gives a place to a status that has none; returns s. */
+/* Sets the source location of a status that has none; returns s. */
 dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
-/* Takes places away that are in the source of that name, for a text which the reader of the error
- * never saw; returns s. */
+/* Removes locations in the source of that name, which the reader of the error has never seen;
+ * returns s. */
 dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 
 /* Appends `more` (may be NULL) behind *list. Beyond DT_MAX_ERRORS statuses only the count grows. */
 #define DT_MAX_ERRORS 20
 void dt_status_append(dt_status **list, dt_status *more);
-/* Errors appended but not kept. */
+/* The number of errors that were appended and dropped. */
 int dt_status_dropped(const dt_status *s);
 
-/* Keeps an error of this thread for the next public call that can fail; the first of several,
- * others are freed. NULL is none. */
+/* Stores an error until the next public call of this thread that can fail returns it. Only the
+ * first of several is stored; others are freed. Accepts NULL. */
 void dt_status_keep(dt_status *s);
-/* The error that was kept, which is the caller's now, or NO_MEMORY (base/reserve.h); NULL: none.
+/* Returns the stored error, which the caller owns then, or NO_MEMORY (base/reserve.h), or NULL.
  * Public calls begin with DT_TRY(dt_status_kept()). */
 dt_status *dt_status_kept(void) DT_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a status holds; for status.c and excerpt.c, which make it, and report.c, which prints it. */
+/* The members of a status. status.c and excerpt.c create them, report.c prints them. */
 #ifndef DT_BASE_STATUS_IMPL_H
 #define DT_BASE_STATUS_IMPL_H
 
@@ -12,15 +12,15 @@ struct dt_status {
     int line, col; /* 0: none */
     char *excerpt; /* the line of source, fit to print; NULL: none */
     char *below;   /* blanks and carets for the line under it */
-    int carets;    /* 0: no column was given */
+    int carets;    /* 0: the column is unknown */
     char *suggestion;
     char **notes;
     int notes_count, notes_cap;
     dt_status *next;
-    int dropped; /* in the first of a list: how many were appended and not kept */
+    int dropped; /* only in the first status of a list: how many were appended and dropped */
 };
 
-/* File, line and column of a new one, and its excerpt, where there is a place. */
+/* Sets file, line, column and excerpt of a new status, if `at` is a location. */
 void dt_status_set_place(dt_status *s, const dt_location *at);
 
 #endif

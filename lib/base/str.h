@@ -25,16 +25,16 @@ typedef struct dt_bytes {
     size_t n;
 } dt_bytes;
 
-/* What files say about themselves: {"step": "785"}. */
+/* A key and a value of a file's metadata: {"step": "785"}. */
 typedef struct dt_pair {
     const char *key, *value;
 } dt_pair;
 
 void dt_str_release(dt_str *s);
-void dt_str_clear(dt_str *s);             /* keeps the memory */
+void dt_str_clear(dt_str *s);             /* empties s without freeing its memory */
 const char *dt_str_text(const dt_str *s); /* lent; "" when empty */
 char *dt_str_take(dt_str *s);             /* the caller frees it; s is empty after */
-dt_text dt_text_take(dt_str *s);          /* what has room; s is empty after */
+dt_text dt_text_take(dt_str *s);          /* the first bytes of s that fit; s is released */
 void dt_str_reserve(dt_str *s, size_t n); /* room for n more bytes and the final NUL */
 void dt_str_add(dt_str *s, const void *bytes, size_t n);
 void dt_str_puts(dt_str *s, const char *text);
@@ -58,7 +58,7 @@ dt_text dt_text_of_bytes(double bytes);
  * `limit` characters of it, then "..." */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
-/* Appends the UTF-8 character of a code that is one's. */
+/* Appends the UTF-8 encoding of a valid code point. */
 void dt_str_utf8(dt_str *s, uint32_t code);
 /* The length of the UTF-8 character at `text`, of which n bytes are there, and its code; 0 if they
  * are no valid one. */

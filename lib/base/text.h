@@ -20,17 +20,17 @@
 
 /* ---- kinds of files ---- */
 
-/* What a file is, as its first bytes tell. */
+/* The format of a file, recognized by its first bytes. */
 typedef struct dt_file_sort {
     const char *what;   /* "a Parquet file" */
     const char *remedy; /* "convert it to CSV or NPY, ..."; NULL: nothing special */
     enum {
         DT_SORT_BINARY, /* only if the bytes are no text: a table may have a column ORC */
         DT_SORT_SURE,
-        DT_SORT_MARKUP, /* text with a grammar of its own */
+        DT_SORT_MARKUP, /* markup, such as XML */
     } as;
 } dt_file_sort;
-/* NULL: not known. More bytes tell more; 16 are enough for most kinds, 512 for all. */
+/* NULL: unknown. 16 bytes are enough for most formats, 512 for all. */
 const dt_file_sort *dt_file_sort_of(const void *first, size_t n);
 
 /* ---- text ---- */

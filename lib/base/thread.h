@@ -26,7 +26,7 @@ int dt_pool_lanes(const dt_pool *p);
 void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads);
 /* body(lane, user) on every lane; returns when all are done. */
 void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user);
-/* To be called by every lane of a running body: none goes on before all have come. */
+/* A barrier: every lane of a running body calls it, and none returns before all have called. */
 void dt_pool_join(dt_pool *p);
 
 /* Sleep until *word != expected (may also wake for nothing); wake all sleepers of *word. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention in the executor: what attention_plan.c decides when compiling, and kernel_attention.c
- * runs. */
+/* Attention in the executor: attention_plan.c plans it when compiling, kernel_attention.c runs
+ * it. */
 #ifndef DT_EXEC_ATTENTION_H
 #define DT_EXEC_ATTENTION_H
 
@@ -10,7 +10,7 @@ enum { DT_QUERY_BLOCK = 64, DT_OF_QUERY = 0, DT_OF_KEY, DT_OF_VALUE, DT_OF_NONE 
 enum { DT_SCORES, DT_TAKE, DT_FORWARD_PRODUCTS };
 enum { DT_TAKEN_BACK = DT_TAKE, DT_TO_VALUE, DT_TO_QUERY, DT_TO_KEY, DT_ATTENTION_PRODUCTS };
 
-/* A block of queries, and the keys [first, last) that it looks at. */
+/* A block of queries, and the keys [first, last) that they attend to. */
 typedef struct dt_query_block {
     int64_t query, rows, first, last;
     dt_product *product; /* [lanes][DT_ATTENTION_PRODUCTS] */
@@ -25,16 +25,16 @@ typedef struct dt_attended {
     dt_query_block *block;
     bool narrow; /* query, key, value and dy are stored as bfloat16, and multiplied as such */
     bool staged; /* they are stored in 16 bits, and converted */
-    size_t for_products; /* where in scratch products that need some have theirs */
-    int64_t bytes;       /* of an element of them, as it is multiplied */
-    /* of narrow ones: the gradients are bfloat16, too; y is the first of them */
+    size_t for_products; /* offset in scratch of the working memory of products */
+    int64_t bytes;       /* bytes of an element as an operand of products */
+    /* for bfloat16 values: whether the gradients are bfloat16, too; [0] is y's */
     bool narrow_to[3];
-    int gradient[3]; /* nodes of the gradients that this step makes; DT_OF_NONE: nobody asks */
-    bool is_done_elsewhere; /* another of the three makes it */
+    int gradient[3]; /* nodes of the gradients that this step computes; DT_OF_NONE: not needed */
+    bool is_done_elsewhere; /* the step of another of the three gradients computes it */
 } dt_attended;
 
-/* From one row of queries, keys, values or results to the next: a head's part of it belongs to a
- * row of all heads. */
+/* Distances between rows of queries, keys, values and results. A row has all heads, one after
+ * the other. */
 typedef struct dt_head_strides {
     int64_t query, key, value, y;
 } dt_head_strides;
@@ -43,7 +43,8 @@ dt_head_strides dt_attention_strides(const dt_attended *a);
 
 bool dt_attention_fits(const dt_graph *g, int node);
 void dt_attention_narrow(dt_exec *x, int node);
-/* The keys [*first, *last) that a query at this position may look at; none: *first = *last. */
+/* The keys [*first, *last) that a query at this position may attend to; *first = *last if there
+ * is none. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last);
 /* The shapes of a node, without blocks and products. */
 dt_attended *dt_attention_read(dt_exec *x, const dt_step *step);

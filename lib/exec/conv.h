@@ -16,13 +16,13 @@ typedef enum dt_conv_kind {
     DT_CONV_WEIGHTS  /* x, y -> w: the gradient of w */
 } dt_conv_kind;
 
-/* x (images, x.., groups * in), w (k.., in, groups * out) with steps of its own, y (images, y..,
- * groups * out). */
+/* x (images, x.., groups * in), w (k.., in, groups * out), y (images, y.., groups * out); the
+ * strides of w are given. */
 typedef struct dt_conv {
     dt_conv_kind kind;
     int n;       /* spatial dimensions */
-    bool turned; /* DATA: w lies with its spatial dimensions reversed */
-    /* elements: all float32; or what is read is bfloat16, and what is written either */
+    bool turned; /* DATA: the spatial dimensions of w are reversed in memory */
+    /* types of elements: all float32, or bfloat16 operands and a result of either type */
     dt_gemm_float x_is, y_is, w_is;
     int64_t images, groups, in, out;
     int64_t x[DT_CONV_SPACE], y[DT_CONV_SPACE], k[DT_CONV_SPACE];
@@ -32,11 +32,11 @@ typedef struct dt_conv {
 
 typedef struct dt_conv_plan {
     void *state;
-    size_t packed, scratch; /* bytes: of a packed kernel (0: none is), of working memory */
+    size_t packed, scratch; /* bytes of a packed kernel (0: not packed) and of working memory */
 } dt_conv_plan;
 
 typedef struct dt_conv_calls {
-    /* False: not one that the library makes fast. */
+    /* False: the library has no fast code for it. */
     bool (*plan)(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out);
     /* packed and scratch: aligned to 64 bytes. FORWARD and DATA. */
     void (*pack)(const dt_conv_plan *p, const void *w, void *packed, void *scratch);

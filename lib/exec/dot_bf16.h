@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether this processor has the instructions, the system saves their registers, and
- * DTRAIN_INSTRUCTIONS does not say less. */
+/* Whether the processor has the instructions, the system saves their registers, and
+ * DTRAIN_INSTRUCTIONS permits them. */
 bool dt_dot_bf16_is_here(void);
 
 /* A tile of C (m, n), float32 with rows of ldc, (+)= op(A) (m, k) op(B) (k, n), bfloat16 as dt_gemm
@@ -18,12 +18,12 @@ typedef struct dt_dot_bf16 {
     int64_t lda, ldb, ldc;
 } dt_dot_bf16;
 
-/* uint32s of room that packing needs; 0: A is read where it lies. */
+/* The working memory that packing needs, in uint32s; 0: A is read in place. */
 int64_t dt_dot_bf16_room_a(const dt_dot_bf16 *t);
 int64_t dt_dot_bf16_room_b(const dt_dot_bf16 *t);
 void dt_dot_bf16_pack_a(const dt_dot_bf16 *t, const uint16_t *a, uint32_t *room);
 void dt_dot_bf16_pack_b(const dt_dot_bf16 *t, const uint16_t *b, uint32_t *room);
-/* a: where it lies, and its room. Only where dt_dot_bf16_is_here. */
+/* a: the matrix A, and its working memory. Only where dt_dot_bf16_is_here. */
 void dt_dot_bf16_run(const dt_dot_bf16 *t, const uint16_t *a, const uint32_t *room_a,
                      const uint32_t *room_b, float *c);
 

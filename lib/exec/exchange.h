@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What workers exchange in a run of an executable, in an order that is the same on all of them: see
- * exchange.c. */
+/* The exchanges between workers during a run of an executable, in an order that is the same on
+ * all workers: see exchange.c. */
 #ifndef DT_EXEC_EXCHANGE_H
 #define DT_EXEC_EXCHANGE_H
 
@@ -13,26 +13,27 @@ typedef struct dt_exchanges dt_exchanges;
 
 /* Nodes whose values travel together. */
 typedef struct dt_exchange {
-    const dt_kernel *kernel; /* of all of them */
+    const dt_kernel *kernel; /* the kernel of all its nodes */
     int n, *node;
     void *item; /* [n] of the kernel's item_bytes: where `carry` lists them for the fabric */
-    int from;   /* the segment in which the last of it is made */
-    int parts;  /* tasks that make what it takes */
-    _Atomic int missing; /* of the run: those that have not ended */
-    int mark;            /* what it is called in a recording */
+    int from;   /* the segment in which the last of its inputs is computed */
+    int parts;  /* number of tasks that compute its inputs */
+    _Atomic int missing; /* number of those that have not ended in this run */
+    int mark;            /* its mark in recordings */
 } dt_exchange;
 
-/* Of an executable whose nodes have kernels: lists its exchanges; which tasks make what they take.
- * x->exchanges stays NULL where there are none. */
+/* Lists the exchanges of an executable whose nodes have kernels, and the tasks that compute
+ * their inputs. x->exchanges stays NULL where there are none. */
 void dt_exchanges_list(dt_exec *x);
-/* Whether a thread of their own carries them while lanes compute. */
+/* Whether a thread of its own runs exchanges while lanes compute. */
 bool dt_exchanges_go_beside(const dt_exec *x);
-/* When it is known whose memory values are, and from when to when: takes that of sums earlier. */
+/* Called when the memory and the lifetimes of values are known: extends the lifetimes of sums
+ * that are exchanged, which are written earlier. */
 void dt_exchanges_keep_memory(dt_exec *x);
-/* The turn of a group's tasks in their segment: those that feed exchanges come first, in the order
- * of these. */
+/* The priority of a group's tasks in their segment: those that compute inputs of exchanges come
+ * first, in the order of the exchanges. */
 int dt_exchanges_turn(const dt_exec *x, const dt_group *group);
-/* Makes the marks of a recording. */
+/* Registers the marks of exchanges in a recording. */
 void dt_exchanges_mark(dt_exec *x);
 void dt_exchanges_close(dt_exec *x);
 
@@ -41,9 +42,9 @@ void dt_exchanges_close(dt_exec *x);
 void dt_exchanges_begin(dt_exec *x);
 /* By the task whose step `node` is, on a lane: it has been carried when this returns. */
 void dt_exchanges_reach(dt_exec *x, int node, int lane);
-/* A task of the group has ended. */
+/* Called when a task of the group has ended. */
 void dt_exchanges_feed(dt_exec *x, const dt_group *group);
-/* All are done; x->failure says whether well. */
+/* Waits for all exchanges; x->failure is set if one failed. */
 void dt_exchanges_end(dt_exec *x);
 
 #endif

@@ -21,21 +21,21 @@ typedef struct dt_engine dt_engine;
 typedef struct dt_engine_options {
     int threads;        /* 0: one per core */
     dt_kernels kernels; /* AUTO: oneDNN where it is installed, else OpenBLAS */
-    /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: as DTRAIN_INSTRUCTIONS
-     * says, else the best that the processor has */
+    /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: DTRAIN_INSTRUCTIONS, or
+     * else the best of the processor */
     const char *isa;
-    /* what workers sum travels in buckets of so many bytes (exchange.c), the same on all of
-     * them; 0: 4 MiB */
+    /* workers' sums are exchanged in buckets of this many bytes (exchange.c), the same on all
+     * workers; 0: 4 MiB */
     int64_t bucket_bytes;
 } dt_engine_options;
 /* KERNELS when the library or the instruction set is not there. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
-void dt_engine_close(dt_engine *e); /* takes NULL */
+void dt_engine_close(dt_engine *e); /* accepts NULL */
 int dt_engine_threads(const dt_engine *e);
-/* Working memory that libraries keep for all products planned so far, those of executables that are
- * gone too; they touch it when products run. */
+/* Bytes of working memory that libraries hold for all products planned so far, also of
+ * executables that were destroyed. The memory is touched when products run. */
 int64_t dt_engine_held(const dt_engine *e);
-/* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on. */
+/* "openblas 0.3.21 SkylakeX, avx512": the libraries and instructions that results depend on. */
 const char *dt_engine_describe(const dt_engine *e);
 /* From now on, while it is switched on, lanes tell what they do: each step of a run, piece by
  * piece, and waiting for each other. Lane 0 tells on the track "main". The recorder outlives that;
@@ -50,11 +50,11 @@ bool dt_exec_can_split(const dt_graph *g, int node);
 /* Compiles for p->batch rows. Keeps e and p, which must outlive it. No array is allocated before
  * the first run. */
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
-void dt_exec_destroy(dt_exec *x); /* takes NULL */
+void dt_exec_destroy(dt_exec *x); /* accepts NULL */
 /* Bytes of the arena and of the lanes' scratch, exact. */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
-/* The layer ("dense"; of the optimizer's values "optimizer") with the most bytes of the arena when
- * most of it is taken, "" where no layer is known. */
+/* The layer ("dense"; "optimizer" for the optimizer's values) with the most bytes of the arena
+ * at its peak; "" where no layer is known. */
 const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes);
 /*
  * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch
@@ -64,7 +64,7 @@ const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *by
  */
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg,
                        dt_view *result) DT_MUST_USE;
-/* Segments, tasks, steps and where values lie. */
+/* Prints segments, tasks, steps and the memory of values. */
 void dt_exec_print(const dt_exec *x, dt_str *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the executor, for its own files. */
+/* Internal declarations of the executor. */
 #ifndef DT_EXEC_EXEC_IMPL_H
 #define DT_EXEC_EXEC_IMPL_H
 
@@ -16,30 +16,31 @@ struct dt_engine {
     const dt_simd *simd;
     dt_gemm_library gemm;
     dt_kernels kernels; /* who chose it */
-    /* the processor multiplies bfloat16, and products are ours to make (dot_bf16.c) */
+    /* the processor multiplies bfloat16, and our own loops compute products (dot_bf16.c) */
     bool packs_bf16;
     dt_gemm_library second; /* OpenBLAS for what `gemm` refuses; name NULL: not opened yet */
     char *description;
-    int64_t bucket_bytes;     /* of what workers exchange */
-    int64_t held;             /* by libraries for products, see dt_engine_held */
-    dt_recorder *recorder;    /* NULL: nobody listens */
-    dt_track **track;         /* (lanes), with a recorder */
-    int recordings;           /* how often one was given: executables make their marks anew */
+    int64_t bucket_bytes;  /* bucket size of exchanges between workers */
+    int64_t held;          /* by libraries for products, see dt_engine_held */
+    dt_recorder *recorder; /* NULL: nothing is recorded */
+    dt_track **track;      /* (lanes), with a recorder */
+    /* counts calls that set a recorder, after which executables register their marks again */
+    int recordings;
     int wait_mark, wake_mark; /* waiting for other lanes; starting them */
 };
 
-/* Products take bfloat16 as it is, faster than float32. */
+/* Whether products take bfloat16 operands directly, faster than float32. */
 static inline bool dt_engine_multiplies_bf16(const dt_engine *e) {
     return e->gemm.bf16 || e->packs_bf16;
 }
 
-/* exec/product.c: a product and who makes it: by one plan of the library, or in tiles. All NULL:
+/* exec/product.c: a product and its implementation: one plan of a library, or tiles. All NULL:
  * none. */
 typedef struct dt_product {
     const dt_gemm_library *library;
     void *plan;
     struct dt_tiles *tiles;
-    size_t scratch; /* bytes that running it takes beside its matrices */
+    size_t scratch; /* bytes of working memory, besides its matrices */
 } dt_product;
 /* exec/product_choice.c: whether OpenBLAS is to compute it though oneDNN is there. */
 bool dt_product_prefers_openblas(const dt_engine *e, const dt_gemm *g);
@@ -50,38 +51,39 @@ void dt_product_release(dt_product *p);
 /* NO_MEMORY where `ulimit -v` leaves no room for the library's buffers. */
 dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) DT_MUST_USE;
 
-/* Where a node's value lies. */
+/* The memory of a node's value. */
 typedef enum dt_home {
     DT_HOME_NONE, /* within a fused step, absorbed, or a splat: no memory */
     DT_HOME_ARG,
     DT_HOME_VARIABLE,
     DT_HOME_ARENA,
-    /* a piece of it in memory of the task that makes and reads it, see task_memory.c */
+    /* a piece of it in memory of the task that writes and reads it, see task_memory.c */
     DT_HOME_TASK
 } dt_home;
 
 typedef struct dt_slot {
     dt_home home;
     int index;   /* ARG, VARIABLE */
-    int owner;   /* the node whose memory this is: itself, or what a reshape renames */
-    bool stored; /* somebody outside its fused step reads it */
+    int owner;   /* the node that owns the memory: itself, or the input of a reshape */
+    bool stored; /* read outside its fused step, so it needs memory */
     /* VARIABLE: its old value is copied into the arena first, for a result or for another
      * variable's update */
     bool kept;
-    int first, last; /* segments between which the memory is taken; TASK: steps of its group */
+    /* first and last segment that use the memory; TASK: first and last step of its group */
+    int first, last;
     int64_t offset, bytes; /* ARENA; TASK: of its largest piece */
 } dt_slot;
 
 typedef struct dt_step dt_step;
 
-/* One piece of one step. */
+/* The computation of one piece of one step. */
 typedef struct dt_kernel_call {
     const dt_exec *x;
     const dt_step *step;
     int unit, lane;
     int64_t lo, hi; /* rows of the result */
-    char *scratch;  /* step->scratch bytes, the lane's own */
-    /* step->kept bytes, the lane's and the step's own: what they hold stays; all 0 before the
+    char *scratch;  /* step->scratch bytes, separate for each lane */
+    /* step->kept bytes, separate for each lane and step, preserved between runs; 0 before the
      * first run */
     char *kept;
 } dt_kernel_call;
@@ -90,63 +92,67 @@ struct dt_exchange;
 /* A kernel: a row in exec/kernels.h. */
 typedef struct dt_kernel {
     const char *name;
-    /* NULL: whatever fits; not in the table, chosen by the compiler itself (fused, eval, copy) */
+    /* NULL: any op that fits; such rows are not in the table, the compiler chooses them (fused,
+     * eval, copy) */
     const dt_op *op;
     bool splits;                               /* computes any range of rows */
     bool (*fits)(const dt_graph *g, int node); /* NULL: whenever the op is */
-    /* calls dt_store_wide for what cannot lie in 16 bits; NULL: nothing can */
+    /* calls dt_store_wide for values that cannot be stored in 16 bits; NULL: there are none */
     void (*narrow)(dt_exec *x, int node);
-    /* makes step->state, sets step->scratch; may be NULL */
+    /* sets step->state and step->scratch; may be NULL */
     dt_status *(*prepare)(dt_exec *x, dt_step *step);
     void (*run)(const dt_kernel_call *c);
     void (*release)(void *state); /* NULL: nothing to free */
-    /* Of kernels that exchange something with other workers (exchange.c): carries all nodes of an
-     * exchange at once. */
+    /* For kernels that exchange values with other workers (exchange.c): exchanges all nodes at
+     * once. */
     dt_status *(*carry)(const dt_exec *x, const struct dt_exchange *e);
-    size_t item_bytes; /* of what it lists for the fabric, for each node */
+    size_t item_bytes; /* bytes of its list entry for the fabric, for each node */
 } dt_kernel;
 
 struct dt_step {
     const dt_kernel *kernel;
     int node, pieces_of; /* pieces_of: the node whose pieces the step's are */
-    int made_by;         /* of a kernel: the node whose step makes the result, most often its own */
+    /* by node of a kernel: the node whose step computes the result, usually itself */
+    int made_by;
     void *state;
     size_t scratch, kept, kept_at;
-    int mark; /* what it is called in a recording */
+    int mark; /* its mark in recordings */
 };
 
 typedef struct dt_group {
-    int units, node; /* node: one that tells the borders of pieces */
+    int units, node; /* number of pieces; a node with the borders of the pieces */
     int segment, n_steps, cap_steps;
     dt_step *step;
-    double work;               /* a guess, for dealing tasks out */
+    double work;               /* estimated work, for distributing tasks over lanes */
     int n_own, most_own, *own; /* values with DT_HOME_TASK, and other names of them */
-    /* of a piece; where piece 0 is, unless lanes have room of their own */
+    /* bytes of a piece's values; offset of piece 0, unless lanes have separate memory */
     int64_t own_bytes, own_at;
-    int n_feeds, *feeds; /* exchanges that its tasks make parts of */
+    int n_feeds, *feeds; /* exchanges that its tasks compute inputs of */
 } dt_group;
 
 typedef struct dt_exec_task {
     int group, unit;
     int turn; /* by the exchanges that it feeds */
     double work;
-    _Atomic uint32_t taken; /* number of the run that has taken it */
+    _Atomic uint32_t taken; /* number of the last run in which a lane took the task */
 } dt_exec_task;
 
 typedef struct dt_segment {
     int n_tasks;
-    dt_exec_task *task; /* by turn, then the largest first */
-    int *of_lane; /* [lanes][n_tasks]: the order in which a lane looks for work: its own first */
-    int64_t lane_bytes; /* room of a lane for the values of its task; 0: each task has its own */
+    dt_exec_task *task; /* by priority, then by decreasing work */
+    int *of_lane; /* [lanes][n_tasks]: the order in which a lane looks for tasks: its own first */
+    /* bytes that a lane has for the values of its task; 0: each task has separate memory */
+    int64_t lane_bytes;
 } dt_segment;
 
 struct dt_exec {
-    dt_arena *arena; /* of the structures */
+    dt_arena *arena; /* arena of the data structures */
     dt_engine *engine;
     const dt_program *p;
     const dt_graph *g;
-    dt_type *type; /* by node, as it is stored, at this batch */
-    bool *renamed; /* by node: a rounding of what is stored rounded, see storage.c */
+    dt_type *type; /* by node: type as stored, for this batch */
+    /* by node: rounds a value that is stored rounded, so it does nothing, see storage.c */
+    bool *renamed;
     dt_slot *slot;
     void **at;       /* by node: its memory now; NULL: none */
     int *fused_in;   /* by node: the fused step it runs in, -1: none */
@@ -155,22 +161,24 @@ struct dt_exec {
     int n_alone; /* segments at the start that are one task each: run without waking the lanes */
     dt_group *group;
     dt_segment *segment;
-    struct dt_exchanges *exchanges;   /* NULL: none */
-    int64_t arena_bytes, task_bytes;  /* of values of many tasks; behind them, of single tasks */
+    struct dt_exchanges *exchanges; /* NULL: none */
+    /* bytes of values of several tasks; then bytes of values of single tasks */
+    int64_t arena_bytes, task_bytes;
     int n_views;                      /* lanes, 0 without such values */
     dt_exec *view;                    /* by lane: the same executable with another `at` */
-    size_t scratch_bytes, kept_bytes; /* a lane's */
-    dt_code code;                     /* of the loops of fused steps */
+    size_t scratch_bytes, kept_bytes; /* bytes of one lane */
+    dt_code code;                     /* machine code of the loops of fused steps */
     char *memory, *scratch;
-    const dt_env *env;      /* of the current run */
-    dt_status *failure;     /* of it: workers could not exchange what they have */
+    const dt_env *env;      /* environment of the current run */
+    dt_status *failure;     /* error of the current run: an exchange between workers failed */
     uint32_t run;           /* counts runs */
-    dt_lane_choice lanes;   /* whether all take part in the next run */
+    dt_lane_choice lanes;   /* decides whether all lanes take part in the next run */
     bool alone;             /* lane 0 does, in the current one */
     dt_track *const *track; /* (lanes) of the current run; NULL: nothing is recorded */
     int marked;             /* the engine's recording that steps have marks of */
     int run_mark;
-    /* of a recorded run: when lane 0 began to wake the others, later when its own part was done */
+    /* in a recorded run: when lane 0 began to wake the others, later when it had finished its
+     * part */
     int64_t since_ns;
 };
 
@@ -181,39 +189,39 @@ const dt_kernel *dt_kernel_find(const dt_graph *g, int node);
 #undef DT_KERNEL
 extern const dt_kernel dt_kernel_fused, dt_kernel_eval, dt_kernel_copy_back;
 
-/* What a result or a copied update shows: the node's value, the old one for a variable that the
- * step overwrites. */
+/* The memory that a result or a copied update is read from: the node's value, or the old value
+ * of a variable that the step overwrites. */
 const void *dt_final_value(const dt_exec *x, int node);
-/* Elements of one row (dimension 0 taken off) of a node's value. */
+/* Elements of one row of a node's value: all dimensions but dimension 0. */
 int64_t dt_row_elements(const dt_exec *x, int node);
 static inline float *dt_floats(const dt_exec *x, int node) { return x->at[node]; }
 
 /* ---- values in 16 bits (storage.c) ---- */
 
-/* Says in x->type which values of float32 are stored as bfloat16 or float16. */
+/* Sets x->type to bfloat16 or float16 for the float32 values that are stored so. */
 void dt_choose_storage(dt_exec *x);
 bool dt_is_stored_narrow(const dt_exec *x, int node);
 void dt_store_wide(dt_exec *x, int node);
-/* The loop that makes floats of elements in memory, and back; DT_S_COPY: they are float32. */
+/* The instruction that converts stored elements to float, and back; DT_S_COPY for float32. */
 dt_strip_op dt_strip_load(dt_dtype d);
 dt_strip_op dt_strip_store(dt_dtype d);
-/* n elements of a value of floats, from element `from` on: into memory that is not its own,
- * whatever it is stored as; and back. In place they stay. */
+/* Copies n elements of a value of floats, from element `from` on, to float32 memory, whatever
+ * their stored type; and back. A value that is float32 in place is not copied. */
 void dt_fetch_floats(const dt_exec *x, int node, int64_t from, int64_t n, float *to);
 void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const float *from);
-/* A kernel's `narrow`: inputs and result are stored alike. */
+/* A kernel's `narrow`: inputs and result have the same stored type. */
 void dt_narrow_alike(dt_exec *x, int node);
-/* Whether a node is no work but another name for its first input. */
+/* Whether a node does no work and shares the memory of its first input. */
 bool dt_is_renamed(const dt_exec *x, int node);
 dt_gemm_float dt_gemm_float_of(dt_dtype d);
-/* Bytes of an element, as it is stored. */
+/* Bytes of a stored element. */
 static inline int64_t dt_element_bytes(const dt_exec *x, int node) {
     return (int64_t)dt_dtype_size(x->type[node].dtype);
 }
 
 /* ---- what is recorded (record.c) ---- */
 
-/* Before a run: sets x->track, and makes the marks of x where they are wanted. */
+/* Called before a run: sets x->track, and registers the marks of x if they are recorded. */
 void dt_exec_listen(dt_exec *x);
 
 /* ---- fused steps (strip_program.c) ---- */
@@ -227,17 +235,17 @@ typedef struct dt_node_list {
 typedef struct dt_fused_list {
     dt_node_list node;
     int shape, segment; /* shape: a node of the shape that the step goes over */
-    dt_node_list again; /* nodes of other lists that are made here once more */
+    dt_node_list again; /* nodes of other lists that this list computes again */
 } dt_fused_list;
-/* A sum over the batch, for each piece of it, that is formed while the step goes over what is
- * summed; it is of another shape. */
+/* Whether a node is a sum over the batch for each piece that a fused step computes together with
+ * its input. Its shape differs from the step's. */
 bool dt_is_fused_sum(const dt_graph *g, int node);
-/* Decides slot[].stored of what one list makes and another reads, and what is made again
- * (recompute.c). */
+/* Sets slot[].stored of values that one list computes and another reads, and chooses those that
+ * are computed again instead (recompute.c). */
 void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists);
-/* slot[].stored says which results leave the step. */
+/* slot[].stored selects the results that the step writes to memory. */
 dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) DT_MUST_USE;
-/* Its passes over memory: ": loop of 13" ops, or a loop for each op named. */
+/* Prints its passes over memory: ": loop of 13" ops, or a loop for each named op. */
 void dt_fused_print(const dt_step *step, dt_str *out);
 typedef void dt_reader(dt_exec *x, int node, int number);
 /* Calls read(x, node, number) for every node whose memory the step reads. */
@@ -251,21 +259,21 @@ typedef struct dt_taken {
     int node;
     int64_t bytes;
 } dt_taken;
-/* Gives the slots of blocks offsets such that none overlap that are taken at the same time; the
- * bytes they span. Sorts blocks. */
+/* Assigns offsets to the slots of blocks such that blocks with overlapping lifetimes do not
+ * overlap; returns the bytes they span. Sorts blocks. */
 int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n);
 /* Stays at INT64_MAX. */
 int64_t dt_memory_sum(int64_t a, int64_t b);
-/* After lifetimes in segments are known: gives values of single tasks DT_HOME_TASK, and places
- * them. */
+/* Called when lifetimes in segments are known: gives values of single tasks DT_HOME_TASK and
+ * offsets. */
 void dt_plan_task_memory(dt_exec *x);
 /* Bytes of a value with DT_HOME_TASK, over all that exist of it in a segment. */
 int64_t dt_task_memory_in(const dt_exec *x, int node, int segment);
-/* When x->at is filled: makes the lanes' views. */
+/* Called when x->at is filled: creates the lanes' views. */
 void dt_open_views(dt_exec *x);
-/* At each run: tells them its env and its number. */
+/* Called at each run: passes its env and number to the views. */
 void dt_begin_views(dt_exec *x);
-/* What the task's kernels get as their executable. */
+/* The executable that a task's kernels are given. */
 const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane);
 
 #endif

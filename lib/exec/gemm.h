@@ -14,7 +14,7 @@
 
 #include "base/status.h"
 
-/* What elements of a matrix are; sums are float32 all the same. */
+/* The type of a matrix' elements. Sums are float32 for all types. */
 typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_float;
 
 /* C (m, n) = op(A) (m, k) op(B) (k, n), row-major; op transposes. Leading dimensions count elements
@@ -34,11 +34,12 @@ typedef struct dt_gemm_library {
     void *state;
     dt_status *(*plan)(const struct dt_gemm_library *l, const dt_gemm *g, void **plan);
     void (*run)(const void *plan, const void *a, const void *b, void *c);
-    bool bf16; /* it takes bfloat16 here, faster than float32 */
+    bool bf16; /* takes bfloat16 operands on this processor, faster than float32 */
     void (*release)(void *plan);
-    /* working memory that the library keeps for it, touched when it first runs; NULL: none */
+    /* bytes of working memory that the library holds for a plan and touches when it first runs;
+     * NULL: none */
     int64_t (*held)(const void *plan);
-    size_t room; /* bytes that it maps in each thread, come what may */
+    size_t room; /* bytes that the library maps in each thread in any case */
     /* once in each thread that runs products */
     void (*enter_thread)(const struct dt_gemm_library *l);
     /* before a first step runs: ends the thread that plans may have begun; NULL: they begin none */
@@ -46,13 +47,14 @@ typedef struct dt_gemm_library {
     /* the engine has one thread, and its process may be forked: plans must begin none */
     bool alone;
     void (*close)(struct dt_gemm_library *l);
-    const struct dt_conv_calls *conv; /* exec/conv.h; NULL: it makes no convolutions */
+    const struct dt_conv_calls *conv; /* exec/conv.h; NULL: the library computes no convolutions */
 } dt_gemm_library;
 
 /* UNAVAILABLE with the reason when the library is not there. */
 dt_status *dt_gemm_open_openblas(dt_gemm_library *l) DT_MUST_USE;
 dt_status *dt_gemm_open_onednn(dt_gemm_library *l) DT_MUST_USE;
-/* Our own loops of an instruction set: the same bits on all. Never fails, needs no close. */
+/* Our own loops for an instruction set; all sets give the same bits. Never fails and needs no
+ * close. */
 struct dt_simd;
 void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd);
 

@@ -14,13 +14,14 @@
 typedef struct dt_instructions {
     const dt_simd *loops; /* its name is the set's: "avx2" */
     const char *openblas; /* OPENBLAS_CORETYPE: kernels that need no more */
-    int onednn; /* dnnl_cpu_isa_t, likewise; the least that the library has code for is SSE 4.1 */
+    int onednn;           /* its dnnl_cpu_isa_t; oneDNN has code for SSE 4.1 and later sets */
 } dt_instructions;
 
-/* The loops that are wanted, by name; NULL: what the environment says, and where it says nothing
- * the best. KERNELS: the processor has no such set. */
+/* The loops of that name; NULL: those that the environment variable names, or else the best.
+ * KERNELS: the processor does not support the set. */
 dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MUST_USE;
-/* What libraries must keep to; NULL: nothing is said, or no such set, which choosing refuses. */
+/* The set that libraries must be limited to; NULL: no limit, or an unknown name, which
+ * dt_instructions_choose refuses. */
 const dt_instructions *dt_instructions_limit(void);
 
 /* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor has one, and no less is

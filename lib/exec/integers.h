@@ -9,9 +9,9 @@
 
 /* Elements [from, from + n) of an array of integers or bools. */
 void dt_load_integers(dt_dtype d, const void *array, int64_t from, int64_t n, int64_t *to);
-/* The same of float32, towards zero, as convert to the dtype `as` has it. */
+/* The same for float32, rounded towards zero as `convert` to the dtype `as` does. */
 void dt_load_truncated(const float *array, int64_t from, int64_t n, dt_dtype as, int64_t *to);
-/* Into an array of integers, which wrap, of bools, or of float32 and float64. */
+/* Stores into an array of integers, which wrap, of bools, or of float32 or float64. */
 void dt_store_integers(dt_dtype d, void *array, int64_t to, int64_t n, const int64_t *from);
 
 #endif

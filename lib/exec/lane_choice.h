@@ -20,19 +20,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct dt_lane_choice { /* zeroed: all lanes, until there are measurements */
+typedef struct dt_lane_choice { /* zeroed: all lanes, until times have been measured */
     bool alone;                 /* the current choice */
     enum { DT_LANES_HOLD, DT_LANES_OWN, DT_LANES_OTHER } phase;
-    int64_t runs, ns; /* of the phase; in blocks, after those that warm up */
-    int64_t own_ns;   /* of the last block of the current choice */
+    int64_t runs, ns; /* of the phase; within blocks, after the runs that warm up */
+    int64_t own_ns;   /* time of the last block of the current choice */
     int64_t hold;     /* blocks between trials; 0: before the first one */
     int64_t block;    /* runs of a block */
     int wins, losses; /* of the other choice in this trial */
 } dt_lane_choice;
 
-/* Whether the next run is lane 0's alone. */
+/* Whether lane 0 alone is to do the next run. */
 bool dt_lane_choice_is_alone(const dt_lane_choice *c);
-/* A run, by the lanes that dt_lane_choice_is_alone said, took ns nanoseconds, at least 0. */
+/* Records that a run by the lanes that dt_lane_choice_is_alone chose took ns nanoseconds, at
+ * least 0. */
 void dt_lane_choice_ran(dt_lane_choice *c, int64_t ns);
 
 #endif

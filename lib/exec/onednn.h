@@ -24,8 +24,8 @@ typedef struct dt_dnnl_arg {
     dt_dnnl memory;
 } dt_dnnl_arg;
 
-enum { DT_DNNL_BF16 = 2, DT_DNNL_F32 = 3, DT_DNNL_ANY = 1 /* a layout of its own choice */ };
-enum { /* what an argument is */
+enum { DT_DNNL_BF16 = 2, DT_DNNL_F32 = 3, DT_DNNL_ANY = 1 /* the layout is oneDNN's choice */ };
+enum { /* kinds of arguments */
        DT_DNNL_SRC = 1,
        DT_DNNL_DST = 17,
        DT_DNNL_WEIGHTS = 33,
@@ -48,9 +48,10 @@ typedef union dt_dnnl_op {
 /* The functions used; those of one interface (_2, _3) are NULL under the other. */
 typedef struct dt_dnnl_api {
     void *library;
-    /* attributes of a primitive that is given its working memory */
+    /* attributes of a primitive whose caller provides the working memory */
     dt_dnnl engine, stream, own_scratchpad;
-    /* see gemm_onednn.c: code is made, or was; by this thread, which has not been joined */
+    /* code generation has begun (see gemm_onednn.c); `begins`: on the thread below, which has
+     * not been joined */
     bool begun, begins;
     pthread_t beginning;
     void (*omp_set_num_threads)(int);
@@ -111,15 +112,15 @@ typedef struct dt_dnnl_api {
                      const int64_t *low, const int64_t *high, dt_dnnl hint, dt_dnnl attr);
 } dt_dnnl_api;
 
-/* KERNELS with the reason when the library is not there, or lacks what is needed. */
+/* KERNELS with the reason when the library is missing or lacks a function. */
 dt_status *dt_dnnl_open(dt_dnnl_api **out) DT_MUST_USE;
 void dt_dnnl_close(dt_dnnl_api *a);
 
-/* An array of `type` and `rank` sizes whose neighbours stand `strides` elements apart; strides
- * NULL: laid out as the primitive likes best. */
+/* Describes an array of `type` and `rank` sizes; `strides` are in elements, NULL: oneDNN chooses
+ * the layout. */
 bool dt_dnnl_describe(const dt_dnnl_api *a, int type, int rank, const int64_t *dims,
                       const int64_t *strides, dt_dnnl_desc *out);
-/* What functions of either interface take for it. */
+/* The argument that functions of either interface take for the array. */
 const void *dt_dnnl_pointer(const dt_dnnl_api *a, const dt_dnnl_desc *d);
 void dt_dnnl_forget(const dt_dnnl_api *a, dt_dnnl_desc *d);
 

@@ -19,7 +19,7 @@
 
 #include "exec/sums.h"
 
-enum { LONG_ROW = 64 }; /* the sum of such a row is as fast as one of rows */
+enum { LONG_ROW = 64 }; /* a row of at least this length is summed as fast as several rows */
 
 /* ---- extents ---- */
 

@@ -57,7 +57,7 @@ typedef struct dt_row_functions {
     void (*shares_grad)(float *ds, const float *p, float scale, int64_t n);
 } dt_row_functions;
 
-/* d[i], i < n: a number made of Philox's block of (key; i, stream) (simd/random.c). */
+/* d[i], i < n: a random number from Philox's block of (key; i, stream) (simd/random.c). */
 typedef void (*dt_random_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
 typedef struct dt_random_functions {
     dt_random_function uniform; /* in [0, 1), of 24 bits of the first word */
@@ -93,7 +93,7 @@ typedef struct dt_sum_block {
 /* The loops of one instruction set. */
 typedef struct dt_simd { /* declared in gemm.h */
     const char *name;    /* "avx2" */
-    bool generates;      /* the processor runs what exec/vex.h writes */
+    bool generates;      /* the processor has the instructions of exec/vex.h */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
     const dt_row_functions *rows;
@@ -125,7 +125,7 @@ extern const dt_simd dt_simd_base;
 #if defined(__x86_64__)
 extern const dt_simd dt_simd_avx2, dt_simd_avx512;
 #endif
-/* Those that this processor has, the best first, base last; returns their count. */
+/* The instruction sets of this processor, best first, base last; returns their number. */
 enum { DT_MAX_SIMD = 4 };
 int dt_simd_list(const dt_simd *list[DT_MAX_SIMD]);
 

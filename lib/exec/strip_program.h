@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strip programs: what strip_program.c builds, strip_pass.c divides, strip_emit.c makes loops of
- * and strip_run.c runs. */
+/* Strip programs: strip_program.c builds them, strip_pass.c divides them into passes,
+ * strip_emit.c generates loops, strip_run.c runs them. */
 #ifndef DT_EXEC_STRIP_PROGRAM_H
 #define DT_EXEC_STRIP_PROGRAM_H
 
@@ -20,19 +20,21 @@ typedef enum dt_strip_layout {
 typedef struct dt_strip_operand {
     dt_strip_layout layout;
     int node;    /* whose memory; -1: a constant */
-    float value; /* of a constant */
+    float value; /* value of a constant */
     int64_t period, inner;
     /* DT_S_COPY for float32: read in place; else a conversion into a register */
     dt_strip_op load;
-    int reg;       /* register it lies in, -1: read in place */
-    bool laid_out; /* a loop in C reads it from there; generated loops convert what they read */
-    bool far;      /* worth asking for ahead */
+    int reg; /* the register that it is loaded into; -1: read from memory */
+    /* loops in C read it from a register; generated loops convert it when they read it */
+    bool laid_out;
+    bool far; /* worth asking for ahead */
 } dt_strip_operand;
 
 typedef struct dt_strip_result {
     int reg;   /* -1: straight to the memory of `store` */
     int store; /* node whose memory gets it, -1: none; of an update in place the variable's */
-    dt_strip_op convert; /* DT_S_COPY: stored as it is; else computed in reg, then converted */
+    /* DT_S_COPY: stored without conversion; else computed in reg, then converted */
+    dt_strip_op convert;
 } dt_strip_result;
 
 /* Instruction i makes result i. */
@@ -46,9 +48,9 @@ typedef struct dt_strip_code {
 enum { DT_PASS_STREAMS = 10 };
 typedef struct dt_strip_pass {
     int from, to;
-    bool loop;                              /* there are vector instructions for all of it */
+    bool loop;                              /* each of its instructions has vector instructions */
     bool sums;                              /* and it forms the program's sums */
-    int at;                                 /* where its code is */
+    int at;                                 /* offset of its code */
     int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory it goes through */
 } dt_strip_pass;
 
@@ -57,12 +59,12 @@ typedef struct dt_strip_pass {
 typedef struct dt_strip_sum {
     int in;    /* as in dt_strip_code */
     int node;  /* whose memory gets it */
-    int reg;   /* a strip of sums: of the block of strips at hand */
+    int reg;   /* a strip of sums of the current block of strips */
     int level; /* the first of the strips of the tree over blocks (exec/sums.h) */
     int64_t period;
 } dt_strip_sum;
 
-enum { DT_STRIP_BLOCK = 16 }; /* strips that are added one after the other */
+enum { DT_STRIP_BLOCK = 16 }; /* strips whose sums are added one after the other */
 
 typedef struct dt_strip_program {
     int n_operands, n_code, n_regs;
@@ -73,16 +75,16 @@ typedef struct dt_strip_program {
     dt_strip_pass *pass;
     int n_sums;
     dt_strip_sum *sum;
-    int rows_of;       /* a node of the shape that it goes over */
+    int rows_of;       /* a node that has the shape of the program */
     int64_t strip;     /* elements a strip, a multiple of the repeated periods */
     int64_t row_break; /* strips do not cross multiples of it; 0: no such border */
 } dt_strip_program;
 
-/* strip_pass.c: finds the passes of a program, its instructions and registers known. */
+/* strip_pass.c: finds the passes of a program whose instructions and registers are set. */
 void dt_find_passes(dt_strip_program *p);
-/* The node whose memory is gone through for an input; -1: it lies in a strip. */
+/* The node whose memory the program reads for an input; -1: the input is in a strip. */
 int dt_strip_stream(const dt_strip_program *p, int in);
-/* strip_emit.c: the same, and c gets their code; NULL where no processor would run it. */
+/* strip_emit.c: the same, and appends their code to c; NULL where the processor cannot run it. */
 void dt_emit_loops(dt_strip_program *p, dt_code *c);
 /* Elements [0, n) of a pass, by its code. stream: where they are in the memory of its streams;
  * registers: strips. */

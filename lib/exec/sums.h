@@ -21,8 +21,8 @@
 #include "exec/strip.h"
 
 enum {
-    DT_SUM_ROWS = 16, /* a chain of rows */
-    /* floats that are added side by side: narrow rows stand next to each other */
+    DT_SUM_ROWS = 16, /* rows that are added one after the other */
+    /* floats that are added side by side; several narrow rows are next to each other */
     DT_SUM_WIDE = 128,
 };
 
@@ -30,11 +30,11 @@ enum {
 typedef struct dt_sum_tree {
     float *level;      /* (levels, stride) */
     int64_t stride, n; /* floats from one buffer to the next; of a sum */
-    int64_t blocks;    /* so far */
+    int64_t blocks;    /* blocks added so far */
     dt_strip_function add;
 } dt_sum_tree;
 
-/* The buffers that so many blocks take, at least one. */
+/* The number of buffers for that many blocks, at least one. */
 static inline int dt_sum_levels(int64_t blocks) {
     int levels = 1;
     for (; blocks > 1; blocks /= 2) levels++;
@@ -63,10 +63,10 @@ static inline void dt_sum_end(const dt_sum_tree *t) {
         dt_sum_add_last(t, buffers);
 }
 
-/* Rows of a matrix of float32, or of what is converted to it. */
+/* Rows of a matrix of float32, or of elements that are converted to it. */
 typedef struct dt_sum_source {
     const void *at;    /* element (0, 0) */
-    dt_strip_op load;  /* DT_S_COPY: floats; else what converts them */
+    dt_strip_op load;  /* DT_S_COPY for floats; else the instruction that converts them */
     int64_t rows, n;   /* n of `stride` columns are summed */
     int64_t stride;    /* elements from one row to the next */
     const float *mean; /* (n); not NULL: the squares of differences from it are summed */

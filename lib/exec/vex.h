@@ -57,7 +57,8 @@ typedef enum dt_vex {
     DT_VEX_COUNT
 } dt_vex;
 
-/* What an instruction reads last: a vector register, or memory at base + index << scale + at. */
+/* The last operand of an instruction: a vector register, or memory at base + index << scale +
+ * at. */
 typedef struct dt_place {
     int vector;      /* -1: memory */
     int base, scale; /* general registers by number; scale -1: no index */

@@ -37,7 +37,7 @@ typedef struct dt_type {
 dt_type dt_type_of(dt_dtype dtype, int rank, const int64_t *dim);
 dt_type dt_scalar_type(dt_dtype dtype);
 bool dt_type_equal(const dt_type *a, const dt_type *b);
-bool dt_type_same_shape(const dt_type *a, const dt_type *b); /* whatever their dtypes */
+bool dt_type_same_shape(const dt_type *a, const dt_type *b); /* compares sizes only, not dtypes */
 bool dt_type_has_batch(const dt_type *t);
 /* The type with B = batch. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);
@@ -53,12 +53,12 @@ bool dt_dtype_is_float(dt_dtype d);
 /* float16 and bfloat16: an op on them is the op on float32, its result rounded (pass/upcast.c,
  * op/interpret.c). */
 bool dt_dtype_is_narrow(dt_dtype d);
-bool dt_dtype_is_known(int64_t d); /* a number that somebody gave */
+bool dt_dtype_is_known(int64_t d); /* whether an integer from outside is a dt_dtype */
 /* "f32[B,784]" */
 void dt_type_print(const dt_type *t, dt_str *out);
 /* "(B, 784)", "()": shapes in messages */
 void dt_shape_print(const dt_type *t, dt_str *out);
-/* The same for messages. */
+/* Types and shapes as text, for messages. */
 dt_text dt_text_of(const dt_type *t);
 dt_text dt_text_of_shape(const dt_type *t);
 
@@ -77,43 +77,47 @@ struct dt_variable { /* declared in dtrain.h */
     char *path;   /* "dense/kernel" */
     dt_type type; /* no batch dimension */
     bool trainable;
-    bool slot; /* of an optimizer: not part of weights_sha256 */
-    /* a slot's: the variable that it belongs to, lent, only to be compared; NULL: none */
+    bool slot; /* a variable of an optimizer, which weights_sha256 leaves out */
+    /* of a slot: the variable that it belongs to, used for comparison only; NULL: none */
     const dt_variable *of;
-    /* a slot's: the host reads and changes it on every worker (running means), so none keeps a
-     * part of it */
+    /* of a slot: the host of every worker reads and changes it (running means), so workers do
+     * not divide it */
     bool on_all;
-    int lacks; /* a slot's: 1 + the dimension of `of` that it is a mean over; 0: it is as large */
+    /* of a slot: 1 + the dimension of `of` that it is a mean over; 0: its size is that of `of` */
+    int lacks;
     /* aligned to 64, type's elements, row-major; the rooms above exec use dt_host_data and
      * dt_host_edit */
     void *host_data;
     /* the device whose copy is newer than host_data; NULL: host_data is current */
     const struct dt_variable_holder *newer;
-    /* the device that has a copy, newer or not, and is told when the variable goes; NULL: none */
+    /* the device that has a copy of the value; it is notified when the variable is destroyed;
+     * NULL: none */
     const struct dt_variable_holder *held;
-    unsigned written;   /* counts changes by the host, for devices that hold copies */
+    /* counts changes by the host, so that devices notice that their copies are old */
+    unsigned written;
     dt_variable *stack; /* all replicas' copies; NULL: one for all */
-    /* gets a stack when replicas assign values that differ; else that is an error */
+    /* replicas may assign different values, which then makes a stack; false: that is an error */
     bool may_diverge;
-    /* how it is divided over the logical devices of a replica (op/op.h), owned; NULL: nothing is
-     * said */
+    /* how the variable is divided over the logical devices of a replica (op/op.h), owned; NULL:
+     * not annotated */
     struct dt_sharding_attr *sharding;
-    /* what an optimizer makes of it after each update (model/constraint.c), owned; NULL: nothing */
+    /* applied by the optimizer after each update (model/constraint.c), owned; NULL: none */
     struct dt_weight_constraint *constraint;
-    /* counts what a compiled step depends on: copies of its own, another sharding */
+    /* counts changes that compiled steps depend on: a new stack, another sharding */
     unsigned revision;
-    struct dt_strategy *strategy;     /* whose scope it was made in; NULL: a plain one */
+    struct dt_strategy *strategy;     /* the strategy in whose scope it was created; NULL: none */
     int synchronization, aggregation; /* dt_synchronization, dt_aggregation of dtrain.h */
-    void (*forget)(dt_variable *v);   /* gives up what the maker has hung on it; NULL: nothing */
+    /* releases what the creator attached to the variable; NULL: nothing is attached */
+    void (*forget)(dt_variable *v);
 };
 
-/* A variable without memory: steps can be traced with it, and never run. */
+/* A variable without memory: steps can be traced with it, but not run. */
 dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable);
-/* A zeroed variable; NO_MEMORY naming it when the system refuses. */
+/* A variable of zeros. NO_MEMORY, with its path, when memory is exhausted. */
 dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type,
                              bool trainable) DT_MUST_USE;
-/* From now on each of the replicas has a copy of its own, all equal to what it holds; fine when it
- * has already. */
+/* Gives each replica its own copy, all equal to the present value. Does nothing if replicas have
+ * copies already. */
 dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
 
 /* The end of the path of a counter of random numbers. A layer that draws some has one. It is no
@@ -121,21 +125,21 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
 #define DT_SEED_COUNTER "seed_generator/step"
 bool dt_is_seed_counter(const char *path);
 
-/* A device that holds a copy of a variable: one device at a time. */
+/* A device that holds a copy of a variable. A variable has at most one holder. */
 typedef struct dt_variable_holder {
     /* copies the value to host_data, or to that of the stack */
     dt_status *(*fetch)(void *state, dt_variable *v);
     void *state;
-    /* the variable goes, or another device takes it; NULL: nothing is kept */
+    /* called when the variable is destroyed or gets another holder; NULL: nothing to do */
     void (*forget)(void *state);
 } dt_variable_holder;
 
-/* From now on that device has the copy; one that another device has is fetched and given up. NULL:
- * no device has one any more. */
+/* Makes that device the holder. A copy of a previous holder is fetched first and given up. NULL:
+ * no holder. */
 dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) DT_MUST_USE;
-/* Whether it was declared without memory. */
+/* Whether the variable was declared without memory. */
 bool dt_variable_is_outline(const dt_variable *v);
-/* Makes the host's copy current; fails only if a device does. */
+/* Updates the host's copy from the holder; fails only if the device does. */
 dt_status *dt_variable_fetch(const dt_variable *v) DT_MUST_USE;
 dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
 /* The host's copy of a variable that has been fetched since the last step: type's elements, for
@@ -143,8 +147,8 @@ dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
 const void *dt_host_data(const dt_variable *v);
 /* Both: its copy is current, and about to be changed in part. */
 dt_status *dt_variable_edit(dt_variable *v) DT_MUST_USE;
-/* The same to be changed: from now on the host's copy is the newest. Fetch it first unless all of
- * it is overwritten. */
+/* The host's copy, to be changed: it counts as the newest afterwards. Call dt_variable_fetch
+ * first unless all of it is overwritten. */
 void *dt_host_edit(dt_variable *v);
 
 struct dt_variables { /* declared in dtrain.h; owns only lists of dt_variables_create */
@@ -175,7 +179,7 @@ typedef struct dt_named_node {
 typedef struct dt_state {
     dt_variable *variable; /* the graph keeps it alive */
     int node;              /* its value at the start of the step */
-    int update;            /* its value after the step, -1: unchanged */
+    int update;            /* its value after the step; -1: unchanged */
 } dt_state;
 
 typedef struct dt_graph {
@@ -189,7 +193,7 @@ typedef struct dt_graph {
     /* -k in a type is k * B / batch_parts; 1 but in programs that cut the batch over devices
      * (op/mesh.h) */
     int batch_parts;
-    int n_values; /* of the trace that made it */
+    int n_values; /* number of values of the trace that it was made from */
     /* became[i]: the node that value i of the trace is here; -1: nothing needed it */
     const int *became;
 } dt_graph;
@@ -209,13 +213,13 @@ int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
 
 /* ---- op rows ---- */
 
-/* A concrete array: no batch symbol in its type. Lent. */
+/* A concrete array: its type has no batch dimension. The memory is lent. */
 typedef struct dt_view {
     dt_type type;
     void *data;
 } dt_view;
 
-/* The same under a name: a weight of a file, an element of examples in memory. */
+/* A view with a name: a weight of a file, an element of examples in memory. */
 typedef struct dt_named_view {
     const char *name;
     dt_type type;
@@ -230,12 +234,12 @@ typedef struct dt_refusal {
     int64_t number, rows;
     char layer[128];
     int rank;
-    int64_t at[DT_MAX_RANK]; /* where the number stands */
+    int64_t at[DT_MAX_RANK]; /* index of the element that is out of range */
 } dt_refusal;
 /* The error, or NULL. */
 dt_status *dt_refusal_status(const dt_refusal *r) DT_MUST_USE;
 
-/* What an op may know of the run besides its inputs. */
+/* Properties of the run that an op may read besides its inputs. */
 typedef struct dt_env {
     int64_t batch; /* B */
     int64_t first; /* number of its first example in the global batch */
@@ -246,11 +250,12 @@ typedef struct dt_env {
     /* [n_shards + 1]: first row of each reproducibility shard; NULL: none */
     const int32_t *shards;
     int n_shards;
-    dt_refusal *refusal; /* NULL: nobody looks */
-    /* threads of this process that work beside the step at the moment, such as those that
-     * prepare batches; NULL: none */
+    dt_refusal *refusal; /* where ops report numbers that are out of range; NULL: not reported */
+    /* number of threads of this process that work beside the step at the moment, such as those
+     * that prepare batches; NULL: none */
     const _Atomic uint32_t *beside;
-    /* of a worker that shares the batch with others (fabric/fabric.h); NULL: all rows are here */
+    /* the member of a worker that shares the batch with others (fabric/fabric.h); NULL: all rows
+     * are here */
     struct dt_member *member;
 } dt_env;
 
@@ -268,14 +273,14 @@ typedef struct dt_infer {
     const dt_type *in;
     int n_in;
     const void *attr;
-    dt_type out; /* to be filled */
+    dt_type out; /* set by the rule */
 } dt_infer;
 /* MODEL_SHAPE error, the op's name before the text: dt_bad_shape(q, "cannot join ...") says
  * "dot_general cannot join ...". */
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
-/* A gradient rule reads in, out, dout and fills din[i] where wants[i]; left at trace NULL: no
- * dependence. */
+/* A gradient rule reads in, out and dout, and sets din[i] where wants[i]. A din[i] without a
+ * trace means that the output does not depend on input i. */
 typedef struct dt_grad {
     dt_trace *trace;
     const dt_node *node;
@@ -308,7 +313,7 @@ typedef struct dt_matrix_work {
 } dt_matrix_work;
 
 typedef struct dt_cost {
-    double flops;  /* of matrix units: multiply and add count 2 */
+    double flops;  /* of matrix units; a multiplication and its addition count 2 */
     double vector; /* element operations besides */
     double bytes;  /* read and written */
     /* the flops by shape: scores of attention, and what is taken by them; padding of
@@ -355,12 +360,11 @@ typedef enum dt_role {
     DT_ROLE_ROW_SUMS    /* its first input added to rows that its second numbers (dt_rows_attr) */
 } dt_role;
 
-/* What passes and back ends ask about an op besides its role. */
+/* Properties of an op that passes and back ends ask for, besides its role. */
 typedef struct dt_op_traits {
-    /* results are elements of inputs, or their negatives: what stands in few digits needs no
-     * rounding again */
+    /* results are elements of inputs or their negatives, so 16-bit floats need no rounding */
     bool exact;
-    /* no work of its own for who compiles a whole program: its readers read its input */
+    /* compilers of whole programs do nothing for it: its readers read its input */
     bool read_through;
     bool varying;  /* differs between replicas by itself (replica_id, sizes of the batch) */
     bool additive; /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
@@ -369,25 +373,29 @@ typedef struct dt_op_traits {
     bool positive; /* defined and smooth for positive inputs: where tests of all ops look */
 } dt_op_traits;
 
-/* The attributes of an op's nodes. Of the offsets, which are 1 + the bytes before the member, 0
- * says that there is no such member. */
+/* The attributes of an op's nodes. An offset is 1 + the bytes before the member; 0: there is no
+ * such member. */
 typedef struct dt_op_attr {
     size_t size;
-    /* without blanks around it; NULL: nothing to show */
+    /* writes the attributes without blanks around them; NULL: there is nothing to print */
     void (*print)(const void *attr, dt_str *out);
-    size_t type;   /* where a dt_type is the result's */
-    size_t rounds; /* where an int64 says that matrix units round what is made inside */
-    /* where a uint64 makes it another op of the same kind, as a stream of random numbers */
+    size_t type; /* offset of a dt_type that is the type of the result */
+    /* offset of an int64 that requests bfloat16 rounding of intermediate results, as matrix
+     * units do */
+    size_t rounds;
+    /* offset of a uint64 that distinguishes nodes that are otherwise equal, such as streams of
+     * random numbers */
     size_t number;
 } dt_op_attr;
 
-/* How other rooms write the op; each may be NULL. */
+/* How other rooms write the op. Each member may be NULL. */
 typedef struct dt_op_forms {
-    /* which of its loops in op/ops.h: 0, its variants from 1 on; -1: none computes this. NULL: 0 */
+    /* the variant of its loop in op/ops.h, from 0; -1: no loop computes this. NULL: 0 */
     int (*loop)(const void *attr);
-    /* ONNX' operator of the same inputs and meaning; NULL: a form of onnx/forms.c, or none */
+    /* ONNX' operator with the same inputs and meaning; NULL: onnx/forms.c has a form, or the op
+     * cannot be exported */
     const char *onnx;
-    /* in StableHLO (op/stablehlo.h); NULL: it has no form of its own */
+    /* writes StableHLO (op/stablehlo.h); NULL: it has no form of its own */
     struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);
     /* in other ops, nothing being cut (op/partition.h), for formats that lack it; NULL: in none */
     dt_value (*decompose)(struct dt_partition_call *c);
@@ -402,7 +410,7 @@ struct dt_op {
     dt_op_forms forms;
     /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
     unsigned linear;
-    /* whether it is linear in its only input, where that is not always so; NULL: see linear */
+    /* for an op of one input that is linear for some attributes only; NULL: see linear */
     bool (*linear_when)(const void *attr, const dt_type *in);
     unsigned multiplied; /* bit i: matrix units multiply input i by others */
     /* of the vector unit for an element of the result, where there is no `cost`, as many
@@ -420,7 +428,7 @@ struct dt_op {
     dt_value (*stack)(const dt_fold_call *c);
     /* over stacked rows, one result per segment; NULL: none */
     dt_value (*segment)(const dt_fold_call *c);
-    /* more ways to be split over devices (op/partition.h); NULL: as `rule` says */
+    /* further ways to divide it over devices (op/partition.h); NULL: `rule` has all */
     const struct dt_partition_row *over_devices;
     /* collectives over devices (op/across.h); NULL: it is none */
     const struct dt_across_row *across;
@@ -438,7 +446,7 @@ void dt_rule_whole(dt_rule *rule);
 /* A trace is a graph under construction; it keeps its first error. All emitting calls on a failed
  * trace do nothing. */
 dt_trace *dt_trace_create(const char *name);
-void dt_trace_destroy(dt_trace *t); /* takes NULL */
+void dt_trace_destroy(dt_trace *t); /* accepts NULL */
 /*
  * Ends the trace: its error, or *out, a verified graph. Destroys t. Nodes are numbered anew
  * (out->became): arguments, variables, then what results and updates need; the rest is dropped. The
@@ -447,15 +455,14 @@ void dt_trace_destroy(dt_trace *t); /* takes NULL */
  * stay in the order of first use: read variables in statements of their own.
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
-bool dt_trace_lives(const dt_trace *t); /* a trace of this thread that has not ended */
-/* The same. If not, the thread's next public call says so, unless t is NULL. */
+bool dt_trace_lives(const dt_trace *t); /* whether t is a trace of this thread that has not ended */
+/* The same, and if not, the next public call of this thread fails, unless t is NULL. */
 bool dt_trace_is_live(const dt_trace *t);
-dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
-/* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another
- * trace. `user` names who wants it. */
+dt_status *dt_trace_error(const dt_trace *t); /* lent; NULL: no error so far */
+/* Whether v may be used in t. If not, because v is empty or of another trace, t fails; the error
+ * names `user`, the call that was given v. */
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
-/* The same for a value of any trace of this thread; what has ended is an error of the latest
- * one. */
+/* Whether v is of any trace of this thread. If its trace has ended, the latest trace fails. */
 bool dt_trace_has(dt_value v, const char *user);
 dt_arena *dt_trace_arena(dt_trace *t);
 
@@ -464,7 +471,7 @@ dt_arena *dt_trace_arena(dt_trace *t);
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr);
 /* The type of a value; a float32 scalar for the value of a failed call. */
 dt_type dt_type_of_value(dt_value v);
-/* Its node, lent until the trace ends; NULL for the value of a failed call. */
+/* The node of v, lent until the trace ends; NULL for the result of a failed call. */
 const dt_node *dt_node_of(dt_value v);
 /* Layer path that nodes emitted from now on carry; returns the one before (restore it). Copied. */
 const char *dt_trace_path(dt_trace *t, const char *path);
@@ -473,19 +480,18 @@ const char *dt_trace_path(dt_trace *t, const char *path);
 dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
 /* The value of a variable at the start of the step, or after dt_assign. */
 dt_value dt_read(dt_trace *t, dt_variable *v);
-/* At the start of the step, whatever was assigned since. */
+/* The value at the start of the step, ignoring assignments. */
 dt_value dt_read_first(dt_trace *t, dt_variable *v);
-/* Its value from now on and after the step; types must agree. */
+/* Sets the value for later reads and after the step. Types must agree. */
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 
 /* Replicas of the strategy that traces, for num_replicas_in_sync: 1 unless set. */
 void dt_trace_set_replicas(dt_trace *t, int replicas);
 int dt_trace_replicas(const dt_trace *t);
-/* Logical devices of a replica: 1 unless set. What is said of variables for so many is noted where
- * they are read. */
+/* Sets the number of logical devices of a replica, 1 by default. Annotations of variables for
+ * that number become nodes where variables are read. */
 void dt_trace_set_logical(dt_trace *t, int logical);
-/* Rows of all replicas together, when the trace is for just that number; -1, as it is unless set:
- * any. */
+/* Fixes the number of rows of all replicas together; -1, the default: any. */
 void dt_trace_set_rows(dt_trace *t, int64_t rows);
 /*
  * Replicas whose arguments have different shapes are traced one by one. all_gather in one of them
@@ -494,14 +500,15 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows);
  */
 typedef struct dt_each {
     int replica;     /* whose trace it is */
-    int collectives; /* of that trace, so far */
-    int gathers;     /* likewise; */
-    int n, cap;      /* of any trace */
-    int64_t *size;   /* [n][replicas] along the axis of each; -1: not known yet */
-    bool learnt;     /* one of them has changed */
+    int collectives; /* collectives of that trace so far */
+    int gathers;     /* gathers of that trace so far */
+    int n, cap;      /* gathers of all traces */
+    int64_t *size;   /* [n][replicas]: size along the axis of each gather; -1: not known yet */
+    bool learnt;     /* a size has changed */
 } dt_each;
 void dt_trace_set_each(dt_trace *t, dt_each *each); /* lent */
-/* Whether the function that is traced runs in cross-replica context; returns what was. */
+/* Sets whether the function that is traced runs in cross-replica context; returns the previous
+ * value. */
 bool dt_trace_set_merging(dt_trace *t, bool merging);
 
 /*
@@ -516,13 +523,14 @@ typedef struct dt_deferral {
     void *user;
 } dt_deferral;
 void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d); /* lent */
-const dt_deferral *dt_trace_deferral(const dt_trace *t);       /* NULL: variables are kept here */
+/* NULL: assignments are not deferred */
+const dt_deferral *dt_trace_deferral(const dt_trace *t);
 
 /* For passes. */
 /* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users,
  * depth first from left to right; returns their count. The order depends on the structure alone. */
 int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
-int dt_trace_count(const dt_trace *t); /* nodes so far */
+int dt_trace_count(const dt_trace *t); /* number of nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);
 /* The graph's batch_parts. */
 void dt_trace_set_batch_parts(dt_trace *t, int parts);

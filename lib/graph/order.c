@@ -89,7 +89,7 @@ int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order) 
 /* ---- updates wait for readers ---- */
 
 /* by[i]: the update that overwrites the variable whose old value is node i; -1: none. The caller
- * frees it. */
+ * frees the array. */
 static int *list_overwriting(const dt_trace *t) {
     int *by = minus_ones(t->n_nodes);
     for (int i = 0; i < t->n_states; i++)

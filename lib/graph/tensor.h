@@ -17,14 +17,14 @@ struct dt_tensor {
     char *device;    /* full name; NULL: the host's CPU:0 */
 };
 
-/* A tensor of its own memory, not filled. NO_MEMORY. */
+/* A tensor with its own memory, which is not initialized. NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
 /* `type` in the memory of t, from that element on; on the host. */
 dt_tensor *dt_tensor_part(dt_tensor *t, const dt_type *type, int64_t element);
 dt_tensor *dt_tensor_ref(dt_tensor *t);
 /* The device of that full name holds it; NULL: the host's CPU:0. The name is copied. */
 void dt_tensor_set_device(dt_tensor *t, const char *device);
-/* Whether there can be a tensor of these sizes; TENSOR. */
+/* TENSOR if no tensor can have these sizes. */
 dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MUST_USE;
 
 #endif

@@ -15,7 +15,7 @@
 typedef struct dt_trace_state {
     dt_variable *variable;
     int node; /* at the start of the step */
-    int now;  /* after the assignments so far */
+    int now;  /* the node of its value after the assignments so far */
 } dt_trace_state;
 
 typedef struct dt_trace_slot {
@@ -25,13 +25,13 @@ typedef struct dt_trace_slot {
 
 struct dt_trace {
     dt_trace *below;     /* the trace of this thread that was begun before and has not ended */
-    unsigned generation; /* no two traces of a thread have the same */
+    unsigned generation; /* unique among the traces of a thread */
     dt_arena *arena;     /* becomes the graph's */
     const char *name;
     const char *path;
     dt_status *error; /* the first */
     int replicas, logical, batch_parts;
-    /* of all replicas together, where they are fixed; -1: they differ from run to run */
+    /* rows of all replicas together; -1: they differ from run to run */
     int64_t rows;
     dt_each *each; /* NULL: one trace is of all replicas */
     const dt_deferral *deferral;

@@ -20,23 +20,26 @@
 #include "op/acrosses.h"
 #undef DT_ACROSS
 
-/* Shared by all: an op uses what its file names. */
+/* The attributes of all these ops. An op uses the members that the head of its file names. */
 typedef struct dt_across_attr {
     dt_mesh mesh;
-    dt_mesh_axes axes; /* who takes part: the devices that differ in these axes only */
+    dt_mesh_axes axes; /* devices that differ in these axes only take part together */
     int32_t kind;      /* dt_reduce_kind */
     int32_t dim, to;   /* dimensions */
-    int32_t unused;    /* 0: attributes are compared byte by byte, so there are no gaps */
+    int32_t unused;    /* 0, so that attributes can be compared byte by byte */
     int64_t low, high; /* collective_permute: elements from the neighbours on both sides */
-    int64_t drift;     /* how much further on each device's range begins than the one before it */
-    double fill;       /* what lies beyond the first and the last device */
+    /* the range of each device begins this many elements further on than that of the device
+     * before it */
+    int64_t drift;
+    double fill; /* the value of elements before the first and after the last device */
 } dt_across_attr;
 _Static_assert(sizeof(dt_across_attr) == sizeof(dt_mesh) + sizeof(dt_mesh_axes) +
                                              4 * sizeof(int32_t) + 3 * sizeof(int64_t) +
                                              sizeof(double),
                "gaps");
 
-/* One device's share of an op, all devices' inputs being values of one trace. */
+/* The part of an op that one device computes, where the inputs of all devices are values of one
+ * trace. */
 typedef struct dt_plain_call {
     dt_trace *trace;
     const dt_node *node;
@@ -44,8 +47,8 @@ typedef struct dt_plain_call {
     int device;
 } dt_plain_call;
 
-/* Which exchange it is, for tables of prices and of compilers' names. XLA has no collectives for
- * those after the count. */
+/* The kind of exchange, for tables of prices and of compilers' names. XLA has no collectives for
+ * kinds after the count. */
 typedef enum dt_across_kind {
     DT_ACROSS_ALL_REDUCE,
     DT_ACROSS_ALL_GATHER,
@@ -69,19 +72,19 @@ struct dt_across_row {
 static inline dt_across_kind dt_across_kind_of(const dt_node *n) {
     return n->op->across ? n->op->across->kind : DT_ACROSS_NOTHING;
 }
-/* Whether devices get sums of what they hold. */
+/* Whether the op sums over devices. */
 static inline bool dt_across_sums(const dt_node *n) {
     return dt_across_kind_of(n) == DT_ACROSS_ALL_REDUCE ||
            dt_across_kind_of(n) == DT_ACROSS_REDUCE_SCATTER;
 }
 
-/* The input where nothing is to be done (no axes). `attr` is filled as its builder says; the mesh
- * is always given. */
+/* Emits the op, or returns the input where `axes` is empty. Builders fill `attr`; the mesh is
+ * always set. */
 dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 
 /* ---- for op/across ---- */
 
-/* Who takes part with `device`: *n of them, by rank. */
+/* The rank of `device` among the devices that take part with it. */
 int dt_across_rank(const dt_across_attr *a, int device);
 int dt_across_peer(const dt_across_attr *a, int device, int rank);
 /* out[at ..] = in[from ..], `size` cells of it, by dimension. */

@@ -21,12 +21,12 @@
 double dt_cell_double(const dt_view *v, int64_t i);
 int64_t dt_cell_int(const dt_view *v, int64_t i);
 void dt_cell_set_double(const dt_view *v, int64_t i, double x);
-/* a float cell takes the nearest float */
+/* a float cell is set to the nearest float */
 void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x);
 /* to[i] = from[j]; both have the same dtype. */
 void dt_cell_copy(const dt_view *to, int64_t i, const dt_view *from, int64_t j);
 
-/* Integers as the ops want them: they wrap instead of overflowing. */
+/* Integer arithmetic that wraps instead of overflowing. */
 int64_t dt_int_add(int64_t a, int64_t b);
 int64_t dt_int_subtract(int64_t a, int64_t b);
 int64_t dt_int_multiply(int64_t a, int64_t b);

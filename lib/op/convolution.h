@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What convolution, segment_convolution and their kernel share. */
+/* Shared by convolution, segment_convolution and their kernel. */
 #ifndef DT_OP_CONVOLUTION_H
 #define DT_OP_CONVOLUTION_H
 
@@ -16,12 +16,13 @@ void dt_convolution_grad(dt_grad *g);
 /* ---- over devices (convolution_split.c) ---- */
 
 extern const dt_partition_row dt_convolution_over_devices;
-/* Of a convolution whose result is of type `out`, whatever the op's is. */
+/* The rule of a convolution whose result has the type `out`, for ops that contain one. */
 void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out,
                                       const dt_convolution_attr *a, dt_rule *rule);
 bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a,
                               const dt_type *out);
-/* Brings what the windows reach to c->in[0]; the attribute of what each device does then. */
+/* Exchanges the elements that windows of a device need from its neighbours and sets c->in[0].
+ * Returns the attributes of the device's own convolution. */
 dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolution_attr *a,
                                          const dt_type *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of dot_general share. */
+/* Shared by the files of dot_general. */
 #ifndef DT_OP_DOT_GENERAL_H
 #define DT_OP_DOT_GENERAL_H
 

@@ -20,7 +20,7 @@ typedef enum dt_wanted { DT_WANT_ANY, DT_WANT_NUMBERS, DT_WANT_FLOATS } dt_wante
 dt_status *dt_want_dtype(const dt_infer *q, int i, int c, dt_wanted wanted) DT_MUST_USE;
 /* (C1) and (C2); the result has the type of the inputs. */
 dt_status *dt_infer_elementwise(dt_infer *q, dt_wanted wanted) DT_MUST_USE;
-/* The same, as members of rows. */
+/* As members of rows. */
 dt_status *dt_infer_any(dt_infer *q) DT_MUST_USE;
 dt_status *dt_infer_numbers(dt_infer *q) DT_MUST_USE;
 dt_status *dt_infer_floats(dt_infer *q) DT_MUST_USE;
@@ -28,7 +28,8 @@ dt_status *dt_infer_floats(dt_infer *q) DT_MUST_USE;
 /* One factor for each dimension. */
 void dt_rule_elementwise(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 
-/* `floats` for float dtypes, `ints` for the others (NULL where infer lets none pass). */
+/* Evaluates by `floats` for float dtypes and `ints` for the others (NULL where infer rejects
+ * integers). */
 void dt_eval_unary(const dt_call *c, double (*floats)(double), int64_t (*ints)(int64_t));
 void dt_eval_binary(const dt_call *c, double (*floats)(double, double),
                     int64_t (*ints)(int64_t, int64_t));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gather and its form over devices share. */
+/* Shared by gather and its form over devices. */
 #ifndef DT_OP_GATHER_H
 #define DT_OP_GATHER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gelu and its gradient share. */
+/* Shared by gelu and its gradient. */
 #ifndef DT_OP_GELU_H
 #define DT_OP_GELU_H
 

@@ -31,9 +31,10 @@ typedef struct dt_sweep {
     int64_t taps, places, in;
 } dt_sweep;
 
-/* False: the devices' ranges do not lie at equal distances, or something does not divide. */
+/* False: the ranges of devices are not at equal distances, or a size is not divisible. */
 bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out);
-/* The range, brought: x is what a device holds, cut along `dim` by `axes`. */
+/* Exchanges neighbours' elements. x is the part of a device, cut along `dim` by `axes`; the
+ * result is the range that the device needs. */
 dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes,
                           const dt_halo *r, double fill);
 

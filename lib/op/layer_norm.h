@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What layer_norm and its gradients share. */
+/* Shared by layer_norm and its gradients. */
 #ifndef DT_OP_LAYER_NORM_H
 #define DT_OP_LAYER_NORM_H
 
@@ -12,9 +12,9 @@ dt_status *dt_norm_check(const dt_infer *q, int vector) DT_MUST_USE;
 void dt_norm_rule_rows(const dt_type *x, int8_t *factors);
 void dt_norm_print(const void *attr, dt_str *out);
 
-/* A row of x, as its gradients need it. */
+/* The statistics of a row of x that gradients need. */
 typedef struct dt_norm_row {
-    int64_t at, n;        /* its first cell, and how many */
+    int64_t at, n;        /* its first cell and its number of cells */
     double mean, inverse; /* 1 / sqrt(variance + epsilon) */
 } dt_norm_row;
 dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon);
@@ -24,7 +24,7 @@ double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 /* layer_norm(x, 1, 0) */
 dt_value dt_norm_plain(dt_value x, double epsilon);
 
-/* How they are split over devices (layer_norm_split.c). */
+/* Rows for dividing them over devices (layer_norm_split.c). */
 extern const dt_partition_row dt_norm_over_devices, dt_norm_grad_over_devices,
     dt_norm_scale_grad_over_devices;
 dt_value dt_norm_decompose(dt_partition_call *c);

@@ -34,10 +34,9 @@ typedef uint32_t dt_mesh_axes;
 typedef struct dt_mesh {
     int32_t n;
     int32_t size[DT_MAX_AXES]; /* unused ones are 0 */
-    /* the axes along which replicas stand, the innermost ones, if the mesh has more than one
-     * replica's devices */
+    /* the innermost axes, which divide replicas, if there is more than one replica */
     dt_mesh_axes replicas;
-    dt_mesh_axes time; /* the axis of micro-batches, if there are several */
+    dt_mesh_axes time; /* the axis of micro-batches, if there is more than one */
 } dt_mesh;
 
 int dt_mesh_devices(const dt_mesh *m); /* each micro-batch counts as a device of its own */
@@ -46,7 +45,7 @@ int dt_mesh_logical(const dt_mesh *m); /* devices of a replica */
 int dt_mesh_parts(const dt_mesh *m, dt_mesh_axes axes);
 /* Number of the device among those that differ from it in `axes` only. */
 int dt_mesh_rank(const dt_mesh *m, int device, dt_mesh_axes axes);
-/* That one of them whose rank is `rank`. */
+/* The device of the same group whose rank is `rank`. */
 int dt_mesh_peer(const dt_mesh *m, int device, dt_mesh_axes axes, int rank);
 /* "{0,2}" */
 void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
@@ -54,14 +53,14 @@ void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
 typedef struct dt_layout {
     dt_mesh_axes axes[DT_MAX_RANK];
     dt_mesh_axes partial;
-    int32_t kind; /* dt_reduce_kind of what is partial */
+    int32_t kind; /* dt_reduce_kind that completes a partial value */
     int32_t on;   /* 1 + the logical device that alone has it; 0: all devices */
 } dt_layout;
 
 bool dt_layout_equal(const dt_layout *a, const dt_layout *b);
 /* All axes that cut a dimension. */
 dt_mesh_axes dt_layout_axes(const dt_layout *l);
-/* What a device holds of a value of type `whole`; parts as above. */
+/* The type of a device's part of a value of type `whole`; parts as above. */
 dt_type dt_layout_type(const dt_type *whole, const dt_layout *l, const dt_mesh *m, int64_t parts);
 /* "[-, {0}, {1,2}]", " partial sum over {0}"; "whole" where nothing is cut. */
 void dt_layout_print(const dt_layout *l, int rank, dt_str *out);

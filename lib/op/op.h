@@ -18,12 +18,12 @@
 #define DT_BINARY(name) DT_OP(name) dt_value dt_##name(dt_value a, dt_value b);
 #include "op/ops.h"
 
-/* What one application costs by itself, by its row; reads types only. */
+/* The cost of one application by itself, from its row. Reads types only. */
 dt_cost dt_cost_of(const dt_call *c);
 
 /* ---- attributes ---- */
 
-/* a splat; type may contain B */
+/* all elements are equal; type may contain B */
 typedef struct dt_constant_attr {
     dt_type type;
     double value;
@@ -111,8 +111,8 @@ typedef struct dt_slice_attr {
 typedef struct dt_reverse_attr {
     uint32_t dims;
 } dt_reverse_attr;
-/* Which cut of the batch a segment op uses: the replicas', the shards' of `reproducible`, or equal
- * pieces, which are the threads' (pass/tiles.c). */
+/* The division of the batch that a segment op uses: by replicas, by the shards of
+ * `reproducible`, or into equal pieces for threads (pass/tiles.c). */
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
@@ -167,8 +167,8 @@ typedef struct dt_gelu_attr {
     int64_t approximate;
 } dt_gelu_attr; /* by tanh; gelu, gelu_grad */
 
-/* custom_call @Sharding: parts by dimension of OTHER, the device of MAXIMAL; what does not belong
- * to the kind is 0. */
+/* custom_call @Sharding: parts by dimension for OTHER, the device for MAXIMAL; members that a
+ * kind does not use are 0. */
 typedef struct dt_sharding_attr {
     int32_t kind; /* dt_sharding_kind */
     int32_t rank; /* OTHER: numbers in parts */
@@ -176,14 +176,14 @@ typedef struct dt_sharding_attr {
     int64_t device;
 } dt_sharding_attr;
 
-/* The attributes of a node whose op is that very one; NULL: it is another. */
+/* The attributes of a node if it has that op, else NULL. */
 const dt_reduce_attr *dt_reduce_of(const dt_node *n);
 const dt_dot_attr *dt_dot_of(const dt_node *n);
 const dt_convolution_attr *dt_convolution_of(const dt_node *n);
 const dt_precision_attr *dt_precision_of(const dt_node *n);
 const dt_pad_attr *dt_pad_of(const dt_node *n);
-/* How parts of what it computes are to be joined: dt_reduce_kind, of a reduce for each segment,
- * too; others sum, if anything. */
+/* The dt_reduce_kind that joins parts of the node's result. Sums, unless it is a reduce, or a
+ * reduce for each segment, of another kind. */
 int dt_reduce_kind_of(const dt_node *n);
 
 /* ---- builders ---- */
@@ -192,7 +192,7 @@ int dt_reduce_kind_of(const dt_node *n);
  * failed. */
 int dt_value_axis(dt_value x, int axis);
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
-dt_value dt_like(dt_value x, double value); /* a splat of x's type */
+dt_value dt_like(dt_value x, double value); /* a constant of x's type */
 dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
 dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims);
 /* NumPy's rule: aligned at the last dimension; sizes 1 stretch */
@@ -201,16 +201,16 @@ dt_value dt_broadcast_to(dt_value x, const dt_type *type);
 dt_value dt_broadcast_rows(dt_value x, const dt_type *type);
 dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
-/* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over
- * replicas do. */
+/* MEAN divides exactly: integers are converted to the float type that TensorFlow's reductions
+ * over replicas use. */
 dt_value dt_as_float(dt_value x);
 /* all_reduce, also in a function called by dt_merge_call */
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
 /* (i..., ...), (i...): (rows, ...) */
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows);
 dt_value dt_example_id(dt_trace *t); /* (B) of int32: the examples' numbers in the global batch */
-/* (B, ...) of floats, whatever the division of the batch: see op/random.c. step: int64 scalar;
- * attr->type says the shape. */
+/* Floats (B, ...) that do not depend on the division of the batch: see op/random.c. step: int64
+ * scalar; attr->type is the type of the result. */
 dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
 /* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row
  * (B), -sum of y log softmax(z). */
@@ -221,10 +221,10 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 /* 0, 1, ... for the queries (.., T, N, H): (.., T) of int32. */
 dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
-    double scale;   /* of scores: 1 / sqrt(H) as a rule */
-    bool causal;    /* no query looks at keys behind its position */
-    int64_t window; /* none looks at keys this far away or further; 0: at any */
-    /* (.., T) of integers: which key stands where each query does; no value: dt_positions */
+    double scale;   /* factor of the scores, usually 1 / sqrt(H) */
+    bool causal;    /* queries do not attend to keys behind their position */
+    int64_t window; /* queries do not attend to keys at this distance or further; 0: no limit */
+    /* (.., T) of integers: positions of queries among the keys; no value: dt_positions */
     dt_value position;
 } dt_attention_how;
 /* query (.., T, N, H), key (.., S, K, H), value (.., S, K, V): (.., T, N, V), K divides N; see
@@ -236,8 +236,8 @@ dt_value dt_gelu(dt_value x, bool approximate);
 
 /* ---- builders of spatial ops (build_spatial.c) ---- */
 
-/* Room at both ends, and between neighbours, of every dimension, filled with `value`; x itself when
- * there is none. */
+/* Adds elements of `value` at both ends and between neighbours of every dimension; x itself when
+ * attr adds none. */
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
 /* Elements start, start + stride, ... of `axis`: `size` of them. */
 dt_value dt_reverse(dt_value x, uint32_t dims); /* x itself when dims is empty */
@@ -249,8 +249,8 @@ dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
 dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
 
 dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
-/* From now on steps whose replicas have as many logical devices as attr speaks of (REPLICATED: any
- * number) read the variable through that note; NULL: without one. */
+/* From now on, steps whose replicas have as many logical devices as attr divides over
+ * (REPLICATED: any number) read the variable through that annotation; NULL removes it. */
 void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
 /* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace
@@ -270,8 +270,8 @@ typedef struct dt_interpretation {
      * where unchanged */
     dt_view *update;
     int n_results, n_states;
-    /* of dt_interpret_each: a state without a stack that replicas would change differently; -1:
-     * none */
+    /* for dt_interpret_each: a state without a stack to which replicas assign different values;
+     * -1: none */
     int differs;
 } dt_interpretation;
 
@@ -290,8 +290,8 @@ dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int re
                              const int64_t *batch, const dt_view *arg,
                              dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
-/* Makes of the attributes of n, which has floats of 16 bits, those of the op on float32 that
- * defines it. attr: a copy of n's. */
+/* Changes attr, a copy of the attributes of n, which has 16-bit floats, to those of the op on
+ * float32 that defines it. */
 void dt_op_widen(const dt_node *n, void *attr);
 
 #endif

@@ -19,13 +19,13 @@ enum { DT_EVERYWHERE = -1, DT_ANYWHERE = -2 };
 
 typedef struct dt_placement {
     int32_t device; /* or one of the above */
-    bool moved;     /* by what an annotation says; false: by default */
-    int64_t size;   /* elements of what it was made as: broadcasting adds nothing */
+    bool moved;     /* set by an annotation; false: by default */
+    int64_t size;   /* elements of the value before broadcasting */
 } dt_placement;
 
-/* Of a node whose inputs are there. */
+/* The placement of a node whose inputs have placements. */
 dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
-/* Of a value of a trace: ANYWHERE when it needs no argument. */
+/* The placement of a value of a trace; ANYWHERE when it depends on no argument. */
 dt_placement dt_placement_of_value(dt_value x);
 /* x, brought to a device. */
 dt_value dt_move_to(dt_value x, int device);

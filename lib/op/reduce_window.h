@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reduce_window and select_and_scatter share. */
+/* Shared by reduce_window and select_and_scatter. */
 #ifndef DT_OP_REDUCE_WINDOW_H
 #define DT_OP_REDUCE_WINDOW_H
 
@@ -8,9 +8,9 @@
 /* Constraints (C1) to (C3) of reduce_window over q->in[0]; *out is the type of its result. */
 dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a,
                             dt_type *out) DT_MUST_USE;
-/* those that all windows look at, padding too */
+/* the number of elements that all windows read, padding included */
 double dt_windows_elements(const dt_reduce_window_attr *a, const dt_type *out);
-/* of tensors stacked along a new dimension 0; rank: without it */
+/* windows over tensors that are stacked along a new dimension 0; rank: without it */
 dt_reduce_window_attr dt_windows_stacked(const dt_reduce_window_attr *a, int rank);
 /* "max size=[1,2,2,1] stride=[1,2,2,1]" */
 void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out);
@@ -29,9 +29,10 @@ typedef struct dt_windows {
     /* the dimensions in which windows are more than single elements; their count */
     int rank, wide[DT_MAX_RANK];
     int n_wide;
-    int64_t in[DT_MAX_RANK], step[DT_MAX_RANK]; /* of x: sizes, elements between neighbours */
+    /* sizes of x, and distances between neighbours in elements */
+    int64_t in[DT_MAX_RANK], step[DT_MAX_RANK];
     int64_t out[DT_MAX_RANK], place[DT_MAX_RANK], k[DT_MAX_RANK];
-    int64_t base; /* where the window begins, wide dimensions left out */
+    int64_t base; /* offset at which the window begins, wide dimensions left out */
 } dt_windows;
 dt_windows dt_windows_begin(const dt_reduce_window_attr *a, const dt_type *x, const dt_type *out);
 void dt_windows_next(dt_windows *w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the `infer`, `rule` and `print` functions of many ops share. */
+/* Shared by the `infer`, `rule` and `print` functions of many ops. */
 #ifndef DT_OP_SHAPES_H
 #define DT_OP_SHAPES_H
 
@@ -19,20 +19,20 @@ uint32_t dt_all_dims(int rank); /* the bits of dimensions 0 .. rank - 1 */
  * output. */
 void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 
-/* `stack` of ops that take leading dimensions as they come: the same node over the stacked
- * inputs. */
+/* A `stack` for ops that accept any leading dimensions: the same node over the stacked inputs. */
 dt_value dt_stack_same(const dt_fold_call *c);
 
 /* Costs of ops that move nothing, or that are there only while compiling. */
 void dt_cost_none(const dt_call *c, dt_cost *cost);
 /* Bytes of all inputs and the output. */
 double dt_cost_bytes(const dt_call *c);
-/* Those bytes, and `operations` of the vector unit. */
+/* The cost of reading and writing all values, and `operations` of the vector unit. */
 dt_cost dt_cost_vector(const dt_call *c, double operations);
-/* Those bytes, and products, whose operands are of the first input's dtype. */
+/* The cost of reading and writing all values, and of products, whose operands have the first
+ * input's dtype. */
 dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n);
-/* Of a product over all rows makes those over `count` segments: every row is in one of them, so the
- * flops stay. */
+/* Turns the cost of a product over all rows into that of products over `count` segments. The
+ * flops stay, since each row is in one segment. */
 void dt_cost_segments(dt_cost *cost, int count);
 
 /* "dims=[0,2]" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What softmax_cross_entropy and its gradient share. */
+/* Shared by softmax_cross_entropy and its gradient. */
 #ifndef DT_OP_SOFTMAX_CROSS_ENTROPY_H
 #define DT_OP_SOFTMAX_CROSS_ENTROPY_H
 
@@ -8,18 +8,18 @@
 /* Constraints (C1) to (C3); *row is the type of one number for each row of logits. */
 dt_status *dt_xent_infer(const dt_infer *q, dt_type *row) DT_MUST_USE;
 
-/* One row of logits, with what both ops need of it. */
+/* One row of logits, with the numbers that both ops need. */
 typedef struct dt_xent_row {
     const dt_view *logits;
-    int64_t at, classes; /* its first cell, and how many */
-    double max, sum;     /* of the logits; of e^(z - max) */
+    int64_t at, classes; /* its first cell and its number of cells */
+    double max, sum;     /* maximum of the logits; sum of e^(z - max) */
 } dt_xent_row;
 dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);
-/* The target's y for class j of row `row`: an integer target is one-hot, NaN everywhere if it is no
- * class. */
+/* The target's y for class j of row `row`. An integer target counts as one-hot; NaN for all j if
+ * it is not a class. */
 double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, int64_t j);
 
-/* How they are split over devices (softmax_cross_entropy_split.c). */
+/* Rows for dividing them over devices (softmax_cross_entropy_split.c). */
 extern const dt_partition_row dt_xent_over_devices, dt_xent_grad_over_devices;
 dt_value dt_xent_decompose(dt_partition_call *c);
 dt_value dt_xent_grad_decompose(dt_partition_call *c);

@@ -29,9 +29,9 @@ typedef struct dt_hlo_value {
 
 typedef struct dt_hlo {
     dt_str *out;   /* statements, each on its line */
-    int values;    /* so far */
-    int64_t batch; /* what B is on a device: -k counts k * batch */
-    /* that run the function, numbered as the mesh has them; each is a replica of XLA's */
+    int values;    /* values so far */
+    int64_t batch; /* size of the batch on a device; dimension -k is k * batch */
+    /* devices that run the function, numbered as in the mesh; each is a replica for XLA */
     int devices;
     int channels;           /* of collectives, so far */
     const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
@@ -40,15 +40,15 @@ typedef struct dt_hlo {
      * 0: any number */
     int64_t chain;
     bool names_layers; /* statements end in a comment: */
-    const char *layer; /* the path of what is being written; NULL: nothing is */
+    const char *layer; /* path of the layer that is being written; NULL: none */
 } dt_hlo;
 
 typedef struct dt_hlo_call {
     dt_hlo *hlo;
     const dt_node *node;
-    dt_type type; /* of the result, concrete */
+    dt_type type; /* type of the result, concrete */
     dt_hlo_value in[DT_MAX_IN];
-    /* in place of what the row calls `numbered`: a uint64 scalar; NULL: as the attributes say */
+    /* a uint64 scalar that replaces the attribute `number`; NULL: as in the attributes */
     const dt_hlo_value *number;
 } dt_hlo_call;
 
@@ -71,7 +71,7 @@ dt_hlo_value dt_hlo_compare(dt_hlo *h, dt_direction direction, dt_hlo_value a, d
 dt_hlo_value dt_hlo_select(dt_hlo *h, dt_hlo_value pred, dt_hlo_value a, dt_hlo_value b);
 dt_hlo_value dt_hlo_splat(dt_hlo *h, const dt_type *type, double value);
 dt_hlo_value dt_hlo_like(dt_hlo *h, dt_hlo_value x, double value);
-/* a splat of bits, for integers that a double cannot hold */
+/* a constant given by its bits, for integers that a double cannot hold */
 dt_hlo_value dt_hlo_word(dt_hlo *h, const dt_type *type, uint64_t value);
 dt_hlo_value dt_hlo_convert(dt_hlo *h, dt_hlo_value x, dt_dtype dtype);
 dt_hlo_value dt_hlo_reshape(dt_hlo *h, dt_hlo_value x, int rank, const int64_t *dim);
@@ -80,17 +80,17 @@ dt_hlo_value dt_hlo_broadcast(dt_hlo *h, dt_hlo_value x, const dt_type *type, co
 /* Elements from, from + 1, ... of dimension d, `size` of them. */
 dt_hlo_value dt_hlo_slice(dt_hlo *h, dt_hlo_value x, int d, int64_t from, int64_t size);
 dt_hlo_value dt_hlo_concatenate(dt_hlo *h, const dt_hlo_value *x, int n, int d);
-/* `size` elements of dimension d from `from` on, an int64 of the device's own. */
+/* `size` elements of dimension d, beginning at `from`, an int64 that may differ between devices. */
 dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value from,
                                   int64_t size);
-/* What a reduction of nothing gives: 0, the lowest value, the highest. */
+/* The result of a reduction of no elements: 0, the lowest or the highest value. */
 dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 
 /* Without the dimensions of x that `dims` has bits of; sums in steps of float32, where h->chain
  * asks for them. */
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
-/* Rows of a table by their numbers; a number that there is no row for names the nearest. */
+/* Rows of a table by their numbers. A number out of range selects the nearest row. */
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type);
 /* select_and_scatter of {x, dy, zero}: the first element e of a window with e `direction` every
  * other one. */
@@ -111,7 +111,7 @@ typedef struct dt_hlo_text {
 } dt_hlo_text;
 dt_hlo_text dt_hlo_array(const int8_t *v, int n); /* "array<i64: 0, 1>"; "array<i64>" */
 dt_hlo_text dt_hlo_array64(const int64_t *v, int n);
-/* Behind the attributes of a product: the precision of its operands; "" where nobody asks. */
+/* The precision attribute of a product's operands; "" where none is requested. */
 dt_hlo_text dt_hlo_precision(const dt_hlo *h);
 dt_hlo_text dt_hlo_list(const int8_t *v, int n); /* "[0, 1]" */
 /* Windows along n dimensions. */
@@ -125,10 +125,10 @@ void dt_hlo_print_type(const dt_type *t, dt_str *out); /* "tensor<2x3xf32>" */
 
 /* The number of the device that runs the function: an int64. */
 dt_hlo_value dt_hlo_device(dt_hlo *h);
-/* Its rank among those that differ in `axes` only. */
+/* The rank of a device among those that differ from it in `axes` only. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes);
-/* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": who takes part together, in the order of ranks; free
- * it. axes 0: nobody with anybody. */
+/* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": the groups of devices that take part together, by
+ * rank. The caller frees it. axes 0: each device by itself. */
 char *dt_hlo_groups(const dt_mesh *m, dt_mesh_axes axes);
 
 #endif

@@ -9,14 +9,15 @@
 /* Windows of `size` elements over a dimension of `in`; false when strides, dilations or sizes are
  * none, or too large to count. */
 bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
-/* What windows along a dimension meet: elements and padding, but no holes. */
+/* The elements and padding under windows along a dimension, without the holes of dilation. */
 typedef struct dt_window_taps {
     int64_t windows;
     double all, real; /* real: without padding */
 } dt_window_taps;
 dt_window_taps dt_window_count_taps(const dt_window *w, int64_t size, int64_t in);
 
-/* Whether it lies over single elements, each once: then it changes nothing. */
+/* Whether each window is one element and each element has one window, so that the op changes
+ * nothing. */
 bool dt_window_is_one(const dt_window *w, int64_t size);
 
 /* The element under element k of window o; -1: padding or a hole. */
@@ -31,7 +32,7 @@ static inline int64_t dt_dilated(int64_t n, int64_t dilation) {
     return n > 0 ? (n - 1) * dilation + 1 : 0;
 }
 
-/* " size=[1,2] stride=[1,2] pad=[0_0,1_1]": only what differs from windows over single elements. */
+/* Prints " size=[1,2] stride=[1,2] pad=[0_0,1_1]", without the parts that have their defaults. */
 void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out);
 
 #endif

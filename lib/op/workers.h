@@ -29,8 +29,8 @@ typedef struct dt_tree_join_attr {
     dt_type type;
     int32_t shards, nodes;
 } dt_tree_join_attr;
-/* tree_join(x): what tree_part made on this worker and all others, added; the same bits everywhere.
- * eval: of a worker that has all shards. */
+/* tree_join(x): the sum of the tree_part of all workers; the same bits on each. eval: for a
+ * worker that has all shards. */
 extern const dt_op dt_op_tree_join; /* dt_tree_join_attr */
 
 /* A node of the tree: number `index` of its level, over shards index << level and on. */
@@ -42,20 +42,19 @@ enum { DT_TREE_NODES = 64 }; /* no range fills more */
 int dt_tree_nodes(const dt_shard_range *r, dt_tree_node out[DT_TREE_NODES]);
 /* The shards [*from, *to) under a node. */
 void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
-/* The largest power of two below n, for n > 1: as many leaves hang from the left child of a tree
- * with n. */
+/* The number of leaves below the left child of a tree with n > 1 leaves: the largest power of
+ * two below n. */
 int64_t dt_tree_left(int64_t n);
 /* Range of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
-/* Whether a node adds shards by the tree, and how many nodes of the tree it makes (tree_sum: 1); 0:
- * it is another op. */
+/* How many nodes of the tree a node makes that adds shards (tree_sum: 1); 0: it is another op. */
 int dt_tree_results(const dt_node *n);
-/* of a tree_part; NULL: it is another op */
+/* The shards of a tree_part; NULL: it is another op. */
 const dt_shard_range *dt_shard_range_of(const dt_node *n);
 bool dt_is_tree_join(const dt_node *n);
 
-/* What is kept in parts: worker `rank` of `workers` has rows of dimension 0. worker_rows(x): those
- * of all workers, in order; the same everywhere. */
+/* A value that is divided over workers: worker `rank` of `workers` has some rows of dimension 0.
+ * worker_rows(x): the rows of all workers, in order; the same on each. */
 typedef struct dt_worker_rows_attr {
     dt_type type;
     int32_t workers, rank;

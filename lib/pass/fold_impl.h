@@ -14,7 +14,7 @@ typedef struct dt_folder {
     dt_value *value, *sum; /* by node: folded, and summed over replicas */
 } dt_folder;
 
-/* What an op does to rows (fold_values.c). */
+/* Whether the node reads dimension 0 as rows of examples (fold_values.c). */
 bool dt_fold_reads_rows(const dt_folder *f, const dt_node *n);
 /* Rows in, no rows out: a sum or maximum over the batch. */
 bool dt_fold_contracts_batch(const dt_folder *f, const dt_node *n);
@@ -22,10 +22,10 @@ bool dt_fold_contracts_batch(const dt_folder *f, const dt_node *n);
 int64_t dt_fold_size(const dt_folder *f, const dt_node *n);
 bool dt_fold_counts_rows(const dt_folder *f, const dt_node *n);
 
-/* (R, ...) of a uniform value: the same for every replica. */
+/* (R, ...): a value that is the same for every replica, repeated. */
 dt_value dt_fold_stacked(dt_folder *f, dt_value x);
 
-/* All replicas' values of node i, where one of its own is needed; its inputs' are there. */
+/* Emits the values of node i for all replicas where they differ. Its inputs have been emitted. */
 dt_value dt_fold_value(dt_folder *f, int i);
 
 #endif

@@ -21,11 +21,11 @@ typedef struct dt_cutter {
     dt_rule *rule;       /* by node */
     int *parent;         /* union-find over groups */
     bool *preamble;      /* by node */
-    bool *fixed;         /* by node: made of variables and numbers alone */
-    /* by node of a variable: 1 + the update that is made in its memory; 0: none */
+    bool *fixed;         /* by node: depends on variables and constants alone */
+    /* by node of a variable: 1 + the update that is computed in its memory; 0: none */
     int *overwritten_by;
     int *overwrites; /* by node of an update: 1 + that variable; 0: none */
-    int row_units;   /* of all other values that have rows */
+    int row_units;   /* units of all other values that have rows */
     int image_units; /* pieces of values whose rows are images */
     int *depth;      /* by node; see place_nodes */
     int *meets;      /* by depth: the segment of its exchanges */
@@ -38,42 +38,45 @@ static inline bool dt_is_leaf(const dt_node *n) {
            n->op->role == DT_ROLE_CONSTANT;
 }
 
-/* Nodes i and j have as many pieces, of the same rows. */
+/* Whether nodes i and j have the same pieces, of the same rows. */
 static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
     int64_t a = c->g->node[i].type.dim[0], b = c->g->node[j].type.dim[0];
     return c->p->piece[i].units == c->p->piece[j].units && ((a < 0 && b < 0) || a == b);
 }
 
-/* Nodes i and j are made by one task each, as a whole. */
+/* Whether each of nodes i and j is computed as a whole, by one task. */
 bool dt_in_one_task(const dt_cutter *c, int i, int j);
 /* Piece u of node i needs only piece u of its input k. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
-/* Node i is a tree that makes the sums of its input by itself (piece.absorbed). */
+/* Whether node i is a tree that computes the segment sums of its input by itself
+ * (piece.absorbed). */
 bool dt_absorbs(const dt_cutter *c, int i);
-/* A kernel's gradient as a whole, or the sum of what pieces have made of it. */
+/* Whether the node is the gradient of a kernel, either whole or the sum of gradients of pieces. */
 bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 
-/* Moves on what need not be made in the first segment in which it can be (partition_sink.c). Comes
- * when all have their first. */
+/* Moves nodes to later segments, closer to their readers, where no reader needs them earlier
+ * (partition_sink.c). Called when each node has its first segment. */
 void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch);
 
 /* Fills the pieces' groups, when all have their segments (partition_groups.c). */
 void dt_make_groups(dt_cutter *c, dt_arena *scratch);
-/* The node that stands for i's group. */
+/* The representative node of i's group. */
 int dt_find_group(dt_cutter *c, int i);
 
 /* ---- updates in place (partition_updates.c) ---- */
 
-/* Which updates cannot be made in place: p->copy_back. Comes first. */
+/* Finds the updates that cannot be computed in the variable's memory: p->copy_back. Called
+ * first. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch);
 /* Fills first_reading and reading. */
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);
-/* The first segment in which the update may overwrite the variable, given where its readers are. */
+/* The first segment in which the update may overwrite the variable, given the segments of its
+ * readers. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node);
-/* The last segment in which node i may read its input k: a variable only until another node
- * overwrites it, in the same task where it needs the same piece. */
+/* The last segment in which node i may read its input k. A variable may be read until the node
+ * that overwrites it runs, and in its task if both need the same piece. */
 int dt_readable_until(const dt_cutter *c, int i, int k);
-/* Who reads the piece of a variable that is updated in the same segment belongs to the task that
+/* Readers of a piece of a variable that is updated in the same segment join the task that
  * updates it. */
 void dt_join_readers(dt_cutter *c);
 

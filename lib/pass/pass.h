@@ -17,12 +17,12 @@
 typedef struct dt_rewrite_call {
     dt_trace *trace;
     const dt_graph *graph;
-    int node;            /* of graph; neither an argument nor a variable */
-    const dt_value *in;  /* what became of its inputs */
-    const dt_value *map; /* what became of any node before it */
+    int node;            /* a node of graph that is neither an argument nor a variable */
+    const dt_value *in;  /* its inputs in the new graph */
+    const dt_value *map; /* by node before it: its value in the new graph */
     const void *user;
 } dt_rewrite_call;
-/* What becomes of a node, in the new graph. */
+/* Emits the value that replaces a node in the new graph. */
 typedef dt_value dt_rewriter(const dt_rewrite_call *c);
 /* g with every node as the rewriter has it: arguments, variables, results, updates and layers'
  * paths stay. */
@@ -45,7 +45,7 @@ typedef enum dt_replication { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_replication;
 dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena,
                              dt_replication **out) DT_MUST_USE;
 
-/* Gives variables that may diverge a copy for each replica, where g assigns values that differ. */
+/* Gives variables that may diverge a copy for each replica where g assigns different values. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed,
                                 int replicas) DT_MUST_USE;
 
@@ -76,22 +76,23 @@ dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- rematerialisation ---- */
 
-/* Layers in units: what a unit makes for its own gradient is made again. */
+/* Layers grouped into units. The values that a unit needs for its gradient are computed a second
+ * time. */
 typedef struct dt_layer_units {
     int n;
     const char *const *layer; /* their names, which nodes' paths begin with */
     const int *unit;          /* [n] from 0 */
 } dt_layer_units;
-/* g, in which units keep their inputs alone for the backward pass. */
+/* g, changed such that units store only their inputs for the backward pass. */
 dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
-/* Whether a node is work done a second time: it counts as what the hardware does, not as what the
- * model needs. */
+/* Whether a node repeats work for the backward pass. It counts as work of the hardware but not
+ * of the model. */
 bool dt_is_rematerialized(const dt_node *n);
 
 /* ---- pieces of images ---- */
 
-/* Into how many pieces a batch of `rows` is cut: values in general, and in graphs with convolutions
- * those whose rows are large (images). */
+/* The number of pieces of a batch of `rows`: for values in general, and for graphs with
+ * convolutions, whose rows are large (images). */
 int dt_row_units(const dt_graph *g, int64_t batch);
 /* The largest power of two that is at most x, in [1, 16]. */
 int dt_tiles_below(double x);
@@ -120,8 +121,8 @@ typedef struct dt_piece {
     int units;   /* pieces along dimension 0; 1: whole */
     int segment; /* -1: no work (argument, variable, constant) */
     int group;   /* nodes of a group run piece by piece, one after the other */
-    /* a segment op read by one tree_sum alone, which computes it piece by piece: no value of its
-     * own */
+    /* a segment op that only a tree_sum reads, which computes it piece by piece; the segment op
+     * has no value in memory */
     bool absorbed;
 } dt_piece;
 
@@ -142,17 +143,18 @@ typedef struct dt_partition_options {
     int64_t batch;
     const int32_t *cut; /* [cuts + 1]: the borders of shards, 0 first; NULL: pieces by sizes */
     int cuts;
-    /* Whether the back end can compute rows [lo, hi) of a node's result; NULL: whatever the op's
-     * rule allows. */
+    /* Whether the back end can compute rows [lo, hi) of a node's result; NULL: wherever the op's
+     * rule allows it. */
     bool (*can_split)(const dt_graph *g, int node);
 } dt_partition_options;
 /* The program keeps `graph` (not owned) and lives in `arena`. */
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena);
 /* Rows [*lo, *hi) of piece `unit` for a dimension 0 of `size` (k * B: cut at multiples of k). */
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
-/* The same, if it were cut into `units` pieces. */
+/* The same for a division into `units` pieces. */
 void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi);
-/* Whether a node is no work but another name for its first input: a reshape, a barrier. */
+/* Whether a node does no work and its result has the memory of its first input: a reshape, a
+ * barrier. */
 bool dt_is_name(const dt_node *n);
 /* The node whose memory `node` is. */
 int dt_named_by(const dt_graph *g, int node);
@@ -160,8 +162,8 @@ void dt_program_print(const dt_program *p, dt_str *out);
 
 /* ---- products as chips make them ---- */
 
-/* Inputs of products, and what attention multiplies inside, rounded to bfloat16: see chip.c. The
- * last pass before dt_partition. */
+/* Rounds inputs of products, and of those inside attention, to bfloat16: see chip.c. The last
+ * pass before dt_partition. */
 dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- few digits ---- */

@@ -17,9 +17,10 @@
 
 enum { DT_INSIDE = -1 };
 
-/* What is divided among the replicas instead of being kept by each: known as ZeRO and FSDP. */
+/* State that is divided among the replicas instead of each having all of it, known as ZeRO and
+ * FSDP. */
 typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
-/* As jobs say them; NULL behind the last. */
+/* Their names in job files, ending in NULL. */
 extern const char *const dt_over_replicas_names[];
 
 /*
@@ -36,14 +37,14 @@ typedef struct dt_compute_spec {
 typedef struct dt_spmd_options {
     int devices;   /* logical devices of a replica */
     int64_t batch; /* B: rows of all replicas */
-    /* Replicas as one more axis, for printing and pricing what a core does; 0 or 1: all replicas'
-     * rows belong to everybody, as where they run here. */
+    /* The number of replicas, which become one more axis, so that the work of one core can be
+     * printed and priced; 0 or 1: all rows belong to every device. */
     int replicas;
     /* [4]: the grid that replicas form on their slice, the slowest axis first; its product is
      * `replicas`. Variables that all replicas together do not divide are divided along parts of
      * its axes. NULL: a row. */
     const int *grid;
-    /* by argument, where there are several replicas; NULL: all that have rows are divided */
+    /* by argument, for several replicas; NULL: all arguments that have rows are divided */
     const dt_replication *arg;
     dt_compute_spec how;
     /* every op has a place: one device, or all (op/placement.h); false: all ops run on all
@@ -57,13 +58,13 @@ typedef struct dt_spmd_options {
 /* Bytes that one device holds. */
 typedef struct dt_spmd_bytes {
     int64_t weights, slots; /* variables; those of the optimizer */
-    int64_t values; /* what is alive at once, at the peak: arguments, activations, gradients */
-    int peak;       /* the node of local behind which that is */
+    int64_t values;         /* bytes of values at the peak: arguments, activations, gradients */
+    int peak;               /* the node of local behind which that is */
 } dt_spmd_bytes;
 
 /* Variables that over_replicas is to divide and that replicas do not divide evenly. */
 typedef struct dt_spmd_undivided {
-    int n, state;  /* how many; that of whole->state of which most is kept, -1: none */
+    int n, state;  /* their number; the index in whole->state of the largest one, -1: none */
     int64_t bytes; /* on one device, beyond its share */
 } dt_spmd_undivided;
 
@@ -72,14 +73,14 @@ typedef struct dt_spmd {
     const dt_graph *whole; /* lent */
     dt_mesh mesh;
     int64_t batch;
-    /* args, states and results are those of `whole`, in its order; variables are outlines of the
-     * parts on a device */
+    /* Arguments, states and results are those of `whole`, in the same order. Variables are
+     * outlines of a device's parts. */
     dt_graph *local;
-    dt_layout *arg, *state, *result; /* of `whole`; a state's update lies as the state does */
-    /* by node of local; of kind DT_INSIDE: it is between the values of the whole, which nobody
-     * asks where it lies */
+    dt_layout *arg, *state, *result; /* of `whole`; the update of a state has the state's layout */
+    /* by node of local; DT_INSIDE: an intermediate value that corresponds to no value of the
+     * whole */
     dt_layout *layout;
-    const char **note; /* by node of local: what is worth a word (a fall-back), or NULL */
+    const char **note; /* by node of local: a remark for printing, such as a fall-back, or NULL */
     dt_spmd_undivided undivided;
     /* by node of local: collectives of one number are one launch (spmd/buckets.c); -1: nothing
      * travels */
@@ -98,7 +99,7 @@ dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) DT_MUST_USE;
 dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s);
 /* Bytes that a device receives in node i of local, a collective. */
 double dt_spmd_received(const dt_spmd *s, int i);
-/* What one op of local costs on a device, and one collective on links, for one micro-batch. */
+/* Prices of one op of local on a device, and of one collective on links, for one micro-batch. */
 typedef struct dt_stage_prices {
     double (*node)(const void *user, const dt_spmd *s, int i);
     double (*link)(const void *user, const dt_spmd *s, int i);
@@ -107,7 +108,7 @@ typedef struct dt_stage_prices {
 /* The pipeline that the program is, in `arena`. */
 dt_pipeline dt_spmd_stages(const dt_spmd *s, const dt_stage_prices *prices, dt_arena *arena);
 void dt_spmd_print(const dt_spmd *s, dt_str *out);
-/* Whether g has notes that ask for several devices. */
+/* Whether g has annotations that divide values over devices. */
 bool dt_spmd_is_annotated(const dt_graph *g);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's program in pieces between which workers exchange what they have: see supersteps.c. */
+/* Divides a worker's program into pieces, between which workers exchange values: see
+ * supersteps.c. */
 #ifndef DT_PASS_SUPERSTEPS_H
 #define DT_PASS_SUPERSTEPS_H
 
 #include "graph/graph.h"
 
-/* A piece: a graph of its own, and which values of the whole it takes and makes. */
+/* A piece: a graph, and the values of the whole program that it reads and computes. */
 typedef struct dt_superstep {
     dt_graph *graph;
     int n_in, *in;   /* by argument: nodes of the whole, arguments of it among them */
@@ -20,11 +21,11 @@ typedef struct dt_supersteps {
     int *exchange_after;
 } dt_supersteps;
 
-/* Whether workers meet in g. */
+/* Whether g has nodes that exchange values between workers. */
 bool dt_has_exchanges(const dt_graph *g);
 /* Cuts g at its exchanges. Its first row is number `first` of those of all workers, which is
  * written into the pieces. *out is to be released, if there is no error. */
 dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out) DT_MUST_USE;
-void dt_supersteps_release(dt_supersteps *s); /* takes zeros */
+void dt_supersteps_release(dt_supersteps *s); /* accepts a zeroed struct */
 
 #endif

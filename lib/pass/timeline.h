@@ -24,11 +24,11 @@ typedef struct dt_stage_task {
     /* stages count from 0 within forward work; a backward task has the number of its forward one */
     int device, stage;
     char kind;      /* 'F', 'B', run for each micro-batch; 'U', once */
-    double seconds; /* of one run */
+    double seconds; /* duration of one run */
 } dt_stage_task;
 
-/* `to` needs what `from` gives for the same micro-batch, for all of them where one of the two runs
- * once; `seconds` later. */
+/* Task `to` needs the result of `from` for the same micro-batch (for all micro-batches if one of
+ * the two tasks runs once), `seconds` after `from` has ended. */
 typedef struct dt_task_edge {
     int from, to;
     double seconds;
@@ -38,7 +38,8 @@ typedef struct dt_pipeline {
     int devices, micro, n_tasks, n_edges;
     const dt_stage_task *task; /* inputs before users */
     const dt_task_edge *edge;
-    /* by node of the program that it is made of: its task, -1: none; NULL: of no program */
+    /* by node of the program that tasks were made from: its task, -1: none; NULL: there is no
+     * program */
     const int *of;
     dt_pipeline_order order;
 } dt_pipeline;
@@ -51,13 +52,13 @@ typedef struct dt_run {
 typedef struct dt_timeline {
     int n;
     dt_run *run;    /* by start */
-    double seconds; /* of the whole */
+    double seconds; /* duration of the whole schedule */
     double bubble;  /* share of all devices' time in which they wait */
 } dt_timeline;
 
 /* Lives in `arena`. */
 dt_timeline dt_timeline_create(const dt_pipeline *p, dt_arena *arena);
-/* A row a device, a column a share of the time: "F0 F1 B0 F2 B1". */
+/* Prints a row for each device and a column for each share of the time: "F0 F1 B0 F2 B1". */
 void dt_timeline_print(const dt_pipeline *p, const dt_timeline *t, dt_str *out);
 
 #endif

@@ -9,7 +9,8 @@
 typedef struct dt_worker_share {
     int workers, rank;
     int32_t shards; /* V, at least as many as workers */
-    /* a worker with one shard may add its rows in any order: nobody asks for the bits of shards */
+    /* a worker with one shard may add its rows in any order, since the bits of single shards are
+     * not needed */
     bool plain;
     int64_t batch; /* rows of all workers */
     /* of each worker, whose rows are those of its replicas: then values that differ between
@@ -25,19 +26,19 @@ dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share,
 
 /* ---- workers_divide.c ---- */
 
-/* The variable that holds this worker's rows of one that is kept in parts (dt_worker_rows_type);
- * NULL: it is whole. */
+/* Finds the variable with this worker's rows of a divided variable (dt_worker_rows_type); NULL:
+ * the variable is whole. */
 typedef struct dt_worker_parts {
     dt_variable *(*of)(void *user, dt_variable *whole);
     void *user;
 } dt_worker_parts;
-/* A worker's program, in which the states that have parts are their parts. */
+/* A worker's program, in which divided states are replaced by their parts. */
 dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share,
                              const dt_worker_parts *parts, dt_graph **out) DT_MUST_USE;
 
 /* ---- shards.c ---- */
 
-/* Whether a node is a sum over the batch, which has a form for segments of it. */
+/* Whether a node sums over the batch and has a form that sums over segments of it. */
 bool dt_sums_batch(const dt_graph *g, const dt_node *n);
 /* The node that replaces it: its sums over shards, (shards, ...). */
 dt_value dt_sum_shards(const dt_rewrite_call *c, int shards);

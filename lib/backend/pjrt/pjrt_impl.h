@@ -28,17 +28,19 @@ typedef struct dt_pjrt_device {
     dt_pjrt_client *client;
     int *ordinal; /* [n] the plug-in's devices that compute, in the order of replicas */
     int n;
-    dt_pjrt_products products; /* of float32 */
-    int64_t memory;            /* bytes of the first of them that programs get; 0: not told */
-    dt_pjrt_copy *copies;      /* of variables: a list */
-    pthread_mutex_t lock;      /* of what other threads lend and take back: */
-    dt_pjrt_lent *lent;        /* a list */
-    dt_status *bad;            /* the first error of arrays that came back, until a step tells it */
+    dt_pjrt_products products; /* precision of float32 products */
+    int64_t memory;            /* bytes for programs on the first device; 0: unknown */
+    dt_pjrt_copy *copies;      /* copies of variables: a list */
+    /* protects the following members, since other threads lend arrays and take them back */
+    pthread_mutex_t lock;
+    dt_pjrt_lent *lent; /* a list */
+    /* the first error of arrays that were taken back, until a step returns it */
+    dt_status *bad;
 } dt_pjrt_device;
 
 /* ---- parts.c ---- */
 
-/* How an array lies on devices; mesh NULL: each has all of it. */
+/* The layout of an array on devices; mesh NULL: each device has all of it. */
 typedef struct dt_pjrt_lie {
     const dt_mesh *mesh;
     dt_layout layout;
@@ -50,10 +52,11 @@ dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie);
 /* Copies the device's part out of the whole, or (`into`) into it. */
 void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
                        const dt_view *part, bool into);
-/* A buffer on each device. On failure none is left. */
+/* Uploads an array: a buffer on each device. After an error none is left. */
 dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n,
                          dt_pjrt_buffer **out) DT_MUST_USE;
-/* All devices' parts into the whole. Where all hold everything, the first is read. */
+/* Downloads the parts of all devices into the whole array. If each device has all of it, the
+ * first is read. */
 dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
                            const dt_pjrt_lie *lie, const dt_view *whole) DT_MUST_USE;
 /* The same of arrays of one type that lie one behind the other on the devices (`stacked`), or of
@@ -63,32 +66,32 @@ dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows
 dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
                                  const dt_pjrt_lie *lie, const dt_view *row, int n_rows,
                                  bool stacked) DT_MUST_USE;
-void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n); /* which are NULL then */
+void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n); /* and sets them to NULL */
 
 /* ---- copies.c ---- */
 
-/* A variable in a copy. */
+/* One variable of a copy. */
 typedef struct dt_pjrt_member {
     dt_variable_holder holder; /* hangs on the variable */
     dt_pjrt_copy *copy;
-    dt_variable *variable; /* NULL: it has gone, or another device has it */
-    unsigned written;      /* its count when the buffers were made */
+    dt_variable *variable; /* NULL: it was destroyed, or another device holds it */
+    unsigned written;      /* the variable's `written` when the buffers were made */
     bool wanted;           /* while they are fetched */
 } dt_pjrt_member;
 
 struct dt_pjrt_copy {
     dt_pjrt_device *device;
-    dt_type row;  /* of a variable */
-    bool stacked; /* there is one dimension more, along which they lie */
-    /* a program that changes them wants them so: others are to take them as they are */
+    dt_type row;  /* type of one variable */
+    bool stacked; /* variables are stacked along an additional dimension */
+    /* a program that changes the variables expects this layout, so other programs must accept it */
     bool settled;
     int n_members, n_held;   /* variables, and how many are still there */
     dt_pjrt_member *member;  /* [n_members] */
-    dt_mesh mesh;            /* of `lie` */
-    dt_pjrt_lie lie;         /* of each variable */
+    dt_mesh mesh;            /* mesh of `lie` */
+    dt_pjrt_lie lie;         /* layout of each variable */
     int n;                   /* buffers; 0: none yet */
     dt_pjrt_buffer **buffer; /* [device->n] */
-    bool lost;               /* a step that failed had taken its memory */
+    bool lost;               /* its memory was given to a step that failed */
     dt_pjrt_copy *next, **link;
 };
 
@@ -96,15 +99,15 @@ struct dt_pjrt_copy {
  * stacked false: n is 1. */
 dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked,
                            dt_pjrt_copy **out) DT_MUST_USE;
-/* Makes sure that n devices hold the current values so. */
+/* Makes sure that n devices have the current values in that layout. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) DT_MUST_USE;
 /* result[device][i] has the new values. The buffers of those before go to old[devices], to be
  * destroyed when the step is done. */
 void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i,
                           dt_pjrt_buffer **old);
-/* A step that may have taken the variable's memory has failed. */
+/* Called when a step has failed that may have overwritten the variable's memory. */
 void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v);
-/* From now on programs are written for variables that lie so. */
+/* From now on programs are compiled for variables in this layout. */
 void dt_pjrt_copy_settle(dt_pjrt_copy *c);
 /* The copy that v is in, if it is settled; or NULL. */
 const dt_pjrt_copy *dt_pjrt_settled(const dt_pjrt_device *d, const dt_variable *v);
@@ -113,44 +116,44 @@ void dt_pjrt_copies_release(dt_pjrt_device *d);
 
 /* ---- check.c ---- */
 
-/* Row numbers that can be computed from what is fed, and how many rows there are. */
+/* Row numbers that can be computed from arguments, and the number of rows. */
 typedef struct dt_pjrt_check {
     int index;          /* the node */
     const bool *needed; /* [nodes] for it */
     int64_t rows;
     const char *layer;
 } dt_pjrt_check;
-/* Of a graph: what its gathers ask for, as far as arguments say it. */
+/* Lists the checks for the gathers of a graph whose row numbers depend on arguments alone. */
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);
-/* Fills env->refusal with the first number that there is no row for. */
+/* Sets env->refusal to the first row number that is out of range. */
 void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env *env,
                         const dt_view *arg);
 
 /* ---- lent.c ---- */
 
-/* An array of the host on the devices of a program: what is cut is copied, what is whole is read
- * where it lies until it is dropped. */
+/* A host array on the devices of a program. Divided parts are copied; a whole array is read from
+ * the host's memory until the loan is dropped. */
 typedef struct dt_pjrt_loan {
     dt_view array;
     dt_pjrt_lie lie;
     dt_pjrt_buffer **buffer; /* [device->n] */
     void **free;             /* [device->n] events after which nothing reads the array any more */
 } dt_pjrt_loan;
-/* Fills the arrays of *l, of which array and lie are given. What there is after a failure is to be
- * dropped, too. */
+/* Creates the buffers of *l, whose array and lie are set. Buffers that exist after an error must
+ * be dropped, too. */
 dt_status *dt_pjrt_loan_give(dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_USE;
 dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_USE;
-/* The buffers of an array that was lent before and lies so; NULL: it was not. They stay until it is
- * taken back. */
+/* The buffers of an array that was lent before in that layout; NULL: there are none. They are
+ * valid until it is taken back. */
 dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array,
                                          const dt_pjrt_lie *lie);
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) DT_MUST_USE;
 /* What one program has made for others: n arrays that are on the devices alone, known by their
  * data. Their buffers go over to the loan, which dt_pjrt_take_back ends. */
 dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *made);
-/* By any thread. An error is kept for the next step. */
+/* May be called by any thread. An error is stored for the next step. */
 void dt_pjrt_take_back(void *lent);
-/* What arrays that came back have left to tell. */
+/* Returns the error that was stored when arrays were taken back. */
 dt_status *dt_pjrt_told_late(dt_pjrt_device *d) DT_MUST_USE;
 
 /* ---- program.c ---- */

@@ -57,7 +57,7 @@ ELEMENTARY double times_power_of_2(double p, double shifted) {
     return p * double_of_bits((half - 1) << 52) * double_of_bits((k - half - 1) << 52);
 }
 
-/* What exp(x) is beyond the reach of series; else y. */
+/* exp(x) for overflow, underflow and NaN; else y. */
 ELEMENTARY double exp_or(double x, double y) {
     y = x < -746 ? 0 : y;
     y = x < 710 ? y : INFINITY;
@@ -71,7 +71,7 @@ ELEMENTARY double exp_of(pair x) {
     return exp_or(x.high, times_power_of_2(1 + short_expm1(r), shifted));
 }
 
-/* One series for both: of x where x is small, else of what is left of it. */
+/* One series serves both cases: of x where x is small, else of the rest after range reduction. */
 ELEMENTARY double expm1_of(double x) {
     const bool is_small = fabs(x) < 0.35;
     const double shifted = x * 1.4426950408889634 + ROUNDER, k = shifted - ROUNDER;
@@ -114,14 +114,14 @@ ELEMENTARY pair log_of(double x) {
     return (pair){y, rest + (2 * s_low + 2 * s * sum + k * LN2_LOW)};
 }
 
-/* What log(x) is of x that is not positive and finite; else y. */
+/* log(x) for x that is not positive and finite; else y. */
 ELEMENTARY double log_or(double x, double y) {
     y = x == INFINITY ? x : y;
     y = x == 0 ? -INFINITY : y;
     return x >= 0 ? y : NAN;
 }
 
-/* log(1 + x) = log(u) + what rounding u = 1 + x lost, in parts of u. */
+/* log(1 + x) = log(u) + the rounding error of u = 1 + x, relative to u. */
 ELEMENTARY double log1p_of(double x) {
     const double u = 1 + x;
     const pair y = log_of(u);
@@ -131,7 +131,7 @@ ELEMENTARY double log1p_of(double x) {
 
 /* ---- pow ---- */
 
-/* a to the power of y, a >= 0 or NaN, |y| <= 2^900 or not finite: as C has it. */
+/* a to the power of y, as C's pow defines it, for a >= 0 or NaN, and |y| <= 2^900 or not finite. */
 ELEMENTARY double power_of_size(double a, double y) {
     const pair l = log_of(a);
     const double high = a == 0 ? -INFINITY : a < INFINITY ? l.high : a;
@@ -142,7 +142,7 @@ ELEMENTARY double power_of_size(double a, double y) {
     return y == 0 ? 1 : a == 1 ? of_one : power;
 }
 
-/* |x| < 2^51 */
+/* `yes` where x is an integer, else `no`; for |x| < 2^51. */
 ELEMENTARY double if_whole(double x, double yes, double no) {
     return (x + ROUNDER) - ROUNDER == x ? yes : no;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What loops of all simd/ folders begin with: names with the instruction set behind them, and a
- * word to compilers. */
+/* The head of all loops in simd/ folders: names that end in the instruction set, and a hint to
+ * compilers. */
 #ifndef DT_BASE_SIMD_LOOPS_H
 #define DT_BASE_SIMD_LOOPS_H
 
-/* An operand may be the result: element i of one is element i of the other, so iterations are
- * independent all the same. */
+/* The result may be an operand itself. Iterations are independent then, too, since element i
+ * depends on element i alone. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -119,7 +119,7 @@ static ALWAYS_INLINE float logistic_one(float x) {
     return x < 0 ? e * q : q;
 }
 
-/* Of |x|, with the sign of x. Small ones by an odd polynomial, where 1 - 2/(e^2x + 1) would
+/* tanh(|x|) with the sign of x. Small |x| use an odd polynomial, where 1 - 2/(e^2x + 1) would
  * cancel. */
 static ALWAYS_INLINE float tanh_one(float x) {
     float a = fabsf(x), s = x * x;

@@ -5,17 +5,17 @@
 
 #include "pass/spmd.h"
 
-/* A value of the whole graph as devices hold it. */
+/* A value of the whole graph in the layout that devices have. */
 typedef struct dt_made {
     dt_value value;
     dt_layout layout;
     /* partial, still to be added to value, by the one reader, which adds; no trace: nothing */
     dt_value pending;
     dt_layout pending_layout;
-    bool anywhere; /* made of constants */
+    bool anywhere; /* depends on constants alone */
 } dt_made;
 
-/* What is known of nodes that are alike. */
+/* Choices for nodes that are equal except for their inputs. */
 typedef struct dt_spmd_memo dt_spmd_memo;
 
 typedef struct dt_spmd_work {
@@ -25,14 +25,15 @@ typedef struct dt_spmd_work {
     int64_t batch, parts;
     const dt_spmd_options *o;
     dt_rule *rule;          /* by node */
-    dt_layout *layout;      /* by node: where it shall lie */
-    bool *fixed;            /* by node: told so, not found */
+    dt_layout *layout;      /* by node: the layout that it is to have */
+    bool *fixed;            /* by node: an annotation sets the layout */
     unsigned now;           /* counts changes of layouts */
     unsigned *changed;      /* by node: when its layout did last */
     unsigned *visited[2];   /* by node: when it was last looked at; backwards, forwards */
     unsigned batch_changed; /* when batch_axes did last */
     dt_mesh_axes *only;     /* by node: axes that may cut it */
-    /* by node: made for each reader as it wants it; lies nowhere, says nothing of others */
+    /* by node: computed for each reader in the layout that the reader needs, so it has no layout
+     * itself and does not affect others */
     bool *free;
     dt_spmd_memo *alike;     /* while the program is emitted */
     int *uses, *reader;      /* by node; reader: the last node that reads it */
@@ -40,8 +41,10 @@ typedef struct dt_spmd_work {
     dt_trace *t;             /* the program under construction */
     dt_made *made;           /* by node */
     dt_variable **variable;  /* by state: the program's */
-    int *owner;              /* by state: the state that it is a slot of and lies as, -1: none */
-    int cap, cap_notes;      /* of the following, by node of the trace */
+    /* by state: the weight whose slot it is and whose layout it has; -1: none */
+    int *owner;
+    /* capacities of the following arrays, which are by node of the trace */
+    int cap, cap_notes;
     dt_layout *lies;
     const char **note;
 } dt_spmd_work;
@@ -56,22 +59,21 @@ void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* ---- the replicas' axes (replicas.c) ---- */
 
-/* The mesh with one more, innermost axis for replicas; apart: with one for each of their prime
- * factors. */
+/* Adds an innermost axis for replicas to the mesh; apart: an axis for each of its prime factors. */
 void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart);
 /* Rows belong to replicas: arguments, and values that notes speak of. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
 
 /* ---- variables (states.c) ---- */
 
-/* Finds slots; they lie as their weights do, as far as notes say where. */
+/* Finds slots and gives them the layouts of their weights, as far as annotations set these. */
 void dt_spmd_place_slots(dt_spmd_work *w);
-/* After all else has found its place: slots as their weights, and variables are divided among the
- * replicas as o->how.over_replicas says. */
+/* Called when all other layouts are known: slots get the layouts of their weights, and variables
+ * are divided among the replicas as o->how.over_replicas requests. */
 void dt_spmd_place_states(dt_spmd_work *w);
-/* Whether some variable is divided among the replicas more if they are several axes. */
+/* Whether some variable can be divided among more replicas if these form several axes. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w);
-/* What a device holds of such variables beyond its share. */
+/* Counts the bytes that a device has of such variables beyond an equal share. */
 void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 
 /* ---- placement (placement.c) ---- */
@@ -81,20 +83,21 @@ void dt_spmd_place(dt_spmd_work *w);
 
 /* ---- where everything lies (propagate.c) ---- */
 
-/* Whether dimension d of node i can be cut by `axes`: evenly, always. */
+/* Whether `axes` divide dimension d of node i evenly for every batch size. */
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
-/* Through the optimizer's nodes only, where what lies already meets first; or through all. */
+/* Propagates layouts through the optimizer's nodes only, stopping at nodes that have one; or
+ * through all nodes. */
 void dt_spmd_propagate_updates(dt_spmd_work *w);
 void dt_spmd_propagate(dt_spmd_work *w);
-/* Adds to factor[] what layout says of operand k of node i (-1: its result), as far as it fits
- * in. */
+/* Adds to factor[] the axes of `layout`, the layout of operand k of node i (-1: its result), as
+ * far as they are compatible. */
 void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout,
                          dt_mesh_axes *factor);
-/* The layout of operand k of node i (-1: its result) that the factors make. */
+/* The layout of operand k of node i (-1: its result) that follows from the factors. */
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
 /* Factors that do not fit node i are cut in fewer parts, or stay whole. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* Cuts the batch of everything told into micro-batches. */
+/* Cuts the batch of all annotated values into micro-batches. */
 void dt_spmd_cut_time(dt_spmd_work *w);
 /* Axes of factors that the inputs of node i have and its result lacks. */
 dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *factor);
@@ -110,29 +113,30 @@ double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const 
 
 /* ---- how each op is split (choose.c, alike.c) ---- */
 
-/* The factors that node i is split by: those that cost least, given where its inputs lie. */
+/* Finds the cheapest factors for node i, given the layouts of its inputs. */
 void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* The same, weighed once for all nodes that are alike. */
+/* The same, computed once for all equal nodes. */
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 dt_spmd_memo *dt_spmd_memo_create(void);
 void dt_spmd_memo_destroy(dt_spmd_memo *a);
-/* Axes over which node i may hand on partial sums as it gets them: its inputs all are, and it is
- * linear. 0: none. */
+/* Axes over which the result of node i may stay partial: all its inputs are partial over them
+ * and the node is linear. 0: none. */
 dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 
 /* ---- when partial sums are added up (sums.c) ---- */
 
-/* Node i has been emitted: adds up what is partial of it, unless its one reader does better. */
+/* Called after node i is emitted: completes its partial sums, unless its only reader can do so
+ * at lower cost. */
 void dt_spmd_settle(dt_spmd_work *w, int i);
-/* Emits node i, an add of what is whole and what is partial, as a value under way; false: it is no
- * such. */
+/* Emits node i, the sum of a whole and a partial value, as a partial value. False: it is another
+ * kind of node. */
 bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
 /* ---- the order (order.c) ---- */
 
 bool dt_spmd_is_optimizers(const dt_node *n);
 
-/* All is emitted: says in which order gradients are wanted. */
+/* Called when all nodes are emitted: records the order in which gradients are needed. */
 void dt_spmd_order_gradients(dt_spmd_work *w);
 
 /* ---- launches (buckets.c) ---- */
@@ -141,7 +145,7 @@ int *dt_spmd_buckets(const dt_spmd *s, dt_arena *arena);
 
 /* ---- the program (emit.c) ---- */
 
-/* Notes where value v lies. */
+/* Records the layout of value v. */
 void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l);
 
 #endif
