@@ -59,20 +59,23 @@ const dt_algorithm *dt_algorithm_find(const char *name); /* NULL: there is no su
 typedef struct dt_wires {
     const dt_topology *topology;
     const int *place; /* [ranks][4]: coordinates */
-    double link_Bps;  /* a link, one way */
+    double link_Bps;  /* bytes per second of a link in one direction */
     double hop_s;     /* latency of a link */
     double chip_Bps;  /* between cores of a chip; 0: free */
-    int groups; /* that do the same at the same time, their places one after the other; 0: one */
+    /* number of groups that do the same at the same time; their places follow one another; 0:
+     * one */
+    int groups;
 } dt_wires;
-/* The wires of a slice's chips, ideal ones; cores of one chip exchange over the link between them,
- * or else through its HBM, once in and once out. */
+/* The wires of a slice's chips at nominal rates. Cores of one chip exchange over the link
+ * between them, or else through HBM, once in and once out. */
 dt_wires dt_wires_of(const dt_topology *t, const int *place);
 
 typedef struct dt_wire_price {
     double seconds;
-    double latency_s;    /* of the first byte's way: what nothing at all would cost */
+    double latency_s;    /* latency of the first byte: the cost of an empty message */
     double busiest_link; /* bytes over the one that carries most, one way */
-    double way[3][2]; /* the same of the links along x, y and z, [1] towards larger coordinates */
+    /* busiest links along x, y and z; [1]: in the direction of larger coordinates */
+    double way[3][2];
 } dt_wire_price;
 
 #endif

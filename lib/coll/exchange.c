@@ -73,7 +73,7 @@ static void weigh(const question *q, const char *name, pricing *price) {
     dt_exchange_price *b = q->best;
     const bool first = !b->schedule[0];
     if (first || ideal < b->ideal_s) b->ideal_s = ideal;
-    /* as good: the one that compilers prefer, which came first */
+    /* among equal ones the first is chosen, which compilers prefer */
     if (!first && p.seconds + chip->collective_s >= b->seconds * (1 - 1e-6)) return;
     b->seconds = p.seconds + chip->collective_s;
     b->latency_s = p.latency_s + chip->collective_s;

@@ -20,7 +20,7 @@
 #include "coll/coll.h"
 
 typedef struct dt_exchange {
-    const dt_topology *topology; /* of a slice */
+    const dt_topology *topology; /* topology of a slice */
     dt_collective collective;
     int groups, ranks; /* ranks: of a group */
     const int *place;  /* [groups][ranks][4]: coordinates */
@@ -32,10 +32,12 @@ typedef struct dt_exchange {
 typedef struct dt_exchange_price {
     double seconds;
     double ideal_s, textbook_s;
-    double latency_s;    /* of seconds: what nothing at all would cost */
+    double latency_s;    /* the part of `seconds` that an empty message costs */
     double busiest_link; /* bytes one way over the link that carries most, all groups together */
-    double way[3][2]; /* the same of the links along x, y and z, [1] towards larger coordinates */
-    /* what was picked: "torus 6 colours 3 phases", "line"; "" where nothing travels */
+    /* busiest links along x, y and z; [1]: in the direction of larger coordinates */
+    double way[3][2];
+    /* name of the algorithm that was chosen: "torus 6 colours 3 phases", "line"; "" where
+     * nothing is sent */
     char schedule[48];
 } dt_exchange_price;
 

@@ -20,19 +20,19 @@
 enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 };
 
 typedef struct dt_grid_axis {
-    int size;  /* of the mesh */
-    bool wrap; /* the ends of the mesh are linked, by another link than its own */
-    int ranks; /* of a group; 1: the groups are flat here */
+    int size;  /* size of the mesh along the axis */
+    bool wrap; /* a separate link joins the ends of the mesh */
+    int ranks; /* ranks of a group along the axis; 1: the groups do not extend along it */
     int stride;
-    bool ring; /* a group's ends are as near as any neighbours */
+    bool ring; /* the ends of a group are as close as any two neighbours */
     int bases;
-    bool based[DT_GRID_SIDE]; /* where groups begin */
+    bool based[DT_GRID_SIDE]; /* coordinates at which groups begin */
 } dt_grid_axis;
 
 typedef struct dt_grid {
     dt_grid_axis axis[DT_GRID_AXES];
-    int ranks; /* of a group */
-    int cores; /* of a chip that take part, of all groups */
+    int ranks; /* ranks of a group */
+    int cores; /* cores of a chip that take part, in all groups together */
 } dt_grid;
 
 /* False: these groups are no such grid. place: [groups][ranks][4]. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Prices of exchanges between ranks that need not stand in a grid. Every message of all groups is
- * routed, and counted on its links.
- */
+/* Prices of exchanges between ranks at any coordinates. Every message of all groups is routed
+ * and counted on its links. */
 #ifndef DT_COLL_IRREGULAR_H
 #define DT_COLL_IRREGULAR_H
 

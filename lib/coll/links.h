@@ -18,20 +18,20 @@ typedef struct dt_loads {
     double *link; /* [chip][axis][up] */
     double *chip; /* [chip] */
     int links, chips;
-    int hops; /* of the longest message */
+    int hops; /* hops of the longest message */
 } dt_loads;
 
 dt_loads dt_loads_create(const dt_topology *t);
 void dt_loads_release(dt_loads *l);
-/* A message between two places of the topology. */
+/* Adds a message between two coordinates of the topology. */
 void dt_loads_add(dt_loads *l, const int *from, const int *to, double bytes);
 /* The most that a link carries, and a chip. */
 double dt_loads_link(const dt_loads *l);
 double dt_loads_chip(const dt_loads *l);
-/* The same of the links along an axis, in a direction. */
+/* Bytes on the busiest link along an axis, in one direction. */
 double dt_loads_way(const dt_loads *l, int axis, bool up);
 
-/* How long wires need for a round of messages: its longest way, and its busiest link or chip,
+/* The time of a round of messages: that of its longest way or of its busiest link or chip,
  * whichever is longer. */
 double dt_wires_round(const dt_wires *w, int hops, double link, double chip);
 

@@ -29,20 +29,20 @@ enum { DT_TORUS_VIEWS = 3 };
 typedef struct dt_phase {
     const dt_algorithm *algorithm; /* along the axis */
     int axis;
-    bool down; /* it goes from the last rank of the axis to the first one */
+    bool down; /* from the last rank of the axis to the first one */
 } dt_phase;
 
 typedef struct dt_color {
-    int view;   /* how it sees the grid */
-    int phases; /* as a reduce-scatter takes them */
+    int view;   /* index of the view of the grid that it uses */
+    int phases; /* number of phases, in the order of a reduce-scatter */
     dt_phase phase[DT_GRID_AXES];
 } dt_color;
 
 typedef struct dt_torus {
     char name[48]; /* "torus 6 colours 3 phases" */
-    /* [0]: the grid as it is; the others: with one twisted axis as a ring (see coll/twist.c) */
+    /* [0]: the grid itself; the others: with one twisted axis as a ring (see coll/twist.c) */
     dt_grid view[DT_TORUS_VIEWS];
-    int twisted[DT_TORUS_VIEWS]; /* that axis; -1: none */
+    int twisted[DT_TORUS_VIEWS]; /* the twisted axis of each view; -1: none */
     int views;
     int colors;
     dt_color color[DT_COLORS];

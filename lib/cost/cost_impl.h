@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this room share. */
+/* Shared by the files of this room. */
 #ifndef DT_COST_COST_IMPL_H
 #define DT_COST_COST_IMPL_H
 
@@ -9,19 +9,19 @@
 
 /* The concrete type of node i on one device, of the dtype that it is priced with. */
 dt_type dt_priced_type(const dt_priced_program *r, int i);
-/* What the op costs alone. */
+/* The cost of the op by itself. */
 dt_cost dt_priced_cost(const dt_priced_program *r, int i);
-/* The node that holds the memory that a reader of i reads: behind reshapes and numbers that are
- * made where they are read. */
+/* The node that has the memory which readers of i read, looking through reshapes and through
+ * values that are computed where they are read. */
 int dt_priced_source(const dt_priced_program *r, int i);
-/* Whether i is read from memory, not made where it is read (constants, counted numbers, sizes). */
+/* Whether i is read from memory. Constants, counters and sizes are computed where they are read. */
 bool dt_priced_lies_there(const dt_priced_program *r, int i);
 /* Parts of a variable brought together from other replicas: gathered once for the forward pass,
  * once for the backward pass. */
 bool dt_priced_is_gathered_weight(const dt_priced_program *r, int i);
 /* By node: whether a result needs it; the rest is backward work and updates. In `arena`. */
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
-/* How often the work of node i is done in a step. */
+/* How often node i is computed in a step. */
 double dt_priced_times(const dt_priced_program *r, int i);
 
 /* ---- what nobody keeps (cheap.c) ---- */
@@ -31,14 +31,15 @@ int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena);
 
 /* ---- kernels (fuse.c) ---- */
 
-/* Whether the op of node i can take in element-wise work that makes its inputs. */
+/* Whether element-wise ops that compute inputs of node i can be fused into its kernel. */
 bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 
 typedef struct dt_launch {
-    int at;   /* its place in the program: the node where it can run first */
-    int head; /* the node that it is called by: the one with a product, else the last */
+    int at;   /* position in the program: the first node at which it can run */
+    int head; /* the node that it is named after: the one with a product, else the last one */
     double times;
-    /* a pipeline's: runs for micro-batches over devices, for it is on one of them; else 1 */
+    /* in a pipeline: runs for all micro-batches over the number of devices, since only one
+     * device has it; else 1 */
     double share;
     dt_cost work;
     dt_core_price price;
@@ -48,7 +49,8 @@ typedef struct dt_launches {
     int n;
     dt_launch *kernel; /* by place in the program */
     int *of;           /* by node: its kernel, -1: it is in none */
-    bool *kept;        /* by node: made by a kernel and read behind it, so that it lies in HBM */
+    /* by node: computed by a kernel and read by another one, so that it needs HBM */
+    bool *kept;
 } dt_launches;
 
 /* In `arena`. */
@@ -68,7 +70,7 @@ typedef struct dt_link_price {
     const char *schedule; /* in the arena of dt_links_create */
 } dt_link_price;
 
-/* What collectives of a program cost, and what was asked before. */
+/* Prices of a program's collectives, with those already computed. */
 typedef struct dt_links dt_links;
 dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena);
 void dt_links_destroy(dt_links *l);
@@ -77,12 +79,12 @@ dt_link_price dt_links_price(dt_links *l, int i, double bytes);
 
 /* ---- layers (plan.c) ---- */
 
-/* The row of the layer that a node's path belongs to, made when there is none yet. */
+/* The row of the layer that a node's path belongs to; created if it does not exist. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
 
 /* ---- pipelines (stages.c) ---- */
 
-/* Whether ops have places, so that devices do different things. */
+/* Whether ops are placed on stages, so that devices do different work. */
 bool dt_plan_has_places(const dt_spmd *s);
 /* Sets the shares of kernels, too. */
 void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
@@ -96,7 +98,7 @@ typedef struct dt_queued {
 
 typedef struct dt_queue_heap {
     int n, cap;
-    bool by_time; /* else by place */
+    bool by_time; /* ordered by time; false: by position */
     dt_queued *entry;
 } dt_queue_heap;
 
@@ -108,7 +110,7 @@ typedef struct dt_ready_queue {
 void dt_ready_queue_add(dt_ready_queue *t, const dt_queued *entry);
 /* The next launch when the unit is free at `now`, which never goes back; NULL: none waits. */
 const dt_queued *dt_ready_queue_next(dt_ready_queue *t, double now);
-/* Takes that one away. */
+/* Removes the launch that was found last. */
 void dt_ready_queue_take(dt_ready_queue *t);
 void dt_ready_queue_release(dt_ready_queue *t);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far off the simulator's predictions of published rows were, by kind and generation. Steps are
+/* Errors of the simulator's predictions for published rows, by kind and generation. Steps are
  * grouped by the kind of model. */
 #ifndef DT_COST_EXPECTED_ERROR_H
 #define DT_COST_EXPECTED_ERROR_H
@@ -15,8 +15,8 @@ typedef struct dt_expected_error {
 /* NULL: no published row of that kind and generation has been predicted. A generation of NULL: the
  * first that has rows of that kind. */
 const dt_expected_error *dt_expected_error_of(const char *kind, const char *generation);
-/* What a step is, for published ones to be compared with: "decoders" (its attention is causal),
- * "encoders" (it has other attention), "convnets", "others". */
+/* The group of published steps that a step is compared with: "decoders" (causal attention),
+ * "encoders" (other attention), "convnets", "others". */
 const char *dt_family_of(const dt_graph *step);
 
 #endif

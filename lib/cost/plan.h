@@ -15,7 +15,7 @@
 #include "cost/cost.h"
 #include "pass/spmd.h"
 
-/* A chip whose links take so many times longer than they should. */
+/* A chip whose links take `times` times as long as they should. */
 typedef struct dt_slow_links {
     int at[3]; /* x, y, z */
     double times;
@@ -24,15 +24,15 @@ typedef struct dt_slow_links {
 typedef struct dt_priced_program {
     const dt_spmd *program;
     const dt_topology *topology;
-    /* where each replica's logical devices are; NULL: core by core */
+    /* positions of each replica's logical devices; NULL: core by core */
     const dt_assignment *assignment;
-    /* by node of the program's local graph: the dt_dtype that it is priced with; NULL: its own */
+    /* by node of the program's local graph: the dt_dtype for pricing; NULL: the node's own */
     const int8_t *dtype;
-    /* by node: how often its work is done (repeated blocks that stand there once); NULL: once */
+    /* by node: how often it is computed (a repeated block may be in the graph once); NULL: once */
     const double *times;
     int slices; /* joined by a network, each with a share of the batch; 0 is 1 */
-    /* by node: the value that it is made from wherever it is read, -1; NULL: all are kept.
-     * dt_plan_create fills it */
+    /* by node: the value from which it is recomputed at each read; -1: stored; NULL: all are
+     * stored. Set by dt_plan_create. */
     const int *made_of;
     const dt_slow_links *slow; /* [n_slow] */
     int n_slow;
@@ -42,18 +42,18 @@ typedef struct dt_priced_program {
  * counted by itself. */
 typedef struct dt_plan_bytes {
     int64_t weights, gradients, slots;
-    /* what else is alive at the peak: the batch, values between layers, scratch */
+    /* other bytes at the peak: the batch, values between layers, working memory */
     int64_t activations;
-    int64_t padding; /* what the chip's tiles add to all of these */
+    int64_t padding; /* bytes that tiles add to all of these */
     int64_t total, usable;
     const char *peak; /* the layer at whose kernel the peak is */
 } dt_plan_bytes;
 
 /* Seconds of a step's critical path; they add up to the step. */
 typedef struct dt_plan_parts {
-    double matrix, memory, vector, launch; /* kernels, by what binds them */
+    double matrix, memory, vector, launch; /* seconds of kernels, by their bottleneck */
     double links, dcn;                     /* waiting for collectives that nothing hides */
-    double bubble;                         /* of a pipeline of stages */
+    double bubble;                         /* idle seconds in a pipeline of stages */
 } dt_plan_parts;
 
 typedef enum dt_plan_bound {
@@ -74,19 +74,18 @@ typedef struct dt_plan_layer {
     double flops;
 } dt_plan_layer;
 
-/* What works side by side on the virtual clock. */
+/* The units that work side by side on the virtual clock. */
 typedef enum dt_plan_unit { DT_UNIT_CHIP, DT_UNIT_LINKS, DT_UNIT_NETWORK, DT_UNITS } dt_plan_unit;
 
-/* A launch on the virtual clock of a device: all devices do the same, but in a pipeline. */
+/* A launch on a device's virtual clock. All devices do the same, except in a pipeline. */
 typedef struct dt_plan_event {
     double start, end;
-    /* the chip: a kernel, or a stage's work on a micro-batch; else a collective, on links or
-     * between slices */
+    /* the chip: a kernel, or a stage's work on a micro-batch; links or network: a collective */
     dt_plan_unit unit;
-    int node;             /* of the local graph; of a stage: its first one */
+    int node;             /* node of the local graph; for a stage its first node */
     char stage;           /* 'F', 'B', 'U' (pass/timeline.h); 0: it is none */
-    int device, micro;    /* of a stage: the logical device, the micro-batch */
-    double bytes;         /* collectives: what a device puts in */
+    int device, micro;    /* for a stage: its logical device and its micro-batch */
+    double bytes;         /* for collectives: bytes that a device contributes */
     const char *schedule; /* collectives: how */
     dt_cost work;         /* kernels */
 } dt_plan_event;
@@ -94,19 +93,19 @@ typedef struct dt_plan_event {
 typedef struct dt_plan {
     dt_arena *arena;
     const dt_chip *chip;
-    int devices; /* that work */
+    int devices; /* number of devices that compute */
     dt_plan_bytes bytes;
-    double seconds; /* of a step */
+    double seconds; /* seconds of a step */
     dt_plan_parts parts;
-    double link_busy;    /* seconds that collectives take, hidden ones too */
-    double infeed_bytes; /* of a step's batch, from the host to a chip */
-    double infeed_s;     /* how long they take; 0: the chip's way to its host is not known */
+    double link_busy;    /* seconds of all collectives, including hidden ones */
+    double infeed_bytes; /* bytes of a step's batch that a chip receives from the host */
+    double infeed_s;     /* seconds that they take; 0: the rate between chip and host is unknown */
     double received;     /* bytes over links that a device receives in a step */
     /* over the busiest link along x, y, z in a step; [1]: towards larger coordinates */
     double link_bytes[3][2];
-    double flops;       /* of matrix units, a device, all that is done */
-    double model_flops; /* without what is computed again */
-    double peak_flops;  /* a second, of a device, in bfloat16 */
+    double flops;       /* operations of matrix units per device, including recomputation */
+    double model_flops; /* the same without recomputation */
+    double peak_flops;  /* peak of a device in operations per second, bfloat16 */
     int n_layers;
     dt_plan_layer *layer;    /* in order of the program */
     dt_hash_index layers_at; /* by path */
@@ -121,7 +120,7 @@ int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
 
 /* The program must outlive the plan. Free it with dt_plan_destroy. */
 dt_plan *dt_plan_create(const dt_priced_program *r);
-void dt_plan_destroy(dt_plan *p); /* takes NULL */
+void dt_plan_destroy(dt_plan *p); /* accepts NULL */
 double dt_plan_mfu(const dt_plan *p);
 /* The timeline of a program with places: stages, micro-batches, waiting, by 1F1B (which is priced)
  * and by GPipe; nothing for others. */

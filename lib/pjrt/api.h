@@ -81,7 +81,7 @@ typedef enum dt_pjrt_slot {
     DT_PJRT_SLOTS
 } dt_pjrt_slot;
 
-/* What an error is, as far as it matters here. */
+/* The error codes that matter here. */
 enum { DT_PJRT_NOT_FOUND = 5, DT_PJRT_RESOURCE_EXHAUSTED = 8, DT_PJRT_INTERNAL = 13 };
 
 typedef struct dt_pjrt_named_value {
@@ -101,7 +101,7 @@ typedef struct dt_pjrt_named_value {
 
 /* ---- what functions take; members behind "gives" are filled by the plug-in ---- */
 
-/* of those that take an object alone */
+/* Arguments of functions that take an object alone. */
 typedef struct dt_pjrt_of {
     dt_pjrt_head head;
     void *object;
@@ -156,7 +156,7 @@ typedef struct dt_pjrt_compile_arguments {
 typedef struct dt_pjrt_memory_stats {
     dt_pjrt_head head;
     void *executable;
-    /* gives: of a device, then the same of the host */
+    /* output: of a device, then the same of the host */
     int64_t code, argument, output, alias, temp, host[5];
     int64_t peak;
 } dt_pjrt_memory_stats;
@@ -190,7 +190,7 @@ typedef struct dt_pjrt_object_of {
     void *object; /* gives */
     void *part;
 } dt_pjrt_object_of;
-/* a device's id, an error's code */
+/* Arguments of functions that return a number: a device's id, an error's code. */
 typedef struct dt_pjrt_number_of {
     dt_pjrt_head head;
     void *object; /* gives */
@@ -221,7 +221,7 @@ typedef struct dt_pjrt_client_compile {
     /* gives */ void *executable;
 } dt_pjrt_client_compile;
 
-/* How an array lies in memory: dimensions from the fastest on, and no tiles. */
+/* The layout of an array in memory: its dimensions from the fastest one on, without tiles. */
 typedef struct dt_pjrt_layout {
     dt_pjrt_head head;
     dt_pjrt_head tiled;
@@ -232,7 +232,7 @@ typedef struct dt_pjrt_layout {
     size_t n_tiles;
     int type; /* 0: tiled */
 } dt_pjrt_layout;
-/* how long the host's memory is read */
+/* how long the plug-in reads the host's memory */
 typedef enum dt_pjrt_semantics {
     DT_PJRT_DURING_CALL,
     DT_PJRT_UNTIL_DONE,
@@ -255,7 +255,7 @@ typedef struct dt_pjrt_to_host {
     dt_pjrt_head head;
     void *buffer;
     dt_pjrt_layout *layout;
-    void *data; /* NULL: how many bytes it takes */
+    void *data; /* NULL: asks for the number of bytes */
     size_t size;
     /* gives */ void *event;
 } dt_pjrt_to_host;
@@ -264,14 +264,14 @@ typedef struct dt_pjrt_execute_options {
     void *send, *receive;
     size_t sends, receives;
     int launch;
-    const int64_t *kept; /* arguments that are not donated, whatever the program says */
+    const int64_t *kept; /* arguments that are not donated, even where the program donates them */
     size_t n_kept;
     void *context;
     const char *location;
     size_t n_tasks;
     int *task;
     int64_t *incarnation;
-    void *later[8]; /* what newer versions have here; zeros ask for nothing */
+    void *later[8]; /* members of newer versions; zeros have no effect */
 } dt_pjrt_execute_options;
 typedef struct dt_pjrt_execute_arguments {
     dt_pjrt_head head;
@@ -280,7 +280,7 @@ typedef struct dt_pjrt_execute_arguments {
     void *const *const *argument; /* [device][argument] */
     size_t n_devices, n_arguments;
     void **const *result; /* [device][result] */
-    void **complete;      /* [device] events; NULL: nobody asks */
+    void **complete;      /* [device] events; NULL: not needed */
     void *device;
 } dt_pjrt_execute_arguments;
 typedef struct dt_pjrt_serialize {

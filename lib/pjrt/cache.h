@@ -13,7 +13,7 @@
 
 #define DT_PJRT_CACHE_ENV "DTRAIN_PJRT_CACHE"
 
-/* Makes the folder where it is not there. BACKEND if others may write to it. */
+/* Creates the folder if it does not exist. BACKEND if other users may write to it. */
 dt_status *dt_pjrt_cache_open(const char *folder) DT_MUST_USE;
 
 typedef struct dt_pjrt_cached {
@@ -22,12 +22,13 @@ typedef struct dt_pjrt_cached {
     const char *folder;
     dt_digest name; /* dt_pjrt_cache_name */
 } dt_pjrt_cached;
-/* Of a program for the plug-in that `about` describes, on devices of this kind. */
+/* The name in the cache of a program for the plug-in that `about` describes, on devices of this
+ * kind. */
 dt_digest dt_pjrt_cache_name(const dt_pjrt *p, const char *about, const char *kind,
                              const dt_pjrt_text *t, const dt_str *options);
-/* The program; NULL: it is not there, is damaged, or the plug-in does not take it back. */
+/* The program; NULL: it is missing or damaged, or the plug-in rejects it. */
 void *dt_pjrt_cache_load(const dt_pjrt_cached *c);
-/* Keeps an executable (not a loaded one). Where that fails, the next start compiles again. */
+/* Stores an executable (not a loaded one). If that fails, the next start compiles again. */
 void dt_pjrt_cache_store(const dt_pjrt_cached *c, void *executable);
 
 #endif

@@ -15,41 +15,42 @@
 #include "pjrt/settings.h"
 
 typedef struct dt_pjrt_client dt_pjrt_client;
-typedef struct dt_pjrt_buffer dt_pjrt_buffer; /* an array on a device: the plug-in's own object */
-/* a program that can run: the plug-in's own object */
+typedef struct dt_pjrt_buffer dt_pjrt_buffer; /* an array on a device, owned by the plug-in */
+/* a program that can run, owned by the plug-in */
 typedef struct dt_pjrt_loaded dt_pjrt_loaded;
 
 typedef struct dt_pjrt_opening {
-    const dt_pjrt_settings *settings; /* of the job; NULL: none */
+    const dt_pjrt_settings *settings; /* settings of the job; NULL: none */
     const int *ordinal; /* [n_ordinals] the devices that will compute; NULL: any of them may */
     int n_ordinals;
-    bool looks; /* it is asked about its devices, and takes no memory of them */
+    bool looks; /* opened only to list devices, so that no memory of them is reserved */
 } dt_pjrt_opening;
 /* GPU plug-ins also get the options that JAX reads in the environment
  * (XLA_PYTHON_CLIENT_MEM_FRACTION and others; BACKEND for a bad value), and use no other devices
  * than ordinal[]. */
 dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path,
                                const dt_pjrt_opening *how) DT_MUST_USE;
-void dt_pjrt_client_close(dt_pjrt_client *c);                 /* takes NULL */
+void dt_pjrt_client_close(dt_pjrt_client *c);                 /* accepts NULL */
 const char *dt_pjrt_client_platform(const dt_pjrt_client *c); /* "cpu", "cuda", "tpu" */
-/* "cuda, PJRT 0.116, StableHLO 1.22.0; jaxlib 0.12.0.1": what bits of results depend on. */
+/* "cuda, PJRT 0.116, StableHLO 1.22.0; jaxlib 0.12.0.1": the versions that the bits of results
+ * depend on. */
 const char *dt_pjrt_client_describe(const dt_pjrt_client *c);
 int dt_pjrt_client_devices(const dt_pjrt_client *c); /* at least 1 */
-/* Whether these are opening.ordinal[] alone, ascending. */
+/* Whether the devices are exactly opening.ordinal[], in ascending order. */
 bool dt_pjrt_client_is_confined(const dt_pjrt_client *c);
 
 typedef struct dt_pjrt_device_facts {
     int id;
     char kind[104];    /* "TPU v4", "NVIDIA H100" */
-    int64_t memory;    /* bytes that programs get; 0: not told */
-    int n_coordinates; /* on its slice: x, y, z, core; 0: not told */
+    int64_t memory;    /* bytes for programs; 0: unknown */
+    int n_coordinates; /* coordinates on its slice: x, y, z, core; 0: unknown */
     int64_t coordinate[4];
 } dt_pjrt_device_facts;
 dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i,
                                  dt_pjrt_device_facts *out) DT_MUST_USE;
 
-/* What programs have of a device's memory, in bytes; 0: not told. peak: the most that was in use at
- * a time since the client was opened. */
+/* A device's memory for programs, in bytes; 0: unknown. peak: the largest in_use since the
+ * client was opened. */
 typedef struct dt_pjrt_memory {
     int64_t limit, in_use, peak;
 } dt_pjrt_memory;
@@ -57,27 +58,30 @@ dt_pjrt_memory dt_pjrt_client_memory(const dt_pjrt_client *c, int i);
 
 /* ---- arrays ---- */
 
-/* A copy on device i of x, a concrete array, whose memory may change as soon as it returns. */
+/* Copies x, a concrete array, to device i. The memory of x may change when the call has
+ * returned. */
 dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x,
                           dt_pjrt_buffer **out) DT_MUST_USE;
-/* Lends it x's memory instead, which stays as it is until the buffer is destroyed and *free, an
- * event or NULL, has been awaited. */
+/* Makes a buffer that reads x's memory, which must not change until the buffer is destroyed and
+ * *free, an event or NULL, has been awaited. */
 dt_status *dt_pjrt_lend(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out,
                         void **free) DT_MUST_USE;
-/* That a buffer has as many bytes as x: one that had more would be written beyond it. */
+/* Checks that a buffer has as many bytes as x, since a download of a larger one would write
+ * beyond it. */
 dt_status *dt_pjrt_check_size(const dt_pjrt_client *c, dt_pjrt_buffer *b,
                               const dt_view *x) DT_MUST_USE;
 /* Asks for all elements, row-major, of a buffer that has x's type and size; they are at x->data
  * when *ready has been awaited. */
 dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x,
                             void **ready) DT_MUST_USE;
-dt_status *dt_pjrt_await(const dt_pjrt_client *c, void *event) DT_MUST_USE; /* which is gone then */
-void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b);    /* takes NULL */
+/* also destroys the event */
+dt_status *dt_pjrt_await(const dt_pjrt_client *c, void *event) DT_MUST_USE;
+void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b); /* accepts NULL */
 
 /* ---- programs ---- */
 
-/* Compiles StableHLO text for these devices, each of which is a replica of XLA's. n_results: what
- * the text returns, which the plug-in has to agree with. */
+/* Compiles StableHLO text for these devices, each of which is a replica for XLA. n_results:
+ * number of results of the text, which the compiled program must have, too. */
 typedef struct dt_pjrt_text {
     const char *text;
     size_t size;
@@ -86,13 +90,13 @@ typedef struct dt_pjrt_text {
 } dt_pjrt_text;
 dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
                                 dt_pjrt_loaded **out) DT_MUST_USE;
-void dt_pjrt_loaded_destroy(const dt_pjrt_client *c, dt_pjrt_loaded *x); /* takes NULL */
+void dt_pjrt_loaded_destroy(const dt_pjrt_client *c, dt_pjrt_loaded *x); /* accepts NULL */
 /* argument[device][n_arguments]; fills result[device][..], which the caller destroys. Arguments
  * whose memory a result takes are invalid afterwards, also after an error. */
 dt_status *dt_pjrt_execute(const dt_pjrt_client *c, dt_pjrt_loaded *x, int n_devices,
                            dt_pjrt_buffer *const *const *argument, int n_arguments,
                            dt_pjrt_buffer **const *result) DT_MUST_USE;
-/* Bytes of a device besides arguments and results; 0: not told. */
+/* Bytes that the program needs on a device besides arguments and results; 0: unknown. */
 int64_t dt_pjrt_temporary_bytes(const dt_pjrt_client *c, dt_pjrt_loaded *x);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs that a plug-in can compile for without having them: what its compiler must know of each. */
+/* GPUs that a plug-in can compile for without having them: the properties that its compiler
+ * needs. */
 #ifndef DT_PJRT_GPUS_H
 #define DT_PJRT_GPUS_H
 
@@ -9,7 +10,8 @@
 
 typedef struct dt_pjrt_gpu {
     const char *name, *title; /* "h100", "NVIDIA H100 80GB HBM3" */
-    int major, minor;         /* compute capability; `special`: with its own instructions */
+    /* compute capability; `special`: uses the instructions that only this one has */
+    int major, minor;
     bool special;
     int cores, fpus, threads;     /* multiprocessors; float32 units and resident threads of each */
     int shared, shared_by_choice; /* KiB of a multiprocessor, and of a block that asks for much */

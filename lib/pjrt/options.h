@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client and a compilation are told besides the program. */
+/* The options of clients and compilations. */
 #ifndef DT_PJRT_OPTIONS_H
 #define DT_PJRT_OPTIONS_H
 
 #include "pjrt/client.h"
 #include "pjrt/pjrt_impl.h"
 
-/* What a client is created with. */
+/* The options that a client is created with. */
 typedef struct dt_pjrt_options {
     int n;
     dt_pjrt_named_value *at;
-    int64_t *visible; /* the devices it is confined to, ascending; NULL: all that there are */
+    int64_t *visible; /* the devices that it is confined to, ascending; NULL: all devices */
 } dt_pjrt_options;
 /* Release it with dt_pjrt_options_release, also after an error: BACKEND where a variable of the
  * environment has no value of its option. Settings are lent. */
@@ -18,7 +18,7 @@ dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how,
                               dt_pjrt_options *out) DT_MUST_USE;
 void dt_pjrt_options_release(dt_pjrt_options *o);
 
-/* One of XLA's options, for this program alone: behind what dt_pjrt_write_options has written. */
+/* Writes one of XLA's options for a single program, after those of dt_pjrt_write_options. */
 void dt_pjrt_write_override(const char *name, bool value, dt_str *out);
 void dt_pjrt_write_override_text(const char *name, const char *value, dt_str *out);
 

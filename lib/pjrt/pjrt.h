@@ -13,9 +13,9 @@
 
 typedef struct dt_pjrt dt_pjrt;
 
-/* PLUGIN when the file is no plug-in of an API that is known here. */
+/* PLUGIN if the file is not a plug-in, or its API's version is not supported. */
 dt_status *dt_pjrt_open(dt_pjrt **out, const char *path) DT_MUST_USE;
-/* takes NULL; the library stays loaded, as such libraries want to */
+/* Accepts NULL. The library stays loaded, since such libraries do not support being unloaded. */
 void dt_pjrt_close(dt_pjrt *p);
 /* "PJRT 0.112, StableHLO 1.17.0" */
 void dt_pjrt_print_version(const dt_pjrt *p, dt_str *out);
@@ -23,36 +23,37 @@ void dt_pjrt_print_version(const dt_pjrt *p, dt_str *out);
 /* For whom, and what. */
 typedef struct dt_pjrt_order {
     const char *slice; /* "v4:2x2x2"; of GPUs any name */
-    /* of GPUs: what each is (gpus.h), and TPUs' figures are not read; NULL: TPUs */
+    /* for GPUs: the name of the model (gpus.h), in which case members of TPUs are ignored; NULL:
+     * TPUs */
     const char *target;
     bool wrap[3];
     int host[3]; /* chips of a host */
     bool megacore;
-    int n_devices;         /* that run the program: XLA's replicas, in order */
+    int n_devices;         /* devices that run the program: XLA's replicas, in order */
     const int64_t *device; /* their ids */
     const char *program;   /* StableHLO text */
     size_t size;
 } dt_pjrt_order;
 
-enum { DT_PJRT_KINDS = 5 }; /* of collectives, as HLO names them */
+enum { DT_PJRT_KINDS = 5 }; /* kinds of collectives, named as in HLO */
 extern const char *const dt_pjrt_kinds[DT_PJRT_KINDS];
 
 typedef struct dt_pjrt_report {
-    int64_t code, argument, output, alias, temp, peak; /* bytes of a device; peak 0: not told */
-    int64_t hbm; /* that programs get of a device; 0: not told */
-    /* estimated, all instructions together; a loop's body counts as often as it runs */
+    int64_t code, argument, output, alias, temp, peak; /* bytes on a device; peak 0: unknown */
+    int64_t hbm; /* a device's memory for programs; 0: unknown */
+    /* estimated cycles of all instructions; a loop's body counts as often as it runs */
     double cycles;
-    int loops;      /* that do not say how often; their bodies count once */
+    int loops;      /* loops whose number of iterations is unknown; their bodies count once */
     double unknown; /* runs of kernels that have no estimate, and are not in `cycles` */
-    double kernels; /* launches in a step; those of loops as often as they run */
-    double turns;   /* of loops, all together */
+    double kernels; /* launches in a step; those in loops count as often as they run */
+    double turns;   /* iterations of all loops together */
     struct {
         int n;
         double bytes;
     } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
 } dt_pjrt_report;
-/* COMPILER with its words when the compiler refuses, PLUGIN when the plug-in lacks what it
- * takes. */
+/* COMPILER with the compiler's message when it refuses the program, PLUGIN when the plug-in
+ * lacks a function. */
 dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o,
                            dt_pjrt_report *out) DT_MUST_USE;
 

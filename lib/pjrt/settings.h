@@ -30,7 +30,7 @@ typedef struct dt_pjrt_setting {
         double number;
         bool flag;
     } value;
-    int n; /* of the list */
+    int n; /* length of the list */
 } dt_pjrt_setting;
 
 /* How products and convolutions of float32 are computed: with all digits, or with operands rounded
@@ -42,15 +42,15 @@ typedef struct dt_pjrt_settings {
     const dt_pjrt_setting *at; /* [n], each name once */
     dt_pjrt_products products;
     const char *cache;      /* folder of compiled programs; NULL: the environment's, or none */
-    struct dt_arena *arena; /* of a copy: what it owns */
+    struct dt_arena *arena; /* memory of a copy */
 } dt_pjrt_settings;
 
 /* A copy that owns its texts; NULL for NULL. */
 dt_pjrt_settings *dt_pjrt_settings_copy(const dt_pjrt_settings *s);
-void dt_pjrt_settings_destroy(dt_pjrt_settings *s); /* takes NULL; a copy's */
-/* The setting of a name, or NULL; takes NULL. */
+void dt_pjrt_settings_destroy(dt_pjrt_settings *s); /* only for copies; accepts NULL */
+/* The setting of a name, or NULL. s may be NULL. */
 const dt_pjrt_setting *dt_pjrt_settings_find(const dt_pjrt_settings *s, const char *name);
-/* Whether GPU plug-ins are known to take an option of this name, and of which kind. */
+/* Whether GPU plug-ins have an option of this name, and its kind. */
 bool dt_pjrt_kind_of(const char *name, dt_pjrt_kind *out);
 
 #endif

@@ -13,10 +13,10 @@ typedef struct dt_canvas {
 
 dt_canvas dt_canvas_create(int lines, int columns);
 void dt_canvas_release(dt_canvas *c);
-/* Text (UTF-8) from a place to the right; what falls off the sheet is cut. The number of its
+/* Writes UTF-8 text from a position to the right, cut at the edge. Returns its number of
  * characters. */
 int dt_canvas_put(dt_canvas *c, int line, int column, const char *text);
-/* The same character n times. */
+/* Writes the same character n times. */
 void dt_canvas_fill(dt_canvas *c, int line, int column, int n, const char *one);
 /* Columns up to the last character of a line. */
 int dt_canvas_used(const dt_canvas *c, int line);

@@ -13,10 +13,10 @@ enum { DT_MOST_LEGEND = 12 };
 typedef struct dt_cut {
     int n;       /* chips */
     bool folded; /* between the last two chips that are shown others are left out */
-    int size;    /* of the whole axis */
+    int size;    /* size of the whole axis */
 } dt_cut;
 
-/* What is drawn, and where on the sheet. */
+/* The part of a topology that is drawn, and its position on the sheet. */
 typedef struct dt_sketch {
     const dt_topology_picture *p;
     const dt_topology *t;
@@ -25,7 +25,7 @@ typedef struct dt_sketch {
     int label_width;
     bool roomy; /* "[ 0 | 1 ] -- [ 2 | 3 ]", not "0|1-2|3" */
     dt_cut cut[3];
-    int cell, gap;  /* characters of a chip, and of the link beside it */
+    int cell, gap;  /* width of a chip and of the link beside it, in characters */
     int margin;     /* before the planes: "y=0" */
     int per_band;   /* planes side by side */
     int page, text; /* columns for planes, and for lines of words */
@@ -45,17 +45,17 @@ int dt_sketch_plane_column(const dt_sketch *k, int plane);
 
 /* The lines before the planes, at most so many columns wide. */
 void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out);
-/* Appends text, its lines broken between words, each ended; what was broken goes on `indent`
- * columns in. */
+/* Appends text with lines broken between words. Continuation lines are indented by `indent`
+ * columns. */
 void dt_draw_prose(dt_str *out, const char *text, int columns, int indent);
 /* Explains the marks; at most DT_MOST_LEGEND lines. */
 int dt_draw_legend(const dt_sketch *k, dt_str line[DT_MOST_LEGEND]);
-/* The lines under the drawing: where the logical devices of a replica lie, and which links
+/* Describes below the drawing the positions of a replica's logical devices, and the links that
  * gradients use. */
 void dt_draw_traffic(const dt_topology_picture *p, dt_str *out);
 
-/* Of a cluster (cluster.c): its first line; what its links carry; hosts, a line each, with their
- * devices. */
+/* For a cluster (cluster.c): its first line; the traffic of its links; a line for each host with
+ * its devices. */
 void dt_cluster_header(const dt_topology *t, dt_str *out);
 void dt_cluster_traffic(const dt_topology *t, dt_str *out);
 void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out);

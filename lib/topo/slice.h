@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding and listing slices: what this room's files share. */
+/* Finding and listing slices: shared by the files of this room. */
 #ifndef DT_TOPO_SLICE_H
 #define DT_TOPO_SLICE_H
 
 #include "topo/topo.h"
 
-/* The slice of a generation that Cloud TPU hands out for so many chips; of that shape. False: there
- * is none, *out is untouched. */
+/* The slice of a generation that Cloud TPU offers with this number of chips, or of this shape.
+ * False: there is none, *out is not changed. */
 bool dt_slice_of_chips(const dt_chip *c, int chips, dt_slice *out);
 bool dt_slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt_slice *out);
-/* Blocks of a size that lie side by side in the mesh of a slice whose chips show so many
- * devices. */
+/* The number of blocks of a size that fit side by side into the mesh of a slice whose chips show
+ * `devices` devices. */
 int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]);
 /* The smallest slice of a generation (NULL: of any, the oldest of as many chips) with room for so
  * many blocks of that size, and the devices that each chip must show; false: there is none. */

@@ -114,7 +114,7 @@ static dt_status *read_side(const wanted *w, const char *digits, int64_t *out) {
     return NULL;
 }
 
-/* "2x2", "4x4x8" into w->side; the third is 1 unless given. */
+/* Reads "2x2" or "4x4x8" into w->side; a missing third side is 1. */
 static dt_status *read_grid(wanted *w, const char *text, size_t length) {
     char side[64];
     w->side[2] = 1;

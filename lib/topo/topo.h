@@ -27,84 +27,84 @@ typedef int dt_coords[4]; /* x, y, z, core */
 
 /* A generation of chips; SI units, 0: unknown or none. The sources of the numbers stand beside them
  * in topo/chips.h. */
-/* What a compiled kernel gets out of a core; cycles are of clock_hz. lib/cost says how they come
- * together. */
+/* Rates of compiled kernels on a core, in cycles of clock_hz. lib/cost combines them. */
 typedef struct dt_kernel_rates {
-    double launch; /* cycles until a kernel with products is under way */
+    double launch; /* cycles before a kernel with products starts */
     double tile;   /* cycles to load a tile of mxu_size squared into a matrix unit */
-    double share;  /* of the matrix units' cycles, as the compiler estimates large products */
-    /* the same on hardware: as measured products or steps of training show it (topo/chips.h says
-     * which) */
+    /* part of the matrix units' peak that large products reach, by the compiler's estimates */
+    double share;
+    /* the same on hardware, from measured products or training steps (topo/chips.h names them) */
     double measured_share;
     double result;    /* cycles to bring out 1,024 results of 16 bits */
-    double hbm_share; /* of core_hbm_Bps, as the compiler estimates */
-    /* the same, as steps of training show it; 0: as copies do (cost/core_time.c) */
+    double hbm_share; /* part of core_hbm_Bps that kernels reach, by the compiler's estimates */
+    /* the same, from training steps; 0: as measured for copies (cost/core_time.c) */
     double measured_hbm;
     /* the family (cost/expected_error.h) whose published steps one of the two was set on; NULL:
      * none */
     const char *calibrated;
     double int8_rate; /* 8-bit integers against bfloat16; 0: as bfloat16 */
-    double int8_rows; /* rows that unpacking a tile of 8-bit integers takes as long as */
-    bool vectors;     /* a product by a vector is done by matrix units; else by vector units */
-    /* bytes of an operand that the compiler fetches ahead to the chip: its memory but what
-     * kernels have for themselves; 0: none */
+    double int8_rows; /* unpacking a tile of 8-bit integers takes as long as this number of rows */
+    bool vectors;     /* matrix units compute products by a vector; false: vector units do */
+    /* bytes of an operand that the compiler can prefetch into the chip: its memory less what
+     * kernels use; 0: none */
     int64_t resident;
-    /* additions for each of 8 x 128 lanes and cycle in a long chain, as the compiler estimates;
-     * there are 2 ALUs a lane, or 4 [sb] */
+    /* additions per cycle for each of 8 x 128 lanes in a long chain, by the compiler's
+     * estimates; a lane has 2 ALUs, or 4 [sb] */
     double alus;
 } dt_kernel_rates;
 
 typedef struct dt_chip {
     const char *generation; /* "v3" */
-    /* how accelerator types begin where that is something else: "v5litepod" of v5litepod-16;
-     * else NULL */
+    /* beginning of accelerator types, if it is not the name: "v5litepod" of v5litepod-16; else
+     * NULL */
     const char *type;
-    const char *aliases[4]; /* what else it is called; the rest NULL */
-    const char *kind;       /* what the real device calls itself: "TPU v5 lite" */
+    const char *aliases[4]; /* other names; unused ones are NULL */
+    const char *kind;       /* name that the device reports: "TPU v5 lite" */
     int cores;              /* TensorCores of a chip */
-    /* what programs see of a chip unless they ask: one device per core, or one for both
-     * (megacore) */
+    /* devices that programs see per chip by default: one per core, or one for both (megacore) */
     int devices;
-    bool counts_cores; /* the N of v3-N is cores; else chips (v5e, v6e) */
+    bool counts_cores; /* the number in v3-N counts cores; false: chips (v5e, v6e) */
     /* bfloat16 FLOP/s of a core; float32 products run as bfloat16 passes, at the same rate */
     double core_flops;
     double core_int8_ops; /* int8 operations/s of a core */
     double clock_hz;
-    int mxus, mxu_size;      /* of a core; rows and columns of one */
+    int mxus, mxu_size;      /* matrix units of a core; rows and columns of one */
     int64_t core_hbm;        /* bytes, as sold */
     int64_t core_hbm_usable; /* bytes that programs get */
     double core_hbm_Bps;
     int64_t core_vmem; /* bytes of a core's vector memory */
     int64_t cmem;      /* bytes of a chip's common memory */
     dt_kernel_rates kernel;
-    int links;       /* of a chip */
-    double link_Bps; /* one link, one way */
+    int links;       /* links of a chip */
+    double link_Bps; /* bytes per second of a link in one direction */
     double hop_s;    /* latency of one link */
     /* between the cores of a chip, both ways together; 0: they exchange through HBM */
     double core_link_Bps;
     /* part of link_Bps that collectives reach where the ends of all axes are linked */
     double ring_efficiency;
     double line_efficiency; /* and where some are not */
-    double sum_efficiency;  /* of these an all-reduce reaches this part; 0: all */
-    /* of a collective beside hops and bytes: starting it, and everybody being there */
+    /* an all-reduce reaches this part of the two efficiencies above; 0: all */
+    double sum_efficiency;
+    /* constant time of a collective: starting it and waiting for all devices */
     double collective_s;
-    double pcie_Bps;          /* between a chip and its host */
-    double dcn_Bps;           /* a chip's part of the network between slices, one way */
-    double usd_hour;          /* on demand, US dollars for a chip and hour; 0: not known */
-    const char *price_source; /* of usd_hour, with date and region as far as they are known */
-    int dims;                 /* of the torus: 2 or 3 */
+    double pcie_Bps; /* between a chip and its host */
+    double dcn_Bps;  /* a chip's share of the network between slices, in one direction */
+    double usd_hour; /* on-demand price of a chip for an hour, US dollars; 0: unknown */
+    /* source of usd_hour, with date and region as far as they are known */
+    const char *price_source;
+    int dims; /* axes of the torus: 2 or 3 */
     /* 2: sides of this length wrap; 3: all do where every side is a multiple of it (a slice of
      * whole cubes) */
     int wrap;
     const char *shapes; /* slices one by one: "1x1 2x2"; 3: those below a cube */
     int cubes;          /* 3: boxes of up to so many cubes, */
-    bool any_order;     /*    with sides in any order, else from short to long; */
+    bool any_order;     /* sides may be in any order; false: ascending */
     bool long_twists;   /*    twisted also as k x 2k x 4k and longer */
-    int host[3];        /* chips of a host in x, y, z where there are several hosts */
-    /* of a cluster (topo/cluster.c): links go to a switch, cores are devices with these rates
-     * and nothing else */
+    int host[3];        /* chips of a host along x, y and z, if the slice has several hosts */
+    /* a cluster (topo/cluster.c): links lead to a switch, and a core is a device of which only
+     * these rates are known */
     bool is_host;
-    int lone_host[3]; /* a slice within these is one host; 0: host is all there is */
+    int lone_host[3]; /* a slice within these sides has one host; 0: `host` applies to all */
 } dt_chip;
 
 /* The row of a generation or of an alias ("v3", "v5litepod"), in any case, or NULL. */
@@ -113,19 +113,19 @@ const dt_chip *dt_chip_find(const char *generation);
 /* All generations, oldest first; *n is their count. */
 const dt_chip *const *dt_chips(int *n);
 
-/* A part of a pod that can be had. A value: copied freely. */
+/* A part of a pod that can be rented. May be copied. */
 typedef struct dt_slice {
-    /* "v3-8"; "v4:4x4x16" where another shape of as many chips is the usual one,
+    /* "v3-8"; "v4:4x4x16" if another shape with as many chips is the usual one;
      * "v4:4x4x8_twisted" */
     char name[40];
     const dt_chip *chip;
     int chips[3]; /* X, Y, Z */
     bool wrap[3]; /* the last chip of this axis is linked to the first one */
-    bool twisted; /* which of the two sits elsewhere on the long axes, see topo/wiring.c */
+    bool twisted; /* wraps with an offset along the long axes, see topo/wiring.c */
 } dt_slice;
 
-/* All slices of a generation, smallest first, among as many chips the usual shape first; *n is
- * their count, the caller frees them. */
+/* All slices of a generation, smallest first; among slices of the same size the usual shape is
+ * first. *n is their number; the caller frees them. */
 dt_slice *dt_slices_of(const dt_chip *c, int *n);
 /* "v3-8", "sim:v3-8", "v3:2x2", "v4:4x4x8_twisted", "v4:4x4x8_untwisted", in any case. None of that
  * name: an error of the row `unknown` (UNKNOWN_SLICE for a job, UNKNOWN_SLICE_OPTION for the
@@ -136,21 +136,21 @@ int dt_slice_chips(const dt_slice *s);
 
 /* ---- topology ---- */
 
-/* tf.tpu.experimental.Topology (declared in dtrain.h, counted). Never changed once made. */
+/* tf.tpu.experimental.Topology (declared in dtrain.h, reference-counted). Immutable. */
 struct dt_topology {
     _Atomic int refs;
-    const dt_slice *slice; /* &own; NULL: made up from coordinates */
+    const dt_slice *slice; /* &own; NULL: the topology was created from coordinates */
     dt_slice own;
-    dt_chip described;      /* own's, of a cluster */
+    dt_chip described;      /* of a cluster: its chip, which own refers to */
     int mesh[4];            /* x, y, z, core: sizes, all >= 1 */
     int tasks;              /* hosts */
-    int devices;            /* of a task */
+    int devices;            /* devices of a task */
     dt_coords *coordinates; /* [tasks * devices], task by task */
     int *place;             /* [x][y][z][core]: index into coordinates, -1: no such device */
     int missing;            /* places of the mesh without a device */
     int *missing_place;     /* [missing] which, row-major */
-    int *distance;     /* links from chip 0 to each chip where the slice is twisted, else NULL */
-    dt_str serialized; /* TopologyProto bytes: as read, or written when it was made */
+    int *distance;          /* [chips]: hops from chip 0 if the slice is twisted, else NULL */
+    dt_str serialized;      /* TopologyProto bytes, as they were read or first written */
 };
 
 dt_topology *dt_topology_ref(const dt_topology *t);
@@ -162,18 +162,20 @@ int dt_topology_places(const int64_t mesh[4]);
 void dt_topology_write(const dt_topology *t, dt_str *out);
 /* The topology of a slice, as its hosts report it. */
 dt_topology *dt_topology_of_slice(const dt_slice *s);
-/* The same where a chip shows so many devices, not its own number: 1 (both cores as one) or 2. */
+/* The same for chips that show `cores` devices instead of their default: 1 (both cores as one)
+ * or 2. */
 dt_topology *dt_topology_of_cores(const dt_slice *s, int cores);
 /* Hosts and devices of a cluster, SI units. */
 typedef struct dt_cluster_facts {
-    int hosts, devices; /* of each host */
+    int hosts, devices; /* number of hosts, and of devices on each */
     double flops;       /* FLOP/s that products of a device reach */
     int64_t memory;     /* bytes of a device that programs get */
-    double memory_Bps;  /* of a device */
-    /* one way: of a device to others of its host; of a host to other hosts. 0: there are none */
+    double memory_Bps;  /* memory bandwidth of a device */
+    /* in one direction: from a device to others of its host; from a host to other hosts. 0: not
+     * connected */
     double inside_Bps, between_Bps;
     double latency_s; /* between hosts, one way */
-    double usd_hour;  /* of a host, US dollars; 0: not told */
+    double usd_hour;  /* price of a host for an hour, US dollars; 0: unknown */
 } dt_cluster_facts;
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f);
 /* Cores that make one device of a topology of a slice. */
@@ -193,14 +195,14 @@ int dt_topology_id(const dt_topology *t, const dt_coords at);
  */
 int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up);
 bool dt_topology_wraps(const dt_topology *t, int axis);
-/* How many chips further on axis `along` one comes back who goes once round `axis`; 0 where nothing
- * is twisted. */
+/* On a twisted slice, going once round `axis` ends this number of chips further along axis
+ * `along`; else 0. */
 int dt_topology_twist(const dt_topology *t, int axis, int along);
-/* All links, each once. The one upwards from a chip along an axis is that chip's; downwards it is
- * the neighbour's. */
+/* The number of links. The link from a chip in upward direction along an axis belongs to that
+ * chip, the one downwards to its neighbour. */
 int dt_topology_links(const dt_topology *t);
-/* Links between two chips on the shortest way; 0 within a chip. And between the two that are
- * farthest apart. */
+/* The number of links on the shortest way between two chips; 0 within a chip. And the largest
+ * such number. */
 int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b);
 int dt_topology_diameter(const dt_topology *t);
 /* One step of a message from chip to chip: along `axis`, towards larger coordinates (or round the
@@ -210,10 +212,10 @@ typedef struct dt_link {
     int axis;
     bool up;
 } dt_link;
-/* The links of a shortest way, x first, then y, then z wherever that is one; their number,
- * dt_topology_hops. links must have room for mesh[0] + mesh[1] + mesh[2]. */
+/* The links of a shortest way, along x first, then y, then z where possible. Returns their
+ * number, dt_topology_hops. links must have room for mesh[0] + mesh[1] + mesh[2]. */
 int dt_topology_route(const dt_topology *t, const dt_coords a, const dt_coords b, dt_link *links);
-/* What to call it in messages and headers: the slice's name, or "this topology". */
+/* The name for messages and headers: the slice's, or "this topology". */
 const char *dt_topology_name(const dt_topology *t);
 
 /* ---- device assignment ---- */
@@ -226,7 +228,7 @@ struct dt_device_assignment {
     dt_topology *topology; /* counted */
     int replicas;
     int logical;   /* devices of a replica */
-    int shape[4];  /* computation_shape; all 0: it was given core by core */
+    int shape[4];  /* computation_shape; all 0: the cores were listed one by one */
     int stride[4]; /* computation_stride */
     dt_device_order order;
     dt_coords *core; /* [replicas][logical] */
@@ -240,8 +242,8 @@ dt_assignment *dt_assignment_ref(const dt_assignment *a);
 dt_assignment *dt_assignment_each_core(const dt_topology *t);
 /* Coordinates of a replica's logical device. */
 const int *dt_assignment_at(const dt_assignment *a, int replica, int logical);
-/* Replicas whose logical device lies in the task, ascending, into replicas[a->replicas]; their
- * number. */
+/* Writes the replicas that have a logical device in the task, ascending, into
+ * replicas[a->replicas]; returns their number. */
 int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical,
                          int *replicas);
 /* An order of the replicas in which neighbours lie near each other, for rings of collectives: that
@@ -278,8 +280,8 @@ bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
 #define DT_MAX_CPU_DEVICES 65536
 dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_location *at,
                                 dt_device_name *out) DT_MUST_USE;
-/* The same of a plug-in's devices ("GPU:0"), all of one kind. How many there are, only the plug-in
- * knows. */
+/* The same for devices of a plug-in ("GPU:0"), all of one kind. Whether they exist is not
+ * checked. */
 dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_location *at,
                                  dt_device_name *out) DT_MUST_USE;
 
@@ -295,9 +297,9 @@ struct dt_resolver {
     int refs;
     const dt_slice *slice; /* the topology's */
     dt_topology *topology; /* NULL: workers without a slice */
-    bool simulated;        /* always, until there is a back end for real ones */
-    char job[DT_JOB_NAME]; /* of device names: "worker"; "localhost" for this machine's own */
-    int tasks, task;       /* of the job; this process' own */
+    bool simulated;        /* always true: there is no resolver for real slices */
+    char job[DT_JOB_NAME]; /* the job in device names: "worker"; "localhost" for this machine */
+    int tasks, task;       /* number of tasks of the job; number of this process */
     dt_numerics numerics;
     /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
     char *why;
@@ -307,10 +309,10 @@ struct dt_resolver {
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown,
                             const dt_location *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
-/* The slice of a resolver, lent; NULL: it has none, or there is no resolver. */
+/* The slice of a resolver, lent; NULL: it has none, or r is NULL. */
 const dt_topology *dt_resolver_slice(const dt_resolver *r);
-/* From now on each chip of the resolver's slice shows so many devices. RANGE: it cannot. Before
- * anybody has asked for the topology. */
+/* Sets the number of devices that each chip of the resolver's slice shows. RANGE: it is not
+ * possible. Must precede the first use of the topology. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) DT_MUST_USE;
 /* Virtual workers of this process: no slice. This is task 0 of them, the chief. */
 dt_resolver *dt_resolver_of_workers(int workers);
@@ -318,12 +320,12 @@ dt_resolver *dt_resolver_of_workers(int workers);
 /* ---- pictures ---- */
 
 typedef struct dt_topology_picture {
-    const dt_topology *topology;     /* of a slice */
+    const dt_topology *topology;     /* topology of a slice */
     const dt_assignment *assignment; /* replicas to draw on it; NULL: device numbers */
     const char *why;                 /* resolver's: printed when it is not NULL */
     bool simulated;                  /* for JSON */
     bool utf8;                       /* lines as box drawing characters */
-    int columns; /* of the page; 0: it is none: 80 for planes, lines of words are not broken */
+    int columns; /* width of the page; 0: 80 for planes, and lines of words are not broken */
 } dt_topology_picture;
 /* A header, one plane of chips for each z with links, a legend, and which links gradients use;
  * folded where it is large. */
@@ -334,7 +336,7 @@ void dt_topology_draw(const dt_topology_picture *p, dt_str *out);
  */
 void dt_topology_json(const dt_topology_picture *p, dt_str *out);
 
-/* The same as an SVG file of its own, nothing folded. */
+/* The same as a complete SVG file, in which nothing is folded. */
 void dt_topology_svg(const dt_topology_picture *p, dt_str *out);
 /* Where a block of [x, y, z, core] devices fits: on a topology of a slice (NULL: none is asked for)
  * it and all others of as many devices, and the smallest slices with room. `columns` as in a

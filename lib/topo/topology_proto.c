@@ -157,7 +157,7 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
 
 /* ---- writing ---- */
 
-/* Without a presence bit, 0 is what is not there. */
+/* A field without a presence bit is absent if its value is 0. */
 static void put_number(dt_str *out, int field, int x) {
     if (x == 0) return;
     dt_pb_put_int(out, DT_PB_TAG(field, DT_PB_VARINT), x);

@@ -24,11 +24,12 @@ enum { DT_ONNX_OPSET = 18, DT_ONNX_IR_VERSION = 8 };
 
 typedef struct dt_onnx_value {
     const char *name;
-    dt_type type; /* as the graph has it */
-    dt_type held; /* what has that name: as many dimensions at most, aligned at the last */
+    dt_type type; /* the value's type in the graph */
+    /* type of the tensor of that name: it may lack leading dimensions, which broadcasting adds */
+    dt_type held;
 } dt_onnx_value;
 
-/* A name for something that was made of nothing but its key. */
+/* The name of a tensor that depends on nothing but its key, such as a constant. */
 typedef struct dt_onnx_memo {
     const char *key, *name;
 } dt_onnx_memo;
@@ -36,7 +37,7 @@ typedef struct dt_onnx_memo {
 typedef struct dt_onnx {
     dt_arena *arena;
     dt_str *out;      /* the graph's message */
-    const char *path; /* layer of the node at hand; "" */
+    const char *path; /* layer of the current node; "" */
     const char *fed;  /* an input that has the batch */
     int nodes, n_memos, memo_cap;
     dt_onnx_memo *memo;
@@ -46,7 +47,8 @@ typedef struct dt_onnx {
 
 enum { DT_ONNX_MOST_IN = 5, DT_ONNX_MOST_ATTRIBUTES = 4, DT_ONNX_MOST_INTS = 2 * DT_MAX_RANK };
 typedef struct dt_onnx_attribute {
-    const char *name, *text; /* text: its value; else, one number or a list */
+    /* text: the value, if it is a text; else the value is one number or a list */
+    const char *name, *text;
     bool list;
     int n;
     int64_t number[DT_ONNX_MOST_INTS];
@@ -60,9 +62,9 @@ typedef struct dt_onnx_node {
     const char *op;
     const char *in[DT_ONNX_MOST_IN];                      /* up to the first NULL */
     dt_onnx_attribute attribute[DT_ONNX_MOST_ATTRIBUTES]; /* up to the first without a name */
-    const char *result; /* a name for what it gives; NULL: one is made of layer, op and number */
+    const char *result; /* name of the result; NULL: derived from layer, op and number */
 } dt_onnx_node;
-/* Its result. */
+/* Adds the node; returns the name of its result. */
 const char *dt_onnx_put(dt_onnx *o, const dt_onnx_node *node);
 const char *dt_onnx_put1(dt_onnx *o, const char *op, const char *x);
 const char *dt_onnx_put2(dt_onnx *o, const char *op, const char *x, const char *y);
@@ -76,22 +78,22 @@ const char *dt_onnx_count(dt_onnx *o, dt_dtype dtype, int64_t n);     /* (n): 0,
 /* int64 (rank): the sizes of a type, when the graph runs. */
 const char *dt_onnx_shape(dt_onnx *o, const dt_type *t);
 const char *dt_onnx_rows(dt_onnx *o, int64_t k); /* int64 (1): k * B */
-/* What has that name as an initializer: a weight, or a constant. */
+/* Adds an initializer of that name: a weight or a constant. */
 void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v);
 /* ONNX's number of a dtype; of bfloat16 float's. */
 int64_t dt_onnx_dtype(dt_dtype dtype);
 
 /* ---- values ---- */
 
-/* All of it lies there. */
+/* A value whose tensor has all of its dimensions. */
 dt_onnx_value dt_onnx_value_of(const char *name, const dt_type *type);
 /* Stretched, where it is not. */
 dt_onnx_value dt_onnx_whole(dt_onnx *o, const dt_onnx_value *v);
-/* The forms below take and give whole values. */
+/* The following functions take and return values whose tensors have all of their dimensions. */
 dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type *type);
 /* dimension i of the result is perm[i] of x */
 dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t *perm);
-/* takes any, and keeps how it lies */
+/* accepts any value; the result lacks the same dimensions */
 dt_onnx_value dt_onnx_cast(dt_onnx *o, const dt_onnx_value *x, dt_dtype dtype);
 /* Rounded, where the type is bfloat16. */
 dt_onnx_value dt_onnx_rounded(dt_onnx *o, const dt_onnx_value *x);

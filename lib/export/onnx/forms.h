@@ -21,9 +21,9 @@ typedef dt_status *dt_onnx_writer(const dt_onnx_call *c, dt_onnx_value *out);
 typedef struct dt_onnx_form {
     const dt_op *op;
     dt_onnx_writer *write;
-    const char *name;     /* ONNX' operator, where there is one */
-    const char *of_bools; /* another one for bools; NULL: the same */
-    bool moves;           /* its values are those of its inputs, or rounded already */
+    const char *name;     /* ONNX' operator; NULL: there is none */
+    const char *of_bools; /* operator for bools if it is another one; else NULL */
+    bool moves;           /* its elements are those of its inputs, or rounded already */
 } dt_onnx_form;
 bool dt_onnx_has_form(const dt_op *op);
 /* The form of a node's op. NO_ONNX: it has none. */

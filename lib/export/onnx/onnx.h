@@ -12,14 +12,15 @@
 
 typedef struct dt_onnx_request {
     const dt_graph *graph;
-    const char *name; /* of the model */
+    const char *name; /* name of the model */
     /* [graph->n_results] their names in the file; NULL: those of the graph */
     const char *const *result;
     const dt_pair *metadata; /* [n_metadata] */
     int n_metadata;
 } dt_onnx_request;
 
-/* The file's bytes. NO_ONNX names what has no form, or says that the file would be too large. */
+/* Writes the file's bytes. NO_ONNX names the op that cannot be exported, or reports that the
+ * file would be too large. */
 dt_status *dt_onnx_write(const dt_onnx_request *q, dt_str *out) DT_MUST_USE;
 
 #endif

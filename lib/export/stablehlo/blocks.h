@@ -20,15 +20,15 @@ dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- loops ---- */
 
-/* A loop under construction: operands are its counter, an int32 from 0 on, and what else goes
- * through it. */
+/* A loop under construction. Its operands are a counter, an int32 from 0, and the values that
+ * the loop carries. */
 typedef struct dt_hlo_frame {
     dt_hlo *hlo;
     int n, times, id;
-    /* [n] by operand: before the loop, in its body, for the next turn */
+    /* [n] by operand: the value before the loop, inside its body, and for the next iteration */
     dt_hlo_value *init, *now, *next;
 } dt_hlo_frame;
-/* Opens the body; hlo, n, times, init and the arrays are given. next begins as now. */
+/* Opens the body. hlo, n, times, init and the arrays must be set; next is set to now. */
 void dt_hlo_frame_open(dt_hlo_frame *f);
 void dt_hlo_frame_close(dt_hlo_frame *f);
 dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
@@ -37,14 +37,14 @@ dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
 
 typedef struct dt_hlo_pieces {
     int n;                  /* pieces */
-    int64_t size;           /* what is cut into them */
+    int64_t size;           /* size of the dimension that is divided */
     int in[DT_MAX_IN], out; /* the dimension that is cut; -1: none; out -1: the sum of all pieces */
 } dt_hlo_pieces;
 typedef struct dt_hlo_sizes {
     int64_t batch; /* rows */
-    int64_t large; /* bytes: what is no larger is never cut */
+    int64_t large; /* bytes; values up to this size are not divided */
 } dt_hlo_sizes;
-/* Whether node i is a composite to be computed piece by piece, and how. */
+/* Whether node i is a composite that must be computed piece by piece, and the pieces. */
 bool dt_hlo_pieces_of(const dt_graph *g, int i, const dt_hlo_sizes *sizes, dt_hlo_pieces *out);
 dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p,
                                const dt_hlo_call *c, dt_hlo_value *out) DT_MUST_USE;
@@ -60,14 +60,14 @@ bool dt_hlo_has_form(const dt_op *op);
 typedef struct dt_hlo_item {
     int node;
     int in[DT_MAX_IN];
-    /* made of constants, or a broadcast of what is there from the start: written wherever it is
-     * read, once in every body */
+    /* depends on constants alone, or broadcasts a value that precedes all loops, so it is
+     * written again in each body that reads it */
     bool light;
 } dt_hlo_item;
 
 typedef struct dt_hlo_order {
     const dt_graph *g;
-    /* before item `from` stand arguments, states, and what is made of neither examples nor
+    /* items before `from` are arguments, states, and values that depend on neither examples nor
      * weights */
     int n, from;
     dt_hlo_item *item;
@@ -79,11 +79,11 @@ dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena);
 
 /* ---- repeats ---- */
 
-/* Where an input of a block comes from. */
+/* The source of a block's input. */
 typedef enum dt_hlo_source {
     DT_HLO_INSIDE,  /* item number `at` of the block */
-    DT_HLO_CARRIED, /* carry `at`: the block before made it */
-    DT_HLO_SAME,    /* item `at`, the same for all blocks */
+    DT_HLO_CARRIED, /* carry `at`: computed by the previous block */
+    DT_HLO_SAME,    /* item `at`, which all blocks read */
     DT_HLO_EACH     /* list `at`: an item for each block */
 } dt_hlo_source;
 typedef struct dt_hlo_bind {
@@ -91,7 +91,8 @@ typedef struct dt_hlo_bind {
     int at;
 } dt_hlo_bind;
 
-/* what item `offset` of a block is to the next one; init: the item that the first block gets */
+/* Item `offset` of a block is an input of the next block; init: the item that the first block
+ * reads instead. */
 typedef struct dt_hlo_carry {
     int offset, init;
 } dt_hlo_carry;
@@ -103,14 +104,14 @@ typedef struct dt_hlo_repeat {
     int n_carries, cap_carries, n_lists, cap_lists, n_same, cap_same;
     dt_hlo_carry *carry;
     int **list; /* [n_lists][n] items */
-    /* [n_same] items that all blocks read, without light ones: what these are made of instead */
+    /* [n_same] items that all blocks read; a light item is replaced by its inputs */
     int *same;
     /* by offset: its attributes have another number in each block (dt_op's `numbered`) */
     bool *numbered;
 } dt_hlo_repeat;
 
-/* Repeats in order, none over another; free them with dt_hlo_repeats_release, after which there are
- * none. */
+/* Repeats in order, which do not overlap. dt_hlo_repeats_release frees them and leaves an empty
+ * list. */
 typedef struct dt_hlo_repeats {
     int n, cap;
     dt_hlo_repeat *repeat;
@@ -125,19 +126,19 @@ int dt_hlo_repeat_of(const dt_hlo_repeats *r, int i, int *block, int *offset);
 typedef enum dt_hlo_stack_kind {
     DT_HLO_FED,     /* states: an argument of the function */
     DT_HLO_UPDATED, /* new values of the states of stack `of`, written over them */
-    DT_HLO_KEPT,    /* what a loop or the statements around it make */
+    DT_HLO_KEPT,    /* computed in a loop, or by the statements around it */
     DT_HLO_JOINED   /* items joined where they are first wanted */
 } dt_hlo_stack_kind;
 
-/* Values of one type, one behind the other along a new first dimension. */
+/* Values of one type that are stacked along a new first dimension. */
 typedef struct dt_hlo_stack {
     dt_hlo_stack_kind kind;
     /* UPDATED: the stack of the states; FED: the stack of their new values, -1: none */
     int of, updated;
     int n, cap;
     int *item;          /* [n] by row; -1: none */
-    dt_type type;       /* of a row, concrete */
-    bool scratch;       /* one more row, for blocks that have nothing to write */
+    dt_type type;       /* type of a row, concrete */
+    bool scratch;       /* has an additional row, for blocks that have nothing to write */
     dt_hlo_value value; /* id -1: not begun */
 } dt_hlo_stack;
 
@@ -145,7 +146,8 @@ typedef struct dt_hlo_stack {
 typedef struct dt_hlo_rows {
     int stack;
     int *row; /* [n] by block; -1: none */
-    /* written: item `offset` of a block, or what comes in by `carry`; carry -1: the item */
+    /* the value to be written: item `offset` of a block, or the input `carry`; carry -1: the
+     * item */
     int offset, carry;
 } dt_hlo_rows;
 
@@ -153,7 +155,7 @@ typedef struct dt_hlo_plan {
     const dt_hlo_order *o;
     dt_arena *arena;
     int64_t batch;
-    const dt_hlo_group *group; /* [n_groups] stacks of states that there are */
+    const dt_hlo_group *group; /* [n_groups] existing stacks of states */
     int n_groups;
     dt_hlo_repeats repeats;
     struct {
@@ -171,7 +173,7 @@ typedef struct dt_hlo_plan {
     } * traffic;   /* by repeat */
 } dt_hlo_plan;
 
-void dt_hlo_plan_create(dt_hlo_plan *p); /* o, arena, batch, groups and repeats are given */
+void dt_hlo_plan_create(dt_hlo_plan *p); /* o, arena, batch, groups and repeats must be set */
 void dt_hlo_plan_release(dt_hlo_plan *p);
 
 /* ---- text ---- */
@@ -193,19 +195,20 @@ typedef struct dt_hlo_writer {
 /* Item i, written if it is light, or cut out of its stack; it is there otherwise. */
 dt_hlo_value dt_hlo_value_of(dt_hlo_writer *w, int item);
 void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v);
-/* Writes item i of these inputs; NO_STABLEHLO. number: of its attributes, NULL: its own. */
+/* Writes an item with these inputs; NO_STABLEHLO. number: replaces the number in its attributes;
+ * NULL: keeps it. */
 dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
                              const dt_hlo_value *number) DT_MUST_USE;
 dt_type dt_hlo_type_of(const dt_hlo_plan *p, int item);
-/* The stack as it is now. */
+/* The current value of the stack. */
 dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack);
-/* A row of x, and x with another one; row: a scalar. */
+/* Reads a row of x, and replaces one; row: a scalar. */
 dt_hlo_value dt_hlo_get_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value row);
 dt_hlo_value dt_hlo_set_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value v, dt_hlo_value row);
 dt_hlo_value dt_hlo_zeros(dt_hlo *h, const dt_type *type);
-/* The same of a stack's values from row `first` on. */
+/* Replaces the rows of a stack from row `first` on. */
 void dt_hlo_set_rows(dt_hlo_writer *w, int stack, int first, dt_hlo_value v);
-/* n values of that type, one behind the other. */
+/* The type of n stacked rows. */
 dt_type dt_hlo_stacked(const dt_type *row, int64_t n);
 /* Writes item i into the row that it has, unless a loop does. */
 void dt_hlo_put_row(dt_hlo_writer *w, int item);
@@ -213,7 +216,7 @@ void dt_hlo_put_row(dt_hlo_writer *w, int item);
  * overwrite. */
 int dt_hlo_read_from(const dt_hlo_plan *p, int repeat, const dt_hlo_rows *read);
 dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat) DT_MUST_USE;
-/* Whether its blocks may be written as one, over whole stacks: whole.c. */
+/* Whether its blocks may be written as one block over whole stacks: see whole.c. */
 bool dt_hlo_is_whole(const dt_hlo_writer *w, int repeat);
 dt_status *dt_hlo_write_whole(dt_hlo_writer *w, int repeat) DT_MUST_USE;
 

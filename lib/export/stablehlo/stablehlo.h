@@ -19,12 +19,12 @@
 
 #include "pass/spmd.h"
 
-/* Ops without a form (has_form) in the ops that they are made of, as far as their rows say
- * (`decompose`). */
+/* Replaces ops for which has_form is false by the ops that define them, where their rows have a
+ * `decompose`. */
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op),
                         dt_graph **out) DT_MUST_USE;
 
-/* States that lie in a stack already: [n] their numbers in the graph, by row. */
+/* States that are stored as a stack: [n] their numbers in the graph, by row. */
 typedef struct dt_hlo_group {
     int n;
     const int *state;
@@ -32,12 +32,14 @@ typedef struct dt_hlo_group {
 
 typedef struct dt_hlo_request {
     int64_t batch; /* rows of all that a graph sees: B */
-    int replicas;  /* that run it together; a program over devices knows both itself: 0 */
-    /* repeated blocks stand once, over stacks of variables, which are arguments; else every
-     * block stands there, and every variable is one */
+    /* replicas that run the program together; 0 for a program over devices, which has the number
+     * itself */
+    int replicas;
+    /* repeated blocks become loops over stacked variables, which are arguments; false: blocks
+     * are written one by one, and each variable is an argument */
     bool loops;
-    /* [segments + 1] first rows of the segments that a folded graph's rows are of; NULL: all
-     * have as many */
+    /* [segments + 1]: first rows of the segments of a folded graph; NULL: all segments have the
+     * same number of rows */
     const int32_t *offsets;
     /* of the operands of float32 products, in StableHLO's words: "HIGHEST" rounds none, "HIGH"
      * leaves GPUs TensorFloat-32; NULL: as the compiler likes, which rounds them on TPUs and
@@ -46,33 +48,34 @@ typedef struct dt_hlo_request {
     /* bytes of a value inside a composite, such as attention's scores, up to which it is never
      * computed piece by piece; 0: DT_HLO_LARGE */
     int64_t large;
-    /* of the repeat that saves most text, of those whose blocks feed each other; with fewer
-     * nothing is a loop */
+    /* least number of blocks that feed each other in the repeat that saves most text; with fewer
+     * no loop is made */
     int fewest_blocks;
     /* the most float32 values that a sum adds one by one: longer ones are written in steps, and
      * values of 16 bits are added as float32; 0: any number */
     int64_t chain;
-    const dt_hlo_group *group; /* with loops: [n_groups] stacks that are to be taken as they are */
+    /* with loops: [n_groups] stacks that exist already and must be used */
+    const dt_hlo_group *group;
     int n_groups;
     bool names_layers; /* statements end in the path of their layer, as a comment */
 } dt_hlo_request;
 
 enum { DT_HLO_LARGE = 16 << 20 };
-/* Sets large, fewest_blocks and chain for a platform ("cpu", "cuda", "tpu") whose devices have this
- * memory in bytes; 0: not known. */
+/* Sets large, fewest_blocks and chain for a platform ("cpu", "cuda", "tpu") whose devices have
+ * `memory` bytes; 0: unknown. */
 void dt_hlo_aim(dt_hlo_request *q, const char *platform, int64_t memory);
 
-/* A value that @main takes or gives. */
+/* An argument or a result of @main. */
 typedef struct dt_hlo_port {
     dt_type type; /* concrete; a stack's first dimension counts variables */
     const char *name;
     int node; /* an argument's or a result's number in the graph; -1: variables */
     int n;    /* variables in it, and */
-    /* [n] their numbers in the graph: row i of a stack is state[i]; of one alone the port has
-     * the variable's own type */
+    /* [n]: numbers in the graph; row i of a stack is state[i]. A single variable's port has the
+     * variable's own type. */
     const int *state;
     bool stacked;
-    int alias; /* of what it takes: which result has the same memory, -1: none */
+    int alias; /* for arguments: the result that reuses the memory; -1: none */
 } dt_hlo_port;
 typedef struct dt_hlo_signature {
     dt_arena *arena;
@@ -81,12 +84,12 @@ typedef struct dt_hlo_signature {
 } dt_hlo_signature;
 void dt_hlo_signature_release(dt_hlo_signature *s);
 
-/* g as text. NO_STABLEHLO names the op that has no form. signature may be NULL; else it is to be
- * released. */
+/* Writes g as text. NO_STABLEHLO names the op that cannot be written. signature may be NULL;
+ * otherwise release it. */
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) DT_MUST_USE;
-/* What each device does. NO_STABLEHLO for pipelines and ops with places, too. States are those of
- * s->whole. */
+/* Writes the program of each device. NO_STABLEHLO also for pipelines and for ops with
+ * placements. States are those of s->whole. */
 dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, const dt_hlo_request *request, dt_str *out,
                                    dt_hlo_signature *signature) DT_MUST_USE;
 
