@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs that look at data share: a job and its overrides, or files. */
+/* Shared by the verbs that inspect data: a job and its overrides, or files. */
 #ifndef CMD_DATA_H
 #define CMD_DATA_H
 
@@ -15,8 +15,8 @@ extern const char *const split_choices[];
     CHOICE(s, source.split, "split", "PART", split_choices, "which part of a job's data"),         \
         FLAG(s, source.json, "json", "print one JSON object")
 
-/* Opens the job, if the first operand is one (- or .yaml); *job is NULL where operands are files.
- * The caller lets go of it. */
+/* Opens the job if the first operand is one (- or .yaml); *job is NULL if operands are files.
+ * The caller releases it. */
 dt_status *take_data(const struct call *call, const struct data_source *from, dt_job **job,
                      dt_data_request *request);
 

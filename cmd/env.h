@@ -7,8 +7,7 @@
 
 /* Warns about every DTRAIN_... that means nothing: a misspelt one would silently do nothing. */
 void env_warn(struct out *out);
-/* `threads`, or where that is 0 what OMP_NUM_THREADS says, as all programs of this kind obey it; 0:
- * nothing is said. */
+/* `threads`, or if that is 0 the value of OMP_NUM_THREADS; 0: neither is set. */
 int env_threads(struct out *out, int64_t threads);
 
 #endif

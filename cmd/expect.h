@@ -13,7 +13,7 @@ struct expectation {
     size_t bytes;
     char op[3];
     double number;
-    const char *written; /* the number as it was given */
+    const char *written; /* the number as written */
 };
 struct expectations {
     struct expectation at[MOST_EXPECTATIONS];
@@ -24,8 +24,8 @@ struct expectations {
 dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e);
 /* Are these metrics of the job? `training`: of fit, which reports those with val_ as well. */
 dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training);
-/* Do the last values keep them? All that do not are told, each as an error of its own; the exit
- * code, 0 or 80. */
+/* Compares the last values with the expectations. Prints each that is not met as an error;
+ * returns the exit code, 0 or 80. */
 int expect_judge(const struct expectations *e, const struct watch *w);
 
 #endif

@@ -9,8 +9,8 @@
 /* The page of everything with that name; letter case and '_' are ignored: EarlyStopping,
  * early_stopping. False: nothing has it, nothing was put. */
 bool kinds_put(dt_str *to, const char *name);
-/* The name of a layer, optimizer, ... nearest to this one; NULL: none is near. The caller frees
- * it. */
+/* The name of a layer, optimizer, ... nearest to this one; NULL: none is similar. The caller
+ * frees it. */
 char *kinds_nearest(const char *name);
 
 #endif

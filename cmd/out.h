@@ -20,38 +20,39 @@ struct common;
 
 struct out {
     const char *log_file; /* NULL: none */
-    int log;              /* its descriptor */
-    int log_error;        /* as `error`, of the log */
+    int log;              /* file descriptor of the log */
+    int log_error;        /* errno of a failed write to the log */
     bool quiet, verbose;
     bool redraws; /* standard output is a terminal that can redraw a line */
     bool color, color_errors;
     bool utf8;
-    /* a reader of standard output that goes away ends nothing: the verb has more to do than to
-     * print */
+    /* the process continues when the reader of standard output goes away, since the verb does
+     * more than print */
     bool outlives_readers;
-    bool bar;          /* stands on the terminal */
-    int error;         /* errno of the first failed write to standard output; 0: none */
-    struct told *told; /* errors that workers of this machine have printed; NULL: there are none */
+    bool bar;  /* a progress bar is on the terminal */
+    int error; /* errno of the first failed write to standard output; 0: none */
+    /* errors that workers of this machine have printed, shared by them; NULL: no workers */
+    struct told *told;
 };
 
-/* For rows that the library writes to standard output: a reader that goes away ends the process, as
- * it ends filters. */
+/* For rows that the library writes to standard output: ends the process when the reader goes
+ * away, as filters do. */
 void out_end_with_readers(void);
-/* Looks at terminal, locale and environment, opens the log file. */
+/* Examines terminal, locale and environment, and opens the log file. */
 dt_status *out_open(struct out *out, const struct common *common);
 /* The exit code to end with: `code`, or 74 where that is 0 and standard output or the log could not
  * be written. */
 int out_close(struct out *out, int code);
 
-/* Standard output: a line; "label    line" with the label bold in colour; text of many lines, as it
- * is; bytes that the caller made fit. */
+/* Prints to standard output: a line; "label    line" with a bold label if colours are on; text
+ * of several lines unchanged; a line that the caller has fitted to the width. */
 void out_line(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_field(struct out *out, const char *label, const char *format, ...) DT_FORMAT(3, 4);
 void out_text(struct out *out, const char *text);
-/* out_text for pages to read: lines are broken to fit COLUMNS or the terminal, else 80 columns. */
+/* out_text for long texts: lines are broken at the width of COLUMNS or the terminal, else at 80
+ * columns. */
 void out_page(struct out *out, const char *text);
-/* A line for those who read later: to the log file, and to standard output unless a bar is drawn
- * there. */
+/* Prints a line to the log file, and to standard output unless a progress bar is there. */
 void out_log(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 /* Draws the line that is redrawn; out_bar_width characters have room. */
 void out_bar(struct out *out, const char *line);
@@ -63,10 +64,10 @@ int out_columns(void);
 void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_warn(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 int out_error(struct out *out, dt_status *s);
-/* From now on, processes that are forked print an error that several of them have once. */
+/* From now on, an error that several forked processes have is printed once. */
 void out_share_errors(struct out *out);
-/* How a verb that makes a text ends: s NULL: the text goes to standard output; else the error, text
- * is not looked at. Frees both, returns the exit code. */
+/* Ends a verb that creates a text: prints text if s is NULL, else reports the error and ignores
+ * text. Frees both and returns the exit code. */
 int out_result(struct out *out, dt_status *s, char *text);
 void out_show_error(struct out *out, const dt_status *s);
 

@@ -13,13 +13,13 @@
 
 #include <stdbool.h>
 
-/* as early as possible: until then a signal ends the process as the system does */
+/* call it as early as possible: before, a signal ends the process by default */
 void stop_install(void);
 void stop_tell_json(void);   /* an `end` event on standard output for a process that is ended */
-void stop_steps_begin(void); /* from now on somebody looks at the flag */
+void stop_steps_begin(void); /* from now on steps check the flag */
 const volatile int *stop_flag(void); /* 0, 1: save and stop, 2: stop at once */
 volatile int *stop_save_flag(void);
 bool stop_save_asked(void); /* SIGUSR1 came since the last call */
-int stop_exit_code(void);   /* of a process that a second signal ended: 130 or 143 */
+int stop_exit_code(void);   /* exit code of a process that a second signal ends: 130 or 143 */
 
 #endif

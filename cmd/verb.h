@@ -23,7 +23,7 @@
 
 /* Rows of the error catalogue (lib/base/errors.h) that the command line uses itself. */
 enum {
-    ERROR_VARIABLE = 11 /* as of a job's key: 78 */,
+    ERROR_VARIABLE = 11 /* exit code 78, as for a job's key */,
     ERROR_CHECKPOINTS_DIFFER = 125,
     ERROR_USAGE = 130,
     ERROR_EXPECT_METRIC = 131,
@@ -41,26 +41,26 @@ struct words {
     int n;
 };
 
-/* What every verb takes. */
+/* Options of all verbs. */
 struct common {
     int color; /* enum color */
     bool quiet, verbose, help, version;
     const char *log_file;
 };
 
-/* What verbs that open a job take. */
+/* Options of verbs that open a job. */
 struct place {
     const char *directory;
-    const char *backend, *plugin; /* of verbs that compute: in place of the job's; NULL */
+    const char *backend, *plugin; /* for verbs that compute: replace the job's; or NULL */
 };
 
-/* What verbs that look at slices take. */
+/* Options of verbs about slices. */
 struct slice {
     const char *tpu;        /* NULL: the job's; "": this machine's */
     int64_t cores_per_chip; /* 0: as usual */
 };
 
-/* What verbs that compute take. */
+/* Options of verbs that compute. */
 struct compute {
     int64_t threads; /* 0: one per core */
     int kernels;     /* dt_kernels */
@@ -69,10 +69,10 @@ struct compute {
 enum option_kind {
     OPTION_FLAG, /* bool */
     OPTION_TEXT, /* const char *, NULL if not given */
-    /* the same; `--name` alone is "": the next word is no value if it looks like an option or a
-     * job */
+    /* the same, but `--name` without a value is "": the next word is not taken as the value if
+     * it looks like an option or a job */
     OPTION_MAYBE,
-    OPTION_LIST,     /* struct words: may be given again and again */
+    OPTION_LIST,     /* struct words: may be repeated */
     OPTION_INTEGER,  /* int64_t in min..max */
     OPTION_UNSIGNED, /* uint64_t */
     OPTION_SECONDS,  /* double, written as 90s, 55m, 1h30m */
@@ -82,19 +82,19 @@ enum option_kind {
 struct option {
     const char *name, *value, *help; /* "steps", "N", "stop after N steps" */
     char letter;                     /* 'n' for -n; 0: none */
-    bool env;                        /* DTRAIN_NAME in the environment stands for it */
-    bool once;                       /* not for the same command given again: see again.h */
-    bool path; /* a value that names another machine's storage is refused when it is read */
+    bool env;                        /* may be set by DTRAIN_NAME in the environment */
+    bool once;                       /* left out when the command is repeated: see again.h */
+    bool path;                       /* a value that names remote storage is refused */
     enum option_kind kind;
     size_t at; /* offset in the verb's struct */
     int64_t min, max, fallback;
     const char *const *choices; /* ends with NULL */
-    /* of OPTION_TEXT and OPTION_LIST: how a value may begin, for shells: "auto never must" */
+    /* for OPTION_TEXT and OPTION_LIST: beginnings of values, for completion: "auto never must" */
     const char *words;
 };
 
-/* A row: the struct and the field, the name, the word for the value, then the help and what else
- * the row has. */
+/* A row: the struct and its field, the option's name, the word for its value, its help, and
+ * further members. */
 #define FLAG(s, f, n, ...)                                                                         \
     { .kind = OPTION_FLAG, .at = offsetof(s, f), .name = n, .help = __VA_ARGS__ }
 #define TEXT(s, f, n, v, ...)                                                                      \
@@ -154,8 +154,8 @@ struct call;
 
 struct verb {
     const char *name;  /* "fit", "data synth" */
-    const char *group; /* the line of the usage screen on which it stands */
-    const char *line;  /* one line of help */
+    const char *group; /* heading of the usage screen that lists it */
+    const char *line;  /* its line of help */
     const char *operands, *examples;
     const char *more; /* paragraphs below the options; may be NULL */
     const struct option *options;
@@ -163,11 +163,11 @@ struct verb {
     bool runs_jobs;
     /* signals mean save and stop from the start; a closed pipe on standard output does not end it */
     bool trains;
-    size_t size; /* of the struct that they are stored in */
+    size_t size; /* size of the struct that options are stored in */
     int (*run)(const struct call *call);
 };
 
-/* A verb being run. */
+/* A call of a verb. */
 struct call {
     const struct verb *verb;
     const void *settings; /* the verb's struct */
@@ -177,14 +177,14 @@ struct call {
 
 /* verbs.c */
 extern const struct verb *const verbs[]; /* ends with NULL */
-/* The verb that the first one or two words name; *used is how many did. NULL: none, and *s says
- * so. */
+/* The verb that the first one or two words name; *used is their number. NULL: there is none, and
+ * *s is the error. */
 const struct verb *verb_find(const struct words *words, int *used, dt_status **s);
 
 /* options.c */
 extern const struct option common_options[];
 struct parse {
-    const struct verb *verb; /* NULL: before the verb, where only common options may stand */
+    const struct verb *verb; /* NULL: before the verb, where only common options are allowed */
     void *settings;
     struct words words;
 };
@@ -196,14 +196,14 @@ void options_release(const struct verb *verb, void *settings);
 void option_env_name(const struct option *o, char *name, size_t size);
 
 /* option_hints.c */
-/* Whether a word is `name`, or that with underscores for dashes, as other programs write it. */
+/* Whether a word is `name`, or `name` with underscores for dashes. */
 bool is_spelt(const char *written, const char *name);
 struct foreign_option {
     const struct option *const *tables; /* [2]: the verb's options, and those of all verbs */
-    const char *name, *value;           /* without dashes; NULL: no value */
-    bool overrides;                     /* the verb takes key.path=value */
+    const char *name, *value;           /* name without dashes; value NULL: no value */
+    bool overrides;                     /* whether the verb accepts key.path=value */
 };
-/* What to write in place of an option that the verb does not have, into `to`; false: unknown. */
+/* Writes what to use instead of an option that the verb does not have into `to`; false: unknown. */
 bool option_hint(const struct foreign_option *f, dt_str *to);
 
 /* help.c */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Watching a run: keeps what the last lines need, and reports what happens, in lines for people
- * (watch_text.c) or in JSON lines for programs (watch_json.c).
- */
+/* Watching a run: stores the values for the last lines, and reports events as lines for people
+ * (watch_text.c) or JSON lines for programs (watch_json.c). */
 #ifndef CMD_WATCH_H
 #define CMD_WATCH_H
 
@@ -20,41 +18,41 @@ struct watch {
     struct out *out;
     bool json, every_step;
     bool training;    /* fit, not evaluate */
-    bool silent;      /* another worker tells what happens */
-    const char *path; /* of the job, as written */
+    bool silent;      /* another worker reports the events */
+    const char *path; /* path of the job as written */
 
-    /* seen so far */
+    /* metrics seen so far */
     struct last_value *last;
     int n_last;
     char *checkpoint;          /* the newest; owned */
     char weights[80];          /* SHA-256 in hexadecimal, of `checkpoint` or the end */
     int64_t step, epoch_steps; /* the newest one; in an epoch */
-    double virtual_s;          /* of all steps */
+    double virtual_s;          /* simulated seconds of all steps */
     struct {
         /* staleness of updates: their sum, and the greatest one */
         int64_t updates, sum, most, lost, again;
     } workers; /* of a parameter server; updates 0: there is none */
     bool trained, ended;
     bool stopping, saved_after_stop;
-    bool told; /* that `checkpoint` was saved */
+    bool told; /* `checkpoint` was reported as saved */
 
     /* the bar */
     struct timespec shown, epoch_began;
     int64_t epoch_first; /* the epoch's step at epoch_began; 0: no step yet */
 
-    /* a log */
+    /* lines about steps in a log */
     struct timespec began, told_line; /* the first step; the last line about steps */
     int64_t step_before;              /* done before `began` */
 };
 
 /* dt_run_options.event, with the watch as its user. */
 void watch_event(const dt_event *e, void *user);
-/* Reports an error in the form of the run (JSON: on standard output as well), frees it, gives its
- * exit code; NULL: 0. */
+/* Reports an error in the format of the run (JSON: on standard output as well), frees it, and
+ * returns its exit code; NULL: 0. */
 int watch_error(const struct watch *w, dt_status *s);
-/* The last value of the metric with that name of so many bytes; NaN when there is none. */
+/* The last value of the metric whose name has these bytes; NaN if there is none. */
 double watch_value(const struct watch *w, const char *name, size_t bytes);
-/* Says that all is over, as the last thing. */
+/* Reports the end of the run, after everything else. */
 void watch_end(struct watch *w, int code);
 void watch_release(struct watch *w);
 

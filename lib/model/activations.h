@@ -32,7 +32,7 @@ DT_ACTIVATION_ROW(squareplus, "squareplus")
 DT_ACTIVATION_ROW(sparse_plus, "sparse_plus")
 DT_ACTIVATION_ROW(sparse_sigmoid, "sparse_sigmoid")
 DT_ACTIVATION_ROW(sparsemax, "sparsemax")
-/* Not for `activation:` fields: one halves the shape, the other has no defaults. */
+/* Not allowed in `activation:` fields: glu halves the shape, threshold has no defaults. */
 #ifdef DT_ACTIVATION_CALL_ROW
 DT_ACTIVATION_CALL_ROW(glu) DT_ACTIVATION_CALL_ROW(threshold)
 #endif

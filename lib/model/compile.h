@@ -6,17 +6,18 @@
 
 #include "model/model.h"
 
-/* The model's; v NULL, n 0: it is faulty, and nobody knows their names. */
+/* The model's outputs; v NULL, n 0: the model has errors, so the names of its outputs are
+ * unknown. */
 typedef struct dt_outputs {
     int n;
     const dt_output_spec *v;
 } dt_outputs;
 
-/* Whether t is a mapping by outputs rather than {KIND: {...}}: it has another number of keys than
- * one, or the key is an output, or no kind of these. */
+/* Whether t is a mapping by outputs rather than {KIND: {...}}: its number of keys is not 1, or
+ * the key is the name of an output or of no such kind. */
 bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n);
-/* A mapping by outputs, or a list with an entry for each, taken apart: of[o->n], NULL where it says
- * nothing. All faults, at the names. */
+/* Splits a mapping by outputs, or a list with an entry for each output, into of[o->n]; NULL
+ * where an output has no entry. Returns all errors, located at the names. */
 dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
                         const dt_tree **of) DT_MUST_USE;
 /* UNKNOWN_NAME at t's place, with the nearest. */
@@ -35,11 +36,11 @@ dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, co
 dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
                                    dt_compile_spec *out) DT_MUST_USE;
 
-/* What a short word stands for, by the shapes of predictions and targets: as in Keras. */
+/* The kinds that a short word selects by the shapes of predictions and targets, as in Keras. */
 typedef struct dt_fitting {
     dt_status *(*read)(dt_arena *arena, const dt_tree *t, dt_named *out);
     const char *binary;               /* for predictions of one number */
-    const char *categorical, *sparse; /* else: for one-hot targets, for class numbers */
+    const char *categorical, *sparse; /* otherwise: for one-hot targets, for class numbers */
 } dt_fitting;
 /* Reads what fits the output at the place of *named, with the arguments' defaults; *if_sparse: for
  * targets that are class numbers, NULL: the same. output NULL: of a faulty model. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows of this room share: reading fragments and arguments. Initialisers: the initial values
- * of weights. */
+/* Reading fragments and arguments, shared by the rows of this room. Initialisers: the initial
+ * values of weights. */
 #ifndef DT_MODEL_INITIALIZER_H
 #define DT_MODEL_INITIALIZER_H
 
@@ -14,12 +14,12 @@
 
 /* ---- reading ---- */
 
-/* Formats a fragment of a job file and parses it; `name` stands for it in messages ("loss"). Text
- * and tree live in the arena. */
+/* Formats a fragment of a job file and parses it. Messages call it `name` ("loss"). Text and
+ * tree are in the arena. */
 dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args,
                             dt_tree **out) DT_MUST_USE DT_PRINTF(3, 0);
 
-/* "SparseCategoricalAccuracy" as Keras makes names of classes: "sparse_categorical_accuracy". */
+/* "SparseCategoricalAccuracy" in Keras' snake case: "sparse_categorical_accuracy". */
 char *dt_snake_case(dt_arena *arena, const char *class_name);
 
 /* The arguments of a row as one JSON object, or its entries alone. */
@@ -33,13 +33,13 @@ typedef struct dt_initializer dt_initializer;
 /* Elements first .. first + n - 1 of a variable, to be drawn. */
 typedef struct dt_draw {
     const dt_initializer *row;
-    dt_type type;           /* of the whole variable */
-    double fan_in, fan_out; /* as Keras computes them */
+    dt_type type;           /* type of the whole variable */
+    double fan_in, fan_out; /* computed as in Keras */
     dt_random stream;       /* keyed by seed and path: see dt_draw_at */
     int64_t first, n;
 } dt_draw;
-/* The random numbers of element i: a pure function of (seed, path, i), whoever draws and in
- * whatever order. */
+/* The random numbers of element i: a pure function of (seed, path, i), so that any thread may
+ * draw them in any order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
 /* The head of the args of initialisers that draw: theirs begins with it, their table has
@@ -57,12 +57,12 @@ typedef struct dt_seed_head {
 struct dt_initializer {
     dt_kind kind;
     void (*fill)(const void *args, const dt_draw *d, double *out); /* out[k] is element first + k */
-    const void *preset; /* the row's own constants: rows may share a fill */
-    bool whole;         /* fill makes all elements at once, or they would not fit together */
+    const void *preset; /* constants of the row, which let rows share a fill */
+    bool whole;         /* fill computes all elements at once, since they depend on each other */
     bool draws;         /* its args begin with a dt_seed_head */
-    /* MODEL_SHAPE where such a variable cannot be made; NULL: all can */
+    /* MODEL_SHAPE if a variable of this type cannot be initialized; NULL: all can */
     dt_status *(*check)(const dt_type *type);
-    /* entries that say what is drawn from; NULL: the arguments do */
+    /* adds entries that describe the distribution; NULL: the arguments describe it */
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);
 };
 const dt_kind *const *dt_initializers(int *n);
@@ -79,15 +79,15 @@ const dt_kind *const *dt_initializers(int *n);
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset,
                                dt_named *out) DT_MUST_USE;
-/* What the row's check says of a variable of that type. */
+/* Calls the row's check for a variable of that type. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
 /* MODEL_SHAPE: "Identity needs exactly 2 dimensions; shape (3) has 1", for checks. */
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) DT_MUST_USE;
-/* Fans by the rule of convolutions, and limits or deviations of what is drawn, as entries of
- * JSON. */
+/* Adds fans by the rule of convolutions, and limits or deviations of the distribution, as
+ * entries of JSON. */
 void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j);
-/* Draws a variable's value anew; integers become 0. The first `n_inputs` dimensions are inputs, the
- * others outputs; 0: as of a convolution. */
+/* Initializes a variable; integers become 0. The first `n_inputs` dimensions are inputs, the
+ * others outputs; 0: as for the kernel of a convolution. */
 void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_variable *v);
 
 #define DT_INITIALIZER_ROW(name) extern const dt_initializer dt_initializer_##name;

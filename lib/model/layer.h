@@ -8,24 +8,24 @@
 
 /* ---- what values may be ---- */
 
-/* Of the values that a layer gives: what a loss must know of its predictions. */
+/* The range of a layer's output, by which losses check their predictions. */
 typedef enum dt_range {
     DT_RANGE_UNKNOWN,
     DT_RANGE_REAL, /* any number */
-    DT_RANGE_BOTH, /* of both signs, up to some limit */
+    DT_RANGE_BOTH, /* both signs, within some limit */
     DT_RANGE_BENT, /* positive, or not far below 0: elu, gelu */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
     DT_RANGE_NEGATIVE,
     DT_RANGE_LOG_SHARES, /* logarithms of probabilities that sum to 1 */
-    DT_RANGE_SIGNED,     /* from -1 to 1 */
-    DT_RANGE_UNIT,       /* from 0 to 1 */
-    DT_RANGE_SHARES,     /* the same, and they sum to 1 */
-    DT_RANGE_ONE_SHARE,  /* the same, of one value: always 1, or its logarithm 0 */
+    DT_RANGE_SIGNED,     /* -1 to 1 */
+    DT_RANGE_UNIT,       /* 0 to 1 */
+    DT_RANGE_SHARES,     /* 0 to 1, with the sum 1 */
+    DT_RANGE_ONE_SHARE,  /* a single value with the sum 1: always 1, or its logarithm 0 */
 } dt_range;
 typedef struct dt_yield {
     dt_range range;
-    const char *by; /* the activation or the kind of layer that makes them so */
+    const char *by; /* the activation or the kind of layer that causes the range */
     bool scaled;    /* by a layer that is no activation */
 } dt_yield;
 
@@ -47,11 +47,11 @@ typedef struct dt_weight_spec {
     dt_named constraint;  /* kind NULL: none */
 } dt_weight_spec;
 
-/* Of what a key `axis` names dimensions. */
+/* The value whose dimensions a key `axis` selects. */
 typedef struct dt_dims_of {
     const dt_type *type;
-    const char *weight; /* its path; NULL: of an input, whose first dimension is the batch */
-    const char *who;    /* whose key it is; NULL: the message's place says so */
+    const char *weight; /* path of the weight; NULL: an input, whose first dimension is the batch */
+    const char *who;    /* owner of the key, for messages; NULL: the message's location is enough */
     const dt_location *at;
 } dt_dims_of;
 /* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the
@@ -59,7 +59,8 @@ typedef struct dt_dims_of {
  * RANGE when a list is empty. */
 dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
 
-/* What a penalty or a constraint is on: weights by their last word, or what the layer gives. */
+/* The target of a penalty or a constraint: weights by the last word of their path, or the
+ * layer's output. */
 enum {
     DT_ON_KERNEL,
     DT_ON_BIAS,
@@ -74,7 +75,7 @@ enum {
     DT_ON_ACTIVITY = DT_ON_WEIGHTS,
     DT_ON_ANY
 };
-/* Which weights that is; negative: none of them. */
+/* The target that a weight's name selects; negative: none. */
 int dt_layer_role(const char *weight);
 /* A layer's field for one. */
 #define DT_REGULARIZER(type, what, key)                                                            \
@@ -93,14 +94,14 @@ int dt_layer_role(const char *weight);
 typedef struct dt_layer_head {
     const char *name; /* NULL: Keras' name for an unnamed layer */
     bool trainable;
-    const dt_tree *inputs; /* what it takes from, as written; NULL: the layer before */
-    int dtype;             /* dt_policy, where it has_dtype; else the model's counts */
+    const dt_tree *inputs; /* inputs as written; NULL: the layer before */
+    int dtype;             /* dt_policy if has_dtype is set; else the model's policy applies */
     bool has_dtype;
-    const dt_tree *regularizer[DT_ON_ANY]; /* as written; NULL: none */
+    const dt_tree *regularizer[DT_ON_ANY]; /* regularizers as written; NULL: none */
     const dt_tree *constraint[DT_ON_WEIGHTS];
 } dt_layer_head;
 
-/* Keras' words for what layers compute in. Variables are float32 under any. */
+/* Keras' names of dtype policies. Variables are float32 under each. */
 extern const char *const dt_policies[];
 typedef enum dt_policy {
     DT_POLICY_FLOAT32,
@@ -124,7 +125,7 @@ dt_dtype dt_policy_dtype(int policy);
 
 #define DT_MAX_WEIGHTS 32
 #define DT_MAX_BORROWED 2
-/* What a layer is told when shapes are checked, and what it answers. */
+/* The input and the result of checking a layer's shapes. */
 typedef struct dt_layer_build {
     dt_arena *arena;
     const struct dt_layer *row;
@@ -132,22 +133,23 @@ typedef struct dt_layer_build {
     const char *name; /* "dense_1" */
     dt_named within;  /* the layer that it wraps, read; kind NULL: it wraps none */
     const char *within_name;
-    dt_location at;          /* of the layer in the job file */
+    dt_location at;          /* location of the layer in the job file */
     dt_type in;              /* (B, ...): of the first input */
     int n_in;                /* 0: an Input */
     const dt_type *ins;      /* [n_in] */
     const char *const *from; /* [n_in] the layers' names */
     const bool *masks;       /* [n_in] which come with a mask: see dt_layer */
-    dt_type out;             /* to be filled */
-    /* whether it gives one; comes as that of the first input where the row supports masking */
+    dt_type out;             /* set by build */
+    /* whether the output has a mask. Before build: whether the first input has one and the row
+     * supports masking */
     bool out_mask;
-    int n_weights; /* to be filled: dt_layer_weight adds one */
+    int n_weights; /* counts weights; dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
     int n_earlier; /* layers before this one */
     const struct dt_layer_spec *earlier;
-    int n_borrowed;                /* to be filled: dt_layer_borrow adds one */
+    int n_borrowed;                /* counts borrowed weights; dt_layer_borrow adds one */
     int borrowed[DT_MAX_BORROWED]; /* numbers of weights, counted through the model */
-    const void *made; /* may be filled: what call wants to know besides args; in `arena` */
+    const void *made; /* may be set by build: what call needs besides args; in `arena` */
 } dt_layer_build;
 
 typedef struct dt_weight_request {
@@ -155,11 +157,11 @@ typedef struct dt_weight_request {
     dt_dtype dtype;
     int rank;
     int64_t dim[DT_MAX_RANK];
-    const dt_tree *initializer; /* as the job has it, NULL: the preset */
+    const dt_tree *initializer; /* as written in the job; NULL: the preset */
     const char *preset;
-    /* of a kernel that sums over its first dimensions: how many; see dt_initialize */
+    /* for a kernel that sums over its first dimensions: their number; see dt_initialize */
     int n_inputs;
-    bool fixed; /* never trained, whatever the layer's `trainable` */
+    bool fixed; /* never trained, even if the layer's `trainable` is true */
 } dt_weight_request;
 /* Adds a weight; MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
@@ -171,29 +173,30 @@ dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type
 /* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B
  * included. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
-/* The same with exactly `rank` dimensions: `shape` names them. */
+/* Requires exactly `rank` dimensions, which `shape` names in the message. */
 dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank,
                                   const char *shape) DT_MUST_USE;
 
-/* MODEL_SHAPE: inputs i and k, whose names and types are told. */
+/* MODEL_SHAPE with the names and types of inputs i and k. */
 dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i,
                                 int k) DT_MUST_USE;
 
 typedef struct dt_layer_call {
     dt_trace *trace;
-    const void *args, *made; /* as build left them */
+    const void *args, *made; /* as after build */
     dt_value x;              /* the first input */
     const dt_value *xs;      /* [n_in] all of them */
     const dt_value *masks;   /* [n_in] see dt_layer; no value: all counts */
     int n_in;
     const char *name;
     const dt_value *weight; /* in the order of build, the borrowed ones last */
-    /* the same, to be assigned what is kept from step to step: equal on all replicas */
+    /* the variables of the weights, to be assigned state that is kept between steps and equal on
+     * all replicas */
     dt_variable *const *variable;
-    const dt_type *out; /* as build said */
+    const dt_type *out; /* set by build */
     uint64_t seed;      /* the model's */
     bool training;
-    dt_dtype compute; /* of the policy; float32: nothing is converted */
+    dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
 } dt_layer_call;
 /* Inside of `call`: y, a value of the layer that users can name, by its full name
@@ -229,20 +232,22 @@ typedef enum dt_layer_precision {
 typedef struct dt_layer {
     dt_kind kind;
     dt_layer_precision precision;
-    int least, most; /* how many layers it takes from; both 0: one */
-    int sides;       /* of layers over space: 1 of steps, 2 of images, 3 of volumes */
+    int least, most; /* least and largest number of inputs; both 0: one */
+    int sides;       /* for layers over space: 1 for steps, 2 for images, 3 for volumes */
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
     bool supports_masking;
-    int64_t (*rows)(const void *args); /* numbers that it takes lie below that; NULL: any */
+    /* the number of valid indices, if inputs are indices; NULL: inputs may be any numbers */
+    int64_t (*rows)(const void *args);
     /* reads the layer that it wraps; NULL: it wraps none */
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out);
-    /* of what it gives, where build said so; NULL: that of the first input */
+    /* the mask of the output, where build set out_mask; NULL: the first input's mask */
     dt_value (*mask)(const dt_layer_call *c);
-    /* of the values that it gives; above: of all layers before it, by their numbers. REAL holds
-     * where the layer's weights are trained freely. NULL: nothing is known. */
+    /* the range of the output; above: ranges of all layers before it, by number. REAL holds if
+     * the layer's weights are trained without constraint. NULL: unknown. */
     dt_yield (*yields)(const struct dt_layer_spec *l, const dt_yield *above);
-    /* how the batch is divided over replicas changes what it gives in training; NULL: never */
+    /* whether the output in training depends on the division of the batch over replicas; NULL:
+     * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
 /* `yields` of layers that only move values; that give values between those of their inputs, such as
@@ -253,17 +258,17 @@ dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_product(const struct dt_layer_spec *l, const dt_yield *above);
 /* Any number, such as of a layer that scales by trained weights. */
 dt_yield dt_yields_real(const struct dt_layer_spec *l, const dt_yield *above);
-/* Of quotients with the norm of what they are among. */
+/* The range of values that are divided by their norm. */
 dt_yield dt_yields_of_norm(const struct dt_layer_spec *l, const dt_yield *above);
 /* The range of value * scale + offset. */
 dt_range dt_range_scaled(dt_range r, double scale, double offset);
-/* The range of values between ones of that range: a mean of probabilities is one, but the largest
- * of several no longer sums to 1 with its neighbours. */
+/* The range of values between values of range r. A mean of probabilities is a probability, but
+ * the largest of several no longer sums to 1 with its neighbours. */
 dt_range dt_range_between(dt_range r);
-/* What an activation gives of any numbers, out: what the layer gives; and of an input as it is. */
+/* The range of an activation's output, for any input; `out` is the layer's type. */
 dt_yield dt_activation_yields(int activation, const dt_type *out);
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in);
-/* The mask of what the layer gives; called where it has one. */
+/* The mask of the layer's output; only for layers whose output has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
 dt_value dt_mask_along(dt_value mask, dt_value x); /* repeated over the last dimension of x */
 /* true where one of the inputs' is: they are of one shape */
@@ -277,12 +282,13 @@ extern const char *const dt_data_formats[]; /* channels_last, channels_first */
                     "(B, channels, ...)")
 dt_status *dt_layer_build_row(dt_layer_build *b) DT_MUST_USE;
 dt_value dt_layer_call_row(const dt_layer *row, const dt_layer_call *c);
-/* row->call, with inputs and weights in the dtypes that the call's policy, or the layer's own
- * `dtype`, asks for. n_weights: all, the borrowed too. */
+/* Calls row->call with inputs and weights converted to the dtypes of the call's policy, or of
+ * the layer's `dtype`. n_weights: number of weights, borrowed ones included. */
 dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights);
-dt_value dt_to_float32(dt_value x); /* what is of few digits converted, all else as it is */
+/* converts 16-bit floats; other values are returned unchanged */
+dt_value dt_to_float32(dt_value x);
 const dt_kind *const *dt_layers(int *n);
-/* What stands beside them in a list of layers. */
+/* Repeats, which may be items of a list of layers. */
 const dt_kind *const *dt_repeats(int *n);
 
 /* Activations are for floats. Names for `activation:` fields (index 0 "linear") and their graph
@@ -302,16 +308,17 @@ typedef struct dt_relu_args {
 } dt_relu_args;
 dt_value dt_relu(const dt_relu_args *r, dt_value x);
 dt_value dt_hard_sigmoid(dt_value x);
-int dt_axis_in(int rank, int64_t axis); /* counted from the front; -1: there is none */
-/* counted from the front; -1, and the trace has failed: there is none */
+int dt_axis_in(int rank, int64_t axis); /* counted from the front; -1: out of range */
+/* counted from the front; -1 if out of range, and the trace has failed */
 int dt_axis_of(dt_value x, int64_t axis);
 /* the dimensions that axes name; false, and the trace has failed: none, one twice, or unknown */
 bool dt_axes_of(dt_value x, const dt_ints *axes, uint32_t *dims);
-/* the axis and the last one exchanged; its own inverse */
+/* x with the axis and the last one exchanged; its own inverse */
 dt_value dt_swap_last(dt_value x, int axis);
-dt_value dt_move_last(dt_value x, int axis); /* the axis last, the others as they stand */
-/* A function of the last dimension, of several at once: moved to the end in their order and joined.
- */
+/* x with the axis moved to the end and the others in order */
+dt_value dt_move_last(dt_value x, int axis);
+/* Applies a function of the last dimension to several dimensions at once, which are moved to the
+ * end and joined. */
 dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value));
 dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
 /* max(x, 0) and log(1 + exp -|x|), whose sum it is */
@@ -319,7 +326,7 @@ void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
 /* ---- regularisers ---- */
 
-/* What is added to the loss: of each element, or of all as a scalar. */
+/* A term of the loss: for each element, or for all as a scalar. */
 typedef struct dt_regularizer {
     dt_kind kind;
     /* MODEL_SHAPE where such a weight cannot have it; NULL: all can */
@@ -328,7 +335,8 @@ typedef struct dt_regularizer {
     dt_value (*whole)(const void *args, dt_value x);
 } dt_regularizer;
 const dt_kind *const *dt_regularizers(int *n);
-/* Reads what the layer's head says of that weight, by its name; of what the layer gives. */
+/* Reads the regularizer of a weight from the layer's head, by the weight's name, or that of the
+ * layer's output. */
 dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head,
                                dt_weight_spec *weight) DT_MUST_USE;
 dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named *out) DT_MUST_USE;
@@ -338,21 +346,21 @@ dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named
 /* The head of every constraint's args. */
 typedef struct dt_constraint_head {
     const dt_tree *axis; /* NULL: it goes element by element */
-    uint32_t dims;       /* what it says of the weight at hand */
+    uint32_t dims;       /* dimensions of the current weight that the arguments select */
 } dt_constraint_head;
 
-/* What a weight becomes after an update. */
+/* A change of a weight after each update. */
 typedef struct dt_constraint {
     dt_kind kind;
     dt_value (*project)(const void *args, dt_value w);
 } dt_constraint;
 const dt_kind *const *dt_constraints(int *n);
-/* Reads what the layer's head says of that weight, by its name. */
+/* Reads the constraint of a weight from the layer's head, by the weight's name. */
 dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head,
                               dt_weight_spec *weight) DT_MUST_USE;
-/* From now on optimizers hold the variable to it, for as long as it lives: it keeps a copy. */
+/* Attaches a copy of the constraint to the variable; optimizers apply it after each update. */
 void dt_constrain(dt_variable *v, const dt_named *constraint);
-/* w as v's constraint has it; w where there is none. */
+/* Applies v's constraint to w; w if there is none. */
 dt_value dt_constrained(const dt_variable *v, dt_value w);
 
 #define DT_LAYER_ROW(name) extern const dt_layer dt_layer_##name;

@@ -8,7 +8,7 @@
 
 /* ---- losses ---- */
 
-/* How the losses of samples become one number; Keras' words. */
+/* Keras' ways of reducing the losses of samples to one number. */
 typedef enum dt_reduction {
     DT_REDUCTION_SUM_OVER_BATCH_SIZE,
     DT_REDUCTION_MEAN,
@@ -24,7 +24,8 @@ typedef struct dt_loss_head {
     int reduction; /* dt_reduction */
     const char *name;
 } dt_loss_head;
-#define DT_LOSS_ARGS_SIZE 128 /* room for the args of any loss: a metric of its name has the same */
+/* room for the arguments of any loss; a metric of the same name has the same arguments */
+#define DT_LOSS_ARGS_SIZE 128
 #define DT_LOSS_FIELDS(type)                                                                       \
     DT_HEAD_FIELD(ENUM, type, reduction, .choices = dt_reductions,                                 \
                   .help = "what the weighted sum of losses is divided by. sum_over_batch_size, "   \
@@ -41,8 +42,7 @@ typedef struct dt_loss_call_args {
     dt_value prediction; /* (B, ..., C); a softmax node remembers its logits */
 } dt_loss_call_args;
 
-/* NULL if targets and predictions of these types can go together, else LABELS; types are (B,
- * ...). */
+/* LABELS if a loss cannot take targets and predictions of these types, (B, ...); else NULL. */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
 /* Numbers that targets or predictions may be; low == high: any. */
@@ -58,17 +58,17 @@ enum {
     /* logits of a softmax: only their differences count */
     DT_SCORES = DT_RANGES(REAL) | DT_RANGES(BOTH) | DT_RANGES(BENT) | DT_RANGES(LOG_SHARES),
 };
-/* What a loss expects its predictions to be. */
+/* The ranges that a loss expects of its predictions. */
 typedef struct dt_expects {
     unsigned ranges, logits; /* sets, without and with from_logits; 0: any */
     const char *what;        /* "probabilities" */
-    const char *activation;  /* that gives such */
+    const char *activation;  /* an activation whose output has such a range */
 } dt_expects;
 
 #define DT_LOSS_PARTS 4
 typedef struct dt_loss_row {
     dt_kind kind;
-    dt_output_kind of; /* what predictions are that it is for */
+    dt_output_kind of; /* the kind of predictions that the loss is for */
     bool sparse;       /* targets are class numbers */
     dt_limits targets; /* for which it is defined */
     dt_expects expects;
@@ -76,24 +76,25 @@ typedef struct dt_loss_row {
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
     /* bool (B, ...): samples that count; no value, or NULL: all */
     dt_value (*mask)(const dt_loss_call_args *c);
-    /* the label of those that do not; NULL: there is none */
+    /* the label of ignored examples; NULL: there is none */
     const int64_t *(*ignored)(const void *args);
-    /* Of a loss that is a function of sums; all NULL: it is none. With the batch's dimension among
-     * those that are summed it is one number for the batch. */
+    /* For a loss that is a function of sums; all NULL otherwise. If the batch's dimension is
+     * summed, too, the loss is one number for the batch. */
     uint32_t (*summed)(const void *args, const dt_type *prediction); /* the dimensions */
-    /* what is summed, of the predictions' shape; their number */
+    /* the values to be summed, which have the predictions' shape; returns their number */
     int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]);
     /* the loss from the sums; its mean counts where sums are several */
     dt_value (*join)(const void *args, const dt_value *sum);
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
-/* Whether it is one number for the batch: no sum over examples, nothing to be weighed. */
+/* Whether the loss is one number for the batch, so that it cannot be summed over examples or
+ * weighted. */
 bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction);
-/* Whether predictions are scores before softmax or sigmoid: its `from_logits`. */
+/* Whether predictions are scores before softmax or sigmoid: the argument `from_logits`. */
 bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
-/* What rows of losses and metrics share. */
+/* Shared by rows of losses and metrics. */
 /* the input of that node; trace NULL: it is no such node */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);
 dt_value dt_class_numbers(dt_value target); /* (B) of (B) or (B, 1) */
@@ -107,17 +108,17 @@ dt_value dt_clip_between(dt_value x, double low, double high);
 /* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); straight
  * after a softmax by its input. */
 dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits);
-dt_value dt_clip_probability(dt_value p); /* to [1e-7, 1 - 1e-7], Keras' epsilon */
+dt_value dt_clip_probability(dt_value p); /* limits p to [1e-7, 1 - 1e-7], Keras' epsilon */
 /* target * (1 - smoothing) + smoothing / classes */
 dt_value dt_smooth_labels(dt_value target, double smoothing, double classes);
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
-/* of the values' dtype and shape: (B) to (B, T) */
+/* converts weights to the values' dtype and shape: (B) to (B, T) */
 dt_value dt_weights_like(dt_value weight, dt_value values);
 /* What samples add to the divisor of a mean: their weights or 1, where the mask (1 or 0, of the
  * values' dtype and shape) lets them count. Either may be no value: all 1. No value comes out where
  * each sample adds 1. */
 dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
-/* of the values' shape, bools as they are */
+/* a mask of the values' shape; bools are not converted */
 dt_value dt_mask_like(dt_value mask, dt_value values);
 dt_value dt_divide_no_nan(dt_value a, dt_value b); /* a / b, and 0 where b is 0 */
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
@@ -131,13 +132,14 @@ struct dt_loss { /* the public handle */
 
 /* ---- metrics ---- */
 
-/* What a metric that is no mean adds up: each part a scalar or a vector, over all examples. */
+/* The parts of an aggregate metric: each a scalar or a vector that is summed over all examples. */
 #define DT_METRIC_PARTS 8
 typedef struct dt_metric_parts {
     const void *args;
     dt_value target, prediction;
-    dt_value weight;                /* of examples, (B) or more; no value: all 1 */
-    dt_value part[DT_METRIC_PARTS]; /* to be filled */
+    /* weights of examples, (B) or more dimensions; no value: all 1 */
+    dt_value weight;
+    dt_value part[DT_METRIC_PARTS]; /* set by the row */
     int n;
 } dt_metric_parts;
 
@@ -150,20 +152,19 @@ typedef enum dt_better { DT_BETTER_UNKNOWN, DT_BETTER_MORE, DT_BETTER_LESS } dt_
 
 typedef struct dt_metric_row {
     dt_kind kind;
-    /* its key in the history, by default; NULL: the class name in snake case, as most are in
-     * Keras */
+    /* default key in the history; NULL: the class name in snake case, as usual in Keras */
     const char *label;
-    dt_better better; /* which way, for callbacks that watch it; Keras' direction */
-    bool by_class;    /* of several numbers, each is of a class */
-    /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with
+    dt_better better; /* direction that is better, for callbacks that watch it; as in Keras */
+    bool by_class;    /* each of several numbers belongs to a class */
+    /* 1 for a mean. 0: `accuracy`, which is replaced by another row at compile, and metrics with
      * parts */
     int sums;
-    bool alone; /* of values as they come: they stand as prediction, there is no target */
-    /* what it is for; of a metric that is a loss by name, see dt_metric_targets */
+    bool alone; /* of values without targets, which are passed as predictions */
+    /* the targets that it accepts; for a metric named after a loss see dt_metric_targets */
     dt_limits targets;
-    bool unmasked; /* a mean that no mask weighs, as in the original */
+    bool unmasked; /* a mean that masks do not weight, as in Keras */
     dt_check_fn *check;
-    /* takes over what the loss beside it says, unless told; NULL: nothing */
+    /* copies the setting of the loss beside it, unless the metric sets it; NULL: nothing */
     void (*follow)(void *args, bool from_logits);
     dt_value (*update)(const dt_loss_call_args *c); /* float (B, ...) */
     /* bool (B, ...): values that weights count; no value, or NULL: all */
@@ -171,10 +172,11 @@ typedef struct dt_metric_row {
     /* examples: or the sum of their weights; 0: the result is 0 */
     double (*result)(const void *args, const double *sum, double examples);
     void (*parts)(dt_metric_parts *m);
-    int (*n_sums)(const void *args); /* numbers in all parts; NULL: as many as came */
-    /* From the sums of all parts, one after the other: how many results, at most n, in out. */
+    int (*n_sums)(const void *args); /* numbers in all parts; NULL: as many as the parts have */
+    /* Computes results from the sums of all parts, one after the other; returns their number, at
+     * most n. */
     int (*results)(const void *args, const double *sum, int n, double *out);
-    /* METRICS where the sums show that there is no result; NULL: there is one */
+    /* METRICS if the sums allow no result; NULL: they always do */
     dt_status *(*fault)(const void *args, const double *sum, int n);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
@@ -184,8 +186,7 @@ const dt_kind *const *dt_metrics(int *n);
  * divisor. */
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
                     dt_value *rows, dt_value *divisor);
-/* How many numbers the metric gives for targets and predictions of these types; 0: they do not
- * fit. */
+/* The number of results for targets and predictions of these types; 0: they do not fit. */
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
                     const dt_type *prediction);
 /* The row's, or those of the loss of that name. */

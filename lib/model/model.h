@@ -28,46 +28,47 @@ typedef struct dt_layer_spec {
     int n_in;
     const int *from; /* [n_in] numbers of layers above */
     dt_type in, out;
-    bool out_mask; /* what it gives comes with a mask */
+    bool out_mask; /* the output has a mask */
     int n_weights, n_borrowed;
     const dt_weight_spec *weight;
     const int *borrowed; /* numbers of earlier layers' weights in the model */
     const void *made;
-    dt_named activity; /* what its values add to the loss; kind NULL: nothing */
-    int turn;          /* of a Repeat that it stands in, counted over the model from 1; 0: none */
+    dt_named activity; /* penalty on its output; kind NULL: none */
+    /* number of the Repeat's turn that contains it, counted over the model from 1; 0: none */
+    int turn;
 } dt_layer_spec;
 
 typedef struct dt_input_spec {
     const char *name;
     dt_type type;             /* (B, ...) */
-    dt_location at, shape_at; /* of its name, of its shape */
+    dt_location at, shape_at; /* locations of its name and of its shape */
 } dt_input_spec;
 
 typedef struct dt_output_spec {
-    int layer;        /* its number */
+    int layer;        /* number of its layer */
     const char *name; /* the layer's */
     dt_type type;
 } dt_output_spec;
 
-/* What is made again for the gradient instead of being kept; modes of Keras' RematScope. */
+/* The values that are recomputed for the gradient instead of stored; modes of Keras' RematScope. */
 typedef enum dt_rematerialize { DT_REMAT_NONE, DT_REMAT_FULL } dt_rematerialize;
 
 #define DT_MAX_INPUTS 32
 #define DT_MAX_OUTPUTS 32
-/* `init_from`: where the weights are taken from that training begins with. */
+/* `init_from`: the source of the initial weights. */
 typedef struct dt_init_from {
-    /* a checkpoint, a run's directory or a file of weights; NULL: weights are drawn */
+    /* a checkpoint, a run's directory or a file of weights; NULL: random initial weights */
     const char *path;
-    bool skip_mismatch; /* those that are not there, or of another shape, are drawn */
+    bool skip_mismatch; /* missing weights, and those of another shape, are initialized randomly */
     dt_location at;
 } dt_init_from;
 
-/* A model, checked. Lives in its arena. */
+/* A checked model. Its memory is in its arena. */
 typedef struct dt_model_spec {
     dt_init_from init_from;
     int n_inputs;               /* 1 to DT_MAX_INPUTS */
     const dt_input_spec *input; /* in the order of the file */
-    int n_layers; /* in the order of the file, Inputs too: layers take from layers above */
+    int n_layers; /* in the order of the file, including Inputs; a layer reads layers before it */
     const dt_layer_spec *layer;
     int n_outputs;                /* 1 to DT_MAX_OUTPUTS */
     const dt_output_spec *output; /* in the order of the job's `outputs` */
@@ -77,15 +78,15 @@ typedef struct dt_model_spec {
     dt_rematerialize rematerialize;
 } dt_model_spec;
 
-/* The list of layers with every Repeat written out. turns[i]: layer i stands in that turn of a
- * Repeat, counted from 1; 0: in none. All faults. */
+/* Writes out every Repeat in the list of layers. turns[i]: the turn of a Repeat that contains
+ * layer i, counted from 1; 0: none. Returns all errors. */
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
                             const int **turns) DT_MUST_USE;
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that
  * can be told apart are returned; they name layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
                          dt_model_spec *out) DT_MUST_USE;
-/* What is known of the values of each layer, [n_layers]. */
+/* The range of each layer's output, [n_layers]. */
 void dt_model_yields(const dt_model_spec *m, dt_yield *out);
 /* The Input of that name; NULL: there is none. */
 const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name);
@@ -93,36 +94,37 @@ const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *nam
 /* ---- compile ---- */
 
 #define DT_MAX_METRICS 64
-#define DT_MAX_NUMBERS 256 /* of all metrics */
+#define DT_MAX_NUMBERS 256 /* results of all metrics together */
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
-    /* of `accuracy`: what takes the row's place where targets are class numbers; NULL: nothing */
+    /* for `accuracy`: the metric that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
     /* "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy"
      * of one of several outputs */
     const char *key;
-    int n; /* how many numbers it gives */
+    int n; /* number of results */
     /* [n] in the history: key; of several numbers "f1_score_0", "f1_score_1", ... */
     const char *const *keys;
     dt_location at;
-    int output;    /* of the model */
-    bool weighted; /* examples count as the loss beside it says */
-    /* the job says the key, by `name` or by a word such as "acc"; else it is the class's */
+    int output;    /* number of the model's output */
+    bool weighted; /* examples are weighted as in the loss of the same output */
+    /* the key is from the job, by `name` or by a word such as "acc"; else it is derived from the
+     * class */
     bool is_told;
 } dt_metric_use;
 
-/* What an output is trained towards. */
+/* The training of one output. */
 typedef struct dt_output_use {
     const char *name; /* the output's; NULL: the model is faulty */
     dt_named loss;    /* kind NULL: none */
-    /* of `crossentropy`: what takes its place where targets are class numbers; NULL: nothing */
+    /* for `crossentropy`: the loss that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
-    double loss_weight;   /* what it counts in the whole */
+    double loss_weight;   /* factor of its loss in the total */
     const char *loss_key; /* "kind_loss"; NULL: the model has no other, and the whole is it */
     const char *target;   /* element name; NULL: see dt_match_names */
     dt_location target_at;
-    const char *sample_weight; /* element name; NULL: examples count alike */
+    const char *sample_weight; /* element with the weights; NULL: all examples count 1 */
     dt_location sample_weight_at;
 } dt_output_use;
 
@@ -133,16 +135,16 @@ typedef struct dt_compile_spec {
     dt_location loss_at;
     int n_metrics;
     dt_metric_use *metric;
-    dt_policy precision; /* what layers compute in; variables are float32 */
+    dt_policy precision; /* compute dtype of layers; variables are float32 */
     dt_location precision_at;
-    dt_loss_scale scaling; /* under mixed_float16, unless told otherwise */
+    dt_loss_scale scaling; /* under mixed_float16, unless the job sets it */
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it is faulty. precision is one of dt_policies. `accuracy` and
  * `crossentropy` are what fits one-hot targets, or one unit, until dt_compile_see_targets. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                            const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
-/* Takes what fits targets of that type in place of `accuracy` and `crossentropy` of the output, for
- * good. */
+/* Replaces `accuracy` and `crossentropy` of the output by the kinds for targets of that type,
+ * permanently. */
 void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type *target,
                             const dt_type *prediction);
 /* Pairs of an output and its loss that cannot be meant, as sentences in the arena: a softmax before
@@ -157,7 +159,7 @@ int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 const dt_field *dt_compile_fields(void);
 const dt_field *dt_model_fields(void);
 
-/* A handle over the optimizer of a job, with its loss scale. The spec must outlive it. */
+/* Creates the optimizer of a job, with its loss scale. The spec must outlive it. */
 dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);
 
 /* ---- the public model handle (made in the room train, which knows strategies) ---- */
@@ -165,26 +167,26 @@ dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);
 struct dt_model {
     int refs;
     dt_arena *arena;
-    const dt_tree *tree; /* as written, see dt_model_read; NULL: made from a job's spec */
+    const dt_tree *tree; /* as written, see dt_model_read; NULL: created from a job's spec */
     dt_model_spec spec;
     int n_weights;
     dt_variable **weight; /* in creation order */
     dt_variables trainable;
     uint64_t seed;
-    dt_policy precision;          /* what layers compute in */
+    dt_policy precision;          /* compute dtype of layers */
     struct dt_strategy *strategy; /* the captured scope; counted by train */
     bool compiled;
-    const dt_tree *compile_tree; /* as written */
+    const dt_tree *compile_tree; /* `compile` as written */
     dt_compile_spec compile;
     dt_optimizer *optimizer;
     void *runner; /* train's */
-    /* What becomes of an input, a layer's output and a value within a layer, by name; NULL:
-     * nothing. */
+    /* Replaces the value of an input, a layer's output or a value within a layer, by name; NULL:
+     * no change. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
-    /* What becomes of what a layer takes, by the layer's name; NULL: nothing. */
+    /* Replaces an input of a layer, by the layer's name; NULL: no change. */
     dt_value (*enter)(const void *user, const char *name, dt_value x);
     const void *annotate_user;
-    dt_digest *digest; /* of dt_model_weights_sha256 */
+    dt_digest *digest; /* destination of dt_model_weights_sha256 */
 };
 /* The weight of that path; an error that names the nearest. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
@@ -193,19 +195,19 @@ dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable
  * values, and the trace has failed, where inputs do not fit. */
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training,
                            dt_value *output);
-/* What a layer gives; mask: see dt_layer, no value: all counts. */
+/* The output of a layer. mask: see dt_layer; no value: nothing is masked. */
 typedef struct dt_given_value {
     dt_value y, mask;
 } dt_given_value;
-/* The same, of all layers in order; NULL, and the trace has failed, where inputs do not fit. */
+/* The outputs of all layers, in order; NULL if inputs do not fit, and the trace has failed. */
 const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n,
                                            bool training);
-/* What trained weights add to the loss, a scalar, the same on all replicas; no value: nothing. */
+/* The penalty of trained weights, a scalar that is the same on all replicas; no value: none. */
 dt_value dt_model_penalty(const dt_model *m, dt_trace *t);
-/* What values of layers add to it, (B), a number for each example; no value: nothing. */
+/* The penalty of layers' outputs, (B), a number for each example; no value: none. */
 dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
-/* What results of traces are called: "prediction", of one of several outputs "prediction/kind"; in
- * `arena`. */
+/* The name of an output among the results of traces: "prediction", or "prediction/kind" if there
+ * are several; in `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
 /* The forward pass of a model of one output; MODEL_SHAPE where it has more. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);

@@ -10,7 +10,7 @@
 
 typedef struct dt_rate {
     dt_kind kind;
-    /* what no field can say; NULL: nothing */
+    /* checks that no field can express; NULL: none */
     dt_status *(*check)(const void *args, const dt_location *where);
     /* step: int64 scalar; the rate: float32 scalar */
     dt_value (*at)(const void *args, dt_value step);
@@ -20,7 +20,7 @@ dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUS
 dt_value dt_rate_emit(const dt_named *named, dt_value step);
 /* the number */
 dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) DT_MUST_USE;
-dt_value dt_rate_step(dt_value step); /* as float32 */
+dt_value dt_rate_step(dt_value step); /* the step as float32 */
 dt_value dt_rate_floor(dt_value x);   /* x >= 0 without its fraction */
 
 /* ---- optimizers ---- */
@@ -29,16 +29,16 @@ dt_value dt_rate_floor(dt_value x);   /* x >= 0 without its fraction */
  * with DT_OPTIMIZER_FIELDS. */
 typedef struct dt_optimizer_head {
     const dt_tree *learning_rate;
-    double rate;         /* what learning_rate says, else the row's */
+    double rate;         /* learning_rate, or else the row's default */
     dt_named schedule;   /* kind NULL: the rate is constant */
     double weight_decay; /* decoupled: w -= w * weight_decay * rate before the step; 0: none */
-    /* of gradients summed over replicas; at most one is given, and clips when above 0 */
+    /* limits of gradients summed over replicas; at most one is given, and it clips if above 0 */
     double clipvalue, clipnorm, global_clipnorm;
     double ema_momentum, loss_scale_factor;                       /* the latter 0: none */
     int64_t ema_overwrite_frequency, gradient_accumulation_steps; /* 0: none */
     dt_texts exclude_from_weight_decay;
     bool use_ema;
-    /* given */
+    /* whether the key is given */
     bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale,
         has_accumulation;
 } dt_optimizer_head;
@@ -74,21 +74,22 @@ typedef struct dt_optimizer_head {
                       .help = "number of steps whose gradients are averaged per update"),          \
         DT_INSTEAD("lr", "write 'learning_rate'"), DT_NOT_YET("name")
 
-/* State of a variable: zero, or filled with one number, of the variable's type unless the row says
+/* A state of a variable: filled with one number, and of the variable's type unless the row sets
  * another. */
 typedef struct dt_slot_spec {
     const char *name; /* "momentum" for optimizer/dense/kernel/momentum */
     dt_type type;
     double initial;
-    /* 1 + the variable's dimension that it is a mean over, so that it lies as the others do; 0:
-     * of the variable's shape */
+    /* 1 + the dimension of the variable that it is a mean over, so that it is divided as the
+     * other dimensions are; 0: it has the variable's shape */
     int lacks;
 } dt_slot_spec;
 
 #define DT_MAX_SLOTS 4
 /* the rows', the mean of the weights, the sum of gradients */
 #define DT_ALL_SLOTS (DT_MAX_SLOTS + 2)
-/* One variable's update: reads w, g, slots; writes the new ones. All of the variable's dtype. */
+/* The update of one variable: reads w, g and slots; sets the new values. All have the variable's
+ * dtype. */
 typedef struct dt_update {
     dt_trace *trace;
     const void *args;
@@ -101,9 +102,10 @@ typedef struct dt_update {
 typedef struct dt_optimizer_row {
     dt_kind kind;
     double rate; /* the learning rate unless the job has one */
-    /* what no field can say; NULL: nothing */
+    /* checks that no field can express; NULL: none */
     dt_status *(*check)(const void *args, const dt_location *where);
-    /* How many; fills slot[0 ..], which come with the variable's type. NULL: none. */
+    /* Returns the number of slots and fills slot[], whose types are preset to the variable's.
+     * NULL: no slots. */
     int (*slots)(const void *args, const dt_type *variable, dt_slot_spec *slot);
     void (*apply)(dt_update *u);
 } dt_optimizer_row;
@@ -117,14 +119,14 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) D
  */
 typedef struct dt_loss_scale {
     double initial;
-    int64_t growth; /* 0: there is no scale */
+    int64_t growth; /* 0: no loss scale */
 } dt_loss_scale;
 
 struct dt_optimizer { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_named named;
-    /* gradients are added up over steps of their own kind: dt_optimizer_add_sums */
+    /* gradients are accumulated over steps by a separate step: dt_optimizer_add_sums */
     bool accumulates;
     /* float32 scalar, "optimizer/accumulated_examples"; NULL: they are not */
     dt_variable *examples;
@@ -132,8 +134,8 @@ struct dt_optimizer { /* the public handle */
     /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL:
      * not scaled */
     dt_variable *scale, *good_steps;
-    dt_variable *iteration; /* int64 scalar, "optimizer/iteration"; made with the first slot */
-    /* float32 scalar, where callbacks change the learning rate; NULL: it is as the job says */
+    dt_variable *iteration; /* int64 scalar, "optimizer/iteration"; created with the first slot */
+    /* float32 scalar that callbacks change; NULL: the learning rate of the job applies */
     dt_variable *rate;
     int n, cap;
     struct dt_optimizer_slot {
@@ -144,30 +146,28 @@ struct dt_optimizer { /* the public handle */
     } * slot;                       /* per trainable variable */
     dt_hash_index slots_at;         /* by address of the variable */
     int n_all, cap_all;
-    /* slots of all variables, lent by `slot`, in the order in which they were made */
+    /* slots of all variables, owned by `slot`, in order of creation */
     const dt_variable **all;
     dt_hash_index all_at; /* by path */
 };
-/* Whether weight_decay leaves the weight of that path alone. */
+/* Whether weight_decay excludes the weight of that path. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
-/* A handle over a row that has been read already, whose memory must outlive it. */
+/* Creates an optimizer from a row and arguments that were read, whose memory must outlive it. */
 dt_optimizer *dt_optimizer_over(const dt_named *named);
 /* The state of one variable; NULL: it has none yet. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
-/* From now on the learning rate is a variable, which begins as the job says: steps recorded before
- * do not know of it. */
+/* Turns the learning rate into a variable with the job's value. Steps that were recorded before
+ * keep the constant. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
-/* Makes iteration and the slots of these variables, with their first values, where they are
- * missing. */
+/* Creates iteration and the slots of these variables that do not exist, with their first values. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
-/* All state as it was made. */
+/* Resets all state to its first values. */
 void dt_optimizer_reset(dt_optimizer *o);
 /* Emits the update of every variable from its gradient, which is already summed over replicas;
  * variables without one are left alone. Iteration + 1. All must be prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
                        const dt_value *gradient);
-/* The loss as gradients should be taken of it: times loss_scale_factor, or the scale of the
- * moment. */
+/* The loss to take gradients of: multiplied by loss_scale_factor, or by the current loss scale. */
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
 /* Of an optimizer that accumulates. add: gradients, summed over a batch and replicas, and the
  * number of its examples are added to those kept. take: what is kept comes to them (in place), and
@@ -176,12 +176,12 @@ void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variable
                            const dt_value *gradient, dt_value examples);
 void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
                             dt_value *gradient, dt_value *examples);
-/* Clips gradients (in place) as the head says. */
+/* Clips gradients in place by the limits of the head. */
 void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
-/* With use_ema, variables become their running means; *any: whether there were any. */
+/* With use_ema, sets variables to their running means; *any: whether there are any. */
 dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v,
                                       bool *any) DT_MUST_USE;
-/* With use_ema, variables and their running means change places. */
+/* With use_ema, exchanges variables and their running means. */
 dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* All slots and iteration, for checkpoints: in a fixed order; *n of them, lent array in arena. */
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a model, from the inside: read.c reads layers and follows shapes, inputs.c says what each
- * layer takes from, outputs.c which are outputs. */
+/* Reading a model: read.c reads layers and follows shapes, inputs.c finds the inputs of layers,
+ * outputs.c the model's outputs. */
 #ifndef DT_MODEL_READ_H
 #define DT_MODEL_READ_H
 
@@ -16,15 +16,16 @@ typedef struct dt_reader {
     const dt_tree *list;
     const int *turn; /* [n] of a Repeat, 0: none */
     bool functional;
-    const dt_tree *outputs;   /* as written; NULL: the last layer */
+    const dt_tree *outputs;   /* outputs as written; NULL: the last layer */
     dt_named *named;          /* [n] kind NULL: faulty */
     const char **name;        /* [n] NULL: faulty */
     dt_named *within;         /* [n] the layer that it wraps; kind NULL: none */
     const char **within_name; /* [n] */
-    int *unnamed;             /* [rows] layers of each kind that got Keras' name so far */
-    dt_sources *source;       /* [n] */
-    dt_layer_spec *layer;     /* [n] */
-    bool *built;              /* [n] */
+    /* [rows]: the number of layers of each kind that were named automatically so far */
+    int *unnamed;
+    dt_sources *source;   /* [n] */
+    dt_layer_spec *layer; /* [n] */
+    bool *built;          /* [n] */
 } dt_reader;
 
 /* The head of layer i's arguments. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this room share; for them only. */
+/* Shared by the files of this room. */
 #ifndef DT_KERAS_KERAS_IMPL_H
 #define DT_KERAS_KERAS_IMPL_H
 
@@ -12,18 +12,17 @@ dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) 
 
 /* ---- value.c ---- */
 
-/* A member of an object that must be there and be of that kind; `what` is the object in
- * messages. */
+/* A required member of an object, of the given kind; `what` names the object in messages. */
 dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind kind,
                            dt_tree **out) DT_MUST_USE;
-/* The class of a thing: "Dense" of {"module": "keras.layers", "class_name": "Dense", "config":
- * {...}}. Refuses what is not Keras' own. */
+/* The class of an object: "Dense" of {"module": "keras.layers", "class_name": "Dense", "config":
+ * {...}}. Refuses classes that are not Keras'. */
 dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name) DT_MUST_USE;
-/* Whether the thing is an operation (keras.ops) and no class of keras.layers. */
+/* Whether the object is an operation (keras.ops) and not a class of keras.layers. */
 bool dt_keras_is_operation(const dt_tree *thing);
-/* A value of a configuration as a job file has it. */
+/* Converts a value of a configuration to its form in a job file. */
 dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) DT_MUST_USE;
-/* All of a configuration that says more than the defaults of the table; fields may be NULL. */
+/* The entries of a configuration that differ from the defaults of the table; fields may be NULL. */
 dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config,
                               dt_tree **out) DT_MUST_USE;
 /* The row of that name; NULL: there is none. */
@@ -33,7 +32,7 @@ const dt_tree *dt_keras_policy(const dt_tree *config);
 
 /* Trees. */
 dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text);
-/* with room for that many entries, and a few that a layer gets */
+/* with capacity for `most` entries, and for those that layers add */
 dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most);
 void dt_keras_put(dt_tree *map, const char *key, const dt_location *key_at, dt_tree *value);
 void dt_keras_drop(dt_tree *map, const char *key);
@@ -42,23 +41,24 @@ bool dt_keras_is_true(const dt_tree *map, const char *key);
 /* ---- layer.c ---- */
 
 typedef struct dt_keras_layer {
-    const dt_tree *raw; /* as Keras wrote it */
+    const dt_tree *raw; /* the layer as Keras wrote it */
     const char *name;
     const dt_tree *class_name;
     const dt_layer *row;   /* NULL: dtrain has no such layer */
-    const dt_tree *policy; /* what it computes in; NULL: not said */
+    const dt_tree *policy; /* dtype policy; NULL: not given */
     dt_tree *arguments;    /* a map */
-    /* its activation as a layer of its own, {LeakyReLU: {name: dense_activation}}; NULL: none */
+    /* its activation as a separate layer, {LeakyReLU: {name: dense_activation}}; NULL: none */
     dt_tree *behind;
-    const char *mask; /* see mask.c; of what it gives, NULL: none */
+    const char *mask; /* mask of its output as canonical text (see mask.c); NULL: none */
     bool is_mask;     /* an operation that computes a mask: no layer of a job */
 } dt_keras_layer;
 
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw,
                                dt_keras_layer *out) DT_MUST_USE;
-/* As an item of a list of layers. */
+/* The layer as an item of a list of layers. */
 dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l);
-/* What others take from it under: the name of the layer behind it. */
+/* The name under which other layers read its output: that of the layer `behind`, if there is
+ * one. */
 const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name);
 
 /* ---- call.c, mask.c ---- */
@@ -80,21 +80,21 @@ dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name);
 dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name) DT_MUST_USE;
 /* The history of a tensor among arguments; NULL: the value is no tensor. */
 const dt_tree *dt_keras_history(const dt_tree *value);
-/* Adds the names of all tensors in a value, in order; what is neither a tensor, a list nor null is
- * refused. */
+/* Adds the names of all tensors in a value, in order. Refuses values other than tensors, lists
+ * and null. */
 dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) DT_MUST_USE;
-/* What layer i takes from and how it was called, into its arguments. */
+/* Adds the inputs and call arguments of layer i to its arguments. */
 dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 
-/* Whether the operation computes a mask; its canonical text then goes into l->mask. */
+/* Whether the operation computes a mask; if so, sets l->mask to its canonical text. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
-/* KERAS_MODEL where layer i is an operation, which gives no mask in Keras, and takes from what has
- * one. */
+/* KERAS_MODEL if layer i is an operation, whose output has no mask in Keras, and one of its
+ * inputs has a mask. */
 dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i,
                               const dt_keras_tensors *from) DT_MUST_USE;
-/* The mask of what layer i gives, from those of what it takes from, as dtrain will find it. */
+/* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. */
 void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from);
-/* Refuses a mask among the arguments that is another than what comes with the layer's inputs. */
+/* Refuses a mask argument that differs from the mask of the layer's inputs. */
 dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *mask,
                                const dt_keras_tensors *from) DT_MUST_USE;
 

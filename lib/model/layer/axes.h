@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What layers that normalise share: the axes they go along, values laid along them, and means. */
+/* Shared by layers that normalise: their axes, values along these axes, and means. */
 #ifndef DT_MODEL_LAYER_AXES_H
 #define DT_MODEL_LAYER_AXES_H
 
@@ -7,26 +7,26 @@
 
 /* The dimensions of `in` that `axis` names: dt_dims_read at the layer. */
 dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
-/* The same, kept as what the layer made: dt_axes_made gives it to call. */
+/* The same, stored in b->made, from which dt_axes_made returns it to call. */
 dt_status *dt_axes_make(dt_layer_build *b, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
 uint32_t dt_axes_made(const dt_layer_call *c);
-/* A weight whose dimensions are those of `in` in `dims`, in order. */
+/* Adds a weight with the dimensions `dims` of the input, in order. */
 dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_request *w) DT_MUST_USE;
 
-/* v, whose dimensions are those of `type` in `dims`, in order, repeated along the others. */
+/* v, which has the dimensions `dims` of `type`, in order, repeated along the others. */
 dt_value dt_along(dt_value v, const dt_type *type, uint32_t dims);
-/* How many elements of x lie along `dims`, a scalar of x's dtype; at least 1, so that a replica
- * without examples divides by no 0. */
+/* The number of elements of x along `dims`, a scalar of x's dtype; at least 1, so that a replica
+ * without examples does not divide by 0. */
 dt_value dt_count_over(dt_value x, uint32_t dims);
 /* The mean over `dims`, which go. */
 dt_value dt_mean_over(dt_value x, uint32_t dims);
-/* x - mean, taken over `dims`. */
+/* x - its mean over `dims`. */
 dt_value dt_centre(dt_value x, uint32_t dims);
-/* 1 / sqrt(variance + epsilon) over `dims` of what was centred, laid along them. */
+/* 1 / sqrt(variance + epsilon) over `dims` of a centred value, repeated along them. */
 dt_value dt_inverse_deviation(dt_value centred, uint32_t dims, double epsilon);
 /* The product of both: mean 0, deviation 1. */
 dt_value dt_standardize(dt_value x, uint32_t dims, double epsilon);
-/* y * gamma + beta, laid along `dims`. weight: those of the two that there are. */
+/* y * gamma + beta, repeated along `dims`. weight: those of the two that exist. */
 dt_value dt_scale_and_center(dt_value y, uint32_t dims, bool scale, bool center,
                              const dt_value *weight);
 

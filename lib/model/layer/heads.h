@@ -20,13 +20,13 @@
 
 typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
-    dt_ints output; /* dimensions of what a step becomes; none: D */
-    double dropout; /* share of the scores, or of what is taken, that is 0 while training */
+    dt_ints output; /* dimensions of the output of a step; empty: D */
+    double dropout; /* rate at which attention weights are set to 0 in training */
     bool drops_taken, use_bias, use_gate, causal;
-    /* a mask hides steps from others, and does not keep them from looking */
+    /* a mask excludes steps as keys but not as queries */
     bool masks_keys_alone;
     int64_t window;              /* 0: none */
-    const dt_rotation *rotation; /* of queries and keys; NULL: none */
+    const dt_rotation *rotation; /* rotation of queries and keys; NULL: none */
     dt_noise noise;
     const dt_tree *kernel_initializer, *bias_initializer;
 } dt_heads;

@@ -10,9 +10,9 @@
 #include "model/model.h"
 
 typedef struct dt_noise {
-    int counter;   /* which weight */
-    int64_t seed;  /* the layer's own */
-    bool has_seed; /* else the model's is taken */
+    int counter;   /* index of the weight that counts */
+    int64_t seed;  /* seed of the layer */
+    bool has_seed; /* false: the model's seed applies */
 } dt_noise;
 #define DT_NOISE_FIELD(type)                                                                       \
     DT_KEY(INT, "seed", type, noise.seed, .set = 1 + offsetof(type, noise.has_seed),               \
@@ -22,7 +22,7 @@ typedef struct dt_noise {
 /* Adds the counter as the next weight; within: the part of the layer that it belongs to, or
  * NULL. */
 dt_status *dt_noise_weight(dt_layer_build *b, const char *within) DT_MUST_USE;
-/* Numbers of `type`, (B, ...) of floats, as dt_random_kind says. The counter goes on. */
+/* Random floats of `type`, (B, ...), with the distribution dt_random_kind; advances the counter. */
 dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind,
                        const dt_type *type);
 /* x with a share `rate` of the elements of `mask` 0, which x is cut by (sizes 1 are repeated), and

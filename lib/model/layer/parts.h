@@ -20,14 +20,14 @@ typedef struct dt_part_request {
     const dt_layer *row;
     const char *name;
     dt_type in;
-    /* name NULL: the end; value NULL: not given */
+    /* name NULL ends the list; value NULL: not given */
     struct {
         const char *name;
         const dt_tree *value;
     } arg[DT_PART_ARGS];
 } dt_part_request;
 
-/* A part when it is built; kept in what the layer made. */
+/* A part after it was built, stored in the layer's `made`. */
 typedef struct dt_part {
     const dt_layer *row;
     const void *args, *made;
@@ -47,7 +47,7 @@ const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const cha
 /* Reads the arguments and builds the part, whose weights come behind those that are there. Not
  * trained where the layer is not. */
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out) DT_MUST_USE;
-/* What the part makes of x. */
+/* Calls the part on x. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x);
 
 #endif

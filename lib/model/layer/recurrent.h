@@ -36,7 +36,7 @@ typedef struct dt_recurrent {
     const dt_tree *kernel_initializer, *recurrent_initializer, *bias_initializer;
 } dt_recurrent;
 
-/* Fields of all; the table of a cell adds its own. */
+/* Fields of all recurrent layers; a cell's table adds its own. */
 #define DT_RECURRENT_FIELDS                                                                        \
     DT_INT(dt_recurrent, units, .min = 1, .max = INFINITY, .required = true,                       \
            .help = "dimension of the state and the output"),                                       \
@@ -77,16 +77,15 @@ typedef struct dt_cell_step {
     const dt_recurrent *args;
     dt_value x;
     dt_value recurrent; /* kernel: (units, gates * units) */
-    dt_value bias;      /* of the recurrent product, (gates * units); trace NULL: none */
+    dt_value bias;      /* bias of the recurrent product, (gates * units); trace NULL: none */
     dt_value state[DT_MOST_STATES];
-    /* what each gate's view of the state is multiplied by, (B, units); trace NULL: nothing is
-     * dropped */
+    /* factors of the state for each gate, (B, units); trace NULL: no dropout */
     dt_value kept[DT_MOST_GATES];
 } dt_cell_step;
 
 typedef struct dt_cell {
     const char *kind;
-    const char *name; /* of its weights: NAME/gru_cell/kernel */
+    const char *name; /* path of its weights: NAME/gru_cell/kernel */
     int gates, states;
     bool (*two_biases)(const dt_recurrent *r); /* NULL: one, of the input's product */
     void (*step)(dt_cell_step *s);
@@ -94,7 +93,7 @@ typedef struct dt_cell {
 
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;
 dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above);
-/* of a layer of that row with those arguments */
+/* the range of the output of that row's layer with those arguments */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
 /* Gate i of (B, gates * units): columns i * units to (i + 1) * units. */

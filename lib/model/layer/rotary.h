@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotary embedding: what layers that rotate queries and keys share. See rotary_embedding.c. */
+/* Rotary embedding, shared by layers that rotate queries and keys. See rotary_embedding.c. */
 #ifndef DT_MODEL_LAYER_ROTARY_H
 #define DT_MODEL_LAYER_ROTARY_H
 

@@ -26,8 +26,8 @@ typedef struct dt_space {
 /* MODEL_SHAPE at the layer unless `in` is of floats and has n spatial dimensions between B and
  * channels. */
 dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) DT_MUST_USE;
-/* The n numbers of an argument: one stands for all of them; `usual` (n numbers) where it is not
- * given. RANGE when their count differs. */
+/* The n numbers of an argument: a single number counts for all; `usual` (n numbers) if it is not
+ * given. RANGE if their count differs. */
 dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n,
                        const int64_t *usual, int64_t *out) DT_MUST_USE;
 
@@ -38,8 +38,8 @@ dt_window dt_space_window(const dt_space *s, int i, int64_t in);
 /* Windows of a pooling, whose padding counts for nothing: one of padding "same" that covers the
  * whole input at each of its places gives the same as any larger one, and costs less. */
 void dt_space_bound(dt_space *s, const dt_type *in);
-/* b->out: b->in with the places of the window in each spatial dimension; MODEL_SHAPE when there is
- * none. */
+/* Sets b->out to b->in with the number of window positions in each spatial dimension;
+ * MODEL_SHAPE if there is none. */
 dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *s) DT_MUST_USE;
 
 /* convolution of x (B, ..., C) with a kernel (..., C / groups, outputs). */
@@ -85,7 +85,7 @@ typedef struct dt_conv {
     DT_INITIALIZER(dt_conv, kernel_initializer, .help = "initializer; default: glorot_uniform"),   \
         DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"),                                     \
         DT_CONSTRAINT(dt_conv, KERNEL, "kernel_constraint")
-/* on: whose word the weight has, its own or the only kernel's. */
+/* on: the weight's word for regularizers and constraints: its own, or that of the only kernel. */
 #define DT_CONV_DEPTHWISE(on)                                                                      \
     DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY,                    \
            .help = "number of outputs per input channel"),                                         \
@@ -94,13 +94,13 @@ typedef struct dt_conv {
         DT_REGULARIZER(dt_conv, on, "depthwise_regularizer"),                                      \
         DT_CONSTRAINT(dt_conv, on, "depthwise_constraint")
 
-/* The window that the arguments say. RANGE for counts that differ, or strides and dilation_rate
- * both above 1. */
+/* Reads the window from the arguments. RANGE for wrong counts, or if strides and dilation_rate
+ * are both above 1. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,
                          dt_space *out) DT_MUST_USE;
-/* The same once more, for call: build has found no fault. */
+/* The same for call, after build has found no error. */
 dt_space dt_conv_space_again(const dt_layer_call *c);
-/* A weight of shape (window ..., inputs, outputs), and the bias where there is one. */
+/* Adds a weight of shape (window ..., inputs, outputs), and the bias if there is one. */
 dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s,
                           const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
@@ -108,7 +108,7 @@ dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
 dt_yield dt_conv_yields(const dt_layer_spec *l, const dt_yield *above);
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
-/* The other name under which Keras exports a layer. */
+/* A second name under which Keras exports a layer. */
 #define DT_ALSO(name)                                                                              \
     (const char *const[]) { name, NULL }
 

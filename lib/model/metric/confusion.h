@@ -16,11 +16,12 @@
 typedef struct dt_confusion_plan {
     int n; /* thresholds */
     const double *threshold;
-    int64_t top_k;    /* outputs that are not among the k largest say 0; 0: all may */
+    int64_t top_k;    /* outputs that are not among the k largest count as 0; 0: all count */
     int64_t class_id; /* the only class that is looked at; -1: all */
-    /* of predictions (B, C), not all together; top_k and class_id are not asked for */
+    /* for each class of predictions (B, C) instead of all together; top_k and class_id are
+     * ignored */
     bool by_class;
-    const double *class_weight; /* [C] what outputs of each class count; NULL: alike */
+    const double *class_weight; /* [C]: weights of the classes' outputs; NULL: all 1 */
 } dt_confusion_plan;
 
 /* Adds the four parts. */
