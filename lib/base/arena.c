@@ -49,7 +49,7 @@ enum { ALIGN = alignof(max_align_t), FIRST_BLOCK = 4096, LAST_BLOCK = 4 << 20 };
 
 typedef struct block {
     struct block *next;
-    size_t used, size; /* of bytes[] */
+    size_t used, size; /* bytes used, and size, of bytes[] */
     alignas(max_align_t) char bytes[];
 } block;
 
@@ -61,7 +61,7 @@ struct dt_arena {
 _Noreturn void dt_out_of_memory(void) {
     static const char text[] = "dtrain: error: out of memory [DT115]\n";
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)ignored; /* there is nobody left to tell */
+    (void)ignored; /* the error cannot be reported */
     _exit(71);
 }
 
@@ -120,8 +120,8 @@ char *dt_strdup(const char *s) {
     return memcpy(dt_alloc(n), s, n);
 }
 
-/* Whoever exceeds a container's limit is killed when it uses what it was given: so much is refused
- * here, where somebody can still say why. */
+/* Whether an allocation would exceed the container's limit. The system would grant it and kill
+ * the process when the memory is used, so it is refused here, where an error can be reported. */
 static bool is_too_much(size_t n) {
     enum { LARGE = 16 << 20 };
     dt_memory_limit l;
@@ -133,7 +133,7 @@ void *dt_try_alloc(size_t n) {
     return aligned_alloc(64, n ? (n + 63) / 64 * 64 : 64);
 }
 
-/* A refusal by madvise changes nothing but speed. */
+/* If madvise refuses, only speed changes. */
 void *dt_try_alloc_dense(size_t n) {
 #ifdef MADV_HUGEPAGE
     void *p = NULL;
@@ -179,8 +179,8 @@ static block *block_create(size_t size) {
     return b;
 }
 
-/* A block with room for n bytes. One large piece gets a block of its own, behind the newest, whose
- * room stays in use. */
+/* A block with room for n bytes. A large allocation gets a separate block, inserted behind the
+ * newest one, which stays in use. */
 static block *block_with_room(dt_arena *a, size_t n) {
     block *newest = a->blocks;
     if (newest && newest->size - newest->used >= n) return newest;

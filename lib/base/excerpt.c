@@ -36,7 +36,7 @@ static const char *find_start(const dt_location *at) {
     return p;
 }
 
-/* The line of a place, without its end; text NULL when there is none. */
+/* The line of a source location, without its end; text NULL if there is none. */
 static span find_line(const dt_location *at) {
     const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
     if (!p) return (span){0};
@@ -52,7 +52,8 @@ static size_t char_length(span line, size_t at) {
     return n ? n : 1;
 }
 
-/* One character of the line, and below it the same number of `fill`; a tab stands above a tab. */
+/* Adds one character of the line, and below it the same number of `fill`; below a tab stands a
+ * tab. */
 static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, char fill) {
     size_t before = excerpt->size;
     if (*c.text == '\t') dt_str_putc(excerpt, '\t');
@@ -64,7 +65,7 @@ static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, cha
     s->carets += fill == '^';
 }
 
-/* The byte of the line's column `first`: a few steps back from a place whose byte is known. */
+/* The offset of the line's column `first`, found from the location whose offset is known. */
 static size_t window_start(span line, const dt_location *at, int first) {
     size_t i = at->offset ? at->offset - (size_t)(line.text - at->source->text) : 0;
     if (i > 0 && i <= line.size) {

@@ -46,7 +46,8 @@ static ssize_t read_fully(int fd, char *buffer, size_t room) {
     return (ssize_t)n;
 }
 
-/* Reads on until the end, whatever fstat said: files below /proc have size 0, and others grow. */
+/* Reads until the end, ignoring the size that fstat reports: files below /proc have size 0, and
+ * others grow. */
 static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out) {
     enum { CHUNK = 1 << 16 };
     char *chunk = dt_alloc(CHUNK); /* not on the stack, which may be as small */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking a name away from what has it: removing a file, and letting two names change places in one
- * step. */
+/* Removing a file, and exchanging two names in one step. */
 #define _GNU_SOURCE /* renameat2 */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +17,7 @@ dt_status *dt_file_remove(const char *path) {
     return NULL;
 }
 
-/* What file systems and kernels without the operation answer. */
+/* Error numbers of file systems and kernels that lack the operation. */
 static bool is_unsupported(int number) {
     return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP;
 }

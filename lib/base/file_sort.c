@@ -81,8 +81,8 @@ static bool has(const char *first, size_t n, size_t at, const char *bytes, size_
 }
 #define HAS(at, bytes) has(first, n, at, bytes, sizeof(bytes) - 1)
 
-/* Office documents and arrays are archives, too: the name of the first member, at byte 30,
- * tells. */
+/* Office documents and arrays are ZIP archives, too. The name of the first member, at byte 30,
+ * distinguishes them. */
 static const dt_file_sort *zip_sort(const char *first, size_t n) {
     static const dt_file_sort zip = SORT("a ZIP archive (as .xlsx, .npz and .keras files are)",
                                          "unpack it, or save a table as CSV"),

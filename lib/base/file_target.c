@@ -15,14 +15,14 @@
 #include "base/arena.h"
 #include "base/file.h"
 
-enum { MOST_LINKS = 40, LONGEST = 4096 }; /* as the kernel counts them */
+enum { MOST_LINKS = 40, LONGEST = 4096 }; /* the kernel's limits */
 
 static bool is_link(const char *path) {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* What the link leads to, from here. NULL with errno. */
+/* The target of the link, relative to the working directory. NULL with errno. */
 static char *read_link(const char *path) {
     char text[LONGEST];
     ssize_t n = readlink(path, text, sizeof text - 1);

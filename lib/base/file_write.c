@@ -86,8 +86,8 @@ static dt_status *prepare(int fd, const char *path, bool truncate) {
     return NULL;
 }
 
-/* The file is emptied after the look at what it is, not by open: a device or a FIFO stays as it
- * was. */
+/* The file is truncated after its type was checked, not by open, so that a device or a FIFO is
+ * not changed. */
 static dt_status *open_writer(dt_writer *w, const char *path, bool append) {
     *w = (dt_writer){.fd = -1};
     int fd = try_open(path, O_WRONLY | O_CREAT | (append ? O_APPEND : 0));
@@ -173,8 +173,8 @@ static dt_status *rename_synced(const char *from, const char *to) {
     return s;
 }
 
-/* A rename would take the name away from a device or a FIFO; a link is what is replaced, not what
- * it points to. */
+/* A rename would replace the name of a device or a FIFO. A symbolic link itself is replaced, not
+ * its target. */
 dt_status *dt_file_check_target(const char *path) {
     struct stat st;
     if (!*path) return dt_fail(DT_E_CANT_CREATE, NULL, "the name of the output file is empty");

@@ -24,14 +24,14 @@ static const char *end_of(const char *p) {
     return NULL;
 }
 
-/* Behind the '}' of the group whose first alternative begins at p. */
+/* The position after the '}' of the group whose first alternative begins at p. */
 static const char *behind(const char *p) {
     const char *end = end_of(p);
     while (end && *end == ',') end = end_of(end + 1);
     return end ? end + 1 : NULL;
 }
 
-/* 0, or what dt_glob_expand says of it. */
+/* 0, or an error of dt_glob_expand. */
 static int expand(expansion *e, const char *glob) {
     const char *open = strchr(glob, '{'), *rest = open ? behind(open + 1) : NULL;
     if (open && !rest) return DT_GLOB_OPEN;

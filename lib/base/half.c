@@ -48,7 +48,7 @@ float dt_float_rounded(float x, int digits) {
     uint32_t bits, gone = 23 - (uint32_t)digits;
     if (isnan(x) || gone == 0) return x;
     memcpy(&bits, &x, sizeof bits);
-    /* a fraction that rounds up carries into the exponent, as it should */
+    /* a fraction that rounds up carries into the exponent, which is correct */
     bits += (1u << (gone - 1)) - 1 + (bits >> gone & 1);
     bits &= ~0u << gone;
     memcpy(&x, &bits, sizeof x);

@@ -32,7 +32,7 @@ void dt_hash_index_add(dt_hash_index *p, uint64_t hash) {
     chain(p, p->n++);
 }
 
-/* From `place` on along its chain, the first of that hash. */
+/* The first entry with that hash, from `place` on along its chain. */
 static int skip(const dt_hash_index *p, int place, uint64_t hash) {
     while (place >= 0 && p->hash[place] != hash) place = p->next[place];
     return place;

@@ -21,13 +21,14 @@ typedef struct span {
 
 struct dt_hash_thread {
     dt_sha256 *hash;
-    size_t bytes; /* put so far */
+    size_t bytes; /* bytes put so far */
     bool runs, ends;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t come, gone; /* something was put; all of it is hashed */
     span *queue;
-    int n, cap, taken, done; /* of the queue: spans, room, taken from it, hashed */
+    /* the queue: number of spans, capacity, spans taken from it, spans hashed */
+    int n, cap, taken, done;
 };
 
 static void *hash_all(void *user) {

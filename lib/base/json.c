@@ -64,7 +64,7 @@ void dt_json_unsigned(dt_json *j, const char *key, uint64_t value) {
     dt_str_printf(j->out, "%" PRIu64, value);
 }
 
-/* What reads back as x in the fewest digits, if an exponent helps, too. */
+/* Writes the shortest text that reads back as x, with an exponent if that is shorter. */
 static void put_fewest(dt_str *out, double x) {
     double back = (double)NAN;
     const size_t from = out->size;

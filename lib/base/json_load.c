@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See json_load.h. Allocation functions are jansson's for the whole program; those that somebody
- * else has set stay. */
+/* See json_load.h. jansson's allocation functions are set once for the whole program, unless the
+ * caller has set others. */
 #include "base/json_load.h"
 
 #include <pthread.h>

@@ -20,7 +20,7 @@
 #include "base/size.h"
 
 enum { LARGEST = 1 << 20 };
-/* version 1 says "no limit" with a number of about 2^63 */
+/* version 1 of control groups writes a number of about 2^63 for "no limit" */
 static const int64_t none = INT64_C(1) << 60;
 
 int64_t dt_memory_resident(void) {
@@ -33,7 +33,7 @@ int64_t dt_memory_resident(void) {
 
 /* ---- files ---- */
 
-/* "" where there is none. */
+/* Reads a file; "" if there is none. */
 static void read_text(const char *path, dt_str *out) {
     char piece[4096];
     FILE *f = fopen(path, "re"); /* the kernel's files have no size */
@@ -79,7 +79,7 @@ static const hierarchy hierarchies[] = {
     {true, "memory.max", "memory.swap.max"},
     {false, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}};
 
-/* Of one group: its memory, and what it may swap. */
+/* Reads the limits of one group: memory and swap. */
 static void take_group(const hierarchy *h, const char *folder, size_t skip, int64_t swap,
                        dt_memory_limit *l) {
     const int64_t memory = read_bytes(folder, h->memory), also = read_bytes(folder, h->swap);
@@ -90,7 +90,7 @@ static void take_group(const hierarchy *h, const char *folder, size_t skip, int6
     snprintf(l->path, sizeof l->path, "%s/%s", folder + skip, h->memory);
 }
 
-/* Whether a list "rw,memory" has a word. */
+/* Whether a list such as "rw,memory" contains a word. */
 static bool lists(const char *list, const char *word) {
     const size_t n = strlen(word);
     for (const char *at = list; (at = strstr(at, word)); at += n)
@@ -98,7 +98,7 @@ static bool lists(const char *list, const char *word) {
     return false;
 }
 
-/* The process' group in a hierarchy, as the kernel names it; "" where there is none. */
+/* The process' group in a hierarchy, as the kernel names it; "" if there is none. */
 static void find_group(const hierarchy *h, char *groups, char *out, size_t size) {
     char *rest = NULL;
     *out = '\0';
@@ -114,7 +114,7 @@ static void find_group(const hierarchy *h, char *groups, char *out, size_t size)
     }
 }
 
-/* Where the hierarchy is mounted, and the group that is seen there as its root. */
+/* Finds the mount point of the hierarchy, and the group that is its root there. */
 static bool find_mount(const hierarchy *h, char *mounts, char *root, char *point, size_t size) {
     char *rest = NULL;
     for (char *line = strtok_r(mounts, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
@@ -129,8 +129,8 @@ static bool find_mount(const hierarchy *h, char *mounts, char *root, char *point
     return false;
 }
 
-/* What of a group's name lies below the mount; a group outside of it, as a container sees its
- * host's, is the mount itself. */
+/* The part of a group's name below the mount. For a group outside of it, as a container sees its
+ * host's, the mount itself. */
 static const char *below(const char *group, const char *root) {
     const size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const bool inside = strncmp(group, root, n) == 0 && (group[n] == '/' || group[n] == '\0') &&

@@ -77,7 +77,8 @@ static const char *find_last_word(const char *name, const char *const *names, in
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n) {
     size_t length = name && names ? strlen(name) : 0;
     if (length == 0 || length > LONGEST) return NULL;
-    int best = (int)(length + 1) / 3 + 1; /* one more than is near */
+    /* one more than the largest distance that counts as similar */
+    int best = (int)(length + 1) / 3 + 1;
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {
         size_t other = names[i] ? strlen(names[i]) : LONGEST + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers as text and back, whatever locale the program that calls us has set. */
+/* Numbers as text and back, independent of the locale of the calling program. */
 #define _GNU_SOURCE /* strtod_l */
 #include <errno.h>
 #include <locale.h>
@@ -84,7 +84,8 @@ static bool read_short(const char *p, double *out) {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    enum { LARGEST = sizeof power / sizeof *power - 1, MOST_DIGITS = 19 }; /* of an uint64_t */
+    /* digits of an uint64_t */
+    enum { LARGEST = sizeof power / sizeof *power - 1, MOST_DIGITS = 19 };
     const bool negative = *p == '-';
     uint64_t m = 0, e = 0;
     int exponent = 0;

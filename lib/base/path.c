@@ -66,7 +66,8 @@ DT_API dt_status *dt_path_check(const char *path) {
 
 static dt_status *expand_home(const char *written, char **path) {
     const char *home = dt_environment("HOME");
-    /* another user's: whose files are meant is for that user to say */
+    /* the home directory of another user is not expanded, since only that user knows which files
+     * are meant */
     if (written[1] && written[1] != '/')
         return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL,
                                   "%s: only ~/ is replaced, by your home directory", written),

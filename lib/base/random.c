@@ -108,8 +108,7 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* Each round is undone by itself, whatever mix returns, so this is a bijection of 2 * half_bits
- * bits. */
+/* Each round can be undone for any result of mix, so this is a bijection of 2 * half_bits bits. */
 static uint64_t feistel(const dt_permutation *p, uint64_t x) {
     uint64_t mask = (UINT64_C(1) << p->half_bits) - 1;
     uint64_t left = x >> p->half_bits, right = x & mask;

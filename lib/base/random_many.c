@@ -18,7 +18,7 @@ const dt_random_loops *dt_random_loops_of(dt_isa isa) {
     return loops[isa];
 }
 
-/* What the environment says; a name that is not here is refused where kernels are chosen. */
+/* The loops that the environment selects. An unknown name is reported where kernels are chosen. */
 static const dt_random_loops *choose(void) {
     dt_isa isa = dt_isa_find(dt_isa_said());
     return dt_random_loops_of(isa == DT_ISAS ? DT_BASE_ISA : isa);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See reserve.h. Nobody touches the block, so it takes address space but no memory. */
+/* See reserve.h. The block is never touched, so it uses address space but no memory. */
 #include "base/reserve.h"
 
 #include <stdatomic.h>

@@ -31,7 +31,7 @@ static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
 
 /* ---- by double arithmetic ---- */
 
-/* Where it lies within rounding of a power of ten, the exponent may be one too high. */
+/* Near a power of ten rounding may make the exponent one too large. */
 static int exponent_of(double a) {
     int e = 0;
     while (a >= power[e + 1]) e++;
@@ -39,7 +39,7 @@ static int exponent_of(double a) {
     return e;
 }
 
-/* False: double arithmetic cannot tell. */
+/* False: double arithmetic is not precise enough to decide. */
 static bool round_to(double a, decimal *d) {
     double product = a * power[d->shift], whole = floor(product);
     if (product - whole == 0.5) return false;
@@ -47,7 +47,8 @@ static bool round_to(double a, decimal *d) {
     return d->n >= (int64_t)power[d->digits - 1] && d->n < (int64_t)power[d->digits];
 }
 
-/* Whether x is half way between two floats: the bits that a float lacks are a one and zeros. */
+/* Whether x is half way between two floats: the bits beyond a float's are a one followed by
+ * zeros. */
 static bool is_between(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -92,8 +93,8 @@ static void add_decimal(dt_str *s, const decimal *d) {
     } else add_digits(s, d, d->exponent + 1);
 }
 
-/* Of what is no integer, as those have a case of their own. Nine digits of 10^-13 would need
- * 10^21. */
+/* For numbers that are not integers, which have a separate case. Nine digits of 10^-13 would
+ * need 10^21. */
 static bool add_by_arithmetic(dt_str *s, float x) {
     decimal d;
     float a = fabsf(x);
@@ -114,8 +115,8 @@ static bool add_special(dt_str *s, double x) {
     return true;
 }
 
-/* x with so many digits; what they read back as, infinite where they are more than a double
- * holds. */
+/* Writes x with `digits` digits; returns what they read back as, infinity if they overflow a
+ * double. */
 static double try_digits(dt_str *s, size_t from, int digits, double x) {
     double back = (double)INFINITY;
     s->size = from;

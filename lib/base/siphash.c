@@ -44,7 +44,7 @@ uint64_t dt_siphash(const dt_siphash_key *key, const void *bytes, size_t n) {
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* The kernel gives each process 16 random bytes; where it is another's, all processes have one
+/* The kernel gives each process 16 random bytes. Where they are missing, all processes share one
  * key. */
 dt_siphash_key dt_siphash_process_key(void) {
     dt_siphash_key key = {{0}};

@@ -82,7 +82,7 @@ DT_API dt_status *dt_status_create(int number, const char *format, ...) {
     return s;
 }
 
-/* Where something is to be made (CANT_CREATE), a missing parent is no missing input. */
+/* When a file is to be created (CANT_CREATE), a missing parent directory is not a missing input. */
 static dt_error error_of_errno(int number, dt_error otherwise) {
     switch (number) {
     case ENOENT:
@@ -192,7 +192,7 @@ static bool is_same_text(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Two steps that read the same thing find the same fault. */
+/* Whether two errors are equal, as when two steps read the same input. */
 static bool is_same(const dt_status *a, const dt_status *b) {
     return a->row == b->row && a->line == b->line && a->col == b->col && a->notes_count == 0 &&
            b->notes_count == 0 && is_same_text(a->text, b->text) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The growable string, and the one place where texts from outside are made fit to print. */
+/* The growable string, and the only place where texts from outside are made printable. */
 #include "base/str.h"
 
 #include <locale.h>

@@ -9,7 +9,7 @@
 
 /* ---- what is no text ---- */
 
-/* Of texts with a byte order mark, and of ASCII without one. */
+/* The encoding of texts with a byte order mark, and of ASCII in wide characters without one. */
 static const char *wide_encoding(const unsigned char *b, size_t n) {
     if (n >= 4 && (memcmp(b, "\xff\xfe\0\0", 4) == 0 || memcmp(b, "\0\0\xfe\xff", 4) == 0))
         return "UTF-32";
@@ -53,7 +53,7 @@ size_t dt_text_valid(const char *text, size_t n) {
     for (size_t at = 0, step; at < n; at += step) {
         step = 8;
         if (n - at >= 8 && (memcpy(&eight, text + at, 8), ((eight | (eight - ones)) & highs) == 0))
-            continue; /* none is 0, none above 0x7f */
+            continue; /* no byte is 0 or above 0x7f */
         step = dt_utf8_next(text + at, n - at, &code);
         if (step == 0 || code == 0) return at;
     }

@@ -33,7 +33,8 @@
 #include "base/clock.h"
 #include "base/patience.h"
 
-enum { LINE = 64, SPINS = 200, SPINS_A_LOOK = 16 /* between two looks at the clock */ };
+/* SPINS_A_LOOK: spins between two readings of the clock */
+enum { LINE = 64, SPINS = 200, SPINS_A_LOOK = 16 };
 
 typedef struct gate {
     alignas(LINE) _Atomic uint32_t count; /* times it was opened */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The version, which the Makefile knows; sizes as they are written on command lines. */
+/* The version, which the Makefile reads, too; and the sizes that command lines accept. */
 #include "dtrain.h"
 
 #include "base/size.h"

@@ -6,11 +6,11 @@
  * SIGCOMM 2020; from memory). */
 static const double one_way_s = 12.5e-6;
 
-/* Messages that follow each other, and what a chip sends of its bytes. */
+/* The number of consecutive messages, and the part of its bytes that a chip sends. */
 static const struct {
     int steps;
     double times;
-    bool all; /* of the whole, not of the others' part */
+    bool all; /* of the whole buffer, not of the part of the others */
 } shapes[DT_COLLECTIVES] = {
     [DT_ALL_GATHER] = {1, 1, false},        [DT_REDUCE_SCATTER] = {1, 1, false},
     [DT_ALL_REDUCE] = {2, 2, false},        [DT_ALL_TO_ALL] = {1, 1, false},

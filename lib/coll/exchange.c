@@ -63,7 +63,7 @@ static double efficiency(const question *q, const dt_chip *chip) {
     return (links > 0 ? links : 1) * (sum > 0 ? sum : 1);
 }
 
-/* Takes this way if it is the fastest so far. */
+/* Chooses this algorithm if it is the fastest so far. */
 static void weigh(const question *q, const char *name, pricing *price) {
     const dt_chip *chip = q->x->topology->slice->chip;
     const double ideal = price(q, &q->wires).seconds;

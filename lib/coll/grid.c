@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 
-/* Where a group's ranks stand along one axis, as a set. False: not at equal distances. */
+/* Reads the positions of a group's ranks along one axis. False: they are not at equal distances. */
 static bool read_axis(const int *place, int ranks, int axis, dt_grid_axis *out, int *base) {
     bool seen[DT_GRID_SIDE] = {false};
     int last = -1;
@@ -46,7 +46,7 @@ static bool inside(const dt_topology *t, const int *at) {
     return true;
 }
 
-/* Everybody stands somewhere else, and all in the mesh. */
+/* Whether all ranks are at different positions in the mesh. */
 static bool all_apart(const dt_topology *t, const int *place, int n) {
     const size_t places =
         (size_t)t->mesh[0] * (size_t)t->mesh[1] * (size_t)t->mesh[2] * (size_t)t->mesh[3];
@@ -61,7 +61,7 @@ static bool all_apart(const dt_topology *t, const int *place, int n) {
     return apart;
 }
 
-/* Who goes round the end of such an axis comes back somewhere else: no group along it is a ring. */
+/* Whether a way round the axis ends at another position, so that no group along it is a ring. */
 static bool is_twisted(const dt_topology *t, int axis) {
     return dt_topology_twist(t, axis, 0) || dt_topology_twist(t, axis, 1) ||
            dt_topology_twist(t, axis, 2);

@@ -14,7 +14,7 @@ static const int *place(const dt_exchange *x, int group, int rank) {
 
 /* ---- rings ---- */
 
-/* A step of the ring: every rank sends a byte to the next one, or the one before. */
+/* Adds a step of the ring: every rank sends a byte to the next rank, or to the previous one. */
 static void add_step(dt_loads *l, const dt_exchange *x, bool back) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++) {
@@ -29,7 +29,7 @@ static void note_links(dt_wire_price *p, const dt_loads *l, double bytes) {
         for (int up = 0; up < 2; up++) p->way[axis][up] = bytes * dt_loads_way(l, axis, up);
 }
 
-/* Rounds of an all-gather on what links carry in a step. */
+/* Seconds of the rounds of an all-gather, given the loads of one step. */
 static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
                              const dt_wires *w) {
     const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;
@@ -40,7 +40,7 @@ static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
            (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
 }
 
-/* One half of a ring collective: reduce-scatters go round the other way. */
+/* Adds one half of a ring collective; reduce-scatters go in the other direction. */
 static void add_half(dt_wire_price *p, dt_loads *total, const dt_exchange *x, bool both, bool back,
                      const dt_wires *w) {
     dt_loads l = dt_loads_create(x->topology);
@@ -66,7 +66,7 @@ dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w) {
 
 /* ---- doubling ---- */
 
-/* A round of an all-gather: every rank sends as many bytes to the rank `distance` before it. */
+/* Adds a round of an all-gather: every rank sends `bytes` to the rank `distance` before it. */
 static void add_distance(dt_loads *l, const dt_exchange *x, int distance, double bytes) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++)
@@ -95,7 +95,8 @@ dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *w) {
 
 /* ---- straight ---- */
 
-enum { PAIRS = 1 << 18 }; /* that are routed; of more some, evenly, for all */
+/* pairs that are routed; of more, an evenly chosen subset represents all */
+enum { PAIRS = 1 << 18 };
 
 static void add_all_pairs(dt_loads *l, const dt_exchange *x) {
     const double pairs = (double)x->groups * x->ranks * x->ranks;
@@ -150,7 +151,7 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
     return b;
 }
 
-/* Without a grid: half of the ranks to each side. */
+/* Without a grid, half of the ranks are on each side. */
 dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
     if (grid) return branch_in_grid(grid, place(x, group, 0), place(x, group, rank));

@@ -25,7 +25,7 @@
 #include <string.h>
 
 typedef struct tiers {
-    int hosts, devices; /* that a group has; devices: on the host where it has most */
+    int hosts, devices; /* hosts of a group; devices on the host that has most of them */
     int sharing;        /* groups that have to do with the busiest host */
 } tiers;
 
@@ -33,14 +33,14 @@ static int host_of(const dt_exchange *x, int group, int rank) {
     return x->place[4 * (group * x->ranks + rank) + 1];
 }
 
-/* Ranks of a group on a host. */
+/* The number of ranks of a group on a host. */
 static int count_on(const dt_exchange *x, int group, int host) {
     int n = 0;
     for (int k = 0; k < x->ranks; k++) n += host_of(x, group, k) == host;
     return n;
 }
 
-/* Groups stand alike: the first one tells how. */
+/* The tiers of the first group; all groups are alike. */
 static tiers find_tiers(const dt_exchange *x) {
     tiers t = {0};
     const int first = host_of(x, 0, 0);
@@ -57,7 +57,7 @@ static tiers find_tiers(const dt_exchange *x) {
 
 static double part(int n) { return (n - 1.0) / n; }
 
-/* Rounds of a sum that all hosts take part in, one way. */
+/* The rounds, in one direction, of a sum over all hosts. */
 static double rounds_of(int hosts) { return ceil(log2(hosts)); }
 
 void dt_switched_price(const dt_exchange *x, dt_exchange_price *out) {

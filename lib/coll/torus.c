@@ -71,7 +71,7 @@ static bool halving(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Nobody but cores of one chip. */
+/* For groups within one chip. */
 static bool in_chip(const dt_grid *g, dt_torus *s) {
     int axes[3];
     if (dt_grid_axes(g, axes) > 0) return false;
@@ -83,7 +83,7 @@ static bool in_chip(const dt_grid *g, dt_torus *s) {
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]) {
     static bool (*const makers[])(const dt_grid *, dt_torus *) = {one_way, pincer, in_chip,
                                                                   halving};
-    /* far partners take other ways there than along the axis */
+    /* far partners use other links there than those along the axis */
     const bool twisted = t->slice && t->slice->twisted;
     int n = dt_torus_twisted(t, g, &out[0]);
     for (size_t i = 0; i < sizeof makers / sizeof *makers - twisted; i++) {

@@ -15,12 +15,12 @@
 #include "coll/links.h"
 #include "coll/torus.h"
 
-/* What the links of a row carry in the rounds of an algorithm's all-gather, in chunks. */
+/* The chunks on the links of a row in each round of an algorithm's all-gather. */
 typedef struct profile {
     int rounds, size;
     int *hops; /* [rounds] */
-    /* [rounds][2][size]: down and up; a link belongs to its lower end. Of cores: what the chip
-     * carries, at 0 */
+    /* [rounds][2][size]: down and up; a link belongs to its lower end. For cores: the load of
+     * the chip, at 0 */
     double *link;
 } profile;
 
@@ -82,8 +82,7 @@ static void profile_release(profile *p) {
 
 /* ---- phases ---- */
 
-/* What the links of the rows of all axes carry; a row has the same links whichever way they are
- * used. */
+/* The bytes on the links of a row of each axis. A row has the same links in both directions. */
 typedef struct rows {
     double link[DT_GRID_AXES][2][DT_GRID_SIDE];
 } rows;
@@ -111,9 +110,10 @@ static double most_of(const dt_grid *g, const rows *r) {
     return m;
 }
 
-/* A colour's round, alone; `chunk`: bytes, of all cores of a chip that take part. */
+/* Prices one round of a colour by itself; `chunk`: bytes of all participating cores of a chip
+ * together. */
 static double price_round(bill *b, const profile *p, int axis, int round, double chunk) {
-    /* of a ring of several laps the first one: all are alike */
+    /* a ring of several laps is priced by its first lap, since all are alike */
     const int size = b->s->view[0].axis[axis].size;
     double busiest = 0;
     for (int up = 0; up < 2; up++)
@@ -136,8 +136,8 @@ static void larger(double *most_so_far, double v) {
     *most_so_far = v > *most_so_far ? v : *most_so_far;
 }
 
-/* What a colour needs for a phase if nobody is in its way; all cores of a chip that take part send
- * over its links. */
+/* The time of a colour's phase without interference from other colours. All participating cores
+ * of a chip send over its links. */
 static void price_color(bill *b, int color, int phase, bool backwards, double bytes,
                         double *slowest, double *latency) {
     const dt_color *c = &b->s->color[color];
@@ -191,7 +191,7 @@ dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
 
 /* ---- all to all ---- */
 
-/* Everybody's message to everybody else in the row, at once. */
+/* A message from each rank of the row to each other rank, all in one round. */
 static void gather_all_pairs(int ranks, dt_moves *out) {
     for (int from = 0; from < ranks; from++)
         for (int to = 0; to < ranks; to++)

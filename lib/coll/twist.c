@@ -24,8 +24,8 @@ static int longest_axis(const dt_grid *g) {
     return longest;
 }
 
-/* The grid as a colour sees it that goes round `axis` first: a ring of all laps; the longest axis
- * is cut into as many blocks as there are laps. */
+/* Adds the view of a colour that goes round `axis` first: a ring of all laps. The longest axis
+ * is divided into as many blocks as there are laps. */
 static void add_view(dt_torus *s, int axis) {
     dt_grid *v = &s->view[s->views];
     *v = s->view[0];
@@ -80,8 +80,8 @@ bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out) {
 
 /* ---- all to all ---- */
 
-/* What of a message that goes as far as a chip from chip 0 runs along each axis, each way, if it is
- * split evenly over all shortest ways. */
+/* For a message from chip 0 to another chip that is split evenly over all shortest ways: its
+ * hops along each axis in each direction. */
 typedef struct share {
     double way[3][2];
 } share;
@@ -93,14 +93,13 @@ static void add_last_steps(const dt_topology *t, share *all, int chip) {
         const int from = dt_topology_neighbour(t, chip, way / 2, way % 2 == 0);
         if (from < 0 || t->distance[from] != t->distance[chip] - 1) continue;
         for (int i = 0; i < 6; i++) s->way[i / 2][i % 2] += all[from].way[i / 2][i % 2];
-        s->way[way / 2][way % 2]++; /* back from there: the other direction */
+        s->way[way / 2][way % 2]++; /* the message in the other direction */
         n++;
     }
     for (int i = 0; n > 0 && i < 6; i++) s->way[i / 2][i % 2] /= n;
 }
 
-/* All chips see the same picture, so what all of them send along an axis is spread evenly over its
- * links. */
+/* All chips are equivalent, so the traffic along an axis is spread evenly over its links. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
                                          const dt_wires *wires) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], far = dt_topology_diameter(t);

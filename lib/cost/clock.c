@@ -26,7 +26,7 @@ typedef struct item {
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
-    bool layers;  /* a bucket of several layers' sums */
+    bool layers;  /* a bucket with sums of several layers */
     int waits;    /* for so many items that are not done */
     double ready; /* when the last of those that are done was */
     int behind;   /* the item that was ready last, -1: none */
@@ -48,7 +48,7 @@ typedef struct clock {
     int *of;      /* by node: its item, -1 */
     int *again;   /* by node: the item that gathers it once more, -1 */
     int *bucket;  /* by bucket: its item */
-    int *between; /* by item: the item that goes on with it between slices, -1 */
+    int *between; /* by item: the item that continues it between slices; -1: none */
     edge *edge;
     int n_edges, cap_edges;
     int *first;  /* by item: its first edge, -1 */
@@ -64,7 +64,7 @@ static bool is_link(const clock *c, int i) {
     return n->op->across && n->n_in > 0 && c->k->of[i] < 0 && c->r->program->bucket[i] >= 0;
 }
 
-/* What it puts in may be cast on the way: it travels as what it becomes. */
+/* Bytes that a device contributes, after a cast of the operand if one is fused. */
 static double put_in(const clock *c, int i) {
     dt_type t = dt_priced_type(c->r, c->g->node[i].in[0]);
     t.dtype = dt_priced_type(c->r, i).dtype;
@@ -77,8 +77,8 @@ static int add_item(clock *c, item it) {
     return c->n++;
 }
 
-/* Sums over replicas are sums over all slices' replicas: what is left of them to each chip is
- * summed over the network. */
+/* Whether a sum over replicas extends over slices. Each chip's remaining part is then summed
+ * over the network. */
 static bool goes_between(const clock *c, int i) {
     const dt_node *n = &c->g->node[i];
     return dt_across_sums(n) && c->r->slices > 1 &&
@@ -135,7 +135,7 @@ static void add_again(clock *c, int i) {
                                          .bytes = put_in(c, i) * dt_priced_times(c->r, i)});
 }
 
-/* Blocks that stand for several travel one after the other. */
+/* Repeated blocks that the graph has once send one after the other. */
 static void price_link(clock *c, item *it) {
     double times = dt_priced_times(c->r, it->node);
     dt_link_price price = dt_links_price(c->links, it->node, it->bytes / times);
@@ -240,7 +240,7 @@ static void run_item(clock *c, int i, double *free_at) {
     }
 }
 
-/* The unit whose next item starts first goes on. */
+/* Runs the next item of the unit whose next item starts first. */
 static bool run_next(clock *c, double *free_at) {
     int best = -1, next = -1;
     double soonest = INFINITY;

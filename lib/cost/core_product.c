@@ -27,10 +27,10 @@
 #include "cost/core_impl.h"
 
 enum { LANES = 128, SUBLANES = 8 };
-#define SPARSE_LANES 0.4 /* of a result's cycles, where hardly a lane is filled */
+#define SPARSE_LANES 0.4 /* part of a result's cycles that remains when few lanes are filled */
 #define LANE_SHARE 0.8   /* and of those that grow with the lanes */
 #define WIDE_RESULT 0.35 /* cycles of a result of 32 bits against one that is rounded to 16 */
-#define LEAST_TILE 0.06  /* of a tile's loading time: 8 of 128 rows */
+#define LEAST_TILE 0.06  /* least part of a tile's loading time: 8 of 128 rows */
 
 static double tiles(int64_t n, int64_t size) { return (double)((n + size - 1) / size); }
 
@@ -40,7 +40,7 @@ double dt_core_norm(double a, double b, double c) {
 
 /* ---- matrix units ---- */
 
-/* Cycles of one product with (k, columns) held. */
+/* Cycles of one product while the operand (k, columns) is held. */
 static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows, int64_t columns) {
     const dt_kernel_rates *r = &c->kernel;
     bool bytes = dt_dtype_size(p->dtype) == 1;
@@ -52,8 +52,8 @@ static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows,
     return tiles(p->k, c->mxu_size) * tiles(columns, c->mxu_size) * fmax(stream, load);
 }
 
-/* Matrix units' peak, as tiles a cycle: more than there are where the published peak says so (v6e,
- * tpu7x). */
+/* The matrix units' peak in tiles per cycle. It exceeds their number where the published peak
+ * implies that (v6e, tpu7x). */
 static double units(const dt_chip *c) {
     return c->core_flops / (2.0 * c->mxu_size * c->mxu_size * c->clock_hz);
 }
@@ -68,7 +68,7 @@ static double matrix_cycles(const dt_core *c, const dt_matrix_work *p) {
 
 /* ---- results ---- */
 
-/* Registers of 8 x 128 that (rows, columns) fills, by what they cost. */
+/* The number of registers of 8 x 128 for (rows, columns), weighted by cost. */
 static double registers(int64_t rows, int64_t columns) {
     int64_t whole = columns / LANES, rest = columns % LANES;
     double part = rest ? fmin(1, SPARSE_LANES + LANE_SHARE * (double)rest / LANES) : 0;

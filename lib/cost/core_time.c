@@ -14,11 +14,11 @@
 enum { LANES = 8 * 128 };
 /* copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes, microbenchmarks) */
 #define HBM_SHARE 0.83
-/* of the compiler's: on tpu7x a product of 128^3 takes 1.6 us, where the compiler says 2.6 (the
- * same) */
+/* part of the compiler's launch: on tpu7x a product of 128^3 takes 1.6 us, and 2.6 by the
+ * compiler */
 #define LAUNCH_SHARE 0.6
-/* of a kernel without products: libtpu's reduces and reshapes of 2,048 numbers against its
- * products */
+/* launch of a kernel without products, relative to one with products: libtpu's reduces and
+ * reshapes of 2,048 numbers */
 #define VECTOR_LAUNCH 0.5
 
 dt_core dt_core_of(const dt_topology *t) {

@@ -18,7 +18,7 @@ typedef struct looking {
     const dt_priced_program *r;
     const dt_graph *g;
     int *made_of, *readers;
-    bool *kept; /* a result, an update, or read by what cannot make it */
+    bool *kept; /* a result, an update, or read by a kernel that cannot recompute it */
 } looking;
 
 static double bytes_of(const looking *l, int i) {
@@ -33,8 +33,8 @@ static bool is_cheap(const looking *l, int i) {
            dt_priced_cost(l->r, i).vector <= FEW_OPERATIONS * (double)dt_type_elements(&t);
 }
 
-/* The one large array that node i is made from; -1: there are several, or none, or it takes more
- * room. */
+/* The only large array that node i is computed from; -1: there are several or none, or it is
+ * larger than i's value. */
 static int array_behind(const looking *l, int i) {
     double own = bytes_of(l, i);
     int large = -1, source = -1;

@@ -24,7 +24,7 @@ const dt_expected_error *dt_expected_error_of(const char *kind, const char *gene
 
 static bool counts(const dt_graph *g, int i) { return g->node[i].op->role == DT_ROLE_COUNTER; }
 
-/* Which query may look at which key: attention that drops shares out writes its mask. */
+/* Whether the mask is causal. Attention with dropout writes its mask as a separate node. */
 static bool is_causal_mask(const dt_graph *g, const dt_node *n) {
     return n->op == &dt_op_compare && n->type.rank == 2 && counts(g, n->in[0]) &&
            counts(g, n->in[1]);

@@ -23,11 +23,12 @@
 #include "op/op.h"
 
 typedef enum role {
-    ROLE_NONE,    /* no work: parameters, names, numbers made where they are read */
-    ROLE_LINK,    /* a collective */
-    ROLE_LOOP,    /* element by element: may be part of any kernel */
-    ROLE_REDUCE,  /* takes what it reads in, element by element */
-    ROLE_PRODUCT, /* on matrix units: takes in what makes its operands, and work on its result */
+    ROLE_NONE,   /* no work: parameters, names, values that are computed where they are read */
+    ROLE_LINK,   /* a collective */
+    ROLE_LOOP,   /* element by element: may be part of any kernel */
+    ROLE_REDUCE, /* fuses element-wise ops that compute its inputs */
+    /* on matrix units: fuses the ops that compute its operands, and those on its result */
+    ROLE_PRODUCT,
     ROLE_ALONE
 } role;
 
@@ -90,7 +91,7 @@ static bool is_same_place(const fusing *f, int a, int b) {
     return f->r->program->layout[a].on == f->r->program->layout[b].on;
 }
 
-/* The one kernel that all readers are in; -1: there is none. */
+/* The only kernel that has all readers; -1: there are several. */
 static int only_reader(const fusing *f, int i) {
     int k = f->out[i] || f->begin[i] == f->begin[i + 1] ? -1 : f->of[f->reader[f->begin[i]]];
     for (int j = f->begin[i]; k >= 0 && j < f->begin[i + 1]; j++)
@@ -133,8 +134,8 @@ static double size_of(const fusing *f, int i) {
     return (double)dt_type_bytes(&t);
 }
 
-/* Whether all that the kernel `root` reads stands before place `at`, but for what kernel `but`
- * makes. */
+/* Whether all inputs of the kernel `root`, except those that kernel `but` computes, precede
+ * position `at`. */
 static bool can_run_at(const fusing *f, const members *m, int root, int at, int but) {
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
@@ -160,7 +161,7 @@ static int product_read(const fusing *f, const members *m, int root) {
                : -1;
 }
 
-/* An earlier kernel of sums that reads the largest array that this one does. */
+/* An earlier kernel of sums that reads the same largest array as this one. */
 static int sibling_of(const fusing *f, const members *m, int root) {
     int largest = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
@@ -184,7 +185,7 @@ static void join_all(fusing *f, const members *m, int root, int into) {
     f->at[root] = -1;
 }
 
-/* Kernels that were joined keep their members in the lists of before: they are looked up by `of`
+/* Joined kernels keep their members in the lists from before; their kernel is found by `of`
  * alone. */
 static void join_consumers(fusing *f) {
     const members m = list_members(f);
@@ -218,7 +219,7 @@ static double read_bytes(const fusing *f, int i, int kernel, int *seen) {
     return bytes;
 }
 
-/* Of ops that look at parts of what they are given only the op itself knows what it reads. */
+/* Bytes that an op by itself reads. Ops that read parts of their inputs know these themselves. */
 static double own_bytes(const fusing *f, int i, const dt_cost *alone) {
     double bytes = alone->bytes - size_of(f, i);
     for (int k = 0; k < f->g->node[i].n_in; k++) {

@@ -22,10 +22,11 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
-    bool *updates;        /* by kernel: makes a new value of a weight or slot */
-    bool *gradient;       /* by node */
-    const bool *forward;  /* by node */
-    int64_t *born, *dies; /* by place: padded bytes; dies[i]: gone behind place i */
+    bool *updates;       /* by kernel: computes the new value of a weight or slot */
+    bool *gradient;      /* by node */
+    const bool *forward; /* by node */
+    /* by position: padded bytes that begin to live there, and that die behind it */
+    int64_t *born, *dies;
     int64_t *true_born, *true_dies;
 } holding;
 
@@ -67,8 +68,8 @@ static bool is_large(const holding *h, int i) {
     return t.rank > 0 && h->g->node[i].n_in > 0;
 }
 
-/* A gradient is what a kernel that updates reads, but for variables and numbers. Each is as large
- * as the new value that the kernel makes. */
+/* A gradient is an input of a kernel that updates, other than variables and constants. It is as
+ * large as the new value. */
 static void mark_gradients(holding *h, dt_plan *p) {
     h->gradient = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
     for (int i = 0; i < h->g->n_nodes; i++)
@@ -141,15 +142,15 @@ static void count_values(holding *h) {
     }
 }
 
-/* Updates are made in the variables' own memory. */
+/* Updates are computed in the variables' own memory, so they need none. */
 static void forget_updates(holding *h) {
     for (int i = 0; i < h->g->n_states; i++)
         if (h->g->state[i].update >= 0)
             h->gradient[dt_priced_source(h->r, h->g->state[i].update)] = true;
 }
 
-/* Nodes between layers (sums over replicas, counts of examples) have no path: the layer is that of
- * the nearest node before that has one, or behind. */
+/* The layer of a node. Nodes between layers (sums over replicas, counts of examples) have no
+ * path and belong to the layer of the nearest node with one, first among those before. */
 static const char *layer_at(const dt_graph *g, int i) {
     for (int k = i; k >= 0; k--)
         if (*g->node[k].path) return g->node[k].path;

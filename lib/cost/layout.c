@@ -14,7 +14,7 @@ enum { LANES = 128, SUBLANES = 8, LINE = 1024, LEAST = 512 };
 
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* Narrow numbers are packed along sublanes, so that there are at least as many as fill 32 bits. */
+/* The sublanes of n numbers. Narrow numbers are packed until they fill 32 bits. */
 static int64_t sublanes(int64_t n, int64_t size) {
     int64_t least = size >= 4 ? 1 : 4 / size;
     for (; least < SUBLANES; least *= 2)

@@ -11,7 +11,7 @@
 #include "cost/cost_impl.h"
 #include "op/across.h"
 
-/* What an op is among collectives, and what of the buffer it is told of: 1, or once for each
+/* The collective of an op, and which part of the buffer its type describes: 1, or one for each
  * rank. */
 typedef struct kind {
     dt_collective collective;
@@ -93,7 +93,7 @@ static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_exchange *x) {
     return place;
 }
 
-/* From one logical device to another of each replica, or from one to all of them. */
+/* Pairs of places: from one logical device of each replica to another, or to all of them. */
 static int *pairs(const dt_links *l, const dt_across_attr *a, dt_exchange *x) {
     const dt_assignment *as = l->assignment;
     int *place;
@@ -116,7 +116,7 @@ static const kind *kind_of(const dt_node *n) {
     return k < DT_ACROSS_KINDS ? &kinds[k] : NULL;
 }
 
-/* Halos are a part of what a device has: as large as what it receives. */
+/* Bytes that a device sends: for a halo, as many as it receives. */
 static double sent(const dt_links *l, int i, double bytes) {
     const dt_node *n = &l->r->program->local->node[i];
     dt_type in = dt_priced_type(l->r, n->in[0]);
@@ -126,7 +126,7 @@ static double sent(const dt_links *l, int i, double bytes) {
                : bytes;
 }
 
-/* Of a group on more than one chip. */
+/* Whether a group on more than one chip uses the links of the chip at `at`. */
 static bool uses_links_of(const dt_exchange *x, const int at[3]) {
     for (int g = 0; g < x->groups; g++) {
         bool here = false, elsewhere = false;
@@ -141,7 +141,7 @@ static bool uses_links_of(const dt_exchange *x, const int at[3]) {
     return false;
 }
 
-/* A collective is as slow as the slowest of the links that it needs. */
+/* The slowness of a collective is that of the slowest link that it needs. */
 static double slowness(const dt_links *l, const dt_exchange *x) {
     double most = 1;
     for (int i = 0; i < l->r->n_slow; i++)

@@ -13,8 +13,8 @@
 #include "op/across.h"
 #include "op/op.h"
 
-/* Layers' own values; what has no layer is the work on gradients between the passes and the
- * optimizer. */
+/* Whether a node belongs to a layer. Nodes without a layer work on gradients between the passes
+ * and the optimizer. */
 static bool is_of_layers(const char *path) {
     static const char *const wide[] = {"optimizer", "loss", "metrics"};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
@@ -26,8 +26,8 @@ static bool is_of_layers(const char *path) {
 
 static bool is_float(const dt_graph *g, int i) { return g->node[i].type.dtype == DT_FLOAT32; }
 
-/* A collective's value is as wide as what reads it: sums of gradients go to the optimizer, other
- * sums to layers. */
+/* The dtype for pricing. A collective has that of its readers: sums of gradients are read by the
+ * optimizer, other sums by layers. */
 int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena) {
     const dt_graph *g = s->local;
     int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);

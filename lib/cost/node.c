@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node as it is priced: its type on one device, what its op costs alone. */
+/* A node for pricing: its type on one device, and the cost of its op alone. */
 #include "cost/cost_impl.h"
 #include "op/across.h"
 #include "op/op.h"

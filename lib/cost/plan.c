@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan put together: kernels, memory, the clock, and what each layer has of them. */
+/* Builds a plan: kernels, memory, the clock, and the share of each layer. */
 #include "cost/plan.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static dt_plan_bound bound_of(const dt_core_price *k) {
     return k->memory_s >= k->vector_s ? DT_BOUND_MEMORY : DT_BOUND_VECTOR;
 }
 
-/* What one device does in a step: of a pipeline, the mean of its devices. */
+/* Counts the work of one device in a step; in a pipeline, the mean over devices. */
 static void count_kernels(const dt_priced_program *r, const dt_launches *kernels, dt_plan *p) {
     double *part[] = {&p->parts.matrix, &p->parts.memory, &p->parts.vector, &p->parts.launch};
     for (int i = 0; i < kernels->n; i++) {
@@ -75,8 +75,8 @@ dt_plan *dt_plan_create(const dt_priced_program *told) {
     p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 2);
     own.made_of = dt_duplicated_values(&own, scratch);
     dt_launches k = dt_launches_create(r, scratch);
-    /* A chip gets what its devices' replicas read; logical devices that share a part of the batch
-     * get it once each. */
+    /* A chip receives the rows of its devices' replicas; logical devices that share a part of
+     * the batch receive it once each. */
     const dt_spmd *s = r->program;
     for (int i = 0; i < s->whole->n_args; i++) {
         dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type,

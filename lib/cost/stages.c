@@ -19,7 +19,7 @@ bool dt_plan_has_places(const dt_spmd *s) {
     return false;
 }
 
-/* A kernel's time counts at the node that it is called by. */
+/* The time of a kernel is counted at the node that it is named after. */
 static double price_node(const void *user, const dt_spmd *s, int i) {
     const prices *x = user;
     (void)s;
@@ -41,7 +41,8 @@ static dt_pipeline pipeline_of(const prices *x, dt_arena *arena) {
                           arena);
 }
 
-/* Of no task is what costs nothing there: constants, counted numbers. */
+/* The number of runs of a node's task. Nodes without cost, such as constants and counters, have
+ * no task. */
 static int runs_of(const dt_pipeline *line, int node) {
     int task = line->of[node];
     return task < 0 ? 0 : line->task[task].kind == 'U' ? 1 : line->micro;
@@ -67,7 +68,7 @@ static void count_links(const prices *x, const dt_pipeline *line, dt_plan *p) {
     }
 }
 
-/* Of a layer, where there is one. */
+/* The first node of a task, one with a layer if possible. */
 static int first_node(const dt_spmd *s, const dt_pipeline *line, int task) {
     int first = 0;
     for (int i = s->local->n_nodes - 1; i >= 0; i--)
@@ -91,7 +92,7 @@ static void put_runs(const dt_spmd *s, const dt_pipeline *line, const dt_timelin
     }
 }
 
-/* What devices are busy with besides kernels: collectives inside a stage. */
+/* The time for which devices are busy with collectives inside a stage. */
 static double other_work(const dt_launches *k, const dt_timeline *t) {
     double busy = t->seconds * (1 - t->bubble);
     for (int i = 0; i < k->n; i++)

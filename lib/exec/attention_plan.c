@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Planning attention: the blocks of queries, the keys that each looks at, and its products.
- * kernel_attention.c says what they are for. */
+/* Plans attention: blocks of queries, the keys that each block attends to, and the products.
+ * kernel_attention.c explains their use. */
 #include "exec/attention.h"
 #include "base/size.h"
 
@@ -37,8 +37,8 @@ dt_attended *dt_attention_read(dt_exec *x, const dt_step *step) {
     return a;
 }
 
-/* All that is multiplied or nothing. The library's bfloat16 needs shares that are rounded, which
- * the op has to say. */
+/* Stores operands of products as bfloat16, all or none. The library's bfloat16 products need
+ * rounded weights, which the op's attributes must permit. */
 void dt_attention_narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const dt_dtype d = x->type[n->in[0]].dtype;
@@ -62,7 +62,7 @@ void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, i
     *first = dt_min(*first, *last);
 }
 
-/* Whether query t stands where key t does. */
+/* Whether query t has the position of key t. */
 static bool stands_in_order(const dt_exec *x, const dt_step *step, const dt_attended *a) {
     const dt_node *at = &x->g->node[x->g->node[step->node].in[a->in_position]];
     return at->op == &dt_op_iota && ((const dt_iota_attr *)at->attr)->axis == at->type.rank - 1;
@@ -99,8 +99,8 @@ dt_head_strides dt_attention_strides(const dt_attended *a) {
                              .y = a->heads * a->value_size};
 }
 
-/* What adds up over blocks is float32: gradients in 16 bits are summed in scratch, where a head's
- * rows are neighbours. */
+/* Sums over blocks are float32: gradients that are stored in 16 bits are summed in scratch,
+ * where the rows of a head are adjacent. */
 static dt_gemm product_of(const dt_attended *a, const dt_query_block *b, int which, bool backward) {
     int64_t keys = b->last - b->first;
     dt_head_strides s = dt_attention_strides(a);

@@ -16,9 +16,9 @@ typedef struct assembler {
     dt_arena *scratch;
     int *in_set;       /* by node: 1 + set it waits in, 0: none */
     uint64_t *readers; /* by node: the bits of sets that read it, or did before they were closed */
-    int *node, *first; /* of each group: nodes in order, group i's from first[i] on */
+    int *node, *first; /* nodes of each group, in order; those of group i begin at first[i] */
     int n_sets, cap_sets;
-    dt_fused_list *open; /* of one shape, still growing; none: closed */
+    dt_fused_list *open; /* lists of one shape that may still grow; NULL: none */
     int n_lists, cap_lists;
     dt_fused_list *list; /* closed ones, by fused_in */
 } assembler;
@@ -89,8 +89,8 @@ static int set_for(assembler *a, int shape) {
     return spare;
 }
 
-/* Sets other than `keep` whose results the node reads, itself or through an input that is computed
- * within it. */
+/* Closes the sets other than `keep` whose results the node reads, directly or through an input
+ * that is computed within it. */
 static void close_inputs(assembler *a, dt_group *group, int node, int keep) {
     const dt_node *n = &a->x->g->node[node];
 
@@ -101,8 +101,8 @@ static void close_inputs(assembler *a, dt_group *group, int node, int keep) {
     }
 }
 
-/* The bit of a set; several may share one, so a bit that is set says no more than that a look is
- * worth while. */
+/* The bit of a set. Several sets may share a bit, so that a bit that is set only means that the
+ * sets must be compared. */
 static uint64_t bit_of(int set) { return UINT64_C(1) << (set & 63); }
 
 static bool set_reads(const assembler *a, const dt_fused_list *s, int node) {
@@ -224,8 +224,8 @@ static bool leaves_nothing(const assembler *a, const dt_step *step) {
     return true;
 }
 
-/* Fused steps, all of whose values are made again where they are read. A group of nothing else is
- * in no segment. */
+/* Drops fused steps whose values are all recomputed by their readers. A group without other
+ * steps is in no segment. */
 static void drop_steps(const assembler *a, dt_group *group) {
     int kept = 0;
     for (int k = 0; k < group->n_steps; k++)
@@ -235,7 +235,7 @@ static void drop_steps(const assembler *a, dt_group *group) {
     if (kept == 0) group->segment = -1;
 }
 
-/* A constant needs memory only when a kernel reads it; a strip program has it as a number. */
+/* A constant needs memory only if a kernel reads it; strip programs contain its number. */
 static void mark_constants(dt_exec *x) {
     const dt_graph *g = x->g;
     bool *kernel_reads = dt_alloc((size_t)g->n_nodes + 1);
@@ -259,7 +259,8 @@ static dt_status *prepare_step(assembler *a, dt_step *step) {
     return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;
 }
 
-/* Steps share a lane's scratch, and have what they keep for themselves. */
+/* Steps share a lane's scratch memory; memory that is kept between runs is separate for each
+ * step. */
 static void count_memory(dt_exec *x, dt_step *step) {
     const int64_t scratch = dt_aligned((int64_t)step->scratch);
     x->scratch_bytes = (size_t)dt_max((int64_t)x->scratch_bytes, scratch);
@@ -279,7 +280,7 @@ static dt_status *prepare_steps(assembler *a) {
     return s;
 }
 
-/* Updates whose old value is read to the end are copied in a segment of their own. */
+/* Updates whose old value is read until the end are copied in a separate last segment. */
 static void add_copies(dt_exec *x) {
     dt_group *group = &x->group[x->n_groups];
 

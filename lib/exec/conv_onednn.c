@@ -30,15 +30,15 @@ typedef struct plan {
     const dt_dnnl_api *dnnl;
     dt_conv c;
     dt_dnnl desc, primitive, reorder;
-    dt_dnnl_desc x, y, plain; /* plain: w as it lies */
-    size_t turned_bytes;      /* of w turned round */
+    dt_dnnl_desc x, y, plain; /* plain: w in its own layout */
+    size_t turned_bytes;      /* bytes of w with reversed spatial dimensions */
 } plan;
 
 /* ---- shapes ---- */
 
 static int64_t span(const dt_conv *c, int i) { return (c->k[i] - 1) * c->dilation[i] + 1; }
 
-/* What must be added behind so that the last window has room. */
+/* The padding at the end that the last window needs. */
 static int64_t high(const dt_conv *c, int i) {
     int64_t missing = (c->y[i] - 1) * c->stride[i] + span(c, i) - c->x[i] - c->low[i];
     return missing > 0 ? missing : 0;
@@ -56,7 +56,7 @@ static int type_of(dt_gemm_float f) { return f == DT_GEMM_BF16 ? DT_DNNL_BF16 : 
 
 static bool is_bf16(const dt_conv *c) { return c->x_is == DT_GEMM_BF16 || c->y_is == DT_GEMM_BF16; }
 
-/* What is x, if `of_x`, or y: images, channels, space; in memory channels are last. */
+/* Describes x, if `of_x`, or y: images, channels, space. In memory channels are last. */
 static bool describe_image(const dt_dnnl_api *a, const dt_conv *c, bool of_x, dt_dnnl_desc *out) {
     const int64_t channels = c->groups * (of_x ? c->in : c->out), *size = of_x ? c->x : c->y;
     int64_t dims[RANK] = {c->images, channels}, strides[RANK] = {0, 1}, step = channels;

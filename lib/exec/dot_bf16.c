@@ -100,7 +100,7 @@ INLINE void transpose(__m512i r[16]) {
     for (int i = 0; i < 16; i++) r[i] = s[i];
 }
 
-/* Columns n .. n + 15 of B, whose pairs lie one behind the other, into a panel. */
+/* Packs columns n .. n + 15 of B, whose pairs are adjacent, into a panel. */
 HERE static void pack_columns(const dt_dot_bf16 *t, const uint16_t *b, int64_t n, uint32_t *panel) {
     for (int64_t pair = 0; pair < t->k / 2; pair += 16) {
         const int64_t pairs = t->k / 2 - pair < 16 ? t->k / 2 - pair : 16;
@@ -114,7 +114,7 @@ HERE static void pack_columns(const dt_dot_bf16 *t, const uint16_t *b, int64_t n
     }
 }
 
-/* Rows of B as they lie, in panels. */
+/* Packs rows of B, which keep their order, into panels. */
 HERE static void pack_rows(const dt_dot_bf16 *t, const uint16_t *b, int64_t n, uint32_t *panel) {
     const int64_t columns = t->n - n < PANEL ? t->n - n : PANEL;
     for (int64_t k = 0; k < t->k; k += 2) {
@@ -142,7 +142,7 @@ typedef struct strip {
     float *c;
     int64_t ldc;
     bool adds;
-    __mmask16 column[VECTORS]; /* that are there */
+    __mmask16 column[VECTORS]; /* masks of the columns that exist */
 } strip;
 
 INLINE void multiply(const strip *s, const int rows) {

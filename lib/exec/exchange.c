@@ -31,20 +31,20 @@ struct dt_exchanges {
     int n;
     dt_exchange *exchange; /* [n] in order */
     int *of;               /* by node: its exchange, -1: none */
-    bool beside, runs;     /* a thread is to carry them; it does */
+    bool beside, runs;     /* beside: a thread is to run exchanges; runs: it was started */
     bool ends;
     pthread_t thread;
     _Atomic uint32_t begun; /* runs */
     _Atomic uint32_t fed;   /* counts exchanges whose parts are there */
-    _Atomic uint32_t done;  /* of the run */
+    _Atomic uint32_t done;  /* exchanges of this run that are done */
     dt_track *track;
     int wait_mark;
 };
 
 /* ---- which, in which order ---- */
 
-/* By node: the longest way to it from where the graph begins; the same on all workers, unlike
- * segments. */
+/* By node: the length of the longest path to it from the graph's start. It is the same on all
+ * workers, unlike segments. */
 static int *find_distances(const dt_exec *x, dt_arena *scratch) {
     int *far = dt_arena_array(scratch, int, x->g->n_nodes + 1);
     for (int i = 0; i < x->g->n_nodes; i++)
@@ -92,7 +92,7 @@ static void add_exchange(dt_exec *x, traveller *t, int n) {
     all->n++;
 }
 
-/* In buckets, where there are two or more. */
+/* Adds exchanges in buckets where there are at least two nodes. */
 static void add_exchanges(dt_exec *x, traveller *t, int n) {
     const int64_t bucket = x->engine->bucket_bytes;
     int64_t left = 0, bytes = 0;
@@ -161,8 +161,8 @@ bool dt_exchanges_go_beside(const dt_exec *x) { return x->exchanges && x->exchan
 
 /* ---- their memory ---- */
 
-/* A sum that is made in a variable's memory cannot begin early: others still read what the variable
- * holds. */
+/* Whether all sums are in the arena. A sum in a variable's memory cannot be written early, since
+ * others still read the variable. */
 static bool lie_in_arena(const dt_exec *x) {
     for (int i = 0; i < x->g->n_nodes; i++)
         if (x->exchanges->of[i] >= 0 && (x->slot[i].home != DT_HOME_ARENA || x->slot[i].owner != i))
@@ -221,8 +221,9 @@ static void *carry_all(void *user) {
         for (int i = 0, done = 0; done < all->n; i++) {
             wait_for_parts(all, &all->exchange[i]);
             carry(x, &all->exchange[i]);
-            done = x->failure ? all->n : i + 1; /* nobody waits for what will not come */
-            /* of the last one: the run may end, and x be told of another */
+            /* after a failure no later exchange arrives, so no lane may wait for one */
+            done = x->failure ? all->n : i + 1;
+            /* after the last exchange the run may end and x may be reused */
             say(&all->done, (uint32_t)done);
         }
     }
@@ -234,7 +235,8 @@ static void start(dt_exec *x) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     x->exchanges->runs = pthread_create(&x->exchanges->thread, NULL, carry_all, x) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    x->exchanges->beside = x->exchanges->runs; /* where the system refuses a thread, lanes carry */
+    /* if the system refuses a thread, lanes run the exchanges */
+    x->exchanges->beside = x->exchanges->runs;
 }
 
 void dt_exchanges_begin(dt_exec *x) {

@@ -20,7 +20,7 @@
 #include "exec/instructions.h"
 #include "exec/onednn.h"
 
-/* Ample for the code that it makes for each shape. */
+/* More than enough for the code that oneDNN generates for each shape. */
 #define CODE_BYTES ((size_t)16 << 20)
 
 /* dnnl_query_memory_consumption_s64, dnnl_query_impl_info_str */
@@ -29,7 +29,8 @@ enum { WORKING_BYTES = 6, IMPL_NAME = 8 };
 typedef struct plan {
     const dt_dnnl_api *dnnl;
     dt_dnnl primitive, memory[3]; /* source, weights, destination */
-    bool empty, general; /* general: by the routine whose code is made when it first runs */
+    /* general: computed by the routine whose code is generated at its first run */
+    bool empty, general;
     dt_gemm g;
     int64_t held;
 } plan;
@@ -65,7 +66,7 @@ static bool make_primitive_desc(const dt_dnnl_api *a, const dt_dnnl_desc *md, dt
     return ok;
 }
 
-/* "And add what is there." The attribute keeps a copy of the list. */
+/* Creates the attribute that adds to the destination. The attribute has a copy of the list. */
 static bool make_adding(const dt_dnnl_api *a, dt_dnnl *attr) {
     dt_dnnl list = NULL;
     bool ok = !a->post_ops_create(&list) &&
@@ -87,7 +88,8 @@ static bool make_primitive(plan *p, const dt_dnnl_desc *md) {
     bool ok = (!p->g.adds || make_adding(a, &attr)) && make_primitive_desc(a, md, attr, &desc) &&
               !a->primitive_create(&p->primitive, desc);
 
-    if (ok && a->query(desc, WORKING_BYTES, 0, &p->held)) p->held = 0; /* it does not tell */
+    /* the library does not report it */
+    if (ok && a->query(desc, WORKING_BYTES, 0, &p->held)) p->held = 0;
     p->general = ok && is_general(a, desc);
     if (attr) a->attr_destroy(attr);
     if (desc) a->primitive_desc_destroy(desc);
@@ -166,13 +168,13 @@ static void *run_general(void *state) {
     enter_thread(&l);
     if (!s) run(p, x, x + 2 * N * N, x + 3 * N * N);
     release(p);
-    dt_status_free(s); /* then the product that needs it makes it */
+    dt_status_free(s); /* then the first product that needs it creates it */
     free(x);
     return NULL;
 }
 
-/* A thread has a stack and a heap of its own. Where `ulimit -v` holds, oneDNN needs that room
- * itself (dt_gemm_find_room). */
+/* A thread needs address space for a stack and a heap. Where `ulimit -v` limits it, oneDNN needs
+ * that space itself (dt_gemm_find_room). */
 static bool is_address_space_limited(void) {
     struct rlimit most;
     return getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY;

@@ -35,16 +35,16 @@ typedef struct product {
 
 /* ---- finding the library ---- */
 
-/* BUFFER_SIZE of its common_x86_64.h; where there is no room it looks for it for ever. */
+/* BUFFER_SIZE of its common_x86_64.h. Without room for it the library retries for ever. */
 #define BUFFER_BYTES ((size_t)128 << 20)
 
-/* A variable that the library reads while it is loaded and at no other time. */
+/* A variable that the library reads only while it is loaded. */
 typedef struct variable {
     const char *name;
     char *before; /* NULL: it was not there */
 } variable;
 
-/* With its variables unset it would count on other threads, or use other kernels. */
+/* If its variables are unset, the library assumes other threads or uses other kernels. */
 static dt_status *set(variable *v, const char *value) {
     const char *told = getenv(v->name);
     v->before = told ? dt_strdup(told) : NULL;
@@ -103,7 +103,7 @@ static void run(const void *planned, const void *a, const void *b, void *to) {
     const dt_gemm *g = &p->g;
     float *c = to;
 
-    if (g->m == 0 || g->n == 0 || g->k == 0) { /* a sum of nothing is 0 */
+    if (g->m == 0 || g->n == 0 || g->k == 0) { /* a sum of no terms is 0 */
         for (int64_t i = 0; i < g->m && !g->adds; i++)
             memset(c + i * g->ldc, 0, (size_t)g->n * sizeof *c);
         return;

@@ -15,7 +15,7 @@
 typedef struct product {
     dt_gemm g;
     dt_product_function run;
-    float *room; /* of the tree over blocks of k */
+    float *room; /* working memory of the tree over blocks of k */
 } product;
 
 /* Floats of room: a part of C for each buffer. The first buffer is C itself, unless C is added
@@ -44,7 +44,7 @@ static int64_t held(const void *planned) {
 static void run(const void *planned, const void *a, const void *b, void *c) {
     const product *p = planned;
     const dt_gemm *g = &p->g;
-    for (int64_t i = 0; g->k == 0 && !g->adds && i < g->m; i++) /* a sum of nothing is 0 */
+    for (int64_t i = 0; g->k == 0 && !g->adds && i < g->m; i++) /* a sum of no terms is 0 */
         memset((float *)c + i * g->ldc, 0, (size_t)g->n * sizeof(float));
     p->run(g, a, b, c, p->room);
 }

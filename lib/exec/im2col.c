@@ -40,22 +40,22 @@ typedef struct axis {
 } axis;
 
 typedef struct tiling {
-    int64_t first_run;                        /* of the piece */
-    int64_t rows, runs, last_rows, last_runs; /* of a tile; of the tiles at the end */
+    int64_t first_run;                        /* the first run of the piece */
+    int64_t rows, runs, last_rows, last_runs; /* size of a tile; size of the tiles at the end */
     int64_t n_rows, n_runs;                   /* tiles */
 } tiling;
 
 typedef struct convolution {
     const dt_gemm_library *library;
-    int n_dims;                   /* of the rows, and of the columns */
+    int n_dims;                   /* dimensions of the rows, and of the columns */
     axis row[DIMS], column[DIMS]; /* the last column dimension is a run */
     dt_window window[DT_MAX_SPATIAL];
-    /* of lhs: sizes and elements between neighbours in the spatial dimensions */
+    /* sizes of lhs in spatial dimensions, and distances of neighbours in elements */
     int64_t in[DT_MAX_SPATIAL], step[DT_MAX_SPATIAL];
     int64_t batch_step, feature_step;
     int64_t run, runs, outputs; /* columns of a run, runs, columns of y */
     int64_t rows_each;          /* rows of A in one row of y's dimension 0 */
-    bool turned; /* tiles lie by columns: rows of the last dimension are neighbours in lhs */
+    bool turned; /* tiles are stored by columns: rows of the last dimension are neighbours in lhs */
     int units;
     tiling *tiles; /* by unit */
     void **plan;   /* [units][2][2]: full or last rows, full or last runs; NULL: no such tile */
@@ -111,8 +111,8 @@ static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t ru
     return t;
 }
 
-/* A piece of the result is rows of it, or for a segment all of them over a part of the batch, which
- * is the first column. */
+/* A piece of the result has some of its rows. A piece of a segment has all rows over a part of
+ * the batch, which is the first column. */
 static tiling tile_piece(const convolution *v, const dt_exec *x, int node, int unit) {
     int64_t lo, hi;
     if (dt_cut_of(&x->g->node[node]) != DT_CUT_TILES) {
@@ -180,7 +180,7 @@ dt_status *dt_im2col_prepare(dt_exec *x, int node, dt_prepared *out) {
 
 /* ---- filling a tile ---- */
 
-/* A place in the rows or the columns: an index for each dimension. */
+/* Converts a flat position in the rows or the columns to an index for each dimension. */
 static void find(const axis *axes, int n, int64_t at, int64_t index[DIMS]) {
     for (int d = n - 1; d >= 0; d--) {
         index[d] = at % axes[d].size;
@@ -192,7 +192,7 @@ static void advance(const axis *axes, int n, int64_t index[DIMS]) {
     for (int d = n - 1; d >= 0 && ++index[d] == axes[d].size; d--) index[d] = 0;
 }
 
-/* Where a row begins in lhs, and where its window stands. */
+/* The offset in lhs at which a row begins, and the position of its window. */
 static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
                          int64_t place[DT_MAX_SPATIAL]) {
     int64_t at = 0;
@@ -202,7 +202,7 @@ static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
     return at;
 }
 
-/* Where a run begins in lhs, -1: all of it is padding. */
+/* The offset in lhs at which a run begins; -1: all of it is padding. */
 static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS],
                          const int64_t place[DT_MAX_SPATIAL]) {
     for (int d = 0; d < v->n_dims - 1; d++) {
@@ -218,7 +218,8 @@ static int64_t within(int64_t x, int64_t least, int64_t most) {
     return x < least ? least : x > most ? most : x;
 }
 
-/* A run over spatial dimension s, which has no holes: what is not padding stands together. */
+/* Fills a run over spatial dimension s, which has no holes, so that elements other than padding
+ * are adjacent. */
 static void fill_places(const convolution *v, int s, const float *x, int64_t place, float *to) {
     const dt_window *w = &v->window[s];
     const int64_t begin = place * w->stride - w->low, step = w->dilation * v->step[s],
@@ -274,7 +275,7 @@ static void fill_tile(const convolution *v, const float *x, const int64_t from[2
     }
 }
 
-/* Rows from .. from + n of one column, whose index is `column`, one after the other. */
+/* Fills rows from .. from + n of the column with index `column`, one after the other. */
 static void fill_column(const convolution *v, const float *x, const int64_t column[DIMS],
                         int64_t from, int64_t n, float *to) {
     const int64_t size = v->row[v->n_dims - 1].size;
@@ -292,7 +293,7 @@ static void fill_column(const convolution *v, const float *x, const int64_t colu
     }
 }
 
-/* The same tile, turned. */
+/* Fills the same tile, stored by columns. */
 static void fill_turned(const convolution *v, const float *x, const int64_t from[2],
                         const int64_t n[2], float *to) {
     int64_t column[DIMS];
@@ -333,7 +334,7 @@ void dt_im2col_run(const dt_kernel_call *c, const void *state) {
     int64_t rows = segment ? entry : (c->hi - c->lo) * v->rows_each;
     float *y = dt_floats(c->x, c->step->node) + (segment ? c->lo * entry : lo) * v->outputs;
     if (t->n_rows == 0 && rows > 0)
-        memset(y, 0, (size_t)(rows * v->outputs) * sizeof *y); /* a sum of nothing */
+        memset(y, 0, (size_t)(rows * v->outputs) * sizeof *y); /* a sum of no terms */
     for (int64_t i = 0; i < t->n_rows; i++, y += t->rows * v->outputs)
         run_rows(v, c, lo, i, dt_floats(c->x, n->in[0]), dt_floats(c->x, n->in[1]), y);
 }

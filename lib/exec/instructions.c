@@ -44,8 +44,8 @@ dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) {
     return NULL;
 }
 
-/* CPUID 7: AMX-BF16 and AMX-TILE; 1: the system has enabled XGETBV, which says that it saves
- * tiles. */
+/* CPUID leaf 7: AMX-BF16 and AMX-TILE; leaf 1: the system has enabled XGETBV, which reports that
+ * it saves tile registers. */
 bool dt_instructions_have_amx(void) {
 #if defined(__x86_64__)
     unsigned a, b, c, d, tiles = 1u << 22 | 1u << 24, saved = 3u << 17, low, high;
@@ -60,7 +60,7 @@ bool dt_instructions_have_amx(void) {
 #endif
 }
 
-/* Without the bit, numbers that small are slow, and right. */
+/* Without the bit, operations on denormals are slow but correct. */
 unsigned dt_instructions_flush(void) {
     enum { FLUSH_TO_ZERO = 1 << 15 };
     unsigned before = 0;

@@ -25,22 +25,23 @@
 
 /* ---- running ---- */
 
-/* One head of queries of one example; heads of keys may answer several, whose gradients add up. */
+/* One head of queries of one example. Several of them may share a head of keys, whose gradients
+ * are summed. */
 typedef struct head {
     const dt_kernel_call *c;
     const dt_attended *a;
     const char *query, *key, *value, *dy; /* first features of the head: see strides */
     const int32_t *position;
-    char *y, *gradient[3]; /* gradient NULL: nobody asks */
+    char *y, *gradient[3]; /* gradient NULL: not needed */
     float *p, *ds;         /* (block, its keys) */
-    float *room;           /* of staged ones: for what is converted */
-    uint16_t *half;        /* of narrow ones: p or ds, as it is multiplied */
+    float *room;           /* for staged operands: memory for converted rows */
+    uint16_t *half;        /* for bfloat16 products: p or ds, rounded */
     /* (keys, features) of the gradients of key and value, over blocks; NULL: they add up in
      * place */
     float *sum[3];
 } head;
 
-/* What node has for head n of all queries' heads. */
+/* The part of node's value that belongs to head n. */
 static char *head_of(const dt_kernel_call *c, int node, int64_t example, int64_t n) {
     const dt_attended *a = c->step->state;
     const dt_type *t = &c->x->type[node];
@@ -76,8 +77,8 @@ static head find_head(const dt_kernel_call *c, int64_t example, int64_t n) {
     return h;
 }
 
-/* `rows` of a head from where they are stored, each `size` long, one after the other into *room,
- * which moves on. */
+/* Copies `rows` rows of a head as floats, each of length `size`, to *room, which it advances.
+ * Rows that need no conversion stay in place. */
 static const char *stage(const head *h, int node, const char *from, int64_t rows, float **room) {
     const dt_exec *x = h->c->x;
     const dt_type *t = &x->type[node];
@@ -122,8 +123,8 @@ static const char *row_of(const head *h, const char *operand, int64_t row, int64
     return operand + row * stride * h->a->bytes;
 }
 
-/* What row r of the block takes of each of its keys; not divided by the sum, 1 / which is returned.
- * 0 when it looks at no key. */
+/* The weights of a row r of the block, not yet divided by their sum. Returns 1 / the sum; 0 if
+ * the query attends to no key. */
 static float take_shares(const head *h, const dt_query_block *b, int64_t r) {
     const dt_attended *a = h->a;
     int64_t keys = b->last - b->first, first, last;
@@ -147,7 +148,7 @@ static void find_scores(const head *h, const dt_query_block *b) {
              row_of(h, h->key, b->first, s.key), h->p);
 }
 
-/* p as it is multiplied, in `room` where it is rounded and stays float32. */
+/* p as an operand of products, in `room` if it is rounded and stays float32. */
 static const void *multiplied(const head *h, const dt_query_block *b, const float *p, float *room) {
     const dt_strip_function *strip = h->c->x->engine->simd->strip;
     int64_t n = b->rows * (b->last - b->first);
@@ -216,7 +217,8 @@ const dt_kernel dt_kernel_attention = {
 
 /* ---- backward ---- */
 
-/* Nodes with the same inputs and mask, made piece by piece in the same task. */
+/* Whether two nodes have the same inputs and mask and are computed piece by piece in the same
+ * task. */
 static bool goes_with(const dt_exec *x, int node, int other) {
     const dt_node *n = &x->g->node[node], *o = &x->g->node[other];
     const dt_attention_attr *a = n->attr, *b = o->attr;
@@ -256,7 +258,7 @@ static void find_ds(const head *h, const dt_query_block *b) {
         rows->shares_grad(h->ds + r * keys, h->p + r * keys, (float)a->attr.scale, keys);
 }
 
-/* Where the gradient of keys or values adds up, from the block's first key on. */
+/* The memory where the gradient of keys or values is summed, from the block's first key on. */
 static void *sum_of(const head *h, const dt_query_block *b, int of, int64_t stride) {
     const dt_attended *a = h->a;
     int64_t size = of == DT_OF_KEY ? a->key_size : a->value_size;

@@ -56,7 +56,7 @@ static bool fits(const dt_graph *g, int node) {
            (cut < 0 || cut == DT_CUT_TILES);
 }
 
-/* Examples lie together in lhs and in the result: a piece is a range of them. */
+/* Whether examples are contiguous in lhs and in the result, so that a piece is a range of them. */
 static bool fits_rows(const dt_graph *g, int node) {
     const dt_convolution_attr *a = g->node[node].attr;
     return fits(g, node) && a->lhs_batch == 0 && a->out_batch == 0;
@@ -75,7 +75,7 @@ static void note_size(by_library *v, int64_t images) {
         v->images[v->n_sizes++] = images;
 }
 
-/* A kernel's gradient as a whole is one piece, of all examples. */
+/* The gradient of a kernel as a whole is one piece, which reads all examples. */
 static void piece_of(const dt_exec *x, int node, const by_library *v, int unit, int64_t *lo,
                      int64_t *hi) {
     *lo = 0;
@@ -124,8 +124,8 @@ static bool plan_library(const dt_exec *x, int node, by_library *v) {
     return plan_sizes(v, x, node);
 }
 
-/* Everything stays in bfloat16 if the library computes it so; both operands do, since it knows no
- * other form. */
+/* Stores operands and result as bfloat16 if the library computes the convolution so; it supports
+ * no form with one bfloat16 operand. */
 static void narrow(dt_exec *x, int node) {
     const int *in = x->g->node[node].in;
     by_library v = {0};
@@ -151,7 +151,7 @@ static bool prepare_library(const dt_exec *x, int node, by_library *v, dt_prepar
     return true;
 }
 
-/* The packed kernel of this step; the header says for which run it was packed. */
+/* The packed kernel of this step; its header has the number of the run that packed it. */
 static const void *packed(const dt_kernel_call *c, const by_library *v, int which, const void *w) {
     uint32_t *run = (uint32_t *)c->kept + which;
     void *to = c->kept + v->packed_at[which];
@@ -177,7 +177,7 @@ static void run_library(const dt_kernel_call *c, const by_library *v) {
         row_at(x, c->step->node, gradient ? (part ? c->unit * v->out_row : 0) : lo * v->out_row);
     if (hi > lo && gradient) dt_conv_sum_run(&v->sum[which], lhs, rhs, y, c->scratch);
     else if (hi > lo) v->calls->run(&v->plan[which], lhs, packed(c, v, which, rhs), y, c->scratch);
-    else if (gradient) /* a sum of nothing */
+    else if (gradient) /* a sum of no terms */
         memset(y, 0,
                (size_t)((part ? v->out_row : dt_type_elements(&x->type[c->step->node])) *
                         dt_element_bytes(x, c->step->node)));
@@ -212,7 +212,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     if (prepare_library(x, step->node, &v->library, &p)) {
         v->way = BY_LIBRARY;
     } else if (x->type[x->g->node[step->node].in[0]].dtype ==
-               DT_BFLOAT16) { /* it was planned before, but there is no memory for it now */
+               DT_BFLOAT16) { /* it was planned successfully before, but now memory is missing */
         return dt_fail(DT_E_KERNELS, NULL, "oneDNN rejects a convolution that it took before");
     } else if (has_products(dt_convolution_attr_of(&x->g->node[step->node]))) {
         v->way = BY_PRODUCTS;

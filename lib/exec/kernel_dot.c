@@ -17,7 +17,7 @@
 typedef struct side {
     int64_t outer, free,
         contracted; /* sizes; outer: of free dimensions before, if any are behind */
-    bool front;     /* free dimensions stand behind the contracted ones */
+    bool front;     /* free dimensions follow the contracted ones */
 } side;
 
 /* The dims listed are neighbours, in order. */
@@ -63,12 +63,12 @@ static bool is_many(const dt_graph *g, int node) {
     return is_inside(a->lhs_contract, a->n_contract, g->node[n->in[0]].type.rank);
 }
 
-/* Below so many rows of a piece there is nothing to gain, since the other matrix is laid out or
- * converted anew for each. */
+/* With fewer rows per piece nothing is gained, since each piece packs or converts the other
+ * matrix again. */
 enum { LEAST_ROWS_FOR_LIBRARY = 16, LEAST_ROWS_FOR_TILES = 32 };
 
-/* What is the same for all rows is read in every piece: where it were converted each time, it is
- * stored as the floats that are multiplied. */
+/* A matrix that is the same for all rows is read in every piece. If each piece would convert it,
+ * it is stored as float32. */
 static void narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const int a = n->in[0], b = n->in[1];
@@ -120,8 +120,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     step->state = d;
     read_side(&x->type[n->in[0]], attr->lhs_contract, attr->n_contract, &d->a);
     read_side(&x->type[n->in[1]], attr->rhs_contract, attr->n_contract, &d->b);
-    /* A vector contracted as a whole counts as front and end alike: as a column, it is contracted
-     * at the front. */
+    /* A vector that is contracted completely counts as front and end alike; as a column it is
+     * contracted at the front. */
     d->b.front |= x->type[n->in[1]].rank == attr->n_contract;
     d->units = x->p->piece[step->node].units;
     d->product = dt_arena_array(x->arena, dt_product, d->units);

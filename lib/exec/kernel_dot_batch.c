@@ -14,7 +14,7 @@
 #include "op/cells.h"
 #include "op/dot_general.h"
 
-/* Dimensions that are one: so many elements, so far apart. */
+/* Adjacent dimensions as one: its size and the distance of its elements. */
 typedef struct flat {
     int64_t size, stride;
 } flat;
@@ -34,7 +34,7 @@ static bool flatten(const dt_type *t, const int64_t *stride, const int8_t *dims,
     return true;
 }
 
-/* Sizes beside B are all that matters: B is a batch dimension, or the kernel does not fit. */
+/* Sizes other than B are enough: B is a batch dimension, or the kernel does not fit. */
 static bool read_operand(const dt_type *t, const dt_dot_attr *a, bool is_rhs, operand *o) {
     int64_t stride[DT_MAX_RANK];
     int8_t list[DT_MAX_RANK];
@@ -86,9 +86,10 @@ static void narrow(dt_exec *x, int node) {
 
 typedef struct dot_batch {
     int units;
-    dt_product *product;            /* by unit: a plan runs in one thread at a time */
-    dt_walk batch;                  /* over batch dimensions but the first: offsets in a and b */
-    int64_t step_a, step_b, step_c; /* of the first batch dimension; step_c: of one product too */
+    dt_product *product; /* by unit: a plan runs in one thread at a time */
+    dt_walk batch;       /* over batch dimensions but the first: offsets in a and b */
+    /* distance along the first batch dimension; step_c: also of one product */
+    int64_t step_a, step_b, step_c;
 } dot_batch;
 
 static void release(void *state) {
@@ -138,7 +139,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     g.out = dt_gemm_float_of(x->type[step->node].dtype);
     for (int u = 0; u < d->units; u++) {
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
-        step->scratch = d->product[u].scratch; /* the same for all */
+        step->scratch = d->product[u].scratch; /* equal for all units */
     }
     return NULL;
 }

@@ -18,8 +18,8 @@ static void rule_of(const dt_graph *g, int node, dt_rule *rule) {
     n->op->rule(in, &n->type, n->attr, rule);
 }
 
-/* Dimension 0 of the result is dimension 0 of some inputs and missing in the others: ranges of rows
- * lie together in memory. */
+/* Whether dimension 0 of the result is dimension 0 of some inputs and missing in the others, so
+ * that ranges of rows are contiguous in memory. */
 static bool rows_lie_together(const dt_graph *g, int node) {
     dt_rule rule;
 

@@ -33,7 +33,7 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 #undef J
 #undef K
 
-/* A variant has the op of the row before it. */
+/* A row without an op is a variant of the row before it. */
 static const struct {
     const dt_op *op;
     whole_loop *loop;

@@ -21,7 +21,7 @@
 typedef struct box {
     int in;
     int rank;
-    int64_t first, every; /* its rows in the result: first + i0 * every */
+    int64_t first, every; /* rows of the result: first + i0 * every */
     int64_t size[DT_MAX_RANK], to_step[DT_MAX_RANK], from_step[DT_MAX_RANK];
     int64_t to, from;
 } box;
@@ -47,8 +47,8 @@ static box box_of(const dt_exec *x, int node, int k) {
     return b;
 }
 
-/* Dimensions that lie together in both become one, so that runs are long; dimension 0 stays, which
- * pieces cut. */
+/* Joins dimensions that are contiguous in both arrays, so that runs are long. Dimension 0 stays,
+ * since pieces divide it. */
 static void merge_dimensions(box *b) {
     for (int d = b->rank - 2; d >= 1; d--) {
         int next = d + 1;
@@ -121,7 +121,7 @@ static dt_status *prepare_transpose(dt_exec *x, dt_step *step) {
     return keep(step, (moves){.n = 1, .box = {b}});
 }
 
-/* A repeated dimension does not move in the source. */
+/* Along a repeated dimension the source stays at the same element. */
 static dt_status *prepare_broadcast(dt_exec *x, dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     const dt_broadcast_attr *a = n->attr;
@@ -199,7 +199,7 @@ static void copy_box(char *to, const char *from, const box *b, size_t size) {
         copy_run(to + w.at[0] * (int64_t)size, from + w.at[1] * (int64_t)size, b, size);
 }
 
-/* Only what falls on rows lo .. hi - 1 of the result. */
+/* Keeps the part of the box that is in rows lo .. hi - 1 of the result. */
 static void clip(box *b, int64_t lo, int64_t hi) {
     int64_t skip = lo > b->first ? (lo - b->first + b->every - 1) / b->every : 0;
     int64_t end = hi > b->first ? (hi - b->first + b->every - 1) / b->every : 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Layer normalisation and its gradients: rows of features. The loops are of float32; what lies in
- * 16 bits is converted into scratch, a few rows at a time.
- */
+/* Layer normalisation and its gradients for rows of features. Loops compute in float32; 16-bit
+ * values are converted into scratch, a few rows at a time. */
 #include <string.h>
 
 #include "exec/exec_impl.h"
@@ -15,7 +13,7 @@ static bool fits(const dt_graph *g, int node) {
            g->node[g->node[node].in[0]].type.rank > 1;
 }
 
-/* Gamma is read as it is, */
+/* Gamma is read without conversion, so it is stored as float32. */
 static void narrow_grad(dt_exec *x, int node) { dt_store_wide(x, x->g->node[node].in[1]); }
 
 /* and so is beta. */
@@ -66,7 +64,7 @@ static bool next(walker *w) {
     return w->some > 0;
 }
 
-/* The rows at hand of a node's value, as floats: in place, or in part `at` of the scratch. */
+/* The current rows of a node's value as floats: in place, or in part `at` of the scratch. */
 static float *place(const walker *w, int node, int at) {
     if (!dt_is_stored_narrow(w->c->x, node)) return dt_floats(w->c->x, node) + w->row * w->features;
     return (float *)w->c->scratch + at * w->most * w->features;
@@ -82,7 +80,7 @@ static void store(const walker *w, int node, const float *from) {
     dt_store_floats(w->c->x, node, w->row * w->features, w->some * w->features, from);
 }
 
-/* What needs no scratch goes over all rows at once. */
+/* The number of rows at a time; all rows if no scratch is needed. */
 static int64_t most_rows(const dt_kernel_call *c) {
     return c->step->scratch ? rows_at_a_time(c->x, c->step->node) : INT64_MAX;
 }
@@ -142,7 +140,8 @@ const dt_kernel dt_kernel_layer_norm_grad = {
     .run = run_grad,
 };
 
-/* Buffers of the tree over blocks of rows, behind what is converted. */
+/* The number of buffers of the tree over blocks of rows; they follow the converted rows in
+ * scratch. */
 static int64_t tree_buffers(const dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const int64_t features = features_of(x, node),

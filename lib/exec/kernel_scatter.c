@@ -11,7 +11,8 @@
 #include "exec/exec_impl.h"
 #include "exec/sums.h"
 
-/* Of a row of the result, in one byte: how many rows its chain has, and whether it has a tree. */
+/* The state of a row of the result, in one byte: the number of rows in its chain, and whether it
+ * has a tree. */
 enum { CHAIN = 0x7f, HAS_TREE = 0x80 };
 
 /* Rows of up to so many floats are added in place: a call takes longer than they do. */
@@ -33,7 +34,7 @@ typedef struct scatter {
     uint32_t *top;  /* (rows) of those that have a tree: the number of its top buffer */
     uint8_t *state; /* (rows) */
     int64_t n_grown;
-    uint32_t buffers, free; /* taken so far; free: as `below` */
+    uint32_t buffers, free; /* buffers in use; free: a list of unused ones, linked as `below` */
 } scatter;
 
 static bool fits(const dt_graph *g, int node) {
@@ -44,7 +45,7 @@ static bool fits(const dt_graph *g, int node) {
 /* A row with b buffers was named more than DT_SUM_ROWS b times. */
 static int64_t most_buffers(int64_t n) { return n / (DT_SUM_ROWS + 1); }
 
-/* Of the sums, rounded up: what follows is aligned. */
+/* Bytes of the sums, rounded up so that the memory behind them is aligned. */
 static size_t buffers_bytes(int64_t most, int64_t width) {
     return ((size_t)(most * width) * sizeof(float) + 63) / 64 * 64;
 }
@@ -117,7 +118,7 @@ static uint32_t join_top(scatter *s, uint32_t top, float *sum) {
     return under;
 }
 
-/* The chain is a buffer of its own, on top of the tree. */
+/* Pushes the chain, which becomes a buffer on top of the row's tree. */
 static void push_chain(scatter *s, int64_t row, const float *chain, buffer is) {
     const uint32_t taken = s->free ? s->free - 1 : s->buffers++;
     s->free = s->free ? s->buffer[taken].below : 0;

@@ -25,7 +25,7 @@ static int64_t elements_of_entry(const dt_exec *x, int node) {
 
 /* ---- sums, maxima and minima ---- */
 
-/* Of `rows` entries of the input. */
+/* The reduction of `rows` entries of the input. */
 static dt_reduction reduction_of(const dt_exec *x, int node, int64_t rows) {
     const dt_segment_attr *a = x->g->node[node].attr;
     dt_type in = x->type[x->g->node[node].in[0]];

@@ -24,19 +24,20 @@ typedef struct tree {
     form form;
     int inner; /* the absorbed node */
     int shards, units;
-    int nodes; /* of the tree; more than one, and not all of it: tree_part */
+    int nodes; /* number of nodes of the tree; more than one, but not the whole tree: tree_part */
     dt_tree_node node[DT_TREE_NODES];
     dt_shard_range range; /* the shards that are here */
-    int64_t columns;      /* of a node: elements of one row of dimension 0 */
+    int64_t columns;      /* elements of one row of dimension 0 of a tree node */
     int64_t k_scale;      /* rows of the inputs in one example (B * k) */
     int64_t inner_rows;   /* FORM_ROWS: in one such row, as pixels are in an image */
     dt_product *product;  /* [units][2]: shards of the larger and the smaller size */
     int64_t size[2];
-    int64_t m, n;        /* of the whole product */
-    size_t piece_bytes;  /* of the largest piece */
-    bool by_library;     /* a convolution's kernel; else eval makes it */
+    int64_t m, n;       /* sizes of the whole product */
+    size_t piece_bytes; /* bytes of the largest piece */
+    /* a library computes the gradient of a convolution's kernel; false: eval does */
+    bool by_library;
     dt_conv_sum conv[2]; /* shards of the larger and the smaller size */
-    size_t stack_bytes;  /* of the partial results, before the library's scratch */
+    size_t stack_bytes;  /* bytes of the partial results, which precede the library's scratch */
 } tree;
 
 /* ---- which form ---- */
@@ -68,7 +69,7 @@ static form form_of(const dt_graph *g, int inner) {
     return FORM_EVAL;
 }
 
-/* Read by this tree alone: as the partition decides. */
+/* Whether only this tree reads the segment op, as the partition requires for absorbing it. */
 static bool is_absorbed(const dt_graph *g, int inner) {
     int uses = 0;
 
@@ -157,7 +158,7 @@ static int64_t largest_piece(const dt_exec *x, int node) {
     return most;
 }
 
-/* Of a scalar, whose nodes are rows, one. */
+/* The columns of a tree node. The nodes of a scalar are rows, so it has one. */
 static int64_t columns_of_node(const dt_exec *x, int node, int nodes) {
     return x->type[x->g->node[node].in[0]].rank > 1 ? dt_row_elements(x, node) / nodes : 1;
 }

@@ -6,13 +6,13 @@ enum {
     WARM = 4,   /* runs at the start of a block that do not count: lanes wake */
     LEAST_BLOCK = 8,
     MOST_BLOCK = 48,     /* runs, */
-    BLOCK_NS = 10000000, /* of about so much time: some turns of the scheduler */
+    BLOCK_NS = 10000000, /* length of a block of runs: several time slices of the scheduler */
     /* longer runs are not tried: joins are a small part of them, trials a large one */
     LONGEST_NS = 5000000,
     LEAST_HOLD = 32,
     MOST_HOLD = 128, /* blocks */
     WINS = 4,
-    LOSSES = 2,       /* that end a trial */
+    LOSSES = 2,       /* number of losses that ends a trial */
     FASTER = 95,      /* percent of the current choice's time: a win, */
     MUCH_SLOWER = 115 /* the end of a trial at once */
 };

@@ -35,8 +35,8 @@ static void find_homes(dt_exec *x) {
             x->slot[i].owner = x->slot[g->node[i].in[0]].owner;
 }
 
-/* `node` is shown at the end of the step: if it is a variable that is overwritten by then, the old
- * value must be kept. */
+/* `node` is a result at the end of the step. If it is a variable that is overwritten by then,
+ * the old value must be kept. */
 static void keep_old_value(dt_exec *x, int node) {
     int source = dt_named_by(x->g, node);
     dt_slot *s = &x->slot[source];
@@ -60,7 +60,8 @@ static void read_until(dt_exec *x, int node, int segment) {
     if (segment > owner->last) owner->last = segment;
 }
 
-/* Segment in which a node's inputs are read: its own, or that of the tree which absorbs it. */
+/* Records the segment in which a node's inputs are read: its own, or that of the tree which
+ * absorbs it. */
 static void note_reading(dt_exec *x, int node, int segment) {
     for (int k = 0; k < x->g->node[node].n_in; k++) {
         int in = x->g->node[node].in[k];
@@ -105,7 +106,7 @@ static int larger_first(const void *a, const void *b) {
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->node - y->node;
 }
 
-/* The lowest gap among the blocks that live at the same time; placed[n] in order of offsets. */
+/* The lowest gap between blocks that live at the same time; placed[n] are ordered by offset. */
 static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n) {
     int64_t at = 0;
 
@@ -117,7 +118,7 @@ static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n) {
     return at;
 }
 
-/* Takes s among the n placed ones, behind those of smaller offsets. */
+/* Inserts s into the n placed blocks, ordered by offset. */
 static void insert(dt_slot **placed, int n, dt_slot *s) {
     for (; n > 0 && placed[n - 1]->offset > s->offset; n--) placed[n] = placed[n - 1];
     placed[n] = s;

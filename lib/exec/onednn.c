@@ -78,7 +78,7 @@ static bool bind_3(dt_dnnl_api *a) {
 
 static bool bind_all(dt_dnnl_api *a) {
     bool none = false;
-    /* of the OpenMP it is built with, if it is */
+    /* of the OpenMP library that oneDNN is built with, if any */
     void *p = symbol(a->library, "omp_set_num_threads", &none);
 
     memcpy(&a->omp_set_num_threads, &p, sizeof p);
@@ -112,14 +112,14 @@ static dt_status *open_any(void **library) {
     return dt_library_open(library, names, RTLD_NOW | RTLD_LOCAL, NULL);
 }
 
-/* Taken before its first primitive, refused afterwards, when it holds already: the environment says
- * the same all along. */
+/* The limit can be set only before oneDNN's first primitive. Afterwards it is refused, but it is
+ * in effect already, since the environment does not change. */
 static void limit(const dt_dnnl_api *a) {
     const dt_instructions *most = dt_instructions_limit();
     if (most && a->set_max_cpu_isa) (void)a->set_max_cpu_isa(most->onednn);
 }
 
-/* A function's answer: 0, 1 where memory is missing, others. */
+/* The status of a function's result: 0 is success, 1 means that memory is missing. */
 static dt_status *explain(int code) {
     return code == 0   ? NULL
            : code == 1 ? dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for oneDNN")

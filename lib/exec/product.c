@@ -22,11 +22,11 @@
 
 enum { TILE_M = 256, TILE_N = 256, TILE_K = 512, PANEL_N = 2048 };
 
-/* A product in tiles. Sizes of tiles: full, or what is left over. */
+/* A product in tiles. A tile is full, or the remainder at the end of a dimension. */
 struct dt_tiles {
     dt_gemm g;
     const dt_simd *simd;
-    bool packs;             /* both are bfloat16, and multiplied so; else: */
+    bool packs;             /* both operands are bfloat16 and multiplied without conversion */
     void *plan[2][2][2][2]; /* [m is left over][n][k][adds]; NULL: not needed */
 };
 
@@ -77,14 +77,14 @@ static int64_t size_of(const dt_gemm *g, axis a) { return a == M ? g->m : a == N
 
 static int64_t tile_of(axis a) { return a == M ? TILE_M : a == N ? TILE_N : TILE_K; }
 
-/* The size of a full tile, or of what is left over behind them. */
+/* The size of a full tile, or of the remainder. */
 static int64_t extent(const dt_gemm *g, axis a, bool rest) {
     return rest ? size_of(g, a) % tile_of(a) : tile_of(a) <= size_of(g, a) ? tile_of(a) : 0;
 }
 
 static int64_t largest(const dt_gemm *g, axis a) { return dt_min(size_of(g, a), tile_of(a)); }
 
-/* The product of one tile. What is to be converted lies dense in scratch. */
+/* The product of one tile. Converted operands are contiguous in scratch. */
 static dt_gemm tile_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds) {
     return (dt_gemm){.m = m,
                      .n = n,
@@ -114,7 +114,7 @@ static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_libra
     return NULL;
 }
 
-/* A tile of bfloat16; lda and the like are those of the whole matrices, and C lies as floats. */
+/* A tile of bfloat16; lda, ldb and ldc are those of the whole matrices, and C is float32. */
 static dt_dot_bf16 packed_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds) {
     return (dt_dot_bf16){.m = m,
                          .n = n,
@@ -131,7 +131,7 @@ static dt_dot_bf16 largest_packed(const dt_gemm *g) {
     return packed_product(g, largest(g, M), largest(g, N), largest(g, K), false);
 }
 
-/* Floats of scratch, or what takes their place: a tile of A, one of B, a panel of C. */
+/* Sizes in floats of the parts of scratch: a tile of A, one of B, a panel of C. */
 static int64_t room_of_a(const dt_gemm *g, bool packs) {
     if (packs) {
         const dt_dot_bf16 t = largest_packed(g);
@@ -165,7 +165,8 @@ static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
     return packs ? NULL : plan_tiles(e, g, out->library, out->tiles);
 }
 
-/* What a library takes as it is: float32, and bfloat16 where it is faster for it. */
+/* Whether a library takes the operands without conversion: float32, and bfloat16 where that is
+ * faster. */
 static bool is_plain(const dt_gemm *g) {
     return g->in[A] == DT_GEMM_F32 && g->in[B] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
 }
@@ -195,13 +196,13 @@ static const dt_strip_op stores[] = {
 
 static int64_t bytes_of(dt_gemm_float f) { return f == DT_GEMM_F32 ? 4 : 2; }
 
-/* Where a tile begins; how large it is. */
+/* Begin and size of a tile. */
 typedef struct tile {
     int64_t m, n, k, m_size, n_size, k_size;
 } tile;
 
-/* A product under way: its matrices, and room in scratch for a tile of A, one of B, a panel of
- * C. */
+/* A product that is being computed: its matrices, and scratch for a tile of A, one of B and a
+ * panel of C. */
 typedef struct work {
     const dt_product *p;
     const char *in[2];
@@ -211,14 +212,14 @@ typedef struct work {
 
 static bool is_by_k(const dt_gemm *g, side of) { return of == A ? g->trans_a : !g->trans_b; }
 
-/* Where a tile of an operand begins. */
+/* The address at which a tile of an operand begins. */
 static const char *begin_of(const work *w, side of, const tile *at) {
     const dt_gemm *g = &w->p->tiles->g;
     const int64_t ld = of == A ? g->lda : g->ldb, own = of == A ? at->m : at->n;
     return w->in[of] + (is_by_k(g, of) ? at->k * ld + own : own * ld + at->k) * bytes_of(g->in[of]);
 }
 
-/* A tile of an operand as floats: where it lies, or converted, its stored rows close together. */
+/* A tile of an operand as floats: in place, or converted into contiguous rows. */
 static const float *fetch(const work *w, side of, const tile *at) {
     const struct dt_tiles *t = w->p->tiles;
     const dt_gemm *g = &t->g;
@@ -235,7 +236,7 @@ static const float *fetch(const work *w, side of, const tile *at) {
     return w->room[of];
 }
 
-/* The same of bfloat16 as it is. */
+/* The same for bfloat16 operands, which are not converted. */
 static void add_packed(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const bool adds = t->g.adds || at.k > 0;
@@ -281,7 +282,7 @@ static void make_panel(const work *w, tile at) {
         t->simd->strip[stores[g->out]](to + i * g->ldc * 2, sum + i * ld, NULL, NULL, width);
 }
 
-/* A sum of nothing is 0. */
+/* Sets C to 0, the sum of no terms. */
 static void clear(const dt_gemm *g, char *c) {
     for (int64_t i = 0; i < g->m && !g->adds; i++)
         memset(c + i * g->ldc * bytes_of(g->out), 0, (size_t)(g->n * bytes_of(g->out)));

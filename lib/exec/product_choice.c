@@ -16,7 +16,7 @@ typedef struct row {
     dt_isa isa; /* the best that the libraries use */
     int below;  /* oneDNN's version: 100 * major + minor */
     bool trans_b;
-    int64_t multiple; /* of which B's row stride is one, in floats */
+    int64_t multiple; /* B's row stride is a multiple of this number of floats */
 } row;
 
 static const row of_openblas[] = {

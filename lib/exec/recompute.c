@@ -31,7 +31,7 @@ typedef struct planner {
     int *overwritten;      /* by node: the segment in which it is; INT_MAX: never */
 } planner;
 
-/* What it takes to make a value. */
+/* The ops and arrays that are needed to compute a value. */
 typedef struct recipe {
     int n_ops, n_arrays, op[MOST_OPS], array[MOST_ARRAYS];
     int until; /* the first segment in which something of it is overwritten */
@@ -134,7 +134,7 @@ static void make_again(planner *p, const recipe *r, int list) {
 static void decide(planner *p, int node) {
     const dt_node_list *readers = &p->readers[node];
     bool keep = p->must[node];
-    /* a sum is there when all that is summed is */
+    /* a sum is complete when all its terms have been computed */
     recipe r = {.fits = !dt_is_fused_sum(p->x->g, node), .until = INT_MAX};
 
     if (readers->n == 0) return;

@@ -39,12 +39,12 @@ void dt_engine_record(dt_engine *e, dt_recorder *r) {
 
 /* ---- marks ---- */
 
-/* What a step computes, node by node. */
+/* The nodes that a step computes. */
 typedef struct nodes {
     int n, *v;
 } nodes;
 
-/* A step's nodes of a fused one: those that say so. */
+/* The nodes of a fused step that take part in the recording. */
 static void list_nodes(const dt_exec *x, const dt_step *step, nodes *out) {
     out->n = 0;
     if (step->kernel == &dt_kernel_copy_back) return;
@@ -131,6 +131,6 @@ void dt_exec_listen(dt_exec *x) {
     const dt_engine *e = x->engine;
 
     if (e->recorder && x->marked != e->recordings)
-        make_marks(x); /* at the first run, recorded or not: it takes time */
+        make_marks(x); /* at the first run, even if it is not recorded, since it takes time */
     x->track = e->recorder && dt_is_recording(e->track[0]) ? e->track : NULL;
 }

@@ -43,7 +43,7 @@ int64_t dt_reduction_narrow(dt_reduction *r, int64_t lo, int64_t hi, int64_t row
     return lo * row * e->stride;
 }
 
-/* Of R K ..: rows of the last extent come first. */
+/* Whether the order is R K ..: rows of the last extent are reduced first. */
 static bool begins_at_the_end(const dt_extent *e, int n) {
     return !e[n - 1].stays && e[n - 1].size >= LONG_ROW;
 }
@@ -64,7 +64,7 @@ int64_t dt_reduction_room(const dt_reduction *r) { return room_of(r->extent, r->
 
 /* ---- steps ---- */
 
-/* What is left to do of one. */
+/* The reduction that remains to be done for a part of the input. */
 typedef struct part {
     const dt_reduction *r;
     dt_strip_op load;
@@ -73,7 +73,7 @@ typedef struct part {
     int n;
 } part;
 
-/* A NaN, if there is one. */
+/* The smallest element, or NaN if there is one. */
 static float smallest(const float *a, int64_t n) {
     float least = INFINITY;
     for (int64_t i = 0; i < n && least == least; i++) least = a[i] >= least ? least : a[i];
@@ -126,7 +126,7 @@ static void run_first(const part *p, float *to, float *room) {
         room + p->e->stride);
 }
 
-/* Rows that become numbers lie in `room` as they did in the input. */
+/* Reduces rows to numbers, which have the same order in `room` as in the input. */
 static void run_last(const part *p, float *to, float *room) {
     const int64_t row = p->e[p->n - 1].size, some = p->e[1].size * (p->e[1].stride / row);
     dt_extent e[DT_MAX_RANK];

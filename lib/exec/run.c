@@ -41,8 +41,8 @@ static void collect_tasks(dt_exec *x, int segment) {
     qsort(s->task, (size_t)n, sizeof *s->task, heavier_first);
 }
 
-/* Each lane's own tasks first, in the order of the least loaded lane taking the next heaviest; then
- * everybody else's. */
+/* Orders the tasks of each lane: first its own, chosen by giving the heaviest remaining task to
+ * the least loaded lane; then the others'. */
 static void deal(dt_exec *x, dt_segment *s, int lanes) {
     double *load = dt_alloc((size_t)lanes * sizeof *load);
     int *lane_of = dt_alloc((size_t)(s->n_tasks + 1) * sizeof *lane_of);
@@ -220,7 +220,7 @@ static void place_argument(dt_exec *x, int node, void *at) {
     for (int l = 0; l < x->n_views; l++) x->view[l].at[node] = at;
 }
 
-/* Arguments, and what a reshape makes of them. */
+/* Sets the memory of arguments, and of reshapes of them. */
 static void place_arguments(dt_exec *x, const dt_view *arg) {
     for (int i = 0; i < x->g->n_args; i++) place_argument(x, x->g->arg[i].node, arg[i].data);
     for (int i = 0; i < x->g->n_nodes; i++)
@@ -244,12 +244,12 @@ const void *dt_final_value(const dt_exec *x, int node) {
     return source->kept ? x->memory + source->offset : x->at[node];
 }
 
-/* With other workers, the time of a run tells more about them than about lanes. */
+/* With other workers, the time of a run depends on them more than on the number of lanes. */
 static bool chooses_lanes(const dt_exec *x) {
     return dt_engine_threads(x->engine) > 1 && !x->exchanges;
 }
 
-/* Recording takes time, too: such runs are not compared. */
+/* Recording takes time, so recorded runs are not compared. */
 static void run_lanes(dt_exec *x) {
     const int64_t since = dt_now_ns();
 

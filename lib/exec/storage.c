@@ -21,7 +21,7 @@
 
 typedef struct storage {
     dt_exec *x;
-    /* by node: the dtype that holds all its elements; FLOAT32: none shorter is known */
+    /* by node: the dtype that holds all its elements exactly; FLOAT32: no shorter one is known */
     dt_dtype *exact;
     /* by node: the dtype that all its readers round it to; FLOAT32: one does not */
     dt_dtype *wanted;
@@ -85,8 +85,8 @@ static void find_wanted(storage *s) {
         }
 }
 
-/* In the arena, and of more than one number: the others are variables, arguments, constants, and
- * what the caller sees. */
+/* Lists values in the arena with more than one element. Others are variables, arguments,
+ * constants and results. */
 static void list_candidates(storage *s) {
     const dt_exec *x = s->x;
     const dt_graph *g = x->g;
@@ -147,7 +147,7 @@ static void settle(dt_exec *x) {
             if (touches_narrow(x, i)) object(x, i);
 }
 
-/* A rounding of what a kernel stores rounded has nothing to do. */
+/* Finds roundings of values that their kernel stores rounded, which do nothing. */
 static void find_renamed(const storage *s) {
     const dt_exec *x = s->x;
     for (int i = 0; i < x->g->n_nodes; i++) {

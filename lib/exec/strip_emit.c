@@ -29,7 +29,7 @@ typedef struct emitter {
     int *vector;       /* by result: its register, -1: none */
     bool *is_home;     /* by result: it is where the interpreter would have it */
     bool *leaves;      /* by result: read in other passes */
-    int holds[VALUES]; /* a result, -1: free */
+    int holds[VALUES]; /* the result in the register; -1: free */
 } emitter;
 
 static dt_place vector(int v) { return (dt_place){.vector = v}; }
@@ -83,7 +83,7 @@ static void emit_rows(const emitter *e, const dt_strip_line *l, dt_place result,
                  result, x, {0}, {0}, vector(SCRATCH), vector(SCRATCH + 1), vector(SCRATCH + 2)});
 }
 
-/* Of memory that has no eight elements more only one is read. */
+/* A load of one element where memory has fewer than eight left. */
 static void emit_load(const emitter *e, int in, int to) {
     dt_strip_op op = load_of(e, in);
     dt_place from = place_of(e, in);
@@ -132,8 +132,7 @@ static bool reads(const dt_strip_code *c, int result) {
     return false;
 }
 
-/* A free register; none: that of the value, not read now, which is read until the latest
- * instruction. */
+/* A free register, or else that of the value which is read last. */
 static int take(emitter *e, const dt_strip_code *c) {
     int latest = -1;
     for (int v = 0; v < VALUES; v++) {

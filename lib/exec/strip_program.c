@@ -20,7 +20,7 @@
 
 /* ---- which ops ---- */
 
-/* The loop that computes a node; -1: there is none. */
+/* The loop that computes a node; -1: none. */
 static int loop_of(const dt_node *n) {
     static const struct {
         const dt_op *op;
@@ -39,7 +39,7 @@ static int loop_of(const dt_node *n) {
 
 static bool is_f32(const dt_graph *g, int node) { return g->node[node].type.dtype == DT_FLOAT32; }
 
-/* Leading and trailing dimensions kept, those between them new. */
+/* Whether leading and trailing dimensions are kept and those between them are new. */
 static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broadcast_attr *a,
                           int64_t *period, int64_t *inner) {
     int kept = 0, gap = to->rank - from->rank;
@@ -122,14 +122,14 @@ bool dt_can_fuse(const dt_graph *g, int node) {
 
 /* ---- building ---- */
 
-enum { FAR_BYTES = 2 << 20 }; /* of arrays that are not in the cache of one core */
+enum { FAR_BYTES = 2 << 20 }; /* for arrays that do not fit into the cache of one core */
 
 typedef struct builder {
     dt_exec *x;
     dt_strip_program *p;
     const dt_fused_list *list;
     int *place;      /* by node: 1 + instruction that computes it here, 0: none */
-    bool *again;     /* by node: made here, though another step makes it, too */
+    bool *again;     /* by node: computed here, although another step computes it, too */
     int64_t longest; /* the longest repeated period */
 } builder;
 
@@ -144,14 +144,14 @@ static int add_operand(builder *b, const dt_strip_operand *o) {
         if (same_operand(&b->p->operand[i], o)) return -1 - i;
     b->p->operand[b->p->n_operands] = *o;
     if (o->layout == DT_STRIP_REPEATED && o->period > b->longest) b->longest = o->period;
-    /* strips that begin where its elements begin again read the same of it */
+    /* strips that begin at the same element of the operand read the same values */
     if (o->layout == DT_STRIP_INSIDE && o->inner <= DT_STRIP && o->inner > b->longest)
         b->longest = o->inner;
     return -1 - b->p->n_operands++;
 }
 
-/* The operand that a node is to those who read it without computing it: memory, a splat, or a
- * broadcast of either. */
+/* The operand for a node that is read but not computed here: memory, a splat, or a broadcast of
+ * either. */
 static dt_strip_operand operand_for(const builder *b, int node) {
     const dt_graph *g = b->x->g;
     const dt_node *n = &g->node[node];
@@ -205,7 +205,7 @@ static void add_node(builder *b, int node) {
     if (n->op->role == DT_ROLE_REPEAT) {
         dt_strip_operand o = operand_of_broadcast(b, n);
         i.in[0] = add_operand(b, &o);
-    } else { /* a conversion to floats is a copy: its operand is converted when loaded */
+    } else { /* a conversion to float is a copy, since its operand is converted when it is loaded */
         i.op = n->type.dtype == DT_BFLOAT16  ? DT_S_reduce_precision
                : n->type.dtype == DT_FLOAT16 ? DT_S_float16_precision
                : loop_of(n) < 0              ? DT_S_COPY
@@ -223,7 +223,7 @@ static void add_sum(builder *b, int node) {
     b->longest = period > b->longest ? period : b->longest;
 }
 
-/* Copies that nobody stores are not made: who reads them reads their operand. */
+/* Removes copies that are not stored: their readers read the copy's operand. */
 static void forward_copies(dt_strip_program *p) {
     int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
 
@@ -271,8 +271,8 @@ static int *last_readings(const dt_strip_program *p) {
     return last;
 }
 
-/* Operands that need laying out keep a register of their own through the task; results give theirs
- * back after the last reading. */
+/* Operands that must be laid out have a register throughout the task; results release theirs
+ * after the last read. */
 static void assign_registers(dt_strip_program *p) {
     bool *busy = dt_alloc((size_t)(p->n_operands + p->n_code + p->n_sums + 1) * sizeof *busy);
     int *last = last_readings(p);
@@ -289,7 +289,7 @@ static void assign_registers(dt_strip_program *p) {
             p->result[i].reg = take_register(p, busy);
         for (int k = 0; k < c->n_in; k++)
             if (c->in[k] >= 0 && last[c->in[k]] == i) free_register(p, c->in[k], busy);
-        if (last[i] < 0) free_register(p, i, busy); /* stored, read by nobody here */
+        if (last[i] < 0) free_register(p, i, busy); /* stored, but not read in this program */
     }
     free(busy);
     free(last);

@@ -36,7 +36,7 @@ enum {
             DT_VEX_CHOOSE, R, V, T, U                                                              \
         }                                                                                          \
     }
-/* Of the upper 16 bits the nearest, ties to even; a NaN is not rounded, but made quiet. */
+/* Rounds to the upper 16 bits, ties to even; NaN becomes quiet instead. */
 #define ROUNDED                                                                                    \
     {                                                                                              \
         {DT_VEX_SHIFT_RIGHT, T, NONE, X, 16}, {DT_VEX_AND, T, T, INT_ONE, 0},                      \
@@ -84,8 +84,8 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_TO_BOOL] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_AND, R, T, INT_ONE, 0}},
 };
 
-/* If the second input is a number and not NaN, the processor's own instruction gives the right
- * result; of two zeros it returns the second operand. */
+/* If the second input is not NaN, the processor's instruction gives the right result; for two
+ * zeros it returns the second operand. */
 static const dt_strip_row most_by_number = {{DT_VEX_MAX, R, Y, X, 0}},
                           least_by_number = {{DT_VEX_MIN, R, Y, X, 0}};
 static const dt_strip_row most_by_zero = {{DT_VEX_MAX, T, Y, X, 0}, {DT_VEX_AND, R, T, SIZE, 0}};

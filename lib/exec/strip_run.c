@@ -11,7 +11,7 @@
 #include "exec/strip_program.h"
 #include "exec/sums.h"
 
-/* What the register of an operand holds: n elements of one row, the first at `within`. */
+/* The content of an operand's register: n elements of one row, the first at `within`. */
 typedef struct dt_held {
     int64_t row, within, n;
 } dt_held;
@@ -20,10 +20,10 @@ typedef struct runner {
     const dt_kernel_call *c;
     const dt_strip_program *p;
     const dt_simd *simd;
-    bool generated;  /* there are loops */
-    int64_t from, n; /* the strip at hand: flat elements [from, from + n) */
+    bool generated;  /* the loops were generated */
+    int64_t from, n; /* the current strip: flat elements [from, from + n) */
     dt_held *held;   /* by operand */
-    int64_t blocks;  /* of strips that have been summed */
+    int64_t blocks;  /* number of blocks that have been summed */
 } runner;
 
 static float *reg(const runner *r, int i) { return (float *)r->c->scratch + (int64_t)i * DT_STRIP; }
@@ -65,7 +65,7 @@ static void lay_out_rows(const runner *r, const dt_strip_operand *o) {
     }
 }
 
-/* A vector longer than a strip, or shorter ones beside it. */
+/* Repeats a vector until it fills a strip, or copies the part of a longer one. */
 static void lay_out_repeated(const runner *r, const dt_strip_operand *o) {
     for (int64_t done = 0; done < r->n;) {
         int64_t at = (r->from + done) % o->period,
@@ -75,8 +75,8 @@ static void lay_out_repeated(const runner *r, const dt_strip_operand *o) {
     }
 }
 
-/* Within a row of the operand its elements come again and again: they are loaded once, and then
- * copied from the strip, twice as many each time. */
+/* Elements of the operand repeat within a row: they are loaded once and then copied within the
+ * strip, twice as many each time. */
 static void lay_out_inside(const runner *r, const dt_strip_operand *o) {
     for (int64_t done = 0; done < r->n;) {
         const int64_t at = r->from + done, row = at / o->period, within = at % o->inner;
@@ -94,7 +94,8 @@ static void lay_out_inside(const runner *r, const dt_strip_operand *o) {
     }
 }
 
-/* A row of a large image is many strips long, and what they read of an operand is the same. */
+/* Whether the register has the elements already. A row of a large image has many strips, which
+ * read the same elements of an operand. */
 static bool is_held(const runner *r, int operand) {
     const dt_strip_operand *o = &r->p->operand[operand];
     const int64_t row = r->from / o->period, last = (r->from + r->n - 1) / o->period,
@@ -145,8 +146,8 @@ static void run_op(const runner *r, int i) {
                                         NULL, r->n);
 }
 
-/* Processors do not read ahead beyond a page, and a strip is one: the next is asked for while this
- * one is worked on, a part with each of `parts`. */
+/* Prefetches the next strip, a part with each of `parts`, since processors do not prefetch
+ * beyond a page, which is the size of a strip. */
 static void fetch_ahead(const runner *r, int part, int parts) {
     int64_t line = 64;
     for (int i = 0; i < r->p->n_operands; i++) {
@@ -238,7 +239,7 @@ static void run(const dt_kernel_call *c) {
                 .simd = c->x->engine->simd,
                 .generated = c->x->code.base != NULL};
     int64_t row = dt_row_elements(c->x, r.p->rows_of), end = c->hi * row;
-    int strips = 0; /* of the block at hand */
+    int strips = 0; /* in the current block */
 
     begin_block(&r);
     if (c->hi > c->lo) lay_out_fixed(&r);

@@ -12,7 +12,7 @@ static int64_t rows_abreast(int64_t stride) {
     return n;
 }
 
-/* A block at hand: its rows, some columns of them. */
+/* The current block: its rows, and some of their columns. */
 typedef struct block {
     const dt_simd *simd;
     const float *a, *mean; /* mean: once for each of the rows abreast */
@@ -26,10 +26,10 @@ static void add_chains(const block *b, const float *a, int64_t rows, int64_t n, 
         to);
 }
 
-/* to (abreast, n): chain c is that of rows c, c + abreast, .. */
+/* to (abreast, n): chain c sums rows c, c + abreast, .. */
 static void sum_block(const block *b, float *to) {
     const int64_t full = b->rows / b->abreast, rest = b->rows % b->abreast;
-    const bool whole = b->n == b->stride; /* rows stand next to each other, and are one wide row */
+    const bool whole = b->n == b->stride; /* adjacent rows form one wide row */
     const int64_t wide = whole ? b->abreast : 1, rest_wide = whole ? rest : 1;
     float last[DT_SUM_WIDE];
 

@@ -63,8 +63,8 @@ static void choose(dt_exec *x) {
 
 /* ---- from which step to which ---- */
 
-/* By node: the number in its group of the step that computes it; a fused step's is that of its last
- * node. */
+/* By node: the number within its group of the step that computes it; of a fused step that of its
+ * last node. */
 static void number_steps(const dt_exec *x, int *number) {
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)
@@ -121,7 +121,7 @@ static int64_t largest_piece(const dt_exec *x, int node, int units) {
     return most * row_bytes(x, node);
 }
 
-/* Lists of each group's own values, names of them included. */
+/* Lists the values that each group keeps in task memory, including their other names. */
 static void list_values(dt_exec *x) {
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < x->g->n_nodes; i++) {
@@ -149,7 +149,7 @@ static void place_values(dt_exec *x, dt_group *group, dt_taken *blocks) {
     group->own_bytes = dt_place_blocks(x, blocks, n);
 }
 
-/* Room for as many tasks as there are lanes, or for all of them. */
+/* Allocates memory for as many tasks as there are lanes, or for all tasks. */
 static void make_room(dt_exec *x, int segment) {
     int64_t most = 0, all = 0, lanes = dt_engine_threads(x->engine);
 
@@ -211,7 +211,7 @@ const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane
     const dt_group *group = &x->group[t->group];
     const int64_t by_lane = x->segment[group->segment].lane_bytes;
 
-    if (group->n_own == 0) return x; /* without views: there may be none */
+    if (group->n_own == 0) return x; /* there may be no views */
     const dt_exec *view = &x->view[lane];
     char *room = x->memory + x->arena_bytes +
                  (by_lane ? by_lane * lane : group->own_at + group->own_bytes * t->unit);

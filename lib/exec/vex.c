@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See vex.h. An instruction is a row: where its opcode lies in the manual's tables, its width, and
- * what is special about it. */
+/* See vex.h. An instruction is a row: its opcode in the manual's tables, its width, and its
+ * peculiarities. */
 #include "exec/vex.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 typedef struct insn {
     uint8_t prefix, map, op; /* prefix 1: 66, 2: F3; map 1: 0F, 2: 0F38, 3: 0F3A */
-    /* 1 + the number that takes the place of a register; then `to` is where the first operand
-     * was. 0: none */
+    /* 1 + the number that replaces a register in the encoding, in which case `to` has the first
+     * operand's field. 0: none */
     uint8_t digit;
     bool wide; /* 256 bits */
     bool has_imm;

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the graph must keep; arguments and variables get the first numbers. Returns their count. */
+/* Lists the nodes that the graph must keep; arguments and variables come first. Returns their
+ * number. */
 static int list_roots(const dt_trace *t, int *root) {
     int n = 0;
     for (int i = 0; i < t->n_args; i++) root[n++] = t->arg[i].node;
@@ -18,8 +19,8 @@ static int list_roots(const dt_trace *t, int *root) {
     return n;
 }
 
-/* Those put first, as far as something needs them, before results and updates; order[]: room for
- * all nodes. */
+/* Puts the given nodes, as far as other nodes need them, before results and updates. order[] has
+ * room for all nodes. */
 static int put_early(const dt_trace *t, int *root, int n, int *order) {
     int leaves = t->n_args + t->n_states, first = 0, needed = dt_trace_order(t, root, n, order);
     bool *is_needed = dt_alloc((size_t)t->n_nodes + 1);

@@ -18,7 +18,8 @@
 
 #include <stdlib.h>
 
-/* What nodes wait for besides their inputs: a list for each, chained through `list`. */
+/* Nodes that must precede a node besides its inputs: a list for each node, chained through
+ * `list`. */
 typedef struct wait {
     int node, next; /* next: in list; -1: the last */
 } wait;
@@ -31,7 +32,7 @@ typedef struct walk {
     const dt_trace *trace;
     wait_lists *waits; /* used up; NULL: nothing but inputs */
     int *next;         /* [nodes] the input to visit next; -1: not met yet */
-    int *stack;        /* nodes on the way from the root */
+    int *stack;        /* nodes on the path from the root */
     int *order;
     int depth, n;
 } walk;
@@ -97,7 +98,7 @@ static int *list_overwriting(const dt_trace *t) {
     return by;
 }
 
-/* For each update the readers of the value it overwrites, in the order given. */
+/* For each update, the readers of the value that it overwrites, in the given order. */
 static wait_lists find_waits(const dt_trace *t, const int *order, int n) {
     int *by = list_overwriting(t), count = 0;
     wait_lists w = {minus_ones(t->n_nodes),
@@ -115,8 +116,8 @@ static wait_lists find_waits(const dt_trace *t, const int *order, int n) {
     return w;
 }
 
-/* Whether every input stands before its use: not so where a reader of an old value needs the new
- * one too. */
+/* Whether every input precedes its readers. This is not so if a reader of an old value needs the
+ * new one, too. */
 static bool is_ordered(const dt_trace *t, const int *order, int n) {
     bool *done = dt_alloc((size_t)t->n_nodes), good = true;
     for (int i = 0; i < n; i++) {

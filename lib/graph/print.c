@@ -44,7 +44,7 @@ static void print_head(const dt_graph *g, int i, const char *name, dt_str *out) 
     else if (n->op->attr.print) n->op->attr.print(n->attr, out);
 }
 
-/* The column of the types: what the longest head that is not too long takes. */
+/* The column of the types, right of the longest head that is not too long. */
 static int type_column(const dt_graph *g, const char *const *name) {
     int column = 0;
     dt_str head = {0};

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The traces of this thread that have not ended, the latest first: what tells a value that is kept
- * too long from a good one. */
+/* The traces of this thread that have not ended, latest first. They distinguish a value that was
+ * kept too long from a valid one. */
 static _Thread_local struct live {
     dt_trace *top;
     unsigned begun;
@@ -215,7 +215,7 @@ dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) {
 static uint64_t hash_node(const dt_node *n) {
     uint64_t h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, n->in, (size_t)n->n_in * sizeof *n->in);
     h = dt_hash_bytes(h, n->attr, n->op->attr.size);
-    return h ^ h >> 32; /* the table looks at the low bits */
+    return h ^ h >> 32; /* the table uses the low bits */
 }
 
 static bool same_node(const dt_node *a, const dt_node *b) {
@@ -223,7 +223,7 @@ static bool same_node(const dt_node *a, const dt_node *b) {
            (a->op->attr.size == 0 || memcmp(a->attr, b->attr, a->op->attr.size) == 0);
 }
 
-/* The slot where `n` stands or should stand; the table is never full. */
+/* The slot of `n`, or the free slot where it belongs; the table is never full. */
 static dt_trace_slot *find_slot(dt_trace *t, const dt_node *n, uint32_t hash) {
     uint32_t mask = (uint32_t)t->n_slots - 1;
     for (uint32_t i = hash & mask;; i = (i + 1) & mask)

@@ -61,7 +61,7 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas) {
 
 bool dt_variable_is_outline(const dt_variable *v) { return !v->host_data; }
 
-/* What devices know: the variable, or all replicas' copies of it. */
+/* The variable that devices hold: the stack of all replicas' copies if there is one. */
 static dt_variable *stored(const dt_variable *v) {
     return (dt_variable *)(v->stack ? v->stack : v);
 }

@@ -22,7 +22,7 @@ static dt_value rounded(const dt_rewrite_call *c, dt_value x) {
                : x;
 }
 
-/* The node's attributes, marked: its own products round, too. */
+/* The node's attributes with the mark that its inner products are rounded, too. */
 static const void *marked(const dt_rewrite_call *c, const dt_node *n) {
     const int64_t yes = 1;
     char *attr;

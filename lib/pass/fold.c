@@ -20,7 +20,8 @@
 #include "op/shapes.h"
 #include "pass/fold_impl.h"
 
-/* Rows in, a sum of them out: so the sum over replicas is one over all rows. A maximum is not. */
+/* Whether the node sums over rows, so that the sum over replicas of its results is one sum over
+ * all rows. A maximum is not such a node. */
 static bool sums_batch(const dt_folder *f, const dt_node *n) {
     return dt_reduce_kind_of(n) == DT_REDUCE_SUM && dt_fold_contracts_batch(f, n);
 }
@@ -39,8 +40,8 @@ static bool is_linear_in(const dt_folder *f, const dt_node *n, int input) {
     return now || n->op->linear >> input & 1;
 }
 
-/* Input through which a linear op passes a sum over replicas on: the only varying one. -1: none, it
- * must be summed as it is. */
+/* The only input that differs between replicas, if the op is linear in it, so that the sum over
+ * replicas may be taken of the input instead. -1: the result itself must be summed. */
 static int linear_input(const dt_folder *f, const dt_node *n) {
     int varying = -1;
 
@@ -111,7 +112,7 @@ static dt_value all_reduce(dt_folder *f, const dt_node *n) {
 
     if (a->op == DT_SUM) return sum;
     if (f->spread[n->in[0]] == DT_UNIFORM) return f->value[n->in[0]];
-    dt_value total = dt_convert(sum, n->type.dtype); /* a mean of integers is a fraction */
+    dt_value total = dt_convert(sum, n->type.dtype); /* the mean of integers may be a fraction */
     return dt_divide(total, dt_like(total, f->replicas));
 }
 
@@ -137,7 +138,8 @@ static void declare_arguments(dt_folder *f) {
         f->value[f->g->state[i].node] = dt_read(f->t, folded_variable(&f->g->state[i]));
 }
 
-/* Where each replica has a copy, what is the same for all is assigned to each. */
+/* Where each replica has a copy of the variable, a value that is the same for all is assigned to
+ * each copy. */
 static dt_value folded_update(dt_folder *f, const dt_state *s) {
     dt_value x = f->value[s->update];
     return s->variable->stack && f->spread[s->update] == DT_UNIFORM ? dt_fold_stacked(f, x) : x;

@@ -56,13 +56,13 @@ static dt_value refuse(dt_folder *f, const dt_node *n) {
     return (dt_value){0};
 }
 
-/* One replica's value is (1, ...) where there are no others. */
+/* Removes the replica's dimension, of size 1, where there is one replica. */
 static dt_value without_replica(const dt_folder *f, int node, dt_value x) {
     const dt_type *own = &f->g->node[node].type;
     return f->spread[node] == DT_STACKED ? dt_reshape(x, own->rank, own->dim) : x;
 }
 
-/* The op as it stands: of one replica, all rows are its own. */
+/* Emits the op unchanged: a single replica has all rows. */
 static dt_value emit_alone(dt_folder *f, int i) {
     const dt_node *n = &f->g->node[i];
     dt_value in[DT_MAX_IN];
@@ -97,7 +97,7 @@ static dt_value emit_stacked(dt_folder *f, int i, dt_value *in) {
     return emit_alone(f, i);
 }
 
-/* To every row the entry of its replica: (R, ...) to (rows, ...), rows being B or k * B. */
+/* Repeats each replica's entry for its rows: (R, ...) to (rows, ...), rows being B or k * B. */
 static dt_value spread_over_rows(dt_folder *f, dt_value x, int64_t rows) {
     dt_segment_attr a;
 
@@ -117,7 +117,8 @@ static dt_value emit_broadcast(dt_folder *f, const dt_node *n, dt_value x) {
     int8_t dims[DT_MAX_RANK] = {0};
 
     for (int d = 1; d < from.rank; d++)
-        /* else it has size 1 and stretches over the rows: the replica's dimension does that */
+        /* a missing dimension has size 1 and is repeated along the rows, which the replica's
+         * dimension does here */
         if (a->dims[d - 1] > 0) {
             kept.dim[kept.rank] = from.dim[d];
             dims[kept.rank++] = a->dims[d - 1];
@@ -126,8 +127,8 @@ static dt_value emit_broadcast(dt_folder *f, const dt_node *n, dt_value x) {
         spread_over_rows(f, dt_reshape(x, kept.rank, kept.dim), n->type.dim[0]), &n->type, dims);
 }
 
-/* Rows times a table of the replica's own: a product for each row, with the table of its
- * replica. */
+/* Rows times a table that differs between replicas: a product for each row with its replica's
+ * table. */
 static dt_value emit_row_products(dt_folder *f, const dt_node *n, const dt_value *in) {
     dt_dot_attr a = *(const dt_dot_attr *)n->attr;
     int table = f->spread[n->in[0]] == DT_STACKED ? 0 : 1;
@@ -167,7 +168,7 @@ static dt_value replica_numbers(dt_folder *f) {
     return dt_iota(f->t, &type, 0);
 }
 
-/* The replicas' examples lie one after the other. */
+/* Examples of replicas follow each other. */
 static dt_value example_numbers(dt_folder *f, const dt_node *n) {
     return dt_iota(f->t, &n->type, 0);
 }

@@ -31,10 +31,10 @@
 
 enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
 
-/* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. Each piece of a product reads all of the
- * other factor: it has some rows. */
+/* The number of pieces by elements: 100,000 in 2, 800,000 in 4, 6.4 million in 16. There are
+ * few, since each piece of a product reads all of the other factor. */
 static int units_for_elements(const dt_node *n) {
-    const int nodes = dt_tree_results(n); /* of a part of a sum, which is cut as the sum is */
+    const int nodes = dt_tree_results(n); /* a part of a sum has as many pieces as the sum */
     int units = dt_tiles_below(
             sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)),
         least = dt_dot_of(n) ? 128 : 16;
@@ -55,7 +55,8 @@ static bool can_split(const dt_cutter *c, int i) {
     return !c->o->can_split || c->o->can_split(c->g, i);
 }
 
-/* Each makes the sums of some replicas, or shards. A join costs more than few rows. */
+/* Each piece computes the sums of some replicas or shards. Joining costs more than the sums of
+ * few rows. */
 static int units_for_segments(const dt_cutter *c, int i) {
     const dt_type *in = &input(c, i, 0)->type;
     const int count = dt_segment_count(&c->g->node[i]);
@@ -121,8 +122,8 @@ bool dt_is_aligned(const dt_cutter *c, int i, int k) {
            c->rule[i].in[k][0] == c->rule[i].out[0] && dt_cut_alike(c, i, j);
 }
 
-/* What a tree absorbs is summed over the batch: all rows of it must be there, unless one task makes
- * everything. */
+/* The first segment in which a tree may run that absorbs a sum over the batch: all rows must
+ * have been computed, unless one task computes everything. */
 static int after_absorbed(const dt_cutter *c, int i) {
     const dt_node *n = input(c, i, 0);
     int segment = c->body;
@@ -164,8 +165,8 @@ static void place_node(dt_cutter *c, int i) {
     if (piece->segment >= c->p->n_segments) c->p->n_segments = piece->segment + 1;
 }
 
-/* By node: how many exchanges between workers stand before it on the longest way, itself
- * included. */
+/* Sets by node the number of exchanges between workers on the longest path to it, including
+ * itself. */
 static int find_depths(dt_cutter *c) {
     int most = 0;
     for (int i = 0; i < c->g->n_nodes; i++) {
@@ -225,7 +226,7 @@ static void absorb_segments(dt_cutter *c) {
     }
 }
 
-/* Without the shards that have no rows. */
+/* Copies the cuts without shards that have no rows. */
 static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena) {
     if (!o->cut || p->graph->batch_parts != 1) return;
     int32_t *cut = dt_arena_array(arena, int32_t, o->cuts + 1);

@@ -16,7 +16,7 @@ int dt_find_group(dt_cutter *c, int i) {
     return i;
 }
 
-/* What hands pieces on to each other in one segment. */
+/* Joins the groups of nodes of one segment that pass pieces on to each other. */
 static void join_inputs(dt_cutter *c, int i, const dt_node *reader) {
     for (int k = 0; k < reader->n_in; k++) {
         const int j = reader->in[k];
@@ -30,8 +30,8 @@ static bool is_whole(const dt_cutter *c, int i) {
     return c->p->piece[i].segment >= 0 && c->p->piece[i].units == 1;
 }
 
-/* By node, where it stands for its group: the group makes the gradient of a kernel, and takes part
- * in no exchange, whose order all workers share. */
+/* By node that represents its group: whether the group computes the gradient of a kernel and
+ * takes part in no exchange, since all workers share the order of exchanges. */
 static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     bool *product = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
     for (int i = 0; i < c->g->n_nodes; i++)
@@ -43,8 +43,8 @@ static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     return product;
 }
 
-/* Whole ones: gradients of kernels, each with what is made of it, are tasks of their own; all odds
- * and ends of a segment go with the first. */
+/* Among groups that are computed as a whole, each gradient of a kernel and its readers are a
+ * task; all remaining groups of a segment join the first such task. */
 static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     const bool *product = find_products(c, scratch);
     /* by segment: 1 + a node of the group that they join */

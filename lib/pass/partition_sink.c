@@ -56,7 +56,8 @@ static void note_segment(int *first, int node, int segment) {
     if (segment < first[node]) first[node] = segment;
 }
 
-/* The last segments in which what node i reads may be made, itself or by what it absorbs. */
+/* Records the last segments in which the inputs of node i, and of what it absorbs, may be
+ * computed. */
 static void note_inputs(const dt_cutter *c, int i, int *first) {
     const dt_node *n = &c->g->node[i];
     const int segment = c->p->piece[i].segment;
@@ -85,8 +86,8 @@ static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
     return shared;
 }
 
-/* By node: it may go to the next segment, being such a gradient or, in the same task, made of
- * one. */
+/* By node: whether it may move to the next segment: a gradient of a kernel, or a node of the
+ * same task that depends on one. */
 static bool *find_whole(const dt_cutter *c, dt_arena *scratch) {
     const bool *shared = find_shared(c, scratch);
     bool *whole = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
@@ -106,8 +107,8 @@ static bool *find_whole(const dt_cutter *c, dt_arena *scratch) {
 
 /* ---- the sweep back ---- */
 
-/* The last segment in which node i can be made, given where its readers are; `first`: the first in
- * which one of them wants it. */
+/* The last segment in which node i can be computed, given the segments of its readers; `first`
+ * is the first segment in which one of them needs it. */
 static int latest(const dt_cutter *c, int i, int first) {
     const int gone = all_readable_until(c, i);
     return gone < first ? gone : first;

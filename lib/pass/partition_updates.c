@@ -39,8 +39,8 @@ static bool reads_same_piece(const dt_cutter *c, int r, int k, int update) {
            c->rule[r].in[k][0] == c->rule[r].out[0];
 }
 
-/* Whoever reads the old value goes before it is overwritten: in the same task where it needs that
- * piece only, else a segment before. */
+/* Readers of the old value run before it is overwritten: in the same task if they need the same
+ * piece only, else a segment earlier. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node) {
     int segment = 0;
 
@@ -67,8 +67,8 @@ static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed
            reads_later(c, s->update, s->node);
 }
 
-/* Claimed: results, and updates of a variable before, which may not be made in the memory of
- * another. */
+/* claimed: results and earlier updates of a variable, which must not be computed in another
+ * variable's memory. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch) {
     bool *claimed = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
 

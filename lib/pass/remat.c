@@ -34,7 +34,7 @@ typedef struct remat {
     bool *forward; /* by node: a result needs it */
     bool *follows; /* by node: it depends on examples */
     bool *leaves;  /* by node: other units read it */
-    /* by unit: the gradient that its backward pass waits for, -1: none, nothing is made again */
+    /* by unit: the gradient that its backward pass waits for; -1: none, so nothing is recomputed */
     int *after;
     dt_value *kept, *again; /* by node */
 } remat;
@@ -91,7 +91,7 @@ static void find_gradients(remat *r, int n_units) {
 
 /* ---- what becomes of it ---- */
 
-/* A node to be emitted: as it was, or once more. */
+/* A node to be emitted, for the first time or recomputed. */
 typedef struct item {
     int node;
     bool again;
@@ -112,7 +112,7 @@ static bool is_remade(const remat *r, int i) {
            !r->leaves[i] && !node_at(r, i)->op->traits.collective;
 }
 
-/* Whether reader i, itself made again or not, takes its input made again. */
+/* Whether reader i, which may be recomputed itself, reads the recomputed input. */
 static bool takes_again(const remat *r, item i, int in) {
     return is_remade(r, in) && (i.again ? r->unit[in] == r->unit[i.node] : !r->forward[i.node]);
 }
@@ -166,8 +166,8 @@ static dt_value emit(remat *r, item i) {
     return v;
 }
 
-/* Depth first: a value made again may wait for a gradient that stands further behind in the old
- * order. */
+/* Emits depth first, since a recomputed value may wait for a gradient that comes later in the
+ * old order. */
 static void emit_all(remat *r, int root, item **stack, int *cap) {
     int n = 0;
     DT_GROW(*stack, *cap, 1);

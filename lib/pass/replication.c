@@ -7,7 +7,8 @@
  */
 #include "pass/pass.h"
 
-/* A size that is a number is the same for all. */
+/* Whether a node's result differs between replicas even if its inputs do not. A size that is a
+ * constant does not differ. */
 static bool differs_by_itself(const dt_graph *g, const dt_node *n) {
     if (n->op->role != DT_ROLE_SIZE) return n->op->traits.varying;
     return g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis] < 0;
@@ -50,7 +51,8 @@ static bool updates_differ(const dt_state *s, const dt_replication *spread) {
     return s->update >= 0 && !s->variable->stack && spread[s->update] != DT_UNIFORM;
 }
 
-/* One that gets copies may make another's update differ: until none is left. */
+/* Repeats until no variable is added, since a variable with copies may make another one's update
+ * differ. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) {
     dt_arena *arena = dt_arena_create();
     dt_status *bad = NULL;

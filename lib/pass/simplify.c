@@ -18,7 +18,7 @@
 typedef struct rewrite_call {
     dt_trace *t;
     const dt_graph *g;   /* the old graph */
-    const dt_value *map; /* of its nodes: arguments and variables are there from the start */
+    const dt_value *map; /* values of its nodes; arguments and variables are set from the start */
     const dt_node *n;
     const dt_value *in; /* already simplified */
 } rewrite_call;
@@ -81,7 +81,7 @@ static double load_scalar(dt_dtype d, const void *p) {
     return NAN;
 }
 
-/* An element-wise op of splats is a splat: its eval on one element says which. */
+/* An element-wise op of splats is a splat, whose number its eval computes for one element. */
 static dt_value fold_splats(const rewrite_call *c) {
     int64_t cell[DT_MAX_IN + 1] = {0}; /* one element of any dtype each */
     dt_view in[DT_MAX_IN];
@@ -103,7 +103,7 @@ static dt_value fold_splats(const rewrite_call *c) {
     return fits_splat(c->n->type.dtype, x) ? dt_splat(c->t, &c->n->type, x) : no_value;
 }
 
-/* A splat in another shape is a splat. */
+/* A splat in another shape stays a splat. */
 static dt_value splat_in_shape(const rewrite_call *c) {
     double x;
     return is_splat(c->in[0], &x) ? dt_splat(c->t, &c->n->type, x) : no_value;
@@ -129,7 +129,7 @@ static dt_value same_type(const rewrite_call *c) {
     return dt_type_equal(&from, &c->n->type) ? c->in[0] : no_value;
 }
 
-/* dims[d] = d: nothing turns, as it can in a square. */
+/* dims[d] = d: without this check a square matrix could be transposed. */
 static dt_value same_order(const rewrite_call *c, const int8_t *dims) {
     for (int d = 0; d < dt_type_of_value(c->in[0]).rank; d++)
         if (dims[d] != d) return no_value;
@@ -144,12 +144,12 @@ static dt_value same_transpose(const rewrite_call *c) {
     return same_order(c, ((const dt_transpose_attr *)c->n->attr)->perm);
 }
 
-/* Gradients have been taken by now. */
+/* Gradients have been taken before this pass, so the op has no effect any more. */
 static dt_value no_gradient(const rewrite_call *c) { return c->in[0]; }
 
 /* ---- an op of the same op ---- */
 
-/* What the input is made of, where it is made by the same op. */
+/* The input of the input, if the same op computes both. */
 static dt_value twice(const rewrite_call *c) {
     const dt_node *inner = dt_node_of(c->in[0]);
     if (!inner || inner->op != c->n->op) return no_value;
@@ -197,8 +197,8 @@ static dt_value broadcast_of_one(const rewrite_call *c) {
 
 /* ---- sizes ---- */
 
-/* A size is a number, or that of an argument: nothing needs to be computed for it, or to be waited
- * for. */
+/* A size that is constant, or that of an argument, is emitted as such, so that nothing has to be
+ * computed for it. */
 static dt_value known_size(const rewrite_call *c) {
     int64_t size = dt_type_of_value(c->in[0]).dim[((const dt_axis_attr *)c->n->attr)->axis];
     if (size >= 0) return dt_scalar(c->t, c->n->type.dtype, (double)size);
@@ -248,8 +248,8 @@ static bool *needed_nodes(const dt_graph *g) {
     return need;
 }
 
-/* One walk. Values that nothing fits are settled; what a rewrite has made is not, nor what it has
- * made that of. */
+/* One walk over the graph. A value that no rewrite fits is final; results of rewrites, and their
+ * inputs that rewrites made, are examined again. */
 typedef struct walk {
     const dt_graph *g;
     dt_trace *t;
@@ -271,7 +271,7 @@ static bool is_settled(const walk *w, dt_value v) {
     return v.node < w->cap_settled && w->settled[v.node];
 }
 
-/* What the first rewrite that fits makes of it; nothing fits: no value. */
+/* The result of the first rewrite that fits; no value: none fits. */
 static dt_value rewritten(const walk *w, const dt_node *n, const dt_value *in) {
     const rewrite_call c = {.t = w->t, .g = w->g, .map = w->map, .n = n, .in = in};
     dt_value v = no_value;
@@ -281,7 +281,8 @@ static dt_value rewritten(const walk *w, const dt_node *n, const dt_value *in) {
     return v;
 }
 
-/* A value of the trace that a rewrite has made, or has made its result of. */
+/* Simplifies a value of the trace that a rewrite has made, and its inputs that the rewrite has
+ * made. */
 static dt_value simplest(walk *w, dt_value v) {
     const dt_node *n = dt_node_of(v);
     dt_value in[DT_MAX_IN];

@@ -21,11 +21,12 @@ typedef struct cutting {
     const dt_graph *g;
     int64_t first; /* number of its first row */
     dt_supersteps *s;
-    /* [nodes] the superstep that makes it, or from which on an exchange's result is there */
+    /* [nodes]: the superstep that computes it, or the first one after the exchange whose result
+     * it is */
     int *home;
-    bool *anywhere; /* [nodes] made of variables alone */
+    bool *anywhere; /* [nodes]: depends on variables alone */
     bool **needed;  /* [supersteps][nodes] */
-    bool *leaves;   /* [nodes] another superstep, an exchange or the caller takes it */
+    bool *leaves;   /* [nodes]: read by another superstep, an exchange or the caller */
 } cutting;
 
 static bool is_given(const dt_node *n) {
@@ -58,8 +59,8 @@ static bool is_made_in(const cutting *c, int step, int i) {
 
 /* ---- what ---- */
 
-/* The caller's results that are made anywhere, or only handed on, come with the last one. -1: an
- * exchange gives it. */
+/* The superstep of a result of the caller. A result that every superstep could compute or that
+ * is passed through belongs to the last one. -1: an exchange produces it. */
 static int home_of_result(const cutting *c, int node) {
     if (dt_is_exchange(&c->g->node[node])) return -1;
     return is_given(&c->g->node[node]) || c->anywhere[node] ? c->s->n - 1 : c->home[node];
@@ -79,7 +80,7 @@ static void need_roots(cutting *c) {
         }
 }
 
-/* Backwards, so that users come before what they use. */
+/* Backwards, so that readers are visited before their inputs. */
 static void need_inputs(cutting *c) {
     for (int step = c->s->n - 1; step >= 0; step--)
         for (int i = c->g->n_nodes - 1; i >= 0; i--) {

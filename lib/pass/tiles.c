@@ -52,7 +52,7 @@ int dt_tiles_below(double x) {
     return units;
 }
 
-/* Rows of a matrix product that one example makes: the steps of a sequence are rows, too. */
+/* Rows of a matrix product that belong to one example; the steps of a sequence are rows, too. */
 static int64_t product_rows(const dt_graph *g, const dt_node *n) {
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
     const dt_dot_attr *a = dt_dot_of(n);
@@ -83,7 +83,7 @@ static int units_for_rows(int64_t rows) {
     return units == 1 && rows >= 64 ? 2 : units;
 }
 
-/* All that has rows is cut alike. A piece has at least one example. */
+/* All values with rows have the same pieces. A piece has at least one example. */
 int dt_row_units(const dt_graph *g, int64_t batch) {
     int units = units_for_rows(batch * most_product_rows(g));
     while (units > 1 && units > batch) units /= 2;
@@ -115,7 +115,7 @@ int dt_image_units(const dt_graph *g, int64_t rows) {
 
 typedef struct tiling {
     int units;    /* tiles */
-    int replicas; /* that have as many rows each; 0: they may have any */
+    int replicas; /* replicas with equal numbers of rows; 0: the numbers may differ */
 } tiling;
 
 static bool is_image_sum(const dt_graph *g, const dt_node *n) {
@@ -134,7 +134,7 @@ static bool is_kernel_gradient(const dt_graph *g, const dt_node *n) {
                4 * row_elements(&lhs->type) + 4 * row_elements(&rhs->type);
 }
 
-/* Of each replica's rows, whose borders are borders of tiles. */
+/* Whether the node sums the rows of each replica, whose borders are also borders of tiles. */
 static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t) {
     if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_REPLICAS) return false;
     const dt_segment_attr *a = n->attr;
@@ -143,8 +143,8 @@ static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t)
            dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) / a->count <= MOST_SUMS;
 }
 
-/* The sum of what tiles have: of all of them, or of each replica's. (tiles, ...) -> (...) or
- * (replicas, ...) */
+/* Adds the results of all tiles, or of each replica's tiles: (tiles, ...) -> (...) or (replicas,
+ * ...) */
 static dt_value sum_of_parts(dt_value parts, bool of_replicas, const tiling *t) {
     const dt_type *type = &dt_node_of(parts)->type;
     int64_t dim[DT_MAX_RANK + 1] = {t->replicas, of_replicas ? t->units / t->replicas : 0};
@@ -178,8 +178,8 @@ static const dt_reduce_attr *reduce_of(const dt_node *n, bool of_replicas) {
     return of_replicas ? &((const dt_segment_attr *)n->attr)->reduce : dt_reduce_of(n);
 }
 
-/* The means that `repeat` gives to all rows: one, or each replica's to its own rows; -1: something
- * else. */
+/* The means that `repeat` repeats for all rows: one, or each replica's for its rows; -1: it is
+ * another node. */
 static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum, bool of_replicas) {
     const dt_broadcast_attr *to = repeat->attr;
     const dt_reduce_attr *a = reduce_of(sum, of_replicas);
@@ -188,7 +188,7 @@ static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum,
     if (repeat->op->role != DT_ROLE_REPEAT || (of_replicas && to->dims[kept++] != 0)) return -1;
     for (int d = 0; d < repeat->type.rank; d++)
         if (!(a->dims >> d & 1) && to->dims[kept++] != d) return -1;
-    /* of the segment ops, only a repeat's result has the batch */
+    /* among segment ops only the result of a repeat has the batch dimension */
     const dt_node *segments = input(g, repeat, 0);
     if (of_replicas &&
         (dt_cut_of(segments) != DT_CUT_REPLICAS || !dt_type_has_batch(&segments->type)))
@@ -197,8 +197,8 @@ static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum,
     return dt_type_equal(&g->node[mean].type, &sum->type) ? mean : -1;
 }
 
-/* x and m of a sum of (x - m) (x - m), m being the same for all that a sum adds; x is -1: the sum
- * is another one. */
+/* x and m of a sum of (x - m)^2, where m is the same for all elements of a sum; x -1: it is
+ * another sum. */
 typedef struct squares {
     int x, m;
 } squares;
@@ -235,7 +235,7 @@ static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_va
     const dt_value own = dt_emit(trace, &dt_op_segment_deviations, in, 1, &a),
                    sums = dt_emit(trace, &dt_op_segment_reduce, in, 1, &a);
     const dt_type *parts = &dt_node_of(own)->type, *x = &dt_node_of(in[0])->type;
-    double each = (double)-x->dim[0]; /* what an example adds to one sum */
+    double each = (double)-x->dim[0]; /* elements of an example that are added to one sum */
 
     for (int d = 1; d < x->rank; d++) each *= a.reduce.dims >> d & 1 ? (double)x->dim[d] : 1;
     const dt_value floats = dt_convert(rows, DT_FLOAT32);

@@ -13,7 +13,7 @@ typedef struct placing {
     double *end;  /* [tasks][micro]; below 0: not placed */
     double *free; /* [devices] from when on */
     int stages;
-    /* forward work waits for something that is done once: nobody may be held back */
+    /* forward work waits for a task that runs once, so no task may be delayed */
     bool waits_once;
 } placing;
 
@@ -69,7 +69,7 @@ static int rank_of(const placing *x, int task, int micro) {
     return (kind == first ? 0 : kind == 'U' ? 2 : 1) * x->p->micro + micro;
 }
 
-/* The run to be placed next; false: there is none. */
+/* Finds the run to be placed next; false: there is none. */
 static bool next_run(const placing *x, dt_run *best) {
     bool found = false;
     for (int task = 0; task < x->p->n_tasks; task++)

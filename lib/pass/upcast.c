@@ -45,7 +45,7 @@ static double nearest(double x, dt_dtype d) {
                             : dt_half_to_double(dt_half_of(x));
 }
 
-/* A constant is rounded here and now. */
+/* A constant is rounded here. */
 static dt_value widened_constant(const widening *w, const dt_node *n) {
     dt_constant_attr a = *(const dt_constant_attr *)n->attr;
     if (dt_dtype_is_narrow(n->type.dtype)) {
@@ -63,7 +63,7 @@ static const void *widened_attr(const widening *w, const dt_node *n) {
     return attr;
 }
 
-/* From float32 to few digits is a rounding; back there is nothing to do. */
+/* A conversion from float32 to 16 bits becomes a rounding; the conversion back is dropped. */
 static dt_value converted(const dt_node *n, dt_value x) {
     dt_dtype to = n->type.dtype;
     return dt_dtype_is_narrow(to) ? rounded(dt_convert(x, DT_FLOAT32), to) : dt_convert(x, to);
@@ -85,7 +85,7 @@ static dt_value widened(const widening *w, int i) {
     return narrow && !n->op->traits.exact && !is_partial(n) ? rounded(y, n->type.dtype) : y;
 }
 
-/* What leaves the graph has the dtype that it had. */
+/* Converts results and updates to their original dtype. */
 static void narrow_ends(const widening *w) {
     for (int i = 0; i < w->g->n_results; i++) {
         int node = w->g->result[i].node;

@@ -32,7 +32,8 @@ static bool measures_batch(const dt_graph *g, const dt_node *n) {
     return n->op->role == DT_ROLE_SIZE && dt_type_has_batch(&g->node[n->in[0]].type);
 }
 
-/* Every dimension of rows in an input is one of rows in the result, and the other way round. */
+/* Whether every dimension of rows in an input is a dimension of rows in the result and vice
+ * versa. */
 static bool goes_by_rows(const dt_graph *g, const dt_node *n) {
     dt_type in[DT_MAX_IN];
     dt_rule rule;
@@ -57,7 +58,7 @@ static bool touches_rows(const dt_graph *g, const dt_node *n) {
     return touches || dt_cut_of(n) >= 0;
 }
 
-/* Values of replicas and their rows: one for each replica from its rows, or the other way round. */
+/* Whether the node converts between one value for each replica and rows of replicas. */
 static bool goes_by_replicas(const dt_node *n, const dt_worker_share *share) {
     return share->replicas && dt_cut_of(n) == DT_CUT_REPLICAS &&
            dt_segment_count(n) == share->replicas * share->workers;
@@ -115,7 +116,7 @@ static dt_value size_of_all(const dt_rewrite_call *c, int64_t batch) {
     return dt_splat(c->trace, &n->type, (double)whole.dim[a->axis]);
 }
 
-/* A sum of all own rows as the op makes it, in the form of the one node that it is. */
+/* The sum of this worker's rows as the op computes it, in the form of its only tree node. */
 static dt_value sum_plainly(const dt_rewrite_call *c) {
     const dt_type *t = &c->graph->node[c->node].type;
     const int64_t rows = t->rank ? t->dim[0] : 1;

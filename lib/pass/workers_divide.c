@@ -28,8 +28,8 @@ typedef struct dividing {
     const dt_worker_share *share;
     const dt_worker_parts *parts;
     dt_trace *t;
-    bool *local;           /* by node: made of own rows, for own rows */
-    dt_value *whole, *own; /* by node; no trace: not made yet */
+    bool *local;           /* by node: computed from this worker's rows, for these rows */
+    dt_value *whole, *own; /* by node; no trace: not emitted yet */
 } dividing;
 
 static dt_value own_of(dividing *d, int i);
@@ -86,8 +86,8 @@ static bool is_by_element(const dividing *d, int i) {
            !dt_type_has_batch(&n->type);
 }
 
-/* Own rows of what is there as a whole, too: what leads to them element by element is made for them
- * alone. */
+/* This worker's rows of a value that exists as a whole, too: element-wise ops before it are
+ * emitted for these rows alone. */
 static dt_value own_of(dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     dt_value in[DT_MAX_IN];
@@ -115,7 +115,7 @@ static void import(dividing *d) {
     }
 }
 
-/* What a reader beside rows of the batch gets of a value that is kept in parts. */
+/* The value of a divided variable for a reader that also reads rows of the batch. */
 static dt_value whole_late(dividing *d, int i, dt_value rows) {
     const dt_value in[] = {own_of(d, i), rows};
     dt_value own = dt_emit(d->t, &dt_op_optimization_barrier, in, 2, NULL);

@@ -10,7 +10,7 @@
 #include "base/simd/loops.h"
 #include "base/simd/philox.h"
 
-/* two blocks keep a processor busy where one waits for its products */
+/* two blocks, so that the processor can work on one while the other's products are pending */
 enum { AT_ONCE = 2 * LANES };
 
 static void draw_some(uint64_t key, lanes stream, uint64_t *out) {

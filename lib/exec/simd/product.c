@@ -22,8 +22,8 @@
 #include "exec/simd/math.h"
 #include "exec/strip.h"
 
-/* W floats a vector, VECTORS of them a row of a tile, at most ROWS rows: accumulators, a row of B
- * and a number of A are all registers that there are. */
+/* W floats in a vector, VECTORS vectors in a row of a tile, at most ROWS rows: accumulators, a
+ * row of B and a number of A use all registers. */
 #if defined(__AVX512F__)
 enum { W = 16, VECTORS = 2, ROWS = 12 };
 typedef __m512 vec;
@@ -88,7 +88,7 @@ typedef float vec;
 /* Columns of a panel; rows of A that stay in the second-level cache. */
 enum { PANEL = W * VECTORS, BLOCK = ROWS < 12 ? 20 * ROWS : DT_PRODUCT_ROWS };
 
-/* Operands of a tile: A and C where they lie, a panel of B whose rows are ldb apart. */
+/* Operands of a tile: A and C in place, and a panel of B whose rows are ldb apart. */
 typedef struct tile {
     const float *a, *b;
     float *c;
@@ -153,7 +153,7 @@ static int next_rows(int64_t left) {
     return sizes[i];
 }
 
-/* Columns [0, n) of a panel, n <= PANEL; the others are 0. */
+/* Packs columns [0, n) of a panel, n <= PANEL, and fills it up with 0. */
 static void pack(float *to, const float *b, const tile *t, int64_t n, bool trans_b) {
     for (int64_t k = 0; k < t->k; k++, to += PANEL) {
         for (int64_t j = 0; j < n; j++) to[j] = trans_b ? b[j * t->ldb + k] : b[k * t->ldb + j];
@@ -161,7 +161,7 @@ static void pack(float *to, const float *b, const tile *t, int64_t n, bool trans
     }
 }
 
-/* A tile that reaches over the edge of C: its columns beyond n are nobody's. */
+/* Computes a tile at the edge of C through a buffer, since columns beyond n do not belong to C. */
 static void run_edge(tile t, int rows, int64_t n) {
     float edge[ROWS * PANEL], *c = t.c;
     const int64_t ldc = t.ldc;
@@ -171,8 +171,8 @@ static void run_edge(tile t, int rows, int64_t n) {
     for (int i = 0; i < rows; i++) memcpy(c + i * ldc, edge + i * PANEL, (size_t)n * sizeof *c);
 }
 
-/* Rows [0, m) of n columns, n <= PANEL. B is packed where it lies badly, or is read by many
- * tiles. */
+/* Rows [0, m) of n columns, n <= PANEL. B is packed if its layout is unfavourable or many tiles
+ * read it. */
 static void run_panel(tile t, int64_t m, int64_t n, bool trans_b) {
     _Alignas(64) float packed[DT_PRODUCT_BLOCK * PANEL];
     if (trans_b || n < PANEL || m > 2 * ROWS) {
@@ -196,7 +196,7 @@ typedef struct part {
     int64_t i, j, rows, columns;
 } part;
 
-/* Sums of blocks of a part: some are in C, the others in buffers whose rows lie closer together. */
+/* Sums of blocks of a part. Some are in C, the others in buffers whose rows are closer together. */
 typedef struct sums {
     float *at;
     int64_t ld;

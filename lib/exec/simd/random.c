@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers by the thousand, of counters that follow each other: the same bits on all
- * processors (base/simd/draw.c). */
+/* Random numbers for sequences of counters, with the same bits on all processors
+ * (base/simd/draw.c). */
 #include "exec/strip.h"
 
 #include "base/random_many.h"
 #include "base/simd/loops.h"
 #include "base/simd/philox.h"
 
-enum { SOME = 256 }; /* a multiple of the lanes there are */
+enum { SOME = 256 }; /* a multiple of the number of lanes */
 
 /* The first two words of the blocks of (key; place + i, stream), i < SOME. */
 static void draw_words(uint64_t key, int64_t place, uint64_t stream, uint64_t word[SOME]) {

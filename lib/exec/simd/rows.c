@@ -75,7 +75,7 @@ static inline float largest(const float *a, int64_t n) {
     return top;
 }
 
-/* A NaN is no largest; it comes back through exp. */
+/* NaN is ignored by the maximum, but reappears through exp. */
 static float shares(float *p, float scale, int64_t n) {
     float top = largest(p, n), sum;
 

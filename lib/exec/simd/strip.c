@@ -55,7 +55,7 @@ static void from_bf16(void *d, const void *a, const void *b, const void *c, int6
     for (int64_t i = 0; i < n; i++) to[i] = from_bits((int32_t)((uint32_t)from[i] << 16));
 }
 
-/* A NaN stays one: its upper half is never that of an infinity, since the quiet bit is set. */
+/* NaN stays NaN: its upper half never equals that of infinity, since the quiet bit is set. */
 static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_t n) {
     uint16_t *to = d;
     const float *from = a;
@@ -129,7 +129,7 @@ static float sum(const float *a, int64_t n) {
     return total;
 }
 
-/* NaN if there is one; -inf of nothing. A maximum does not depend on the order. */
+/* NaN if there is one; -inf of no elements. A maximum does not depend on the order. */
 static float max(const float *a, int64_t n) {
     float chain[CHAINS];
     int64_t i = 0;
@@ -199,7 +199,7 @@ static float exp_sum(const float *a, float m, int64_t n, float *room) {
     return total;
 }
 
-/* Of some rows (rows_together): the largest score m, and the log of the sum of exp(a - m). */
+/* For some rows (rows_together): the largest score m, and the log of the sum of exp(a - m). */
 static void log_sums(float *log_total, float *m, const float *a, int64_t rows, int64_t n) {
     float room[ROOM];
 

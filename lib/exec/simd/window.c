@@ -8,7 +8,7 @@
 static void most(float *restrict best, int32_t *restrict which, const float *restrict x, int32_t k,
                  int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        /* NaN takes every place, but not that of another */
+        /* NaN replaces any value except another NaN */
         int takes = (x[i] > best[i]) | ((x[i] != x[i]) & (best[i] == best[i]));
         best[i] = takes ? x[i] : best[i];
         which[i] = takes ? k : which[i];

@@ -43,8 +43,8 @@ static bool fits_notes(const dt_graph *g, const dt_spmd_options *o, int micro) {
     return o->batch % parts == 0;
 }
 
-/* As many micro-batches as asked for, or less: what notes cut the batch into must be even parts of
- * each. */
+/* The number of micro-batches that was requested, or fewer: the parts into which annotations
+ * divide the batch must divide each micro-batch evenly. */
 static int micro_batches(const dt_graph *g, const dt_spmd_options *o) {
     int micro = o->micro;
     while (micro > 1 && !fits_notes(g, o, micro)) micro--;
@@ -120,10 +120,10 @@ void dt_spmd_read_notes(dt_spmd_work *w) {
         w->layout[i] = read_note(w, n, a, w->layout[i].on);
         w->fixed[i] = true;
         const dt_node *of = &w->g->node[n->in[0]];
-        /* an annotation that moves what it is said of: where.c knows where that is */
+        /* an annotation of a placement, which placement.c resolves */
         bool is_place = a->kind == DT_SHARDING_MAXIMAL;
         if ((of->op->role == DT_ROLE_STATE || of->op->role == DT_ROLE_ARGUMENT) && !is_place) {
-            /* what is said of the value is said of what it is read from */
+            /* an annotation of a value holds for the value that it is read from */
             w->layout[n->in[0]] = w->layout[i];
             w->fixed[n->in[0]] = true;
         }

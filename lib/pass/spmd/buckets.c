@@ -19,7 +19,7 @@ typedef struct packing {
     const dt_spmd *s;
     int *bucket, *needs; /* by node: its bucket; the last bucket that it needs, -1: none */
     int open;            /* the bucket that may still grow: the last one */
-    int last;            /* its last member, -1: there is none */
+    int last;            /* its last member; -1: empty */
 } packing;
 
 static bool travels(const dt_node *n, dt_mesh_axes time) {

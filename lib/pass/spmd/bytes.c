@@ -3,15 +3,15 @@
  * definition to their last use. */
 #include "pass/spmd/spmd_impl.h"
 
-/* On one device: what another one alone has takes no room there. */
+/* Bytes of a node on one device; values that only another device has count 0. */
 static int64_t bytes_of(const dt_spmd *s, int node, int device) {
     if (s->layout[node].on && s->layout[node].on - 1 != device) return 0;
     dt_type t = dt_type_at(&s->local->node[node].type, s->batch / s->local->batch_parts);
     return dt_type_bytes(&t);
 }
 
-/* Arguments and variables lie outside of what is counted node by node; a reshape is another name, a
- * constant is part of the program. */
+/* Whether a node's value needs memory. Arguments and variables are counted elsewhere; a reshape
+ * shares memory, and a constant is part of the program. */
 static bool takes_room(const dt_node *n) {
     return n->op->role != DT_ROLE_ARGUMENT && n->op->role != DT_ROLE_STATE &&
            n->op->role != DT_ROLE_NAME && n->op->role != DT_ROLE_CONSTANT;
@@ -24,7 +24,7 @@ static void count_variables(const dt_spmd *s, int device, dt_spmd_bytes *b) {
     }
 }
 
-/* Behind which node each value is dead. */
+/* By node: its last reader, after which its memory is free. */
 static int *last_readers(const dt_graph *g, dt_arena *arena) {
     int *last = dt_arena_array(arena, int, g->n_nodes + 1);
     for (int i = 0; i < g->n_results; i++) last[dt_named_by(g, g->result[i].node)] = g->n_nodes;
@@ -66,7 +66,7 @@ static dt_spmd_bytes count_on(const dt_spmd *s, int device) {
     return b;
 }
 
-/* Of the device that holds most. */
+/* Bytes of the device that holds most. */
 dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s) {
     dt_spmd_bytes most = {0};
     for (int device = 0; device < dt_mesh_logical(&s->mesh); device++) {

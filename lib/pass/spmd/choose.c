@@ -9,8 +9,7 @@
 
 #include "pass/spmd/spmd_impl.h"
 
-/* What a link moves while a device works: 1 byte for 200 operations, or 16 bytes of its own
- * memory. */
+/* Prices relative to a byte on a link: 200 operations, or 16 bytes of the device's memory. */
 static const double flops_per_byte = 200, memory_per_byte = 16;
 
 enum { MOST_WAYS = DT_MAX_IN + 4 };
@@ -51,8 +50,8 @@ static bool names_rows(const dt_spmd_work *w, int i, int f) {
     return false;
 }
 
-/* Where there are rows, replicas have theirs: weights that are divided among them are gathered,
- * rows never. */
+/* Keeps rows divided among replicas: weights that are divided among replicas are gathered, rows
+ * never. */
 static void leave_rows_alone(const dt_spmd_work *w, int i, way *y) {
     for (int f = 0; f < DT_MAX_FACTORS && names_rows(w, i, -1); f++)
         if ((y->factor[f] & w->mesh.replicas) && !names_rows(w, i, f))
@@ -71,12 +70,13 @@ static int list_ways(const dt_spmd_work *w, int i, way *list) {
     const dt_node *node = &w->g->node[i];
     int n = 0;
     memset(list, 0, MOST_WAYS * sizeof *list);
-    /* the result's, and what inputs add */
+    /* factors of the result, extended by those of the inputs */
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n].factor);
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     n++;
-    for (int k = 0; k < node->n_in; k++) /* the inputs', and what the result adds */
+    /* factors of the inputs, extended by those of the result */
+    for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n++].factor);
     dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n++].factor);

@@ -78,7 +78,7 @@ static void move(conversion *c, const dt_layout *to) {
         }
 }
 
-/* Those of `axes` that stand before all that the value is still to be added up over. */
+/* Those of `axes` that precede all axes over which the value is partial. */
 static dt_mesh_axes before_sums(dt_mesh_axes axes, dt_mesh_axes partial) {
     dt_mesh_axes summed = axes & partial, lowest = summed & -summed;
     return summed ? axes & (lowest - 1) : axes;
@@ -104,7 +104,7 @@ static void gather(conversion *c, const dt_layout *to) {
     }
 }
 
-/* From the one device that has it. */
+/* Sends the value from the one device that has it. */
 static void transfer(conversion *c, const dt_layout *to) {
     const dt_mesh *m = &c->w->mesh;
     dt_across_attr a = {.axes = (((dt_mesh_axes)1 << m->n) - 1) & ~(m->time | m->replicas),
@@ -133,8 +133,8 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 
 /* ---- what it costs ---- */
 
-/* What is gathered travels once, where a sum travels twice; but it needs room, and whoever reads it
- * does the work of all. */
+/* A gather sends each byte once and a sum twice, but a gathered value needs more memory, and
+ * each reader computes all of it. */
 static const double dear = 3;
 
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,

@@ -61,8 +61,8 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
     return c;
 }
 
-/* Constants, and what is made of them alone: whoever needs them has them. A size is one, once the
- * batch is known. */
+/* Whether every device can compute the value: constants and what depends on constants alone. A
+ * size is constant once the batch is known. */
 static bool is_anywhere(const dt_spmd_work *w, int i, dt_value v) {
     bool all = true;
     for (int k = 0; k < node_at(w, i)->n_in; k++)
@@ -74,7 +74,7 @@ static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c) {
     const dt_partition_row *row = c->node->op->over_devices;
     int first = dt_trace_count(w->t);
     dt_value v = row && row->emit ? row->emit(c) : dt_partition_same(c);
-    /* what the row made on its way is where the op is */
+    /* nodes that the row emitted are placed where the op is */
     for (int k = first; k < dt_trace_count(w->t) && c->out.on; k++)
         dt_spmd_lies(w, (dt_value){.trace = w->t, .node = k},
                      &(dt_layout){.kind = DT_INSIDE, .on = c->out.on});
@@ -83,7 +83,7 @@ static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c) {
     return v;
 }
 
-/* Made once more, for a reader who wants it so. */
+/* Emits the value again for a reader, in the layout that it needs. */
 static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as) {
     dt_mesh_axes factor[DT_MAX_FACTORS] = {0};
     const char *before = dt_trace_path(w->t, node_at(w, i)->path);
@@ -192,7 +192,7 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
         s->bucket = dt_spmd_buckets(s, s->arena);
     }
     for (int i = 0; i < w->g->n_states; i++)
-        dt_variable_unref(w->variable[i]); /* the program keeps them */
+        dt_variable_unref(w->variable[i]); /* the program has references to them */
     dt_spmd_memo_destroy(w->alike);
     free(w->lies);
     free(w->note);
@@ -201,8 +201,8 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
 
 /* ---- setting up ---- */
 
-/* Whether node i can be made anew wherever it is wanted: constants, what is counted, and these or a
- * scalar repeated. */
+/* Whether node i can be computed again wherever it is needed: constants, counters, and
+ * repetitions of these or of a scalar. */
 static bool is_free(const dt_spmd_work *w, int i) {
     const dt_node *n = node_at(w, i);
     dt_role role = n->op->role;
@@ -250,7 +250,7 @@ static void keep_ends(const dt_spmd_work *w, dt_spmd *s) {
     for (int i = 0; i < w->g->n_states; i++) s->state[i] = w->layout[w->g->state[i].node];
 }
 
-/* Where everything lies; false: replicas should be several axes, and all be found anew. */
+/* Finds all layouts. False: replicas must be several axes, and the search starts again. */
 static bool lay_out(dt_spmd_work *w, bool apart) {
     w->mesh = dt_spmd_mesh(w->g, w->o);
     dt_spmd_add_replicas(&w->mesh, w->o, apart);
@@ -271,7 +271,7 @@ static bool lay_out(dt_spmd_work *w, bool apart) {
     return true;
 }
 
-/* Of every axis there is room for one. */
+/* Checks that the mesh has no more axes than fit. */
 static dt_status *check_mesh(const dt_spmd_work *w) {
     int replicas = w->o->replicas > 1 ? w->o->replicas : 1,
         devices = w->o->devices > 1 ? w->o->devices : 1;

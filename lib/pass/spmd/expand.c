@@ -29,7 +29,7 @@ static dt_value part_for(const expansion *x, dt_value whole, const dt_layout *l,
     return whole;
 }
 
-/* From the last dimension to the first: parts of neighbours in it become one. */
+/* Joins the parts from the last dimension to the first. */
 static dt_value join(expansion *x, dt_value *part, const dt_layout *l, int rank) {
     const dt_mesh *m = &x->s->mesh;
     dt_value *now = dt_arena_copy(dt_trace_arena(x->t), part, (size_t)x->devices * sizeof *part);

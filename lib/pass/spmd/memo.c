@@ -16,13 +16,13 @@
 #include "base/hash.h"
 #include "base/hash_index.h"
 
-/* All that dt_spmd_weigh looks at, but for what is the same for all nodes. No padding: questions
- * compare with memcmp. */
+/* All inputs of dt_spmd_weigh that differ between nodes. No padding: questions are compared with
+ * memcmp. */
 typedef struct question {
     int32_t kind;
     dt_mesh_axes only;
     uint32_t fixed, free;
-    dt_layout out, in[DT_MAX_IN]; /* where it shall lie, where its inputs do */
+    dt_layout out, in[DT_MAX_IN]; /* layouts of the result and of the inputs */
 } question;
 
 typedef struct answer {

@@ -19,10 +19,10 @@ typedef struct gradient {
 
 typedef struct ordering {
     dt_trace *t;
-    /* by node: the gradient that an optimizer's node is made of, 1 + its node; 0: none */
+    /* by node of the optimizer: 1 + the node of the gradient that it depends on; 0: none */
     int n, *level, *from;
-    /* follows, by node: it depends on examples; meet: gradients of several variables make one
-     * value */
+    /* follows, by node: depends on examples; meet: one value depends on gradients of several
+     * variables */
     bool *listed, *follows, meet;
     gradient *list;
 } ordering;
@@ -34,7 +34,7 @@ static int earlier(const void *a, const void *b) {
     return x->level != y->level ? x->level - y->level : x->node - y->node;
 }
 
-/* Node i of the optimizer reads `in`: what layers hand to it is a gradient. */
+/* Node i of the optimizer reads `in`; a value from the layers is a gradient. */
 static void read_gradient(ordering *o, int i, int in) {
     const dt_node *n = dt_trace_node(o->t, in);
     bool is_gradient = !dt_spmd_is_optimizers(n) && o->follows[in];

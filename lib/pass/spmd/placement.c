@@ -14,7 +14,7 @@
 typedef struct places {
     const dt_graph *g;
     dt_placement *at; /* by node */
-    bool *state;      /* by node: made of variables */
+    bool *state;      /* by node: depends on variables alone */
     int *reader; /* by node: where the earliest reader with a place is; ANYWHERE: none has one */
 } places;
 
@@ -52,7 +52,7 @@ static void find(places *p) {
     place_arguments(p);
     for (int i = 0; i < p->g->n_nodes; i++) follow(p, i);
     follow_readers(p);
-    for (int i = 0; i < p->g->n_nodes; i++) { /* what nobody reads that has a place */
+    for (int i = 0; i < p->g->n_nodes; i++) { /* nodes that no placed node reads */
         follow(p, i);
         if (p->at[i].device == DT_ANYWHERE && p->state[i]) p->at[i].device = 0;
     }

@@ -30,7 +30,7 @@ static int factor_of(const dt_spmd_work *w, int i, int k, int d) {
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes) {
     if (t->dim[d] >= 0) return t->dim[d] % dt_mesh_parts(&w->mesh, axes) == 0;
     if (w->parts && (axes & ~w->batch_axes))
-        return false; /* in how many parts the batch lies is settled */
+        return false; /* the number of parts of the batch is fixed */
     return w->batch % dt_mesh_parts(&w->mesh, axes | w->batch_axes) == 0;
 }
 
@@ -55,7 +55,7 @@ static bool is_shared(const dt_spmd_work *w, int i, int k, int d) {
     return (k < 0 ? w->rule[i].shared_out : w->rule[i].shared_in[k]) >> d & 1;
 }
 
-/* The first of these axes, as many as cut dimension d evenly. */
+/* The first of these axes, as many as divide dimension d evenly. */
 static dt_mesh_axes leading_axes(const dt_spmd_work *w, const dt_type *t, int d,
                                  dt_mesh_axes axes) {
     dt_mesh_axes lead = 0;
@@ -67,7 +67,7 @@ static dt_mesh_axes leading_axes(const dt_spmd_work *w, const dt_type *t, int d,
     return lead;
 }
 
-/* What cuts dimension d of operand k where `axes` cut its factor. */
+/* The axes that divide dimension d of operand k where `axes` divide its factor. */
 static dt_mesh_axes axes_of(const dt_spmd_work *w, int i, int k, int d, dt_mesh_axes axes) {
     return is_shared(w, i, k, d) ? leading_axes(w, &node_at(w, operand(w, i, k))->type, d, axes)
                                  : axes;
@@ -101,7 +101,7 @@ static bool is_good(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, in
     return can(w, i, factor, f);
 }
 
-/* In fewer parts, from the last axis on, and whole if nothing else fits. */
+/* Removes axes from the factors, beginning with the last axis, until they fit. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     for (int f = 0; f < DT_MAX_FACTORS; f++)
         for (int a = DT_MAX_AXES - 1; factor[f] && !is_good(w, i, factor, f); a--)
@@ -127,7 +127,8 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
     return in & ~dt_layout_axes(&out);
 }
 
-/* What all operands agree on: told ones first, then inputs, then the result. */
+/* The factors on which all operands agree: annotated operands first, then inputs, then the
+ * result. */
 static void agree(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     int n_in = node_at(w, i)->n_in;
     if (w->fixed[i]) dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
@@ -147,7 +148,7 @@ static dt_mesh_axes other_axes(const dt_layout *l, int d) {
     return dt_layout_axes(&rest);
 }
 
-/* A found layout grows. */
+/* Extends a layout that was found. */
 static bool grow(dt_spmd_work *w, int v, const dt_layout *by) {
     bool grew = false;
     const dt_type *t = &node_at(w, v)->type;
@@ -167,7 +168,7 @@ static bool grow(dt_spmd_work *w, int v, const dt_layout *by) {
     return grew;
 }
 
-/* Whether all that a visit of node i looks at is as it was the last time. */
+/* Whether nothing that a visit of node i depends on has changed since the last visit. */
 static bool is_settled(const dt_spmd_work *w, int i, bool forwards) {
     unsigned last = w->changed[i] > w->batch_changed ? w->changed[i] : w->batch_changed;
     for (int k = 0; k < node_at(w, i)->n_in; k++)
@@ -175,7 +176,7 @@ static bool is_settled(const dt_spmd_work *w, int i, bool forwards) {
     return last <= w->visited[forwards][i];
 }
 
-/* Nothing cuts what node i reads and makes, so there is nothing to learn from it. */
+/* Whether the inputs and the result of node i are all undivided, so that it propagates nothing. */
 static bool is_whole(const dt_spmd_work *w, int i) {
     dt_mesh_axes axes = 0;
     for (int k = -1; k < node_at(w, i)->n_in; k++)
@@ -222,7 +223,7 @@ void dt_spmd_cut_time(dt_spmd_work *w) {
         if (w->fixed[i] || node_at(w, i)->op->role == DT_ROLE_ARGUMENT) cut_time(w, i);
 }
 
-/* Where variables lie, and whether that was told, may have been said anew. */
+/* Visits variables again, whose layouts may have been set or fixed since. */
 static void look_at_states_again(dt_spmd_work *w) {
     w->now++;
     for (int s = 0; s < w->g->n_states; s++) w->changed[w->g->state[s].node] = w->now;

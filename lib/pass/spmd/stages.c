@@ -36,7 +36,8 @@ static void mark_forward(staging *x) {
             x->forward[node_at(x, i)->in[k]] = true;
 }
 
-/* Sums and joins in time are done once; what is cut by time anew is for each again. */
+/* Whether a node runs for each micro-batch. Sums and joins over time run once; a value that is
+ * divided over time again runs for each. */
 static bool is_for_each(const staging *x, int i) {
     const dt_node *n = node_at(x, i);
     bool in_time =
@@ -65,8 +66,8 @@ static void place(staging *x, int i) {
     x->after[i] = x->after[i] && !x->each[i];
 }
 
-/* Backward work waits until somebody needs it: what a gradient reads of the forward work is made
- * with the gradient. */
+/* Delays work of the backward pass until it is needed: a value that only gradients read is
+ * computed with the gradient. */
 static void delay(staging *x) {
     int n = x->s->local->n_nodes, *until = dt_alloc(((size_t)n + 1) * sizeof *until);
     for (int i = 0; i < n; i++) until[i] = n;

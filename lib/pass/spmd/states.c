@@ -40,7 +40,7 @@ static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
 
 /* ---- replicas ---- */
 
-/* Those of `axes` that cut `size` evenly all together: as many as possible, neighbours first. */
+/* Those of `axes` that together divide `size` evenly: as many as possible, neighbours first. */
 static dt_mesh_axes that_fit(const dt_mesh *m, int64_t size, dt_mesh_axes axes) {
     dt_mesh_axes fit = 0;
     for (int a = m->n - 1; a >= 0; a--)
@@ -51,8 +51,8 @@ static dt_mesh_axes that_fit(const dt_mesh *m, int64_t size, dt_mesh_axes axes) 
     return fit;
 }
 
-/* Gives one more dimension what it takes of `left`: the one that takes most, and of those the
- * longest. What it got; 0: none takes any. */
+/* Divides one more dimension by axes of `left`: the one that takes most axes, and among those
+ * the longest. Returns these axes; 0: no dimension takes any. */
 static dt_mesh_axes divide_once(const dt_mesh *m, const dt_type *t, dt_mesh_axes left,
                                 dt_layout *l) {
     dt_mesh_axes most = 0;
@@ -86,7 +86,7 @@ static bool is_divided(const dt_spmd_work *w, const dt_variable *v) {
 
 /* ---- slots ---- */
 
-/* As the weight lies that it belongs to. */
+/* Gives slot s the layout of its weight. */
 static void follow(dt_spmd_work *w, int s, const dt_layout *weight) {
     dt_layout *l = &w->layout[w->g->state[s].node];
     int lacks = variable_at(w, s)->lacks - 1;
@@ -147,7 +147,7 @@ static bool share_a_factor(int64_t a, int64_t b) {
     return a > 1;
 }
 
-/* A mean over the dimension that replicas cut is whole whatever they are. */
+/* A mean over the dimension that replicas divide is whole in either case. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w) {
     dt_mesh_axes left;
     for (int s = 0; s < w->g->n_states; s++) {

@@ -13,7 +13,8 @@
 
 static const dt_node *node_at(const dt_spmd_work *w, int i) { return &w->g->node[i]; }
 
-/* Its one reader, which may get it as it is; NULL: there is none. */
+/* The only reader of node i, which may receive the value as it is; NULL: there are several or
+ * none. */
 static const dt_node *reader_of(const dt_spmd_work *w, int i) {
     int r = w->uses[i] == 1 ? w->reader[i] : -1;
     return r >= 0 && !w->fixed[r] && !w->free[r] && w->layout[r].on == w->layout[i].on &&
@@ -22,7 +23,7 @@ static const dt_node *reader_of(const dt_spmd_work *w, int i) {
                : NULL;
 }
 
-/* The one reader may get partial sums: it could add to them, or hand them on. */
+/* Whether the only reader can use partial sums: it adds to them or passes them on. */
 static bool can_wait(const dt_spmd_work *w, int i) {
     const dt_node *n = reader_of(w, i);
     return n && (n->op->traits.additive || (n->n_in == 1 && (n->op->linear & 1)));
@@ -35,8 +36,8 @@ static bool is_added(const dt_spmd_work *w, int i) {
 
 /* ---- adding up ---- */
 
-/* Where the sum of what lies so shall lie: as node i shall, as far as nothing has to be gathered
- * for it. */
+/* The layout of the completed sum of a partial value: that of node i as far as this needs no
+ * gather. */
 static dt_layout settled(const dt_spmd_work *w, int i, const dt_layout *partial) {
     dt_layout to = *partial;
     to.partial = 0;
