@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See again.h. Values are those that options have, so what the environment says is written out as
- * well. */
+/* See again.h. Values are taken from the options, so those from the environment are written out
+ * as well. */
 #include "again.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static void put_text(dt_str *to, const struct option *o, const char *value) {
     put_word(to, value);
 }
 
-/* "--tpu" alone is one of its values. */
+/* Writes an option whose value may be missing, such as "--tpu". */
 static void put_maybe(dt_str *to, const struct option *o, const char *value) {
     if (*value) put_text(to, o, value);
     else put_name(to, o);

@@ -14,7 +14,7 @@ struct ckpt_verify {
     bool json;
 };
 
-/* Goes on after a damaged one; the first's exit code is that of all. */
+/* Continues after a damaged checkpoint; the exit code is that of the first one. */
 static int verify(const struct call *call, const char *path) {
     const struct ckpt_verify *my = call->settings;
     char *text = NULL;

@@ -7,23 +7,23 @@
 
 #include "print.h"
 
-/* A line as far as it is written. */
+/* A command line as far as it is typed. */
 struct line {
     struct words words; /* before the last one */
     const char *last;
     char path[64];                /* the verb, or its beginning: "help ckpt" */
     const struct verb *verb;      /* NULL: not yet */
     const struct option *pending; /* waits for a value */
-    bool job;                     /* a job file is named */
+    bool job;                     /* the line has a job file */
     bool all_keys;                /* whole keys at once, for shells that look within words */
 };
 
-/* What is being completed: the last word behind its prefix, "--tpu=". */
+/* The word to be completed: the last one, without a prefix such as "--tpu=". */
 struct goal {
     const struct line *line;
     const char *prefix, *begun;
     int n_prefix;
-    dt_str *to; /* a line break, then lines */
+    dt_str *to; /* a line break before each proposal */
 };
 
 static bool begins(const char *text, const char *with) {
@@ -46,7 +46,7 @@ static void offer(const struct goal *g, const char *word, size_t n, const char *
     dt_str_release(&line);
 }
 
-/* "digits auto never": words apart by blanks. */
+/* Proposes the words of a list such as "digits auto never". */
 static void offer_words(const struct goal *g, const char *words) {
     for (size_t n; *words; words += n + (words[n] == ' ')) {
         n = strcspn(words, " ");
@@ -71,7 +71,7 @@ static void offer_verbs(const struct goal *g, const char *path) {
     }
 }
 
-/* Whether path is a verb's name, or the first words of one. */
+/* Whether path is a verb's name, or its first words. */
 static bool is_path(const char *path, const struct verb **verb) {
     const size_t n = strlen(path);
     for (int i = 0; verbs[i]; i++)
@@ -130,7 +130,8 @@ static void offer_key(const dt_job_key *k, void *user) {
     const struct goal *g = user;
     const char *equals = strchr(g->begun, '=');
     const size_t n = strlen(k->path), m = strlen(g->begun);
-    /* Entries of lists have no name that a shell could know, and mappings are set key by key. */
+    /* Entries of lists have no names that a shell could complete, and mappings are set key by
+     * key. */
     if (k->refused || strpbrk(k->path, "[*") || begins(k->type, "mapping") ||
         begins(k->type, "list"))
         return;
@@ -140,7 +141,8 @@ static void offer_key(const dt_job_key *k, void *user) {
             offer(&value, k->choices[i], strlen(k->choices[i]), "", "");
         if (!k->choices && strcmp(k->type, "boolean") == 0) offer_words(&value, "true false");
     } else if (!equals &&
-               begins(k->path, g->begun)) { /* a step at a time: 'fit.' before 'fit.epochs=' */
+               /* one component at a time: 'fit.' before 'fit.epochs=' */
+               begins(k->path, g->begun)) {
         const size_t step = m + strcspn(k->path + m, ".");
         const bool whole = g->line->all_keys || !k->path[step];
         offer(g, k->path, whole ? n : step, whole ? "=" : ".", whole && k->help ? k->help : "");
@@ -156,7 +158,7 @@ static bool is(const char *word, size_t n, const char *known) {
 static void offer_slices(const struct goal *g) {
     char *names = NULL;
     dt_status *s = dt_slice_names(&names);
-    dt_status_free(s); /* then there is nothing to offer */
+    dt_status_free(s); /* then there are no proposals */
     for (char *p = names; p && *p; p++) *p = *p == '\n' ? ' ' : *p;
     offer_words(g, names ? names : "");
     free(names);
@@ -171,8 +173,8 @@ static void offer_errors(const struct goal *g) {
     }
 }
 
-/* "JOB", "RUN", "bash": a word in small letters is meant as it stands. Where any file may stand,
- * its directories may. */
+/* Proposes values for "JOB", "RUN", "bash": a lower-case word is proposed itself. Where any file
+ * may be given, shells complete files. */
 static void offer_one(const struct goal *g, const char *word, size_t n, bool any_file) {
     static const char *const files[][2] = {{"FILE", ":files"},       {"PATH", ":files"},
                                            {"ROWS.json", ":files"},  {"DIR", ":directories"},
@@ -193,7 +195,8 @@ static void offer_one(const struct goal *g, const char *word, size_t n, bool any
     else if (strspn(word, "abcdefghijklmnopqrstuvwxyz-") >= n) offer(g, word, n, "", "");
 }
 
-/* "RUN|CKPT", "JOB [key.path=value...]": any of them. Brackets and dots say how often, not what. */
+/* Proposes values for each alternative of "RUN|CKPT" or "JOB [key.path=value...]". Brackets and
+ * dots are ignored. */
 static void offer_all(const struct goal *g, const char *words) {
     const bool any_file = strstr(words, "FILE") != NULL;
     for (size_t n; *words; words += n) {
@@ -218,7 +221,7 @@ static void offer_values(const struct goal *g, const struct option *o) {
 
 /* ---- the line ---- */
 
-/* Whether a word is a value where one may be missing. */
+/* Whether a word may be the value of an option whose value may be missing. */
 static bool is_free(const char *word) {
     return word[0] != '-' && !strchr(word, '=') && !is_job(word);
 }

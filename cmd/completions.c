@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain completions: what makes a shell ask `dtrain __complete` (complete.h). The shells' own part
- * is in cmd/shell, which the build turns into lines of C. */
+/* dtrain completions: shell code that calls `dtrain __complete` (complete.h). The code is in
+ * cmd/shell, which the build embeds. */
 #include <string.h>
 
 #include "print.h"

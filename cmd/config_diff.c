@@ -9,7 +9,7 @@ struct config_diff {
     struct place place;
 };
 
-/* What is compared: a job, and another one or the folder of a run. */
+/* The two sides of the comparison: a job, and another job or the folder of a run. */
 struct sides {
     dt_job *a, *b;
     const char *run;

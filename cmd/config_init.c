@@ -8,7 +8,8 @@ struct config_init {
     struct common common;
 };
 
-/* Each trains as it is, on generated examples; a comment has the lines for your own data. */
+/* Each job trains without changes, on generated examples; a comment has the lines for the user's
+ * data. */
 #define HEAD(name, about)                                                                          \
     "# " about " Train it with: dtrain fit FILE\n"                                                 \
     "version: 1\n"                                                                                 \

@@ -22,7 +22,8 @@ struct row {
     bool refused, required, has_min, has_max, above_min, below_max;
     double min, max;
 };
-enum { MOST_SHOWN = 300 /* characters of names: only activations are as many */ };
+/* the most characters of names that are listed; only activations have more */
+enum { MOST_SHOWN = 300 };
 struct rows {
     int n, room;
     struct row *at;
@@ -111,7 +112,7 @@ static void put_head(dt_str *to) {
 
 /* ---- tables ---- */
 
-/* A run of rows: those of one section, or of one kind. `stem` bytes of each path are left out. */
+/* Consecutive rows of one section or of one kind. `stem` bytes of each path are left out. */
 struct stretch {
     const struct row *at;
     int n;
@@ -120,14 +121,14 @@ struct stretch {
 
 static bool same(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
-/* What Keras has and dtrain does not, or has with one value only: all of it in one list at the
- * end. */
+/* Whether Keras has the key and dtrain lacks it or accepts one value only. Such keys are listed
+ * together at the end. */
 static bool is_later(const struct row *r) {
     return r->refused &&
            (same(r->help, "not implemented yet") || strncmp(r->help, "only ", 5) == 0);
 }
 
-/* Keys that people try, and what to write. */
+/* Lists keys that users may try, and what to write instead. */
 static void put_refused(dt_str *to, const struct stretch *s) {
     bool any = false;
     for (int i = 0; i < s->n; i++) {
@@ -261,7 +262,8 @@ static bool is_alike(const struct row *a, const struct row *b) {
     return same(leaf(a), leaf(b)) && same(a->help, b->help) && same(a->preset, b->preset);
 }
 
-/* Nearly all kinds of the sort have it, with the same words: told once. */
+/* Whether nearly all kinds of the sort have the key with the same text, so that it is described
+ * once. */
 static bool is_common(const struct rows *all, const struct row *r) {
     int n = 0, kinds = count_kinds(all, r->sort);
     for (int i = 0; i < all->n; i++)
@@ -378,7 +380,7 @@ static void put_all(dt_str *to, const struct rows *all) {
     put_later(to, all);
 }
 
-/* Of some names: for people, not as Markdown. */
+/* Prints the rows of some names as text instead of Markdown. */
 static int print_names(const struct call *call) {
     dt_str t = {0};
     dt_status *s = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain config schema: what a job file may say, for editors and other programs. */
+/* dtrain config schema: the JSON Schema of job files, for editors and other programs. */
 #include "verb.h"
 
 struct config_schema {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain data inspect: what data holds. */
+/* dtrain data inspect: describes a data set. */
 #include "data.h"
 
 struct data_inspect {

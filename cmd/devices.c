@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain devices: what this machine has to compute with. */
+/* dtrain devices: lists the devices of this machine. */
 #include <stdlib.h>
 
 #include "verb.h"
@@ -16,7 +16,7 @@ static int run(const struct call *call) {
     dt_status *s = take_no_operands(call);
     if (my->plugin) setenv("DTRAIN_PJRT_PLUGIN", my->plugin, 1);
     if (!s) s = dt_devices_text(my->json, &text);
-    if (text) /* with a fault, too: what else there is */
+    if (text) /* after an error, too: the devices that were found */
         out_text(call->out, text);
     free(text);
     return out_error(call->out, s);

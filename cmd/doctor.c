@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain doctor: what a report of a fault begins with. */
+/* dtrain doctor: facts about this machine for a bug report. */
 #include "verb.h"
 
 struct doctor {

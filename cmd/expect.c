@@ -13,8 +13,7 @@ static const char *skip_blanks(const char *p) {
     return p;
 }
 
-/* Names of metrics and outputs are any words: what an operator begins with, and blanks, are in
- * none. */
+/* A metric's name ends at an operator or a blank, since names have neither. */
 static const char *read_name(const char *p, struct expectation *e) {
     e->name = p;
     e->bytes = strcspn(p, " \t\r\n<>=!");

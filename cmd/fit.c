@@ -24,7 +24,7 @@ struct fit {
     struct words expect, inject;
 };
 
-/* All that one run needs, so that it is taken back in one place. */
+/* The state of one run, which is released in one place. */
 struct training {
     const struct call *call;
     const struct fit *fit;
@@ -81,14 +81,15 @@ static dt_status *train(struct training *t) {
     return dt_job_fit(t->job, &options);
 }
 
-/* A job that says `never`, or a checkpoint's path, would not go on by itself. */
+/* Whether the job sets resume to `never` or to a checkpoint's path, so that the same command
+ * would not resume this run. */
 static bool begins_elsewhere(const dt_job *job) {
     dt_resume resume = dt_job_resume(job);
     return resume == DT_RESUME_NEVER || resume == DT_RESUME_PATH;
 }
 
-/* The command that goes on, as the user would type it: from the newest checkpoint, wherever this
- * one began. */
+/* Prints the command that resumes the run from its newest checkpoint, whatever this run started
+ * from. */
 static void tell_how_to_go_on(const struct training *t) {
     dt_str command = {0};
     put_again(&command, t->call);
@@ -97,7 +98,7 @@ static void tell_how_to_go_on(const struct training *t) {
     dt_str_release(&command);
 }
 
-/* A stop that was asked for is no error: s is dropped. */
+/* A stop on request is not an error, so s is dropped. */
 static int stopped(struct training *t, dt_status *s) {
     dt_status_free(s);
     if (t->watch.silent)
@@ -128,7 +129,7 @@ static int finish(struct training *t, dt_status *s) {
     return t->watch.silent ? 0 : expect_judge(&t->expectations, &t->watch);
 }
 
-/* The same in each of the workers, if there are to be any. */
+/* Runs in this process, or in each of the workers if there are several. */
 static int run_here(const struct call *call) {
     const struct fit *fit = call->settings;
     struct training t = {.call = call, .fit = fit};
@@ -169,7 +170,8 @@ static int run(const struct call *call) {
     if (fit.workers > 1 &&
         !workers_start(call->out, (int)fit.workers, fit.max_restarts, &again, &code))
         return code;
-    if (again) { /* from the newest checkpoint, wherever the first ones began */
+    /* a retry resumes from the newest checkpoint, whatever the first attempt started from */
+    if (again) {
         fit.fresh = false;
         fit.resume = "auto";
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain help: the usage screen and the page of a verb, both made from the tables. */
+/* dtrain help: the usage screen and the page of a verb, generated from the tables. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ struct help {
     struct common common;
 };
 
-/* What a word can be the name of: a verb, else something of a job file. */
+/* Reports an unknown word, which is neither a verb nor a name in job files. */
 static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
     const char *name = call->operands.at[0];
     char *nearest = kinds_nearest(name);
@@ -133,7 +133,7 @@ static bool show_kind(struct out *out, const char *name) {
     return known;
 }
 
-/* The verbs that begin with `word`, as those of `ckpt`. False: there are none. */
+/* Lists the verbs that begin with `word`, such as those of `ckpt`. False: there are none. */
 static bool show_group(struct out *out, const char *word) {
     const size_t n = strlen(word);
     dt_str page = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See kinds.h. All of it is read off the tables that job files are read by. */
+/* See kinds.h. All names are from the tables by which job files are read. */
 #include "kinds.h"
 
 #include <ctype.h>
@@ -51,7 +51,7 @@ static void put_key(dt_str *to, const dt_job_key *k, const char *name) {
 struct page {
     dt_str *to;
     const char *name;
-    char sort[40]; /* of the kind at hand; "": none yet */
+    char sort[40]; /* sort of the current kind; "": none yet */
     bool any, section;
 };
 
@@ -59,7 +59,7 @@ struct page {
  * itself. */
 static const char *own_name(const dt_job_key *k) {
     const char *kind = strstr(k->path, k->kind), *dot = strchr(k->path, '.');
-    if (!kind) /* its keys stand beside its name */
+    if (!kind) /* its keys are beside its name instead of below it */
         return dot ? dot + 1 : k->path;
     kind += strlen(k->kind);
     return *kind == '.' ? kind + 1 : kind;
@@ -81,8 +81,8 @@ static void put_of_kind(const dt_job_key *k, void *user) {
     if (*name && !k->refused) put_key(p->to, k, name);
 }
 
-/* What follows `name` in a path: ".epochs" of "fit.epochs" for fit, "" of "fit.callbacks" for
- * callbacks. NULL: it is not in it. */
+/* The part of a path after `name`: ".epochs" for fit in "fit.epochs", "" for callbacks in
+ * "fit.callbacks". NULL: the path does not contain it. */
 static const char *below(const char *path, const char *name) {
     const size_t n = strlen(name);
     const char *dot = strchr(path, '.');

@@ -22,7 +22,7 @@ static dt_status *lower(const struct call *call, char **text) {
     dt_job_source source;
     dt_job *job = NULL;
     dt_status *s = take_job(call, &my->place, &source);
-    if (my->stage != EXECUTABLE) /* nothing is run of it, as large as it may be */
+    if (my->stage != EXECUTABLE) /* the graph is not run, so any batch size is allowed */
         source.purpose = DT_FOR_PLAN;
     if (!s) s = dt_job_open(&job, &source);
     if (!s) s = dt_job_lower(job, stages[my->stage], &options, text);

@@ -17,16 +17,16 @@
 #include "stop.h"
 #include "verb.h"
 
-/* A descriptor 0, 1 or 2 that is closed at the start would be given to the next file opened, and a
- * message would then land in a checkpoint. */
+/* Opens closed descriptors 0, 1 and 2. Otherwise the next file that is opened would get one of
+ * them, and a message could end up in a checkpoint. */
 static void fill_descriptors(void) {
     int fd = 0;
     while (fd >= 0 && fd <= 2) fd = open("/dev/null", O_RDWR);
     if (fd > 2) close(fd);
 }
 
-/* As many files and connections as the system allows: the soft limit is low for the sake of
- * select(), which nothing here calls. */
+/* Raises the limit of open files to the hard limit. The soft limit is low because of select(),
+ * which is not used here. */
 static void raise_files(void) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
@@ -54,15 +54,15 @@ static bool raise_stack(void) {
     return false;
 }
 
-/* A reader that goes away and a limit on file sizes are errors of a write, not the end of the
- * process. */
+/* Lets writes fail with an error, instead of ending the process, when a reader goes away or a
+ * file exceeds the size limit. */
 static void ignore_signals(void) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Libraries that find no memory or thread for themselves end the program by exit(1), with their own
- * words, as libgomp does; nothing here ever does. */
+/* Some libraries, such as libgomp, call exit(1) with their own message when they find no memory
+ * or no thread. Nothing else here calls exit. */
 static void name_memory(int code, void *unused) {
     (void)unused;
     if (code == EXIT_FAILURE) _exit(EXIT_MEMORY);
@@ -117,7 +117,7 @@ static void await_signals(int argc, char **argv) {
             }
 }
 
-/* Gives the verb its struct and the list of operands, and takes both back. */
+/* Creates the verb's struct and the list of operands, runs the verb, and releases both. */
 static int enter_verb(const struct verb *verb, const struct common *common, struct words words) {
     struct common *settings = calloc(1, verb->size);
     const char **operand = calloc((size_t)words.n + 1, sizeof *operand);

@@ -12,7 +12,7 @@
 
 /* ---- roff ---- */
 
-/* Text as it is, whatever roff would take for its own. */
+/* Writes text literally, escaping what roff would interpret. */
 static void put_roff(dt_str *to, const char *text) {
     for (bool first = true; *text; text++) {
         if (first && (*text == '.' || *text == '\'')) dt_str_puts(to, "\\&");
@@ -52,7 +52,7 @@ static const char *next_line(const char *text) {
     return *text ? text + 1 : text;
 }
 
-/* Paragraphs, which man fills; a line that is indented stands by itself. */
+/* Writes paragraphs, which man fills; indented lines are kept. */
 static void put_prose(dt_str *to, const char *heading, const char *text) {
     dt_str_printf(to, ".SH %s\n", heading);
     for (; *text; text = next_line(text)) {
@@ -65,7 +65,8 @@ static void put_prose(dt_str *to, const char *heading, const char *text) {
     }
 }
 
-/* "  dtrain fit job.yaml      what it does": the command, and below it what it does. */
+/* Writes examples such as "  dtrain fit job.yaml      what it does": the command, and its
+ * description below it. */
 static void put_examples(dt_str *to, const char *text) {
     dt_str_puts(to, ".SH EXAMPLES\n");
     for (bool first = true; *text; text = next_line(text), first = false) {
@@ -207,7 +208,7 @@ static void put_limits(dt_str *to, const dt_job_key *k) {
         dt_str_printf(to, ", %s%.17g", k->above_min ? "above " : "at least ", k->min);
 }
 
-/* A long one may be broken behind a dot. */
+/* Writes a path that may be broken after a dot. */
 static void put_path(dt_str *to, const char *path) {
     enum { LONG = 60 };
     const bool breaks = strlen(path) > LONG;

@@ -33,7 +33,7 @@ dt_status *usage_error(const struct call *call, const char *format, ...) {
     return dt_status_create(ERROR_USAGE, "%s: %s", call->verb->name, text);
 }
 
-/* A key begins with neither a dot nor a slash: ./lr=0.1/job.yaml is a file. */
+/* A key begins with neither a dot nor a slash, so ./lr=0.1/job.yaml is a file. */
 bool is_override(const char *operand) {
     return *operand != '.' && *operand != '/' && strchr(operand, '=') != NULL;
 }
@@ -50,14 +50,14 @@ bool is_job(const char *operand) {
            (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
 }
 
-/* `fit.epochs = 3`: the shell makes three words of it. */
+/* Whether an override has blanks: the shell splits `fit.epochs = 3` into three words. */
 static bool is_spaced(const struct call *call) {
     for (int i = 1; i < call->operands.n; i++)
         if (*call->operands.at[i] == '=') return true;
     return false;
 }
 
-/* Which operand is one too many: of a job and something that is no job file, the latter. */
+/* Names the surplus operand: of a job and a word that is not a job file, the latter. */
 static dt_status *too_many(const struct call *call) {
     const char *job = NULL, *other = NULL;
     for (int i = 0; i < call->operands.n; i++) {

@@ -136,7 +136,7 @@ static void put_key(dt_str *to, const char *key, const char *value) {
                   strstr(key, ".NAME.") ? ", where NAME is the job's optimizer" : "");
 }
 
-/* Looks for the key whose last word is the option's. */
+/* A search for the key whose last component is the option's name. */
 struct wanted {
     char word[64], key[128];
 };

@@ -30,21 +30,21 @@ const struct option common_options[] = {
     OPTIONS_END};
 static const struct option no_options[] = {OPTIONS_END};
 
-/* One pass over the words. */
+/* One pass over the words of the command line. */
 struct walk {
     const struct option *tables[2]; /* the verb's, and those of all verbs */
     const char *verb;               /* "fit: ", for messages */
     void *settings;
     struct words words;
     int next;       /* the word to be read next */
-    bool overrides; /* the verb takes key.path=value */
-    bool variable;  /* of the environment; not a word */
+    bool overrides; /* the verb accepts key.path=value */
+    bool variable;  /* from an environment variable instead of a word */
 };
 
-/* Where an option stands and how it was written. */
+/* An option as written, with its position. */
 struct use {
     const struct option *option;
-    const char *value;   /* behind '=' or the letter; NULL: none */
+    const char *value;   /* after '=' or the letter; NULL: none */
     const char *written; /* "--steps" or "-C" */
 };
 
@@ -73,7 +73,7 @@ static bool is_integer(const char *text) {
 static dt_status *read_integer(struct walk *w, const struct use *u) {
     const struct option *o = u->option;
     errno = 0;
-    long long n = strtoll(u->value, NULL, 10); /* the nearest there is, where it is out of range */
+    long long n = strtoll(u->value, NULL, 10); /* out of range: the nearest number */
     int64_t max = o->max ? o->max : INT64_MAX;
     if (!is_integer(u->value))
         return usage(w, "%s: expected an integer, got '%s'", u->written, cut_word(u->value).text);
@@ -236,8 +236,7 @@ static dt_status *unknown_option(const struct walk *w, const char *name, const c
     return s;
 }
 
-/* The word that was meant as the value of an option that there is not; NULL: it is something
- * else. */
+/* The word that was probably meant as the value of an unknown option; NULL: there is none. */
 static const char *following(const struct walk *w) {
     const char *next = w->next < w->words.n ? w->words.at[w->next] : NULL;
     return next && *next && is_free_value(next) ? next : NULL;
@@ -319,7 +318,7 @@ static dt_status *read_words(struct walk *w, struct words *operands) {
     return s;
 }
 
-/* What stands where no word says otherwise. */
+/* Sets the defaults of options that are not given. */
 static dt_status *read_defaults(struct walk *w, const struct option *table) {
     dt_status *s = NULL;
     for (const struct option *o = table; o->name && !s; o++) {
@@ -329,8 +328,8 @@ static dt_status *read_defaults(struct walk *w, const struct option *table) {
     return s;
 }
 
-/* Common options may stand before the verb, too: there the pass without a verb has read them and
- * their defaults. */
+/* Common options may precede the verb: a pass without a verb has read them and their defaults
+ * before. */
 dt_status *options_parse(const struct parse *p, struct words *operands, int *used) {
     char verb[40] = "";
     struct walk w = {.verb = verb, .settings = p->settings, .words = p->words};

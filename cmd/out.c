@@ -37,7 +37,7 @@ enum {
 
 /* ---- surroundings ---- */
 
-/* The system's text for errno, begun with a small letter as all of ours. */
+/* The system's message for errno, with a lower-case first letter like all messages here. */
 static struct cut system_text(int number) {
     struct cut text = cut_word(strerror(number));
     if (text.text[0] >= 'A' && text.text[0] <= 'Z') text.text[0] = (char)(text.text[0] - 'A' + 'a');
@@ -49,13 +49,13 @@ static bool is_set(const char *variable) {
     return value && *value;
 }
 
-/* mpirun gives the processes that it starts terminals, and writes what they print to its own
- * output: a file, as a rule. */
+/* Whether mpirun started the process. It gives processes terminals and writes their output to
+ * its own, usually a file. */
 static bool is_launched(void) {
     return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK");
 }
 
-/* A terminal that understands more than lines, and a person before it. */
+/* Whether the descriptor is a terminal that can redraw lines. */
 static bool is_lively(int fd) {
     const char *term = getenv("TERM");
     return isatty(fd) && term && *term && strcmp(term, "dumb") != 0 && !is_set("CI") &&
@@ -68,7 +68,7 @@ static bool wants_color(const struct common *common, int fd) {
     return is_set("FORCE_COLOR") || is_lively(fd);
 }
 
-/* The locale by its name, as setlocale would read a file to say the same. */
+/* Whether the locale is UTF-8, by its name, which saves setlocale from reading files. */
 static bool is_utf8(void) {
     const char *name = is_set("LC_ALL")     ? getenv("LC_ALL")
                        : is_set("LC_CTYPE") ? getenv("LC_CTYPE")
@@ -77,8 +77,7 @@ static bool is_utf8(void) {
     return code && (strncasecmp(code, ".utf-8", 6) == 0 || strncasecmp(code, ".utf8", 5) == 0);
 }
 
-/* A pipe may be a log as long as somebody reads it: without O_NONBLOCK the open itself would wait
- * for a reader. */
+/* A pipe may be a log while it has a reader. Without O_NONBLOCK, open would wait for a reader. */
 static dt_status *open_log(struct out *out, const char *path) {
     do
         out->log =
@@ -128,24 +127,25 @@ const char *out_ellipsis(const struct out *out) { return out->utf8 ? "\xe2\x80\x
 
 /* ---- standard output ---- */
 
-/* Nobody reads any more: the end of a filter, by the signal that the kernel would have sent. */
+/* Ends the process when the reader has gone, by the signal that the kernel would have sent to a
+ * filter. */
 static _Noreturn void end_by_pipe(void) {
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
-    _exit(EXIT_PIPE); /* where the signal is blocked, and for the first process of a container */
+    _exit(EXIT_PIPE); /* if the signal is blocked, or the process is the first of a container */
 }
 
 void out_end_with_readers(void) { signal(SIGPIPE, SIG_DFL); }
 
-/* A descriptor that does not wait is waited for. */
+/* Waits for a non-blocking descriptor. */
 static bool is_worth_retrying(int fd) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     return errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) &&
                               (poll(&ready, 1, -1) > 0 || errno == EINTR));
 }
 
-/* After the first failure, which *error keeps, nothing more is tried: half a line in the middle
- * would be worse than none. */
+/* After the first failure, which *error records, nothing more is written: half a line in the
+ * middle would be worse than none. */
 static void write_all(int fd, const char *bytes, int *error) {
     size_t left = strlen(bytes);
     while (!*error && left > 0) {
@@ -170,13 +170,13 @@ static void close_log(struct out *out) {
         out->log_error = errno;
 }
 
-/* Takes the bar off the terminal, so that a line can stand in its place. */
+/* Removes the progress bar, so that a line can be printed in its place. */
 static void wipe(struct out *out) {
     if (out->bar) write_out(out, "\r" CLEAR);
     out->bar = false;
 }
 
-/* Whatever it is made of, no character of a name or a file obtains anything from the terminal. */
+/* Control characters in names and files are escaped, so that they cannot affect the terminal. */
 void out_text(struct out *out, const char *text) {
     dt_str t = {0};
     put_shown_lines(&t, text);
@@ -188,7 +188,7 @@ void out_text(struct out *out, const char *text) {
 
 void out_page(struct out *out, const char *text) {
     dt_str t = {0};
-    /* a pipe's last column is no place where a line would be broken again */
+    /* a pipe has no right margin at which a line would be broken again */
     put_wrapped(&t, text, terminal_width() + !isatty(STDOUT_FILENO));
     out_text(out, dt_str_text(&t));
     dt_str_release(&t);
@@ -202,7 +202,7 @@ static void put_format(dt_str *to, const char *format, va_list args) {
     dt_str_release(&raw);
 }
 
-/* A line of a format, given to `put`. */
+/* Formats a line and passes it to `put`. */
 static void put_line(struct out *out, void (*put)(struct out *, const char *), const char *format,
                      va_list args) {
     dt_str t = {0};
@@ -212,8 +212,8 @@ static void put_line(struct out *out, void (*put)(struct out *, const char *), c
     dt_str_release(&t);
 }
 
-/* A line and its end; on a terminal it is broken between words, with what goes on below the first
- * one's text. */
+/* Writes a line and its end. On a terminal it is broken between words, and continuation lines
+ * are indented. */
 static void put_fitting(dt_str *to, const char *line, int indent, int fd) {
     if (isatty(fd)) put_broken(to, line, indent, width_of(fd));
     else dt_str_puts(to, line);
@@ -284,7 +284,7 @@ void out_bar(struct out *out, const char *line) {
 
 /* ---- standard error ---- */
 
-/* There is nobody to be told that standard error cannot be written. */
+/* A failure to write to standard error cannot be reported. */
 static void write_err(const char *bytes) {
     int lost = 0;
     write_all(STDERR_FILENO, bytes, &lost);
@@ -351,8 +351,8 @@ static void put_error_line(dt_str *to, const char *line, const char *below) {
     else dt_str_printf(to, "%s\n%s\n", line, below);
 }
 
-/* A list of errors is one text: the lines of the job file in it are indented, those that begin an
- * error are not. */
+/* A list of errors is one text: lines of the job file in it are indented, first lines of errors
+ * are not. */
 void out_show_error(struct out *out, const dt_status *s) {
     dt_str all = {0}, line = {0}, shown = {0};
     char *text = dt_status_format(s);
@@ -378,17 +378,18 @@ void out_show_error(struct out *out, const dt_status *s) {
 
 enum { MOST_TOLD = 64 };
 struct told {
-    _Atomic uint64_t hash[MOST_TOLD]; /* of their texts; 0: free */
+    _Atomic uint64_t hash[MOST_TOLD]; /* hashes of printed texts; 0: unused */
 };
 
 void out_share_errors(struct out *out) {
     if (out->told) munmap(out->told, sizeof *out->told);
     out->told =
         mmap(NULL, sizeof *out->told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    out->told = out->told == MAP_FAILED ? NULL : out->told; /* then each prints its own */
+    /* without shared memory each process prints its own errors */
+    out->told = out->told == MAP_FAILED ? NULL : out->told;
 }
 
-/* Whether another process has printed the same. If not, it counts as printed from now on. */
+/* Whether another process has printed the same error. If not, marks it as printed. */
 static bool is_told(struct told *told, const dt_status *s) {
     char *text = dt_status_format(s);
     uint64_t hash = 0xcbf29ce484222325;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain plan: what a job needs of its slice, before anybody books it. */
+/* dtrain plan: the resources that a job needs on a slice. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct plan {
     bool json, search;
 };
 
-/* The jobs of a call: as it is, then with each --what-if. */
+/* The jobs of a call: the job itself, then with each --what-if. */
 struct jobs {
     dt_job **at;
     const char **label;
@@ -40,7 +40,8 @@ static dt_status *with_source(const struct call *call, const char *more,
     return s;
 }
 
-/* One program for one kind of GPU, and no slice to compare it with. */
+/* --check-with-cuda compiles for one kind of GPU, so options about slices cannot be given with
+ * it. */
 static dt_status *check_cuda(const struct call *call) {
     const struct plan *my = call->settings;
     if (!my->cuda)

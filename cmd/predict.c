@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain predict: a model's outputs, row by row, as they are computed. */
+/* dtrain predict: prints a model's outputs row by row, as they are computed. */
 #include <string.h>
 
 #include "env.h"
@@ -19,7 +19,7 @@ struct predict {
 static const char *const splits[] = {"validation", "test", "train", NULL};
 static const char *const formats[] = {"auto", "csv", "npy", "npz", "jsonl", NULL};
 
-/* All that one run needs, so that it is taken back in one place. */
+/* The state of one run, which is released in one place. */
 struct prediction {
     const struct call *call;
     const struct predict *my;

@@ -14,14 +14,15 @@
 
 #include "verb.h"
 
-/* What fit has after the second signal to leave by itself, with its last words in order. */
+/* Time that fit has after the second signal to end by itself, so that its last lines are
+ * complete. */
 enum { GRACE_MICROSECONDS = 200000 };
 
 static volatile int stop, save, asked, last, stepping, json;
 static pthread_t main_thread;
 
-/* Threads of a library may have been started before main and take a signal: it is sent on, so that
- * flags have one writer. */
+/* Threads that libraries started before main may receive a signal. It is sent to the main
+ * thread, so that flags have one writer. */
 static bool is_sent_on(int number) {
     int kept = errno;
     bool elsewhere = !pthread_equal(pthread_self(), main_thread);
@@ -35,10 +36,10 @@ static void say(int fd, const char *text) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     ssize_t n =
         poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT ? write(fd, text, strlen(text)) : 0;
-    (void)n; /* nobody is left to be told */
+    (void)n; /* the failure cannot be reported */
 }
 
-/* A handler may not format: the texts are ready. */
+/* Signal handlers cannot format text, so these texts are complete. */
 static _Noreturn void leave(int code) {
     static const struct {
         int code;
@@ -59,15 +60,15 @@ static _Noreturn void leave(int code) {
     _exit(code);
 }
 
-/* A limit of time that somebody else has set. It comes again every second beyond that of the
- * processor's time, which must not count as impatience. */
+/* The limit of processor time is set by another program. The signal repeats each second beyond
+ * it, which must not count as a second signal. */
 static void on_limit(int number) {
     if (is_sent_on(number)) return;
     if (!stepping) leave(EXIT_STOPPED);
     if (!stop) stop = 1;
 }
 
-/* Our own timer after the second signal; else an alarm that the process was started with. */
+/* The timer after the second signal, or an alarm that was set before the process started. */
 static void on_alarm(int number) {
     if (stop == 2) leave(stop_exit_code());
     on_limit(number);

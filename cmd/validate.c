@@ -106,8 +106,7 @@ static void print_warnings(const struct call *call, const char *path, char *line
 
 /* ---- jobs ---- */
 
-/* Of several jobs' codes the one that is to be mended first: the job before its files before their
- * contents. */
+/* The more urgent of two exit codes: of the job, then of its files, then of their contents. */
 static int worse(int a, int b) {
     static const int order[] = {78, 66, 65};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)

@@ -12,9 +12,9 @@
 #include "watch.h"
 
 #define STEP_SECONDS 0.1
-#define LOG_SECONDS 30.0     /* without a line of the training */
-#define LEAST_IDLE 0.01      /* of a simulated slice's time */
-#define LEAST_IDLE_HERE 0.05 /* of this machine's, */
+#define LOG_SECONDS 30.0     /* longest time without a line of training */
+#define LEAST_IDLE 0.01      /* least part of a simulated slice's time that is reported as idle */
+#define LEAST_IDLE_HERE 0.05 /* the same for this machine */
 #define LEAST_WAIT 0.5       /* and so many seconds */
 enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
 
@@ -172,7 +172,7 @@ static void draw_step(const struct watch *w, const dt_event *e) {
     dt_str_release(&t);
 }
 
-/* At the pace of all steps so far, validations between them included. */
+/* Progress at the pace of all steps so far, including validations between them. */
 static void tell_progress(struct watch *w, const dt_event *e) {
     const double pace = watch_seconds_since(w->began) / (double)(e->step - w->step_before);
     dt_str t = {0};
@@ -195,8 +195,8 @@ static void tell_step(struct watch *w, const dt_event *e) {
     if (e->step < e->steps && watch_seconds_since(w->told_line) >= LOG_SECONDS) tell_progress(w, e);
 }
 
-/* The part that is evaluated, in fit or evaluate: its own bar, and in a log a line where nothing
- * else was for as long. */
+/* The progress of an evaluation, in fit or evaluate: a separate bar, and in a log a line if no
+ * other was printed for that long. */
 static void tell_evaluating(struct watch *w, const dt_event *e) {
     dt_str t = {0};
     if (w->out->quiet) return;
@@ -213,7 +213,7 @@ static void tell_evaluating(struct watch *w, const dt_event *e) {
     dt_str_release(&t);
 }
 
-/* What the waiting consisted of, the largest part first; nothing that rounds to nothing. */
+/* Writes the causes of waiting, largest first, without those that round to 0. */
 static void put_reasons(dt_str *to, const dt_event *e) {
     struct {
         const char *name;
@@ -277,7 +277,7 @@ static void tell_validation(const struct watch *w, const dt_event *e) {
     dt_str_release(&t);
 }
 
-/* What fit validates at an epoch's end stands in the epoch's line. */
+/* The validation at the end of an epoch is reported in the epoch's line. */
 static void tell_eval(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
     if (e->split) tell_part(w, e);
@@ -290,7 +290,7 @@ static void tell_callback(const struct watch *w, const dt_event *e) {
     else out_line(w->out, "epoch %" PRId64 ": %s", e->epoch, e->text);
 }
 
-/* Every line of it is indented, so that it is not taken for one of ours. */
+/* Indents all lines of a message, so that they are not mistaken for lines of dtrain. */
 static void tell_text(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
     out_field(w->out, "text", "after step %" PRId64, e->step);
@@ -309,12 +309,12 @@ static void tell_result(struct watch *w, const char *label) {
     else out_field(w->out, label, "%s", w->checkpoint);
 }
 
-/* Those of every epoch are silent; one that was asked for is a change that must be told. */
+/* Checkpoints of each epoch are not reported; one that was requested is. */
 static void tell_checkpoint(struct watch *w) {
     if (stop_save_asked() || w->stopping || w->out->verbose) tell_result(w, "saved");
 }
 
-/* How old gradients were when they changed the weights. */
+/* Reports the age of gradients when they changed the weights. */
 static void tell_workers(const struct watch *w) {
     if (w->out->quiet || w->workers.updates == 0) return;
     out_field(w->out, "workers", "staleness %.1f on average, %" PRId64 " at most%s",

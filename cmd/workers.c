@@ -28,9 +28,9 @@ struct workers {
     int n;
     pid_t pid[MOST_WORKERS];            /* 0: it has ended */
     int fd[MOST_WORKERS][MOST_WORKERS]; /* [a][b]: a's end of its pair with b; -1: none */
-    int code;                           /* of the first one that failed; 0: none has */
-    int passed;                         /* the stop flag as the workers know it */
-    bool ending;                        /* those that are left are being killed */
+    int code;                           /* exit code of the first worker that failed; 0: none */
+    int passed;                         /* the stop flag that was last passed to the workers */
+    bool ending;                        /* the remaining workers are being killed */
 };
 
 static void close_sockets(struct workers *c) {
@@ -93,7 +93,8 @@ static void signal_all(const struct workers *c, int number) {
         if (c->pid[r] > 0) kill(c->pid[r], number);
 }
 
-/* A worker's own exit code counts before that of the others, which only report its loss. */
+/* The exit code of the worker that failed first counts, since the others only report that it is
+ * gone. */
 static void note_end(struct workers *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
     if (c->ending && WIFSIGNALED(status)) code = 0;

@@ -21,8 +21,8 @@ size_t text_bytes_of(const char *text, int columns) {
 
 /* ---- lines and carets of errors ---- */
 
-/* The byte where the line is best broken: behind a comma before a word or at a wide gap, else at a
- * blank, else where it must. */
+/* The byte at which to break a line: after a comma before a word or in a wide gap, else at a
+ * blank, else at the limit. */
 static size_t break_at(const char *line, size_t most) {
     size_t gap = 0, blank = 0;
     for (size_t i = 1; i <= most; i++) {
@@ -48,7 +48,7 @@ void put_broken(dt_str *to, const char *line, int indent, int columns) {
     dt_str_puts(to, line);
 }
 
-/* From a line of the job and the carets below it, the characters from `first` on. */
+/* Writes the characters from `first` on, of a line of the job and of the carets below it. */
 static void put_window(dt_str *to, const char *line, size_t head, int first, int columns) {
     const char *from = line + head + text_bytes_of(line + head, first);
     const bool cut = text_columns(from) > columns - (int)head;
@@ -74,7 +74,7 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
     }
     if (carets) {
         dt_str t = {0};
-        if (first) /* without what stood for tabs */
+        if (first) /* without the blanks that replaced tabs */
             dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
         else dt_str_puts(&t, below);
         put_broken(to, dt_str_text(&t), (int)head, columns);
@@ -87,8 +87,8 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
 
 enum { LONG_LINE = 64, BELOW = 6 };
 
-/* Where the description of "  -C, --directory DIR     output.dir is ..." begins; the indent of a
- * line that is prose. */
+/* The column where the description begins in "  -C, --directory DIR     output.dir is ..."; for
+ * prose the line's indent. */
 static int hanging_indent(const char *line, int n) {
     int lead = (int)strspn(line, " ");
     for (int i = lead + 2; i < n; i++)
@@ -125,7 +125,7 @@ static void wrap_line(dt_str *to, const char *line, int n, int columns) {
     } else if (indent <= columns / 2) {
         dt_str_printf(to, "%.*s", indent, line);
         put_words(to, line + indent, n - indent, indent, indent, columns);
-    } else { /* a long command: its description goes below it */
+    } else { /* the description of a long command is below it */
         dt_str_printf(to, "%*s", lead, "");
         put_words(to, line + lead, command - lead, lead, lead + BELOW - 2, columns);
         dt_str_printf(to, "%*s", BELOW, "");
@@ -133,9 +133,10 @@ static void wrap_line(dt_str *to, const char *line, int n, int columns) {
     }
 }
 
-/* A line of prose that was broken because it was long enough goes on in the next one. */
+/* Whether a line of prose continues in the next one, since it is long enough to have been
+ * broken. */
 static bool goes_on(const char *line, const char *end) {
-    const char *gap = strstr(line, "  "); /* of columns */
+    const char *gap = strstr(line, "  "); /* between columns */
     return *line != ' ' && end - line > LONG_LINE && !(gap && gap < end) && *end && end[1] &&
            !strchr(" \n", end[1]);
 }

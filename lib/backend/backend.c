@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of back ends, and calls through it. A device in front of another one forwards what it
- * does not handle itself. */
+/* The table of back ends, and calls through it. A device that wraps another one forwards the
+ * calls that it does not handle. */
 #include <stdlib.h>
 #include <string.h>
 

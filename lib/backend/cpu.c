@@ -26,15 +26,14 @@ static void release_program(cpu_program *p) {
     *p = (cpu_program){0};
 }
 
-/* What a pass has made takes the place of what it was made from; NULL: there was nothing for it to
- * do. */
+/* Replaces a graph by the result of a pass; NULL: the pass changed nothing. */
 static dt_status *took(cpu_program *p, dt_graph **g, dt_graph *made, dt_status *s) {
     if (s || !made) return s;
     p->made[p->n++] = *g = made;
     return NULL;
 }
 
-/* Upcasting comes before sums are cut: they have float32 to look for. */
+/* Upcasting precedes the division of sums, which expects float32. */
 static dt_status *run_passes(cpu_program *p, const dt_compile_request *r, dt_graph **g) {
     dt_graph *out = NULL;
     dt_status *s = dt_unannotate(*g, &out);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine's cores could compute with: instruction sets and libraries, each asked
- * itself. */
+/* The instruction sets and libraries of this machine, as each reports itself. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 
 typedef struct slice {
     const dt_topology *topology;
-    int64_t hbm; /* ceiling of a device's memory below the chip's own; 0: none */
+    int64_t hbm; /* limit of a device's memory below the chip's; 0: none */
 } slice;
 
 /* ---- memory that is not there ---- */
@@ -20,7 +20,7 @@ static void put_bytes(dt_str *out, const char *what, int64_t bytes) {
     dt_str_bytes(out, (double)bytes);
 }
 
-/* The kinds at the peak, as they stand in its sum. */
+/* Adds the parts of the peak, in the order of their sum. */
 static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b) {
     const struct {
         const char *name;
@@ -38,7 +38,7 @@ static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b) {
     return s;
 }
 
-/* In the words of XLA's message, as far as they are true here. */
+/* XLA's message, as far as it applies here. */
 static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topology *t) {
     dt_status *s =
         dt_fail(DT_E_DOES_NOT_FIT, NULL,
@@ -72,7 +72,7 @@ static dt_status *open(dt_device *d, const dt_device_options *o) {
     DT_TRY(dt_device_open(&d->inner, dt_backend_find(o->computes ? o->computes : "cpu"), o));
     slice *on = d->state = dt_alloc(sizeof *on);
     *on = (slice){.topology = o->topology, .hbm = o->hbm};
-    /* one made up from coordinates has no chip to price steps by */
+    /* a topology created from coordinates has no chip, so steps have no price */
     d->priced = o->topology && o->topology->slice;
     return NULL;
 }

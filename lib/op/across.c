@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What collectives over devices share: see across.h. */
+/* Shared by collectives over devices: see across.h. */
 #include "op/across.h"
 
 #include "op/cells.h"

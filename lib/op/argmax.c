@@ -71,7 +71,9 @@ static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(
         c, 3 * (double)dt_type_elements(
                    &c->in[0]
-                        .type)); /* a comparison, and two choices: of the number and of its place */
+                        /* for each element a comparison and two selections: of the value and of
+                         * its index */
+                        .type));
 }
 
 static void print(const void *attr, dt_str *out) {
@@ -88,7 +90,7 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
     r->in[0][a->axis] = (int8_t)a->axis;
 }
 
-/* A NaN is equal to nothing: who has one stays. */
+/* NaN equals nothing, so a device that has one keeps its index. */
 static dt_value is_best(const dt_partition_call *c, dt_value own, dt_mesh_axes axes) {
     dt_value all = dt_partition_reduce(c, own, DT_REDUCE_MAX, axes),
              is_nan = dt_compare(own, own, DT_NE);

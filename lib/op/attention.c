@@ -42,13 +42,13 @@
 
 /* ---- shapes ---- */
 
-/* The leading dimensions of `t` are those of the query, `rest` more follow. */
+/* Whether the leading dimensions of `t` are those of the query, followed by `rest` more. */
 static bool leads(const dt_type *query, const dt_type *t, int rest) {
     int lead = query->rank - 3;
     return t->rank == lead + rest && memcmp(query->dim, t->dim, (size_t)lead * sizeof *t->dim) == 0;
 }
 
-/* Without heads there is nothing to share. */
+/* Whether query heads can be divided into groups that share key heads; not without heads. */
 static bool are_groups(int64_t heads, int64_t key_heads) {
     return heads == key_heads || (key_heads > 0 && heads % key_heads == 0);
 }

@@ -92,7 +92,7 @@ static dt_value by_query(const parts *p, dt_value scores, dt_value queries) {
     return heads_inside(p, dt_dot_general(scores, queries, &d));
 }
 
-/* Which queries look at which keys: bools like the scores. */
+/* Which queries attend to which keys: bools of the scores' shape. */
 static dt_value looks(const parts *p, dt_value scores) {
     dt_type t = dt_type_of_value(scores), at = dt_type_of_value(p->position);
     int8_t dims[DT_MAX_RANK] = {0};
@@ -118,8 +118,8 @@ static dt_value over_keys(const parts *p, dt_value x, dt_reduce_kind kind) {
     return dt_reduce(x, kind, 1u << p->last);
 }
 
-/* (B.., N, T, S). The sum is at least 1 where a query looks at any key: the greatest power is.
- * Where it looks at none, all shares are 0. */
+/* (B.., N, T, S): the weights. Their sum before dividing is at least 1 if a query attends to any
+ * key, since the greatest power is 1. If it attends to none, all weights are 0. */
 static dt_value shares(const parts *p) {
     bool masked = p->attr->causal || p->attr->window > 0;
     dt_value scores = by_feature(p, p->query, p->key), may, zero;

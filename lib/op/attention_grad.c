@@ -54,7 +54,7 @@ typedef struct gradients {
     const dt_call *c;
     dt_attending a;
     double *p, *ds; /* [keys] of one query */
-    double *sum;    /* of one head of keys: of the keys' or values' rows; or of one query */
+    double *sum;    /* sums for one head of keys: of rows of keys or values; or of one query */
 } gradients;
 
 /* ds, from p and dy of one query. */
@@ -76,7 +76,7 @@ static void add_scaled(double *to, double by, const dt_view *v, int64_t at, int6
     for (int64_t i = 0; i < n && by != 0; i++) to[i] += by * dt_cell_double(v, at + i);
 }
 
-/* One query's share of the sums. */
+/* Adds the contribution of one query to the sums. */
 static void add_query(const gradients *g, int64_t example, int64_t query, int64_t head) {
     const dt_attending *a = &g->a;
     dt_attention_shares(a, example, query, head, g->p);
@@ -98,7 +98,7 @@ static void add_query(const gradients *g, int64_t example, int64_t query, int64_
         }
 }
 
-/* `rows` rows of the result from `row` on take their sums, which become 0 again. */
+/* Stores the sums as `rows` rows of the result from `row` on, and resets them. */
 static void store(const gradients *g, int64_t example, int64_t row, int64_t rows, int64_t head) {
     const dt_view *out = &g->c->out;
     int64_t n = out->type.dim[out->type.rank - 1];
@@ -137,8 +137,8 @@ static void eval(const dt_call *c) {
     free(g.sum);
 }
 
-/* The three gradients are made by one kernel, in blocks: scores and shares again, dp, ds, then the
- * three products. What they share counts with the query's. */
+/* One kernel computes the three gradients in blocks: scores and weights again, dp, ds, then the
+ * three products. Work that they share is counted for the query's gradient. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_attention_attr *a = c->node->attr;
     dt_attention_work own = {.taken = 1},

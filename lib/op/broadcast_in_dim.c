@@ -43,8 +43,8 @@ static bool stretches(const dt_type *x, const dt_type *y, int d, int to) {
     return x->dim[d] == 1 && y->dim[to] != 1;
 }
 
-/* dx = dy summed over what repeated; what is left stands in y's order and goes back into x's, then
- * sizes 1 return. */
+/* dx = dy summed over repeated dimensions, transposed from y's order to x's, and reshaped to
+ * restore sizes of 1. */
 static void grad(dt_grad *g) {
     const dt_broadcast_attr *a = g->node->attr;
     dt_type x = dt_type_of_value(g->in[0]);
@@ -59,7 +59,7 @@ static void grad(dt_grad *g) {
     g->din[0] = dt_reshape(dt_transpose(sum, perm), x.rank, x.dim);
 }
 
-/* x's factors are y's; a stretched dimension of x has one element and is nobody's to split. */
+/* x's factors are y's; a stretched dimension of x has one element and cannot be split. */
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     const dt_broadcast_attr *a = attr;
     dt_rule_whole(rule);

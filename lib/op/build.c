@@ -183,7 +183,7 @@ static dt_status *cannot_join(const char *op, const dt_type *a, const dt_type *b
 static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b, const void *attr) {
     dt_type left = dt_type_of_value(a), right = dt_type_of_value(b), type;
     if (!a.trace || !b.trace || a.trace != b.trace)
-        return emit2(op, a, b, attr); /* which says what is wrong */
+        return emit2(op, a, b, attr); /* emitting the op reports the error */
     if (left.dtype != right.dtype || !join_shapes(&left, &right, &type))
         return fail(a.trace, cannot_join(op->name, &left, &right));
     return emit2(op, dt_broadcast_to(a, &type), dt_broadcast_to(b, &type), attr);
@@ -209,7 +209,7 @@ dt_value dt_select(dt_value pred, dt_value a, dt_value b) {
     if (pred.trace == t && a.trace == t && b.trace == t && join_shapes(&left, &right, &joined) &&
         join_shapes(&joined, &p, &type))
         for (int i = 0; i < 3; i++) in[i] = dt_broadcast_to(in[i], &type);
-    return dt_emit(t, &dt_op_select, in, 3, NULL); /* which says what is wrong */
+    return dt_emit(t, &dt_op_select, in, 3, NULL); /* emitting the op reports the error */
 }
 
 dt_value dt_clamp(dt_value x, double low, double high) {
@@ -242,7 +242,7 @@ dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims) {
     return dims ? emit1(&dt_op_reduce, x, &attr) : x;
 }
 
-/* The set of dimensions that `axis` names: all for DT_NO_AXIS. False: there is no such axis. */
+/* The dimensions that `axis` selects: all for DT_NO_AXIS. False: the axis is out of range. */
 static bool find_dims(dt_value x, int axis, uint32_t *dims) {
     int found = axis == DT_NO_AXIS ? 0 : dt_value_axis(x, axis);
     *dims =
@@ -257,16 +257,16 @@ static dt_value reduce_along(dt_value x, dt_reduce_kind kind, int axis) {
 
 dt_value dt_reduce_sum(dt_value x, int axis) { return reduce_along(x, DT_REDUCE_SUM, axis); }
 
-/* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over
- * replicas do. */
+/* MEAN divides exactly: integers are converted to the float type that TensorFlow's reductions
+ * over replicas use. */
 dt_value dt_as_float(dt_value x) {
     dt_dtype d = dt_type_of_value(x).dtype;
     if (dt_dtype_is_float(d) || d == DT_BOOL) return x;
     return dt_convert(x, dt_dtype_size(d) < 4 ? DT_FLOAT32 : DT_FLOAT64);
 }
 
-/* How many elements of x a reduction over `dims` joins, as a scalar of x's dtype: sizes that only
- * the running step knows, times one constant for the others. */
+/* The number of elements of x that a reduction over `dims` joins, as a scalar of x's dtype: the
+ * product of sizes that are known only when the step runs, and a constant for the others. */
 static dt_value count_reduced(dt_value x, uint32_t dims) {
     dt_type type = dt_type_of_value(x);
     dt_value count = none;

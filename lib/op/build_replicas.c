@@ -56,8 +56,8 @@ dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged) {
     return dt_emit(x.trace, &dt_op_all_reduce, &x, 1, &attr);
 }
 
-/* Whether replicas can speak to each other here: not in a function called by dt_merge_call, which
- * sees them all. */
+/* Whether replicas can exchange values here: not in a function called by dt_merge_call, which
+ * has the values of all. */
 static bool in_replica(dt_value x, const char *call) {
     if (!dt_trace_has(x, call)) return false;
     if (x.trace->merging)
@@ -91,7 +91,7 @@ static dt_value rotate(dt_value x, int axis, bool back) {
     return dt_transpose(x, perm);
 }
 
-/* The sizes of all replicas in the gather at hand, where each is traced by itself. */
+/* The sizes of all replicas for the current gather, where each replica is traced by itself. */
 static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     dt_each *e = t->each;
     const int at = e->gathers++ * t->replicas;
@@ -105,7 +105,8 @@ static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     return e->size + at;
 }
 
-/* Sizes that are not known yet are taken to be this replica's: it is traced again. */
+/* Sizes that are not known yet are assumed to be this replica's, and the replicas are traced
+ * again. */
 static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows) {
     dt_trace *t = x.trace;
     const dt_type index = dt_type_of(DT_INT32, 1, &own);
@@ -121,7 +122,7 @@ static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows) {
                   dt_broadcast_to(dt_scalar(t, DT_INT32, (double)first), &index));
 }
 
-/* Where the rows of this replica belong, and how many there are of all replicas. */
+/* The indices of this replica's rows among all rows, and the number of all rows. */
 static dt_value own_places(dt_value x, int64_t *rows) {
     dt_trace *t = x.trace;
     dt_type type = dt_type_of_value(x), index = dt_type_of(DT_INT32, 1, type.dim);

@@ -32,7 +32,7 @@ int64_t dt_cell_int(const dt_view *v, int64_t i) {
     case DT_FLOAT16:
     case DT_BFLOAT16:
     case DT_FLOAT32:
-    case DT_FLOAT64: break; /* what rounding is meant, convert says */
+    case DT_FLOAT64: break; /* the op `convert` defines the rounding */
     }
     return 0;
 }

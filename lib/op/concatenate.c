@@ -37,7 +37,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* Each takes its part of dy. */
+/* Each input gets its part of dy. */
 static void grad(dt_grad *g) {
     const dt_axis_attr *a = g->node->attr;
     int64_t first = dt_type_of_value(g->in[0]).dim[a->axis],
@@ -54,7 +54,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         if (d != a->axis) rule->in[0][d] = rule->in[1][d] = rule->out[d] = (int8_t)d;
 }
 
-/* Bytes of what lies together along the axis and the dimensions behind it. */
+/* Bytes that are contiguous along the axis and the dimensions after it. */
 static size_t run_of(const dt_type *t, int axis) {
     size_t bytes = dt_dtype_size(t->dtype);
     for (int d = axis; d < t->rank; d++) bytes *= (size_t)t->dim[d];

@@ -127,14 +127,15 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 /* ---- the definition: sums are formed in double, over k, then over the features of the group,
  * in order ---- */
 
-/* Sizes and steps by what dimensions mean; spatial ones that are not there have one element. */
+/* Sizes and strides by the meaning of dimensions; a missing spatial dimension has size 1. */
 typedef struct geometry {
     const dt_convolution_attr *a;
     const dt_view *lhs, *rhs, *out;
     dt_window window[DT_MAX_SPATIAL];
     int64_t in[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL], p[DT_MAX_SPATIAL]; /* sizes of lhs, rhs, out */
     int64_t lhs_step[DT_MAX_SPATIAL], rhs_step[DT_MAX_SPATIAL], out_step[DT_MAX_SPATIAL];
-    int64_t batch, features, outputs; /* of out, of one group of lhs, of one group of out */
+    /* strides of out, of one group of lhs, and of one group of out */
+    int64_t batch, features, outputs;
     int64_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature; /* steps */
 } geometry;
 
@@ -175,7 +176,7 @@ static geometry lay_out(const dt_convolution_attr *a, const dt_view *lhs, const 
 
 enum { BLOCK = 32 };
 
-/* sum[n] += the features of lhs from `at` on, times as many rows of rhs from `from` on. */
+/* Adds to sum[n] the features of lhs from `at` on, multiplied by rows of rhs from `from` on. */
 static void add_features(const geometry *g, int64_t at, int64_t from, int n, double *sum) {
     for (int64_t i = 0; i < g->features; i++, at += g->lhs_feature, from += g->rhs_in) {
         if (g->out->type.dtype == DT_FLOAT32) {
@@ -190,7 +191,8 @@ static void add_features(const geometry *g, int64_t at, int64_t from, int n, dou
     }
 }
 
-/* One place of the window: p. `at` and `from` are where the group begins in lhs and rhs. */
+/* Adds the position p of the window. `at` and `from` are the beginning of the group in lhs and
+ * rhs. */
 static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64_t at, int64_t from,
                        int n, double *sum) {
     int64_t i[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL];
@@ -275,7 +277,7 @@ static void cost(const dt_call *c, dt_cost *cost) {
     cost->flops = 2 * p.count * (double)p.m * (double)p.n * (double)w->dim[a->rhs_in] * taps * real;
 }
 
-/* "b01f": what each dimension is */
+/* Prints the meaning of each dimension: "b01f". */
 static void print_order(const char *separator, const dt_convolution_attr *a, const int8_t *spatial,
                         int first, int second, const char *letters, dt_str *out) {
     char text[DT_MAX_SPATIAL + 3] = {0};
@@ -295,7 +297,7 @@ static void print(const void *attr, dt_str *out) {
     if (a->batch_groups > 1) dt_str_printf(out, " batch_groups=%d", (int)a->batch_groups);
 }
 
-/* "[b, 0, 1, f]": what each dimension of an operand is. */
+/* "[b, 0, 1, f]": the meaning of each dimension of an operand. */
 static dt_hlo_text dimensions(const int8_t *at, char a, char b, int n) {
     dt_hlo_text t;
     char names[DT_MAX_SPATIAL + 2];

@@ -36,8 +36,8 @@ static dt_value move_groups(dt_value x, int64_t groups, int from, int into) {
                       merged.dim);
 }
 
-/* The kernel as the gradient of lhs wants it: reversed, and where its order allows it with inputs
- * and outputs exchanged in place. */
+/* The kernel for the gradient of lhs: reversed, with inputs and outputs exchanged by the order
+ * of dimensions where possible. */
 static dt_value turn_round(const dt_grad *g, const dt_convolution_attr *a) {
     dt_value w =
         move_groups(g->in[1], (int64_t)a->feature_groups * a->batch_groups, a->rhs_out, a->rhs_in);

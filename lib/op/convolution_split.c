@@ -39,7 +39,7 @@ void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out,
         rule->in[0][a->lhs_batch] = rule->in[1][a->rhs_out] = rule->out[a->out_feature] = GROUPS;
 }
 
-/* Where places are the kernel's elements, strides and dilations change places. */
+/* Where positions are the kernel's elements, strides and dilations are exchanged. */
 static dt_window exchanged(dt_window w) {
     int64_t stride = w.stride;
     w.stride = w.dilation;

@@ -113,8 +113,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 
 /* ---- the definition: sums run over k in order; floats in double, integers wrap ---- */
 
-/* What is summed for each element of y: the contracted dimensions, the innermost apart, since it is
- * most of the work. */
+/* The sum for each element of y, over the contracted dimensions. The innermost is separate,
+ * since it is most of the work. */
 typedef struct dot_sum {
     const dt_view *a, *b;
     dt_walk outer;
@@ -140,7 +140,7 @@ static int64_t add_int_row(const dot_sum *s, int64_t i, int64_t j, int64_t sum) 
     return sum;
 }
 
-/* One element of y, from offsets i and j of a and b on. */
+/* Computes one element of y, with offsets i and j in a and b. */
 static void dot_one(dot_sum *s, int64_t i, int64_t j, const dt_view *y, int64_t at) {
     double sum = 0;
     int64_t ints = 0;

@@ -16,14 +16,14 @@
 
 #include "op/shapes.h"
 
-/* Product `d` seen from one operand, x, the other one being o. */
+/* A product seen from one operand, x; o is the other operand. */
 typedef struct side {
     dt_value dy, o;
     dt_type x, o_type;
     int n_batch, n_contract, n_x_free, n_o_free;
     const int8_t *x_batch, *x_contract, *o_batch, *o_contract;
     int8_t x_free[DT_MAX_RANK], o_free[DT_MAX_RANK];
-    int x_at, o_at; /* where in dy the free dimensions of x and o begin */
+    int x_at, o_at; /* the first free dimension of x, and of o, in dy */
 } side;
 
 static side side_of(const dt_grad *g, bool is_rhs) {
@@ -53,7 +53,7 @@ static bool contracts_batch(const side *s) {
     return false;
 }
 
-/* Which of the contracted dimensions of o, in o's order, is pair i. */
+/* The position of pair i among the contracted dimensions of o, in o's order. */
 static int contract_place(const side *s, int i) {
     int before = 0;
     for (int j = 0; j < s->n_contract; j++) before += s->o_contract[j] < s->o_contract[i];
@@ -73,8 +73,8 @@ static void order_of_product(const side *s, bool o_first, int perm[DT_MAX_RANK])
     else back_to_x(s, s->n_batch, s->n_batch + s->n_x_free, perm);
 }
 
-/* The product with o in front comes out in x's own order: no transpose then. A kernel (k, n)
- * contracted over k is such. */
+/* Whether the product with o as the first operand has x's dimension order, so that no transpose
+ * is needed, as for a kernel (k, n) contracted over k. */
 static bool o_first_fits(const side *s) {
     int perm[DT_MAX_RANK];
     bool same = !dt_type_has_batch(&s->x);

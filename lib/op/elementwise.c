@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Element-wise ops: what they share (elementwise.h), then a row for each op without attributes. A
- * new one is a row here, its comment, and its name in ops.h.
- */
+/* Element-wise ops: shared code (elementwise.h), then a row for each op without attributes. To
+ * add one, add a row here with its comment, and its name to ops.h. */
 #include "op/elementwise.h"
 
 #include "base/elementary.h"
@@ -244,7 +242,7 @@ static dt_value bell(dt_value x) {
     return dt_multiply(y, dt_like(y, 1.1283791670955126));
 }
 
-/* StableHLO has it in the dialect that it takes composites from. */
+/* StableHLO has erf in the dialect of composites. */
 static dt_hlo_value hlo_erf(const dt_hlo_call *c) {
     return dt_hlo_op(c->hlo, "chlo.erf", c->in, 1, &c->type, "%s", "");
 }

@@ -72,7 +72,7 @@ static void fill_missing(const dt_view *y, int64_t at, int64_t n) {
         else dt_cell_set_int(y, i, 0);
 }
 
-/* Number i of the index is not a row's. */
+/* Reports that number i of the index is not a row of the table. */
 static void refuse(const dt_call *c, int64_t i, int64_t number, int64_t rows) {
     const dt_type *index = &c->in[1].type;
     dt_refusal *r = c->env ? c->env->refusal : NULL;

@@ -19,7 +19,7 @@ static double by_erf(double x, double dy) {
     return dy * (0.5 * erfc(-x / M_SQRT2) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI));
 }
 
-/* Where s (1 - s) is 0, the square of x may be infinite. */
+/* Where s (1 - s) is 0, x squared may be infinite, so the product is not computed. */
 static double by_tanh(double x, double dy) {
     double scale = 2 * sqrt(2 / M_PI), s = 1 / (1 + exp(-scale * (x + 0.044715 * x * x * x))),
            slope = s * (1 - s);

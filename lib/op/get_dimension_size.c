@@ -50,7 +50,7 @@ static void print(const void *attr, dt_str *out) {
     dt_str_printf(out, "axis=%lld", (long long)a->axis);
 }
 
-/* Over devices x may lie in any way: its whole size is known when the program is made. */
+/* x may have any layout over devices: its whole size is known when the program is compiled. */
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,
                               dt_rule *rule) {
     (void)out, (void)attr;
@@ -66,7 +66,7 @@ static dt_value emit_size(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit_size};
 
-/* A number, as the function is written for one size of batch. */
+/* A constant, since the function is written for one batch size. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_axis_attr *a = c->node->attr;
     return dt_hlo_splat(c->hlo, &c->type, (double)c->in[0].type.dim[a->axis]);

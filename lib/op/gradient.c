@@ -23,7 +23,7 @@ typedef struct sweep {
     int *order;      /* [n_order] inputs first; the loss is the last */
     int n;           /* nodes of the trace when the sweep began */
     bool *needed;    /* [n] depends on an x by differentiable ops */
-    dt_value *total; /* [n] d loss / d node so far; trace NULL: none */
+    dt_value *total; /* [n]: d loss / d node so far; trace NULL: none */
 } sweep;
 
 static void mark(sweep *s, const dt_value *x, int n_x) {
@@ -48,7 +48,7 @@ static void accumulate(sweep *s, int i, dt_value share) {
                               dt_text_of(&is).s, dt_text_of(&ought).s));
 }
 
-/* Applies node i's gradient rule, under the node's own layer. */
+/* Applies node i's gradient rule, with the node's layer path. */
 static void visit(sweep *s, int i) {
     const dt_node *node = dt_trace_node(s->trace, i);
     dt_grad g = {
@@ -66,7 +66,7 @@ static void visit(sweep *s, int i) {
     dt_trace_path(s->trace, before);
 }
 
-/* Whether `loss` can be differentiated, and by these; fails its trace if not. */
+/* Whether `loss` can be differentiated with respect to these values; if not, its trace fails. */
 static bool check(dt_value loss, const dt_value *x, int n) {
     dt_type type = dt_type_of_value(loss);
     if (!dt_dtype_is_float(type.dtype)) {

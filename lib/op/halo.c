@@ -14,8 +14,8 @@ bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out) {
     if (places < 1 || own < 1 || s->taps < 1 || s->places % parts || s->in % parts ||
         places * w->stride % base)
         return false;
-    /* on the stretched dimension, seen from where the device's part begins, its windows lie over
-     * start .. end */
+    /* on the dilated dimension, relative to the beginning of the device's part, its windows
+     * cover start .. end */
     int64_t start = -w->low, end = (places - 1) * w->stride - w->low + (s->taps - 1) * w->dilation;
     int64_t first = ceil_divide(start, base), last = floor_divide(end, base);
     *out = (dt_halo){.low = -first,

@@ -22,7 +22,7 @@ typedef struct value {
     owner owner;
 } value;
 
-/* A replica. */
+/* The state of one replica. */
 typedef struct lane {
     const dt_graph *graph;
     dt_env env;
@@ -32,7 +32,7 @@ typedef struct lane {
 } lane;
 
 typedef struct machine {
-    /* of replica 0, whose arguments, results and variables are all replicas' */
+    /* the graph of replica 0, whose arguments, results and variables all replicas share */
     const dt_graph *graph;
     int replicas;
     lane *lane;      /* [replicas] */
@@ -146,7 +146,7 @@ static void convert_view(const dt_view *from, const dt_view *to) {
         dt_cell_set_double(to, i, dt_cell_double(from, i));
 }
 
-/* A view of x in float32: x itself where it is not narrow. */
+/* A view of x in float32; x itself if it is not a 16-bit float. */
 static dt_status *widen_view(const dt_view *x, dt_view *wide, void **memory) {
     dt_type type = widened(&x->type);
     *wide = *x;
@@ -169,7 +169,8 @@ void dt_op_widen(const dt_node *n, void *attr) {
         memcpy((char *)attr + n->op->attr.rounds - 1, &yes, sizeof yes);
 }
 
-/* The node as if it were of float32; its attributes, if they say the type, in `attr`. */
+/* The node with float32 in place of 16-bit floats. If its attributes contain the type, a copy is
+ * in `attr`. */
 static dt_node widened_node(const dt_node *n, void *attr) {
     dt_node wide = *n;
     wide.type = widened(&n->type);
@@ -261,7 +262,7 @@ static bool is_same_call(const dt_node *a, const dt_node *b) {
     return a && b ? a->op == b->op && memcmp(a->attr, b->attr, a->op->attr.size) == 0 : a == b;
 }
 
-/* All replicas stand at a collective. */
+/* Runs a collective that all replicas have reached. */
 static dt_status *run_together(machine *m) {
     for (int r = 1; r < m->replicas; r++)
         if (m->lane[r].graph != m->graph &&
@@ -289,8 +290,8 @@ static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out
     return NULL;
 }
 
-/* A size is a number in each graph, and no analysis of one of them sees that it differs in
- * another. */
+/* Compares the updates of all replicas. A size is a constant in each graph, so analysing one
+ * graph does not show that it differs in another. */
 static bool updates_differ(const machine *m, int state) {
     const dt_view *first = &value_at(m, m->graph->state[state].update, 0)->view;
     bool differ = false;

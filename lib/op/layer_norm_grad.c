@@ -52,7 +52,7 @@ static void eval(const dt_call *c) {
         eval_row(c, row, ((const dt_norm_attr *)c->node->attr)->epsilon);
 }
 
-/* Entries have a gamma of their own: it goes into dy. */
+/* Stacked entries have different gammas, so gamma is multiplied into dy. */
 static dt_value stack(const dt_fold_call *c) {
     dt_type t = dt_type_of_value(c->in[0]), features = dt_type_of(t.dtype, 1, &t.dim[t.rank - 1]);
     int8_t dims[DT_MAX_RANK] = {0, (int8_t)(t.rank - 1)};
@@ -61,7 +61,7 @@ static dt_value stack(const dt_fold_call *c) {
                    (dt_value[]){c->in[0], dt_splat(c->trace, &features, 1), e}, 3, c->node->attr);
 }
 
-/* What layer_norm takes, and two sums of products, two differences, two products. */
+/* The cost of layer_norm, and two sums of products, two differences, two products. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 14 * (double)dt_type_elements(&c->out.type));
 }

@@ -30,10 +30,10 @@ static void rule_scale_grad(const dt_type *in, const dt_type *out, const void *a
 
 /* ---- rows ---- */
 
-/* What a device holds of x's rows: (.., D / parts). */
+/* A device's part of x's rows: (.., D / parts). */
 typedef struct rows {
     const dt_partition_call *c;
-    dt_mesh_axes axes; /* that split the features */
+    dt_mesh_axes axes; /* axes that split the features */
     dt_type type;
     dt_value inverse; /* 1 / sqrt(variance + epsilon), of each row, at every feature */
     dt_value z;       /* at mean 0 and deviation 1 */

@@ -41,7 +41,7 @@ static void grad(dt_grad *g) {
     if (g->wants[1]) g->din[1] = dt_like(g->in[1], 0);
 }
 
-/* Of both, however they lie. */
+/* Stacks both inputs in any layout. */
 static dt_value stack(const dt_fold_call *c) {
     return dt_emit(c->trace, c->node->op, c->in, 2, NULL);
 }

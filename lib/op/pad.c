@@ -51,8 +51,8 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* dx = dy without what was added, or with zeros for what was cut off: first the ends, then what is
- * between. */
+/* dx = dy without the elements that were added, and with zeros for those that were cut off:
+ * first at the ends, then between neighbours. */
 static void grad(dt_grad *g) {
     const dt_pad_attr *a = g->node->attr;
     dt_type x = dt_type_of_value(g->in[0]);
@@ -68,7 +68,7 @@ static void grad(dt_grad *g) {
     g->din[0] = dx;
 }
 
-/* What is padded stays whole. */
+/* Padded dimensions stay whole. */
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     const dt_pad_attr *a = attr;
     (void)in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the splitting of ops over devices shares: see partition.h. */
+/* Shared code for splitting ops over devices: see partition.h. */
 #include "op/partition.h"
 
 #include <string.h>

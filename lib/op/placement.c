@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an op runs: see where.h. */
+/* The placement of ops: see placement.h. */
 #include "op/placement.h"
 
 #include <stdlib.h>
 
 #include "graph/trace.h"
 
-/* Whether an op goes to input b rather than to the earlier one a. */
+/* Whether an op is placed with input b rather than with the earlier input a. */
 static bool wins(dt_placement b, dt_placement a) {
     if (a.device == DT_ANYWHERE || b.device == DT_ANYWHERE || b.moved != a.moved)
         return b.device != DT_ANYWHERE && (a.device == DT_ANYWHERE || b.moved);

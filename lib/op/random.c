@@ -75,11 +75,11 @@ static void eval(const dt_call *c) {
                                draw(a, (uint64_t)k, step + (uint64_t)dt_cell_int(&c->in[1], i)));
 }
 
-/* Counted: ten rounds of two wide products, which take eleven operations of 32 bits each, and six
- * sums; a normal number takes two such words. */
+/* Operations: ten rounds of two wide products, each of which takes eleven 32-bit operations, and
+ * six sums; a normal number needs two such words. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_random_attr *a = c->node->attr;
-    /* Of the four words of a block a program for a chip uses all, as RngBitGenerator does. */
+    /* A program for a chip uses all four words of a block, as RngBitGenerator does. */
     double block = 10 * (2 * 11 + 6) / 4.0,
            shape = dt_op_log.operations + dt_op_sqrt.operations + dt_op_cosine.operations;
     *cost = dt_cost_vector(c, (block + 3 + (a->kind == DT_RANDOM_NORMAL ? shape : 0)) *

@@ -13,7 +13,7 @@
 
 typedef struct words {
     dt_hlo *h;
-    dt_type type; /* of each: uint32, like the result */
+    dt_type type; /* type of each word: uint32, with the result's shape */
     dt_hlo_value word[4];
     uint64_t key;
     dt_hlo_value half[2]; /* the key's low and high words, where it is a value of the program */
@@ -32,7 +32,7 @@ static dt_hlo_value multiplied(const words *w, dt_hlo_value x, uint64_t by, dt_h
     return dt_hlo_convert(w->h, wide, DT_UINT32);
 }
 
-/* Half of the key, with what is added to it in this round, for every element. */
+/* Half of the key plus the round's constant, for every element. */
 static dt_hlo_value key_of(const words *w, int half, uint32_t added) {
     const dt_type scalar = dt_scalar_type(DT_UINT32);
     if (!w->is_value) return dt_hlo_word(w->h, &w->type, (uint32_t)(w->key >> 32 * half) + added);
@@ -55,7 +55,7 @@ static void one_round(words *w, uint32_t i) {
     w->word[3] = low0;
 }
 
-/* The number of each element within its row, the same in all rows. */
+/* The index of each element within its row, the same in all rows. */
 static dt_hlo_value places(dt_hlo *h, const dt_type *type) {
     dt_type row = dt_type_of(DT_UINT32, type->rank - 1, type->dim + 1),
             flat = {.dtype = DT_UINT32, .rank = 1, .dim = {dt_type_elements(&row)}};

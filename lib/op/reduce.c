@@ -76,7 +76,7 @@ static dt_value spread(const dt_grad *g, dt_value y) {
     return dt_broadcast_in_dim(y, &x, dims);
 }
 
-/* A sum passes dy on to all; the elements that are the maximum share it equally. */
+/* A sum passes dy on to all elements; elements that are equal to the maximum share it equally. */
 static void grad(dt_grad *g) {
     const dt_reduce_attr *a = g->node->attr;
     if (a->kind == DT_REDUCE_SUM) {
@@ -118,7 +118,7 @@ static int64_t empty_int(int kind, dt_dtype d) {
     return kind == DT_REDUCE_SUM ? 0 : kind == DT_REDUCE_MAX ? dt_int_lowest(d) : dt_int_highest(d);
 }
 
-/* One element of y: what `inner` visits of x, from offset `at` on. */
+/* Computes one element of y from the elements of x that `inner` visits, from offset `at` on. */
 static void reduce_one(const dt_reduce_attr *a, const dt_view *x, int64_t at, dt_walk *inner,
                        const dt_view *y, int64_t i) {
     int64_t n = dt_walk_count(inner);

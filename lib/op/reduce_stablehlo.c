@@ -87,7 +87,7 @@ static dt_hlo_value in_blocks(dt_hlo *h, dt_hlo_value x, const run *r, int64_t b
     return dt_hlo_reshape(h, x, t.rank + 1, t.dim);
 }
 
-/* Without dimensions first .. end - 1, in whose place `kept` others stand that are reduced, too. */
+/* Replaces dimensions first .. end - 1 in the set by `kept` dimensions, which are reduced, too. */
 static unsigned replace_run(unsigned dims, const run *r, int kept) {
     const unsigned before = dims & ((1u << r->first) - 1), behind = dims >> r->end;
     return before | (kept ? 1u << r->first : 0) | behind << (r->first + kept);

@@ -23,8 +23,8 @@
 
 static dt_status *infer(dt_infer *q) { return dt_windows_infer(q, q->attr, &q->out); }
 
-/* Every element of x gets the sum of the dy whose windows lay over it: dy, stretched by the stride,
- * under the same window. */
+/* Each element of x gets the sum of dy over the windows that cover it: dy, dilated by the
+ * stride, under the same window. */
 static dt_value grad_sum(const dt_grad *g, const dt_reduce_window_attr *a) {
     dt_type x = dt_type_of_value(g->in[0]), y = g->node->type;
     dt_reduce_window_attr b = *a;
@@ -42,7 +42,7 @@ static dt_value grad_sum(const dt_grad *g, const dt_reduce_window_attr *a) {
     return dt_reduce_window(g->dout, &b);
 }
 
-/* The first element that is the maximum takes dy. */
+/* The first element that is equal to the maximum gets dy. */
 static void grad(dt_grad *g) {
     const dt_reduce_window_attr *a = g->node->attr;
     if (a->kind == DT_REDUCE_SUM) g->din[0] = grad_sum(g, a);

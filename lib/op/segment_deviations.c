@@ -34,7 +34,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         }
 }
 
-/* One element: what `inner` visits of x, from offset `at` on. */
+/* Computes one element from the elements of x that `inner` visits, from offset `at` on. */
 static double deviations(const dt_view *x, int64_t at, dt_walk *inner) {
     const int64_t n = dt_walk_count(inner);
     double sum = 0, squares = 0;

@@ -25,9 +25,10 @@
 /* The op that is applied to the rows of a segment. */
 typedef struct base {
     const dt_op *op;
-    size_t attr;                         /* where its attributes are in dt_segment_attr */
-    bool (*sums_rows)(const void *attr); /* whether they say that it sums over dimension 0 */
-    const char *verb;                    /* what it does to a dimension that it sums over */
+    size_t attr;                         /* offset of its attributes in dt_segment_attr */
+    bool (*sums_rows)(const void *attr); /* whether the attributes sum over dimension 0 */
+    /* for messages: what the op does to a dimension that it sums over */
+    const char *verb;
     struct {
         int cut, rows, result;
     } constraint; /* their numbers */
@@ -35,7 +36,7 @@ typedef struct base {
 
 static const void *attr_of(const base *b, const void *attr) { return (const char *)attr + b->attr; }
 
-/* The op's own node for a segment, as far as its functions read one. */
+/* A node of the base op for a segment, with the members that its functions read. */
 static dt_node node_of(const base *b, const dt_node *n) {
     dt_node inner = *n;
     inner.op = b->op;
@@ -95,7 +96,7 @@ static void print(const void *attr, const base *b, dt_str *out) {
 
 /* ---- in StableHLO ---- */
 
-/* Of a product without rows it is 0; a reduce says by itself what it is. */
+/* The value for a segment. A product without rows is 0; a reduce defines the value itself. */
 static dt_hlo_value entry(const dt_hlo_call *c, const dt_node *inner, int s) {
     const dt_type type = entry_type(&c->type);
     dt_hlo_call one = {.hlo = c->hlo, .node = inner, .type = type};
@@ -109,7 +110,7 @@ static dt_hlo_value entry(const dt_hlo_call *c, const dt_node *inner, int s) {
     return inner->op->forms.stablehlo(&one);
 }
 
-/* One after the other, and joined. */
+/* Emits segments one by one and joins them. */
 static dt_hlo_value apart(const dt_hlo_call *c, const base *b) {
     const int count = dt_segment_count(c->node);
     const dt_node inner = node_of(b, c->node);
@@ -124,7 +125,7 @@ static dt_hlo_value apart(const dt_hlo_call *c, const base *b) {
     return all;
 }
 
-/* Sums of segments that have as many rows each: (B, ...) is (S, B / S, ...). */
+/* For segments with equal numbers of rows: (B, ...) becomes (S, B / S, ...). */
 static dt_hlo_value together(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type;

@@ -40,7 +40,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
             rule->in[0][d] = rule->in[1][d] = rule->out[d] = (int8_t)d;
 }
 
-/* Whether `a` takes the place of `best`; NaN takes every place, but not that of another. */
+/* Whether `a` replaces `best`; NaN replaces any value except another NaN. */
 static bool beats(int64_t kind, double a, double best) {
     return (kind == DT_REDUCE_MAX ? a > best : a < best) || (isnan(a) && !isnan(best));
 }
@@ -62,9 +62,10 @@ static void eval(const dt_call *c) {
 
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_reduce_window_attr *a = c->node->attr;
-    *cost = dt_cost_vector(
-        c, 3 * dt_windows_elements(
-                   a, &c->in[1].type)); /* a comparison, a choice, and the sum where it falls */
+    *cost =
+        dt_cost_vector(c, 3 * dt_windows_elements(
+                                  /* for each element a comparison, a selection and an addition */
+                                  a, &c->in[1].type));
 }
 
 static dt_value stack(const dt_fold_call *c) {
@@ -98,7 +99,7 @@ static bool find_touch(const dt_partition_call *c, int d, touch *t) {
     int64_t own = c->type[0].dim[d] / parts, places = c->type[1].dim[d] / parts,
             span = (a->size[d] - 1) * w->dilation;
     if (w->base_dilation > 1 || own < 1 || places < 1 || own % w->stride) return false;
-    /* windows, seen from own / stride * rank */
+    /* windows relative to own / stride * rank */
     int64_t first = -floor_divide(span - w->low, w->stride),
             last = floor_divide(own - 1 + w->low, w->stride);
     int64_t start = first * w->stride - w->low, end = last * w->stride - w->low + span;
@@ -154,7 +155,7 @@ static dt_value emit_split(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {rule_over_devices, can_split, emit_split};
 
-/* StableHLO knows no holes here; the first of equals is chosen there, too. */
+/* StableHLO has no dilation here; of equal elements it selects the first one, too. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_reduce_window_attr *a = c->node->attr;
     dt_type scalar = dt_scalar_type(c->type.dtype);

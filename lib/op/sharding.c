@@ -34,8 +34,8 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* The gradient of a value lies as the value does; that of what was moved goes back to where it came
- * from. */
+/* The gradient of a value has the value's layout; the gradient of a value that was moved is
+ * moved back. */
 static void grad(dt_grad *g) {
     const dt_sharding_attr *a = g->node->attr;
     int from = dt_placement_of_value(g->in[0]).device;
@@ -54,7 +54,7 @@ static void eval(const dt_call *c) {
         dt_cell_copy(&c->out, i, &c->in[0], i);
 }
 
-/* The replicas' dimension is no cut of a replica's own devices. */
+/* The stacked dimension of replicas is not divided over a replica's devices. */
 static dt_value stack(const dt_fold_call *c) {
     dt_sharding_attr a = *(const dt_sharding_attr *)c->node->attr;
     if (a.kind == DT_SHARDING_OTHER) {

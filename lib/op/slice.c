@@ -48,7 +48,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* dx = dy with zeros where nothing was taken */
+/* dx = dy with zeros elsewhere */
 static void grad(dt_grad *g) {
     const dt_slice_attr *a = g->node->attr;
     dt_type x = dt_type_of_value(g->in[0]);
@@ -151,7 +151,7 @@ static dt_value emit_split(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {rule_over_devices, can_split, emit_split};
 
-/* What is left out is not read. */
+/* Elements outside of the slice are not read. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = (dt_cost){.vector = (double)dt_type_elements(&c->out.type),
                       .bytes = 2 * (double)dt_type_bytes(&c->out.type)};

@@ -24,14 +24,14 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     if (out->rank == in[0].rank) rule->out[classes] = (int8_t)classes;
 }
 
-/* Own classes of all rows, (.., C / parts), but where it says (..). */
+/* Parts of a device: its classes of all rows, (.., C / parts), unless noted as (..). */
 typedef struct split {
     dt_partition_call *c;
-    dt_mesh_axes axes; /* that split the classes */
+    dt_mesh_axes axes; /* axes that split the classes */
     dt_type type, rows;
     dt_value z;          /* logits less the maximum */
     dt_value power, sum; /* e^z, (..) of all classes */
-    bool is_number;      /* of the target */
+    bool is_number;      /* the target is a class number */
     dt_value hit;        /* y != 0 */
 } split;
 

@@ -181,7 +181,7 @@ dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value 
     return y;
 }
 
-/* It gives both back; the name alone is the first of them. */
+/* The op has two results; its name alone denotes the first one. */
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after) {
     dt_hlo_value y = new_value(h, &x.type);
     dt_str types = {0};
@@ -298,7 +298,7 @@ static dt_hlo_value constant(dt_hlo *h, const dt_type *type, const char *value) 
     return y;
 }
 
-/* The bits of what is no number, which MLIR has no word for. */
+/* The bits of infinities and NaN, which MLIR cannot write as numbers. */
 static const char *special(double value, dt_dtype dtype) {
     static const char *const bits[][3] = {
         {"0x7FC00000", "0x7F800000", "0xFF800000"},

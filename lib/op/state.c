@@ -15,7 +15,7 @@ static const dt_value none = {0};
 
 /* ---- arguments ---- */
 
-/* The argument `name` again: fine when it is of the same type. */
+/* Declares the argument `name` again, which must have the same type. */
 static dt_value declare_again(dt_trace *t, const dt_named_node *arg, const dt_type *type) {
     const dt_value v = dt_value_of(t, arg->node);
     if (dt_type_equal(&dt_node_of(v)->type, type)) return v;
@@ -76,14 +76,14 @@ dt_value dt_arg(dt_trace *t, const char *name) {
 
 /* ---- variables ---- */
 
-/* The trace's entry for v, made on first use; NULL when the trace has failed. */
+/* The trace's entry for v, created on first use; NULL if the trace has failed. */
 static dt_trace_state *state_of(dt_trace *t, dt_variable *v) {
     const uint64_t hash = (uint64_t)(uintptr_t)v >> 4;
     for (int i = dt_hash_index_first(&t->states_at, hash); i >= 0;
          i = dt_hash_index_next(&t->states_at, i))
         if (t->state[i].variable == v) return &t->state[i];
     dt_index_attr attr = {v->type, t->n_states};
-    /* a variable belongs to no layer: its own path says more */
+    /* a variable belongs to no layer, and its path is more precise */
     const char *before = dt_trace_path(t, "");
     dt_value start = dt_emit(t, &dt_op_variable, NULL, 0, &attr);
     dt_trace_path(t, before);
@@ -91,7 +91,7 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v) {
     dt_hash_index_add(&t->states_at, hash);
     DT_GROW(t->state, t->cap_states, t->n_states + 1);
     t->state[t->n_states] = (dt_trace_state){v, start.node, start.node};
-    v->refs++; /* a step function may let go of what it made */
+    v->refs++; /* a step function may release variables that it created */
     return &t->state[t->n_states++];
 }
 
@@ -103,7 +103,7 @@ void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr) {
     v->revision++;
 }
 
-/* Whether a note speaks of a replica of so many devices. */
+/* Whether an annotation is for replicas of that many devices. */
 static bool speaks_of(const dt_sharding_attr *a, int logical) {
     int64_t parts = 1;
     for (int d = 0; d < a->rank; d++) parts *= a->parts[d];

@@ -67,7 +67,7 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_transpose(c->in[0], perm);
 }
 
-/* The rank is not kept: beyond it there are zeros, within it one. */
+/* The rank is not stored: beyond it all entries are 0, within it one is. */
 static void print(const void *attr, dt_str *out) {
     const dt_transpose_attr *a = attr;
     int rank = 1;

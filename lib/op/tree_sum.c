@@ -46,7 +46,7 @@ int64_t dt_tree_left(int64_t n) {
 
 static double round_to(dt_dtype d, double x) { return d == DT_FLOAT32 ? (double)(float)x : x; }
 
-/* The sum of n cells from `at` on, `step` apart. The depth is that of the tree. */
+/* The sum of n cells from `at` on, `step` apart. The recursion is as deep as the tree. */
 static double sum_doubles(const dt_view *x, int64_t at, int64_t step, int64_t n) {
     if (n == 1) return dt_cell_double(x, at);
     int64_t left = dt_tree_left(n);
@@ -55,7 +55,7 @@ static double sum_doubles(const dt_view *x, int64_t at, int64_t step, int64_t n)
 }
 
 static int64_t sum_ints(const dt_view *x, int64_t at, int64_t step, int64_t n) {
-    int64_t sum = 0; /* wraps: the order makes no difference */
+    int64_t sum = 0; /* integers wrap, so the order does not matter */
     for (int64_t i = 0; i < n; i++) sum = dt_int_add(sum, dt_cell_int(x, at + i * step));
     return sum;
 }

@@ -20,8 +20,8 @@ bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out)
     return true;
 }
 
-/* Windows whose element k is in [0, in), where there are no holes: the first is the first at or
- * behind 0, the last before `in`. */
+/* The windows whose element k is in [0, in), without dilation of the base: from the first at or
+ * after 0 to the last before `in`. */
 static int64_t windows_inside(const dt_window *w, int64_t k, int64_t in, int64_t windows) {
     int64_t from = w->low - k * w->dilation,
             first = from > 0 ? (from + w->stride - 1) / w->stride : 0;

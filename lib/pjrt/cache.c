@@ -42,7 +42,7 @@ static void add_text(dt_sha256 *h, const char *text) {
     dt_sha256_add(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* A plug-in that was replaced may have the version that it had. */
+/* A replaced plug-in may have the same version, so its file is part of the key. */
 static void add_file(dt_sha256 *h, const char *path) {
     struct stat st;
     int64_t facts[3] = {0};
@@ -54,7 +54,8 @@ static void add_file(dt_sha256 *h, const char *path) {
     dt_sha256_add(h, facts, sizeof facts);
 }
 
-/* Programs for a processor use what it can; folders of a home are read on many machines. */
+/* Programs use the processor's features, and home folders may be shared by machines, so the
+ * processor is part of the key. */
 static void add_processor(dt_sha256 *h) {
     char line[8192];
     FILE *f = fopen("/proc/cpuinfo", "re");
@@ -103,7 +104,7 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
                              .size = n};
     dt_status *bad = dt_pjrt_call(c->plugin, &load, &a);
     if (!bad) return a.executable;
-    /* another version's, or made for a device that is not here: compiled again */
+    /* of another version, or for a device that is missing here: compile again */
     dt_status_free(bad);
     return NULL;
 }
@@ -155,5 +156,5 @@ void dt_pjrt_cache_store(const dt_pjrt_cached *c, void *executable) {
     dt_status *s = dt_pjrt_call(c->plugin, &serialize, &a);
     if (!s && a.bytes && a.size) s = store_bytes(c, a.bytes, a.size);
     if (a.serialized && a.free_serialized) a.free_serialized(a.serialized);
-    dt_status_free(s); /* a full disk ends no training; the next start compiles again */
+    dt_status_free(s); /* a full disk must not end training; the next start compiles again */
 }

@@ -76,7 +76,8 @@ static dt_status *describe(dt_pjrt_client *c) {
     if (!s) s = text_of(c->plugin, &version, c->client, &build);
     dt_str_printf(&about, "%s, ", dt_str_text(&platform));
     dt_pjrt_print_version(c->plugin, &about);
-    if (build.size && strcmp(dt_str_text(&build), dt_str_text(&platform)) != 0) /* its first line */
+    /* the first line of the build's description */
+    if (build.size && strcmp(dt_str_text(&build), dt_str_text(&platform)) != 0)
         dt_str_printf(&about, "; %.*s", (int)strcspn(dt_str_text(&build), "\\"),
                       dt_str_text(&build));
     c->is_cpu = strcasecmp(dt_str_text(&platform), "cpu") == 0;
@@ -86,14 +87,14 @@ static dt_status *describe(dt_pjrt_client *c) {
     return s;
 }
 
-/* libtpu asks a metadata server what it is part of, for minutes where there is none. A machine
- * without the device files of a TPU is no Cloud TPU. */
+/* libtpu queries a metadata server, for minutes where there is none. A machine without the
+ * device files of a TPU is not a Cloud TPU. */
 static void look_for_tpu(void) {
     if (access("/dev/accel0", F_OK) != 0 && access("/dev/vfio", F_OK) != 0)
         setenv("TPU_SKIP_MDS_QUERY", "1", 0);
 }
 
-/* Who only looks at devices compiles nothing. */
+/* A client that only lists devices compiles nothing. */
 static dt_status *open_cache(dt_pjrt_client *c, const dt_pjrt_opening *how) {
     const char *named = how->settings ? how->settings->cache : NULL;
     const char *folder = named ? named : dt_environment(DT_PJRT_CACHE_ENV);
@@ -164,7 +165,7 @@ static dt_status *id_of(const dt_pjrt_client *c, void *description, int *id) {
     return NULL;
 }
 
-/* Not every plug-in tells these, and nothing depends on them. */
+/* Some plug-ins lack these attributes, which are optional. */
 static void read_attributes(const dt_pjrt_client *c, void *description, dt_pjrt_device_facts *out) {
     static const dt_pjrt_step get = {DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES,
                                      "PJRT_DeviceDescription_Attributes", "device", DT_E_PLUGIN};
@@ -184,7 +185,7 @@ static void read_attributes(const dt_pjrt_client *c, void *description, dt_pjrt_
         if (dt_pjrt_is_named(&a.value[i], "core_on_chip") && a.value[i].kind == DT_PJRT_INT64 &&
             out->n_coordinates) {
             out->coordinate[out->n_coordinates++] = a.value[i].value.int64;
-            break; /* there is room for one */
+            break; /* only the first one is stored */
         }
     dt_status_free(bad);
 }
@@ -345,8 +346,8 @@ static dt_status *executable_of(const dt_pjrt_client *c, dt_pjrt_loaded *x, void
     return NULL;
 }
 
-/* Results go where there is room for as many as the text has: a program with more would write
- * beyond them. */
+/* Checks the number of results: there is room for as many as the text has, and a program with
+ * more would write beyond them. */
 static dt_status *check_results(const dt_pjrt_client *c, dt_pjrt_loaded *x, int n) {
     static const dt_pjrt_step count = {DT_PJRT_EXECUTABLE_NUM_OUTPUTS, "PJRT_Executable_NumOutputs",
                                        "program", DT_E_PLUGIN};
@@ -361,7 +362,7 @@ static dt_status *check_results(const dt_pjrt_client *c, dt_pjrt_loaded *x, int 
     return s;
 }
 
-/* CompileOptionsProto for these devices, and what XLA has to be told of this platform. */
+/* Writes CompileOptionsProto for these devices, and XLA's options for this platform. */
 static dt_status *write_options(const dt_pjrt_client *c, const dt_pjrt_text *t, dt_str *out) {
     int64_t *ids = dt_alloc(dt_size_mul((size_t)t->n_devices, sizeof *ids));
     dt_status *s = NULL;
@@ -389,7 +390,7 @@ static void keep(const dt_pjrt_client *c, const dt_pjrt_cached *cached, void *lo
     dt_status_free(bad);
 }
 
-/* Compiled, or taken from the cache if it was compiled before. */
+/* Compiles the program, or loads it from the cache. */
 static dt_status *find_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
                                const dt_str *options, void **out) {
     dt_pjrt_device_facts facts;

@@ -38,7 +38,7 @@ static void put(dt_str *out, const char *name, int64_t value) {
     dt_str_printf(out, "  %s: %lld\n", name, (long long)value);
 }
 
-/* What every compute capability of the table has. */
+/* Properties that all compute capabilities of the table share. */
 static void put_common(dt_str *out) {
     static const struct {
         const char *name;

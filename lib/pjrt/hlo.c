@@ -35,7 +35,7 @@ static bool next(dt_pb_span *s, dt_pb_field *f, bool *bad) {
     return !*bad;
 }
 
-/* The next number of a packed list, likewise. */
+/* Reads the next number of a packed list. */
 static bool next_number(dt_pb_span *s, uint64_t *x, bool *bad) {
     const char *why;
     if (*bad || s->at == s->end) return false;
@@ -116,7 +116,7 @@ static bool is_text(dt_pb_span s, const char *text, const char *suffix) {
            memcmp(s.at + n, suffix, m) == 0;
 }
 
-/* A larger count is not an estimate: compilers write INT64_MAX where they have none. */
+/* Larger counts are not estimates: compilers write INT64_MAX for unknown ones. */
 static const double no_estimate = 4e18;
 
 /* A number of the backend's JSON, 0 where it has none: {.., "estimated_cycles":"1234", ..}. */
@@ -154,8 +154,8 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, bool *
 typedef struct computation {
     dt_pb_span at;
     uint64_t id;
-    double times;  /* that it runs in a step */
-    bool launches; /* its instructions are kernels; else they are inside of one */
+    double times;  /* how often it runs in a step */
+    bool launches; /* its instructions are kernels; false: they are part of one */
 } computation;
 
 typedef struct module {
@@ -176,7 +176,7 @@ static void add_computation(module *m, dt_pb_span s, bool *bad) {
     dt_hash_index_add(&m->places, c.id);
 }
 
-/* NULL: there is none before `before`; callers come after what they call. */
+/* NULL: there is none before `before`. Callers follow the computations that they call. */
 static computation *find_computation(const module *m, uint64_t id, int before) {
     for (int i = dt_hash_index_first(&m->places, id); i >= 0; i = dt_hash_index_next(&m->places, i))
         if (i < before && m->c[i].id == id) return &m->c[i];
@@ -191,8 +191,8 @@ static double integer_of(dt_pb_span literal, bool *bad) {
     return x <= INT32_MAX ? (double)x : 0;
 }
 
-/* A condition `counter < n` of a loop that counts from 0, as stablehlo writes them: n. 0: it is
- * another one. */
+/* The n of a loop's condition `counter < n`, for a loop that counts from 0, as stablehlo writes
+ * them. 0: another form. */
 static double trips_of(dt_pb_span condition, bool *bad) {
     double n = 0;
     int compared = 0, constants = 0;
@@ -215,13 +215,13 @@ static bool is_one_of(dt_pb_span opcode, const char *const *list) {
     return *list != NULL;
 }
 
-/* As the compiler says it, or as the condition does; 0: neither does. */
+/* The number of iterations from the compiler, or from the condition; 0: unknown. */
 static double turns_of(const instruction *i, const computation *condition, bool *bad) {
     const double said = number_of(i->backend, "\"known_trip_count\":{\"n\":\"");
     return said > 0 ? fmin(said, most_times) : condition ? trips_of(condition->at, bad) : 0;
 }
 
-/* What an instruction of computation `at` calls runs so many times more. */
+/* Multiplies the counts of computations that an instruction of computation `at` calls. */
 static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report *out, bool *bad) {
     static const char *const flow[] = {"call", "conditional", "async-start", NULL};
     const bool loop = is_text(i->opcode, "while", "");
@@ -248,7 +248,8 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
 
 /* ---- what it takes ---- */
 
-/* Nothing is launched for these: names of memory, control, second halves of what was started. */
+/* Whether the instruction is launched; names of memory, control and second halves of
+ * asynchronous ones are not. */
 static bool is_launched(const instruction *i) {
     static const char *const names[] = {"parameter",
                                         "constant",
@@ -292,7 +293,7 @@ static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad) 
     computation *c = &m->c[at];
     dt_pb_span s = c->at;
     dt_pb_field f;
-    if (c->times == 0) { /* nobody calls it: the program itself */
+    if (c->times == 0) { /* no other computation calls it: the entry */
         c->times = 1;
         c->launches = true;
     }

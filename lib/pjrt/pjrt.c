@@ -41,7 +41,7 @@ static bool is_exhausted(const dt_pjrt *p, void *error) {
            code.number == DT_PJRT_RESOURCE_EXHAUSTED;
 }
 
-/* What XLA says where files of CUDA are missing, which is no fault of the program. */
+/* Whether the message is XLA's for missing CUDA files, which is not an error of the program. */
 static bool lacks_cuda(const char *words) {
     static const char *const signs[] = {"libdevice", "ptxas", "No PTX compilation provider"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
@@ -89,8 +89,8 @@ void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object) {
 
 /* ---- opening ---- */
 
-/* XLA logs to standard error: traces of each refusal, and a hundred lines where a file of CUDA is
- * missing. What matters comes back as an error. */
+/* XLA logs traces of each refusal, and a hundred lines where a CUDA file is missing, to standard
+ * error. The errors that it returns are enough. */
 static void be_quiet(void) { setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
 
 static void set_environment(void) {
@@ -104,7 +104,7 @@ static void set_environment(void) {
 
 static dt_status *load(dt_pjrt *p) {
     const dt_pjrt_api *(*get)(void) = NULL;
-    if (!*p->path) /* which dlopen takes for this program itself */
+    if (!*p->path) /* dlopen interprets "" as this program itself */
         return dt_fail(DT_E_PLUGIN, NULL, "cannot open the plug-in: its path is empty");
     DT_TRY(dt_path_check(p->path));
     void *library = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);
@@ -203,7 +203,7 @@ static dt_status *create_topology(const dt_pjrt *p, const char *name,
     return NULL;
 }
 
-/* One host with so many GPUs. */
+/* A topology of one host with that many GPUs. */
 static dt_status *make_gpus(const dt_pjrt *p, const dt_pjrt_order *o, void **out) {
     char grid[40];
     snprintf(grid, sizeof grid, "1x1x%d", o->n_devices);

@@ -49,7 +49,7 @@ const dt_pjrt_setting *dt_pjrt_settings_find(const dt_pjrt_settings *s, const ch
     return NULL;
 }
 
-/* The options that XLA's GPU plug-ins take, as their refusals name kinds. */
+/* The options of XLA's GPU plug-ins, with the kinds that their error messages name. */
 static const struct {
     const char *name;
     dt_pjrt_kind kind;
@@ -188,7 +188,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Memory is taken of these devices alone. */
+/* Restricts the client to these devices, so that it reserves memory of no others. */
 static void add_visible(dt_pjrt_options *o, const dt_pjrt_opening *how) {
     o->visible = dt_alloc(dt_size_mul((size_t)how->n_ordinals + 1, sizeof *o->visible));
     for (int i = 0; i < how->n_ordinals; i++) o->visible[i] = how->ordinal[i];
@@ -205,7 +205,8 @@ dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how, dt_p
     const int most = (s ? s->n : 0) + N_ENVIRONMENT + OWN_OPTIONS;
     *out = (dt_pjrt_options){.at = dt_alloc(dt_size_mul((size_t)most, sizeof *out->at))};
 
-    if (gpu && how->looks) /* else it takes three quarters of all GPUs to print a list */
+    /* otherwise listing devices would reserve three quarters of all GPUs' memory */
+    if (gpu && how->looks)
         add(out, &(dt_pjrt_setting){"preallocate", DT_PJRT_BOOL, .value.flag = false});
     for (int i = 0; s && i < s->n; i++)
         if (!has_option(out, s->at[i].name)) add(out, &s->at[i]);

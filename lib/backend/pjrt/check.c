@@ -21,7 +21,7 @@ static bool is_cheap(const dt_node *n) {
     return fits && (n->op->eval || role == DT_ROLE_ARGUMENT) && !dt_dtype_is_float(n->type.dtype);
 }
 
-/* Marks what a node needs, itself included; false: it needs something that is not cheap. */
+/* Marks the nodes that a node depends on, including itself. False: one of them is expensive. */
 static bool mark_needed(const dt_graph *g, int node, bool *needed) {
     needed[node] = true;
     for (int i = node; i >= 0; i--) {

@@ -23,7 +23,7 @@ static dt_pjrt_member *member_of(const dt_pjrt_device *d, const dt_variable *v) 
 
 /* ---- to the host ---- */
 
-/* What the host has written since stays. */
+/* Downloads the copy. Variables that the host has written since are not overwritten. */
 static dt_status *collect(dt_pjrt_copy *c) {
     dt_view *row = dt_alloc(dt_size_mul((size_t)c->n_members, sizeof *row));
     for (int i = 0; i < c->n_members; i++) {
@@ -43,7 +43,7 @@ static dt_status *collect(dt_pjrt_copy *c) {
     return s;
 }
 
-/* Nothing may be said of a value that is gone, though the host has an old one. */
+/* A lost value is an error, even though the host has an older one. */
 static dt_status *fetch(void *state, dt_variable *v) {
     dt_pjrt_copy *c = ((dt_pjrt_member *)state)->copy;
     return c->lost
@@ -63,7 +63,7 @@ static void destroy(dt_pjrt_copy *c) {
     free(c);
 }
 
-/* With the last of its variables a copy goes. */
+/* A copy is released with the last of its variables. */
 static void forget(void *state) {
     dt_pjrt_member *m = state;
     m->variable = NULL;
@@ -125,7 +125,7 @@ static bool is_current(const dt_pjrt_copy *c) {
     return current;
 }
 
-/* One that lies otherwise than it is wanted goes over the host. */
+/* A copy in another layout is transferred through the host. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) {
     if (c->n && c->n == n && dt_pjrt_lies_alike(&c->lie, lie, c->row.rank) && is_current(c))
         return NULL;
@@ -192,8 +192,8 @@ static dt_pjrt_member *any_member(dt_pjrt_copy *c) {
     return &c->member[i];
 }
 
-/* A variable may outlive its strategy. What cannot be fetched any more is lost, which the next
- * reader is told. */
+/* A variable may outlive its strategy. If its value cannot be downloaded any more, it is lost,
+ * which the next read reports. */
 void dt_pjrt_copies_release(dt_pjrt_device *d) {
     static const dt_variable_holder gone = {.fetch = fetch_gone};
     while (d->copies) {

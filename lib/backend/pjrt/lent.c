@@ -27,7 +27,7 @@ dt_status *dt_pjrt_loan_give(dt_pjrt_device *d, dt_pjrt_loan *l) {
     return NULL;
 }
 
-/* The events happen when the buffers are gone, at the latest. */
+/* The events occur at the latest when the buffers are destroyed. */
 dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) {
     dt_status *s = NULL;
     dt_pjrt_drop(d, l->buffer, d->n);
@@ -60,7 +60,7 @@ static void list(dt_pjrt_lent *l) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* It may not be there: lending failed. */
+/* The entry may be missing, if lending failed. */
 static void unlist(dt_pjrt_lent *l) {
     pthread_mutex_lock(&l->device->lock);
     if (l->link) *l->link = l->next;
@@ -87,8 +87,8 @@ dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array
     return found;
 }
 
-/* As the program's first variant wants them, which even borders have; nothing here changes while
- * steps run. */
+/* Arrays are lent in the layout of the program's first variant, which is for even borders.
+ * Nothing here changes while steps run. */
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) {
     const dt_pjrt_program *x = executable;
     const dt_spmd *over = x->segments && x->rows % x->segments ? NULL : x->cut;
@@ -134,7 +134,7 @@ static void keep(dt_pjrt_device *d, dt_status *s) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Whoever takes memory back is no step, and has nobody to tell that the device has failed since. */
+/* Taking memory back is not part of a step, so it cannot return the device's error. */
 void dt_pjrt_take_back(void *lent) {
     dt_pjrt_lent *l = lent;
     unlist(l);

@@ -14,7 +14,7 @@
 #include "op/workers.h"
 #include "pass/supersteps.h"
 
-/* Exchanges that are made as one: of a kind and dtype, behind the same superstep. */
+/* Exchanges that are done as one: of the same kind and dtype, after the same superstep. */
 typedef struct meeting {
     int after, n, *node;
     dt_tree_item *sum;  /* [n] of tree_join; NULL: */
@@ -25,11 +25,12 @@ struct dt_pjrt_meetings {
     const dt_graph *graph; /* lent */
     dt_supersteps cut;
     dt_pjrt_program **program; /* [cut.n] */
-    dt_spmd **over;            /* [cut.n] what each of several devices does; NULL: all rows */
-    bool **stays;              /* [cut.n][results] what goes from program to program alone */
-    dt_pjrt_lent **lent;       /* [cut.n] that of the step at hand */
-    dt_view *value;            /* [nodes] of the step at hand, on the host */
-    dt_view *arg, *result;     /* of one program */
+    /* [cut.n]: the division of each program over devices; NULL: all rows on each */
+    dt_spmd **over;
+    bool **stays;          /* [cut.n][results]: results that only other programs read */
+    dt_pjrt_lent **lent;   /* [cut.n]: arrays lent in the current step */
+    dt_view *value;        /* [nodes]: values of the current step on the host */
+    dt_view *arg, *result; /* arguments and results of one program */
     int n_meetings;
     meeting *meeting;
     int64_t bytes;
@@ -43,7 +44,7 @@ static bool goes_along(const dt_pjrt_meetings *m, const meeting *with, int i) {
            (!dt_is_tree_join(b) || a->type.dtype == b->type.dtype);
 }
 
-/* The first meeting of all workers is that of their first node. */
+/* The order of meetings is that of their first nodes, on all workers. */
 static meeting *meeting_of(dt_pjrt_meetings *m, int i) {
     for (int k = 0; k < m->n_meetings; k++)
         if (goes_along(m, &m->meeting[k], i)) return &m->meeting[k];
@@ -90,7 +91,7 @@ static dt_status *divide(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     return NULL;
 }
 
-/* Whether all later supersteps take a value as the devices have it, result i of superstep k. */
+/* Whether all later supersteps read result i of superstep k in the layout that the devices have. */
 static bool is_taken_so(const dt_pjrt_meetings *m, int k, int i) {
     const int node = m->cut.step[k].out[i];
     const dt_pjrt_lie made = dt_pjrt_lie_of(m->over[k], m->over[k] ? m->over[k]->result : NULL, i);
@@ -105,7 +106,7 @@ static bool is_taken_so(const dt_pjrt_meetings *m, int k, int i) {
     return true;
 }
 
-/* Neither an exchange nor the caller takes it. */
+/* Finds results that neither an exchange nor the caller reads. */
 static void find_what_stays(dt_pjrt_meetings *m) {
     const dt_graph *g = m->graph;
     bool *seen = dt_arena_array(m->cut.arena, bool, g->n_nodes);
@@ -120,7 +121,8 @@ static void find_what_stays(dt_pjrt_meetings *m) {
     }
 }
 
-/* The last one first: it changes the variables, and the others take them as it does. */
+/* The last program is compiled first: it changes the variables, and the others accept its
+ * layouts. */
 static dt_status *compile(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     m->program = dt_arena_array(m->cut.arena, dt_pjrt_program *, m->cut.n);
     m->lent = dt_arena_array(m->cut.arena, dt_pjrt_lent *, m->cut.n);
@@ -165,7 +167,7 @@ void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m) {
 
 /* ---- a step ---- */
 
-/* Of a program that has started. */
+/* Lends the results of a program that has started. */
 static dt_pjrt_lent *lend_made(dt_pjrt_meetings *m, int k) {
     dt_pjrt_program *x = m->program[k];
     const dt_pjrt_flight *f = &x->flight[(x->oldest + x->n_flying - 1) % DT_PJRT_FLIGHTS];

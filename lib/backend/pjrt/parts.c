@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What devices hold of an array. A part is a box: along each dimension a run of neighbours, whose
- * number is the device's rank among the axes that cut it. */
+/* The parts of an array on devices. A part is a box: along each dimension a range, whose number
+ * is the device's rank among the axes that divide it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,7 +108,7 @@ static dt_type stacked_type(const dt_type *row, int n) {
     return t;
 }
 
-/* A device's part of each row, to where it stands in `all`, or (`into`) from there. */
+/* Copies a device's part of each row into `all`, or (`into`) out of it. */
 static void copy_rows(const dt_view *row, int n, const dt_pjrt_lie *lie, int device, dt_view *all,
                       bool into) {
     dt_view part = {dt_pjrt_part_type(&row->type, lie), all->data};

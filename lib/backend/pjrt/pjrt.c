@@ -9,7 +9,7 @@
 #include "backend/pjrt/pjrt_impl.h"
 #include "base/environment.h"
 
-/* NULL: none is named. */
+/* NULL: no plug-in is named. */
 static const char *path_of(const char *plugin) {
     return plugin && *plugin ? plugin : dt_environment(DT_PJRT_PLUGIN_ENV);
 }
@@ -29,7 +29,7 @@ static int place_of(const dt_pjrt_device *p, const dt_device_options *o, int ord
     return before;
 }
 
-/* As asked for, or the first ones. */
+/* Chooses the requested devices, or the first ones. */
 static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o) {
     const int there = dt_pjrt_client_devices(p->client), wanted = o->n_ordinals == DT_EVERY_ORDINAL
                                                                       ? there
@@ -37,7 +37,8 @@ static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o) 
                                                                                   : 1;
 
     p->n = o->ordinal || wanted < there ? wanted : there;
-    while (!o->ordinal && wanted % p->n) p->n--; /* each computes for as many replicas */
+    /* each device computes for the same number of replicas */
+    while (!o->ordinal && wanted % p->n) p->n--;
     p->ordinal = dt_alloc(dt_size_mul((size_t)p->n, sizeof *p->ordinal));
     if (o->ordinal && dt_pjrt_client_is_confined(p->client) && there != p->n)
         return dt_fail(
@@ -118,7 +119,7 @@ static const char *largest_layer(const void *executable, dt_arena *arena, int64_
     return "";
 }
 
-/* What a device does is the plug-in's to record. */
+/* The work of devices is recorded by the plug-in, not here. */
 static void record(dt_device *d, dt_recorder *r) { (void)d, (void)r; }
 
 const dt_backend dt_backend_pjrt = {

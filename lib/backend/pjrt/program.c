@@ -27,8 +27,8 @@ typedef struct program_text {
     dt_hlo_signature takes;
 } program_text;
 
-/* Stacks that variables lie in already; groups[states at most], which need room for as many
- * numbers. *any: some are settled, alone or not. */
+/* Lists existing stacks of variables into groups[states at most], each with room for as many
+ * numbers. *any: some variables have a fixed layout, stacked or single. */
 static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *number, bool *any) {
     const dt_graph *g = x->graph;
     int n = 0;
@@ -47,7 +47,7 @@ static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *numb
     return n;
 }
 
-/* A simulated chip rounds as it does, whatever the job says. */
+/* A simulated chip has its own rounding, whatever the job requests. */
 static const char *precision_of(const dt_pjrt_program *x) {
     static const char *const words[] = {
         [DT_PJRT_FLOAT32] = "HIGHEST", [DT_PJRT_TENSORFLOAT32] = "HIGH"};
@@ -64,7 +64,7 @@ static dt_status *write_as(const dt_pjrt_program *x, const int32_t *offsets, dt_
                               : dt_stablehlo_write(x->graph, q, &out->text, &out->takes);
 }
 
-/* Variables in one stack are cut alike. */
+/* Whether all variables of each stack are divided in the same way. */
 static bool lie_alike(const dt_pjrt_program *x, const int32_t *offsets,
                       const dt_hlo_signature *takes) {
     const dt_spmd *over = offsets ? NULL : x->cut;
@@ -83,7 +83,7 @@ static void release_text(program_text *t) {
     *t = (program_text){0};
 }
 
-/* Variables that lie so already decide whether there are loops, too. */
+/* Existing layouts of variables also decide whether loops are used. */
 static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, bool names_layers,
                              program_text *out) {
     dt_arena *arena = dt_arena_create();
@@ -106,7 +106,7 @@ static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, b
     return s;
 }
 
-/* What the line says, and of which layer it is. */
+/* Adds the line of the text, and its layer, to the error. */
 static dt_status *note_text(dt_status *s, long number, const char *line) {
     const size_t n = strcspn(line, "\n");
     const char *end = line + n, *layer = end;
@@ -133,7 +133,7 @@ static dt_status *note_line(const dt_pjrt_program *x, const int32_t *offsets, dt
     return s;
 }
 
-/* What a step keeps on the devices besides what the plug-in itself needs. */
+/* Adds the memory that a step needs on devices, besides what the plug-in needs. */
 static dt_status *note_memory(dt_status *s, const dt_graph *g, int64_t rows) {
     int64_t bytes[3] = {0};
     dt_str text = {0};
@@ -167,8 +167,8 @@ static dt_status *check_dtypes(const dt_pjrt_program *x) {
     return NULL;
 }
 
-/* As a program that changes variables takes them, later ones do: nothing travels when they take
- * turns. */
+/* Later programs accept variables in the layout of a program that changes them, so that
+ * alternating programs transfer nothing. */
 static dt_status *settle(dt_pjrt_program *x, dt_pjrt_variant *v) {
     const int args = x->graph->n_args;
     v->variable = dt_arena_array(x->arena, dt_variable **, v->takes.n_in - args + 1);

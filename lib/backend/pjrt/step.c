@@ -22,7 +22,7 @@ static dt_status *first(dt_status *s, dt_status *later) {
     return s ? s : later;
 }
 
-/* Lets go of whatever is there. */
+/* Releases what exists of a flight. */
 static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f) {
     const dt_graph *g = x->graph;
     dt_pjrt_device *d = x->device;
@@ -94,7 +94,7 @@ static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out) {
 
 /* ---- starting ---- */
 
-/* What was not lent before it was wanted is lent now. */
+/* Lends an array now if it was not lent before. */
 static dt_status *feed_array(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *array, int i) {
     const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->arg : NULL, i);
     dt_pjrt_buffer *const *buffer = dt_pjrt_find_lent(x->device, array, &lie);
@@ -128,7 +128,8 @@ static dt_status *find_states(dt_pjrt_program *x, const dt_pjrt_variant *v) {
     return NULL;
 }
 
-/* A plug-in that says nothing of an error has given all of them: none is left of an earlier run. */
+/* A plug-in that reports success has set all results, so entries of earlier runs must be
+ * cleared. */
 static void clear_results(dt_pjrt_program *x) {
     for (int k = 0; k < x->device->n; k++)
         memset(x->result[k], 0,
@@ -162,7 +163,7 @@ static bool is_in_parts(const dt_pjrt_flight *f, int i) {
     return dt_pjrt_is_cut(&lie, f->host[i].type.rank);
 }
 
-/* A program's results have the sizes of its first ones. */
+/* Results have the sizes that were checked in the first run. */
 static dt_status *ask_for_results(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     const dt_pjrt_client *c = x->device->client;
     for (int i = 0; i < x->graph->n_results; i++) {
@@ -181,7 +182,7 @@ static void lose_updates(dt_pjrt_program *x) {
         if (x->graph->state[i].update >= 0) dt_pjrt_lose(x->device, x->graph->state[i].variable);
 }
 
-/* From here on variables are on their way. */
+/* From here on variables may be overwritten by the device. */
 static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     clear_results(x);
     dt_status *s =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_reduce over devices: everybody gets the sum (maximum, minimum) of what those along `axes`
- * hold, added in the order of ranks. */
+/* all_reduce over devices: each device gets the sum (maximum, minimum) of the values of all
+ * devices along `axes`, added in the order of ranks. */
 #include "op/across.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static dt_value plain(const dt_plain_call *c) {
     return sum;
 }
 
-/* A ring: each chunk goes round once to be summed and once to be known. */
+/* A ring: each chunk goes round twice, first to be summed and then to be distributed. */
 static double bytes(const dt_across_attr *a, const dt_type *in) {
     double n = dt_mesh_parts(&a->mesh, a->axes);
     return 2 * (double)dt_type_bytes(in) * (n - 1) / n;

@@ -42,7 +42,7 @@ static range wanted_by(const dt_across_attr *a, int rank, int64_t own) {
     return (range){from, from + own + a->low + a->high};
 }
 
-/* What of it rank `rank` holds; `to` is at most `from` where that is nothing. */
+/* The part of the range that rank `rank` has; empty if `to` is at most `from`. */
 static range held_of(range wanted, int rank, int64_t own) {
     range held = {rank * own, (rank + 1) * own};
     return (range){wanted.from > held.from ? wanted.from : held.from,
@@ -103,7 +103,7 @@ static dt_value plain(const dt_plain_call *c) {
     return dt_join_parts(piece, n, a->dim);
 }
 
-/* Of the device that receives most. */
+/* Bytes received by the device that receives most. */
 static double bytes(const dt_across_attr *a, const dt_type *in) {
     int64_t own = in->dim[a->dim], most = 0;
     int parts = dt_mesh_parts(&a->mesh, a->axes);
@@ -135,7 +135,9 @@ static const struct dt_across_row row = {DT_ACROSS_COLLECTIVE_PERMUTE, plain, by
 typedef struct halo {
     const dt_hlo_call *c;
     dt_hlo_value rank;
-    int64_t own, low, high; /* elements; the most that any device wants on both sides */
+    /* in elements: a device's part, and the most that any device needs from lower and from
+     * higher ranks */
+    int64_t own, low, high;
 } halo;
 
 static char *pairs_of(const dt_across_attr *a, int away) {
@@ -164,8 +166,8 @@ static dt_hlo_value filled(const halo *h, dt_hlo_value y, int away) {
                                         dt_hlo_like(hlo, y, a->fill));
 }
 
-/* `size` elements of the device `away` ranks before (behind, if below 0), those next to this
- * device. */
+/* The `size` elements next to this device that the device `away` ranks before it has (after it,
+ * if `away` is negative). */
 static dt_hlo_value from_neighbour(const halo *h, int away, int64_t size) {
     const dt_across_attr *a = h->c->node->attr;
     dt_hlo_value part =
@@ -189,7 +191,7 @@ static halo halo_of(const dt_hlo_call *c) {
     return h;
 }
 
-/* What is left of `want` elements that begin beyond `away - 1` neighbours. */
+/* The part of `want` elements that is beyond the first `away - 1` neighbours. */
 static int64_t wanted_of(const halo *h, int64_t want, int64_t away) {
     int64_t left = want - (away - 1) * h->own;
     return left > h->own ? h->own : left;
