@@ -26,8 +26,8 @@ static const dt_activation *row_at(int i) {
     return rows[i];
 }
 
-/* Activations are for floats with at least one axis where they look at axes; the builders say what
- * is wrong else. */
+/* Activations take floats; those along axes need at least one axis. Other errors are reported by
+ * the builders. */
 static dt_value call_named(dt_value x, const dt_named *named) {
     dt_type type = dt_type_of_value(x);
     if (dt_dtype_is_float(type.dtype))
@@ -59,8 +59,8 @@ dt_yield dt_activation_yields(int activation, const dt_type *out) {
     return (dt_yield){.range = one ? DT_RANGE_ONE_SHARE : row->range, .by = row->kind.name};
 }
 
-/* Functions such as relu and leaky_relu keep numbers from 0 to 1 there. Nothing else is known of a
- * function without limits whose input has some. */
+/* Functions such as relu and leaky_relu keep numbers from 0 to 1 in that range. For an input
+ * with limits, nothing is known about the output of a function without limits. */
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in) {
     const bool is_unit = in.range == DT_RANGE_UNIT || in.range == DT_RANGE_SHARES;
     const bool is_real = of_any.range == DT_RANGE_REAL;

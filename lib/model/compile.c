@@ -137,7 +137,7 @@ static bool is_in_model(const dt_model_spec *m, const char *word) {
     return is;
 }
 
-/* A word that no weight has would silently do nothing. */
+/* Reports words that match no weight, since they would have no effect. */
 static dt_status *check_excluded(const dt_compile_spec *c, const dt_model_spec *m) {
     const dt_optimizer_head *head = c->optimizer.args;
     const dt_tree *list = dt_tree_get(c->optimizer.tree, "exclude_from_weight_decay");

@@ -41,10 +41,10 @@ static dt_status *check_row(const dt_named *named) {
     return NULL;
 }
 
-/* Whose metrics are read, and what they take over from the rest of `compile`. */
+/* The output whose metrics are read, and the settings of `compile` that they depend on. */
 typedef struct owner {
     int output;
-    const dt_type *type; /* NULL: nobody knows */
+    const dt_type *type; /* type of the output; NULL: unknown */
     const char *prefix;  /* "kind_"; "": there is one output */
     bool from_logits, weighted;
 } owner;
@@ -84,11 +84,11 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     return NULL;
 }
 
-/* Targets are taken to be as large as the predictions, as all that give several numbers want
- * them. */
+/* Counts results for targets with the predictions' shape, which all metrics with several results
+ * require. */
 static int count_numbers(const dt_metric_use *use, const owner *w) {
     int n = w->type ? dt_metric_width(use->row, use->args, w->type, w->type) : 1;
-    return n > 0 ? n : 1; /* which does not fit is told where the data's types are known */
+    return n > 0 ? n : 1; /* a mismatch is reported when the data's types are known */
 }
 
 static void name_numbers(dt_arena *arena, dt_metric_use *use, int n) {
@@ -114,7 +114,8 @@ static int find_key(const dt_metric_use *use, int n, const char *key) {
     return -1;
 }
 
-/* A weighted metric whose name a plain one has is "weighted_accuracy", as in Keras. */
+/* A weighted metric that would have the name of an unweighted one is called "weighted_accuracy",
+ * as in Keras. */
 static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, int i) {
     bool taken = false;
     for (int k = 0; k < i; k++) taken |= strcmp(use[k].key, use[i].key) == 0;
@@ -123,8 +124,8 @@ static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, i
             dt_arena_printf(arena, "%sweighted_%s", w->prefix, use[i].key + strlen(w->prefix));
 }
 
-/* Of several metrics of one class: "auc", "auc_1", "auc_2", as in Keras, unless the job names
- * them. */
+/* Several metrics of one class are called "auc", "auc_1", "auc_2", as in Keras, unless the job
+ * names them. */
 static void name_again(dt_arena *arena, dt_metric_use *use, int i) {
     const char *first = use[i].key;
     for (int k = 1; !use[i].is_told && find_key(use, i, use[i].keys[0]) >= 0; k++) {
@@ -133,7 +134,7 @@ static void name_again(dt_arena *arena, dt_metric_use *use, int i) {
     }
 }
 
-/* Lines of screens and logs, and --expect, tell names from numbers by blanks and signs. */
+/* Refuses names with blanks or signs, by which logs and --expect separate names from numbers. */
 static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const char *key) {
     size_t bad = strcspn(key, " \t\r\n,<>=!");
     if (!key[bad]) return NULL;
@@ -278,7 +279,7 @@ static dt_status *add_all(const list *l, const dt_tree *t, const dt_outputs *o) 
     const dt_kind *const *rows = dt_metrics(&n);
     if (o->n > 1 || (o->n == 1 && dt_is_by_output(o, t, rows, n))) return add_by_output(l, t, o);
     if (o->n == 0 && t->kind == DT_TREE_MAP)
-        return NULL; /* of a faulty model nobody knows the outputs */
+        return NULL; /* the outputs of a model with errors are unknown */
     DT_TRY(dt_tree_expect(t, DT_TREE_LIST, l->what));
     const owner w = owner_of(l, o, 0);
     return add_list(l, t, &w);

@@ -82,8 +82,8 @@ dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
 
 /* ---- losses ---- */
 
-/* fit divides sums over examples by their number: what is no such quotient is for loops of one's
- * own. */
+/* fit divides sums over examples by their number, so a loss that is not such a quotient can be
+ * used in custom loops only. */
 static dt_status *check_loss(const dt_named *loss) {
     int reduction = ((const dt_loss_head *)loss->args)->reduction;
     if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
@@ -107,7 +107,7 @@ static bool is_fitting(const dt_tree *t) {
     return is;
 }
 
-/* type: of the output; NULL: of a faulty model. */
+/* type: of the output; NULL: the model has errors. */
 static dt_status *read_loss(dt_arena *arena, const dt_tree *t, const dt_type *type,
                             dt_output_use *out) {
     out->loss = (dt_named){.at = t->at};
@@ -119,7 +119,7 @@ static dt_status *read_loss(dt_arena *arena, const dt_tree *t, const dt_type *ty
 
 static const dt_type *type_of(const dt_outputs *o, int i) { return o->n ? &o->v[i].type : NULL; }
 
-/* The same for all outputs, whose faults are the same. */
+/* One loss for all outputs; its errors are reported once. */
 static dt_status *share_loss(dt_arena *arena, const dt_tree *t, const dt_outputs *o,
                              dt_compile_spec *out) {
     dt_status *s = NULL;
@@ -162,11 +162,11 @@ static dt_status *read_losses(dt_arena *arena, const dt_tree *t, const dt_output
     bool each = t->kind == DT_TREE_LIST || dt_is_by_output(o, t, rows, n);
     out->loss_at = t->at;
     if (!each) return share_loss(arena, t, o, out);
-    /* of a faulty model nobody knows the names */
+    /* the names of outputs of a model with errors are unknown */
     return o->n ? read_each_loss(arena, t, o, out) : NULL;
 }
 
-/* Keras' names: an output's own loss has one where there are several. */
+/* Sets Keras' names: with several outputs, the loss of each output has a name. */
 static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *out) {
     int n = 0;
     for (int i = 0; i < o->n; i++) n += out->output[i].loss.kind != NULL;
@@ -198,8 +198,8 @@ static dt_status *read_loss_weights(const dt_tree *t, const dt_outputs *o, dt_co
 
 typedef struct elements {
     const char *key;
-    size_t name, at; /* of a dt_output_use */
-    bool shared;     /* one name may be for all outputs */
+    size_t name, at; /* offsets in dt_output_use */
+    bool shared;     /* one name may apply to all outputs */
 } elements;
 
 static const elements targets = {"target", offsetof(dt_output_use, target),

@@ -30,7 +30,7 @@ dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_wei
 
 /* ---- variables ---- */
 
-/* What a variable owns. */
+/* The constraint that a variable owns. */
 struct dt_weight_constraint {
     const dt_constraint *row;
     _Alignas(max_align_t) char args[];

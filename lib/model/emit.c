@@ -32,7 +32,7 @@ dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y) {
     return c->model->annotate ? c->model->annotate(c->model->annotate_user, name, y) : y;
 }
 
-/* One layer, whose first weight is the model's weight `first`. */
+/* Emits one layer, whose first weight is number `first` of the model's weights. */
 static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c) {
     const dt_layer_spec *layer = &m->spec.layer[i];
     dt_layer_call call = *c;
@@ -58,7 +58,8 @@ static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_l
     return given;
 }
 
-/* What layer i takes, into x and masks: what layers above gave, or the next input. How many. */
+/* Sets x and masks to the inputs of layer i: outputs of earlier layers, or the next input of the
+ * model. Returns their number. */
 static int take_inputs(const dt_layer_spec *layer, const dt_given_value *done,
                        const dt_value **input, dt_value *x, dt_value *masks) {
     if (layer->n_in == 0) {
@@ -144,7 +145,8 @@ void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
                                  : "no values were passed"));
 }
 
-/* A loss computed before an update of the variable depends on the value that it read: the first. */
+/* A loss that was computed before an update of the variable depends on its first value in the
+ * step, so gradients are taken of that. */
 static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_value *g) {
     dt_arena *arena = dt_trace_arena(loss.trace);
     dt_value *x = dt_arena_array(arena, dt_value, 2 * (size_t)v->n),

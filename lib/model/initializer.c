@@ -72,7 +72,7 @@ static dt_random make_stream(uint64_t seed, const char *path) {
     return r;
 }
 
-/* One of its own seed is the same for all weights. */
+/* An initializer with a seed of its own draws the same numbers for all weights. */
 static dt_random stream_of(const dt_named *initializer, uint64_t seed, const char *path) {
     const dt_seed_head *head =
         ((const dt_initializer *)initializer->kind)->draws ? initializer->args : NULL;

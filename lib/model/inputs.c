@@ -19,7 +19,7 @@ int dt_reader_find(const dt_reader *r, const char *name, int n) {
     return -1;
 }
 
-/* Whether one of the first n layers could not be read, so that nobody knows its name. */
+/* Whether one of the first n layers could not be read, so that its name is unknown. */
 static bool is_one_faulty(const dt_reader *r, int n) {
     for (int i = 0; i < n; i++)
         if (!r->named[i].kind) return true;
@@ -35,7 +35,7 @@ static bool has_name(const dt_reader *r, int i, const char *name) {
     return given && given->kind == DT_TREE_SCALAR && strcmp(given->text, name) == 0;
 }
 
-/* Layer i names what is no layer above it. */
+/* An error: layer i names an input that is not an earlier layer. */
 static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t) {
     if (strcmp(r->name[i], t->text) == 0)
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot be its own input", t->text);
@@ -61,7 +61,7 @@ static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *o
     return *out < 0 && !is_one_faulty(r, i) ? no_layer(r, i, t) : NULL;
 }
 
-/* The k-th of those that are written: one name stands for a list of it. */
+/* Item k of the inputs as written; a single name counts as a list. */
 static const dt_tree *written(const dt_tree *t, int k) {
     return t->kind == DT_TREE_LIST ? t->item[k] : t;
 }

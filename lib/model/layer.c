@@ -56,7 +56,7 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) {
 
 /* ---- weights of others ---- */
 
-/* A weight of its name, or the only one below it. */
+/* Whether `wanted` names the weight itself, or the only weight below it. */
 static bool is_meant(const char *path, const char *wanted) {
     size_t n = strlen(wanted);
     return strncmp(path, wanted, n) == 0 && (path[n] == '\0' || path[n] == '/');

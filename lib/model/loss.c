@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What losses and metrics share, and the public handle of a loss. */
+/* Shared by losses and metrics, and the public handle of a loss. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@ dt_value dt_logits_of(dt_value prediction, const dt_op *activation) {
     if (!n || (n->op != activation && n->op->role != DT_ROLE_NOTE)) return (dt_value){0};
     prediction.node = n->in[0];
     if (n->op == activation) return prediction;
-    dt_value logits = dt_logits_of(prediction, activation); /* which lie like the probabilities */
+    /* logits, which have the layout of the probabilities */
+    dt_value logits = dt_logits_of(prediction, activation);
     return logits.trace ? dt_annotate(logits, n->attr) : logits;
 }
 
@@ -26,7 +27,7 @@ dt_value dt_targets_like(dt_value target, dt_value prediction) {
     return dt_reshape(dt_convert(target, like.dtype), like.rank, like.dim);
 }
 
-/* Over the last dimension, which is not the batch. */
+/* over the last dimension, which is not the batch */
 dt_value dt_sum_last(dt_value x) {
     int rank = dt_type_of_value(x).rank;
     return rank > 1 ? dt_reduce(x, DT_REDUCE_SUM, 1u << (rank - 1)) : x;

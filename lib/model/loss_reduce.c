@@ -36,7 +36,8 @@ static dt_type without_ones(dt_type w, int rank) {
     return dt_type_of(w.dtype, w.rank - before, w.dim + before);
 }
 
-/* Dimensions agree, from the first, or are of size 1; where there are fewer, they are repeated. */
+/* Dimensions must agree, from the first one on, or have size 1. Missing ones are added at the
+ * end and repeated. */
 dt_value dt_mask_like(dt_value mask, dt_value values) {
     dt_type type = dt_type_of_value(values), given = dt_type_of_value(mask);
     if (!mask.trace || !values.trace) return (dt_value){0};
@@ -67,8 +68,8 @@ dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask) {
 
 static dt_value total(dt_value x) { return dt_reduce_sum(x, DT_NO_AXIS); }
 
-/* A loss on its way: what it is of, the losses of samples, w as it was given; counts: 1 for each
- * sample that counts, as large as the values; no value of w or counts: all 1. */
+/* A loss to be reduced: its row, the losses of samples, and the weights as given. counts: 1 for
+ * each sample that counts, of the values' shape. Without weights or counts all are 1. */
 typedef struct weighting {
     const dt_named *named;
     dt_loss_average average;
@@ -79,7 +80,7 @@ static int reduction_of(const weighting *x) {
     return ((const dt_loss_head *)x->named->args)->reduction;
 }
 
-/* What a mean is divided by, where this replica has `count`. */
+/* The divisor of a mean; this replica has `count` of it. */
 static dt_value divisor_of(const weighting *x, dt_value count) {
     return count.trace && dt_trace_replicas(count.trace) > 1 && x->average == DT_GLOBAL_AVERAGE
                ? dt_all_reduce(DT_SUM, count)
@@ -97,7 +98,8 @@ static dt_value divide(const weighting *x, dt_value sum, dt_value count) {
     return share_of(x, dt_divide_no_nan(sum, divisor_of(x, count)));
 }
 
-/* Of rows (B) without weights. No example counts as one: a replica may have none. */
+/* The mean of rows (B) without weights. A replica without examples counts as having one, which
+ * avoids a division by 0. */
 static dt_value mean_over_batch(const weighting *x) {
     dt_value rows = dt_mean_per_example(x->values);
     dt_value count = dt_convert(divisor_of(x, dt_dim_value(rows, 0)), dt_type_of_value(rows).dtype);
@@ -107,13 +109,13 @@ static dt_value mean_over_batch(const weighting *x) {
 static dt_value reduce_weighted(const weighting *x) {
     if (reduction_of(x) == DT_REDUCTION_NONE) return x->values;
     if (reduction_of(x) == DT_REDUCTION_SUM) return total(x->values);
-    /* One number for all samples counts as one, whatever its weight is, as in Keras. */
+    /* One number for all samples counts as one sample, whatever its weight, as in Keras. */
     bool is_one = dt_type_of_value(x->values).rank == 0;
     dt_value counted = is_one ? (dt_value){0} : dt_divisor_rows(reduction_of(x), x->w, x->counts);
     return divide(x, total(x->values), total(counted.trace ? counted : dt_like(x->values, 1)));
 }
 
-/* Of n losses with weights (1, n): as many dimensions, by ones in front. */
+/* Adds leading dimensions of size 1, up to `rank`: n losses with weights (1, n). */
 static dt_value with_ones(dt_value values, int rank) {
     const dt_type v = dt_type_of_value(values);
     const int ones = rank - v.rank;
@@ -122,7 +124,7 @@ static dt_value with_ones(dt_value values, int rank) {
     return dt_reshape(values, rank, dim);
 }
 
-/* Losses (B) with weights (B, 1) are taken for (B, 1) too, as in Keras; it shows when nothing is
+/* Losses (B) with weights (B, 1) become (B, 1), as in Keras; this is visible if nothing is
  * reduced. */
 static dt_value shaped_like(dt_value values, dt_value weight) {
     dt_type v = dt_type_of_value(values), w = dt_type_of_value(weight);
@@ -135,7 +137,7 @@ static dt_value shaped_like(dt_value values, dt_value weight) {
     return column ? dt_reshape(values, 2, (int64_t[]){v.dim[0], 1}) : values;
 }
 
-/* A loss of sums over the batch is one of all replicas' sums, whatever each of them has. */
+/* A loss of sums over the batch is computed from the sums of all replicas. */
 static dt_value join_replicas(const dt_loss_row *row, const dt_loss_call_args *c, uint32_t summed) {
     dt_value part[DT_LOSS_PARTS];
     int n = row->parts(c, part);
@@ -185,7 +187,7 @@ static dt_value emit(const dt_loss *l, dt_value target, dt_value prediction, dt_
     return loss;
 }
 
-/* A loss is there; else the trace of the prediction, if that has one, has failed. */
+/* Whether a loss was given; if not, the prediction's trace fails. */
 static bool is_there(const dt_loss *l, dt_value prediction) {
     if (!l && prediction.trace) dt_trace_fail(prediction.trace, dt_want(l, "dt_loss_call", "loss"));
     return l != NULL;

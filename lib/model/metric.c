@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What metrics share: means under weights, and how many numbers a metric gives. */
+/* Shared by metrics: weighted means, and the number of a metric's results. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* ---- means ---- */
 
-/* (B) or (B, 1) beside each other: the one with more dimensions, as in Keras. */
+/* If one is (B) and the other (B, 1), both get the larger rank, as in Keras. */
 static dt_value same_rank(dt_value x, dt_value as) {
     dt_type is = dt_type_of_value(x), ought = dt_type_of_value(as);
     if (is.rank + 1 != ought.rank || ought.dim[ought.rank - 1] != 1) return x;
@@ -64,7 +64,7 @@ static int count_sums(const dt_graph *g) {
     return n;
 }
 
-/* The parts, traced, tell how many sums there are, and these how many results. */
+/* Traces the parts, which gives the number of sums, from which the number of results follows. */
 static int count_results(const dt_metric_row *row, const void *args, const dt_graph *g) {
     int n = count_sums(g);
     double *sum = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *sum)),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers: reading one, the handle, and its state. What it does to variables is emitted by
- * optimizer_emit.c. */
+/* Optimizers: reading, the handle, and its state. optimizer_emit.c emits updates of variables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ static dt_status *read_rate(dt_arena *arena, const dt_optimizer_row *row, dt_opt
                : dt_fail(DT_E_RANGE, &t->at, "learning_rate must be at least 0, got %s", t->text);
 }
 
-/* "clipnorm 1, clipvalue 0.5": those that are given. */
+/* Prints the limits that are given: "clipnorm 1, clipvalue 0.5". */
 static void print_clips(const dt_optimizer_head *head, dt_str *out) {
     const struct {
         bool given;
@@ -183,13 +182,13 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 
 static void fill(dt_variable *v, double value) {
     void *data = dt_host_edit(v);
-    /* it comes zeroed */
+    /* the memory is zeroed already */
     for (int64_t i = 0, n = value == 0 ? 0 : dt_type_elements(&v->type); i < n; i++)
         if (v->type.dtype == DT_FLOAT64) ((double *)data)[i] = value;
         else ((float *)data)[i] = (float)value;
 }
 
-/* Without memory beside a variable that has none. */
+/* The slot of a variable without memory has none, either. */
 static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot_spec *spec,
                               bool outline) {
     if (outline) *out = dt_variable_declare(path, &spec->type, false);
@@ -256,7 +255,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v) {
     return NULL;
 }
 
-/* Of those that are not there yet; an outline's take none. */
+/* Checks that slots which do not exist yet fit into memory; slots of outlines need none. */
 static dt_status *check_room(const dt_optimizer *o, const dt_variables *v) {
     dt_slot_spec spec[DT_ALL_SLOTS];
     int64_t all = 0;
@@ -295,7 +294,8 @@ static dt_status *prepare_accumulation(dt_optimizer *o) {
     return create_slot(&o->examples, "optimizer/accumulated_examples", &examples, false);
 }
 
-/* No slot: a checkpoint has it beside them, for the same job may run with callbacks and without. */
+/* The learning rate is not a slot: checkpoints store it separately, since the same job may run
+ * with callbacks and without. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);
     const dt_optimizer_head *head = o->named.args;
@@ -343,7 +343,7 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
     return all;
 }
 
-/* To every copy of v. */
+/* Copies the mean to every copy of v. */
 static void copy_average(dt_variable *v, const dt_variable *average) {
     size_t bytes = (size_t)dt_type_bytes(&v->type);
     char *copies = dt_host_edit(v);

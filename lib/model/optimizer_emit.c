@@ -14,7 +14,7 @@
  */
 #include "model/model.h"
 
-/* What the variables of one step share. */
+/* Shared by the variables of one step. */
 typedef struct step {
     const dt_optimizer *o;
     const dt_optimizer_head *head;
@@ -24,7 +24,7 @@ typedef struct step {
     dt_value t;       /* int64: updates done, and this one */
     dt_value updates; /* bool: this step updates; no trace: every step does */
     dt_value rate;    /* float32; no trace: constant */
-    dt_value finite;  /* bool: all gradients are; no trace: nobody asks */
+    dt_value finite;  /* a bool: all gradients are finite; no trace: not checked */
 } step;
 
 static dt_value int64(dt_trace *t, int64_t value) { return dt_scalar(t, DT_INT64, (double)value); }
@@ -35,13 +35,13 @@ static dt_value is_multiple(dt_value n, int64_t k) {
     return dt_compare(dt_multiply(dt_divide(n, size), size), n, DT_EQ);
 }
 
-/* a where a scalar says so, else b */
+/* a where the scalar is true, else b */
 static dt_value choose(dt_value scalar, dt_value a, dt_value b) {
     dt_type type = dt_type_of_value(a);
     return scalar.trace ? dt_select(dt_broadcast_to(scalar, &type), a, b) : a;
 }
 
-/* What v is after the step: its value, or what it was where gradients are not finite. */
+/* Assigns the value to v, or its old value where gradients are not finite. */
 static void keep(const step *s, dt_variable *v, dt_value value) {
     dt_assign(s->trace, v,
               s->finite.trace ? choose(s->finite, value, dt_read(s->trace, v)) : value);
@@ -64,7 +64,7 @@ static step begin(const dt_optimizer *o, dt_trace *t) {
 
 /* ---- a scale that moves ---- */
 
-/* g - g is 0 where g is finite, else NaN, and so is its sum. */
+/* g - g is 0 where g is finite, else NaN, and so is the sum over elements. */
 static dt_value all_finite(const dt_value *g, int n) {
     dt_value sum = {0};
     for (int i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ static void move_scale(const step *s) {
 
 /* ---- gradients ---- */
 
-/* Adds g to the sum so far, or gives the mean of all k and begins anew. */
+/* Adds g to the sum; at the last of k steps returns the mean and resets the sum. */
 static dt_value accumulated(const step *s, const struct dt_optimizer_slot *slots, dt_value g) {
     dt_value sum = dt_add(g, dt_read(s->trace, slots->sum));
     keep(s, slots->sum, choose(s->updates, dt_like(sum, 0), sum));
@@ -219,14 +219,14 @@ void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
 
 /* ---- the public call ---- */
 
-/* That of any gradient; NULL: there is none. */
+/* The trace of any gradient; NULL: there is none. */
 static dt_trace *trace_of(const dt_gradients *g) {
     for (int i = 0; i < g->variables->n; i++)
         if (g->value[i].trace) return g->value[i].trace;
     return NULL;
 }
 
-/* As in Keras: the first call builds it. */
+/* As in Keras, the first call sets the variables. */
 static dt_status *check_variables(const dt_optimizer *o, const dt_variables *v) {
     for (int i = 0; o->n > 0 && i < v->n; i++)
         if (!dt_optimizer_find(o, v->v[i]))
@@ -242,7 +242,7 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients) {
     const dt_variables *v = gradients.variables;
     if (!v || (gradients.trace &&
                (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))
-        return; /* said already */
+        return; /* reported already */
     dt_trace *t = gradients.value ? trace_of(&gradients) : NULL;
     if (!o) {
         dt_trace_fail(t ? t : gradients.trace, dt_want(o, "dt_optimizer_apply", "optimizer"));

@@ -17,7 +17,7 @@ typedef struct looker {
 
 static bool has(unsigned ranges, dt_range r) { return ranges >> r & 1; }
 
-/* What values of that range are; they complete "gives". */
+/* Words for a range, to complete "gives". */
 static const char *words_of(dt_range r) {
     static const char *const words[] = {
         [DT_RANGE_REAL] = "any number",
@@ -75,7 +75,7 @@ static void look_at_output(const looker *k, const dt_output_spec *o, const dt_na
     const dt_yield y = k->yields[o->layer];
     const bool logits = dt_loss_takes_logits(loss);
     const unsigned ranges = logits ? row->expects.logits : row->expects.ranges;
-    if (y.range == DT_RANGE_ONE_SHARE) return; /* the layer has been told */
+    if (y.range == DT_RANGE_ONE_SHARE) return; /* a warning about the layer was given before */
     if (row->of == DT_OUTPUT_CLASSES && o->type.rank > 1 && o->type.dim[o->type.rank - 1] == 1) {
         k->out->v[k->out->n++] =
             dt_arena_printf(k->arena,

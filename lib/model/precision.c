@@ -48,14 +48,14 @@ static dt_dtype compute_of(const dt_layer_call *c) {
     return head->has_dtype ? dt_policy_dtype(head->dtype) : c->compute;
 }
 
-/* Whether an input is of 16 bits: it comes from a layer with another policy than the model's. */
+/* Whether an input has 16 bits, because its layer has another policy than the model. */
 static bool reads_narrow(const dt_layer_call *c) {
     for (int i = 0; i < c->n_in; i++)
         if (dt_dtype_is_narrow(dt_type_of_value(c->xs[i]).dtype)) return true;
     return false;
 }
 
-/* Nothing is converted: the model is float32, and so are the layer and what it reads. */
+/* Whether nothing is converted: the model, the layer and its inputs are float32. */
 static bool is_plain(const dt_layer_call *c) {
     return c->compute == DT_FLOAT32 && !((const dt_layer_head *)c->args)->has_dtype &&
            !reads_narrow(c);

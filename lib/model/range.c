@@ -15,7 +15,7 @@ dt_yield dt_yields_real(const dt_layer_spec *l, const dt_yield *above) {
 
 /* ---- layers that move values, or stay between them ---- */
 
-/* Of what is bounded on one side alone nothing is said. */
+/* Ranges with one limit only become unknown. */
 dt_range dt_range_between(dt_range r) {
     switch (r) {
     case DT_RANGE_REAL:
@@ -43,7 +43,7 @@ dt_yield dt_yields_between(const dt_layer_spec *l, const dt_yield *above) {
 
 /* ---- layers that compute with values ---- */
 
-/* How many of its inputs have one of those ranges. */
+/* The number of its inputs whose range is in the set. */
 static int count_of(const dt_layer_spec *l, const dt_yield *above, unsigned ranges) {
     int n = 0;
     for (int k = 0; k < l->n_in; k++) n += ranges >> above[l->from[k]].range & 1;
@@ -73,7 +73,7 @@ dt_yield dt_yields_of_norm(const dt_layer_spec *l, const dt_yield *above) {
                       .scaled = true};
 }
 
-/* The least and the greatest value of a range; false: it has none that are known. */
+/* The least and the greatest value of a range; false: a limit is unknown. */
 static bool limits_of(dt_range r, double *low, double *high) {
     static const double limits[][2] = {
         [DT_RANGE_REAL] = {-INFINITY, INFINITY},

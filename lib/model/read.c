@@ -15,7 +15,7 @@
 
 /* ---- names ---- */
 
-/* Where layer i's name stands. */
+/* The location of layer i's name. */
 static const dt_location *name_place(const dt_reader *r, int i) {
     const dt_tree *name = dt_tree_get(r->named[i].tree, "name");
     return name ? &name->at : &r->named[i].at;
@@ -28,7 +28,7 @@ static const char *class_of(const dt_kind *kind) {
                                                           : kind->name;
 }
 
-/* "dense", "dense_1", ...: what Keras calls layers without a name. */
+/* "dense", "dense_1", ...: Keras' names for layers without one. */
 static const char *next_name(dt_reader *r, const dt_kind *kind) {
     const char *base = dt_snake_case(r->arena, class_of(kind));
     int n, row = 0;
@@ -133,7 +133,7 @@ static dt_status *note_layer(dt_status *s, const dt_layer_build *b) {
     return s;
 }
 
-/* What layer i takes, from layers that are built. */
+/* Sets the inputs of layer i, from layers that are built. */
 static void give_inputs(const dt_reader *r, int i, dt_layer_build *b) {
     const dt_sources *source = &r->source[i];
     dt_type *ins = dt_arena_array(r->arena, dt_type, source->n + 1);
@@ -148,7 +148,7 @@ static void give_inputs(const dt_reader *r, int i, dt_layer_build *b) {
     b->ins = ins;
     b->from = from;
     b->masks = masks;
-    b->in = ins[0]; /* of rank 0 for an Input, which has none */
+    b->in = ins[0]; /* an Input has no inputs, so the type is a scalar */
 }
 
 static dt_status *build_layer(dt_reader *r, int i) {
@@ -192,7 +192,8 @@ static dt_status *build_layer(dt_reader *r, int i) {
     return NULL;
 }
 
-/* Where a fault stands before it, it has been told already. */
+/* Whether the inputs of layer i were read without errors; otherwise the error was reported
+ * there. */
 static bool can_build(const dt_reader *r, int i) {
     bool can = r->named[i].kind &&
                (dt_reader_is_input(r, i) ? i == 0 || r->functional : r->source[i].n > 0);
@@ -217,7 +218,8 @@ static void list_weights(const dt_reader *r, dt_model_spec *out) {
     for (int i = 0; i < out->n_layers; i++)
         for (int k = 0; k < out->layer[i].n_weights; k++) {
             *weight++ = &out->layer[i].weight[k];
-            if (dt_dtype_is_float(out->layer[i].weight[k].type.dtype)) /* else it counts steps */
+            /* otherwise the weight counts steps */
+            if (dt_dtype_is_float(out->layer[i].weight[k].type.dtype))
                 out->parameters += dt_type_elements(&out->layer[i].weight[k].type);
         }
 }

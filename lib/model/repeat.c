@@ -38,7 +38,7 @@ static const dt_field fields[] = {
             .help = "layers to repeat; '{variable}' is replaced in their texts"),
     DT_END};
 
-/* One pass over the lists, inside another one's. */
+/* One turn of a Repeat, inside the turn of an outer one. */
 typedef struct turn {
     const dt_tree *variables;
     int k;
@@ -49,15 +49,16 @@ typedef struct expansion {
     dt_arena *arena;
     int n, cap;
     dt_tree **item;
-    int cap_turns, turns, *turn; /* by item: which turn of a Repeat it stands in, 0: none */
-    int values;                  /* copied so far */
+    /* by item: number of the turn of a Repeat that contains it; 0: none */
+    int cap_turns, turns, *turn;
+    int values; /* values copied so far */
 } expansion;
 
 static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer);
 
 /* ---- one text ---- */
 
-/* The length of "{word}" at p; 0: there is no such thing. */
+/* The length of "{word}" at p; 0: there is none. */
 static size_t variable_length(const char *p) {
     size_t n = 1;
     while (isalnum((unsigned char)p[n]) || p[n] == '_') n++;
@@ -127,7 +128,7 @@ static dt_status *take_turn(expansion *e, const dt_tree *layers, const turn *t) 
     DT_TRY(replace(e, t, copy));
     e->turns++;
     dt_status *s = expand(e, copy, t);
-    e->turns++; /* what stands behind it in an outer turn is a stretch of its own */
+    e->turns++; /* layers after it in an outer turn count as a separate turn */
     return s;
 }
 
@@ -195,7 +196,7 @@ static dt_status *check_variables(const dt_tree *variables, const turn *outer) {
     return faults;
 }
 
-/* A fault that all turns share is told once. */
+/* An error that all turns have is reported once. */
 static dt_status *repeat_layers(expansion *e, const dt_entry *entry, const turn *outer) {
     struct repeat r = {0};
     DT_TRY(dt_fields_read(e->arena, fields, entry->value, &entry->key_at, "Repeat", &r));

@@ -48,7 +48,7 @@ static dt_status *check_positive(const char *name, const int64_t v[4]) {
     return NULL;
 }
 
-/* How many replicas of a block there is room for. */
+/* The number of replicas that fit into the mesh with blocks of that size. */
 static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t stride[4]) {
     int64_t room = 1, footprint;
     for (int k = 0; k < 4; k++)
@@ -58,8 +58,7 @@ static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t
     return room;
 }
 
-/* A block of as many cores that does fit, as often as is wanted: whole chips before many of
- * them. */
+/* A block of as many cores that fits often enough; whole chips are preferred. */
 static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas,
                        int64_t block[4]) {
     for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
@@ -85,8 +84,8 @@ static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footpri
     dt_list_print_4(text, (int[4]){s.chips[0], s.chips[1], s.chips[2], devices});
 }
 
-/* What would do instead, with room for all replicas: another block of as many cores, another slice.
- * Memory is not looked at: that is what plan does next. */
+/* Adds alternatives with room for all replicas: another block with as many cores, or another
+ * slice. Memory is not considered. */
 static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4],
                              const int64_t stride[4], int64_t replicas) {
     int64_t cores = 1, steps = 1, block[4], footprint[4];
@@ -94,7 +93,7 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
         if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(steps, stride[k], &steps) ||
             !dt_mul_fits(shape[k], stride[k], &footprint[k]))
             return s;
-    /* replicas of one stride lie in each other's gaps */
+    /* with strides, blocks of replicas interleave */
     const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1;
     dt_str text = {0}, slice = {0};
     if (find_block(t->mesh, cores, stride, replicas > 1 ? replicas : 1, block)) {
@@ -274,7 +273,7 @@ static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a) {
     }
 }
 
-/* With devices missing blocks mean nothing: replicas are runs of the devices that are there. */
+/* If devices are missing, blocks cannot be used: a replica is a run of the existing devices. */
 static dt_status *place_in_task_order(const plan *p, dt_assignment *a) {
     const dt_topology *t = p->topology;
     for (int k = 0; k < 4; k++)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Assignments that are given core by core or put one replica on each core, and the reference counts
- * of all assignments. An assignment keeps its topology alive.
- */
+/* Assignments from a list of cores, assignments with one replica per core, and the reference
+ * counts of all. An assignment holds a reference to its topology. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +24,8 @@ dt_assignment *dt_assignment_new(const dt_topology *t, int replicas, int logical
 }
 
 dt_assignment *dt_assignment_ref(const dt_assignment *a) {
-    dt_assignment *counted = (dt_assignment *)a; /* the count is no part of what is constant */
+    /* the count may change although the assignment is constant */
+    dt_assignment *counted = (dt_assignment *)a;
     counted->refs++;
     return counted;
 }

@@ -14,8 +14,8 @@
 
 #include "topo/draw.h"
 
-/* Vector work goes at half the rate of products: there is no second operation to a number. One lane
- * of dt_core_roofline's is 1,024 numbers. */
+/* Vector operations run at half the rate of products, since there is no addition with each. One
+ * lane of dt_core_roofline is 1,024 numbers. */
 enum { LANES = 1024, SHOWN = 16 };
 
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f) {
@@ -68,7 +68,7 @@ void dt_cluster_traffic(const dt_topology *t, dt_str *out) {
                       c->link_Bps / 1e9, c->hop_s * 1e6);
 }
 
-/* Of many devices the first two and the last one. */
+/* Of many devices, prints the first two and the last one. */
 static void put_host(const dt_topology *t, bool replicas, int host, dt_str *out) {
     dt_str_printf(out, "host %-4d [", host);
     for (int d = 0; d < t->devices; d++) {

@@ -15,7 +15,7 @@ static const char *const types[] = {
     [DT_DEVICE_CPU] = "CPU", [DT_DEVICE_GPU] = "GPU", [DT_DEVICE_TPU] = "TPU"};
 enum { TYPES = sizeof types / sizeof *types };
 
-/* A name being read; parts that were given may not come twice. */
+/* A name that is being read; none of its parts may occur twice. */
 typedef struct reader {
     const char *text; /* the whole, for messages */
     const dt_location *at;
@@ -55,7 +55,7 @@ static dt_status *read_device(reader *r, const char *part) {
     return read_number(r, colon + 1, &r->out->index);
 }
 
-/* NULL where it is one; else the rule that it breaks. */
+/* NULL if it is a valid name of a job; else the rule that it breaks. */
 static const char *job_fault(const char *job) {
     size_t length = strlen(job);
     if (length == 0 || length >= DT_JOB_NAME) return "the job's name must have 1 to 31 characters";

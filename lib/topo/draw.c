@@ -31,7 +31,7 @@ enum { PAGE = 80, LEGEND = 100, UNBROKEN = 1 << 20, BESIDE = 6 };
 /* The characters of a drawing. */
 typedef struct pen {
     const char *across, *down;             /* links */
-    const char *host_across, *host_down;   /* inside a host, where there are several */
+    const char *host_across, *host_down;   /* links inside a host, if there are several hosts */
     const char *round_across, *round_down; /* round the end */
     const char *fold, *fold_down;
 } pen;
@@ -76,7 +76,7 @@ static void label_cores(dt_sketch *k) {
 
 /* ---- one plane ---- */
 
-/* Where a plane stands on the sheet. */
+/* The position of a plane on the sheet. */
 typedef struct frame {
     int z, line, column; /* line of its first row of chips */
 } frame;
@@ -96,7 +96,7 @@ static bool same_host(const dt_sketch *k, const dt_coords a, const dt_coords b) 
     return k->t->tasks > 1 && dt_topology_task(k->t, a) == dt_topology_task(k->t, b);
 }
 
-/* Columns that the chip takes. */
+/* Draws a chip; returns its width in columns. */
 static int draw_chip(dt_sketch *k, const frame *f, int i, int j) {
     dt_coords at;
     place_of(k, f, i, j, at);
@@ -114,7 +114,7 @@ static int draw_chip(dt_sketch *k, const frame *f, int i, int j) {
     return n;
 }
 
-/* From a chip that ends at column `from` to the next one, or the fold. */
+/* Draws the link from a chip that ends at column `from` to the next chip or the fold. */
 static void draw_across(dt_sketch *k, const frame *f, int i, int j, int from) {
     const pen *with = pen_of(k);
     dt_coords a, b;
@@ -213,7 +213,7 @@ static void draw_planes(dt_sketch *k) {
     for (int band = 0; band < bands; band++) draw_margin(k, band * lines);
 }
 
-/* Where a legend that stands beside the planes begins; 0: it does not fit. */
+/* The column of a legend beside the planes; 0: it does not fit. */
 static int legend_column(const dt_sketch *k, const dt_str *legend, int n) {
     int widest = 0, column = 0;
     for (int i = 0; i < n; i++) {
@@ -229,7 +229,7 @@ static int legend_column(const dt_sketch *k, const dt_str *legend, int n) {
                : 0;
 }
 
-/* Planes, with n lines of legend beside them from their second line on. */
+/* Prints planes with n lines of legend beside them, from their second line on. */
 static void print_planes(const dt_sketch *k, const dt_str *legend, int n, int column, dt_str *out) {
     const int lines = n + 1 > k->canvas.lines ? n + 1 : k->canvas.lines;
     for (int line = 0; line < lines; line++) {
@@ -244,7 +244,7 @@ static void print_planes(const dt_sketch *k, const dt_str *legend, int n, int co
     dt_str_putc(out, '\n');
 }
 
-/* The legend stands beside the planes or below. */
+/* Prints the legend beside the planes or below them. */
 static void print_page(dt_sketch *k, dt_str *out) {
     dt_str legend[DT_MOST_LEGEND] = {{0}};
     const int n = dt_draw_legend(k, legend), column = legend_column(k, legend, n);

@@ -67,7 +67,7 @@ int dt_sketch_plane_lines(const dt_sketch *k) {
 
 int dt_sketch_bands(const dt_sketch *k) { return (k->cut[2].n + k->per_band - 1) / k->per_band; }
 
-/* As many planes side by side as the page is wide. */
+/* Puts as many planes side by side as fit on the page. */
 static bool fits(dt_sketch *k) {
     int width = dt_sketch_plane_width(k),
         room = k->page - k->margin - (k->cut[2].folded ? FOLD - 1 : 0);
@@ -86,7 +86,7 @@ void dt_sketch_fit(dt_sketch *k) {
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         cut(k, limits[i]);
         if (fits(k)) {
-            /* A little more room between the chips where it costs no further band. */
+            /* Widens the gaps between chips if that needs no further band. */
             const dt_sketch tight = *k;
             set_style(k, false, WIDE_GAP);
             if (!fits(k) || dt_sketch_bands(k) > dt_sketch_bands(&tight)) *k = tight;

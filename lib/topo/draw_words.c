@@ -136,7 +136,7 @@ static bool is_same(const dt_slice *a, const dt_slice *b) {
     return memcmp(a->chips, b->chips, sizeof a->chips) == 0 && a->twisted == b->twisted;
 }
 
-/* Other wirings and shapes of as many chips, the likest to a cube first. */
+/* Lists other wirings and shapes with as many chips, the most cubic first. */
 static void tell_others(const dt_sketch *k, dt_str *line) {
     int n, others = 0, chips = dt_slice_chips(k->t->slice);
     dt_slice *all = dt_slices_of(k->t->slice->chip, &n);

@@ -113,7 +113,7 @@ static void tell_slice(const dt_topology *t, const int64_t want[4], int columns,
 
 /* ---- slices ---- */
 
-/* A slice with room, and how many devices its chips must show for that. */
+/* A slice with enough room, and the number of devices that its chips must show for that. */
 typedef struct room {
     dt_slice slice;
     int devices;

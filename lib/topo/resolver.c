@@ -14,7 +14,7 @@
 
 static const char fallback[] = "v3-8";
 
-/* How a slice is looked up: the row for unknown names, and the place of the name. */
+/* How a slice is found: the error for unknown names, and the location of the name. */
 typedef struct lookup {
     dt_error unknown;
     const dt_location *at;
@@ -35,8 +35,8 @@ static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *v
     return NULL;
 }
 
-/* TPU_TOPOLOGY gives the shape of what TPU_ACCELERATOR_TYPE counts: v4-512 may be 4x4x16, not
- * 4x8x8. */
+/* TPU_TOPOLOGY gives the shape for the number of chips in TPU_ACCELERATOR_TYPE: v4-512 may be
+ * 4x4x16, not 4x8x8. */
 static dt_status *from_type(dt_resolver *r, const lookup *how, const char *type, dt_slice *out) {
     const char *shape = dt_environment("TPU_TOPOLOGY");
     dt_slice whole;
@@ -66,7 +66,7 @@ static bool names_a_slice(const char *name) {
     return !s;
 }
 
-/* This machine's TPU: its type as Cloud TPU says it, else the name where that is a type, else the
+/* This machine's TPU: its type from Cloud TPU, else the name if it is a type, else the
  * fall-back. */
 static dt_status *from_machine(dt_resolver *r, const lookup *how, dt_slice *out) {
     const char *type = dt_environment("TPU_ACCELERATOR_TYPE"), *name = dt_environment("TPU_NAME");
@@ -111,7 +111,7 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
     return NULL;
 }
 
-/* A chip whose cores work as one can also show them; no other can do otherwise than it does. */
+/* A chip whose cores work as one device can also show each core; other chips have one way only. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) {
     const dt_chip *c = r->slice->chip;
     bool can = cores == c->devices || (c->devices < c->cores && cores == c->cores);
@@ -185,7 +185,7 @@ static dt_status *check_slice(const dt_resolver *r) {
 }
 
 DT_API dt_status *dt_tpu_connect(dt_resolver *r) {
-    return check_slice(r); /* a simulated slice is where its program is */
+    return check_slice(r); /* a simulated slice is where its program runs */
 }
 
 DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology) {
@@ -195,7 +195,7 @@ DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology
 }
 
 DT_API dt_status *dt_tpu_shutdown(dt_resolver *r) {
-    return check_slice(r); /* what it holds, its handles hold */
+    return check_slice(r); /* other references are held by handles */
 }
 
 /* ---- answers ---- */

@@ -48,7 +48,7 @@ static void rows(const int size[3], int (*out)[3]) {
             for (int x = 0; x < size[0]; x++, out++) memcpy(*out, (int[3]){x, y, z}, sizeof *out);
 }
 
-/* The ring of layer 0 lies in out[0 .. layer-1]; layers are copies of it without its first
+/* The ring of layer 0 is in out[0 .. layer-1]; other layers are copies of it without its first
  * point. */
 static void solid(const int size[3], int (*out)[3]) {
     path p = {.out = out, .fast = 0, .slow = 1};

@@ -39,7 +39,8 @@ void dt_slice_host(const dt_slice *s, int host[3]) {
 
 /* ---- the rules ---- */
 
-/* One shape of a list like "1x1 2x2 4x4"; behind it, or NULL at the end. */
+/* Reads one shape of a list like "1x1 2x2 4x4"; returns the rest of the list, or NULL at its
+ * end. */
 static const char *read_shape(const char *list, int side[3]) {
     side[0] = side[1] = side[2] = 1;
     if (!*list) return NULL;
@@ -63,7 +64,7 @@ static bool is_listed(const dt_chip *c, const int side[3]) {
     return false;
 }
 
-/* A box of whole cubes. */
+/* Whether the shape is a box of whole cubes. */
 static bool is_box(const dt_chip *c, const int side[3]) {
     int64_t cubes = 1;
     for (int axis = 0; axis < 3; axis++) {
@@ -110,8 +111,7 @@ static int longest(const dt_slice *s) {
     return most > s->chips[2] ? most : s->chips[2];
 }
 
-/* By chips; among as many the likest to a cube first, then sides from short to long, then without a
- * twist. */
+/* Orders by chips, then the most cubic first, then ascending sides, then untwisted. */
 static int by_size(const void *a, const void *b) {
     const dt_slice *s = a, *t = b;
     const int order[] = {dt_slice_chips(s) - dt_slice_chips(t),

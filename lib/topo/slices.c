@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "topo/slice.h"
 
-/* A name, and what could be read of it. */
+/* A name, and the parts of it that could be read. */
 typedef struct wanted {
     const char *name; /* as it was written */
     dt_error row;
@@ -29,7 +29,7 @@ typedef struct wanted {
 
 static int by_length(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* How unlike the shape of a slice is to the one that was asked for, whatever the order of sides. */
+/* The difference between the shape of a slice and the requested one, in any order of sides. */
 static int64_t unlike(const wanted *w, const dt_slice *s) {
     int have[3] = {s->chips[0], s->chips[1], s->chips[2]},
         want[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
@@ -40,7 +40,7 @@ static int64_t unlike(const wanted *w, const dt_slice *s) {
     return w->grid ? sum : 0;
 }
 
-/* Whether s comes closer than `best` (NULL: nothing yet) from its side: below or above. */
+/* Whether s is nearer than `best` (NULL: none yet), among slices below or above the request. */
 static bool is_nearer(const wanted *w, const dt_slice *s, const dt_slice *best) {
     if (!best || dt_slice_chips(s) == dt_slice_chips(best))
         return !best || unlike(w, s) < unlike(w, best);
@@ -101,7 +101,7 @@ static dt_status *not_a_grid(const wanted *w) {
     return dt_fail(w->row, w->at, "'%.80s' is not of the form AxB or AxBxC", w->name);
 }
 
-/* One side: digits, at least 1. */
+/* Reads one side: digits, at least 1. */
 static dt_status *read_side(const wanted *w, const char *digits, int64_t *out) {
     if (!dt_parse_int64(digits, out)) {
         if (errno == ERANGE)
@@ -136,7 +136,7 @@ static dt_status *read_grid(wanted *w, const char *text, size_t length) {
     return NULL;
 }
 
-/* Takes "_twisted" or "_untwisted" off a grid; what is left of its length. */
+/* Removes "_twisted" or "_untwisted" from a grid; returns the remaining length. */
 static size_t read_twist(wanted *w, const char *grid) {
     size_t length = strcspn(grid, "_");
     w->twisted = strcasecmp(grid + length, "_twisted") == 0;
@@ -145,7 +145,7 @@ static size_t read_twist(wanted *w, const char *grid) {
 
 static dt_status *find_grid(wanted *w, const char *grid, dt_slice *out) {
     DT_TRY(read_grid(w, grid, read_twist(w, grid)));
-    for (int axis = 0; axis < 3; axis++) /* longer than anything there is */
+    for (int axis = 0; axis < 3; axis++) /* larger than any slice */
         w->side[axis] = w->side[axis] < 1 << 20 ? w->side[axis] : 1 << 20;
     const int side[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
     return dt_slice_of_shape(w->chip, side, w->twisted, out) ? NULL : unknown(w);
@@ -161,8 +161,8 @@ static const dt_chip *chip_of(const char *name, size_t length) {
     return dt_chip_find(generation);
 }
 
-/* Of a count with something behind it ("512_twisted"): slices of so many chips are nearest, twisted
- * ones if that is said. */
+/* The number of chips in a name with a suffix ("512_twisted"). Slices of that size are
+ * suggested, twisted ones if the suffix says so. */
 static int64_t meant(wanted *w, const char *digits) {
     errno = 0;
     const long long n = strtoll(digits, NULL, 10);

@@ -26,7 +26,7 @@ enum {
     LEGEND_LINE = 20
 };
 
-/* Where things stand, in units of the picture. */
+/* Positions, in units of the picture. */
 typedef struct sheet {
     const dt_topology_picture *p;
     const dt_topology *t;
@@ -34,8 +34,8 @@ typedef struct sheet {
     char (*label)[24];
     int *owner;        /* by id: 1 + replica, 0: idle */
     int core, chip;    /* widths */
-    int across, down;  /* from chip to chip */
-    int width, height; /* of a panel */
+    int across, down;  /* distances between chips */
+    int width, height; /* size of a panel */
     int panels;        /* side by side */
 } sheet;
 
@@ -96,7 +96,7 @@ static int label_cores(sheet *s) {
     return widest;
 }
 
-/* Colours that are far apart for neighbouring numbers: the golden angle round the wheel, light
+/* Prints colours that differ strongly for neighbouring numbers: steps of the golden angle, light
  * enough for black text. */
 static void print_color(int replica, dt_str *out) {
     double hue = fmod(replica * 137.50776, 360) / 60, light = 0.80, chroma = 0.17;

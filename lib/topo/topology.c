@@ -92,7 +92,7 @@ static dt_topology *allocate(const int mesh[4], int tasks, int devices) {
     return t;
 }
 
-/* Of devices given at the same place the last one counts, as in the original. */
+/* If several devices have the same coordinates, the last one counts, as in TensorFlow. */
 static void index_places(dt_topology *t) {
     int n = places(t->mesh);
     for (int i = 0; i < n; i++) t->place[i] = -1;
@@ -104,7 +104,7 @@ static void index_places(dt_topology *t) {
         if (t->place[i] < 0) t->missing_place[k++] = i;
 }
 
-/* NULLs are as wrong as what they stand for. */
+/* A NULL counts as a wrong value of its option. */
 static dt_status *check_given(const dt_topology_options *o) {
     if (!o || (!o->mesh_shape && o->mesh_rank != 0) || o->mesh_rank < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape must be 4 positive numbers, got none");
@@ -155,7 +155,7 @@ dt_topology *dt_topology_of_cores(const dt_slice *s, int cores) {
     int host[3], hosts[3];
     dt_slice_host(s, host);
     for (int axis = 0; axis < 3; axis++)
-        hosts[axis] = s->chips[axis] / host[axis]; /* hosts are whole in every slice there is */
+        hosts[axis] = s->chips[axis] / host[axis]; /* all slices consist of whole hosts */
     int devices = host[0] * host[1] * host[2] * cores;
     dt_topology *t = allocate(mesh, hosts[0] * hosts[1] * hosts[2], devices);
     t->own = *s;
@@ -172,7 +172,8 @@ dt_topology *dt_topology_of_cores(const dt_slice *s, int cores) {
 }
 
 dt_topology *dt_topology_ref(const dt_topology *t) {
-    dt_topology *counted = (dt_topology *)t; /* the count is no part of what is constant */
+    /* the count may change although the topology is constant */
+    dt_topology *counted = (dt_topology *)t;
     counted->refs++;
     return counted;
 }

@@ -34,7 +34,7 @@ typedef struct message {
     int64_t tasks, devices;
 } message;
 
-/* int32 fields take the low 32 bits. */
+/* An int32 field has the low 32 bits of the encoded number. */
 static int64_t int32_of(uint64_t x) {
     const uint32_t low = (uint32_t)x;
     return low <= INT32_MAX ? (int64_t)low : (int64_t)low - (INT64_C(1) << 32);
@@ -55,7 +55,7 @@ static bool add_packed(numbers *out, dt_pb_span s) {
     return true;
 }
 
-/* A known field in a wire type that it cannot have is skipped like an unknown one. */
+/* A known field with a wrong wire type is skipped like an unknown one. */
 static bool take_field(message *m, const dt_pb_field *f) {
     const bool is_mesh = f->number == MESH_SHAPE, is_tasks = f->number == TASKS;
     numbers *list = is_mesh ? &m->mesh : &m->coordinates;
@@ -102,7 +102,7 @@ static dt_status *check_count(const message *m) {
     if (m->devices < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "num_tpu_devices_per_task must be at least 0, got %lld",
                        (long long)m->devices);
-    int64_t devices = m->tasks * m->devices; /* of two int32 */
+    int64_t devices = m->tasks * m->devices; /* no overflow: both are int32 */
     if (m->coordinates.n % 4 == 0 && m->coordinates.n / 4 == devices) return NULL;
     dt_list_print(&mesh, m->mesh.v, 4);
     dt_status *s =
@@ -133,7 +133,7 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
     if (!serialized && size > 0)
         return dt_fail(DT_E_TOPOLOGY_BYTES, NULL,
                        "not a TopologyProto: got NULL with a size of %zu bytes", size);
-    if (size > PTRDIFF_MAX) /* of a negative number */
+    if (size > PTRDIFF_MAX) /* a negative size */
         return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: no object has %zu bytes",
                        size);
     dt_status *s = read_message(serialized, size, &m);

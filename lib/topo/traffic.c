@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The text below a drawing: how far apart the logical devices of a replica are, and the ring on
- * which gradients travel.
- */
+/* The text below a drawing: the distance of the logical devices of a replica, and the ring that
+ * gradients use. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -35,7 +35,7 @@ static void place_of(const dt_topology *t, int chip, int at[3]) {
 
 /* ---- links ---- */
 
-/* Between two chips of an axis there is one link, wrapped or not. */
+/* Between two chips of an axis there is one link, whether it wraps or not. */
 bool dt_topology_wraps(const dt_topology *t, int axis) {
     return t->slice && t->slice->wrap[axis] && t->mesh[axis] > 2;
 }
@@ -51,7 +51,7 @@ int dt_topology_twist(const dt_topology *t, int axis, int along) {
     return twisted ? k : 0;
 }
 
-/* Goes round the end of an axis: by the twist further on the others. */
+/* Goes round the end of an axis, and by the twist along the other axes. */
 static void go_round(const dt_topology *t, int axis, bool up, int at[3]) {
     at[axis] = up ? 0 : t->mesh[axis] - 1;
     for (int along = 0; along < 3; along++) {
@@ -98,7 +98,7 @@ int *dt_topology_distances(const dt_topology *t) {
     return distance;
 }
 
-/* Where b lies for somebody who calls a chip 0. */
+/* The position of b relative to chip a. */
 static int seen_from(const dt_topology *t, const int a[3], const int b[3]) {
     int d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
     for (int axis = 0; axis < 3; axis++)
@@ -106,7 +106,7 @@ static int seen_from(const dt_topology *t, const int a[3], const int b[3]) {
             d[axis] += t->mesh[axis];
             for (int along = 0; along < 3; along++) d[along] -= dt_topology_twist(t, axis, along);
         }
-    for (int axis = 0; axis < 3; axis++) /* long axes have no twist of their own */
+    for (int axis = 0; axis < 3; axis++) /* the long axes have no twist themselves */
         d[axis] = (d[axis] % t->mesh[axis] + t->mesh[axis]) % t->mesh[axis];
     return index_of(t, d);
 }
@@ -123,8 +123,8 @@ int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
     return hops;
 }
 
-/* The next link on a shortest way: the first axis on which there is one, upwards if both ways are
- * as short. */
+/* The next link on a shortest way: along the first axis where positions differ, upwards if both
+ * directions are equally short. */
 static dt_link next_link(const dt_topology *t, const dt_coords at, const dt_coords to) {
     const int here = index_of(t, at), far = dt_topology_hops(t, at, to);
     for (int way = 0; way < 6; way++) {

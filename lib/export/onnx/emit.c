@@ -106,7 +106,7 @@ const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n) {
 
 const char *dt_onnx_int(dt_onnx *o, int64_t v) { return dt_onnx_ints(o, &v, 1); }
 
-/* What a value is held as. */
+/* The dtype in which a value is stored. */
 static dt_dtype held_as(dt_dtype dtype) { return dtype == DT_BFLOAT16 ? DT_FLOAT32 : dtype; }
 
 static double nearest(dt_dtype dtype, double value) {

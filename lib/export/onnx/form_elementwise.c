@@ -11,7 +11,7 @@
  */
 #include "export/onnx/forms.h"
 
-/* Of two types aligned at the last dimension, the larger size of each. */
+/* The broadcast type of two types aligned at the last dimension: the larger size of each. */
 static dt_type joined(const dt_type *a, const dt_type *b) {
     dt_type t = a->rank >= b->rank ? *a : *b;
     const dt_type *less = a->rank >= b->rank ? b : a;
@@ -64,7 +64,7 @@ dt_status *dt_onnx_compare(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* Where takes bools too, but few who run files have that: (pred and a) or (b and not pred). */
+/* ONNX' Where accepts bools, but few runtimes implement that: (pred and a) or (b and not pred). */
 dt_status *dt_onnx_select(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;
     const char *pred = c->in[0].name;
@@ -104,7 +104,8 @@ dt_status *dt_onnx_exponential_minus_one(const dt_onnx_call *c, dt_onnx_value *o
     return NULL;
 }
 
-/* There and back: of the types that ONNX has, bfloat16 keeps 7 bits of the fraction, float16 10. */
+/* Casts to the ONNX type with that many bits of the fraction and back: bfloat16 has 7, float16
+ * 10. */
 dt_status *dt_onnx_reduce_precision(const dt_onnx_call *c, dt_onnx_value *out) {
     enum { FLOAT16 = 10, BFLOAT16 = 16 };
     const dt_precision_attr *a = c->node->attr;

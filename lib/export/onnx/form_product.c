@@ -11,7 +11,7 @@
 
 /* ---- dot_general ---- */
 
-/* One operand: its dimensions in their three roles, in order. */
+/* One operand: its dimensions by role, in order. */
 typedef struct operand {
     int8_t perm[DT_MAX_RANK];
     int n_batch, n_free, n_contract;
@@ -44,7 +44,7 @@ static int64_t product_of(const int64_t *dim, int n) {
     return p;
 }
 
-/* Each role one dimension: (batch.., n, m). Those of a batch stay as they are. */
+/* Joins the dimensions of each role: (batch.., n, m). Batch dimensions are kept. */
 static dt_onnx_value as_matrix(dt_onnx *o, const dt_onnx_value *x, const operand *p, int n_first) {
     dt_onnx_value y = dt_onnx_transpose(o, x, p->perm);
     dt_type t = y.type;
@@ -94,8 +94,8 @@ static void undo(int8_t *perm, int n) {
     memcpy(perm, back, (size_t)n);
 }
 
-/* Holes are put in, and what Conv cannot pad by itself (it only adds, and after the holes) is
- * padded before it. */
+/* Dilates and pads the input before Conv where Conv cannot: it can only add elements, after
+ * dilation. */
 static dt_onnx_value prepare(dt_onnx *o, const dt_onnx_value *x, const dt_convolution_attr *a,
                              int64_t *pads) {
     int64_t low[DT_MAX_RANK] = {0}, high[DT_MAX_RANK] = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows by their numbers. Negative ones count from the last, here as there; of a number that there
- * is no row for, ONNX makes an error when the file is run. */
+/* Rows by their numbers. Negative numbers count from the last row, as here; a number out of
+ * range is an error when the file is run. */
 #include "export/onnx/forms.h"
 
 static dt_onnx_value row_numbers(const dt_onnx_call *c, int i) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that make, move and count values: constants, shapes, parts, sums. */
+/* Ops that create, move and count values: constants, shapes, parts, sums. */
 #include "export/onnx/forms.h"
 
 #include <string.h>
 
-/* One number, stretched to anything. */
+/* One number, repeated to the type. */
 dt_status *dt_onnx_constant_form(const dt_onnx_call *c, dt_onnx_value *out) {
     const dt_constant_attr *a = c->node->attr;
     *out = (dt_onnx_value){.name = dt_onnx_scalar(c->onnx, a->type.dtype, a->value),
@@ -13,7 +13,7 @@ dt_status *dt_onnx_constant_form(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* (n, 1, ..): what lies behind the axis is stretched, as is what lies before it. */
+/* (n, 1, ..): dimensions before and after the axis are repeated. */
 dt_status *dt_onnx_iota(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;
     const dt_iota_attr *a = c->node->attr;
@@ -52,7 +52,7 @@ static bool is_ordered(const dt_broadcast_attr *a, int rank) {
     return true;
 }
 
-/* Dimensions of x go to theirs, the others are 1; whoever reads it stretches it. */
+/* Reshapes x to have size 1 in new dimensions; readers repeat it. */
 dt_status *dt_onnx_broadcast(const dt_onnx_call *c, dt_onnx_value *out) {
     const dt_broadcast_attr *a = c->node->attr;
     const dt_onnx_value *x = &c->in[0];

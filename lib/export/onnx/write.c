@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model: see onnx.h. */
+/* Writes a model: see onnx.h. */
 #include "export/onnx/onnx.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 typedef struct writing {
     const dt_onnx_request *q;
-    const dt_graph *g; /* without composites */
+    const dt_graph *g; /* the graph without composites */
     dt_onnx o;
-    dt_onnx_value *value; /* by node */
+    dt_onnx_value *value; /* by node: its value */
 } writing;
 
 /* ---- what goes in and out ---- */
@@ -74,8 +74,8 @@ static dt_status *put_graph(writing *w) {
         w->value[a->node] = dt_onnx_value_of(a->name, t);
         if (t->rank > 0 && t->dim[0] == DT_BATCH) w->o.fed = a->name;
     }
-    /* Not what only training needs, such as where random numbers of a Dropout stand: readers warn
-     * of tensors that no node reads. */
+    /* Variables of training only, such as counters of random numbers, are left out, since
+     * readers warn about tensors that no node reads. */
     for (int i = 0; i < w->g->n_states; i++) {
         w->value[w->g->state[i].node] =
             dt_onnx_value_of(w->g->state[i].variable->path, &w->g->state[i].variable->type);

@@ -8,7 +8,7 @@
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
-    /* where composites may stay to be computed piece by piece; NULL: none do */
+    /* sizes up to which composites stay, to be computed piece by piece; NULL: none stay */
     const dt_hlo_sizes *sizes;
 } target;
 
@@ -40,7 +40,7 @@ static bool lacks_any(const target *to, const dt_graph *g) {
     return false;
 }
 
-/* A composite may be made of others. */
+/* Repeats, since a composite may consist of others. */
 static dt_status *decompose(const dt_graph *g, target to, dt_graph **out) {
     dt_graph *now = NULL;
     DT_TRY(dt_rewrite(g, take_apart, &to, &now));
@@ -69,8 +69,8 @@ typedef struct examples {
     const bool *follows; /* by node: it depends on examples */
 } examples;
 
-/* pass/remat.c puts these around units, too: barriers that wait for nothing, or that delay what is
- * the same for all examples, such as positions. */
+/* Removes barriers of pass/remat.c that wait for nothing, or that delay values which are the
+ * same for all examples, such as positions. */
 static dt_value without_barrier(const dt_rewrite_call *c) {
     const examples *e = c->user;
     const dt_node *n = &c->graph->node[c->node];

@@ -24,9 +24,9 @@ typedef struct loop {
     const struct dt_hlo_traffic *t;
     int n, cap;
     dt_hlo_value *init, *now, *next; /* by operand, as in a frame */
-    int carry, stack, same, number;  /* where these begin among the operands */
+    int carry, stack, same, number;  /* index of the first operand of each kind */
     int *last;                       /* by item of the last block that is wanted: its operand */
-    int n_stacks, *stacks;           /* those that are operands */
+    int n_stacks, *stacks;           /* the stacks that are operands */
     dt_hlo_value counter;
     dt_hlo_value *list; /* by list: the block's row */
     dt_hlo_value *made; /* by offset */
@@ -183,7 +183,7 @@ static void read_rows(loop *l) {
     }
 }
 
-/* What came in before a block's statements, what they make behind them. */
+/* Writes rows: incoming values before a block's statements, results after them. */
 static void write_rows(loop *l, bool incoming) {
     for (int i = 0; i < l->t->n_writes; i++) {
         const dt_hlo_rows *write = &l->t->write[i];

@@ -82,8 +82,8 @@ static void find_needed(ordering *o) {
         }
 }
 
-/* The gradient of the loss, from which the backward pass starts: made of the forward pass, and what
- * most waits for. */
+/* Finds the gradient of the loss, from which the backward pass starts: the value that depends on
+ * the forward pass and that most nodes wait for. */
 static void find_gradients(ordering *o) {
     int seed = -1;
     for (int i = 0; i < o->g->n_nodes; i++) {
@@ -99,7 +99,7 @@ static void find_gradients(ordering *o) {
     }
 }
 
-/* Whether node i is written as soon as it can be, in this pass. */
+/* Whether node i is written as soon as possible in this pass. */
 static bool is_eager(const ordering *o, int i) {
     return o->needed[i] && !is_fed(node_at(o, i)) &&
            (o->pass == 0 ? o->forward[i] && o->flows[i] : o->gradient[i]);
@@ -167,7 +167,7 @@ static void put(ordering *o, int node) {
     out->n++;
 }
 
-/* The node, and before it what it needs that is not there yet. */
+/* Writes the node, and before it the inputs that are not written yet. */
 static void demand(ordering *o, int node) {
     int n = 0;
     DT_GROW(o->stack, o->cap_stack, 1);

@@ -14,7 +14,7 @@
 
 enum { TIMES_LARGER = 4 };
 
-/* The op on inputs of these concrete types, taken apart. */
+/* Decomposes the op for inputs of these concrete types. */
 static dt_status *parts_of(const dt_node *n, const dt_type *in, dt_graph **out) {
     static const char *const names[DT_MAX_IN] = {"a", "b", "c", "d", "e"};
     dt_trace *t = dt_trace_create("piece");
@@ -34,7 +34,7 @@ static void cut_inputs(const dt_node *n, const dt_hlo_pieces *p, dt_type *in) {
         if (p->in[k] >= 0) in[k].dim[p->in[k]] /= p->n;
 }
 
-/* Bytes of the largest part of one piece; -1: it cannot be taken apart with these types. */
+/* Bytes of the largest value in one piece; -1: the op cannot be decomposed for these types. */
 static int64_t largest_part(const dt_node *n, const dt_type *in, const dt_hlo_pieces *p) {
     dt_type type[DT_MAX_IN];
     dt_graph *parts = NULL;
@@ -74,7 +74,7 @@ static bool cut_by(const dt_node *n, const dt_type *in, const dt_rule *rule, int
     return p->out != -2 && p->size > 1;
 }
 
-/* As few equal pieces as make `bytes` small enough. */
+/* The least number of equal pieces for which `bytes` is below the limit. */
 static int count_pieces(int64_t size, int64_t bytes, int64_t limit) {
     int64_t n = 1;
     while (bytes / n > limit && size % (2 * n) == 0) n *= 2;
@@ -100,7 +100,7 @@ bool dt_hlo_pieces_of(const dt_graph *g, int node, const dt_hlo_sizes *sizes, dt
         dt_hlo_pieces p;
         if (!cut_by(n, in, &rule, f, &p)) continue;
         p.n = count_pieces(p.size, bytes, limit);
-        /* a factor that the large parts lack makes them no smaller */
+        /* dividing by a factor that the large values lack does not make them smaller */
         int64_t left = largest_part(n, in, &p);
         if (left >= 0 && left < least) {
             least = left;
@@ -145,8 +145,8 @@ dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces 
         .hlo = h, .n = 2 + n->n_in, .times = p->n, .init = init, .now = now, .next = next};
     dt_type type[DT_MAX_IN], kept = c->type;
     dt_graph *parts = NULL;
-    if (p->out < 0 && dt_dtype_size(kept.dtype) < 4) /* one rounding, not one for each piece */
-        kept.dtype = DT_FLOAT32;
+    /* sums in float32, so that there is one rounding instead of one for each piece */
+    if (p->out < 0 && dt_dtype_size(kept.dtype) < 4) kept.dtype = DT_FLOAT32;
     for (int k = 0; k < n->n_in; k++) {
         init[2 + k] = c->in[k];
         type[k] = c->in[k].type;

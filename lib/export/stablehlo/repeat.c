@@ -44,7 +44,7 @@ static const dt_node *node_of(const dt_hlo_order *o, int item) {
 
 /* ---- what is alike ---- */
 
-/* The attributes without the number that may differ; `room` is as large as they are. */
+/* The attributes without the number that may differ; `room` has their size. */
 static const void *unnumbered(const dt_node *n, void *room) {
     if (!n->op->attr.number || n->op->attr.size == 0) return n->attr;
     memcpy(room, n->attr, n->op->attr.size);
@@ -116,8 +116,8 @@ static int list_periods(const search *s, int period[MOST_PERIODS]) {
     return n;
 }
 
-/* How many values go over the border before item `at`, of those made and read within a period of
- * it. */
+/* The number of values that are computed before item `at`, read after it, and read within a
+ * period. */
 static int crossing(const dt_hlo_order *o, int at, int period) {
     int n = 0;
     bool *seen = dt_alloc((size_t)period + 1);
@@ -187,8 +187,8 @@ static void add_same(const dt_hlo_order *o, dt_hlo_repeat *r, int item) {
     r->same[r->n_same++] = item;
 }
 
-/* What input k at this offset is to all blocks; false: to some it is something else, *bad being the
- * first of them. */
+/* Finds the source of input k at this offset for all blocks. False: it differs, and *bad is the
+ * first block where it does. */
 static bool bind(const dt_hlo_order *o, dt_hlo_repeat *r, int offset, int k, dt_hlo_bind *out,
                  int *bad) {
     const dt_hlo_item *item = &o->item[r->first + offset], *second = item + r->period;
@@ -238,7 +238,7 @@ static void forget(dt_hlo_repeat *r) {
     *r = (dt_hlo_repeat){.first = r->first, .n = r->n, .period = r->period};
 }
 
-/* Whether the blocks are the same; else *bad is the first that is not. */
+/* Whether all blocks are equal; otherwise *bad is the first one that is not. */
 static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     const dt_hlo_order *o = s->o;
     r->bind = dt_arena_alloc(s->arena, (size_t)r->period * sizeof *r->bind);
@@ -259,7 +259,7 @@ static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     return true;
 }
 
-/* As many of the candidate's blocks as are the same; false: too few. */
+/* Takes as many blocks of the candidate as are equal; false: there are too few. */
 static bool settle(const search *s, const candidate *c, dt_hlo_repeat *r) {
     int bad = 0;
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};

@@ -37,7 +37,7 @@ static int add_stack(dt_hlo_plan *p, dt_hlo_stack_kind kind, dt_type type) {
     return p->n_stacks++;
 }
 
-/* A row more, behind the others. */
+/* Adds a row at the end of the stack. */
 static int add_row(dt_hlo_plan *p, int stack, int item) {
     dt_hlo_stack *s = &p->stack[stack];
     DT_GROW(s->item, s->cap, s->n + 1);
@@ -61,8 +61,8 @@ static void add_front(dt_hlo_plan *p, int stack, int item) {
         }
 }
 
-/* Items that may lie in one stack: of one kind, none twice, none that is written wherever it is
- * read. */
+/* Whether the items may be in one stack: of one kind, none twice, and none that is written again
+ * at each read. */
 static bool can_be_rows(const dt_hlo_plan *p, const int *list, int n) {
     bool good = true;
     int seen = 0;
@@ -77,8 +77,8 @@ static bool can_be_rows(const dt_hlo_plan *p, const int *list, int n) {
     return good;
 }
 
-/* The stack that some of the list's items lie in, -1: none does; false: in several. *placed: how
- * many. */
+/* The stack that has items of the list; -1: no stack has any; false: several have. *placed:
+ * number of items in it. */
 static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stack, int *placed) {
     *stack = -1;
     *placed = 0;
@@ -99,12 +99,12 @@ static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     for (int i = 0; i < n; i++) add_row(p, stack, list[backwards ? n - 1 - i : i]);
 }
 
-/* Adds the items at both ends of the list that have no row yet, where those in the middle are rows
- * one behind the other that end where the stack does. */
+/* Adds items without a row at both ends of the list, if those in the middle have consecutive
+ * rows that end where the stack does. */
 static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
-    if (stack < p->n_groups) return false; /* it is as it is */
+    if (stack < p->n_groups) return false; /* an existing stack of states must not change */
     while (from < n && p->place[list[from]].stack < 0) from++;
     while (to > from && p->place[list[to - 1]].stack < 0) to--;
     if (s->kind == DT_HLO_UPDATED || s->updated >= 0) return false;
@@ -179,7 +179,8 @@ static int state_at(const dt_hlo_plan *p, int item) {
     return (int)a->index;
 }
 
-/* New values of stacked states lie as the states do, if a loop makes some. */
+/* Stacks the new values of stacked states in the order of the states, if a loop computes some of
+ * them. */
 static void place_updates(dt_hlo_plan *p) {
     for (int s = 0, n = p->n_stacks; s < n; s++) {
         int stack = -1, block, offset;
@@ -200,8 +201,8 @@ static void place_updates(dt_hlo_plan *p) {
     }
 }
 
-/* Whether a repeat takes states from the last row on, if it takes any: what else it takes then lies
- * likewise, so that it may be written as a whole. */
+/* Whether a repeat reads states from the last row to the first. Its other inputs are then
+ * stacked in the same order, so that all blocks can be written at once. */
 static bool goes_backwards(const dt_hlo_plan *p, const dt_hlo_repeat *r, const int *list) {
     for (int l = 0; l < r->n_lists; l++)
         if (is_state(p, r->list[l][0]) && p->place[r->list[l][0]].stack >= 0)
@@ -256,7 +257,7 @@ static void find_singles(dt_hlo_plan *p) {
         if (p->o->update[i] >= 0) p->single[p->o->update[i]] = true;
 }
 
-/* The item that a block writes: its own, or the one that came in. */
+/* The item that a block writes: its own, or one that it received. */
 static int written(const dt_hlo_repeat *r, const dt_hlo_rows *w, int block) {
     if (w->carry < 0) return r->first + block * r->period + w->offset;
     return block == 0 ? r->carry[w->carry].init : r->first + (block - 1) * r->period + w->offset;
@@ -284,8 +285,7 @@ static void add_write(dt_hlo_plan *p, int repeat, dt_hlo_rows w) {
     for (int b = 0; b < r->n; b++) p->covered[written(r, &w, b)] |= w.row[b] >= 0;
 }
 
-/* The stacks that items at this offset lie in, one after the other: true while there is one behind
- * *stack. */
+/* Steps through the stacks that have items at this offset; false: *stack was the last. */
 static bool next_stack(const dt_hlo_plan *p, const dt_hlo_repeat *r, int offset, int *stack) {
     int next = -1;
     for (int b = 0; b < r->n; b++) {
@@ -316,8 +316,8 @@ static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
     return -1;
 }
 
-/* New values of states have no scratch row: if not all blocks write one, they are kept elsewhere
- * first. */
+/* New values of states have no scratch row. If some block does not write one, all are first
+ * written to another stack. */
 static void expel(dt_hlo_plan *p, const dt_hlo_repeat *r, int offset) {
     int stack = p->place[r->first + offset].stack, n = 0;
     for (int b = 0; b < r->n; b++) n += p->place[r->first + b * r->period + offset].stack == stack;

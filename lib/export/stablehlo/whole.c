@@ -20,14 +20,14 @@ static const dt_node *node_of(const dt_hlo_writer *w, int item) {
 
 /* ---- whether it is one ---- */
 
-/* Rows one behind the other, in this direction: 1 or -1. */
+/* Whether the rows are consecutive in this direction: 1 or -1. */
 static bool are_neighbours(const int *row, int n, int step) {
     for (int b = 0; b < n; b++)
         if (row[b] < 0 || row[b] != row[0] + b * step) return false;
     return true;
 }
 
-/* All rows that are read and written lie alike. */
+/* Whether all rows that are read and written are in the same order. */
 static bool lie_alike(const dt_hlo_repeat *r, const struct dt_hlo_traffic *t) {
     const int step = r->n_lists ? t->read[0].row[1] - t->read[0].row[0] : 0;
     bool alike = step == 1 || step == -1;
@@ -38,8 +38,8 @@ static bool lie_alike(const dt_hlo_repeat *r, const struct dt_hlo_traffic *t) {
     return alike;
 }
 
-/* Statement j; each[j]: it has another value in each block. What is the same in all may be
- * anything. */
+/* Whether statement j can be written for all blocks at once; each[j]: its value differs between
+ * blocks. A value that is the same for all may be of any kind. */
 static bool is_element_wise(const dt_hlo_writer *w, const dt_hlo_repeat *r, int j, bool *each) {
     const dt_node *n = node_of(w, r->first + j);
     for (int k = 0; k < n->n_in; k++) {
@@ -66,7 +66,7 @@ typedef struct whole {
     const dt_hlo_repeat *r;
     const struct dt_hlo_traffic *t;
     dt_hlo_value *list; /* by list: all blocks' rows */
-    dt_hlo_value *made; /* by offset: one value for each block, or one for all; rank tells */
+    dt_hlo_value *made; /* by offset: one value for each block, or one for all, by its rank */
 } whole;
 
 static int first_row(const whole *x, const int *row) {
@@ -83,7 +83,7 @@ static void read_rows(const whole *x, int repeat) {
     }
 }
 
-/* One for each block. */
+/* Repeats a value for each block. */
 static dt_hlo_value spread(const whole *x, dt_hlo_value v, const dt_type *row) {
     const dt_type t = dt_hlo_stacked(&v.type, x->r->n);
     int8_t dims[DT_MAX_RANK];

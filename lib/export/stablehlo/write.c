@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module with one function: see stablehlo.h. Statements stand in the order of order.c, loops in
- * place of repeats. */
+/* Writes a module with one function: see stablehlo.h. Statements have the order of order.c, with
+ * loops for repeats. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +173,7 @@ static dt_hlo_port *add_port(dt_hlo_signature *s, dt_hlo_port *list, int *n, dt_
     return &list[(*n)++];
 }
 
-/* The stack that is an argument in place of state i, -1: it is one itself. */
+/* The stack that is the argument for state i; -1: the state itself is one. */
 static int stack_of_state(const dt_hlo_writer *w, int i) {
     int stack = w->plan.place[w->plan.o->state[i]].stack;
     return stack < 0 || w->plan.stack[stack].kind != DT_HLO_FED ? -1 : stack;
@@ -237,7 +237,7 @@ static void list_ports(const dt_hlo_writer *w, dt_hlo_signature *s) {
     }
 }
 
-/* The new values of a stack of states: what no loop has written is written now. */
+/* The new values of a stack of states; values that no loop has written are written now. */
 static dt_hlo_value updated_stack(dt_hlo_writer *w, int stack) {
     const dt_hlo_order *o = w->plan.o;
     int updated = w->plan.stack[stack].updated, n = w->plan.stack[stack].n;
@@ -326,7 +326,8 @@ static dt_status *write_module(dt_hlo_writer *w, const dt_hlo_signature *s, dt_s
     return w->failed;
 }
 
-/* Of the repeat that saves most, of those whose blocks feed each other. */
+/* The number of blocks of the repeat that saves most text, among those whose blocks feed each
+ * other. */
 static int blocks_of_largest(const dt_hlo_repeats *r) {
     int n = 0;
     long most = 0;

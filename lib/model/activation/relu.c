@@ -43,8 +43,8 @@ static dt_value above(const dt_relu_args *r, dt_value x) {
                              : dt_select(dt_compare(x, dt_like(x, r->threshold), DT_GT), x, zero);
 }
 
-/* y cut to [0, max]. At the very maximum 6 ends the slope, other values do not: relu6 is an
- * operation of its own in Keras. */
+/* y limited to [0, max]. At the maximum itself the slope is 0 for 6 and 1 for other values,
+ * since relu6 is a separate operation in Keras. */
 static dt_value below_maximum(const dt_relu_args *r, dt_value y) {
     dt_value most = dt_like(y, r->max_value);
     if (r->max_value == 6 && r->threshold == 0) return dt_minimum(y, most);
@@ -57,7 +57,7 @@ dt_value dt_relu(const dt_relu_args *r, dt_value x) {
     dt_value y = above(r, x);
     if (r->has_max) y = below_maximum(r, y);
     if (r->negative_slope == 0) return y;
-    /* how far below the threshold */
+    /* distance below the threshold */
     dt_value depth = dt_maximum(dt_subtract(dt_like(x, r->threshold), x), dt_like(x, 0));
     return dt_subtract(y, dt_multiply(depth, dt_like(x, r->negative_slope)));
 }

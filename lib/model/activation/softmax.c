@@ -46,7 +46,7 @@ const dt_activation dt_activation_log_softmax = {
 
 /* ---- sparsemax ---- */
 
-/* Which x_i are in the support: 1 + n x_i > sum of the n values that are at least x_i. Values are
+/* The x_i in the support: 1 + n x_i > sum of the n values that are at least x_i. Values are
  * compared pair by pair, (..., C, C). */
 static dt_value support(dt_value x) {
     dt_type type = dt_type_of_value(x), pairs = type;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distributions: every element draws from its own stream, as often as it needs, so that many
- * elements can draw at a time. */
+/* Distributions. Each element draws from a separate stream as often as it needs, so that many
+ * elements can be drawn at a time. */
 #include "model/initializer/draw.h"
 
 #include "base/random_many.h"
@@ -19,7 +19,7 @@ void dt_draw_normal(const dt_draw *d, double mean, double deviation, double *out
     for (int64_t i = 0; i < d->n; i++) out[i] = mean + deviation * out[i];
 }
 
-/* One of 22 is drawn again. */
+/* One of 22 values is outside and drawn again. */
 static double draw_inside(const dt_draw *d, int64_t i) {
     dt_random r = dt_draw_at(d, i);
     double z;

@@ -27,7 +27,7 @@ static double product(const double *a, const double *b, int64_t n) {
     return sum;
 }
 
-/* Takes from v what it has of the vectors before it. */
+/* Subtracts from v its projections on the vectors before it. */
 static void make_orthogonal(const double *vectors, int64_t before, double *v, int64_t n) {
     for (int64_t i = 0; i < before; i++) {
         double share = product(vectors + i * n, v, n);

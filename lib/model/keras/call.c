@@ -75,7 +75,7 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) {
 
 /* ---- arguments ---- */
 
-/* What goes into the layer, by the argument's name. */
+/* Whether the argument is an input of the layer. */
 static bool is_input(const char *key) {
     static const char *const names[] = {"inputs", "query", "value", "key"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -83,7 +83,7 @@ static bool is_input(const char *key) {
     return false;
 }
 
-/* What may be said because it is so: while training and otherwise, layers are told which it is. */
+/* Whether the argument has the only value that dtrain supports, so that it may be given. */
 static bool is_so(const dt_tree *call_argument, const char *key) {
     static const char *const so_when_false[] = {"training", "return_attention_scores"};
     if (call_argument->kind == DT_TREE_NULL) return true;

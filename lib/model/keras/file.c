@@ -55,7 +55,7 @@ static dt_status *read_archive(dt_arena *arena, const char *path, dt_str *text) 
 
 typedef struct conversion {
     dt_arena *arena;
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     dt_str path;
     int values;
     size_t words;
@@ -71,7 +71,7 @@ static dt_location place_of(conversion *c, const dt_location *around) {
     return (dt_location){.source = source};
 }
 
-/* Words are written plainly where nobody could take them for something else. */
+/* Whether a text can be written without quotes, since it cannot be mistaken for another value. */
 static bool is_word(const char *text) {
     static const char *const others[] = {"true", "false", "null", "inf", "infinity", "nan"};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -96,7 +96,7 @@ static void convert_scalar(conversion *c, const json_t *v, dt_tree *t) {
 
 static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around);
 
-/* What stands under a key, or at a place of a list. */
+/* Converts the value of a key, or an item of a list. */
 static dt_tree *convert_child(conversion *c, const json_t *v, const dt_location *around,
                               const char *key, size_t i) {
     size_t before = c->path.size;
@@ -128,8 +128,8 @@ static void convert_array(conversion *c, const json_t *v, dt_tree *t) {
         t->item[t->n++] = convert_child(c, json_array_get(v, i), &t->at, NULL, i);
 }
 
-/* Recursion is bounded by the depth of the JSON; behind the limit of values nothing more is
- * made. */
+/* Recursion is limited by the depth of the JSON; beyond the limit of values nothing is
+ * converted. */
 static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around) {
     dt_tree *t = dt_arena_new(c->arena, dt_tree);
     t->at = place_of(c, around);

@@ -18,7 +18,7 @@
 
 enum {
     MOST_LAYERS = 2000,
-    MOST_VALUES = 9000, /* a job holds 10,000 */
+    MOST_VALUES = 9000, /* less than the 10,000 values that a job may have */
 };
 
 /* ---- layers ---- */
@@ -94,8 +94,8 @@ static bool is_history(const dt_tree *t) {
            t->item[1]->kind == DT_TREE_SCALAR;
 }
 
-/* One, a list of them, or a mapping of names that only Keras knows. Recursion is bounded by the
- * depth of the file. */
+/* Adds one output, a list, or a mapping, whose names only Keras uses. Recursion is limited by
+ * the depth of the file. */
 static dt_status *add_outputs(const dt_keras_model *m, const dt_tree *t, dt_tree *list) {
     const dt_tree *name;
     dt_status *faults = NULL;
@@ -182,7 +182,7 @@ static dt_status *check_alone(const dt_tree *model) {
     return faults;
 }
 
-/* What stood beside the key as null goes. */
+/* Removes entries that are null beside the key. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by) {
     dt_entry *all = dt_arena_array(arena, dt_entry, model->n + TOLD);
     int n = 0;

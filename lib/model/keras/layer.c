@@ -29,8 +29,7 @@ static void drop_shapes(dt_keras_layer *l) {
             dt_keras_drop(l->arguments, built_for[i].key);
 }
 
-/* `batch_shape` has the batch in front; what is None there is any number of rows, as everywhere
- * here. */
+/* `batch_shape` begins with the batch. None there means any number of rows, as always in dtrain. */
 static dt_status *take_shape(dt_arena *arena, dt_keras_layer *l, dt_tree *shape) {
     DT_TRY(dt_tree_expect(shape, DT_TREE_LIST, "batch_shape"));
     if (shape->n == 0)
@@ -75,8 +74,8 @@ static void drop_prefix(dt_arena *arena, dt_tree *arguments, const char *prefix,
     if (strcmp(name->text, dt_snake_case(arena, class_name)) == 0) dt_keras_drop(arguments, "name");
 }
 
-/* The layer's arguments for one direction, without what Bidirectional decides itself; NULL: it is
- * no layer with arguments. */
+/* The arguments of the layer for one direction, without those that Bidirectional sets; NULL: it
+ * has no arguments. */
 static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
     if (!layer || layer->kind != DT_TREE_MAP || layer->n != 1 ||
         layer->entry[0].value->kind != DT_TREE_MAP)
@@ -122,7 +121,7 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *t = dt_tree_get(l->arguments, "activation");
     if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP ||
         !l->row)
-        return NULL; /* what is no name either, the table refuses */
+        return NULL; /* the table refuses a value that is not a name */
     if (!ends_with_activation(l))
         return dt_fail(DT_E_KERAS_MODEL, &t->at,
                        "the activation of %.80s is a layer; expected the name of an activation",
@@ -146,7 +145,8 @@ const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *nam
 
 /* ---- operations ---- */
 
-/* Those that compute what the layer of their name does, given layers alone. */
+/* Accepts operations that, if all operands are layers, compute the same as the layer of their
+ * name. */
 static dt_status *check_operation(const dt_keras_layer *l) {
     static const char *const names[] = {"Add", "Subtract", "Multiply", "Maximum", "Minimum"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -172,7 +172,7 @@ static dt_status *find_row(dt_keras_layer *l) {
         "in Keras, call the layers of the inner model one by one");
 }
 
-/* What stands where Keras has a name; all layers have one. */
+/* Reads the name of the layer, which all layers in Keras files have. */
 static dt_status *find_name(dt_keras_layer *l, const dt_tree *config) {
     const dt_tree *name = dt_tree_get(config, "name");
     if (!name)
@@ -181,12 +181,12 @@ static dt_status *find_name(dt_keras_layer *l, const dt_tree *config) {
     return dt_tree_text(name, "name", &l->name);
 }
 
-/* Keras' words for values of few digits alone; the table says so. */
+/* Whether the layer sets a policy; Keras' policies for 16-bit floats are in the table. */
 static bool has_policy(const dt_keras_layer *l) {
     return l->policy && l->policy->kind == DT_TREE_SCALAR;
 }
 
-/* What is within a layer computes in what the layer does. */
+/* Inner layers must have the policy of the layer that contains them. */
 static dt_status *check_inner_policy(const dt_keras_layer *l, const dt_tree *config) {
     const dt_tree *inner = dt_keras_policy(dt_tree_get(dt_tree_get(config, "layer"), "config"));
     if (!inner || inner->kind != DT_TREE_SCALAR || !l->policy ||

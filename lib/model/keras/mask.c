@@ -25,7 +25,7 @@ static bool is_class(const dt_keras_layer *l, const char *name) {
 
 /* ---- texts ---- */
 
-/* What is too long counts as unknown. */
+/* A text that is too long counts as an unknown mask. */
 static const char *bounded(const char *text) {
     return text && strlen(text) <= LONGEST ? text : NULL;
 }
@@ -141,7 +141,7 @@ void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *
         l->mask = mask_at(m, i, from->name[0]);
 }
 
-/* One mask, or one of each input. */
+/* Whether the mask argument is the mask of the inputs: one mask, or one for each input. */
 static bool is_as_passed(const dt_keras_model *m, int i, const dt_tree *mask,
                          const dt_tree *input) {
     const char *own = mask_at(m, i, input),

@@ -65,7 +65,7 @@ static bool begins(const dt_tree *text, const char *with) {
     return text && text->kind == DT_TREE_SCALAR && strncmp(text->text, with, strlen(with)) == 0;
 }
 
-/* Of Keras, and KerasHub under its names so far. */
+/* Whether the module is Keras' or, under its present names, KerasHub's. */
 static bool is_of_keras(const dt_tree *module) {
     return begins(module, "keras.") || begins(module, "keras_hub.") ||
            begins(module, "keras_nlp.") || (begins(module, "keras") && !module->text[5]);
@@ -137,7 +137,7 @@ static dt_status *convert_map(dt_arena *arena, const dt_tree *map, dt_tree **out
     return NULL;
 }
 
-/* A class with its configuration. The policy of what is within a layer is the layer's. */
+/* Converts a class with its configuration. The policy of an inner object is that of its layer. */
 static dt_status *convert_thing(dt_arena *arena, const dt_tree *thing, dt_tree **out) {
     const dt_tree *name;
     dt_tree *config, *arguments;
@@ -151,8 +151,8 @@ static dt_status *convert_thing(dt_arena *arena, const dt_tree *thing, dt_tree *
     return NULL;
 }
 
-/* The list or number within {"class_name": "__tuple__", ...} and its like; NULL: it is something
- * else. */
+/* The list or number inside {"class_name": "__tuple__", ...} and similar objects; NULL: it is
+ * another value. */
 static const dt_tree *unwrap(const dt_tree *value) {
     const dt_tree *class_name = dt_tree_get(value, "class_name");
     if (begins(class_name, "__tuple__")) return dt_tree_get(value, "items");
@@ -175,8 +175,7 @@ dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) 
 
 /* ---- activations ---- */
 
-/* Layers that, without arguments, are what an activation by name is:
- * `activation=keras.layers.ReLU()`. */
+/* The activation that a layer without arguments is equal to: `activation=keras.layers.ReLU()`. */
 static const char *name_of_activation(const char *layer) {
     static const struct {
         const char *layer, *name;
@@ -186,8 +185,8 @@ static const char *name_of_activation(const char *layer) {
     return NULL;
 }
 
-/* A layer in the place of an activation's name: {LeakyReLU: {negative_slope: 0.1}}, unless it has a
- * name. */
+/* A layer as the value of `activation`: {LeakyReLU: {negative_slope: 0.1}}, or its name if it
+ * has no arguments. */
 static dt_tree *activation(dt_arena *arena, dt_tree *layer) {
     if (layer->kind != DT_TREE_MAP || layer->n != 1 || layer->entry[0].value->kind != DT_TREE_MAP)
         return layer;
@@ -205,8 +204,8 @@ static const dt_field *find_field(const dt_field *fields, const char *key) {
     return NULL;
 }
 
-/* NULL: nobody is to leave it out, or it counts that it is given at all. A zero that the table
- * refuses is no default. */
+/* The default as text; NULL: the entry must be written, because there is no default or its
+ * presence counts. A zero that the table refuses is not a default. */
 static const char *default_text(const dt_field *f) {
     bool refused = f->required || f->min > 0 || f->above_min;
     if (f->preset || f->set) return f->set ? NULL : f->preset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activation: one of the activation functions, as a layer of its own. */
+/* Activation: an activation function as a separate layer. */
 #include "model/model.h"
 
 struct activation {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Axes, means and what is laid along them: see axes.h. */
+/* Axes, means, and values repeated along axes: see axes.h. */
 #include "model/layer/axes.h"
 
 #include "op/shapes.h"

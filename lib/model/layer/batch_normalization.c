@@ -102,12 +102,13 @@ typedef struct statistics {
     dt_value mean, variance; /* (channels) */
 } statistics;
 
-/* x where a mask says that it counts, else 0. */
+/* x where the mask is set, else 0. */
 static dt_value masked(const dt_layer_call *c, dt_value x) {
     return c->masks[0].trace ? dt_select(dt_mask_along(c->masks[0], x), x, dt_like(x, 0)) : x;
 }
 
-/* How many elements of each channel count, and Keras' epsilon, so that none is not divided by. */
+/* The number of elements of each channel where the mask is set, plus Keras' epsilon, which
+ * avoids a division by 0. */
 static dt_value count_of_masked(const dt_layer_call *c, uint32_t dims) {
     dt_value counts =
         dt_reduce(dt_convert(dt_mask_along(c->masks[0], c->x), dt_type_of_value(c->x).dtype),
@@ -122,15 +123,15 @@ static dt_value sum_of_all(dt_value x, uint32_t dims) {
 
 static dt_value sum_of_own(dt_value x, uint32_t dims) { return dt_reduce(x, DT_REDUCE_SUM, dims); }
 
-/* How many elements each channel has in the global batch. */
+/* The number of elements of each channel in the global batch. */
 static dt_value count_of_all(dt_value x, uint32_t dims) {
     dt_value examples =
         dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(x, 0)), dt_type_of_value(x).dtype);
     return dt_multiply(examples, dt_count_over(x, dims & ~1u));
 }
 
-/* x - mean, with the mean taken for a constant. Of the sum of squares that is the gradient all the
- * same, since centred values add up to nothing. */
+/* x - mean, with the mean as a constant. The gradient of the sum of squares is the same, since
+ * centred values add up to 0. */
 static dt_value centre(dt_value x, dt_value mean, uint32_t channels) {
     dt_type t = dt_type_of_value(x);
     return dt_subtract(x, dt_along(dt_stop_gradient(mean), &t, channels));
@@ -141,20 +142,20 @@ static dt_value squares(dt_value x, dt_value mean, uint32_t channels) {
     return dt_multiply(centred, centred);
 }
 
-/* Of this replica's examples. */
+/* The statistics of this replica's examples. */
 static statistics own_statistics(dt_value x, uint32_t channels, uint32_t dims) {
     dt_value mean = dt_mean_over(x, dims);
     return (statistics){mean, dt_mean_over(squares(x, mean, channels), dims)};
 }
 
-/* Of all examples. */
+/* The statistics of all replicas' examples. */
 static statistics common_statistics(dt_value x, uint32_t channels, uint32_t dims) {
     dt_value count = count_of_all(x, dims);
     dt_value mean = dt_divide(sum_of_all(x, dims), count);
     return (statistics){mean, dt_divide(sum_of_all(squares(x, mean, channels), dims), count)};
 }
 
-/* Of this replica's examples, with a mask. */
+/* The statistics of this replica's examples where the mask is set. */
 static statistics masked_statistics(const dt_layer_call *c, uint32_t channels, uint32_t dims) {
     const struct batch_normalization *n = c->args;
     dt_value (*sum)(dt_value x, uint32_t dims) = n->synchronized ? sum_of_all : sum_of_own;
@@ -165,7 +166,8 @@ static statistics masked_statistics(const dt_layer_call *c, uint32_t channels, u
                         dt_divide(sum(masked(c, squares(c->x, mean, channels)), dims), count)};
 }
 
-/* The mean of the replicas' values, weighed by their examples, or by what counts of them. */
+/* The mean of the replicas' values, weighted by their numbers of examples, or of elements where
+ * the mask is set. */
 static dt_value mean_of_replicas(const dt_layer_call *c, dt_value own, uint32_t dims) {
     dt_value rows = c->masks[0].trace
                         ? count_of_masked(c, dims)
@@ -218,7 +220,7 @@ static bool by_replica(const void *args) {
 static dt_value call(const dt_layer_call *c) {
     const struct batch_normalization *n = c->args;
     uint32_t channels = channels_of(n, c->out->rank);
-    int first = n->scale + n->center; /* of the moving statistics */
+    int first = n->scale + n->center; /* index of the first moving statistic */
     bool learns = c->training && n->head.trainable;
     statistics s = learns ? batch_statistics(c, channels, first)
                           : (statistics){c->weight[first], c->weight[first + 1]};

@@ -30,7 +30,7 @@ static const dt_field fields[] = {
     DT_NOT_YET("weights"),
     DT_END};
 
-/* One direction: the layer, and where its weights begin. */
+/* One direction: its layer, and the index of its first weight. */
 typedef struct direction {
     const dt_layer *row;
     dt_recurrent args;
@@ -116,7 +116,7 @@ static dt_value call(const dt_layer_call *c) {
     return join((merge)b->merge_mode, forward, backward);
 }
 
-/* Of both directions' values side by side, multiplied, or their mean or sum. */
+/* The range of both directions' outputs side by side, or of their product, mean or sum. */
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
     const struct bidirectional *b = l->args;
     const direction *d = l->made;

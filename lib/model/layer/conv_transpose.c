@@ -33,8 +33,7 @@ static int64_t output_size(const dt_conv *c, const dt_space *s, int i, int64_t i
     return given ? (in - 1) * stride + window % 2 + extra : in * stride;
 }
 
-/* The window of the convolution that would come back to `in`, seen from here: x is stretched, and
- * padded by what the window covers. */
+/* The window of the convolution from the output back to `in`: x is dilated and padded for it. */
 static dt_window turned_window(const dt_conv *c, const dt_space *s, int i, int64_t in) {
     int64_t out = output_size(c, s, i, in), window = dt_dilated(s->size[i], s->dilation[i]);
     dt_window forward = dt_space_window(s, i, out);

@@ -23,7 +23,7 @@ static const dt_field separable_fields[] = {
     DT_CONSTRAINT(dt_conv, POINTWISE, "pointwise_constraint"),
     DT_END};
 
-/* The first weight; *outputs is the number of channels it makes. */
+/* Adds the first weight; *outputs is the number of channels of its result. */
 static dt_status *build_depthwise(dt_layer_build *b, const char *weight, int64_t *outputs) {
     const char *kind = b->row->kind.name;
     const int n = b->row->sides;
@@ -41,7 +41,7 @@ static dt_status *build_depthwise(dt_layer_build *b, const char *weight, int64_t
     return NULL;
 }
 
-/* Each channel is a group of its own: (window ..., channels, multiplier) is (window ..., 1,
+/* Each channel is a separate group: (window ..., channels, multiplier) becomes (window ..., 1,
  * channels * multiplier). */
 static dt_value convolve_depths(const dt_layer_call *c, const dt_space *s) {
     dt_type w = dt_type_of_value(c->weight[0]);

@@ -11,7 +11,7 @@ struct dropout {
     dt_noise noise;
     double rate;
     const dt_tree *noise_shape; /* Dropout alone */
-    int data_format;            /* of SpatialDropout2D and 3D */
+    int data_format;            /* for SpatialDropout2D and 3D */
 };
 
 #define COMMON_FIELDS                                                                              \
@@ -52,7 +52,7 @@ static dt_status *read_mask(const dt_layer_build *b, const dt_tree *shape, dt_ty
     return NULL;
 }
 
-/* What is left when the mask is known, the same for all forms. */
+/* The rest of build, given the shape of the mask, which is the same for all forms. */
 static dt_status *finish(dt_layer_build *b, const dt_type *mask) {
     const struct dropout *d = b->args;
     b->out = b->in;

@@ -6,8 +6,8 @@
 
 /* ---- weights ---- */
 
-/* A projection: its kernel, which sums over the dimensions before `first_out`, and a bias of those
- * from there on. */
+/* A projection: its kernel, which sums over the dimensions before `first_out`, and a bias with
+ * the dimensions from there on. */
 typedef struct projection {
     const char *kernel, *bias;
     dt_type type;
@@ -32,14 +32,14 @@ static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const pro
     return h->use_bias ? dt_layer_weight(b, &bias) : NULL;
 }
 
-/* One that makes heads, of all that a step has. */
+/* Adds a projection from a step to heads. */
 static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const char *kernel,
                             const char *bias, int64_t heads, int64_t size) {
     const int64_t dim[] = {b->in.dim[2], heads, size};
     return add_projection(b, h, &(projection){kernel, bias, dt_type_of(b->in.dtype, 3, dim), 1});
 }
 
-/* The one that makes a step of what the heads took; the layer's result. */
+/* Adds the projection from heads to a step, which is the layer's result. */
 static dt_status *add_output(dt_layer_build *b, const dt_heads *h) {
     projection p = {"attention_output/kernel", "attention_output/bias",
                     dt_type_of(b->in.dtype, 2, (int64_t[]){h->query_heads, h->value_dim}), 2};
@@ -76,8 +76,8 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
 
 /* ---- graph ---- */
 
-/* x times the next kernel, plus its bias: *weight goes on. The last `contract` dimensions of x meet
- * the first ones of the kernel. */
+/* x times the next kernel, plus its bias; advances *weight. The last `contract` dimensions of x
+ * are contracted with the first ones of the kernel. */
 static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_value **weight) {
     int rank = dt_type_of_value(x).rank;
     dt_dot_attr dot = {.n_contract = (int8_t)contract};
@@ -89,7 +89,7 @@ static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_va
     return h->use_bias ? dt_add(y, *(*weight)++) : y;
 }
 
-/* Those of the layer's input are values with names: "self_attention/query". */
+/* Projects the layer's input and names the result, such as "self_attention/query". */
 static dt_value project_input(const dt_layer_call *c, const char *name, const dt_value **weight) {
     return dt_layer_value(c, dt_arena_printf(dt_trace_arena(c->trace), "%s/%s", c->name, name),
                           project(c->made, c->x, 1, weight));
@@ -125,7 +125,7 @@ static dt_value scores_of(const dt_heads *h, dt_value query, dt_value key) {
     return dt_dot_general(scaled, key, &by_head);
 }
 
-/* Scores of steps that may not be looked at become so low that softmax gives them 0. */
+/* Lowers the scores of masked steps so much that softmax gives them 0. */
 static dt_value mask_scores(const dt_heads *h, dt_value scores) {
     dt_type t = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, t.dim + 2); /* (T, S) */
     dt_value asks = dt_iota(scores.trace, &one, 0), asked = dt_iota(scores.trace, &one, 1);
@@ -154,7 +154,7 @@ static dt_value take_values(dt_value scores, dt_value value) {
     return dt_transpose(dt_dot_general(scores, value, &by_head), (const int[]){0, 2, 1, 3});
 }
 
-/* (B, S, K, k) to (B, S, N, k): each head as often as it is asked. */
+/* (B, S, K, k) to (B, S, N, k): repeats each head for its group of queries. */
 static dt_value repeat_heads(const dt_heads *h, dt_value x) {
     dt_type t = dt_type_of_value(x), wide = t;
     if (h->key_heads == h->query_heads || t.rank != 4) return x;
@@ -165,7 +165,8 @@ static dt_value repeat_heads(const dt_heads *h, dt_value x) {
     return dt_reshape(dt_broadcast_in_dim(x, &wide, (int8_t[]){0, 1, 2, 4}), 4, t.dim);
 }
 
-/* The counter stands behind the output's projection; `weight` is that one's kernel. */
+/* Applies dropout, whose counter is the weight after the output's projection; `weight` is that
+ * projection's kernel. */
 static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight) {
     const dt_heads *h = c->made;
     dt_type type = dt_type_of_value(x);
@@ -182,7 +183,7 @@ static dt_value take_with_dropout(const dt_layer_call *c, const dt_value *qkv,
     return take_values(drop(c, scores, weight), repeat_heads(h, qkv[2]));
 }
 
-/* A step that may look at none takes from all alike, as in the original. */
+/* A step whose keys are all masked attends to all keys equally, as in Keras. */
 static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                             bool drops) {
     const dt_heads *h = c->made;

@@ -198,7 +198,7 @@ static dt_status *build_dropout(dt_layer_build *b, dt_part *out) {
                          out);
 }
 
-/* `is_active`: f is of what this one gives. */
+/* `is_active`: the activation is applied to this product. */
 static dt_status *build_dense(dt_layer_build *b, const char *name, const dt_type *in,
                               bool is_active, dt_part *out) {
     const struct decoder *d = b->args;
@@ -225,7 +225,7 @@ static dt_status *build_feed_forward(dt_layer_build *b, parts *p) {
     return build_norm(b, "feedforward_layernorm", &p->norm);
 }
 
-/* Weights stand in KerasHub's order. */
+/* Weights have KerasHub's order. */
 static dt_status *build(dt_layer_build *b) {
     parts *p = dt_arena_new(b->arena, parts);
     DT_TRY(dt_layer_wants_exactly(b, "LlamaTransformerDecoder", 3, "(B, steps, features)"));

@@ -44,8 +44,8 @@ static const dt_field fields[] = {
 
 typedef struct parts {
     dt_part dense, norm;
-    int table, bias; /* which weights */
-    bool is_own;     /* the table is (D, V), else (V, D) */
+    int table, bias; /* indices of weights */
+    bool is_own;     /* the table is the layer's own, (D, V); false: borrowed, (V, D) */
 } parts;
 
 /* ---- building ---- */
@@ -118,7 +118,7 @@ static dt_status *build(dt_layer_build *b) {
     DT_TRY(find_table(b, &words));
     p->is_own = !h->token_embedding;
     p->bias = b->n_weights;
-    p->table = p->is_own ? p->bias - 1 : p->bias + 1; /* what is borrowed comes last */
+    p->table = p->is_own ? p->bias - 1 : p->bias + 1; /* borrowed weights come last */
     b->made = p;
     b->out = p->norm.out;
     b->out.dim[2] = words;

@@ -24,7 +24,7 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* x is as the layer computes: what few digits make equal is equal. */
+/* x has the layer's compute dtype, so values that rounding makes equal count as equal. */
 static dt_value mask(const dt_layer_call *c) {
     const struct masking *m = c->args;
     dt_type type = dt_type_of_value(c->x);

@@ -35,7 +35,7 @@ static bool go_together(const dt_type *a, const dt_type *b) {
     return fit;
 }
 
-/* Where every pair goes together, all do. */
+/* Checks inputs pair by pair: if every pair can be joined, all can. */
 static dt_status *check_pairs(const dt_layer_build *b, const char *kind) {
     for (int k = 1; k < b->n_in; k++)
         for (int i = 0; i < k; i++)
@@ -43,7 +43,7 @@ static dt_status *check_pairs(const dt_layer_build *b, const char *kind) {
     return NULL;
 }
 
-/* Masks are joined as they are: their shapes are one. */
+/* Masks are joined without broadcasting, so their shapes must be equal. */
 static dt_status *check_masks(dt_layer_build *b, const char *kind) {
     for (int k = 1; k < b->n_in; k++) b->out_mask &= b->masks[k];
     for (int k = 0; k < b->n_in; k++)
@@ -82,8 +82,8 @@ static dt_value join(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)
     return y;
 }
 
-/* What stands for an input where its mask says that it does not count: the identity of the
- * operation, or what the others are. */
+/* An input where its mask is not set is replaced by the identity of the operation, or by the
+ * other inputs. */
 static dt_value multiply(const dt_layer_call *c) {
     dt_value y = {0};
     bool all = true;
@@ -96,7 +96,7 @@ static dt_value multiply(const dt_layer_call *c) {
     return all ? dt_select(dt_mask_along(dt_masks_joined(c), y), y, dt_like(y, 0)) : y;
 }
 
-/* seen: where something counts of what y was made of; no value: everywhere, or nobody knows. */
+/* seen: where any operand of y has its mask set; no value: everywhere, or unknown. */
 static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)) {
     dt_value y = stretch(c->xs[0], c->out), seen = c->masks[0];
     for (int k = 1; k < c->n_in; k++) {
@@ -104,7 +104,7 @@ static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_val
         if (mask.trace) x = dt_select(dt_mask_along(mask, x), x, y);
         if (seen.trace) y = dt_select(dt_mask_along(seen, y), y, x);
         seen = mask.trace && seen.trace ? dt_maximum(mask, seen) : (dt_value){0};
-        /* of equal ones the earlier gets the gradient, as in Keras on TensorFlow: see
+        /* of equal operands the earlier one gets the gradient, as in Keras on TensorFlow: see
          * dt_op_maximum */
         y = two(x, y);
     }

@@ -58,7 +58,8 @@ static dt_value call_max(const dt_layer_call *c) {
     return dt_reduce_window(c->x, &a);
 }
 
-/* The sum under each window, over the number of elements there: the sum of as many ones. */
+/* The sum under each window divided by its number of elements, which is the sum of ones under
+ * it. */
 static dt_value call_average(const dt_layer_call *c) {
     const struct pooling *p = c->args;
     dt_type x = dt_type_of_value(c->x), one_image = x, out = *c->out;

@@ -16,7 +16,7 @@ static const dt_field fields[] = {
     DT_CONSTRAINT(struct prelu, ALPHA, "alpha_constraint"),
     DT_END};
 
-/* As in Keras none are counted from the end, and a list may be empty. */
+/* As in Keras, axes must not be negative, and the list may be empty. */
 static dt_status *read_shared(const dt_layer_build *b, const dt_tree *axes, uint32_t *shared) {
     const bool is_list = axes->kind == DT_TREE_LIST;
     int64_t axis;

@@ -6,8 +6,8 @@
 
 /* ---- weights ---- */
 
-/* Unrolling writes every step out, so their number is limited: what is longer would take minutes to
- * compile. */
+/* Unrolling emits each step, so their number is limited: a longer sequence would compile for
+ * minutes. */
 enum { MOST_STEPS = 4096 };
 
 static dt_status *add_weight(dt_layer_build *b, const dt_cell *cell, const char *name,
@@ -63,8 +63,8 @@ dt_value dt_gate(dt_value x, int i, int64_t units) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, i * units, units, 1);
 }
 
-/* state times the kernel's columns of gates [first, first + n), less what each of them drops of the
- * state. */
+/* The state times the columns of gates [first, first + n) of the kernel, with the dropout masks
+ * of these gates. */
 static dt_value multiply_state(const dt_cell_step *s, dt_value state, int first, int n) {
     const int64_t units = s->args->units;
     dt_value y[DT_MOST_GATES];
@@ -123,7 +123,7 @@ static dt_value counts_at(dt_value mask, int64_t t, int64_t units) {
     return mask.trace ? dt_broadcast_to(dt_slice_axis(mask, 1, t, 1, 1), &type) : mask;
 }
 
-/* One step, and what it gives; states of examples that it does not count for stay. */
+/* Emits one step and returns its output. States of examples whose mask is not set stay. */
 static dt_value take_step(const dt_cell *cell, dt_cell_step *s, dt_value counts) {
     dt_value before[DT_MOST_STATES];
     memcpy(before, s->state, sizeof before);
@@ -135,7 +135,7 @@ static dt_value take_step(const dt_cell *cell, dt_cell_step *s, dt_value counts)
     return s->args->zero_output_for_mask ? dt_select(counts, y, dt_like(y, 0)) : s->state[0];
 }
 
-/* The input times the kernel, (B, T, gates * units). Features dropped are the same at every step,
+/* The input times the kernel, (B, T, gates * units). Dropout masks are the same at every step,
  * and for all gates unless the state has masks, too. */
 static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, const dt_noise *noise) {
     const dt_recurrent *r = c->args;
@@ -176,8 +176,8 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell) {
     return r->return_sequences ? join_steps(y, steps) : y[steps - 1];
 }
 
-/* Of LSTM and GRU gates in [0, 1] multiply and mix what the activation gives; SimpleRNN, which has
- * none, gives that itself. */
+/* In LSTM and GRU, gates in [0, 1] multiply and mix the activation's output; SimpleRNN has no
+ * gates, so its output is the activation's. */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r) {
     const dt_type any = dt_type_of(DT_FLOAT32, 1, (const int64_t[]){DT_BATCH});
     const dt_range range = dt_activation_yields(r->activation, &any).range;

@@ -25,7 +25,7 @@ static dt_status *cannot(const dt_layer_build *b, const dt_ints *target) {
     return s;
 }
 
-/* The product of all known sizes, and which is not known (-1: all are). */
+/* The product of all known sizes, and the index of the unknown one (-1: all are known). */
 static bool known_sizes(const dt_ints *target, int64_t *product, int *unknown) {
     *product = 1;
     *unknown = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What layers over spatial dimensions share: see spatial.h. */
+/* Shared by layers over spatial dimensions: see spatial.h. */
 #include "model/layer/spatial.h"
 
 #include <string.h>

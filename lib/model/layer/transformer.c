@@ -123,7 +123,7 @@ static dt_status *build_halves(dt_layer_build *b, parts *p) {
     return build_dense(b, "feedforward_output_dense", b->in.dim[2], &p->widen.out, &p->narrow);
 }
 
-/* Weights stand in KerasHub's order, in which the encoder makes both norms first. */
+/* Weights have KerasHub's order, in which the encoder creates both norms first. */
 static dt_status *build(dt_layer_build *b, const char *kind, bool decodes) {
     parts *p = dt_arena_new(b->arena, parts);
     DT_TRY(check_input(b, kind));

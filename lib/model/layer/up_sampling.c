@@ -73,8 +73,7 @@ static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in) {
     return dt_maximum(dt_subtract(dt_like(distance, 1), distance), dt_like(distance, 0));
 }
 
-/* Dimension d of x becomes its mixtures: a product over it, whose result stands at the end and is
- * put back. */
+/* Mixes dimension d of x by a product, whose result is the last dimension and is moved back. */
 static dt_value mix(dt_value x, int d, int64_t out) {
     dt_type t = dt_type_of_value(x);
     dt_dot_attr a = {.n_contract = 1, .lhs_contract = {(int8_t)d}, .rhs_contract = {1}};

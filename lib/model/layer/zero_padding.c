@@ -30,7 +30,7 @@ static const dt_field cropping_fields[] =
     ENDS(cropping,
          "1, or [1, 2] for each dimension, or [[1, 2], [3, 4]] for each end; default 1 (2D: 0)");
 
-/* What is added (or cut off) at the low and the high end of each dimension. */
+/* Elements that are added (or cut off) at the low and the high end of each dimension. */
 typedef struct amounts {
     int64_t end[DT_MAX_SPATIAL][2];
 } amounts;
@@ -48,7 +48,7 @@ static dt_status *read_amount(const dt_tree *t, const char *key, int64_t *out) {
     return dt_tree_int(t, key, 0, MOST, out);
 }
 
-/* One item for one dimension: a number for both ends, or a pair. */
+/* Reads the item for one dimension: a number for both ends, or a pair. */
 static dt_status *read_ends(const dt_tree *t, const char *key, int n, int64_t out[2]) {
     if (t->kind == DT_TREE_SCALAR) {
         DT_TRY(read_amount(t, key, &out[0]));
@@ -106,7 +106,7 @@ static dt_value call_padding(const dt_layer_call *c) {
 
 /* ---- cropping ---- */
 
-/* Keras' default: nothing for images, 1 for all else. */
+/* Keras' default: 0 for images, 1 otherwise. */
 static int64_t usual_cropping(int n) { return n == 2 ? 0 : 1; }
 
 static dt_status *nothing_left(const dt_layer_build *b, const char *kind, int i,

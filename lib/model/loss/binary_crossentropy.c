@@ -33,8 +33,8 @@ static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE,
 const dt_field dt_binary_crossentropy_fields[] = {DT_LOSS_FIELDS(struct crossentropy),
                                                   CROSSENTROPY_FIELDS, DT_END};
 
-/* softplus(x) - x y, where x and x y cancel before the small rest is added: a loss of 4e-8 keeps
- * its digits. */
+/* softplus(x) - x y, in an order in which x and x y cancel before the small remainder is added,
+ * so that a loss of 4e-8 is precise. */
 static dt_value from_logits(dt_value y, dt_value x) {
     dt_value positive, tail;
     dt_softplus_parts(x, &positive, &tail);

@@ -33,7 +33,7 @@ static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE,
 const dt_field dt_categorical_crossentropy_fields[] = {DT_LOSS_FIELDS(struct crossentropy),
                                                        CROSSENTROPY_FIELDS, DT_END};
 
-/* Both with the classes last, y smoothed. False: there is no such axis. */
+/* Moves the classes of both to the end and smoothes y. False: there is no such axis. */
 static bool arrange(const dt_loss_call_args *c, dt_value *y, dt_value *p) {
     const struct crossentropy *x = c->args;
     int axis = dt_axis_of(c->prediction, x->axis);
@@ -89,7 +89,7 @@ static dt_status *check_focal(const void *args, const dt_type *target, const dt_
     const struct crossentropy *x = args;
     DT_TRY(dt_check_one_hot(args, target, prediction));
     const int axis = dt_axis_in(prediction->rank, x->axis);
-    /* that there is no such axis is told elsewhere */
+    /* an axis out of range is reported elsewhere */
     if (x->alpha.n == 1 || axis < 0 || prediction->dim[axis] == x->alpha.n) return NULL;
     return dt_fail(DT_E_LABELS, &x->alpha.at,
                    "alpha has %d numbers for %lld classes: give one number, or one per class",

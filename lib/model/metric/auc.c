@@ -48,7 +48,7 @@ static int n_thresholds(const struct auc *a) {
     return a->has_thresholds ? a->thresholds.n + 2 : (int)a->num_thresholds;
 }
 
-/* Of the sums; of one curve's. */
+/* The number of sums, for one curve or for all labels. */
 static int sums(const void *args) {
     return ((const struct auc *)args)->multi_label ? 0 : 4 * n_thresholds(args) + 1;
 }
@@ -78,7 +78,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* How many there are, but for what rounding does. */
+/* Counts predictions outside of [0, 1] beyond rounding. */
 static dt_value outside(dt_value p) {
     dt_dtype dtype = dt_type_of_value(p).dtype;
     dt_value low = dt_convert(dt_compare(p, dt_like(p, -1e-6), DT_LT), dtype),
@@ -86,7 +86,8 @@ static dt_value outside(dt_value p) {
     return dt_reduce_sum(dt_add(low, high), DT_NO_AXIS);
 }
 
-/* The ends lie a little outside of [0, 1], so that all outputs are between them. */
+/* The first and last thresholds are slightly outside of [0, 1], so that all outputs are between
+ * them. */
 static void count(dt_metric_parts *m) {
     const struct auc *a = m->args;
     int n = n_thresholds(a);
@@ -145,7 +146,7 @@ static double height(int how, double a, double b) {
     return how == INTERPOLATION ? (a + b) / 2 : how == MINORING ? fmin(a, b) : fmax(a, b);
 }
 
-/* Of one label. */
+/* The area for one label. */
 static double area_of(const struct auc *a, const double *sum, int n_labels) {
     curve kind = (curve)(a->curve % CURVES);
     int n = n_thresholds(a);

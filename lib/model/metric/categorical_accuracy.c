@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CategoricalAccuracy: the share of examples whose largest output is that of the one-hot target; of
- * equals the first counts. */
+/* CategoricalAccuracy: the share of examples whose largest output is that of the one-hot target;
+ * among equal outputs the first counts. */
 #include "model/model.h"
 
 struct accuracy {

@@ -67,7 +67,7 @@ static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p) {
     return NULL;
 }
 
-/* What each output counts, as the predictions lie. */
+/* The weight of each output, in the shape of the predictions. */
 static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts *m) {
     dt_value p = m->prediction, w = m->weight.trace ? dt_weights_like(m->weight, p) : dt_like(p, 1);
     const dt_type type = dt_type_of_value(p);
@@ -77,7 +77,7 @@ static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts 
     return dt_multiply(w, dt_broadcast_in_dim(of_class, &type, (int8_t[]){(int8_t)last}));
 }
 
-/* A table of outputs and thresholds: (N, T), or by class (B, T, C). */
+/* Broadcasts to a table of outputs and thresholds: (N, T), or by class (B, T, C). */
 static dt_value spread(dt_value x, const dt_type *table) {
     return dt_broadcast_in_dim(x, table, (int8_t[]){0, 2});
 }
@@ -105,7 +105,7 @@ static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p,
     for (int i = 0; i < 4; i++) m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
 }
 
-/* What is looked at, one after the other. */
+/* The selected outputs as one dimension. */
 static dt_value in_row(const dt_confusion_plan *plan, dt_value x) {
     return plan->by_class ? x : dt_in_one_row(choose(plan, x));
 }

@@ -20,8 +20,7 @@ static const dt_field fields[] = {
     DT_TEXT(struct correlation, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"), DT_END};
 
-/* What is compared lies in an example: an axis of 1 number, or that of the batch, has no
- * correlation of its own. */
+/* Values are compared within an example. An axis of size 1, or the batch, has no correlation. */
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
     int64_t axis = ((const struct correlation *)args)->axis,
             at = axis < 0 ? axis + prediction->rank : axis;
@@ -34,7 +33,8 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
     return NULL;
 }
 
-/* What one array is about its mean: each of (B, ..., 1) but the differences, (B, ..., n). */
+/* Moments of one array: mean and variance are (B, ..., 1), differences from the mean (B, ...,
+ * n). */
 typedef struct moments {
     dt_value around, mean, variance;
 } moments;

@@ -131,7 +131,7 @@ typedef struct quotient {
     int a, b; /* a / (a + b) of those counts */
 } quotient;
 
-/* The largest `best` among thresholds where `held` is at least the value. */
+/* The largest `best` among thresholds at which `held` reaches the given value. */
 static int best_where(const void *args, const double *sum, quotient held, quotient best,
                       double *out) {
     const struct trade *t = args;

@@ -128,7 +128,7 @@ static dt_value is_class(dt_value number, int64_t classes) {
     return dt_multiply(dt_convert(low, DT_FLOAT32), dt_convert(high, DT_FLOAT32));
 }
 
-/* What samples count: 0 where one of the numbers is no class. */
+/* The weights of samples: 0 where one of the two numbers is not a class. */
 static dt_value counts(const dt_metric_parts *m, dt_value y, dt_value p) {
     const struct iou *a = m->args;
     dt_value w = dt_multiply(is_class(y, classes_of(a)), is_class(p, classes_of(a)));
@@ -150,7 +150,7 @@ static void count_numbers(dt_metric_parts *m, dt_value y, dt_value p, dt_value w
     m->part[m->n++] = dt_reduce(dt_multiply(said, w), DT_REDUCE_SUM, 1);
 }
 
-/* What each of the numbers counts, (N); like: of the numbers' type, before they were in one row. */
+/* The weight of each number, (N); like: the type of the numbers before they were flattened. */
 static dt_value weights(const dt_metric_parts *m, const dt_type *like) {
     dt_type type = *like;
     type.dtype = DT_FLOAT32;
@@ -191,7 +191,7 @@ static int results(const void *args, const double *sum, int n_sums, double *out)
     return 1;
 }
 
-/* What follows check_: the function that counts, then other members. */
+/* After check_ come the function that counts, and further members. */
 #define IOU(row, class_name, alias, words, table, check_, ...)                                     \
     const dt_metric_row dt_metric_##row = {.kind = {class_name, words, table, sizeof(struct iou),  \
                                                     (const char *const[]){alias, NULL}},           \

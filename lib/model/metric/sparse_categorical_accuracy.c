@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SparseCategoricalAccuracy: the share of examples whose largest output is that of the labelled
- * class; of equals the first counts. */
+ * class; among equal outputs the first counts. */
 #include "model/model.h"
 
 struct accuracy {

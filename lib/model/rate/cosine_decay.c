@@ -86,8 +86,8 @@ static const dt_field restart_fields[] = {
             .help = "accepted for compatibility; not used"),
     DT_END};
 
-/* In which period x (in first periods) lies, and how far into it, from 0 to 1. Period i begins at
- * (1 - t_mul^i) / (1 - t_mul). */
+/* The period that contains x (in units of the first period), and the position in it, from 0 to
+ * 1. Period i begins at (1 - t_mul^i) / (1 - t_mul). */
 static dt_value find_period(const struct restarts *r, dt_value x, dt_value *into) {
     if (r->t_mul == 1) {
         dt_value period = dt_rate_floor(x);
