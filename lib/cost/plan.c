@@ -71,7 +71,7 @@ dt_plan *dt_plan_create(const dt_priced_program *told) {
                    .chip = chip,
                    .devices = dt_mesh_devices(&r->program->mesh),
                    .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops};
-    /* "(gradients)" */
+    /* with room for the row "(gradients)" */
     p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 2);
     own.made_of = dt_duplicated_values(&own, scratch);
     dt_launches k = dt_launches_create(r, scratch);

@@ -40,7 +40,7 @@ typedef struct dt_gemm_library {
      * NULL: none */
     int64_t (*held)(const void *plan);
     size_t room; /* bytes that the library maps in each thread in any case */
-    /* once in each thread that runs products */
+    /* prepares a thread that runs products; called once in each */
     void (*enter_thread)(const struct dt_gemm_library *l);
     /* before a first step runs: ends the thread that plans may have begun; NULL: they begin none */
     void (*finish)(struct dt_gemm_library *l);

@@ -13,8 +13,9 @@
 
 typedef struct dt_instructions {
     const dt_simd *loops; /* its name is the set's: "avx2" */
-    const char *openblas; /* OPENBLAS_CORETYPE: kernels that need no more */
-    int onednn;           /* its dnnl_cpu_isa_t; oneDNN has code for SSE 4.1 and later sets */
+    /* value of OPENBLAS_CORETYPE that limits OpenBLAS to kernels of this set */
+    const char *openblas;
+    int onednn; /* its dnnl_cpu_isa_t; oneDNN has code for SSE 4.1 and later sets */
 } dt_instructions;
 
 /* The loops of that name; NULL: those that the environment variable names, or else the best.

@@ -41,7 +41,7 @@ typedef struct dt_index_attr {
 typedef struct dt_convert_attr {
     int64_t dtype;
 } dt_convert_attr;
-/* the latter 0: the dtype's */
+/* exponent_bits 0: as many as the dtype has */
 typedef struct dt_precision_attr {
     int64_t mantissa_bits, exponent_bits;
 } dt_precision_attr;

@@ -184,8 +184,8 @@ static int state_of_row(const dt_hlo_writer *w, int stack, int row) {
     return (int)a->index;
 }
 
-/* The port of state i, and of all others in its stack where it is the first of them: false: it is
- * in one whose port another has. */
+/* The port of state i, or of its stack if i is the stack's first state. False: an earlier state of
+ * the stack has the port. */
 static bool port_of_state(const dt_hlo_writer *w, int i, int *state, dt_hlo_port *out) {
     const dt_graph *g = w->plan.o->g;
     int stack = stack_of_state(w, i);

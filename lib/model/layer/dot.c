@@ -44,7 +44,7 @@ static dt_status *check_types(const dt_layer_build *b, const int *axis) {
     return dt_layer_wants(b, "Dot", 2);
 }
 
-/* The dimensions that are left of both, behind the batch. */
+/* The shape of the result: the batch, then the dimensions of both inputs but the joined axes. */
 static dt_status *join_shapes(dt_layer_build *b, const int *axis) {
     int64_t dim[2 * DT_MAX_RANK] = {b->in.dim[0]};
     int rank = 1;

@@ -10,7 +10,8 @@
  * pretraining_sequence_length / high_freq_factor stay, between them it goes gradually. */
 typedef struct dt_rotation {
     double max_wavelength, scaling_factor;
-    double frequency_adjustment_factor, low_freq_factor, high_freq_factor; /* first 0: none */
+    /* frequency_adjustment_factor 0: no adjustment */
+    double frequency_adjustment_factor, low_freq_factor, high_freq_factor;
     int64_t pretraining_sequence_length;
 } dt_rotation;
 
