@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../support/local_fabric.h"
+#include "../support/status.h"
 #include "backend/backend.h"
 #include "fabric/fabric.h"
 #include "pass/workers.h"
@@ -21,10 +22,6 @@
 
 static dt_device *device;
 static dt_member *member; /* of a team of one, or NULL */
-
-static void ok(dt_status *s, uint64_t seed) {
-    if (s) fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
-}
 
 static void want_device(void) {
     if (device) return;
@@ -42,12 +39,12 @@ static void step(dt_executable *x, const random_graph *g, const feed *f, const d
     dt_env env = feed_env(f);
     bool flies = false;
     env.member = member;
-    ok(dt_executable_start(x, &env, arg, result, &flies), g->seed);
+    ok_for(dt_executable_start(x, &env, arg, result, &flies), g->seed);
     assert_true(flies);
-    ok(dt_executable_finish(x), g->seed);
+    ok_for(dt_executable_finish(x), g->seed);
     for (int i = 0; i < step->n_states; i++) {
         dt_variable *v = step->state[i].variable;
-        ok(dt_variable_fetch(v), g->seed);
+        ok_for(dt_variable_fetch(v), g->seed);
         now[i] = (dt_view){v->type, v->host_data};
     }
     difference d = outcome_difference(g, f, &oracle, &(outcome){result, now, folded->result});
@@ -76,10 +73,10 @@ static void test_steps_are_the_interpreters(void **state) {
         feed f = feed_make(g, seed, replicas, (int64_t[]){3, seed % 2 ? 3 : 2, 3});
         dt_folded folded;
         dt_executable *x = NULL;
-        ok(dt_fold(g->graph, g->distributed, replicas, &folded), seed);
-        ok(dt_device_compile(device, &(dt_compile_request){.graph = folded.graph, .rows = f.total},
-                             &x),
-           seed);
+        ok_for(dt_fold(g->graph, g->distributed, replicas, &folded), seed);
+        ok_for(dt_device_compile(device,
+                                 &(dt_compile_request){.graph = folded.graph, .rows = f.total}, &x),
+               seed);
         step(x, g, &f, &folded);
         dt_executable_destroy(x);
         dt_graph_destroy(folded.graph);
@@ -95,8 +92,8 @@ static void test_steps_of_a_worker_are_the_interpreters(void **state) {
     dt_team *team = NULL;
     int several = 0;
     want_device();
-    ok(dt_team_open(&team, &dt_fabric_local, 1), 0);
-    ok(dt_team_join(team, 0, 10, &member), 0);
+    ok_for(dt_team_open(&team, &dt_fabric_local, 1), 0);
+    ok_for(dt_team_join(team, 0, 10, &member), 0);
     print_message("seeds 9300 to 9311\n");
     for (uint64_t seed = 9300; seed < 9312; seed++) {
         random_graph *g = random_graph_draw(seed % 2 ? RANDOM_FIT : RANDOM_SOUP, seed);
@@ -105,12 +102,12 @@ static void test_steps_of_a_worker_are_the_interpreters(void **state) {
         dt_graph *own = NULL;
         dt_executable *x = NULL;
         dt_str text = {0};
-        ok(dt_fold(g->graph, g->distributed, 1, &folded), seed);
-        ok(dt_workers_split(
-               folded.graph,
-               &(dt_worker_share){.workers = 1, .shards = 1, .batch = 5, .replicas = 1}, &own),
-           seed);
-        ok(dt_device_compile(device, &(dt_compile_request){.graph = own, .rows = 5}, &x), seed);
+        ok_for(dt_fold(g->graph, g->distributed, 1, &folded), seed);
+        ok_for(dt_workers_split(
+                   folded.graph,
+                   &(dt_worker_share){.workers = 1, .shards = 1, .batch = 5, .replicas = 1}, &own),
+               seed);
+        ok_for(dt_device_compile(device, &(dt_compile_request){.graph = own, .rows = 5}, &x), seed);
         dt_executable_print(x, &text);
         several += strstr(dt_str_text(&text), "superstep 2 of ") != NULL;
         dt_str_release(&text);
@@ -155,18 +152,18 @@ static void test_kernels_gradients_are_each_replicas(void **state) {
         dt_value y = dt_convolution(x, k, &a);
         dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), &k, 1, &dk);
         dt_return(t, "dk", dk);
-        ok(dt_trace_end(t, &g->graph), i);
+        ok_for(dt_trace_end(t, &g->graph), i);
         feed f = feed_make(g, i, 3, cases[i].rows);
         dt_folded folded;
         dt_executable *made = NULL;
         bool found = false;
-        ok(dt_fold(g->graph, g->distributed, 3, &folded), i);
+        ok_for(dt_fold(g->graph, g->distributed, 3, &folded), i);
         for (int n = 0; n < folded.graph->n_nodes; n++)
             found |= folded.graph->node[n].op == &dt_op_segment_convolution;
         assert_true(found);
-        ok(dt_device_compile(device, &(dt_compile_request){.graph = folded.graph, .rows = f.total},
-                             &made),
-           i);
+        ok_for(dt_device_compile(
+                   device, &(dt_compile_request){.graph = folded.graph, .rows = f.total}, &made),
+               i);
         step(made, g, &f, &folded);
         dt_executable_destroy(made);
         dt_graph_destroy(folded.graph);
@@ -207,14 +204,15 @@ static void test_random_numbers_have_the_same_bits(void **state) {
         dt_interpretation oracle;
         dt_view result;
         dt_return(t, "u", dt_random_numbers(dt_trace_declare(t, "step", &counter), &attr));
-        ok(dt_trace_end(t, &g), key);
-        ok(dt_interpret(g, NULL, 1, &rows, &arg, &oracle), key);
-        ok(dt_device_compile(device, &(dt_compile_request){.graph = g, .rows = ROWS}, &x), key);
+        ok_for(dt_trace_end(t, &g), key);
+        ok_for(dt_interpret(g, NULL, 1, &rows, &arg, &oracle), key);
+        ok_for(dt_device_compile(device, &(dt_compile_request){.graph = g, .rows = ROWS}, &x), key);
         bool flies = false;
-        ok(dt_executable_start(x, &(dt_env){.batch = ROWS, .replicas = 1}, &arg, &result, &flies),
-           key);
+        ok_for(
+            dt_executable_start(x, &(dt_env){.batch = ROWS, .replicas = 1}, &arg, &result, &flies),
+            key);
         assert_true(flies);
-        ok(dt_executable_finish(x), key);
+        ok_for(dt_executable_finish(x), key);
         assert_memory_equal(result.data, oracle.result[0].data, ROWS * 33 * sizeof(float));
         dt_executable_destroy(x);
         dt_interpretation_release(&oracle);

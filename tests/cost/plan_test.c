@@ -21,10 +21,7 @@
 #include "../support/cut.h"
 #include "../support/feed.h"
 #include "../support/notes.h"
-
-static void must(dt_status *s, uint64_t seed) {
-    if (s) fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
-}
+#include "../support/status.h"
 
 /* ---- a step, cut and priced ---- */
 
@@ -45,9 +42,9 @@ static dt_topology *topology_of(uint64_t seed, dt_random *r) {
     static const char *const names[] = {"v2-32",  "v3-32",  "v4-32",   "v5litepod-16",
                                         "v5p-32", "v6e-16", "tpu7x-32"};
     dt_slice slice;
-    must(dt_slice_find(names[dt_random_below(r, sizeof names / sizeof *names)], DT_E_UNKNOWN_SLICE,
-                       NULL, &slice),
-         seed);
+    ok_for(dt_slice_find(names[dt_random_below(r, sizeof names / sizeof *names)],
+                         DT_E_UNKNOWN_SLICE, NULL, &slice),
+           seed);
     return dt_topology_of_slice(&slice);
 }
 
@@ -64,10 +61,10 @@ static void cut_over_devices(drawn *d, dt_random *r, bool places) {
     }
     for (int i = 0; i < d->g->n_variables; i++)
         *(i % 2 ? &d->g->variable[i]->slot : &d->g->variable[i]->trainable) = true;
-    must(dt_fold(d->g->graph, d->g->distributed, 1, &d->folded), d->seed);
+    ok_for(dt_fold(d->g->graph, d->g->distributed, 1, &d->folded), d->seed);
     d->noted =
         (places ? notes_draw_places : notes_draw)(d->folded.graph, d->seed, o.batch, o.devices);
-    must(dt_spmd_create(&d->spmd, d->noted, &o), d->seed);
+    ok_for(dt_spmd_create(&d->spmd, d->noted, &o), d->seed);
 }
 
 /* Every third in mixed precision, every fifth on two slices. */
@@ -315,8 +312,9 @@ static void test_fusion(void **state) {
         drawn d = {.arena = dt_arena_create(), .topology = topology_of(0, &r)};
         dt_trace *t = dt_trace_create("step");
         cases[c].emit(t, dt_trace_declare(t, "x", &wide));
-        must(dt_trace_end(t, &d.noted), 0);
-        must(dt_spmd_create(&d.spmd, d.noted, &(dt_spmd_options){.devices = 1, .batch = ROWS}), 0);
+        ok_for(dt_trace_end(t, &d.noted), 0);
+        ok_for(dt_spmd_create(&d.spmd, d.noted, &(dt_spmd_options){.devices = 1, .batch = ROWS}),
+               0);
         d.priced = (dt_priced_program){.program = d.spmd, .topology = d.topology};
         d.kernels = dt_launches_create(&d.priced, d.arena);
         double bytes = 0;

@@ -19,17 +19,7 @@
 #include <zlib.h>
 
 #include "data/data.h"
-
-/* Fails the test with the status's own text. */
-#define OK(call) ok((call), __FILE__, __LINE__)
-__attribute__((unused)) static void ok(dt_status *s, const char *file, int line) {
-    if (!s) return;
-    char *text = dt_status_format(s);
-    print_error("%s", text);
-    free(text);
-    dt_status_free(s);
-    _fail(file, line);
-}
+#include "../support/status.h"
 
 /* Checks number, exit code and a part of the text, and frees. */
 __attribute__((unused)) static void expect_fault(const char *id, dt_status *s, int number, int code,

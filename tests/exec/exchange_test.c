@@ -68,7 +68,7 @@ static bool cut_graph(worker *w, const team *t, int rank) {
         dt_status_free(s);
         return false;
     }
-    must(dt_simplify(split, &simple), t->seed);
+    ok_for(dt_simplify(split, &simple), t->seed);
     dt_graph_destroy(split);
     dt_graph_destroy(w->l.graph);
     w->l.graph = simple;
@@ -99,18 +99,18 @@ static bool open_worker(team *t, int rank) {
     w->f = draw_feed(w->l.g, t->seed, 1, t->rows);
     cut_rows(w, t, rank);
     if (!cut_graph(w, t, rank)) return false;
-    must(dt_engine_open(&w->engine,
-                        &(dt_engine_options){.threads = 1 + (int)((t->seed + (uint64_t)rank) % 2),
-                                             .kernels = DT_KERNELS_OWN,
-                                             .bucket_bytes = t->bucket_bytes}),
-         t->seed);
+    ok_for(dt_engine_open(&w->engine,
+                          &(dt_engine_options){.threads = 1 + (int)((t->seed + (uint64_t)rank) % 2),
+                                               .kernels = DT_KERNELS_OWN,
+                                               .bucket_bytes = t->bucket_bytes}),
+           t->seed);
     w->program = dt_partition(w->l.graph,
                               &(dt_partition_options){.batch = w->rows,
                                                       .cut = w->border,
                                                       .cuts = w->own.count,
                                                       .can_split = dt_exec_can_split},
                               w->arena);
-    must(dt_exec_compile(&w->exec, w->engine, w->program), t->seed);
+    ok_for(dt_exec_compile(&w->exec, w->engine, w->program), t->seed);
     w->result = dt_arena_array(w->arena, dt_view, w->l.graph->n_results + 1);
     return true;
 }
@@ -144,8 +144,8 @@ static void run_worker(int rank, void *user) {
 
 static void run_team(team *t) {
     dt_pool *pool = NULL;
-    must(dt_pool_create(&pool, t->workers), t->seed);
-    if (t->workers > 1) must(dt_team_open(&t->team, &dt_fabric_local, t->workers), t->seed);
+    ok_for(dt_pool_create(&pool, t->workers), t->seed);
+    if (t->workers > 1) ok_for(dt_team_open(&t->team, &dt_fabric_local, t->workers), t->seed);
     dt_pool_run(pool, run_worker, t);
     dt_team_close(t->team);
     dt_pool_destroy(pool);

@@ -114,7 +114,7 @@ static dt_value declare(setting *s, const char *name, dt_dtype d, int rank, cons
 static setting start(int64_t n) {
     setting s = {.t = dt_trace_create("fused")};
     dt_type type = dt_type_of(DT_FLOAT32, 1, &n);
-    must(dt_variable_alloc(&s.variable, "weight", &type, true), 0);
+    ok_for(dt_variable_alloc(&s.variable, "weight", &type, true), 0);
     s.weight = dt_read(s.t, s.variable);
     s.x = declare(&s, "x", DT_FLOAT32, 2, (int64_t[]){DT_BATCH, n});
     s.y = declare(&s, "y", DT_FLOAT32, 2, (int64_t[]){DT_BATCH, n});
@@ -157,14 +157,14 @@ static void run_one(dt_engine *e, const dt_graph *g, int which, dt_random *r, in
     dt_exec *x = NULL;
     dt_interpretation oracle;
     fill(r, &(dt_view){g->state[0].variable->type, g->state[0].variable->host_data});
-    must(dt_interpret(g, NULL, 1, &batch, arg, &oracle), 0);
-    must(dt_exec_compile(
-             &x, e,
-             dt_partition((dt_graph *)g,
-                          &(dt_partition_options){.batch = batch, .can_split = dt_exec_can_split},
-                          arena)),
-         0);
-    must(dt_exec_run(x, &env, arg, result), 0);
+    ok_for(dt_interpret(g, NULL, 1, &batch, arg, &oracle), 0);
+    ok_for(dt_exec_compile(
+               &x, e,
+               dt_partition((dt_graph *)g,
+                            &(dt_partition_options){.batch = batch, .can_split = dt_exec_can_split},
+                            arena)),
+           0);
+    ok_for(dt_exec_run(x, &env, arg, result), 0);
     for (int i = 0; i < g->n_results; i++)
         expect_same_bits(g->result[i].name, which, batch, n, &result[i], &oracle.result[i]);
     if (oracle.update[0].data)
@@ -188,7 +188,7 @@ static void test_layouts(void **state) {
             setting s = start(columns[c]);
             dt_graph *g = NULL;
             dt_return(s.t, "result", makers[m](&s));
-            must(dt_trace_end(s.t, &g), 0);
+            ok_for(dt_trace_end(s.t, &g), 0);
             for (size_t b = 0; b < sizeof batches / sizeof *batches; b++)
                 run_one(e, g, m, &r, batches[b], columns[c]);
             dt_graph_destroy(g);
@@ -209,7 +209,7 @@ static void test_updates_in_slices(void **state) {
         dt_type type = dt_type_of(DT_FLOAT32, 2, sizes[i]), scalar = dt_scalar_type(DT_FLOAT32),
                 row = dt_type_of(DT_FLOAT32, 1, &sizes[i][1]);
         dt_variable *v = NULL;
-        must(dt_variable_alloc(&v, "w", &type, true), 0);
+        ok_for(dt_variable_alloc(&v, "w", &type, true), 0);
         dt_value w = dt_read(t, v), rate = dt_trace_declare(t, "rate", &scalar),
                  g = dt_trace_declare(t, "g", &type);
         dt_value decay = dt_trace_declare(t, "decay", &row);
@@ -218,7 +218,7 @@ static void test_updates_in_slices(void **state) {
             dt_subtract(dt_multiply(w, decay),
                         dt_multiply(dt_divide(g, dt_add(dt_abs(g), dt_constant(t, 1))), rate)));
         dt_graph *graph = NULL;
-        must(dt_trace_end(t, &graph), 0);
+        ok_for(dt_trace_end(t, &graph), 0);
         run_one(e, graph, (int)i, &r, sizes[i][0], sizes[i][1]);
         dt_graph_destroy(graph);
         dt_variable_unref(v);
@@ -345,7 +345,7 @@ static dt_graph *make_update(int which, dt_variable **v) {
             scalar = dt_scalar_type(DT_FLOAT32);
     dt_value *value[] = {&s.w, &s.m, &s.u};
     for (int i = 0; i < 3; i++) {
-        must(dt_variable_alloc(&v[i], names[i], &type, true), 0);
+        ok_for(dt_variable_alloc(&v[i], names[i], &type, true), 0);
         s.v[i] = v[i];
         *value[i] = dt_read(s.t, v[i]);
     }
@@ -355,7 +355,7 @@ static dt_graph *make_update(int which, dt_variable **v) {
     s.rate = dt_trace_declare(s.t, "rate", &scalar);
     updates[which](&s);
     dt_graph *g = NULL;
-    must(dt_trace_end(s.t, &g), 0);
+    ok_for(dt_trace_end(s.t, &g), 0);
     return g;
 }
 
@@ -370,14 +370,14 @@ static void run_update(dt_engine *e, int which) {
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < SLICE; k++)
             ((float *)v[i]->host_data)[k] = (float)dt_random_uniform(&r);
-    must(dt_exec_compile(
-             &x, e,
-             dt_partition(g, &(dt_partition_options){.batch = 1, .can_split = dt_exec_can_split},
-                          arena)),
-         0);
+    ok_for(dt_exec_compile(
+               &x, e,
+               dt_partition(g, &(dt_partition_options){.batch = 1, .can_split = dt_exec_can_split},
+                            arena)),
+           0);
     for (int step = 0; step < 3; step++) {
-        must(dt_interpret(g, NULL, 1, &(int64_t){1}, arg, &oracle), 0);
-        must(dt_exec_run(x, &(dt_env){.batch = 1, .replicas = 1}, arg, result), 0);
+        ok_for(dt_interpret(g, NULL, 1, &(int64_t){1}, arg, &oracle), 0);
+        ok_for(dt_exec_run(x, &(dt_env){.batch = 1, .replicas = 1}, arg, result), 0);
         for (int i = 0; i < g->n_results; i++)
             expect_same_bits(g->result[i].name, which, step, SLICE, &result[i], &oracle.result[i]);
         for (int i = 0; i < g->n_states; i++)
@@ -401,10 +401,10 @@ static void test_updates(void **state) {
     const dt_simd *list[DT_MAX_SIMD];
     for (int s = dt_simd_list(list) - 1; s >= 0; s--) {
         dt_engine *e = NULL;
-        must(dt_engine_open(&e, &(dt_engine_options){.threads = 1,
-                                                     .kernels = DT_KERNELS_OPENBLAS,
-                                                     .isa = list[s]->name}),
-             0);
+        ok_for(dt_engine_open(&e, &(dt_engine_options){.threads = 1,
+                                                       .kernels = DT_KERNELS_OPENBLAS,
+                                                       .isa = list[s]->name}),
+               0);
         for (int i = 0; i < (int)(sizeof updates / sizeof *updates); i++) run_update(e, i);
         dt_engine_close(e);
     }

@@ -22,7 +22,7 @@ static dt_value declare(setting *s, const char *name, dt_dtype d, int rank, cons
 static setting start(dt_variable **matrix) {
     setting s = {.t = dt_trace_create("one")};
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){6, 7});
-    must(dt_variable_alloc(matrix, "matrix", &type, true), 0);
+    ok_for(dt_variable_alloc(matrix, "matrix", &type, true), 0);
     for (int i = 0; i < 42; i++) ((float *)(*matrix)->host_data)[i] = (float)(i % 11 - 5) / 4;
     s.matrix = dt_read(s.t, *matrix);
     s.rows = declare(&s, "rows", DT_FLOAT32, 2, (int64_t[]){-1, 6});
@@ -98,8 +98,8 @@ static void expect_run(dt_engine *e, dt_program *p, const dt_env *env, const dt_
                        const comparison *c, const dt_interpretation *oracle) {
     dt_view result[2];
     dt_exec *x = NULL;
-    must(dt_exec_compile(&x, e, p), 0);
-    must(dt_exec_run(x, env, arg, result), 0);
+    ok_for(dt_exec_compile(&x, e, p), 0);
+    ok_for(dt_exec_run(x, env, arg, result), 0);
     for (int i = 0; i < p->graph->n_results; i++)
         expect_close(e, c, env->batch, &result[i], &oracle->result[i]);
     dt_exec_destroy(x);
@@ -111,13 +111,13 @@ static void compare(const engines *on, const dt_graph *g, const comparison *c, i
     dt_view *arg = draw_arguments(g, batch);
     dt_env env = {.batch = batch, .replicas = 1, .shards = border, .n_shards = 5};
     dt_team *team = NULL; /* of one: what workers exchange, it has */
-    must(dt_team_open(&team, &dt_fabric_local, 1), 0);
-    must(dt_team_join(team, 0, 20, &env.member), 0);
+    ok_for(dt_team_open(&team, &dt_fabric_local, 1), 0);
+    ok_for(dt_team_join(team, 0, 20, &env.member), 0);
     dt_program *p = dt_partition(
         (dt_graph *)g, &(dt_partition_options){.batch = batch, .can_split = dt_exec_can_split},
         arena);
     dt_interpretation oracle;
-    must(dt_interpret(g, &env, 1, &batch, arg, &oracle), 0);
+    ok_for(dt_interpret(g, &env, 1, &batch, arg, &oracle), 0);
     for (int i = 0; i < on->n; i++) expect_run(on->v[i], p, &env, arg, c, &oracle);
     dt_member_leave(env.member);
     dt_team_close(team);
@@ -150,12 +150,12 @@ static void compare_as_chip(const engines *on, const dt_graph *g, const char *ke
     int32_t border[6] = {0, 13, 26, 39, 52, 64};
     dt_env env = {.batch = batch, .replicas = 1, .shards = border, .n_shards = 5};
     dt_graph *chip = NULL;
-    must(dt_chip_products(g, &chip), 0);
+    ok_for(dt_chip_products(g, &chip), 0);
     if (chip->n_nodes > g->n_nodes) {
         dt_view *arg = draw_arguments(g, batch);
         dt_interpretation exact, rounded;
-        must(dt_interpret(g, &env, 1, &batch, arg, &exact), 0);
-        must(dt_interpret(chip, &env, 1, &batch, arg, &rounded), 0);
+        ok_for(dt_interpret(g, &env, 1, &batch, arg, &exact), 0);
+        ok_for(dt_interpret(chip, &env, 1, &batch, arg, &rounded), 0);
         if (!is_zero(&exact.result[0]) &&
             views_difference(&exact.result[0], &rounded.result[0]) < 1e-5)
             fail_msg("%s, %s: rounding changes nothing", kernel,
@@ -173,7 +173,7 @@ static void check_row(const engines *on, const row *r, int number) {
     setting s = start(&matrix);
     dt_graph *g = NULL;
     dt_return(s.t, "y", r->make(&s));
-    must(dt_trace_end(s.t, &g), 0);
+    ok_for(dt_trace_end(s.t, &g), 0);
     const dt_kernel *k = dt_kernel_find(g, g->result[0].node);
     if (strcmp(k->name, r->kernel) != 0)
         fail_msg("row %d: %s is left to %s, not %s", number, g->node[g->result[0].node].op->name,
@@ -212,17 +212,17 @@ static void expect_tree_bits(dt_engine *e, maker make, int shards) {
     int64_t batch = shards;
     for (int i = 0; i <= shards; i++) border[i] = i;
     dt_return(s.t, "y", make(&s));
-    must(dt_trace_end(s.t, &g), 0);
+    ok_for(dt_trace_end(s.t, &g), 0);
     dt_view *arg = draw_arguments(g, batch);
     dt_env env = {.batch = batch, .replicas = 1, .shards = border, .n_shards = shards};
-    must(dt_interpret(g, &env, 1, &batch, arg, &oracle), 0);
-    must(
+    ok_for(dt_interpret(g, &env, 1, &batch, arg, &oracle), 0);
+    ok_for(
         dt_exec_compile(
             &x, e,
             dt_partition(g, &(dt_partition_options){.batch = batch, .can_split = dt_exec_can_split},
                          arena)),
         0);
-    must(dt_exec_run(x, &env, arg, &result), 0);
+    ok_for(dt_exec_run(x, &env, arg, &result), 0);
     if (!views_identical(&result, &oracle.result[0]))
         fail_msg("%d shards: other bits than tree_sum's", shards);
     dt_exec_destroy(x);

@@ -16,12 +16,9 @@
 #include "pass/pass.h"
 #include "../support/outcome.h"
 #include "../support/program_check.h"
+#include "../support/status.h"
 
 enum { MOST_SHARDS = 16 };
-
-static inline void must(dt_status *s, uint64_t seed) {
-    if (s) fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
-}
 
 /* NULL when the library is not installed. */
 static inline dt_engine *engine_with(int threads, dt_kernels kernels) {
@@ -45,9 +42,9 @@ typedef struct lowered {
 static inline lowered lower(random_kind kind, uint64_t seed, int replicas, int shards) {
     lowered l = {.g = random_graph_draw(kind, seed), .shards = shards};
     dt_graph *sharded = NULL;
-    must(dt_fold(l.g->graph, l.g->distributed, replicas, &l.folded), seed);
-    if (shards) must(dt_shards(l.folded.graph, shards, &sharded), seed);
-    must(dt_simplify(shards ? sharded : l.folded.graph, &l.graph), seed);
+    ok_for(dt_fold(l.g->graph, l.g->distributed, replicas, &l.folded), seed);
+    if (shards) ok_for(dt_shards(l.folded.graph, shards, &sharded), seed);
+    ok_for(dt_simplify(shards ? sharded : l.folded.graph, &l.graph), seed);
     if (sharded) dt_graph_destroy(sharded);
     return l;
 }
@@ -102,13 +99,13 @@ static inline runnable compile(const lowered *l, dt_engine *e, const feed *f) {
         r.arena);
     r.result = dt_arena_array(r.arena, dt_view, l->graph->n_results + 1);
     program_check(r.program, l->g->seed);
-    must(dt_exec_compile(&r.exec, e, r.program), l->g->seed);
+    ok_for(dt_exec_compile(&r.exec, e, r.program), l->g->seed);
     return r;
 }
 
 static inline void run_step(runnable *r) {
     dt_env env = env_of(r->l, r->f);
-    must(dt_exec_run(r->exec, &env, r->arg, r->result), r->l->g->seed);
+    ok_for(dt_exec_run(r->exec, &env, r->arg, r->result), r->l->g->seed);
 }
 
 static inline void runnable_release(runnable *r) {

@@ -60,7 +60,7 @@ static void add_inputs(drawn *d) {
     add_value(d, dt_broadcast_to(declared(d, "number", DT_FLOAT32, 0, NULL), &d->shape), false);
     add_value(d, declared(d, "mask", DT_BOOL, 2, dim), true);
     for (int i = 0; i < 3 && dim[0] != DT_BATCH; i++) {
-        must(
+        ok_for(
             dt_variable_alloc(&d->variable[i], (const char *[]){"a", "b", "c"}[i], &d->shape, true),
             0);
         add_value(d, dt_read(d->t, d->variable[i]), false);
@@ -118,7 +118,7 @@ static dt_graph *draw_program(drawn *d, uint64_t seed, int64_t rows, int64_t n) 
     add_inputs(d);
     for (int i = 3 + below(&d->r, MOST_OPS); i > 0; i--) add_op(d);
     add_results(d);
-    must(dt_trace_end(d->t, &g), seed);
+    ok_for(dt_trace_end(d->t, &g), seed);
     return g;
 }
 
@@ -181,7 +181,7 @@ static void run(dt_exec *x, const dt_graph *g, uint64_t seed, int64_t batch, con
                 shown *o) {
     dt_view result[5];
     set_variables(g, seed);
-    must(dt_exec_run(x, &(dt_env){.batch = batch, .replicas = 1}, arg, result), seed);
+    ok_for(dt_exec_run(x, &(dt_env){.batch = batch, .replicas = 1}, arg, result), seed);
     for (int i = 0; i < g->n_results; i++) keep(o, &result[i]);
     for (int i = 0; i < g->n_states; i++)
         keep(o, &(dt_view){g->state[i].variable->type, g->state[i].variable->host_data});
@@ -202,11 +202,11 @@ static void run_on(const dt_simd *set, dt_graph *g, uint64_t seed, int64_t batch
     dt_engine *e = NULL;
     dt_exec *x = NULL;
     shown generated = {0}, plain = {0};
-    must(dt_engine_open(
-             &e,
-             &(dt_engine_options){.threads = 1, .kernels = DT_KERNELS_OPENBLAS, .isa = set->name}),
-         seed);
-    must(
+    ok_for(dt_engine_open(&e, &(dt_engine_options){.threads = 1,
+                                                   .kernels = DT_KERNELS_OPENBLAS,
+                                                   .isa = set->name}),
+           seed);
+    ok_for(
         dt_exec_compile(
             &x, e,
             dt_partition(g, &(dt_partition_options){.batch = batch, .can_split = dt_exec_can_split},
@@ -284,7 +284,7 @@ static void run_single(int which) {
     }
     dt_return(d.t, "result", single(&d, which, a, b));
     dt_return(d.t, "inputs", dt_add(a, b));
-    must(dt_trace_end(d.t, &g), (uint64_t)which);
+    ok_for(dt_trace_end(d.t, &g), (uint64_t)which);
     dt_view arg[2];
     for (int i = 0; i < g->n_args; i++)
         arg[i] = (dt_view){d.shape, g->arg[i].name[0] == 'x' ? x : y};

@@ -39,7 +39,7 @@ static dt_value weight(step *s, int rank, const int64_t *dim) {
     dt_type type = dt_type_of(DT_FLOAT32, rank, dim);
     char path[16];
     snprintf(path, sizeof path, "w%d", s->g->n_variables);
-    must(dt_variable_alloc(&s->g->variable[s->g->n_variables], path, &type, true), 0);
+    ok_for(dt_variable_alloc(&s->g->variable[s->g->n_variables], path, &type, true), 0);
     return dt_read(s->t, s->g->variable[s->g->n_variables++]);
 }
 
@@ -92,23 +92,23 @@ static lowered make(void (*build)(step *), int parts) {
     lowered l = {.g = dt_alloc(sizeof *l.g)};
     step s = {.g = l.g, .t = dt_trace_create("step"), .parts = parts};
     build(&s);
-    must(dt_trace_end(s.t, &l.g->graph), 0);
+    ok_for(dt_trace_end(s.t, &l.g->graph), 0);
     random_graph_reset(l.g);
-    must(dt_fold(l.g->graph, l.g->distributed, 1, &l.folded), 0);
+    ok_for(dt_fold(l.g->graph, l.g->distributed, 1, &l.folded), 0);
     return l;
 }
 
 static void cut_over(lowered *l, int devices) {
     dt_spmd *spmd = NULL;
     dt_graph *unrolled = NULL;
-    must(dt_spmd_create(&spmd, l->folded.graph,
-                        &(dt_spmd_options){.devices = devices, .batch = ROWS}),
-         0);
-    must(dt_spmd_expand(spmd, &unrolled), 0);
+    ok_for(dt_spmd_create(&spmd, l->folded.graph,
+                          &(dt_spmd_options){.devices = devices, .batch = ROWS}),
+           0);
+    ok_for(dt_spmd_expand(spmd, &unrolled), 0);
     for (int i = 0; i < spmd->local->n_nodes; i++)
         assert_true(spmd->local->node[i].op != &dt_op_across_all_reduce &&
                     spmd->local->node[i].op != &dt_op_across_reduce_scatter);
-    must(dt_simplify(unrolled, &l->graph), 0);
+    ok_for(dt_simplify(unrolled, &l->graph), 0);
     dt_graph_destroy(unrolled);
     dt_spmd_destroy(spmd);
 }
@@ -117,7 +117,7 @@ static unsigned char *run(dt_engine *e, void (*build)(step *), int parts, size_t
     lowered l = make(build, parts);
     feed f = feed_make(l.g, 1, 1, (int64_t[]){ROWS});
     if (parts > 1) cut_over(&l, parts);
-    else must(dt_simplify(l.folded.graph, &l.graph), 0);
+    else ok_for(dt_simplify(l.folded.graph, &l.graph), 0);
     runnable r = compile(&l, e, &f);
     run_step(&r);
     unsigned char *bytes = outcome_bytes(&r, size);

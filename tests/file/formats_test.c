@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "file/array.h"
 #include "file/file.h"
+#include "../support/status.h"
 
 #define HERE "build/tmp/formats"
 enum {
@@ -35,10 +36,6 @@ static uint64_t seed; /* of the case at hand */
     do {                                                                                           \
         if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__);            \
     } while (0)
-
-static void ok(dt_status *s) {
-    if (s) fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
-}
 
 /* ---- random tables ---- */
 
@@ -150,14 +147,14 @@ static void write_table(dt_random *r, const table *t) {
                    .of = told ? t->rows : -1,
                    .delimiter = t->delimiter};
     const void *row[MOST_COLUMNS];
-    ok(dt_output_open(&o, path_of(t->kind)));
-    ok(dt_output_begin(&o));
+    ok_for(dt_output_open(&o, path_of(t->kind)), seed);
+    ok_for(dt_output_begin(&o), seed);
     for (int64_t k = 0; k < t->rows; k++) {
         for (int i = 0; i < t->n; i++) row[i] = t->data[i] + k * bytes_of(&t->column[i]);
-        ok(dt_output_put(&o, row));
-        if (dt_random_below(r, 16) == 0) ok(dt_output_flush(&o));
+        ok_for(dt_output_put(&o, row), seed);
+        if (dt_random_below(r, 16) == 0) ok_for(dt_output_flush(&o), seed);
     }
-    ok(dt_output_finish(&o));
+    ok_for(dt_output_finish(&o), seed);
     dt_output_close(&o);
 }
 
@@ -217,10 +214,10 @@ static void compare_row(const table *t, const reading *x, int64_t k) {
 static void read_table(const table *t, const char *path) {
     reading x;
     bool more = true;
-    ok(begin_reading(t, path, &x));
+    ok_for(begin_reading(t, path, &x), seed);
     CHECK(x.kind == t->kind, "%s is taken for %s", path, x.kind->kind.name);
     for (; more; x.s.row += more) {
-        ok(x.s.reader->next(&x.s, x.row, &more));
+        ok_for(x.s.reader->next(&x.s, x.row, &more), seed);
         if (more) compare_row(t, &x, x.s.row);
     }
     CHECK(x.s.row == t->rows, "%lld rows of %lld", (long long)x.s.row, (long long)t->rows);
@@ -230,7 +227,7 @@ static void read_table(const table *t, const char *path) {
 static void test_round_trips(void **state) {
     (void)state;
     print_message("seeds 1 to %d\n", SEEDS);
-    ok(dt_dir_make(HERE));
+    ok_for(dt_dir_make(HERE), seed);
     for (seed = 1; seed <= SEEDS; seed++)
         for (int a = 0; a < ABILITIES; a++) {
             dt_random r = dt_random_stream(seed, "round trip", (uint64_t)a);
@@ -273,14 +270,14 @@ static void write_fortran(const table *t, const dt_type *all, bool big) {
         for (int b = 0; b < size; b++)
             dt_str_putc(&file, t->data[0][at * size + (big ? size - 1 - b : b)]);
     }
-    ok(dt_file_commit(HERE "/fortran.npy", file.data, file.size));
+    ok_for(dt_file_commit(HERE "/fortran.npy", file.data, file.size), seed);
     dt_str_release(&text);
     dt_str_release(&file);
 }
 
 static void test_fortran(void **state) {
     (void)state;
-    ok(dt_dir_make(HERE));
+    ok_for(dt_dir_make(HERE), seed);
     for (seed = 1; seed <= SEEDS; seed++) {
         dt_random r = dt_random_stream(seed, "fortran", 0);
         table t;
@@ -323,7 +320,7 @@ static void read_spoilt(const table *t) {
 
 static void test_hostile(void **state) {
     (void)state;
-    ok(dt_dir_make(HERE));
+    ok_for(dt_dir_make(HERE), seed);
     for (seed = 1; seed <= SEEDS / 4; seed++)
         for (int a = 0; a < ABILITIES; a++) {
             dt_random r = dt_random_stream(seed, "hostile", (uint64_t)a);
@@ -332,7 +329,7 @@ static void test_hostile(void **state) {
             draw_table(&r, &abilities[a], &t);
             t.rows = t.rows < 60 ? t.rows : 60;
             write_table(&r, &t);
-            ok(dt_file_read(path_of(t.kind), 1 << 24, &whole));
+            ok_for(dt_file_read(path_of(t.kind), 1 << 24, &whole), seed);
             for (int i = 0; i < HOSTILE; i++) {
                 dt_str spoilt = {0};
                 dt_str_add(&spoilt, whole.data, whole.size);

@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "file/file.h"
 #include "file/records.h"
+#include "../support/status.h"
 
 #define HERE "build/tmp/pictures"
 enum { SEEDS = 200, MOST = 6, LARGEST = 40 };
@@ -27,8 +28,6 @@ static uint64_t seed; /* of the case at hand */
     do {                                                                                           \
         if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__);            \
     } while (0)
-
-static void ok(dt_status *s) { CHECK(!s, "%s", dt_status_text(s)); }
 
 typedef struct album {
     int64_t height, width, channels;
@@ -88,15 +87,15 @@ static void read_album(const album *a, const char *path, int first, int n) {
         .arena = dt_arena_create(), .path = path, .n = 1, .element = &image, .count = -1};
     void *row = dt_arena_alloc(s.arena, (size_t)dt_type_bytes(&image.type));
     if (!dt_path_is_folder(path)) {
-        ok(dt_inflow_open(&s.file, path));
-        ok(dt_inflow_peek(s.file, start, DT_PEEK, &got));
+        ok_for(dt_inflow_open(&s.file, path), seed);
+        ok_for(dt_inflow_peek(s.file, start, DT_PEEK, &got), seed);
     }
     const dt_format *kind = dt_format_sniff(start, got);
     CHECK(kind == &dt_format_image_folder, "%s is taken for %s", path,
           kind ? kind->kind.name : "nothing");
-    ok(kind->open(&s));
+    ok_for(kind->open(&s), seed);
     for (; more; s.row += more) {
-        ok(s.reader->next(&s, &row, &more));
+        ok_for(s.reader->next(&s, &row, &more), seed);
         CHECK(!more ||
                   memcmp(row, a->pixels[first + s.row], (size_t)dt_type_bytes(&image.type)) == 0,
               "%s: picture %lld is another", path, (long long)s.row);
@@ -110,7 +109,7 @@ static void read_album(const album *a, const char *path, int first, int n) {
 static void test_pictures_are_read_back(void **state) {
     (void)state;
     print_message("seeds 1 to %d\n", SEEDS);
-    ok(dt_dir_make(HERE));
+    ok_for(dt_dir_make(HERE), seed);
     for (seed = 1; seed <= SEEDS; seed++) {
         dt_random r = dt_random_stream(seed, "pictures", 0);
         album a;

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "format/contents.h"
+#include "../support/status.h"
 
 #define DIRECTORY "build/tmp/format-damage"
 
@@ -26,11 +27,6 @@ static dt_arrays two_arrays(void) {
     array[0] = (dt_named_view){"dense/kernel", dt_type_of(DT_FLOAT32, 2, sizes), kernel};
     array[1] = (dt_named_view){"dense/bias", dt_type_of(DT_FLOAT32, 1, sizes + 1), bias};
     return (dt_arrays){2, array};
-}
-
-static void must(dt_status *s) {
-    if (s) print_error("%s\n", dt_status_text(s));
-    assert_null(s);
 }
 
 static void write_bytes(const char *path, const void *bytes, size_t n) {
@@ -118,7 +114,7 @@ static void test_headers_that_lie(void **state) {
 static void damage(const char *path) {
     dt_str whole = {0};
     const char *bad = DIRECTORY "/bad";
-    must(dt_file_read(path, 1 << 20, &whole));
+    OK(dt_file_read(path, 1 << 20, &whole));
     assert_int_equal(read_all(path), 0);
     for (size_t n = 0; n < whole.size; n++) {
         write_bytes(bad, whole.data, n);
@@ -141,7 +137,7 @@ static void damage(const char *path) {
 static void test_safetensors(void **state) {
     dt_arrays a = two_arrays();
     (void)state;
-    must(dt_safetensors_export(DIRECTORY "/a.safetensors", &a, NULL, 0));
+    OK(dt_safetensors_export(DIRECTORY "/a.safetensors", &a, NULL, 0));
     damage(DIRECTORY "/a.safetensors");
 }
 
@@ -149,13 +145,13 @@ static void test_safetensors(void **state) {
 static void test_npz(void **state) {
     dt_arrays a = two_arrays();
     (void)state;
-    must(dt_npz_write(DIRECTORY "/a.npz", &a));
+    OK(dt_npz_write(DIRECTORY "/a.npz", &a));
     damage(DIRECTORY "/a.npz");
 }
 
 static int set_up(void **state) {
     (void)state;
-    must(dt_dir_make(DIRECTORY));
+    OK(dt_dir_make(DIRECTORY));
     return 0;
 }
 

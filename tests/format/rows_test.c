@@ -19,6 +19,7 @@
 #include "dtrain.h"
 #include "file/file.h"
 #include "strategy/values.h"
+#include "../support/status.h"
 
 #define HERE "build/tmp/rows"
 enum { SEEDS = 100, MOST_OUTPUTS = 3, MOST_ROWS = 200 };
@@ -28,8 +29,6 @@ static uint64_t seed; /* of the case at hand */
     do {                                                                                           \
         if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__);            \
     } while (0)
-
-static void ok(dt_status *s) { CHECK(!s, "%s", dt_status_text(s)); }
 
 typedef struct outputs {
     int n;
@@ -60,7 +59,7 @@ static void draw_outputs(dt_random *r, bool one, outputs *x) {
                                      2 + (int)dt_random_below(r, 2), dim);
         snprintf(x->name[o], sizeof x->name[o], "%s%d",
                  dt_random_below(r, 2) ? "out" : "\xc3\xa9 \"", o);
-        ok(dt_tensor_new(&x->all[o], &t));
+        ok_for(dt_tensor_new(&x->all[o], &t), seed);
         draw_values(r, &t, (char *)x->all[o]->data);
     }
 }
@@ -73,29 +72,30 @@ static void put_rows(const outputs *x, int64_t first, int64_t n, dt_row_writer *
         const int64_t row = dt_type_bytes(&t) / x->rows;
         t.dim[0] = n;
         names[o] = x->name[o];
-        ok(dt_tensor_new(&part[o], &t));
+        ok_for(dt_tensor_new(&part[o], &t), seed);
         memcpy(part[o]->data, (const char *)x->all[o]->data + first * row, (size_t)(n * row));
     }
-    ok(dt_row_writer_put(&(dt_predicted_rows){.first = first,
-                                              .n_rows = n,
-                                              .of = x->rows,
-                                              .n_outputs = x->n,
-                                              .names = names,
-                                              .values = (const dt_tensor *const *)part},
-                         w));
+    ok_for(dt_row_writer_put(&(dt_predicted_rows){.first = first,
+                                                  .n_rows = n,
+                                                  .of = x->rows,
+                                                  .n_outputs = x->n,
+                                                  .names = names,
+                                                  .values = (const dt_tensor *const *)part},
+                             w),
+           seed);
     for (int o = 0; o < x->n; o++) dt_tensor_unref(part[o]);
 }
 
 static void write_outputs(dt_random *r, const outputs *x, const char *path) {
     dt_row_writer *w = NULL;
     int64_t written;
-    ok(dt_row_writer_open(&w, &(dt_row_writer_options){.path = path}));
+    ok_for(dt_row_writer_open(&w, &(dt_row_writer_options){.path = path}), seed);
     for (int64_t at = 0, n; at < x->rows; at += n) {
         n = 1 + dt_random_below(r, 20);
         n = n < x->rows - at ? n : x->rows - at;
         put_rows(x, at, n, w);
     }
-    ok(dt_row_writer_finish(w, &written));
+    ok_for(dt_row_writer_finish(w, &written), seed);
     CHECK(written == x->rows, "%s: %lld rows written, of %lld", path, (long long)written,
           (long long)x->rows);
     dt_row_writer_unref(w);
@@ -115,12 +115,12 @@ static void read_outputs(const outputs *x, const dt_format *kind, const char *pa
         bytes[o] = dt_type_bytes(&s.element[o].type);
         row[o] = dt_arena_alloc(s.arena, (size_t)bytes[o]);
     }
-    ok(dt_inflow_open(&s.file, path));
-    ok(dt_inflow_peek(s.file, first, DT_PEEK, &n));
+    ok_for(dt_inflow_open(&s.file, path), seed);
+    ok_for(dt_inflow_peek(s.file, first, DT_PEEK, &n), seed);
     CHECK(dt_format_sniff(first, n) == kind, "%s is not taken for what it is", path);
-    ok(kind->open(&s));
+    ok_for(kind->open(&s), seed);
     for (; more; s.row += more) {
-        ok(s.reader->next(&s, row, &more));
+        ok_for(s.reader->next(&s, row, &more), seed);
         for (int o = 0; o < x->n && more; o++)
             CHECK(memcmp(row[o], (const char *)x->all[o]->data + s.row * bytes[o],
                          (size_t)bytes[o]) == 0,
@@ -142,7 +142,7 @@ static void test_rows_are_read_back(void **state) {
                  {&dt_format_jsonl, HERE "/y.jsonl"}};
     (void)state;
     print_message("seeds 1 to %d\n", SEEDS);
-    ok(dt_dir_make(HERE));
+    ok_for(dt_dir_make(HERE), seed);
     for (seed = 1; seed <= SEEDS; seed++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             dt_random r = dt_random_stream(seed, "rows", k);

@@ -16,12 +16,9 @@
 #include <unistd.h>
 
 #include "../support/api.h"
+#include "../support/status.h"
 
 static const char *now = "setting up"; /* the call that is made, for the message of a crash */
-
-static void ok(dt_status *s) {
-    if (s) fail_msg("%s", dt_status_text(s));
-}
 
 /* ---- arguments ---- */
 

@@ -19,6 +19,7 @@
 
 #include "base/file.h"
 #include "job/job.h"
+#include "../support/status.h"
 
 static const char tiny_job[] = "version: 1\n"                              /*  1 */
                                "name: tiny\n"                              /*  2 */
@@ -45,16 +46,6 @@ static const char tiny_job[] = "version: 1\n"                              /*  1
                                "fit: {epochs: 2}\n"                               /* 21 */
                                "checkpoint: {save_freq: epoch, max_to_keep: 3}\n" /* 22 */
                                "output: {dir: " HERE "/run}\n";                   /* 23 */
-
-/* Fails the test with the status's text. */
-static inline void ok(dt_status *s) {
-    if (!s) return;
-    char *text = dt_status_format(s);
-    dt_status_free(s);
-    print_error("%s", text);
-    free(text);
-    fail();
-}
 
 static inline const char *path_of(const char *name) {
     static char path[4][512];

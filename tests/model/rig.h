@@ -16,16 +16,7 @@
 #include <jansson.h>
 
 #include "model/model.h"
-
-/* Fails the test with the status's text. */
-static inline void ok(dt_status *s) {
-    if (!s) return;
-    char *text = dt_status_format(s);
-    print_error("%s\n", text);
-    free(text);
-    dt_status_free(s);
-    fail();
-}
+#include "../support/status.h"
 
 /* ---- recorded cases ---- */
 

@@ -14,10 +14,7 @@
 #include <cmocka.h>
 
 #include "pass/spmd.h"
-
-static void must(dt_status *s) {
-    if (s) fail_msg("%s", dt_status_text(s));
-}
+#include "../support/status.h"
 
 /* ---- a step under construction ---- */
 
@@ -47,8 +44,8 @@ static dt_value weight(model *m, const char *path, int rank, const int64_t *dim,
     dt_type type = dt_type_of(DT_FLOAT32, rank, dim);
     char slot[64];
     snprintf(slot, sizeof slot, "%s/momentum", path);
-    must(dt_variable_alloc(&m->variable[m->n], path, &type, true));
-    must(dt_variable_alloc(&m->slot[m->n], slot, &type, false));
+    OK(dt_variable_alloc(&m->variable[m->n], path, &type, true));
+    OK(dt_variable_alloc(&m->slot[m->n], slot, &type, false));
     dt_value v = dt_read(m->t, m->variable[m->n]);
     m->read[m->n++] = v;
     return note(v, how);
@@ -76,8 +73,8 @@ static void update(model *m, dt_value loss) {
 
 static dt_spmd *cut(model *m, dt_graph **g) {
     dt_spmd *s = NULL;
-    must(dt_trace_end(m->t, g));
-    must(dt_spmd_create(&s, *g, &(dt_spmd_options){.devices = m->devices, .batch = BATCH}));
+    OK(dt_trace_end(m->t, g));
+    OK(dt_spmd_create(&s, *g, &(dt_spmd_options){.devices = m->devices, .batch = BATCH}));
     if (getenv("SPMD_PRINT")) {
         dt_str text = {0};
         dt_spmd_print(s, &text);

@@ -16,10 +16,7 @@
 #include "../support/cut.h"
 #include "../support/notes.h"
 #include "../support/outcome.h"
-
-static void must(dt_status *s, uint64_t seed) {
-    if (s) fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
-}
+#include "../support/status.h"
 
 /* ---- a step, cut ---- */
 
@@ -78,7 +75,7 @@ static void draw(way y, uint64_t seed, drawn *c) {
     snprintf(c->name, sizeof c->name, "seed %llu", (unsigned long long)seed);
     int replicas = 1 + (int)dt_random_below(&r, 2);
     if (replicas == 2) batch[1] = batch[0];
-    must(dt_fold(c->g->graph, c->g->distributed, replicas, &c->folded), seed);
+    ok_for(dt_fold(c->g->graph, c->g->distributed, replicas, &c->folded), seed);
     c->f = feed_make(c->g, seed, replicas, batch);
     c->noted =
         (y.places ? notes_draw_places : notes_draw)(c->folded.graph, seed, c->f.total, devices);
@@ -128,7 +125,7 @@ static bool expect_the_same_bits(const drawn *c, const dt_env *env, const dt_int
     const dt_graph *g = c->noted;
     dt_interpretation whole;
     if (adds_over_devices(c->cut.spmd->local)) return false;
-    must(dt_interpret(g, env, 1, &c->f.total, c->arg, &whole), c->g->seed);
+    ok_for(dt_interpret(g, env, 1, &c->f.total, c->arg, &whole), c->g->seed);
     for (int i = 0; i < g->n_results; i++)
         expect_bits(c, g->result[i].name, &is->result[i], &whole.result[i]);
     for (int i = 0; i < g->n_states; i++)
@@ -142,7 +139,7 @@ static bool expect_the_same_bits(const drawn *c, const dt_env *env, const dt_int
 static bool expect_the_same(const drawn *c) {
     dt_env env = feed_env(&c->f);
     dt_interpretation oracle = oracle_run(c->g, &c->f), is;
-    must(dt_interpret(c->cut.expanded, &env, 1, &c->f.total, c->arg, &is), c->g->seed);
+    ok_for(dt_interpret(c->cut.expanded, &env, 1, &c->f.total, c->arg, &is), c->g->seed);
     expect_outcome(c->g, &c->f, &oracle,
                    &(outcome){.result = is.result, .update = is.update, .spread = c->folded.result},
                    1e-4);
@@ -247,7 +244,7 @@ static dt_graph *counting_step(dt_variable *seen) {
     dt_value x = dt_annotate(dt_trace_declare(t, "x", &type), &columns), before = dt_read(t, seen);
     dt_assign(t, seen, dt_add(before, dt_reduce(x, DT_REDUCE_SUM, 1)));
     dt_return(t, "before", dt_multiply(before, dt_like(before, 2)));
-    must(dt_trace_end(t, &g), 0);
+    ok_for(dt_trace_end(t, &g), 0);
     return g;
 }
 
@@ -261,19 +258,19 @@ static void test_copies_of_replicas_are_split(void **state) {
     dt_folded folded;
     dt_interpretation is;
     for (int i = 0; i < ROWS * 8; i++) data[i] = (float)(i % 7) - 3;
-    must(dt_variable_alloc(&seen, "seen", &(dt_type){.dtype = DT_FLOAT32, .rank = 1, .dim = {8}},
-                           false),
-         0);
-    must(dt_variable_diverge(seen, REPLICAS), 0);
+    ok_for(dt_variable_alloc(&seen, "seen", &(dt_type){.dtype = DT_FLOAT32, .rank = 1, .dim = {8}},
+                             false),
+           0);
+    ok_for(dt_variable_diverge(seen, REPLICAS), 0);
     dt_graph *g = counting_step(seen);
-    must(dt_fold(g, distributed, REPLICAS, &folded), 0);
+    ok_for(dt_fold(g, distributed, REPLICAS, &folded), 0);
     cut c = cut_make(folded.graph, &(dt_spmd_options){.devices = 4, .batch = ROWS},
                      "a copy for each replica");
     dt_layout columns = {.axes = {0, 3}};
     assert_true(dt_layout_equal(&c.spmd->state[0], &columns));
     dt_view x = {dt_type_of(DT_FLOAT32, 2, (int64_t[]){ROWS, 8}), data};
     dt_env env = {.offsets = offsets, .segments = REPLICAS};
-    must(dt_interpret(folded.graph, &env, 1, &(int64_t){ROWS}, &x, &is), 0);
+    ok_for(dt_interpret(folded.graph, &env, 1, &(int64_t){ROWS}, &x, &is), 0);
     cut_expect_lockstep(&c, &env, &x, is.result, is.update, 1e-6);
     dt_interpretation_release(&is);
     cut_release(&c);
@@ -291,7 +288,7 @@ static dt_graph *looking_up(dt_variable *table) {
     dt_sharding_attr rows = {.kind = DT_SHARDING_OTHER, .rank = 2, .parts = {4, 1}};
     dt_value token = dt_trace_declare(t, "token", &type);
     dt_return(t, "y", dt_gather(dt_annotate(dt_read(t, table), &rows), token));
-    must(dt_trace_end(t, &g), 0);
+    ok_for(dt_trace_end(t, &g), 0);
     return g;
 }
 
@@ -304,14 +301,14 @@ static void test_a_split_table_refuses_as_a_whole_one(void **state) {
     dt_interpretation is;
     dt_refusal refusal = {0};
     dt_env env = {.refusal = &refusal};
-    must(dt_variable_alloc(&table, "table",
-                           &(dt_type){.dtype = DT_FLOAT32, .rank = 2, .dim = {12, 3}}, true),
-         0);
+    ok_for(dt_variable_alloc(&table, "table",
+                             &(dt_type){.dtype = DT_FLOAT32, .rank = 2, .dim = {12, 3}}, true),
+           0);
     dt_graph *g = looking_up(table);
     cut c = cut_make(g, &(dt_spmd_options){.devices = 4, .batch = 4}, "a split table");
     assert_int_equal(cut_count(&c, &dt_op_across_gather_part), 1);
     dt_view x = {dt_type_of(DT_INT32, 1, (int64_t[]){4}), token};
-    must(dt_interpret(c.expanded, &env, 1, &(int64_t){4}, &x, &is), 0);
+    ok_for(dt_interpret(c.expanded, &env, 1, &(int64_t){4}, &x, &is), 0);
     dt_status *s = dt_refusal_status(&refusal);
     assert_non_null(s);
     assert_non_null(strstr(dt_status_text(s), "row number 12 at [2] is not in [0, 12)"));
@@ -331,7 +328,7 @@ static dt_graph *update_of(dt_variable *v) {
     dt_type type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){DT_BATCH});
     dt_value mean = dt_reduce_mean(dt_trace_declare(t, "x", &type), DT_NO_AXIS);
     dt_assign(t, v, dt_subtract(dt_read(t, v), dt_broadcast_in_dim(mean, &v->type, (int8_t[]){0})));
-    must(dt_trace_end(t, &g), 0);
+    ok_for(dt_trace_end(t, &g), 0);
     return g;
 }
 
@@ -356,12 +353,12 @@ static void test_divided_as_far_as_replicas_go(void **state) {
             true);
         dt_graph *g = update_of(v);
         dt_spmd *s = NULL;
-        must(dt_spmd_create(&s, g,
-                            &(dt_spmd_options){.devices = 1,
-                                               .batch = rows[i].replicas,
-                                               .replicas = rows[i].replicas,
-                                               .how.over_replicas = DT_OVER_WEIGHTS}),
-             i);
+        ok_for(dt_spmd_create(&s, g,
+                              &(dt_spmd_options){.devices = 1,
+                                                 .batch = rows[i].replicas,
+                                                 .replicas = rows[i].replicas,
+                                                 .how.over_replicas = DT_OVER_WEIGHTS}),
+               i);
         int64_t share = 4 * rows[i].rows * rows[i].columns / rows[i].replicas,
                 held = dt_spmd_count_bytes(s).weights;
         assert_int_equal(held, 4 * rows[i].held);
@@ -392,13 +389,13 @@ static void test_divided_along_axes_of_the_slice(void **state) {
         dt_graph *g = update_of(v);
         dt_spmd *s = NULL;
         dt_str mesh = {0}, layout = {0};
-        must(dt_spmd_create(&s, g,
-                            &(dt_spmd_options){.devices = 1,
-                                               .batch = replicas,
-                                               .replicas = replicas,
-                                               .grid = g4,
-                                               .how.over_replicas = DT_OVER_WEIGHTS}),
-             i);
+        ok_for(dt_spmd_create(&s, g,
+                              &(dt_spmd_options){.devices = 1,
+                                                 .batch = replicas,
+                                                 .replicas = replicas,
+                                                 .grid = g4,
+                                                 .how.over_replicas = DT_OVER_WEIGHTS}),
+               i);
         for (int a = 0; a < s->mesh.n; a++)
             dt_str_printf(&mesh, "%s%d", a ? "," : "[", s->mesh.size[a]);
         dt_str_puts(&mesh, "]");

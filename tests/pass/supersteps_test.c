@@ -16,16 +16,13 @@
 #include "pass/supersteps.h"
 #include "pass/workers.h"
 #include "../support/outcome.h"
-
-static void ok(dt_status *s, uint64_t seed) {
-    if (s) fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
-}
+#include "../support/status.h"
 
 /* The program of a worker that has all rows, of two shards; NULL: rows meet in another way than in
  * sums. */
 static dt_graph *draw_worker(const random_graph *g, const feed *f, dt_folded *folded) {
     dt_graph *own = NULL;
-    ok(dt_fold(g->graph, g->distributed, f->replicas, folded), g->seed);
+    ok_for(dt_fold(g->graph, g->distributed, f->replicas, folded), g->seed);
     dt_status *s = dt_workers_split(
         folded->graph,
         &(dt_worker_share){.workers = 1, .shards = 2, .batch = f->total, .replicas = f->replicas},
@@ -37,7 +34,7 @@ static dt_graph *draw_worker(const random_graph *g, const feed *f, dt_folded *fo
 static dt_interpretation interpret(const dt_graph *g, const dt_env *env, dt_view *arg,
                                    uint64_t seed) {
     dt_interpretation out;
-    ok(dt_interpret(g, env, 1, &env->batch, arg, &out), seed);
+    ok_for(dt_interpret(g, env, 1, &env->batch, arg, &out), seed);
     return out;
 }
 
@@ -102,7 +99,7 @@ static int check(const random_graph *g, const dt_graph *own, const feed *f,
     const int32_t border[] = {0, (int32_t)(f->total / 2), (int32_t)f->total};
     env.shards = border;
     env.n_shards = 2;
-    ok(dt_supersteps_create(own, 0, &s), g->seed);
+    ok_for(dt_supersteps_create(own, 0, &s), g->seed);
     dt_view *arg = feed_folded(f, folded), *value = calloc((size_t)own->n_nodes + 1, sizeof *value);
     dt_interpretation whole = interpret(own, &env, arg, g->seed),
                       *made = calloc((size_t)s.n, sizeof *made);

@@ -18,28 +18,9 @@
 
 #include "op/cells.h"
 #include "strategy/values.h"
+#include "../support/status.h"
 
 #define KIT static inline __attribute__((unused))
-
-/* Fails the test with the status's text. */
-#define OK(call) ok((call), __FILE__, __LINE__)
-KIT void ok(dt_status *s, const char *file, int line) {
-    if (!s) return;
-    char *text = dt_status_format(s);
-    print_error("%s", text);
-    free(text);
-    dt_status_free(s);
-    _fail(file, line);
-}
-
-/* An error of this row, with this in its text; freed. */
-KIT void fails(dt_status *s, dt_error id, const char *part) {
-    if (!s) fail_msg("no error; expected DT%d '%s'", (int)id, part);
-    if (dt_status_number(s) != (int)id || !strstr(dt_status_text(s), part))
-        fail_msg("expected DT%d '%s', got DT%d '%s'", (int)id, part, dt_status_number(s),
-                 dt_status_text(s));
-    dt_status_free(s);
-}
 
 /* ---- tensors ---- */
 

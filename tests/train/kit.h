@@ -21,29 +21,9 @@
 
 #include "strategy/place.h"
 #include "train/train.h"
+#include "../support/status.h"
 
 #define KIT static inline __attribute__((unused))
-
-/* Fails the test with the status's text. */
-#define OK(call) ok((call), __FILE__, __LINE__)
-KIT void ok(dt_status *s, const char *file, int line) {
-    if (!s) return;
-    char *text = dt_status_format(s);
-    print_error("%s", text);
-    free(text);
-    dt_status_free(s);
-    _fail(file, line);
-}
-
-/* An error of this row, with this in its text or notes; freed. */
-KIT void fails(dt_status *s, dt_error id, const char *part) {
-    if (!s) fail_msg("no error; expected DT%d '%s'", (int)id, part);
-    char *text = dt_status_format(s);
-    if (dt_status_number(s) != (int)id || !strstr(text, part))
-        fail_msg("expected DT%d '%s', got DT%d %s", (int)id, part, dt_status_number(s), text);
-    free(text);
-    dt_status_free(s);
-}
 
 KIT int clean_folder(void **state) {
     (void)state;

@@ -9,17 +9,6 @@
 
 /* ---- NULL ---- */
 
-/* MISUSE, and the text names what was called. */
-#define REFUSED(call) refused((call), #call)
-static void refused(dt_status *s, const char *call) {
-    char name[64] = "";
-
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(call, "("), call);
-    if (dt_status_number(s) != DT_E_MISUSE || !strstr(dt_status_text(s), name))
-        fail_msg("%s: %s", call, s ? dt_status_text(s) : "no error");
-    dt_status_free(s);
-}
-
 typedef struct things {
     dt_model *model;
     dt_dataset *data;
