@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records gradients.json: gradients of first steps in float64, and the error of JAX's float32.
 
-    python tests/golden/record_gradients.py PLUGIN [NAME...]
+    make all build/tests/pjrt/fake_device.so
+    python tests/golden/record_gradients.py [NAME...]
 
-PLUGIN is XLA on the CPU; `dtrain lower` prints what a step is for it, as StableHLO. jaxlib compiles
-that text as it is, and once more with every float32 widened to float64. Initial weights are those
-behind a step with a learning rate of 1e-30; the batch is written by `dtrain data convert --mapped`.
+`dtrain lower` prints what a step is for the tests' plug-in, as StableHLO: for XLA on the CPU sums
+would be in blocks, which JAX does not ask for. jaxlib compiles that text for the CPU as it is, and
+once more with every float32 widened to float64. Initial weights are those behind a step with a
+learning rate of 1e-30; the batch is written by `dtrain data convert --mapped`.
 The optimizer is SGD with momentum, whose momentum behind the first step is the gradient, negated.
 
 Rates of dropout are 0: the number of the step, which its random numbers need, is not filled in.
@@ -33,6 +35,7 @@ from safetensors.numpy import load_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DTRAIN = os.environ.get("DTRAIN", "build/dtrain")
+PLUGIN = os.path.abspath("build/tests/pjrt/fake_device.so")
 ONE = "strategy={type: mirrored, replicas: 1}"
 SMOOTH = "{Activation: {activation: silu}}"
 NAMED = "{Activation: {name: %s, activation: silu}}"
@@ -130,14 +133,14 @@ def gradients(text, weights, data, wide):
     return {name: -np.asarray(out[i][0], np.float64) for name, i in results.items()}
 
 
-def record(name, job, overrides, plugin):
+def record(name, job, overrides):
     with tempfile.TemporaryDirectory() as folder:
         batch = folder + "/batch.npz"
         dtrain("data", "convert", job, "-o", batch, "--mapped", *overrides)
         weights = behind_one_step(job, overrides, "1e-30", folder)
         own = behind_one_step(job, overrides, "1.0", folder)
         text = dtrain("lower", job, "--stage", "executable", "--backend", "pjrt",
-                      "--plugin", plugin, *overrides, OPTIMIZER % "1.0")
+                      "--plugin", PLUGIN, *overrides, OPTIMIZER % "1.0")
         text = text[text.index("module @"):]
         data = np.load(batch)
         exact, narrow = gradients(text, weights, data, True), gradients(text, weights, data, False)
@@ -154,7 +157,7 @@ def record(name, job, overrides, plugin):
     return {"name": name, "job": job, "overrides": overrides, "tensors": tensors}
 
 
-def main(plugin, *names):
+def main(*names):
     path = HERE + "/gradients.json"
     cases = {n: (f"configs/{n}.yaml", o + COMMON) for n, o in CONFIGS.items()}
     for file in sorted(glob.glob("tests/golden/gradients/*.yaml")):
@@ -163,7 +166,7 @@ def main(plugin, *names):
     if names and os.path.exists(path):
         recorded = {c["name"]: c for c in json.load(open(path))["cases"]}
     for name in names or cases:
-        recorded[name] = record(name, *cases[name], plugin)
+        recorded[name] = record(name, *cases[name])
     with open(path, "w") as out:
         lines = [json.dumps(recorded[n], separators=(",", ":")) for n in cases if n in recorded]
         out.write('{"format": 1, "area": "gradients", "program": "gradient_golden_test",\n'
