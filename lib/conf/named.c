@@ -52,7 +52,7 @@ static dt_status *too_many(const char *noun, const dt_tree *t) {
     if (t->n != 2) return s;
     const int named = t->entry[0].value->kind == DT_TREE_MAP ? 0 : 1;
     const dt_tree *other = t->entry[1 - named].value;
-    if (t->entry[0].value->kind == DT_TREE_SCALAR && other->kind == DT_TREE_SCALAR)
+    if (t->entry[0].value->kind == DT_TREE_SCALAR && t->entry[1].value->kind == DT_TREE_SCALAR)
         return dt_suggest(s, "all arguments go into one mapping: %.40s: {..., %.40s: %.40s}",
                           t->entry[0].key, t->entry[1].key, t->entry[1].value->text);
     if (t->entry[named].value->kind != DT_TREE_MAP || other->kind != DT_TREE_SCALAR) return s;

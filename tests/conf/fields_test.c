@@ -236,6 +236,15 @@ static const job_case cases[] = {
      "{Flatten: {}, Dense: {}}",
      {"two names", DT_E_WRONG_TYPE, 10, 7,
       "layer: expected a name or NAME: {...}, got a mapping of 2 keys", NULL}},
+    {"Flatten",
+     "{units: 3, Dense: {}}",
+     {"an argument before its name", DT_E_WRONG_TYPE, 10, 7,
+      "layer: expected a name or NAME: {...}, got a mapping of 2 keys",
+      "move units into Dense: Dense.units"}},
+    {"Flatten",
+     "{units: 3, axis: [1]}",
+     {"no name", DT_E_WRONG_TYPE, 10, 7,
+      "layer: expected a name or NAME: {...}, got a mapping of 2 keys", NULL}},
     /* texts */
     {"dir: runs/mnist", "dir: \"\"", {"K26", DT_E_RANGE, 19, 15, "dir must not be empty", NULL}},
 };
