@@ -4,6 +4,7 @@
 #ifndef TESTS_SUPPORT_STATUS_H
 #define TESTS_SUPPORT_STATUS_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ STATUS_KIT void fails(dt_status *s, dt_error id, const char *part) {
 #define REFUSED(call) refused((call), #call)
 STATUS_KIT void refused(dt_status *s, const char *call) {
     char name[64] = "";
-    strncat(name, call, strcspn(call, "(") < 63 ? strcspn(call, "(") : 63);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(call, "("), call);
     if (dt_status_number(s) != DT_E_MISUSE || !strstr(dt_status_text(s), name))
         fail_msg("%s: %s", call, s ? dt_status_text(s) : "no error");
     dt_status_free(s);
