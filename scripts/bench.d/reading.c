@@ -123,7 +123,7 @@ static void read_rows(const subject *x, const char *path)
     dt_row_source s = {.arena = dt_arena_create(), .path = path, .n = 1 + x->has_label, .count = -1};
     unsigned char first[DT_PEEK];
     int64_t n, label;
-    void *state, *row = malloc((size_t)x->values * 8);
+    void *row = malloc((size_t)x->values * 8);
     bool more = true;
     s.element = dt_arena_array(s.arena, dt_element_spec, 2);
     s.element[0] = (dt_element_spec){.name = "x", .type = dt_type_of(x->dtype, 1, &x->values)};
@@ -131,10 +131,10 @@ static void read_rows(const subject *x, const char *path)
     require(dt_inflow_open(&s.file, path));
     require(dt_inflow_peek(s.file, first, DT_PEEK, &n));
     const dt_format *kind = dt_format_sniff(first, n);
-    require(kind->open(&s, &state));
+    require(kind->open(&s));
     for (; more; s.row += more)
-        require(kind->next(&s, state, (void *const[]){row, &label}, &more));
-    kind->close(state);
+        require(s.reader->next(&s, (void *const[]){row, &label}, &more));
+    dt_row_source_close(&s);
     dt_inflow_close(s.file);
     dt_arena_destroy(s.arena);
     free(row);
