@@ -11,7 +11,7 @@
 
 enum { FEWEST = 20 };
 
-typedef struct places { /* x of the points that stay */
+typedef struct places { /* the x of points that are kept */
     int n, cap;
     double *x;
 } places;
@@ -50,7 +50,7 @@ static int by_x(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The points at those places, which rise, stay. */
+/* Keeps the points at these x, which are sorted. */
 static void take(dt_series *s, const places *at) {
     int n = 0;
     for (int i = 0, k = 0; i < s->n && k < at->n;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runs as the JSON that page.js draws: what the record says as it says it, curves with the
- * points that a screen can show, and what takes all of a run to know (its outcome, the best values,
- * sums, its job as a list of keys). */
+/* Prints the runs as the JSON that page.js draws: the record's facts, curves with as many points
+ * as a screen can show, and results of the whole run (outcome, best values, sums, the job as a list
+ * of keys). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +10,10 @@
 
 enum { EARLY = 20, LATE = 80, MOST_REMARKS = 20, BINS = 120 };
 
-/* Of a long list the first and last ones: the item behind i. */
+/* The item after i, where a long list shows only its first and last items. */
 static int next_of(int i, int n) { return i + 1 == EARLY && n > EARLY + LATE ? n - LATE : i + 1; }
 
-/* Depth is bounded by whoever parsed it. */
+/* The parser has limited the depth. */
 static void put_tree(dt_json *j, const char *key, const json_t *tree) {
     const char *name;
     json_t *value;
@@ -40,7 +40,7 @@ static void put_tree(dt_json *j, const char *key, const json_t *tree) {
 
 /* ---- what was recorded ---- */
 
-/* The job's text and its YAML have members of their own. */
+/* Without the job's texts, which have members of their own. */
 static void put_start(const dt_report_run *r, dt_json *j) {
     json_t *start = r->start ? json_copy(r->start) : NULL;
     json_object_del(start, "job");
@@ -158,8 +158,8 @@ static bool is_leaf(const json_t *t) {
     return true;
 }
 
-/* All keys as "fit.epochs", in order, with their values as text, since no number of JavaScript has
- * 64 bits. Depth is bounded by whoever parsed it. */
+/* All keys, such as "fit.epochs", in order. Values are texts, because JavaScript has no 64-bit
+ * integers. The parser has limited the depth. */
 static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json *j) {
     const char *key;
     json_t *value;
@@ -176,7 +176,7 @@ static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json
         put_keys(arena, value, dt_arena_printf(arena, "%s%s%s", path, *path ? "." : "", key), j);
 }
 
-/* `config show --origin`; of a run that was not recorded the JSON that its checkpoint holds. */
+/* The job as `config show --origin` prints it. Without a record, the JSON of the checkpoint. */
 static void put_job(const dt_report_run *r, bool alone, dt_json *j) {
     const char *config = r->start ? dt_report_text(r->start, "config") : NULL;
     char *text = config || !r->job ? NULL : json_dumps(r->job, JSON_INDENT(2));
@@ -222,7 +222,7 @@ static void put_outcome(const dt_report_run *r, dt_json *j) {
     dt_str_release(&why);
 }
 
-/* Of epochs those that ended: what a killed one did has no line. */
+/* Sums over steps and over epochs. An epoch that was killed has no line. */
 static void put_sums(const dt_report_run *r, dt_json *j) {
     static const char *const steps[] = {"n", "seconds"}, *const epochs[] = {"wall_s", "examples",
                                                                             "waited_s"};
@@ -267,8 +267,8 @@ static void put_curve(dt_json *j, const dt_series *s) {
     dt_json_close(j, '}');
 }
 
-/* factor * sum of `above` / sum of `below` over bins of neighbouring points, so that many short
- * steps are no hedge. */
+/* factor * sum of `above` / sum of `below`, over bins of neighbouring points, since single short
+ * steps scatter too much. */
 static const struct {
     const char *name, *above, *below;
     double factor;
@@ -324,7 +324,8 @@ static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment
         *out = dt_assignment_each_core(t);
         return NULL;
     }
-    for (int i = 0; i < 4; i++) stride[i] = stride[i] > 0 ? stride[i] : 1; /* none was said */
+    /* the record has no stride */
+    for (int i = 0; i < 4; i++) stride[i] = stride[i] > 0 ? stride[i] : 1;
     return dt_device_assignment_build(
         out, t,
         &(dt_device_assignment_options){
@@ -336,8 +337,8 @@ static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment
             .device_order_mode = order <= DT_ORDER_MESH ? (dt_device_order)order : DT_ORDER_AUTO});
 }
 
-/* As `topology --svg` draws it. A slice that this version does not know is not drawn; its name
- * stands among the facts. */
+/* The picture of `topology --svg`. A slice that this version does not know has no picture; its
+ * name is among the facts. */
 static void put_slice(const dt_report_run *r, dt_json *j) {
     dt_resolver *resolver = NULL;
     dt_assignment *a = NULL;

@@ -24,7 +24,7 @@ static void forget(dt_message_line *l) {
     *l = (dt_message_line){0};
 }
 
-/* Its beginning, not cut within a letter of UTF-8. */
+/* The length of the text's beginning that is kept, at a boundary of UTF-8 characters. */
 static char *copy(const char *text) {
     size_t n = strlen(text);
     if (n > LONGEST)
@@ -41,7 +41,7 @@ static void keep(dt_message_line *to, const dt_message_line *from, int64_t order
     to->order = order;
 }
 
-/* The first ones stay; behind them the last ones go round. */
+/* The first messages are kept; the last ones share a ring behind them. */
 static int64_t place_of(int64_t i) {
     return i < KEPT ? i : DT_MESSAGE_ENDS + (i - DT_MESSAGE_ENDS) % DT_MESSAGE_ENDS;
 }

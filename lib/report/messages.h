@@ -15,9 +15,9 @@ enum { DT_MESSAGE_KINDS = 4, DT_MESSAGE_ENDS = 50 };
 typedef struct dt_message_line {
     const char *who, *text; /* who: a callback; NULL: the run */
     int kind;
-    int64_t step, epoch; /* 0: not known */
-    int64_t order;       /* among all */
-    int64_t left_out;    /* letters of the text that are not here */
+    int64_t step, epoch; /* 0: unknown */
+    int64_t order;       /* number among all messages */
+    int64_t left_out;    /* characters of the text that were left out */
 } dt_message_line;
 
 typedef struct dt_messages {
@@ -26,12 +26,13 @@ typedef struct dt_messages {
     /* [2 * DT_MESSAGE_ENDS] each; NULL: none of that kind */
     dt_message_line *line[DT_MESSAGE_KINDS];
 } dt_messages;
-/* A copy is kept, terminated; line->order and left_out are not looked at. */
+/* Adds a copy. line->order and left_out are ignored. */
 void dt_messages_add(dt_messages *s, const dt_message_line *line);
-/* Those that are kept in their order, into all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS]; returns how
- * many. */
+/* Writes the kept messages to all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS], in their order.
+ * Returns their number. */
 int dt_messages_list(const dt_messages *s, const dt_message_line **all);
-/* Of a kind: its word, "warning", "callback", "fault", "text", and how many are not kept. */
+/* The word of a kind ("warning", "callback", "fault", "text"), and how many of its messages were
+ * left out. */
 const char *dt_message_kind(int kind);
 int64_t dt_messages_left_out(const dt_messages *s, int kind);
 void dt_messages_clear(dt_messages *s);

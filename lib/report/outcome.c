@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint; and
- * what it reached. */
+/* How a run ended, by its last attempt or, without a record, by its newest checkpoint; and its
+ * metrics. */
 #include <string.h>
 #include <time.h>
 
@@ -40,8 +40,8 @@ static void put_steps(const char *before, int64_t n, dt_str *out) {
     dt_str_grouped(out, n);
 }
 
-/* What is not yet written is not known: the record lags behind by a second or two, and by the steps
- * that make one line of it. */
+/* The record of a running run is incomplete: lines are written every second or two, and each
+ * stands for several steps. */
 static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out) {
     int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
     dt_str_puts(out, "still training");
@@ -83,8 +83,7 @@ const char *dt_report_base(const char *metric) {
     return strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
 }
 
-/* What sounds as if it were better when it is smaller: all there is to go by where the run's record
- * does not say. */
+/* Names of metrics that usually should be small, for runs whose record does not tell. */
 static bool is_cost(const char *name) {
     static const char *const words[] = {"loss",       "error",      "crossentropy", "perplexity",
                                         "Perplexity", "divergence", "hinge",        "poisson",
@@ -102,7 +101,7 @@ static bool is_listed(const json_t *names, const char *name) {
     return false;
 }
 
-/* 1: more is better, -1: less, 0: nobody knows. */
+/* 1: larger is better, -1: smaller is better, 0: unknown. */
 static int way_of(const dt_report_run *r, const char *name) {
     const json_t *less = json_object_get(r->start, "less_is_better"),
                  *more = json_object_get(r->start, "more_is_better");
@@ -110,7 +109,7 @@ static int way_of(const dt_report_run *r, const char *name) {
     return is_listed(more, dt_report_base(name)) - is_listed(less, dt_report_base(name));
 }
 
-/* The epoch whose weights the newest checkpoint has; 0: the last one. */
+/* The epoch whose weights are in the newest checkpoint; 0: the last epoch. */
 static int64_t kept_epoch(const dt_report_run *r) {
     const dt_listed *newest = NULL;
     for (int i = 0; i < r->checkpoints.n; i++)

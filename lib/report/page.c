@@ -18,7 +18,8 @@ static void put_lines(const char *const *line, size_t n, dt_str *out) {
     for (size_t i = 0; i < n; i++) dt_str_puts(out, line[i]);
 }
 
-/* The only text of a run that is not within the JSON: labels and names of metrics. */
+/* Escapes text for HTML. Labels and names of metrics are the only texts of a run outside the
+ * JSON. */
 static void put_text(dt_str *out, const char *text) {
     dt_str plain = {0};
     dt_str_escaped(&plain, text, strlen(text), SIZE_MAX);
@@ -29,7 +30,7 @@ static void put_text(dt_str *out, const char *text) {
     dt_str_release(&plain);
 }
 
-/* Nothing from anywhere else; of scripts the one with this hash. */
+/* The page may load nothing, and may run only the script with this hash. */
 static void put_policy(const dt_str *code, dt_str *out) {
     unsigned char hash[EVP_MAX_MD_SIZE], text[2 * EVP_MAX_MD_SIZE];
     unsigned n = 0;
@@ -57,7 +58,7 @@ static void put_head(const dt_report_run *run, int n, const dt_str *code, dt_str
     dt_str_puts(out, "</style>\n</head>\n<body>\n");
 }
 
-/* Where there is no script: how each run ended, and its metrics. */
+/* Outcome and metrics of each run, for browsers without scripts. */
 static void put_plain(const dt_report_run *run, int n, dt_str *out) {
     dt_str_puts(out, "<noscript><section><h2>Metrics</h2><p class=\"note\">The rest of this page "
                      "is drawn by a script, which is turned off here.</p>\n");
@@ -85,8 +86,8 @@ static void put_plain(const dt_report_run *run, int n, dt_str *out) {
     dt_str_puts(out, "</section></noscript>\n");
 }
 
-/* No "<" in it: nothing that a parser of HTML could take for an end of the script, or for a
- * comment. In JSON it stands within texts only. */
+/* "<" is escaped, so that an HTML parser finds no end of the script and no comment. In JSON it
+ * occurs only within texts. */
 static void put_data(const dt_report_run *run, int n, dt_str *out) {
     dt_str text = {0};
     dt_json j = {.out = &text};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run's directory, read. */
+/* Reads a run's directory. */
 #define _GNU_SOURCE /* F_OFD_GETLK */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,15 +32,15 @@ void dt_report_remark(dt_report_run *r, const char *format, ...) {
 
 typedef bool take_line(dt_report_run *r, json_t *line);
 
-/* A file while it is read, piece by piece. */
+/* A file that is read in blocks. */
 typedef struct reading {
     dt_report_run *r;
     const char *name;
     take_line *take;
     dt_str line;
-    bool skips; /* to the end of a line that is too long */
+    bool skips; /* skips the rest of a line that is too long */
     int64_t bad;
-    dt_history_lines checks; /* of a history */
+    dt_history_lines checks; /* the lines are a history's */
 } reading;
 
 static void end_line(reading *f) {
@@ -48,7 +48,7 @@ static void end_line(reading *f) {
                             f->line.size, DT_E_CHECKPOINT};
     json_t *line = NULL;
     if (f->line.size > 0 && !f->skips)
-        dt_status_free(dt_json_parse(&t, &line)); /* counted, and told as a remark */
+        dt_status_free(dt_json_parse(&t, &line)); /* counted for a remark */
     dt_history_take(&f->checks, dt_str_text(&f->line), f->line.size, line != NULL);
     f->bad += f->skips || (f->line.size > 0 && !(line && f->take(f->r, line)));
     json_decref(line);
@@ -87,7 +87,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
         s = dt_file_pread(fd, path, piece, n, at);
         if (!s) read_piece(&f, piece, piece + n);
     }
-    if (!s) tell_checks(&f); /* without a torn last line */
+    if (!s) tell_checks(&f); /* an incomplete last line is ignored */
     if (!s && size > LARGEST) {
         dt_report_remark(r, "%s has %lld bytes; only the first %lld were read", name,
                          (long long)size, (long long)LARGEST);
@@ -105,7 +105,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
     return s;
 }
 
-/* *there: the file is. */
+/* *there: the file exists. */
 static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there) {
     char *path = dt_path_join(r->path, name);
     dt_status *s = read_lines(r, name, path, take);
@@ -122,8 +122,7 @@ bool dt_report_is_own(const dt_report_run *r, const dt_listed *c) {
     return !c->damage && (!r->start || c->state.generation == r->generation);
 }
 
-/* Until its first checkpoint an attempt that begins anew leaves older state as it is, the history
- * too. */
+/* A fresh start leaves older state, with the history, until its first checkpoint. */
 static bool has_own_state(const dt_report_run *r) {
     bool older = false;
     for (int i = 0; i < r->checkpoints.n; i++) {
@@ -133,7 +132,7 @@ static bool has_own_state(const dt_report_run *r) {
     return !older;
 }
 
-/* Its own history then lies beside the old one. */
+/* Then its own history is a file beside the old one. */
 static dt_status *read_history(dt_report_run *r, bool *there) {
     const char *beside = dt_arena_printf(r->arena, "history.%lld.jsonl", (long long)r->generation);
     *there = false;
@@ -152,7 +151,7 @@ static void tell_damage(dt_report_run *r) {
                              dt_status_text(r->checkpoints.item[i].damage));
 }
 
-/* Where there is one of them, it will do. */
+/* The directory is a run's if it has one of these files. */
 static dt_status *read_history_and_checkpoints(dt_report_run *r, bool record) {
     bool history;
     dt_status *none = dt_listing_read(&r->checkpoints, r->path);
@@ -176,7 +175,7 @@ static bool is_locked(const char *directory) {
     return held;
 }
 
-/* When the last line was written, for those who read it while more are. */
+/* The time of the record's last line, which matters while the run goes on. */
 static void take_time(dt_report_run *r) {
     struct stat st;
     char *path = dt_path_join(r->path, DT_RECORD_FILE);
@@ -205,7 +204,7 @@ static void take_job(dt_report_run *r) {
     if (!r->weights_sha256 && c) r->weights_sha256 = c->state.weights_sha256;
 }
 
-/* What is written into the run's directory must not say what the environment held. */
+/* A report below the run's directory must not contain values of environment variables. */
 static void take_shown(dt_report_run *r) {
     const json_t *output = r->job ? json_object_get(r->job, "output") : NULL;
     const char *dir = json_is_object(output) ? dt_report_text(output, "dir") : NULL;

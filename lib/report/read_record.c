@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of record.jsonl, in their order: each start takes back what a killed attempt had done
- * beyond it. See train/record.h. */
+/* Reads the lines of record.jsonl, in order. A start removes the steps behind its position,
+ * which a killed attempt had done. See train/record.h. */
 #include <string.h>
 
 #include "format/history.h"
@@ -10,7 +10,7 @@ const char *dt_report_text(const json_t *object, const char *key) {
     return json_string_value(json_object_get(object, key));
 }
 
-/* Counts, all of them; more than this is nobody's, and no double. */
+/* Counts beyond this are refused: no run has them, and a double cannot hold them exactly. */
 static const int64_t largest = (int64_t)1 << 53;
 
 int64_t dt_report_int(const json_t *object, const char *key) {
@@ -99,7 +99,7 @@ static void end(dt_report_run *r, json_t *line) {
 
 const char *const dt_report_parts[DT_REPORT_PARTS] = {"train", "validation", "test"};
 
-/* Hashes of different kinds, or none, say nothing of each other. */
+/* Only hashes of the same kind can be compared. */
 static bool are_others(const json_t *a, const json_t *b) {
     const char *of_a = dt_report_text(a, "sha256"), *of_b = dt_report_text(b, "sha256"),
                *how_a = dt_report_text(a, "hashed"), *how_b = dt_report_text(b, "hashed");
@@ -118,7 +118,7 @@ static void data(dt_report_run *r, json_t *line) {
 
 /* ---- what was measured ---- */
 
-/* What is no number is none: a gap. */
+/* A value that is not a number is a gap in the curve. */
 static double number_of(const json_t *x) {
     return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
@@ -139,8 +139,8 @@ static void steps(dt_report_run *r, json_t *line) {
     if (slice > 0) dt_series_add(dt_series_of(&r->by_step, "virtual_ms"), step, 1e3 * slice);
 }
 
-/* What was told of the epoch when a run ended within it goes: times and examples of the whole one
- * have it, but waits are of each attempt. */
+/* Removes the line of an incomplete epoch when the whole epoch's line comes. That line has all
+ * times and examples, but only its own attempt's waiting, which is therefore added. */
 static double forget_part(dt_report_run *r, double epoch) {
     const dt_series *numbers = dt_series_find(&r->of_epochs, "epoch"),
                     *waits = dt_series_find(&r->of_epochs, "waited_s");
@@ -179,14 +179,14 @@ static void message(dt_report_run *r, json_t *line) {
     if (l.text) dt_messages_add(&r->messages, &l);
 }
 
-/* Sums over all attempts that a file can hold do not overflow. */
+/* Limits counts so that sums over all attempts cannot overflow. */
 #define MOST_UPDATES (INT64_C(1) << 40)
 static int64_t positive(const json_t *x) {
     const int64_t n = json_integer_value(x);
     return n < 0 ? 0 : n < MOST_UPDATES ? n : MOST_UPDATES;
 }
 
-/* Lines of an attempt count from its start. */
+/* Lines of one attempt have the counts since its start. */
 static void workers(dt_report_run *r, json_t *line) {
     const json_t *list = json_object_get(line, "staleness");
     r->has_workers = true;
@@ -199,7 +199,7 @@ static void workers(dt_report_run *r, json_t *line) {
 }
 
 static void nothing(dt_report_run *r, json_t *line) {
-    (void)r, (void)line; /* the directory of checkpoints tells itself what is there */
+    (void)r, (void)line; /* checkpoints are read from their directory */
 }
 
 static const struct {
@@ -211,7 +211,7 @@ static const struct {
     {"warning", message}, {"callback", message}, {"fault", message}, {"text", message},
 };
 
-/* When, and up to which step. */
+/* Updates the attempt's time and step. */
 static void go_on(dt_report_run *r, const json_t *line) {
     dt_attempt *a = attempt_of(r);
     double t = number(line, "t");
@@ -246,7 +246,7 @@ bool dt_report_history_line(dt_report_run *r, json_t *line) {
         return false;
     const double steps = (double)dt_report_int(r->start, "steps_per_epoch"),
                  step = (double)dt_report_int(line, "step");
-    /* validation by steps lies within one */
+    /* a validation by steps belongs to the epoch around it */
     const double x = steps > 0 ? step / steps : (double)dt_report_int(line, "epoch");
     json_object_foreach(line, key, value) if (is_metric(key))
         dt_series_add(dt_series_of(&r->by_epoch, key), x, number_of(value));

@@ -21,9 +21,9 @@
 #include "base/json.h"
 #include "report/run.h"
 
-/* A run as an object; alone: no other is compared with it. */
+/* Prints a run as a JSON object. alone: the page shows no other run. */
 void dt_report_gather(const dt_report_run *r, bool alone, dt_json *j);
-/* The whole page. */
+/* Prints the whole page. */
 void dt_report_page(const dt_report_run *run, int n, dt_str *out);
 
 #endif

@@ -21,50 +21,50 @@
 #include "report/messages.h"
 
 typedef struct dt_point {
-    double x, y; /* y not finite: a gap, and a mark where it is */
+    double x, y; /* y not finite: a gap in the curve, with a mark */
 } dt_point;
 
-/* Values under one name, x rising. Of a long one dt_thin leaves the points that a screen can
- * show. */
+/* The values of one name, by rising x. dt_thin reduces a long series to the points that a screen
+ * can show. */
 typedef struct dt_series {
     const char *name;
     int n, cap;
     dt_point *p;
-    int n_mean; /* of a thinned one: means of stretches, which a smoothed curve is drawn from */
+    int n_mean; /* after dt_thin: means of intervals, for smoothed curves */
     dt_point *mean;
-    int of; /* points before it was thinned; 0: these are all */
+    int of; /* points before dt_thin; 0: all points are there */
 } dt_series;
 
 typedef struct dt_series_list {
     int n, cap;
     dt_series *v;
-    bool passed_over; /* there were more names than are kept */
+    bool passed_over; /* there were too many names */
 } dt_series_list;
-/* NULL: none of that name. */
+/* NULL: there is no series of that name. */
 const dt_series *dt_series_find(const dt_series_list *l, const char *name);
-/* The series of that name, made where there is none; good until the next one is made. NULL: there
+/* Finds or adds the series of that name. Valid until the next call that adds one. NULL: there
  * are too many. */
 dt_series *dt_series_of(dt_series_list *l, const char *name);
-/* A point behind the others; one at the same x takes the place of the last. It takes NULL, too. */
+/* Adds a point, which replaces those at the same or larger x. s may be NULL. */
 void dt_series_add(dt_series *s, double x, double y);
-/* Points beyond x go. */
+/* Removes the points beyond x. */
 void dt_series_cut(dt_series_list *l, double x);
-/* The sum of its finite values; 0 where there is no such series. */
+/* The sum of the finite values; 0 without such a series. */
 double dt_series_sum(const dt_series_list *l, const char *name);
 void dt_series_release(dt_series_list *l);
 
-/* downsample.c: curves of one chart, which keep their points where one of them has its least or
- * greatest value in a stretch of x; `most` points of a curve, about. Shorter ones stay whole. A
- * band is as wide in a stretch as anywhere in it. */
+/* Reduces the curves of one chart to about `most` points each: in every interval of x all curves
+ * keep the points where one of them has its smallest or largest value. If no curve is longer, all
+ * stay whole. dt_thin_band keeps the largest width of a band in each interval. */
 void dt_thin(dt_series *const *curve, int n, int most);
 void dt_thin_band(dt_series *least, dt_series *greatest, int most);
 
-/* From a start to its end. */
+/* One attempt: from a start of the run to its end. */
 typedef struct dt_attempt {
-    /* "2026-11-22T11:03:10Z"; ended NULL: it was killed, or is not over */
+    /* "2026-11-22T11:03:10Z"; ended NULL: killed, or still running */
     const char *began, *ended;
     int64_t from, to; /* steps */
-    double seconds;   /* to the last line of it */
+    double seconds;   /* up to its last line */
     int exit;
     const char *error;
     bool resumed, finished, stopped_early;
@@ -73,19 +73,18 @@ typedef struct dt_attempt {
 enum { DT_REPORT_PARTS = 3 }; /* train, validation, test */
 extern const char *const dt_report_parts[DT_REPORT_PARTS];
 
-/* What a record says of a parameter server's workers, its attempts added up. */
+/* The workers of a parameter server, summed over attempts. */
 enum { DT_REPORT_STALENESS = 65 };
 typedef struct dt_report_workers {
-    int64_t n, lost, again, dropped; /* n: at the end */
+    int64_t n, lost, again, dropped; /* n: workers at the end */
     /* updates by their staleness; the last one counts all that are staler */
     int64_t staleness[DT_REPORT_STALENESS];
 } dt_report_workers;
 
 typedef struct dt_report_run {
     dt_arena *arena;
-    const char *path, *label; /* label: its name, told apart from the others' */
-    /* in place of path: output.dir as the job writes it, where that names variables of the
-     * environment; else path */
+    const char *path, *label; /* label: a name that differs from other runs' */
+    /* shown in place of path: output.dir as the job writes it, with ${VARIABLE} */
     const char *shown;
     dt_series_list by_epoch; /* history's metrics; x: epochs */
     /* of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms; val_... */
@@ -95,16 +94,16 @@ typedef struct dt_report_run {
     dt_listing checkpoints;
     json_t *start;                    /* the last line of this kind; NULL: none */
     json_t *data[DT_REPORT_PARTS];    /* the last lines about each part's files; NULL: none */
-    bool other_data[DT_REPORT_PARTS]; /* an attempt before the last one had other files */
-    json_t *job;                      /* as it was resolved; NULL: not known */
-    const char *weights_sha256, *job_sha256; /* NULL: not known */
+    bool other_data[DT_REPORT_PARTS]; /* an earlier attempt had other files */
+    json_t *job;                      /* resolved; NULL: unknown */
+    const char *weights_sha256, *job_sha256; /* NULL: unknown */
     int64_t generation;
     bool has_workers;
-    /* before: of the attempts before the last one, added up */
+    /* workers_before: sums of all attempts but the last */
     dt_report_workers workers, workers_before;
-    double peak_rss; /* bytes; 0: not known */
-    bool running;    /* somebody holds its lock */
-    int64_t as_of_s; /* when its record was last written; 0: not known */
+    double peak_rss; /* bytes; 0: unknown */
+    bool running;    /* a process holds its lock */
+    int64_t as_of_s; /* time of the record's last line; 0: unknown */
     int n_attempts, cap_attempts;
     dt_attempt *attempt;
     dt_messages messages;
@@ -112,34 +111,34 @@ typedef struct dt_report_run {
     const char **remark;
 } dt_report_run;
 
-/* A text with the run's path as it may be shown. */
+/* The text with `shown` in place of the run's path. */
 const char *dt_report_shown(const dt_report_run *r, const char *text);
-/* NO_INPUT: no such directory, or no run's. */
+/* NO_INPUT: there is no such directory, or it has no run. */
 dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
-/* A readable checkpoint of the training that the record tells of, not of one that was given up for
- * it. */
+/* Whether a checkpoint is readable and belongs to the recorded training, not to an older one in
+ * the same directory. */
 bool dt_report_is_own(const dt_report_run *r, const dt_listed *c);
 void dt_report_run_release(dt_report_run *r); /* takes a zeroed one */
 void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
 
-/* read_record.c: a line each; false: not a line of a record. */
+/* read_record.c: take one line each. False: it is not a line of such a file. */
 bool dt_report_record_line(dt_report_run *r, json_t *line);
 bool dt_report_history_line(dt_report_run *r, json_t *line);
 
-/* Members of a line: of another type, or absent, they are NULL, 0. */
+/* Members of a line; NULL or 0 if they are missing or have another type. */
 const char *dt_report_text(const json_t *object, const char *key);
 int64_t dt_report_int(const json_t *object, const char *key);
 
-/* How it ended, in a word for a badge ("completed", "stopped early", "diverged", "stopped",
- * "failed", "running", "interrupted", "not recorded"), and a sentence about it. */
+/* How the run ended, as a word for a badge ("completed", "stopped early", "diverged", "stopped",
+ * "failed", "running", "interrupted", "not recorded"); dt_report_explain prints a sentence about
+ * it. */
 typedef struct dt_outcome {
     const char *word, *tone; /* tone: "good", "fair", "bad", "plain" */
 } dt_outcome;
 dt_outcome dt_report_outcome(const dt_report_run *r);
 void dt_report_explain(const dt_report_run *r, dt_str *out);
 
-/* Of a metric: its last value, and the best one in the direction that the record names, where it
- * names one. */
+/* A metric's last value, and its best one if the record tells which direction is better. */
 typedef struct dt_figure {
     double last, best;
     bool has_best;
@@ -149,6 +148,6 @@ typedef struct dt_figure {
     int64_t kept_epoch;
 } dt_figure;
 dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s);
-const char *dt_report_base(const char *metric); /* "val_loss": loss */
+const char *dt_report_base(const char *metric); /* "loss" of "val_loss" */
 
 #endif

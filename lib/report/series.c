@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of points under names. There are a dozen names and a thousand points, so every search is
- * linear; of a file with too many names the rest is left out. */
+/* Named lists of points. There are about a dozen names and a thousand points, so every search is
+ * linear. Names beyond MOST_NAMES are left out. */
 #include <stdlib.h>
 #include <string.h>
 

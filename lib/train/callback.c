@@ -24,7 +24,7 @@ static const char *name_of(const dt_tree *item) {
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
 }
 
-/* Names of Keras' that a job has no use for, and what it has instead. */
+/* Keras' callbacks that a job does not need, with what replaces each. */
 static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out) {
     static const struct {
         const char *name, *why, *instead;
@@ -49,7 +49,8 @@ static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out) 
 dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) {
     dt_status *faults = NULL;
     int n = list && list->kind == DT_TREE_LIST ? list->n : 0;
-    dt_named *named = dt_arena_array(arena, dt_named, n + 1); /* one more may be added */
+    /* dt_callbacks_add_tensorboard may add one */
+    dt_named *named = dt_arena_array(arena, dt_named, n + 1);
     for (int i = 0; i < n; i++) {
         dt_status *s = read_one(arena, list->item[i], &named[out->n]);
         out->n += s == NULL;
@@ -102,7 +103,7 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
         "a run writes only there: give a path relative to output.dir");
 }
 
-/* A rate that a schedule gives cannot be set. */
+/* A callback cannot set the rate where the optimizer follows a schedule. */
 static dt_status *check_rate(const dt_callback_job *job, const dt_named *named) {
     const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
     if (!((const dt_hook_row *)named->kind)->varies_rate || !head || !head->schedule.kind)
@@ -152,8 +153,8 @@ bool dt_epoch_is_provisional(const run *r) {
     return r->at.step == r->steps && !dt_epoch_is_whole(r);
 }
 
-/* output.dir itself may be a link, which the user made; folders in it may not. What is not there
- * yet is made later. */
+/* output.dir itself may be a link, since the user made it; folders within it may not. A folder
+ * that does not exist yet is created later. */
 static dt_status *refuse_link(const dt_hook *h, const char *folder) {
     struct stat st;
     if (lstat(folder, &st) != 0 || !S_ISLNK(st.st_mode)) return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints of custom loops: the object, and what is added to it. */
+/* Checkpoints of custom loops: the handle, and the objects that are added to it. */
 #include "train/checkpoint.h"
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ void dt_checkpoint_stand_on(dt_checkpoint *c, const char *path, const dt_state_f
 
 /* ---- adding ---- */
 
-/* Names become keys of JSON and parts of tensors' names. */
+/* A name becomes a JSON key and a part of tensor names. */
 static bool is_name(const char *name) {
     size_t n = strlen(name), at = 0;
     bool is = n > 0 && n <= LONGEST_NAME && !strchr(name, '/');

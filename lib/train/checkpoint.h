@@ -30,20 +30,21 @@ typedef enum dt_tracked_kind {
 typedef struct dt_tracked {
     dt_tracked_kind kind;
     char *name;
-    void *object; /* dt_model, dt_optimizer, ..., int64_t; counted, but for the number */
+    /* dt_model, dt_optimizer, ..., int64_t; a reference is held of all but the number */
+    void *object;
 } dt_tracked;
 
 struct dt_checkpoint {
     int refs;
     int n, cap;
     dt_tracked *item;
-    dt_run_dir directory; /* of the last save, locked; path NULL: there was none */
+    dt_run_dir directory; /* of the last save, locked; path NULL: nothing was saved yet */
     /* the checkpoint that was saved or restored last, as a resolved path; NULL: none */
     char *stands_on;
-    int64_t generation, step; /* of that */
+    int64_t generation, step; /* of the checkpoint at `stands_on` */
 };
 
-/* As messages call one: "model", "data set". */
+/* The word for a kind in messages: "model", "data set". */
 const char *dt_tracked_word(dt_tracked_kind kind);
 
 /* An optimizer that was added, or a compiled model's, whose name is "MODEL/optimizer". */
@@ -52,23 +53,25 @@ typedef struct dt_tracked_optimizer {
     dt_optimizer *optimizer;
 } dt_tracked_optimizer;
 int dt_tracked_optimizers(const dt_checkpoint *c, dt_arena *arena, dt_tracked_optimizer **out);
-/* What a variable is called in this checkpoint (arena); NULL: it is not in it. And back. */
+/* The name of a variable in this checkpoint, in `arena`; NULL: the checkpoint does not have it.
+ * dt_tracked_find is the inverse. */
 const char *dt_tracked_path(const dt_checkpoint *c, const dt_variable *v, dt_arena *arena);
 dt_variable *dt_tracked_find(const dt_checkpoint *c, const char *path, dt_arena *arena);
 
 /* ---- tensors ---- */
 
-/* Variables, and as which tensors they are in a file. */
+/* Variables, and the tensors of a file that belong to them. */
 typedef struct dt_bound {
     int n;
     dt_named_view *array; /* [n] */
     dt_variable **variable;
-    int64_t *copies; /* that the array has, for replicas; 1: it has no dimension for them */
+    /* number of replicas' copies in the array; 1: the array has no dimension for them */
+    int64_t *copies;
 } dt_bound;
 enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
-/* All of a checkpoint, without data. n_copies[] of variables in the order that they were added;
- * NULL: as many as they have. An optimizer that has no state yet has no tensors. CHECKPOINT_PARTS:
- * an optimizer's variable is not in it. */
+/* Lists all tensors of a checkpoint, without values. n_copies[]: copies of each variable, in the
+ * order of adding; NULL: as many as it has now. An optimizer without state has no tensors.
+ * CHECKPOINT_PARTS: an optimizer's variable is not part of the checkpoint. */
 dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies,
                          dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
 dt_arrays dt_bound_arrays(const dt_bound *b);
@@ -77,24 +80,24 @@ dt_arrays dt_bound_arrays(const dt_bound *b);
 
 typedef struct dt_loop_item {
     const char *name;
-    int64_t number;       /* a counter's; a variable's copies */
-    int aggregation;      /* dt_aggregation of the variable that had them */
-    bool built;           /* an optimizer has state, */
-    dt_texts variables;   /* for these */
-    dt_position position; /* of an iterator, a data set */
+    int64_t number;       /* the value of a counter, or the copies of a variable */
+    int aggregation;      /* dt_aggregation of a variable with several copies */
+    bool built;           /* the optimizer has state, ... */
+    dt_texts variables;   /* ... for these variables */
+    dt_position position; /* of an iterator or a data set */
 } dt_loop_item;
 typedef struct dt_loop {
     int n[DT_TRACKED_KINDS];
     dt_loop_item *item[DT_TRACKED_KINDS];
 } dt_loop;
 const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena);
-/* Of a checkpoint whose state has one. CHECKPOINT: it is not of that form. */
+/* Reads the "loop" of a checkpoint that has one. CHECKPOINT: it has another form. */
 dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out) DT_MUST_USE;
 const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name);
 
-/* A public call outside of step functions, with a checkpoint. */
+/* Checks a public call: c is a checkpoint, and no step function is running. */
 dt_status *dt_checkpoint_check_call(const dt_checkpoint *c, const char *call) DT_MUST_USE;
-/* What c stands on from now on. */
+/* Makes `path` the checkpoint that c continues. */
 void dt_checkpoint_stand_on(dt_checkpoint *c, const char *path, const dt_state_file *state);
 
 #endif

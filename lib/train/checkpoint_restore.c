@@ -17,7 +17,7 @@ typedef struct restoring {
     dt_saved saved;
     dt_loop loop;
     dt_bound bound[DT_BOUND_FILES];
-    dt_arrays read[DT_BOUND_FILES]; /* the same tensors, with memory of their own */
+    dt_arrays read[DT_BOUND_FILES]; /* the same tensors, in separate memory */
     dt_resumed **resumed;           /* [c->n] */
 } restoring;
 
@@ -46,7 +46,7 @@ static dt_status *misses(const restoring *r, const char *who, const char *verb, 
     return s;
 }
 
-/* The names of one kind: as it would save them now. */
+/* Lists the names of one kind that a save would write now. Returns their number. */
 static int list_names(const restoring *r, dt_tracked_kind kind, const char **names) {
     dt_tracked_optimizer *o;
     int n = 0;
@@ -60,7 +60,7 @@ static int list_names(const restoring *r, dt_tracked_kind kind, const char **nam
     return n;
 }
 
-/* All that are missing on either side. */
+/* Reports all names that one of the two sides lacks. */
 static dt_status *check_names(const restoring *r) {
     const char **names = dt_arena_array(r->arena, const char *, r->c->n + 1);
     dt_status *all = NULL;
@@ -83,7 +83,8 @@ static dt_status *check_names(const restoring *r) {
 
 /* ---- tensors ---- */
 
-/* An optimizer that has not seen a step gets the state of those variables that it had then. */
+/* An optimizer that has not updated yet gets state for the variables that had state in the
+ * checkpoint. */
 static dt_status *prepare_optimizers(const restoring *r) {
     dt_tracked_optimizer *o;
     const int n = dt_tracked_optimizers(r->c, r->arena, &o);
@@ -103,7 +104,7 @@ static dt_status *prepare_optimizers(const restoring *r) {
     return NULL;
 }
 
-/* Of an optimizer that had no state yet there is nothing to read: it begins anew. */
+/* An optimizer that had no state in the checkpoint starts afresh. */
 static dt_status *list_tensors(restoring *r) {
     int64_t *copies = dt_arena_array(r->arena, int64_t, r->c->n + 1);
     for (int i = 0, n = 0; i < r->c->n; i++)
@@ -213,7 +214,8 @@ static void reset_optimizers(const restoring *r) {
             dt_optimizer_reset(o[i].optimizer);
 }
 
-/* Data sets first: an iterator of one of them may be there, too, and has the last word. */
+/* Data sets come first, because an iterator over one of them, which may be in the checkpoint
+ * too, decides its position. */
 static void commit(const restoring *r) {
     reset_optimizers(r);
     for (int f = 0; f < DT_BOUND_FILES; f++)

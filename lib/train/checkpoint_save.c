@@ -7,7 +7,7 @@
 #include "train/checkpoint.h"
 
 enum { DEFAULT_KEPT = 3 };
-#define GREATEST_STEP INT64_C(999999999999999999) /* that a name has digits for */
+#define GREATEST_STEP INT64_C(999999999999999999) /* the name of a checkpoint has 18 digits */
 
 /* ---- the directory ---- */
 
@@ -27,8 +27,9 @@ static dt_status *open_directory(dt_checkpoint *c, const char *dir, int64_t byte
     return dt_checkpoints_clean(&c->directory, false, NULL);
 }
 
-/* The newest checkpoint is the last by (generation, step). So a loop that goes on from it stays in
- * its generation; one that begins anew, or goes back, begins another. */
+/* Checkpoints are ordered by (generation, step). A loop that continues the newest one stays in
+ * its generation. A loop that starts afresh, or from an older one, begins another generation, so
+ * that its checkpoints are the newest. */
 static dt_status *find_generation(const dt_checkpoint *c, const char *dir, int64_t step,
                                   dt_arena *arena, int64_t *generation) {
     const char *ckpt = dt_arena_printf(arena, "%s/ckpt", dir);
@@ -76,7 +77,7 @@ static const dt_tracked *first_of(const dt_checkpoint *c, dt_tracked_kind kind) 
     return NULL;
 }
 
-/* Who reads the weights alone finds a model that dt_model_load can make. */
+/* With a single model the job describes it, so that dt_model_load can load the checkpoint. */
 static const char *describe(const dt_checkpoint *c, dt_arena *arena) {
     const dt_tracked *only = first_of(c, DT_A_MODEL);
     for (int i = 0; only && i < c->n; i++)
@@ -87,13 +88,13 @@ static const char *describe(const dt_checkpoint *c, dt_arena *arena) {
 static const char *kernels_of(const dt_checkpoint *c) {
     const dt_tracked *model = first_of(c, DT_A_MODEL);
     dt_device *device = NULL;
-    /* it is only told */
+    /* kernels are for information only */
     dt_status_free(dt_strategy_device_of(
         model ? ((dt_model *)model->object)->strategy : dt_get_strategy(), &device));
     return device ? dt_device_facts_of(device).kernels : "";
 }
 
-/* Epochs are those of the first data set, or iterator. */
+/* The checkpoint's epoch is that of the first data set, or else of the first iterator. */
 static dt_position first_position(const dt_checkpoint *c) {
     const dt_tracked *data = first_of(c, DT_A_DATA_SET), *it = first_of(c, DT_AN_ITERATOR);
     return data ? dt_dist_dataset_position(data->object)
@@ -167,7 +168,7 @@ dt_status *dt_checkpoint_latest(const char *dir, char **path, dt_status **skippe
     dt_status *s = dt_saved_newest(&newest, dir, &warnings);
     *path = !s && newest.path ? dt_strdup(newest.path) : NULL;
     dt_saved_release(&newest);
-    if (s || !skipped) dt_status_free(warnings); /* an error has them as notes */
+    if (s || !skipped) dt_status_free(warnings); /* an error contains them as notes */
     if (skipped) *skipped = s ? NULL : warnings;
     return s;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tensors the checkpoint of a custom loop has, and what they are called: see checkpoint.h. */
+/* The tensors of a custom loop's checkpoint and their names: see checkpoint.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ int dt_tracked_optimizers(const dt_checkpoint *c, dt_arena *arena, dt_tracked_op
     return n;
 }
 
-/* Those of the only model are as runs have them. */
+/* A single model's weights have the same names as in a run. */
 static const char *weight_path(const dt_checkpoint *c, const dt_tracked *model,
                                const dt_variable *v, dt_arena *arena) {
     return count(c, DT_A_MODEL) == 1 ? v->path

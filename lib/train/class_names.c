@@ -11,7 +11,7 @@
 #include "file/json_read.h"
 #include "train/train.h"
 
-/* Numbers and names fit each other: a class for each value, or two for the only one. */
+/* Whether the output's size fits the names: one value for each class, or a single value for two. */
 static bool fit(const dt_texts *names, const dt_type *output) {
     const int64_t last = output->dim[output->rank - 1];
     return output->rank <= 2 && names->n <= (output->rank < 2 || last == 1 ? 2 : last);
@@ -64,7 +64,8 @@ dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_are
     for (int i = 0; ok && i < m->n_outputs; i++) {
         ok = dt_json_texts(arena, json_object_get(root, m->output[i].name), &out->of[i]);
         if (!fit(&out->of[i], &m->output[i].type))
-            out->of[i] = (dt_texts){0}; /* of another model, which its weights will tell */
+            /* the checkpoint is another model's; reading its weights reports that */
+            out->of[i] = (dt_texts){0};
     }
     json_decref(root);
     return ok ? NULL

@@ -37,7 +37,7 @@ int64_t dt_target_class(const dt_view *target) {
 typedef struct tally {
     int64_t *count; /* [classes] */
     int64_t classes, seen;
-    bool whole;   /* every example was looked at */
+    bool whole;   /* all examples of the part were read */
     bool numbers; /* targets are classes: whole numbers below `classes` */
 } tally;
 
@@ -72,8 +72,8 @@ static double log_choose(double n, double k) {
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* Of n examples k are of a class. How probable it is that m of the n, drawn at random, have `hits`
- * of the class or still fewer, or still more: whichever is rarer. */
+/* k of n examples have a class. The probability that m of the n, drawn at random, contain at
+ * most `hits`, or at least `hits`, examples of the class: the smaller of the two. */
 static double chance_of(double n, double k, double m, double hits) {
     const int step = hits * n < k * m ? -1 : 1;
     double p = exp(log_choose(k, hits) + log_choose(n - k, m - hits) - log_choose(n, m)), sum = 0;
@@ -91,7 +91,7 @@ static int present(const tally *a, const tally *b) {
     return n;
 }
 
-/* By a factor of 2, and not by chance. */
+/* Whether the shares differ by the factor, and not by chance. */
 static bool is_beyond_chance(const tally *training, const tally *part, int64_t class, int tests) {
     const double a = (double)training->count[class], b = (double)part->count[class],
                  in_a = a / (double)training->seen, in_b = b / (double)part->seen;
@@ -135,14 +135,14 @@ typedef struct finding {
     const tally *training, *seen;
 } finding;
 
-/* What is to be done, where a split of one file made the parts. */
+/* The advice for parts that are a split of one file. */
 static const char *split_cure(const finding *f) {
     const bool split =
         f->part == DT_PART_VALIDATION && dt_dataset_spec_of(f->t->o.data)->validation_split > 0;
     return split ? "; validation_split takes the last examples; shuffle the file's rows first" : "";
 }
 
-/* Rare classes that are missing by chance are another matter. */
+/* The advice is given only if a class differs by more than chance. */
 static const char *cure(const finding *f) {
     const int tests = present(f->training, f->seen);
     for (int64_t i = 0; i < f->seen->classes; i++)
@@ -150,8 +150,8 @@ static const char *cure(const finding *f) {
     return "";
 }
 
-/* Those of `missing`, which training does not have, or the others; how many there are, of which
- * MOST_NAMED are named. */
+/* Names classes that differ: with `missing` those that training lacks, else the others. n: how
+ * many came before; MOST_NAMED are named in all. Returns their number. */
 static int put_differing(const finding *f, bool missing, int n, dt_str *out) {
     const int tests = present(f->training, f->seen);
     for (int64_t i = 0; i < f->seen->classes; i++) {
@@ -178,7 +178,7 @@ static const char *describe(const finding *f, dt_arena *arena) {
     return words;
 }
 
-/* All of one class, where training has that one and others. */
+/* For a part that has one class only, while training has others, too. */
 static const char *describe_only(const finding *f, dt_arena *arena) {
     int64_t only = -1;
     for (int64_t i = 0; i < f->seen->classes; i++)
@@ -198,8 +198,7 @@ static const char *describe_only(const finding *f, dt_arena *arena) {
 
 /* ---- the whole ---- */
 
-/* How many classes an example of the output has one of; 0: several may be right, or it is no
- * classifier. */
+/* The number of classes of an output whose examples have exactly one class; 0 for other outputs. */
 static int64_t classes_of(const dt_trainer *t, int output) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     const dt_type *scores = &t->o.model->spec.output[output].type;
@@ -213,8 +212,8 @@ static int64_t classes_of(const dt_trainer *t, int output) {
     return n > MOST_CLASSES ? 0 : n > 1 ? n : 2;
 }
 
-/* Where the classes of an output's targets differ between the training data and the part: that in
- * words, in the arena. Otherwise *out is NULL. */
+/* A warning, in the arena, where the classes of an output's targets differ between the training
+ * data and the part; else NULL. */
 static dt_status *warn_of_classes(const dt_trainer *t, int output, dt_part part, dt_arena *arena,
                                   const char **out) {
     const int64_t classes = classes_of(t, output);
@@ -300,7 +299,7 @@ dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *c, const 
 /* ---- ranges ---- */
 
 enum { LOOKED_AT = 1000, MOST_NUMBERS = 1 << 16, MANY = 64 };
-#define ORDERS 100.0 /* "orders of magnitude" */
+#define ORDERS 100.0 /* ranges that differ by more are reported */
 
 typedef struct column {
     double least, most, sum, squares;
@@ -356,7 +355,8 @@ static bool differ(const ranges *r, int64_t *wide, int64_t *narrow) {
            (r->n <= MANY || alike * 10 < r->n);
 }
 
-/* Rows of numbers as they are stored, which no layer looks up or normalizes. */
+/* Whether the model uses an input's stored numbers as they are: no embedding and no
+ * normalization. */
 static bool may_need_normalize(const dt_trainer *t, int input) {
     const dt_model_spec *m = &t->o.model->spec;
     const dt_element_spec *element;
@@ -406,15 +406,15 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
 
 /* ---- targets of metrics ---- */
 
-/* The loss of the output has been asked already: what it refuses never comes here. */
+/* Whether the loss allows no targets beyond the metric's range. */
 static bool is_known(const dt_trainer *t, int output, const dt_limits *l) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     return loss && loss->targets.low < loss->targets.high && loss->targets.low >= l->low &&
            loss->targets.high <= l->high;
 }
 
-/* Targets that a metric is not made for, such as the accuracy of a regression. The first of an
- * output's metrics is named. */
+/* Warns of targets that do not suit a metric, such as the accuracy of a regression. Names the
+ * first such metric of an output. */
 static dt_status *doubt_metrics(const dt_trainer *t, int output, dt_arena *arena, dt_texts *out) {
     const dt_compile_spec *c = t->o.compile;
     const dt_model_spec *m = &t->o.model->spec;

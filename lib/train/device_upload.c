@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See device_upload.h. Threads look only at what was made before there were any. */
+/* See device_upload.h. The reading threads only read the dt_lender, which is complete before
+ * they start. */
 #include "train/device_upload.h"
 
 #include "train/results.h"

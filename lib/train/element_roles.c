@@ -40,8 +40,8 @@ static bool is_input_or_weight(const dt_match *m, int element) {
     return is_known;
 }
 
-/* The only element that is neither input nor weight; -1: there is none, or there are several.
- * *others: how many. */
+/* The only element that is neither input nor weight; -1 where there is not exactly one. *others:
+ * their number. */
 static int find_other(const dt_texts *elements, const dt_match *m, int *others) {
     int other = -1;
     *others = 0;
@@ -91,7 +91,8 @@ static bool wants_target(const dt_compile_spec *c, int output) {
     return wants;
 }
 
-/* Of several outputs: the element of its name, unless compile.target has another. */
+/* With several outputs a target is the element with the output's name, unless compile.target
+ * names another. */
 static dt_status *find_named_target(const dt_texts *elements, const dt_compile_spec *c, int i,
                                     dt_match *m) {
     const dt_output_use *output = &c->output[i];
@@ -114,7 +115,7 @@ static dt_status *find_weight(const dt_texts *elements, const dt_output_use *out
                : NULL;
 }
 
-/* What examples count is not what they are. */
+/* The element used as sample weight cannot also be an input. */
 static dt_status *check_weight_is_own(const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
         if (m->weight[i] >= 0 && m->weight[i] == m->target[i])
@@ -151,7 +152,7 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
 
 /* ---- by type ---- */
 
-/* "[28, 28]": a shape as a job has it, without the batch. */
+/* "[28, 28]": a shape as in a job file, without the batch dimension. */
 static void put_shape(dt_str *out, const dt_type *t) {
     dt_str_putc(out, '[');
     for (int i = 1; i < t->rank; i++)
@@ -159,8 +160,7 @@ static void put_shape(dt_str *out, const dt_type *t) {
     dt_str_putc(out, ']');
 }
 
-/* The data's shape; where it has as many numbers as the model wants, a layer makes the other of
- * it. */
+/* Suggests the data's shape, with a Reshape behind it if the number of values is right. */
 static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *ought) {
     dt_str data = {0}, model = {0};
     const dt_type a = dt_type_at(is, 1), b = dt_type_at(ought, 1);
@@ -178,7 +178,7 @@ static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *
 static dt_status *check_input(const dt_element_spec *e, const dt_input_spec *input) {
     dt_type given = e->type;
 
-    given.dtype = input->type.dtype; /* what is fed is converted to the Input's */
+    given.dtype = input->type.dtype; /* values are converted to the Input's type */
     if (dt_type_equal(&given, &input->type)) return NULL;
     dt_status *s = dt_fail(DT_E_ELEMENTS, told(&input->shape_at),
                            "the model takes '%.80s' as %s, the data set has %s", input->name,
@@ -190,7 +190,7 @@ static dt_status *at_place(dt_status *s, const dt_location *at) {
     return s && at->source ? dt_at(s, at) : s;
 }
 
-/* Layers that look the input's numbers up have a row for each of them. */
+/* Refuses numbers that have no row in the table of an embedding. */
 static dt_status *check_rows(const dt_element_spec *e, const dt_model_spec *model,
                              const dt_input_spec *input) {
     dt_status *faults = NULL;
@@ -208,7 +208,7 @@ static dt_status *check_rows(const dt_element_spec *e, const dt_model_spec *mode
     return faults;
 }
 
-/* One for each example, or for each of its samples. */
+/* Weights have one value per example, or one per sample of it. */
 static dt_status *check_weight(const dt_element_spec *weight, const dt_element_spec *target,
                                const dt_output_use *output) {
     const dt_type *w = &weight->type, *y = &target->type;
@@ -221,7 +221,7 @@ static dt_status *check_weight(const dt_element_spec *weight, const dt_element_s
                    weight->name, target->name);
 }
 
-/* Of a loss that is one number for a batch there is nothing to weigh. */
+/* A loss of the whole batch cannot have sample weights. */
 static dt_status *check_whole(const dt_output_use *output, const dt_type *prediction) {
     if (!output->sample_weight || !dt_loss_is_whole(&output->loss, prediction)) return NULL;
     return dt_suggest(
@@ -239,7 +239,7 @@ static dt_status *check_metric(const dt_metric_use *use, const dt_type *target,
                    "%s does not apply to these targets and predictions", use->row->kind.name);
 }
 
-/* The losses and the metrics accept what the data set and the model give. */
+/* Checks that losses and metrics accept the types of targets and outputs. */
 static dt_status *check_targets(const dt_element_spec *element, const dt_model_spec *model,
                                 const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
@@ -283,8 +283,8 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
     return c ? check_targets(element, model, c, out) : NULL;
 }
 
-/* Targets for which the loss is not defined. Where predictions come with a mask, that decides which
- * of them count. */
+/* Refuses targets for which the loss is not defined. Targets that a mask excludes are not
+ * checked. */
 static dt_status *check_range(const dt_dataset *d, const dt_model_spec *model,
                               const dt_output_use *output, int i, const dt_match *m) {
     const dt_loss_row *row = (const dt_loss_row *)output->loss.kind;
@@ -318,7 +318,7 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
 
 /* ---- classes ---- */
 
-/* Of a model that scores classes, none but those. */
+/* Refuses class numbers that the model has no score for. */
 static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores,
                                 const dt_loss_row *loss) {
     int64_t classes = scores->dim[scores->rank - 1];
@@ -351,7 +351,7 @@ static dt_status *no_class(const char *name, const dt_location *at, const dt_ele
     return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
 }
 
-/* The numbers of classes that are named; all faults. */
+/* Resolves class names to numbers, and reports all faults. */
 static dt_status *number_classes(const dt_class_weights *w, const dt_element_spec *target) {
     dt_status *s = NULL;
     for (int i = 0; i < w->n; i++) {

@@ -25,14 +25,14 @@ bool dt_run_is_validated_between(const run *r) {
            r->at.step % r->q->fit->validation_freq == 0;
 }
 
-/* At an epoch's end, in epochs or in steps. */
+/* Whether validation is due at the end of this epoch: validation_freq counts epochs or steps. */
 static bool validation_has_its_turn(const run *r) {
     int64_t every = r->q->fit->validation_freq > 0 ? r->q->fit->validation_freq : 1;
     return has_validation(r) &&
            (dt_run_validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
 }
 
-/* Of the data nothing is wrong, and training may get over it. */
+/* This is only a warning, because the data has been checked, and training may recover. */
 static void warn_not_finite(const run *r, const dt_metric *metrics, int n) {
     char text[200];
     if (n == 0 || isfinite(metrics[0].value)) return;
@@ -49,8 +49,8 @@ static dt_status *evaluate(const run *r, dt_sums *sums) {
     return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
 }
 
-/* Puts the metrics of the validation data into out[DT_MAX_KEYS]. training: those told beside them,
- * where no epoch's line will tell both. */
+/* Writes the metrics of the validation data to out[DT_MAX_KEYS]. training: the training metrics
+ * to report with them where no epoch's line will; else NULL. */
 static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int *n) {
     dt_sums *sums = &r->validation;
 
@@ -86,7 +86,7 @@ dt_status *dt_run_validate_again(run *r) {
     return NULL;
 }
 
-/* Where the last line has none. */
+/* Unless the last line has validation metrics. */
 dt_status *dt_run_validate_late(run *r) {
     for (int k = 0; k < r->n_last; k++)
         if (strncmp(r->last[k].name, "val_", 4) == 0) return NULL;
@@ -121,7 +121,7 @@ static dt_logs training_logs(run *r) {
 
 /* ---- between the ends of epochs ---- */
 
-/* The last step's metrics stand in the line of the epoch that ends with it. */
+/* The metrics of the run's last step are reported with the epoch that ends there. */
 dt_status *dt_run_validate_between(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     int n;
@@ -138,9 +138,9 @@ dt_status *dt_run_validate_between(run *r) {
 
 /* ---- the end of an epoch ---- */
 
-/* The epoch's logs, into r->last, which has them where the steps end within it with a validation. A
- * job's last epoch is validated whatever validation_freq says; callbacks see that only when it has
- * its turn, so that they decide as in a longer training. */
+/* Collects the epoch's logs in r->last. They are there already if a validation by steps was the
+ * last step's. A job's last epoch is always validated. Callbacks see that only where
+ * validation_freq asks for it, so that they decide as in a longer training. */
 static dt_status *collect_logs(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     const bool between = dt_run_is_validated_between(r),
@@ -177,7 +177,7 @@ dt_status *dt_run_end_epoch(run *r) {
     dt_callbacks_emit(r);
     if (!dt_run_is_validated_between(r)) DT_TRY(write_history(r));
     if (r->at.epoch_step < r->steps_per_epoch)
-        return NULL; /* the steps ended within it: a run with more of them goes on there */
+        return NULL; /* the run ends within the epoch; a longer run continues it */
     r->at.epoch++;
     r->at.epoch_step = 0;
     r->at.wall_s = 0;

@@ -17,14 +17,12 @@
 #include "train/device_upload.h"
 #include "train/trainer.h"
 
-enum {
-    MOST_ROWS = 1024,
-    MOST_BYTES =
-        16 << 20 /* of the largest value in a piece, and of all in one of more rows than a batch */
-};
-#define TELL_NS 100000000 /* between two reports of how far it is */
+/* MOST_BYTES: of the largest value of a piece; in a piece of more rows than a batch, of all values.
+ * */
+enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 };
+#define TELL_NS 100000000 /* between two progress reports */
 
-/* Whether a value has rows, and what one of them takes. */
+/* The bytes of one row of a value; 0: the value has no rows. */
 static int64_t row_bytes(const dt_type *t) {
     const dt_type one = dt_type_at(t, 1), two = dt_type_at(t, 2);
     return dt_type_bytes(&one) == dt_type_bytes(&two) ? 0 : dt_type_bytes(&one);
@@ -39,7 +37,8 @@ static int64_t largest_row(const dt_graph *g) {
     return most;
 }
 
-/* Of all values: no machine, and no number of threads, decides what is summed with what. */
+/* The bytes of one row of all values. The size of a piece, and with it the order of sums, must
+ * not depend on the machine or its threads. */
 static int64_t all_rows(const dt_graph *g) {
     int64_t all = 1;
     for (int i = 0; i < g->n_nodes; i++) {
@@ -56,7 +55,8 @@ static bool has_whole_loss(const dt_trainer *t) {
     return has;
 }
 
-/* Where devices of a chip compute, each has its part of the job's own batch, and other numbers. */
+/* Devices of a chip compute parts of the job's batch, whose sums are rounded differently. There
+ * a piece is a batch. */
 void dt_trainer_plan_evaluation(dt_trainer *t) {
     int64_t row = largest_row(dt_compiled_step(t->evaluate));
     t->evaluation_rows = MOST_ROWS;
@@ -78,7 +78,7 @@ static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows) {
     batch->to = batch->to < rows ? batch->to : rows;
 }
 
-/* An example, counted from 1: of the part, and of the file that it stands in. */
+/* Names an example, counted from 1, by its number in the part and in its file. */
 static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
                         const dt_not_finite *found) {
     const dt_element_spec *element;
@@ -108,20 +108,21 @@ static void tell(const dt_run_options *run, const char *part, int64_t done, int6
 
 /* ---- pieces ---- */
 
-/* One after the other, or one ahead. Workers take pieces in turn; when each has had one, all add
- * what all have, in the order of the pieces: the digits of one worker. */
+/* Pieces are evaluated one after the other, or overlap by one. Workers take pieces in turn. When
+ * each has had one, all workers add the sums of all, in the order of the pieces, and get the same
+ * digits as one worker. */
 typedef struct turns {
     dt_part part;
     dt_feed *feed;
-    int64_t left; /* rows, at most */
+    int64_t left; /* rows of a piece, at most */
     const dt_run_options *run;
-    bool ahead;    /* the next piece may start before the one at hand is finished: its batch, */
-    bool is_there; /* which has started */
+    bool ahead;    /* the next piece may start before the current one is finished */
+    bool is_there; /* the next piece has started */
     dt_batch batch;
-    int64_t first;       /* its first example's number */
-    dt_cluster *cluster; /* NULL: there is one worker, and none of what follows */
-    int64_t piece;       /* the next one's number */
-    dt_sums own;         /* of this worker's piece of the turn */
+    int64_t first;       /* the number of the piece's first example */
+    dt_cluster *cluster; /* NULL: one worker; then the members below are not used */
+    int64_t piece;       /* number of the next piece */
+    dt_sums own;         /* sums of this worker's piece */
     double *all;         /* [workers][1 + n] examples, sums */
 } turns;
 
@@ -144,7 +145,8 @@ static dt_status *end_turn(dt_trainer *t, turns *x, dt_sums *s) {
     return NULL;
 }
 
-/* The piece that has started. Where its loss is not finite, the example that made it so is told. */
+/* Finishes the piece that has started. An error about a loss that is not finite names the
+ * example. */
 static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s) {
     double loss = 0;
     dt_not_finite found;
@@ -158,7 +160,7 @@ static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s) {
     return blame(t, x->part, x->first + found.row, &found);
 }
 
-/* What happened to the piece before comes first. */
+/* An error of the previous piece is reported first. */
 static dt_status *start_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first,
                               dt_sums *s) {
     dt_status *bad = dt_trainer_start_batch(t, t->evaluate, batch), *before = finish_piece(t, x, s);

@@ -41,11 +41,10 @@ typedef struct dt_faults {
     const dt_fault *v;
 } dt_faults;
 
-/* All faults of the grammar: INJECT, with the form that it should have. */
+/* Reports all syntax errors: INJECT, with an example of the right form. */
 dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n,
                           dt_faults *out) DT_MUST_USE;
-/* Against the slice that the job runs on, NULL: none. INJECT where there is no such core or
- * chip. */
+/* Checks faults against the job's slice; NULL: no slice. INJECT: it has no such core or chip. */
 dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST_USE;
 /* The smallest ceiling of memory; 0: none. */
 int64_t dt_faults_hbm(const dt_faults *f);

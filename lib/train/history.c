@@ -101,7 +101,7 @@ int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, 
         if (line) n = read_metrics(line, arena, metrics, most);
         json_decref(line);
     }
-    dt_status_free(s); /* no history is no error: there is nothing to tell */
+    dt_status_free(s); /* a missing history is not an error */
     dt_str_release(&text);
     return n;
 }

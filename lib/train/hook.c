@@ -20,7 +20,7 @@ enum { EVERY_RUN = sizeof every_run / sizeof *every_run };
 
 /* ---- opening ---- */
 
-/* One more with the same row has "_1" behind its name. */
+/* A second callback with the same row gets "_1" behind its name. */
 static const char *key_of(const run *r, const char *name, const dt_hook_row *row) {
     int before = 0;
     for (int k = 0; k < r->n_hooks; k++) before += r->hook[k].row == row;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initialisers by themselves: they hold nothing, so a fragment is all there is of one. */
+/* Initializers as public calls. An initializer has no state: each call takes its YAML fragment. */
 #include "train/train.h"
 
-/* One call: what is made of the initialiser that a fragment names. */
+/* A call in progress. */
 typedef struct request {
     const char *function, *format;
     void *out;
-    const dt_drawing *what; /* NULL where no shape matters */
+    const dt_drawing *what; /* NULL: the values are not needed */
     dt_status *(*use)(const dt_named *named, const struct request *r);
 } request;
 

@@ -10,8 +10,8 @@
 #include "train/hook.h"
 #include "train/trainer.h"
 
-/* What kernel libraries take for a lane when it first computes (packed matrices, generated code),
- * and threads for their stacks. */
+/* Bytes of a thread, and of the process, at the first computation: stacks, and the packed
+ * matrices and generated code of kernel libraries. */
 enum { OF_A_LANE = 1 << 20, OF_A_RUN = 4 << 20 };
 
 static int64_t sum(int64_t a, int64_t b) {
@@ -21,7 +21,8 @@ static int64_t sum(int64_t a, int64_t b) {
 
 /* ---- arenas ---- */
 
-/* Adds that of a step over so many rows; one that runs replica by replica has none. */
+/* Adds the bytes of a step over so many rows. A step that runs replica by replica has no arena
+ * of its own. */
 static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes) {
     dt_executable *x = NULL;
     if (!c || rows == 0) return NULL;
@@ -52,7 +53,7 @@ static int64_t validated(const run *r) {
 static dt_status *add_evaluation(const run *r, dt_memory *m) {
     const dt_trainer *t = r->q->trainer;
     const int64_t n = validated(r), piece = t->evaluation_rows;
-    /* of weights in parts, the whole ones */
+    /* whole weights, where workers keep parts of them */
     for (int i = 0; n > 0 && i < r->model->n_weights; i++) {
         const int64_t whole = dt_type_bytes(&r->model->weight[i]->type);
         m->evaluation =
@@ -109,7 +110,7 @@ dt_status *dt_run_count_memory(run *r) {
 
 /* ---- what does not fit ---- */
 
-/* With other batches: what grows with their rows is what is told of them. */
+/* The bytes of a run with another batch size. */
 static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes) {
     const dt_memory *m = &r->memory;
     const dt_trainer *t = r->q->trainer;
@@ -128,7 +129,8 @@ static dt_status *note_machine(dt_status *s, int64_t bytes) {
                    dt_text_of_bytes((double)bytes).s);
 }
 
-/* The first that fits, each tried; or the memory that the smallest batch needs. */
+/* Finds the largest batch that fits, by halving; otherwise the memory that the smallest one
+ * needs. */
 static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
     const int least = r->strategy->replicas;
     int64_t bytes;
@@ -146,7 +148,7 @@ static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
         }
     }
     if (!bad && !fits && bytes < INT64_MAX) s = note_machine(s, bytes);
-    dt_status_free(bad); /* what cannot be tried is not reported */
+    dt_status_free(bad); /* a batch that cannot be compiled is not suggested */
     return s;
 }
 
@@ -155,7 +157,7 @@ static dt_status *name_layer(run *r, dt_status *s) {
     int64_t bytes;
     dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->batch, &x);
     const char *layer = !bad && x ? dt_executable_largest_layer(x, r->arena, &bytes) : "";
-    dt_status_free(bad); /* it was prepared before */
+    dt_status_free(bad); /* the executable exists already */
     if (!*layer) return s;
     return dt_note(s, "layer '%s' takes the most of a step at its peak, %s", layer,
                    dt_text_of_bytes((double)bytes).s);

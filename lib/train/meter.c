@@ -14,7 +14,7 @@ struct dt_meter {
     int refs;
     dt_arena *arena;
     dt_named named;
-    int n; /* sums; of a mean 2: of values, of weights */
+    int n; /* sums; of a mean two: of the values and of their weights */
     double *sum;
 };
 
@@ -29,7 +29,7 @@ static int known_sums(const dt_meter *m) {
     return row->update ? 2 : row->n_sums ? row->n_sums(m->named.args) : 0;
 }
 
-/* All sums 0; as many as there are, if updates have shown. */
+/* Resets all sums. Their number is unknown before the first update. */
 static void clear(dt_meter *m) {
     m->n = m->n ? m->n : known_sums(m);
     free(m->sum);
@@ -106,7 +106,6 @@ static void emit_parts(const dt_meter *m, dt_trace *t, const inputs *in) {
     }
 }
 
-/* Integers are compared as numbers. */
 static dt_value declare(dt_trace *t, const char *name, const dt_tensor *x) {
     return x ? dt_trace_declare(t, name, &x->type) : (dt_value){0};
 }
@@ -139,7 +138,7 @@ static void add_result(dt_meter *m, int *at, const dt_view *result) {
     for (int i = 0; i < n; i++) m->sum[(*at)++] += dt_cell_double(result, i);
 }
 
-/* Another number of classes than before would be added to the wrong sums. */
+/* Refuses a different number of classes than before, whose sums would not match. */
 static dt_status *check_size(const dt_meter *m, const dt_interpretation *r) {
     int64_t n = 0;
     for (int i = 0; i < r->n_results; i++) n += dt_type_elements(&r->result[i].type);

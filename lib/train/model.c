@@ -10,7 +10,8 @@
 
 /* ---- making ---- */
 
-/* Before any is there: the kernel gives what it has not, and kills who uses it. */
+/* Checked before any variable is allocated: the kernel grants more memory than it has, and later
+ * kills the process that uses it. */
 static dt_status *check_room(const dt_model_spec *m) {
     int64_t all = 0, most = 0;
     const dt_weight_spec *largest = NULL;
@@ -172,7 +173,7 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
 
 /* ---- in step functions ---- */
 
-/* A model that was made outside of all scopes is plain: any strategy may use it. */
+/* A model that was created outside of any scope may be used within every strategy. */
 static dt_status *check_use(const dt_model *m) {
     const dt_strategy *now = dt_get_strategy();
 
@@ -184,7 +185,7 @@ static dt_status *check_use(const dt_model *m) {
                    m->strategy->row->kind.name, m->strategy->what, now->row->kind.name, now->what);
 }
 
-/* A value without a trace comes from a call that failed: its error is kept by the trace already. */
+/* A value without a trace comes from a call that failed. The trace has its error already. */
 static bool are_values(const dt_value *inputs, int n) {
     bool are = inputs && n > 0;
 
@@ -226,7 +227,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...) {
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
     if (!s) s = dt_compile_read(m->arena, tree, &tree->at, &m->spec, &compile);
-    if (s) return s; /* what was compiled before stays */
+    if (s) return s; /* a previous compile stays valid */
     m->compile_tree = tree;
     m->compile = compile;
     m->precision = compile.precision;
@@ -236,7 +237,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...) {
     return NULL;
 }
 
-/* fit NULL: to evaluate. */
+/* Makes the trainer. fit NULL: only for evaluation. */
 static dt_status *open_trainer(dt_model *m, dt_dataset *data, const dt_fit_spec *fit,
                                dt_trainer **out) {
     if (!m->compiled)
@@ -249,7 +250,8 @@ static dt_status *open_trainer(dt_model *m, dt_dataset *data, const dt_fit_spec 
                                                         .fit = fit});
 }
 
-/* Takes an entry out of a mapping; NULL: there is none, or it is null, which means absent. */
+/* Removes an entry from a mapping and returns its value. NULL: it is missing, or null, which
+ * means the same. */
 static const dt_tree *take_entry(dt_tree *map, const char *key) {
     for (int i = 0; map->kind == DT_TREE_MAP && i < map->n; i++)
         if (strcmp(map->entry[i].key, key) == 0) {
@@ -261,7 +263,7 @@ static const dt_tree *take_entry(dt_tree *map, const char *key) {
     return NULL;
 }
 
-/* `seed` of the shuffle stands beside fit's own keys. */
+/* `seed`, for shuffling, is written beside fit's own keys. */
 static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dataset *data,
                            dt_fit_spec *fit) {
     dt_status *faults = NULL;

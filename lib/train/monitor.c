@@ -15,7 +15,7 @@ static const char *bare(const char *name) {
     return strncmp(name, "val_", 4) == 0 ? name + 4 : name;
 }
 
-/* NULL: a loss, or none. */
+/* The metric with that history key; NULL: the key is a loss, or unknown. */
 static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *name) {
     for (int i = 0; i < c->n_metrics; i++)
         for (int k = 0; k < c->metric[i].n; k++)
@@ -23,7 +23,7 @@ static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *na
     return NULL;
 }
 
-/* The whole loss, or an output's. */
+/* Whether the key is the total loss or an output's. */
 static bool is_loss(const dt_compile_spec *c, const char *name) {
     bool is = strcmp(bare(name), "loss") == 0;
     for (int i = 0; i < c->n_outputs; i++)
@@ -35,7 +35,7 @@ static bool has_validation(const dt_dataset_spec *data) {
     return data->part[DT_PART_VALIDATION] || data->validation_split > 0;
 }
 
-/* The keys that an epoch's logs may have; their number. */
+/* Lists the keys that an epoch's logs may have, in `texts`. Returns their number. */
 static int list_keys(dt_str *texts, const dt_callback_job *job, const char *key[2 * DT_MAX_KEYS]) {
     const char *known[DT_MAX_KEYS];
     size_t start[2 * DT_MAX_KEYS];
@@ -133,7 +133,7 @@ void dt_monitor_save(const dt_monitor *m, dt_json *j) {
     if (m->has_best) dt_keep_number(j, "best", m->best);
 }
 
-/* The best of one metric is nothing to another. */
+/* The best value is kept only if it is of the same metric. */
 void dt_monitor_restore(dt_monitor *m, const json_t *kept) {
     const char *name = json_string_value(json_object_get(kept, "monitor"));
     if (name && strcmp(name, m->name) == 0) m->has_best |= dt_kept_number(kept, "best", &m->best);

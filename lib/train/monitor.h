@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Watching a metric, for EarlyStopping, ReduceLROnPlateau and ModelCheckpoint: which one, which way
- * is better, and whether a value is better than another by min_delta. As in Keras the comparison is
- * in float32.
- */
+/* Monitors a metric for EarlyStopping, ReduceLROnPlateau and ModelCheckpoint: which metric,
+ * which direction is better, and whether a value is better than another by min_delta. Values are
+ * compared in float32, as in Keras. */
 #ifndef DT_TRAIN_MONITOR_H
 #define DT_TRAIN_MONITOR_H
 
@@ -18,7 +16,7 @@ typedef struct dt_monitor_head {
     int64_t verbose;
 } dt_monitor_head;
 extern const char *const dt_monitor_modes[]; /* auto, min, max */
-/* Which way the metric of that key in the history is better. */
+/* The direction in which the metric with that history key is better. */
 dt_better dt_metric_better(const dt_compile_spec *c, const char *key);
 #define DT_MONITOR_FIELDS(type)                                                                    \
     DT_HEAD_FIELD(TEXT, type, monitor, .min = 1, .max = 1000, .preset = "val_loss",                \
@@ -33,24 +31,25 @@ dt_better dt_metric_better(const dt_compile_spec *c, const char *key);
 
 typedef struct dt_monitor {
     const char *name;
-    bool more; /* is better */
+    bool more; /* larger values are better */
     double min_delta;
-    bool has_best; /* else any value is better */
+    bool has_best; /* false: the first value is the best */
     double best;
 } dt_monitor;
 
-/* That the job has the metric, and that it is known which way is better. CALLBACK and UNKNOWN_NAME
- * at the argument. */
+/* Refuses a metric that the job does not have (UNKNOWN_NAME), or whose direction is unknown
+ * (CALLBACK), at the argument. */
 dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named) DT_MUST_USE;
-/* Whether logs may have it; job->compile is there. */
+/* Whether logs may contain the metric. Needs job->compile. */
 bool dt_monitor_has(const dt_callback_job *job, const char *name);
 dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head);
 bool dt_monitor_exceeds(const dt_monitor *m, double value, double reference);
-/* Better than the best so far; then it is the best. */
+/* Whether the value is better than the best so far. If so, it becomes the best. */
 bool dt_monitor_improves(dt_monitor *m, double value);
-/* Its values come with validation, which may be by steps; others at the ends of epochs. */
+/* Whether the metric is one of validation, which may be by steps. Others have values at the end
+ * of an epoch. */
 bool dt_monitor_is_of_validation(const dt_monitor *m);
-/* Whether these logs have a new value: an epoch's, or a validation's between two of them. */
+/* Whether these logs have a new value of the metric. */
 bool dt_monitor_is_due(const run *r, const dt_monitor *m, const dt_logs *logs);
 void dt_monitor_save(const dt_monitor *m, dt_json *j);
 void dt_monitor_restore(dt_monitor *m, const json_t *kept);

@@ -12,10 +12,10 @@
 #include "train/run.h"
 #include "train/trainer.h"
 
-/* The rows (rows, ...) of an element, in bytes and numbers of one. */
+/* The rows of an element of shape (rows, ...), with the bytes and the values of one row. */
 typedef struct rows {
     const dt_view *view;
-    int64_t from, to, numbers, bytes; /* the rows that were read */
+    int64_t from, to, numbers, bytes; /* of the rows that were read */
 } rows;
 
 static rows rows_of(const dt_batch *b, int element) {
@@ -44,7 +44,7 @@ static int64_t find_padding(const rows *r) {
     return -1;
 }
 
-/* Does a layer take zeros of the element for padding? */
+/* Whether a layer masks zeros of the element as padding. */
 static bool is_masked(const dt_model_spec *m, const char *element) {
     for (int i = 0; i < m->n_layers; i++) {
         const dt_layer_spec *l = &m->layer[i];
@@ -75,7 +75,7 @@ bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_b
     return false;
 }
 
-/* Was a fault asked for? It is named elsewhere. */
+/* An injected NaN is reported elsewhere. */
 static bool is_injected(const run *r) {
     for (int i = 0; i < r->q->faults.n; i++)
         if (r->q->faults.v[i].kind == DT_FAULT_NAN && r->q->faults.v[i].step <= r->at.step)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The run directory of a run: opening it, going on from a checkpoint, saving one. */
+/* The directory of a run: opens it, resumes from a checkpoint, saves checkpoints. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ static dt_status *same_job(run *r, const dt_saved *c) {
         s, "change it back, start over with --fresh, or give this job another output.dir");
 }
 
-/* Other examples, or another global batch, of which a checkpoint between epochs knows nothing
- * else. */
+/* A checkpoint at the end of an epoch has no sums, so that it cannot tell other data from
+ * another global batch. */
 static dt_status *other_epochs(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
 
@@ -34,8 +34,8 @@ static dt_status *other_epochs(const run *r, const dt_saved *c) {
         "back, or start over with --fresh");
 }
 
-/* per_replica_batch_size and another number of replicas make another global batch, and so other
- * steps, of the same job. */
+/* With per_replica_batch_size another number of replicas changes the global batch, and so the
+ * steps, while the job stays the same. */
 static dt_status *same_steps(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
     bool same_batch =
@@ -50,7 +50,7 @@ static dt_status *same_steps(const run *r, const dt_saved *c) {
                       "with per_replica_batch_size, the number of replicas must stay the same");
 }
 
-/* Workers that read apart have read other examples than another number of them would have. */
+/* Where workers read parts of the data, another number of workers reads other examples. */
 static dt_status *same_workers(const run *r, const dt_saved *c) {
     const int64_t now = r->workers ? r->workers->n : 0, then = c->state.workers;
 
@@ -65,8 +65,8 @@ static dt_status *same_workers(const run *r, const dt_saved *c) {
                       "auto_shard_policy: auto allows any number");
 }
 
-/* The training data says the same as it did then: other means, another vocabulary would be another
- * job. */
+/* The values that `map` learns from the training data must be the same, since other means or
+ * another vocabulary make another model. */
 static dt_status *same_lessons(const run *r, const dt_saved *c) {
     const char *now = dt_learned_print(dt_dataset_learned(r->data), r->arena), *then = c->state.map;
 
@@ -79,7 +79,7 @@ static dt_status *same_lessons(const run *r, const dt_saved *c) {
         "the files have changed: start over with --fresh, or restore the old ones");
 }
 
-/* The weights are hashed while the optimizer's state is read. */
+/* Hashes the weights in a thread while the optimizer's state is read. */
 static dt_status *load_tensors(const run *r, const dt_saved *c) {
     const dt_arrays model = dt_model_arrays_to_fill(r->model, r->arena),
                     optimizer = dt_optimizer_arrays_to_fill(r->optimizer, r->arena);
@@ -132,7 +132,7 @@ static dt_status *resume_newest(run *r, bool must) {
     dt_saved c = {0};
 
     s = dt_saved_newest(&c, r->q->directory, &warnings);
-    if (s) dt_status_free(warnings); /* it tells them itself */
+    if (s) dt_status_free(warnings); /* the error contains them */
     else warn_all(r, warnings);
     if (!s && c.path) s = go_on_from(r, &c);
     else if (!s && must) s = none_to_resume(r);
@@ -148,18 +148,18 @@ static dt_status *only_weights(const char *path) {
                       "to begin with weights of a file, write model.init_from");
 }
 
-/* `path` is a checkpoint, or a run, whose newest checkpoint is taken. */
+/* `path` is a checkpoint, or a run, whose newest checkpoint is opened. */
 static dt_status *open_path(run *r, const char *path, dt_saved *c) {
     dt_status *warnings = NULL;
     dt_status *s = dt_saved_find(c, path, &warnings);
     if (!s && c->only_weights) s = only_weights(path);
-    if (s) dt_status_free(warnings); /* its message contains them */
+    if (s) dt_status_free(warnings); /* the error contains them */
     else warn_all(r, warnings);
     return s;
 }
 
-/* From an older checkpoint, or another directory's: what stands here is left behind, as on a fresh
- * start. */
+/* Resumes from an older checkpoint, or from one of another directory. The files in this
+ * directory are abandoned, as on a fresh start. */
 static dt_status *resume_path(run *r, const char *path) {
     dt_saved c = {0};
     int64_t highest;
@@ -186,7 +186,7 @@ static dt_status *start_fresh(run *r) {
     return NULL;
 }
 
-/* Initial weights from another run, for a run that has no checkpoint to resume from. */
+/* Reads init_from, unless the run resumes from a checkpoint. */
 static dt_status *take_first_weights(const run *r) {
     dt_status *warnings = NULL;
     if (r->resumed || !r->q->init_from) return NULL;
@@ -223,8 +223,8 @@ static int64_t checkpoint_bytes(const run *r) {
     return bytes;
 }
 
-/* The step of the last line that stays: that of an epoch within which a run ended is written again,
- * of a validation by steps it is not. */
+/* The step of the last line of the history that stays. The line of an epoch within which a run
+ * ended is written again; the line of a validation by steps is not. */
 static int64_t last_line(const run *r) {
     if (!r->resumed) return -1;
     const bool written_again =
@@ -236,8 +236,8 @@ static const char *history_of(const run *r) {
     return dt_arena_printf(r->arena, "%s/history.jsonl", r->q->directory);
 }
 
-/* Damage is no reason to stop: weights do not depend on the history. From another directory's
- * checkpoint (saved_step -1) its lines stay there. */
+/* A damaged history gets only a warning, since no weight depends on it. A checkpoint of another
+ * directory (saved_step -1) has its history there. */
 static dt_status *open_history(run *r) {
     dt_history_kept kept;
     DT_TRY(dt_history_open(
@@ -272,8 +272,8 @@ static dt_status *open_own(run *r) {
     return NULL;
 }
 
-/* The chief takes the directory first; then the others read the same checkpoint, and all begin with
- * the same weights. */
+/* The chief locks the directory first. Then the other workers read the same checkpoint, and all
+ * workers verify that they have the same weights. */
 dt_status *dt_run_open(run *r) {
     dt_cluster *c = r->strategy->cluster;
     dt_digest weights;
@@ -297,12 +297,12 @@ const char *dt_run_kernels(const run *r) {
     dt_device *device = NULL;
     dt_status *s = dt_strategy_device_of(r->strategy, &device);
 
-    dt_status_free(s); /* open since the first step */
+    dt_status_free(s); /* cannot fail: the device is open */
     return device ? dt_device_facts_of(device).kernels : "";
 }
 
-/* The old run's history and, on a fresh start, its checkpoints go once this one can be gone on
- * from. */
+/* Deletes the old run's history, and on a fresh start its checkpoints, after the first
+ * checkpoint of this run. */
 static dt_status *give_up_old(run *r) {
     bool fresh = r->fresh, aside = r->aside;
 
@@ -351,7 +351,8 @@ static dt_status *write_checkpoint(run *r) {
     DT_TRY(dt_model_arrays(r->model, r->arena, &model));
     DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     DT_TRY(dt_run_describe(r, &state));
-    DT_TRY(dt_writer_sync(&r->history)); /* lines before the checkpoint that stands behind them */
+    /* lines must be on disk before the checkpoint behind them */
+    DT_TRY(dt_writer_sync(&r->history));
     DT_TRY(dt_run_dir_save(&r->directory, &state, &model, &optimizer,
                            r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
     free(r->checkpoint);
@@ -380,7 +381,7 @@ dt_status *dt_run_close(run *r) {
     dt_status *s = NULL;
 
     if (r->aside && r->history.path) {
-        r->history.keep = false; /* lines with no checkpoint behind them */
+        r->history.keep = false; /* no checkpoint follows these lines */
         dt_writer_abandon(&r->history);
     }
     if (r->history.path) s = dt_writer_close(&r->history);

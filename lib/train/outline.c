@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Outlines: the steps of a run, traced, folded and cut into what a core does, and never run.
- * Nothing is compiled, no label is read, and where the model is an outline its variables and the
- * optimizer's slots have no memory: a step of 400 billion parameters costs no more than one of
- * four.
- */
+/* Outlines: a run's steps are traced, folded and divided into the programs of cores, but never
+ * run. Nothing is compiled and no label is read. With an outline of a model, variables and slots
+ * have no memory, so that a step of 400 billion parameters costs no more than one of four. */
 #include "train/trainer.h"
 
 #include <string.h>
@@ -32,7 +29,8 @@ dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) {
     return NULL;
 }
 
-/* Full batches of `batch` among n examples, and the last one. */
+/* Adds the step with full batches and the step with the smaller last one. Returns how many were
+ * added. */
 static int add_batches(const char *name, int64_t n, int64_t batch, bool drops, dt_outlined *steps) {
     int k = 0;
 
@@ -87,9 +85,9 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, do
     return NULL;
 }
 
-/* An outline has no shards: they are this machine's. */
+/* The bytes with so many shards, of which an outline has none. */
 static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes) {
-    dt_trainer other = *t; /* only to trace and compile */
+    dt_trainer other = *t; /* needs only tracing and compiling */
     dt_compiled *c = NULL;
 
     other.o.how.shards = shards;

@@ -122,9 +122,9 @@ static bool turn_result(const turn *t, int w, dt_view *result) {
 
 /* A batch on its way. */
 typedef struct flight {
-    dt_executable *executable; /* NULL: it is done */
+    dt_executable *executable; /* NULL: the step has finished */
     const dt_view *element;
-    int64_t rows; /* that count */
+    int64_t rows; /* rows whose outputs are wanted */
     dt_view result[DT_MAX_OUTPUTS];
 } flight;
 
@@ -139,7 +139,7 @@ typedef struct prediction {
     bool warned;               /* of outputs that are not finite */
     const char **file;         /* [batch] of the examples at hand; NULL: unknown */
     int64_t done;              /* examples passed on so far */
-    bool ahead;                /* a batch may start before the one at hand is finished: */
+    bool ahead;                /* a batch may start before the previous one is finished */
     flight flights[2];         /* [k % 2] of batch k */
     int64_t started, finished; /* batches */
     turn turn;                 /* of several workers */
@@ -171,7 +171,7 @@ dt_status *dt_forward_trace_of(const dt_model *m, const dt_element_spec *inputs,
     return dt_trace_end(t, out);
 }
 
-/* What a value is that a graph ends with, by the activation that made it. */
+/* The kind of an output by the activation that computes it. */
 static dt_output_kind made_by(const dt_graph *g, int node) {
     while (g->node[node].op->role == DT_ROLE_CONVERT || g->node[node].op->role == DT_ROLE_NOTE)
         node = g->node[node].in[0];
@@ -181,12 +181,12 @@ static dt_output_kind made_by(const dt_graph *g, int node) {
                                    : DT_OUTPUT_VALUES;
 }
 
-/* The loss says it; any other loss than of classes leaves it to the activation, but for a lone
- * number, which may be anything between 0 and 1. */
+/* A loss for classes determines the meaning of its output. Otherwise the activation does, unless
+ * the output is a single number, since a sigmoid may end a regression. */
 static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int i) {
     const dt_compile_spec *c = p->from->compile;
     const dt_named *named = c ? &c->output[i].loss : NULL;
-    /* it begins with its kind */
+    /* a row begins with its kind */
     const dt_loss_row *loss = named ? (const dt_loss_row *)named->kind : NULL;
     const dt_type *type = &p->model->spec.output[i].type;
     const bool lone = type->rank == 1 || (type->rank == 2 && type->dim[1] == 1);
@@ -230,7 +230,7 @@ static bool is_finite_at(const dt_view *v, int64_t i) {
                                        : isfinite(dt_cell_double(v, i));
 }
 
-/* The first of the rows with an output that is not finite, or -1. */
+/* The index of the first row with an output that is not finite, or -1. */
 static int64_t find_not_finite(const dt_view *result, int n, int64_t rows) {
     for (int i = 0; i < n; i++) {
         const int64_t each = dt_type_elements(&result[i].type) / result[i].type.dim[0];
@@ -240,7 +240,7 @@ static int64_t find_not_finite(const dt_view *result, int n, int64_t rows) {
     return -1;
 }
 
-/* Once, for rows that people have may be many. element NULL: another worker had them. */
+/* Warns once, since many rows may be concerned. element NULL: another worker has the inputs. */
 static void warn_not_finite(prediction *p, const dt_view *element, const dt_view *result,
                             int64_t rows) {
     const int64_t row =
@@ -265,13 +265,13 @@ static void warn_not_finite(prediction *p, const dt_view *element, const dt_view
     dt_str_release(&text);
 }
 
-/* The example after so many. */
+/* The file of example i; NULL: it is not a file. */
 static const char *file_of(const prediction *p, int64_t i) {
     return p->from->stream ? dt_stream_file(p->from->stream, i)
                            : dt_dataset_example_file(p->from->data, p->from->part, i);
 }
 
-/* Of a data set or a stream either all examples are files, or none is. */
+/* Either all examples of a data set or stream are files, or none is. */
 static const char *const *files_of(prediction *p, int64_t rows) {
     if (!file_of(p, p->done)) return NULL;
     p->file = p->file ? p->file : dt_alloc((size_t)p->from->batch * sizeof *p->file);
@@ -279,7 +279,7 @@ static const char *const *files_of(prediction *p, int64_t rows) {
     return p->file;
 }
 
-/* The first `rows` of the step's result, to whoever wants them. */
+/* Passes the first `rows` rows of the results to the caller. */
 static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
     const dt_model_spec *m = &p->model->spec;
     dt_tensor values[DT_MAX_OUTPUTS];
@@ -305,7 +305,7 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
     return s;
 }
 
-/* The first half; `computed` rows of every element, of which the first `rows` count. */
+/* Starts a batch with `computed` rows, of which the first `rows` are wanted. */
 static dt_status *start(prediction *p, const dt_view *element, int64_t computed, int64_t rows) {
     dt_view arg[DT_MAX_INPUTS];
     const dt_graph *step = dt_compiled_step(p->step);
@@ -322,7 +322,7 @@ static dt_status *start(prediction *p, const dt_view *element, int64_t computed,
     return NULL;
 }
 
-/* The second, of the oldest batch. */
+/* Finishes the oldest batch that has started. */
 static dt_status *finish(prediction *p, flight **out) {
     flight *f = *out = &p->flights[p->finished++ % 2];
     DT_TRY(f->executable ? dt_executable_finish(f->executable) : NULL);
@@ -330,7 +330,7 @@ static dt_status *finish(prediction *p, flight **out) {
     return NULL;
 }
 
-/* The outputs of all workers, on the first one. */
+/* Collects the outputs of all workers, and passes them on. */
 static dt_status *end_turn(prediction *p) {
     dt_view result[DT_MAX_OUTPUTS];
     DT_TRY(turn_collect(&p->turn));
@@ -359,13 +359,13 @@ static dt_status *pass_on(prediction *p) {
     return hand_on(p, f->result, f->rows);
 }
 
-/* Passes on what has started, but for the last `left` batches. */
+/* Finishes and passes on all started batches but the last `left`. */
 static dt_status *pass_on_all(prediction *p, int64_t left) {
     while (p->started - p->finished > left) DT_TRY(pass_on(p));
     return NULL;
 }
 
-/* Outputs of batches before come before an error of this one. */
+/* Outputs of earlier batches are passed on before an error of this batch. */
 static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed,
                                 int64_t rows) {
     if (p->turn.cluster) return take_turn(p, element, computed, rows);

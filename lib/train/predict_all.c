@@ -57,7 +57,7 @@ int64_t dt_predict_batch(dt_dataset *data, const dt_model *m) {
     return dt_dataset_batch_size(data);
 }
 
-/* What evaluate would look at. */
+/* The part that evaluate uses. */
 static dt_status *predict_evaluated(dt_model *m, dt_dataset *data,
                                     dt_status *(*rows)(const dt_predicted_rows *, void *),
                                     void *user) {

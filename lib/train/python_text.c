@@ -10,8 +10,8 @@
 
 /* ---- numbers ---- */
 
-/* The digits of the shortest decimal, without sign, point and zeros at its ends, and the place of
- * the point before them: 0.00012 is "12", -3. */
+/* The digits of the shortest decimal, without sign, point and outer zeros, and the position of
+ * the point: 0.00012 is "12" and -3. */
 static int split_digits(double x, char *digits) {
     dt_str text = {0};
     int point = 0, n = 0, exponent = 0;
@@ -60,7 +60,7 @@ static const char *read_number(const char *p, int *out) {
     return p;
 }
 
-/* What stands behind the colon; NULL: something else than a width, a precision and a kind. */
+/* Reads the format after the colon: width, precision and kind. NULL: it has another form. */
 static const char *read_form(const char *p, dt_python_part *part) {
     part->zeros = *p == '0';
     p = read_number(p, &part->width);
@@ -69,7 +69,7 @@ static const char *read_form(const char *p, dt_python_part *part) {
     return part->kind == 'd' && part->precision >= 0 ? NULL : p;
 }
 
-/* At the '{'; NULL: it is no part. */
+/* Reads a part that begins at the '{'. NULL: it is not a part. */
 static const char *read_part(const char *p, dt_python_part *part) {
     *part = (dt_python_part){.precision = -1};
     size_t n = strcspn(++p, ":{}!");

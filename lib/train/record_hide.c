@@ -21,7 +21,7 @@ static bool stands_at(const char *text, const char *at, const char *value) {
     return n >= SHORT || !(is_in_word(text, at - 1) || is_in_word(text, at + n));
 }
 
-/* The longest value that stands here: one may be part of another. */
+/* The longest hidden value at this position, since one value may contain another. */
 static const dt_pair *hidden_at(const run *r, const char *text, const char *at) {
     const dt_pair *found = NULL;
     for (int i = 0; i < r->q->n_hidden; i++) {

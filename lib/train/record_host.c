@@ -11,7 +11,7 @@
 #include "base/thread.h"
 #include "train/record.h"
 
-/* "model name : ..." of /proc/cpuinfo, which says nothing of its size beforehand. */
+/* Finds "model name : ..." in /proc/cpuinfo, whose size is unknown before reading. */
 bool dt_host_processor(dt_str *out) {
     static const char key[] = "model name";
     char text[8192], *line, *end;
@@ -29,7 +29,7 @@ bool dt_host_processor(dt_str *out) {
     return end;
 }
 
-/* The architecture is the fallback. */
+/* If the name is unknown, `machine` tells at least the architecture. */
 static void put_processor(dt_json *j) {
     dt_str name = {0};
     if (dt_host_processor(&name)) dt_json_string(j, "processor", dt_str_text(&name));
@@ -52,7 +52,7 @@ void dt_record_host(dt_json *j) {
     put_processor(j);
     dt_json_int(j, "cores", dt_cores());
     if (pages > 0 && page > 0) dt_json_int(j, "memory_bytes", (int64_t)pages * page);
-    if (*dt_host_instructions()) /* without a set nothing would have been computed */
+    if (*dt_host_instructions()) /* empty: unknown */
         dt_json_string(j, "instructions", dt_host_instructions());
     dt_json_close(j, '}');
 }

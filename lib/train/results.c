@@ -39,7 +39,7 @@ static int numbers_in(const dt_graph *g, int result) {
     return (int)dt_type_elements(&g->node[g->result[result].node].type);
 }
 
-/* Of the parts of a metric that is no mean. */
+/* The width of a metric that is not a mean: the values in all its parts. */
 static int count_parts(dt_arena *arena, const dt_compile_spec *c, int metric, const dt_graph *g) {
     int n = 0, at;
     for (int k = 0;
@@ -73,7 +73,7 @@ typedef struct making {
     const dt_graph *step;
 } making;
 
-/* The result of that name goes to `slot`; false: there is none. */
+/* Assigns the result of that name to `slot`. False: the step has no such result. */
 static bool lead(const making *m, const char *name, int slot) {
     int at = find_result(m->step, name);
     if (at >= 0) m->t->slot[at] = slot;
@@ -151,7 +151,7 @@ double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, cons
     return loss;
 }
 
-/* Means over classes are made in the room for those of single ones. */
+/* A row needs space for the values of all classes, even if the metric is their mean. */
 static void take_parts(const dt_metric_use *m, const double *sum, int n, double *out) {
     double *room = dt_alloc(((size_t)n + 1) * sizeof *room);
     m->row->results(m->args, sum, n, room);

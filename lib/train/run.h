@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run from the inside: what fit.c does, and where open_run.c reads and writes it. */
+/* The state of a run, shared by the files that train (fit.c), open and save it (open_run.c), and
+ * by its hooks. */
 #ifndef DT_TRAIN_RUN_H
 #define DT_TRAIN_RUN_H
 
@@ -7,38 +8,38 @@
 #include "data/workers.h"
 #include "train/train.h"
 
-/* Where training stands. */
+/* The position in training. */
 typedef struct position {
-    int64_t step, epoch, epoch_step; /* done so far; epoch_step: of the epoch at hand */
-    dt_sums sums;                    /* of the epoch at hand */
+    int64_t step, epoch, epoch_step; /* finished ones; epoch_step: within the current epoch */
+    dt_sums sums;                    /* of the current epoch */
     double wall_s;
 } position;
 
-/* On the clock of a simulated slice; zeros where there is none. */
+/* Seconds on the clock of a simulated slice; zeros without one. */
 typedef struct virtual_time {
-    double all_s; /* of this run's steps */
-    /* of the epoch's steps here: devices at work; the same, and waiting for data */
+    double all_s; /* all steps of this run */
+    /* The epoch's steps in this run: device_s without, data_s with waiting for data. */
     double device_s, data_s;
-    int n_slow;    /* chips whose links are slow from now on */
-    double slow_s; /* of a step with them, where there are any */
+    int n_slow;    /* chips with slow links, which were injected */
+    double slow_s; /* seconds of a step with these links */
 } virtual_time;
 
-/* Of the epoch's steps here: their time, what of it was waiting for data, and what threads that
- * read ahead worked on meanwhile. */
+/* The epoch's steps in this run: their time, the part of it spent waiting for data, and what the
+ * reading threads spent their time on. */
 typedef struct data_wait {
     double all_s, waited_s, spent_s[DT_SPENT_KINDS];
 } data_wait;
 
-/* Bytes that the run will take at its peak. */
+/* The bytes that the run needs at its peak. */
 typedef struct dt_memory {
-    int64_t step, evaluation; /* arenas, of all sizes of batches */
-    int64_t state;            /* weights and what the optimizer keeps */
-    int64_t data;             /* examples that stay in memory, and batches read ahead */
-    int64_t program;          /* code, libraries, threads, what compiling left */
+    int64_t step, evaluation; /* arenas for all batch sizes */
+    int64_t state;            /* weights and the optimizer's slots */
+    int64_t data;             /* cached examples, and batches that are read ahead */
+    int64_t program;          /* code, libraries, threads, and memory left from compiling */
     int64_t all;
 } dt_memory;
 
-/* What output.trace records; zeros: nothing. */
+/* The recording of output.trace; zeros: nothing is recorded. */
 enum {
     DT_RECORDED_STEP,
     DT_RECORDED_VALIDATION,
@@ -52,21 +53,23 @@ typedef struct recording {
     dt_track *main;
     int mark[DT_RECORDED];
     int64_t first, last; /* steps recorded so far */
-    int64_t since;       /* the span of the step at hand began; 0: it is not recorded */
+    int64_t since;       /* beginning of the current step's span; 0: the step is not recorded */
     bool saved;
 } recording;
 
-/* The step after the one at hand, where it starts before that is finished: step_pipeline.c. */
+/* The next step, if it starts before the current one is finished: step_pipeline.c. */
 typedef struct dt_ahead {
-    bool allowed; /* the device can, and nobody looks at single steps */
+    bool allowed; /* the device can overlap steps, and no hook needs single ones */
     bool is_there;
     dt_batch batch;
-    dt_status *fault; /* of its start; it is told in its turn */
+    dt_status *fault; /* of starting it; reported when the step is due */
 } dt_ahead;
 
-typedef struct dt_callback_message dt_callback_message; /* by a callback, to be told */
+/* a report of a callback that is not emitted yet */
+typedef struct dt_callback_message dt_callback_message;
 
-/* An epoch's logs: all metrics of both parts, and what callbacks add. */
+/* The metrics in an epoch's logs, at most: those of training and validation, and what callbacks
+ * add. */
 #define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
 
 typedef struct run {
@@ -76,16 +79,16 @@ typedef struct run {
     dt_model *model;
     dt_optimizer *optimizer;
     dt_dataset *data;
-    bool writes; /* there is a directory, and this is no dry run */
-    /* data_steps: batches of the data until it begins again */
+    bool writes; /* this process writes files: there is a directory, and this is not a dry run */
+    /* data_steps: batches in one pass over the data */
     int64_t examples, batch, steps_per_epoch, data_steps;
-    /* that read apart, as auto_shard_policy says; NULL: the order of one process */
+    /* workers that read parts of the data, by auto_shard_policy; NULL: all read the whole */
     dt_workers *workers;
-    int64_t steps, epochs; /* of this run, */
-    int64_t all_steps;     /* and of the job: --steps may end a run before */
-    const char *sharding;  /* how hosts share the examples, in words */
+    int64_t steps, epochs; /* of this run */
+    int64_t all_steps;     /* of the job, which --steps may cut */
+    const char *sharding;  /* how hosts share the examples, for people */
     position at;
-    dt_sums validation; /* of the last one */
+    dt_sums validation; /* of the last validation */
     virtual_time virtual_time;
     data_wait data_wait;
     dt_memory memory;
@@ -93,109 +96,109 @@ typedef struct run {
     dt_feed *feed; /* while it trains; NULL with a coordinator */
     dt_ahead ahead;
     dt_metric *so_far;           /* [DT_MAX_LOGS] of the epoch's steps so far */
-    dt_metric last[DT_MAX_LOGS]; /* of the last epoch, or validation between */
+    dt_metric last[DT_MAX_LOGS]; /* of the last epoch, or of a validation by steps */
     int n_last;
     int n_hooks; /* opened so far */
     struct dt_hook *hook;
     dt_callback_message *messages;
-    struct dt_record *record;           /* see record.h; NULL: nothing is written */
-    struct dt_coordinated *coordinator; /* see coordinator.h; NULL: steps are this process's own */
-    uint32_t due;               /* with a coordinator: what is to be done as soon as it rests */
-    struct dt_hashing *hashing; /* of the data, see hashing.h; NULL: nobody takes them */
-    bool stop_training;         /* a callback wants no more epochs */
-    bool swapped;               /* the model has the running means, and the optimizer the weights */
-    bool averaged;              /* training is over, and the weights have become their means */
-    bool replaced; /* the weights in the end are not those that the last epoch's metrics are of */
+    struct dt_record *record; /* see record.h; NULL: nothing is written */
+    /* see coordinator.h; NULL: this process computes the steps */
+    struct dt_coordinated *coordinator;
+    uint32_t due; /* with a coordinator: what to do once all given batches are applied */
+    struct dt_hashing *hashing; /* hashes of the data, see hashing.h; NULL: not computed */
+    bool stop_training;         /* a callback stopped the training */
+    bool swapped;               /* weights and running means are exchanged: see dt_run_swap */
+    bool averaged;              /* at the end, means have replaced the weights */
+    bool replaced;              /* the last epoch's metrics do not belong to the final weights */
     int64_t began_ns, saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
     dt_history_lines history_lines;
     int64_t generation; /* see dt_state_file */
-    bool fresh;         /* in a used directory: the old checkpoints go with the first new one */
-    bool aside;         /* the history lies beside the old one until then */
+    bool fresh;         /* the old run's checkpoints are deleted after the first new one */
+    bool aside;         /* until then the history is a file beside the old one */
     bool resumed;
-    char *checkpoint; /* the newest, NULL: none */
-    dt_digest saved;  /* the weights of the one saved last */
+    char *checkpoint; /* path of the newest; NULL: none */
+    dt_digest saved;  /* of the weights in the last checkpoint */
 } run;
 
-/* Of several workers the first one, which writes; true where there is one. */
+/* Whether this is the chief, the worker that writes files. A single process is one. */
 static inline bool dt_run_is_chief(const run *r) {
     return !r->strategy->cluster || r->strategy->cluster->rank == 0;
 }
-/* What the bits depend on: "openblas 0.3.21 SkylakeX, avx512". */
+/* The kernels, on which the last bits depend: "openblas 0.3.21 SkylakeX, avx512". */
 const char *dt_run_kernels(const run *r);
 
-/* memory.c: before the first step; compiles what will be evaluated. */
+/* memory.c: fills r->memory before the first step. Compiles the steps of evaluation. */
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
-/* DOES_NOT_FIT with the layer that takes the most and what would fit, where the machine, or the
- * container, has less. */
+/* DOES_NOT_FIT: the machine, or the container, has less memory. The error names the largest
+ * layer and a batch size that fits. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
-/* Seconds of a step on the clock of a simulated slice; 0: there is none. */
+/* Seconds of a step on the clock of a simulated slice; 0 without one. */
 double dt_virtual_step_s(const run *r);
-/* Adds to an event how much of the epoch's time was waiting for data, and begins a new epoch. */
+/* Adds to an event the part of the epoch's time that steps waited for data. Resets these times. */
 void dt_run_report_waiting(run *r, dt_event *e);
-/* Puts the running means in the place of the weights, or the weights back; nothing where they are.
- * For optimizers that keep means. */
+/* means: exchanges the weights with the running means that the optimizer keeps (use_ema); else
+ * exchanges them back. Does nothing if they are there already. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
 /* step_pipeline.c: opens r->feed at the run's position. */
 dt_status *dt_run_open_feed(run *r) DT_MUST_USE;
 /* Whether steps of this run may overlap. */
 void dt_run_allow_ahead(run *r);
-/* The step after r->at has started: now, or it had before. Its batch is lent until the next one has
- * been finished. */
+/* Starts the step after r->at, unless it was started ahead. Its batch is lent until the next
+ * step has been finished. */
 dt_status *dt_run_start_step(run *r, dt_batch *batch) DT_MUST_USE;
-/* Starts the step after that, where nothing comes between. */
+/* Starts the step after that, if nothing has to be done between the two. */
 void dt_run_start_ahead(run *r);
-/* Whether the step that is so many after the epoch's begin updates, where gradients are
- * accumulated. */
+/* Whether step number epoch_step of an epoch updates the weights. False: it only accumulates
+ * gradients. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step);
-/* Nothing is on its way any more; what a step gave that was started ahead is dropped. */
+/* Waits for a step that was started ahead, and drops its results. */
 void dt_run_drop_ahead(run *r);
-/* fit.c: a checkpoint is asked for after the step of that number, or the end. */
+/* fit.c: whether a checkpoint or a stop is due after the step of that number. */
 bool dt_run_is_interrupted(const run *r, int64_t step);
-/* fit.c: what this process wants to be done after the next step; bits for dt_cluster_begin_step. */
+/* fit.c: what this process asks for after the next step, as bits for dt_cluster_begin_step. */
 uint32_t dt_run_wishes(const run *r);
 /* epoch_end.c: collects, reports and writes the epoch's logs. Begins the next epoch if this one has
  * all its steps. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
-/* run_size.c: its examples, batch, steps and epochs, where it begins, and what each worker
- * reads. */
+/* run_size.c: computes the run's examples, batch, steps, epochs and first position, and what
+ * each worker reads. */
 dt_status *dt_run_measure(run *r) DT_MUST_USE;
-/* Examples of the first steps of training. */
+/* The number of examples in the first `steps` steps of training. */
 int64_t dt_run_fed(const run *r, int64_t steps);
-/* fit.steps with validation_freq, which then counts steps. */
+/* Whether validation_freq counts steps, as it does with fit.steps. */
 bool dt_run_validates_by_steps(const run *r);
-/* The step just done is one of them, and not an epoch's last: its logs are seen and written here,
- * for good. */
+/* Whether the last step has such a validation and does not end an epoch. Its line of the history
+ * is written here and stays. */
 bool dt_run_is_validated_between(const run *r);
-/* Validates then; callbacks see the logs, which become a line of the history. */
+/* Validates then. Callbacks get the logs, which become a line of the history. */
 dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
-/* The last metrics are of the weights as they are now: what --expect looks at is true of what is
- * saved. */
+/* Validates again with the final weights, so that --expect checks what is saved. */
 dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
-/* The last metrics of a run that --steps ended have validation's, even out of its turn: for
- * --expect alone, callbacks and history do not see it. */
+/* Adds metrics of validation at the end of a run that --steps ended, for --expect. Callbacks and
+ * history do not get them. */
 dt_status *dt_run_validate_late(run *r) DT_MUST_USE;
-/* Steps of this run are left. */
+/* Whether steps of this run are left. */
 bool dt_run_is_training(const run *r);
-/* Nothing of the job is left to train. */
+/* Whether the whole job is trained. */
 bool dt_run_is_done(const run *r);
-/* Takes the directory, finds where to go on, loads it. A dry run only looks. */
+/* Locks the directory, and resumes from a checkpoint if there is one. A dry run writes nothing. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
-/* What a checkpoint of the position says, lent until the run ends. */
+/* The state.json of a checkpoint at this position, lent until the run ends. */
 dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
 /* Writes a checkpoint, unless the last one has this position. DIVERGED: a weight is not finite, and
  * nothing was written. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
-/* Tells an event to the caller and the record. */
+/* Passes an event to the caller and to the record. */
 void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
-/* Adds to that what the batch or the step's number says of the cause, where they say something. */
+/* Adds to an error what the batch, or the number of the step, tells about its cause. */
 dt_status *dt_run_explain_loss(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
-/* DIVERGED where a weight, or state of the optimizer, is not finite: the loss of a step is that
- * before its update. */
+/* DIVERGED: a weight or a slot of the optimizer is not finite. A step's loss is computed before
+ * its update, so the last update shows only there. */
 dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;
 void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model,
                       dt_optimizer **optimizer, dt_dataset **data);

@@ -9,7 +9,7 @@
 
 static const size_t largest = (size_t)1 << 31;
 
-/* -1: there is none. What is no plain file is refused before it is read. */
+/* The size of a file; -1: it does not exist. Refuses anything but a regular file. */
 static dt_status *size_of(const char *path, int64_t *size) {
     struct stat st;
     *size = -1;
@@ -21,7 +21,7 @@ static dt_status *size_of(const char *path, int64_t *size) {
     return NULL;
 }
 
-/* The first bytes of `from` as `to`. */
+/* Writes the first `keep` bytes of `from` to `to`. */
 static dt_status *copy_first(const char *from, const char *to, int64_t keep) {
     dt_str text = {0};
     dt_status *s = dt_file_read(from, largest, &text);
@@ -51,8 +51,8 @@ static char *beside(const dt_run_log *l, int64_t generation) {
     return dt_str_take(&name);
 }
 
-/* What killed runs left: this run's own is taken, that of a later one, which has no checkpoint,
- * goes. */
+/* Files that killed runs left beside the log: adopts the file of this generation, and deletes
+ * that of the next one, which has no checkpoint. */
 static dt_status *settle(const dt_run_log *l) {
     char *own = beside(l, l->generation), *later = beside(l, l->generation + 1);
     int64_t size;
@@ -73,13 +73,13 @@ static dt_status *make_folder(const char *path) {
     return s;
 }
 
-/* What stands in `path` from now on; l->size has what is to stay. */
+/* Opens `path` with the first l->size bytes of the log. */
 static dt_status *begin(dt_run_log *l, const char *path) {
     int64_t old, size;
     DT_TRY(size_of(l->path, &old));
     if (old > 0 && (old > l->size || l->aside)) DT_TRY(copy_first(l->path, path, l->size));
-    else if (l->aside)
-        DT_TRY(dt_file_remove(path)); /* of a run that was killed where this one is now */
+    else if (l->aside) /* left by a run that was killed before its first checkpoint */
+        DT_TRY(dt_file_remove(path));
     DT_TRY(dt_writer_append(&l->file, path));
     DT_TRY(size_of(path, &size));
     l->size = l->end = size < 0 ? 0 : size;
@@ -87,7 +87,7 @@ static dt_status *begin(dt_run_log *l, const char *path) {
 }
 
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) {
-    if (!r->writes) return NULL; /* another worker does */
+    if (!r->writes) return NULL; /* the chief writes */
     l->aside = r->aside;
     l->generation = r->generation;
     DT_TRY(make_folder(l->path));
@@ -119,7 +119,8 @@ dt_status *dt_run_log_saved(dt_run_log *l) {
     l->aside = false;
     DT_TRY(dt_rename(l->file.path, l->path));
     char *before = beside(l, l->generation - 1);
-    dt_status *gone = dt_file_remove(before); /* of a run that was killed where this one is now */
+    /* left by a run that was killed before its first checkpoint */
+    dt_status *gone = dt_file_remove(before);
     free(before);
     DT_TRY(gone);
     char *folder = dt_path_dir(l->path);
@@ -135,7 +136,7 @@ void dt_run_log_restore(dt_run_log *l, const json_t *kept) {
         l->end = l->size;
 }
 
-/* What a run without a checkpoint wrote beside another's goes with it. */
+/* Deletes a file beside the old one if no checkpoint followed. */
 void dt_run_log_close(dt_run_log *l) {
     if (!l->file.path) return;
     l->file.keep = !l->aside;

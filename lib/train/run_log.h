@@ -14,25 +14,25 @@
 #include "train/hook.h"
 
 typedef struct dt_run_log {
-    const char *path;   /* as it will be called */
-    dt_writer file;     /* path NULL: it is not open */
-    int64_t size, end;  /* bytes of whole epochs; and with the one within which the run ends */
-    int64_t generation; /* of the run */
+    const char *path;   /* the final name */
+    dt_writer file;     /* path NULL: not open */
+    int64_t size, end;  /* size: bytes of whole epochs; end: with the incomplete last epoch */
+    int64_t generation; /* of the run, see dt_state_file */
     bool aside;
 } dt_run_log;
 
-/* Of a file of so many bytes what stays: the first `keep`; replaced whole, and only where something
- * goes. A missing file is none of our business. */
+/* Cuts a file to its first `keep` bytes, by replacing it. Does nothing if the file is shorter or
+ * missing. */
 dt_status *dt_run_log_cut(const char *path, int64_t keep) DT_MUST_USE;
-/* How much of a log stays when the run goes on. */
+/* The bytes of a log that stay when the run resumes. */
 int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end);
 
-/* Opens l->path: where a run goes on, what it wrote stays; else nothing does, unless `append`.
- * l->size: bytes that are there. */
+/* Opens l->path and sets l->size. A run that resumes keeps what it wrote; another one keeps the
+ * file only with `append`. */
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) DT_MUST_USE;
-/* provisional: it is taken back when a run with more steps goes on. */
+/* provisional: a longer run that resumes here removes it. */
 dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional) DT_MUST_USE;
-/* Before a checkpoint; after it. */
+/* Before a checkpoint: writes the log's length to it. After it: gives the log its final name. */
 dt_status *dt_run_log_save(dt_run_log *l, dt_json *j) DT_MUST_USE;
 dt_status *dt_run_log_saved(dt_run_log *l) DT_MUST_USE;
 void dt_run_log_restore(dt_run_log *l, const json_t *kept);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a run is: its examples, batches, steps and epochs, and which of the examples each worker
- * reads. */
+/* Computes a run's examples, batches, steps and epochs, and the examples that each worker reads. */
 #include "strategy/strategy.h"
 #include "train/run.h"
 
-/* Workers that read apart: then nothing is the order of one process. */
+/* Divides the data among workers, unless every worker reads the order of a single process. */
 static dt_status *share_data(run *r) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     const dt_strategy *s = r->strategy;
@@ -34,7 +33,7 @@ int64_t dt_run_fed(const run *r, int64_t steps) {
 
     if (r->workers) return whole * r->workers->examples + dt_workers_fed(r->workers, rest);
     int64_t all = r->data_steps * r->batch < r->examples ? r->data_steps * r->batch : r->examples;
-    return whole * all + rest * r->batch; /* a batch that is not full is the last one */
+    return whole * all + rest * r->batch; /* only the last batch may be smaller */
 }
 
 static dt_status *count_steps(run *r) {
@@ -45,7 +44,7 @@ static dt_status *count_steps(run *r) {
     r->batch = dt_dataset_batch_size(r->data);
     DT_TRY(share_data(r));
     if (!r->workers && r->examples > 0 && r->examples < r->batch)
-        r->batch = r->examples; /* one partial batch, whatever the rule for last ones */
+        r->batch = r->examples; /* a single partial batch is kept, whatever last_batch is */
     r->data_steps = r->workers ? r->workers->steps
                                : dt_steps_per_epoch(r->examples, r->batch, spec->last_batch);
     r->steps_per_epoch = fit->steps_per_epoch > 0 ? fit->steps_per_epoch : r->data_steps;

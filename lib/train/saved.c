@@ -36,8 +36,7 @@ static dt_status *check_finite(const char *path, const dt_arrays *a) {
     return dt_check_finite(a, DT_E_CHECKPOINT_NOT_FINITE, "%s: not written", path);
 }
 
-/* A compiled model's optimizer has all its slots from here on, so that who loads them finds what he
- * expects. */
+/* Gives a compiled model's optimizer all its slots, so that a saved model always has them. */
 static dt_status *collect_optimizer(const dt_model *m, dt_arena *arena, dt_arrays *out) {
     *out = (dt_arrays){0};
     if (!m->compiled) return NULL;
@@ -91,7 +90,7 @@ static char *print_part(const dt_tree *t, dt_arena *arena) {
     return kept;
 }
 
-/* The model that state.json tells of, made in the current scope. */
+/* Creates the model that state.json describes, in the current scope. */
 static dt_status *rebuild(const dt_saved *c, dt_model **out) {
     dt_source source = {.name = c->path, .text = c->state.job, .size = strlen(c->state.job)};
     dt_tree *job = NULL;

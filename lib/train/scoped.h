@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the model's own calls share: they enter the scope that the model captured. */
+/* For public calls of a model, which enter the scope in which the model was created. */
 #ifndef DT_TRAIN_SCOPED_H
 #define DT_TRAIN_SCOPED_H
 
 #include "train/train.h"
 
-/* The scope that the model was made in is entered again, and left with the block; a model made
- * outside of all has none. Another strategy's scope must not be open: dt_status_kept says so. */
+/* Enters the scope of the model's strategy until the end of the block. A model created outside
+ * of any scope has none. If another strategy's scope is open, dt_status_kept returns an error. */
 dt_scope dt_captured_scope(const dt_model *m);
 #define IN_CAPTURED_SCOPE(m)                                                                       \
     dt_scope scope __attribute__((cleanup(dt_scope_leave), unused)) = dt_captured_scope(m)
 
-/* Of a data set, what evaluate and predict look at: the validation part, or all of it when it has
- * none. */
+/* The part of a data set that evaluate and predict use: validation, or the whole data set
+ * without that part. */
 dt_part dt_evaluated_part(const dt_dataset *data);
 
 #endif

@@ -47,7 +47,7 @@ static dt_value declare(dt_trace *trace, const dt_trainer *t, int element) {
                : x;
 }
 
-/* (B): what each example's class counts. */
+/* (B): the weight of each example's class. */
 static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dtype dtype) {
     dt_type type = dt_type_of_value(target);
     bool one_hot = type.rank > 1 && type.dim[type.rank - 1] > 1;
@@ -62,13 +62,14 @@ static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dty
     return weight;
 }
 
-/* (B) of (B, 1). */
+/* Makes (B) of (B, 1); other shapes stay. */
 static dt_value as_column(dt_value x) {
     dt_type type = dt_type_of_value(x);
     return type.rank == 2 && type.dim[1] == 1 ? dt_class_numbers(x) : x;
 }
 
-/* The weights of the data, times those of classes while training. */
+/* The weights of examples or samples from the data, in training multiplied by those of their
+ * classes. */
 static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool training,
                           dt_value target) {
     const dt_class_weights *c = training ? dt_trainer_class_weight(t) : NULL;
@@ -80,8 +81,8 @@ static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool trai
     return counts.trace ? dt_multiply(counts, dt_weights_like(class, counts)) : class;
 }
 
-/* values (B, ...): a loss for each sample; mask: those that count at all, no trace: all; the
- * others' losses are 0. */
+/* values (B, ...): a loss for each sample. mask: the samples that count, no trace: all; the
+ * losses of the others are 0. */
 static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x) {
     dt_value w = x->counts.trace ? dt_weights_like(x->counts, values) : x->counts;
     dt_value counted = mask.trace ? dt_convert(mask, dt_type_of_value(values).dtype) : mask;
@@ -92,7 +93,8 @@ static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x)
 
 /* ---- losses of the whole batch ---- */
 
-/* (B): the part's numbers, each times what the loss changes with its sum. */
+/* (B): the values of a part, each multiplied by the derivative of the loss with respect to their
+ * sum, and added up per example. */
 static dt_value pull_back(dt_value part, dt_value slope, uint32_t summed) {
     const dt_type type = dt_type_of_value(part);
     int8_t dims[DT_MAX_RANK];
@@ -103,11 +105,9 @@ static dt_value pull_back(dt_value part, dt_value slope, uint32_t summed) {
     return dt_reduce(all, DT_REDUCE_SUM, (1u << type.rank) - 2);
 }
 
-/*
- * A function of sums over the batch of all replicas. A replica's share of its gradient is that of
- * sum(part * slope), where a slope is what the loss changes with a sum: all replicas have the same,
- * and their shares add up.
- */
+/* A loss that is a function of sums over the batch of all replicas. `slope` is its derivative
+ * with respect to a sum, the same on all replicas. A replica's share of the gradient is that of
+ * sum(part * slope), and the shares add up. */
 static void emit_whole(const dt_named *loss, const dt_loss_call_args *c, term *x) {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     const dt_type type = dt_type_of_value(c->prediction);
@@ -127,7 +127,7 @@ static void emit_whole(const dt_named *loss, const dt_loss_call_args *c, term *x
         if (slope[i].trace) x->rows = plus(x->rows, pull_back(part[i], slope[i], summed));
 }
 
-/* A loss of each sample. */
+/* A loss with a value for each sample. */
 static void emit_rows(const dt_named *loss, const dt_loss_call_args *c, term *x) {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     dt_value values = row->rows(c), mask = row->mask ? row->mask(c) : (dt_value){0};
@@ -206,8 +206,8 @@ static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *
                       sum_of_rows(f->of[i].divisor));
 }
 
-/* What samples count in a metric: where a mask says that they do, and of a weighted one as in the
- * loss. No value: each 1. */
+/* The weights of samples in a metric: 0 where the mask excludes them, and those of the loss in a
+ * weighted metric. No trace: all 1. */
 static dt_value counts_in(const dt_metric_use *m, const term *x) {
     dt_value counts = m->weighted ? x->counts : (dt_value){0};
     if (!x->mask.trace || m->row->unmasked) return counts;
@@ -256,7 +256,7 @@ static void return_sums(dt_trace *trace, const dt_trainer *t, const forward *f) 
     return_weights(trace, t, f);
 }
 
-/* Results for people to read: nothing is summed over replicas. */
+/* Returns results for people to read: nothing is summed over replicas. */
 static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f) {
     dt_arena *arena = dt_trace_arena(trace);
 
@@ -271,24 +271,24 @@ static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f) 
 
 /* ---- the number of examples ---- */
 
-/* What the losses of this replica's rows are divided by, with the others': how many, or the sum of
+/* The divisor of an output's losses over all replicas: the number of examples, or the sum of
  * their weights. */
 static dt_value count_of(const term *x) {
     dt_dtype dtype = dt_type_of_value(x->rows).dtype;
     if (!x->divisor.trace)
         return dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(x->rows, 0)), dtype);
     dt_value sum = dt_all_reduce(DT_SUM, dt_reduce_sum(x->divisor, 0));
-    /* where no example counts the gradient is 0 */
+    /* if all weights are 0 the gradient is 0 */
     return dt_select(dt_compare(sum, dt_like(sum, 0), DT_EQ), dt_like(sum, 1), sum);
 }
 
 /* ---- the whole loss ---- */
 
-/* What gradients are taken of: a sum over this replica's rows; examples, which it is still to be
- * divided by, with all replicas' rows. */
+/* The loss whose gradient is taken: a sum over this replica's rows. Unless `divided`, it must
+ * still be divided by `examples`, of all replicas. */
 typedef struct whole {
     dt_value loss, examples;
-    /* it has been, by what each output's loss is divided by; examples: how many there are */
+    /* each output's loss is divided by its own divisor; `examples` is their number */
     bool divided;
 } whole;
 
@@ -300,7 +300,7 @@ static double weight_of(const dt_trainer *t, const forward *f, int i) {
     return i < f->n ? t->o.compile->output[i].loss_weight : 1;
 }
 
-/* Terms that are divided by the same number have one sum. */
+/* Whether all outputs have the same divisor, so that their losses can be added first. */
 static bool share_divisor(const forward *f) {
     const term *first = NULL;
     bool same = true;
@@ -337,10 +337,10 @@ static whole join_means(const dt_trainer *t, const forward *f) {
     return w;
 }
 
-/* Both sums of a gradient, over all replicas: of the losses' gradients, and of examples. */
+/* The two sums over all replicas that make a gradient: gradients of losses, and examples. */
 typedef struct sums {
     dt_value *gradient, examples, one_over; /* 1 / examples */
-    bool divided;                           /* the gradients are: by `examples` */
+    bool divided;                           /* the gradients are divided by `examples` */
 } sums;
 
 static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, sums *s) {
@@ -353,7 +353,7 @@ static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f
     s->gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
     s->examples = w.examples;
     s->one_over = dt_divide(dt_like(w.examples, 1), w.examples);
-    /* which gradients of a sum would leave: it ends at 65504 */
+    /* gradients of a sum may exceed its largest value, 65504 */
     bool now = !w.divided && t->o.model->precision == DT_POLICY_MIXED_FLOAT16;
     s->divided = w.divided || now;
     dt_gradients_of(now ? dt_multiply(loss, s->one_over) : loss, weight, v->n, s->gradient);
@@ -366,13 +366,13 @@ static void multiply_all(dt_value *gradient, int n, dt_value by) {
         if (gradient[i].trace) gradient[i] = dt_multiply(gradient[i], by);
 }
 
-/* Gradients as they are added up over steps: not divided. */
+/* Multiplies gradients by their divisor again, because accumulated gradients are sums. */
 static void undivide(sums *s, int n) {
     if (s->divided) multiply_all(s->gradient, n, s->examples);
     s->divided = false;
 }
 
-/* The step's sums and those of the steps before it, divided. */
+/* Adds the sums of the window's earlier steps, and divides. */
 static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s) {
     undivide(s, t->o.model->trainable.n);
     dt_optimizer_take_sums(t->o.optimizer, trace, &t->o.model->trainable, s->gradient,
@@ -380,7 +380,7 @@ static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s) {
     s->one_over = dt_divide(dt_like(s->examples, 1), s->examples);
 }
 
-/* The gradient of what weights add to the loss: every replica has it whole. */
+/* Adds the gradient of the weights' regularization, which is the same on all replicas. */
 static void add_penalty(dt_trace *trace, const dt_trainer *t, const forward *f,
                         dt_value *gradient) {
     const dt_variables *v = &t->o.model->trainable;
@@ -395,8 +395,8 @@ static void add_penalty(dt_trace *trace, const dt_trainer *t, const forward *f,
         if (more[i].trace) gradient[i] = plus(gradient[i], more[i]);
 }
 
-/* Of each variable the gradient of the loss; no value: it has none. pushed: of this step alone;
- * *examples is their number. */
+/* The gradients of all variables; no trace: the loss does not depend on the variable. pushed: of
+ * this step alone, with their number in *examples. */
 static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, bool pushed,
                                 dt_value *examples) {
     sums s;
@@ -415,7 +415,8 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_value *gr
     dt_trace_path(trace, before);
 }
 
-/* Where steps accumulate they are not divided, and the number of examples goes with them. */
+/* Returns gradients to be pushed: with accumulation as sums, together with the number of
+ * examples. */
 static void return_gradients(dt_trace *trace, const dt_trainer *t, const forward *f) {
     const dt_variables *v = &t->o.model->trainable;
     dt_value examples, *gradient = emit_gradients(trace, t, f, true, &examples);
@@ -464,8 +465,8 @@ const char *dt_gradient_name(dt_arena *arena, const dt_variable *v) {
     return dt_arena_printf(arena, "gradient of %s", v->path);
 }
 
-/* Gradients are added to those kept, or, of the last step of a window, taken together with them and
- * divided. */
+/* Adds gradients to the accumulated ones. At the last step of a window, takes the sum and
+ * divides it. */
 static void accumulate(dt_trace *trace, const dt_trainer *t, dt_value *gradient, bool last) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);
     const dt_variables *v = &t->o.model->trainable;

@@ -26,40 +26,39 @@
 #include "strategy/strategy.h"
 #include "train/faults.h"
 
-/* What a run does beside training: see callback.h. */
+/* The callbacks of a job: see hook.h. */
 typedef struct dt_callbacks {
     int n;
-    dt_named *named; /* there is room for one more */
+    dt_named *named; /* with space for one more */
 } dt_callbacks;
 dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) DT_MUST_USE;
-/* output.tensorboard: one more, TensorBoard with its defaults, unless the list has it. */
+/* output.tensorboard: adds TensorBoard with its defaults, unless it is in the list. */
 dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at,
                                         dt_callbacks *c) DT_MUST_USE;
 
-/* The job around them, of which nothing need be opened. */
+/* The sections of the job that callbacks are checked against. No file need be open. */
 typedef struct dt_callback_job {
     const dt_model_spec *model;
     const dt_dataset_spec *data;
-    const dt_compile_spec *compile; /* NULL: it is faulty itself */
+    const dt_compile_spec *compile; /* NULL: the section has faults */
     bool validates_by_steps;        /* see dt_fit_validates_by_steps */
 } dt_callback_job;
-/* All faults. */
+/* Reports all faults. */
 dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job) DT_MUST_USE;
 /* Whether one changes the learning rate. */
 bool dt_callbacks_vary_rate(const dt_callbacks *c);
 
-/* What an example of a class counts in the loss while training; classes that are not given count
- * 1. */
+/* The weights of classes in the training loss; 1 for other classes. */
 typedef struct dt_class_weights {
     int n;
-    int64_t *number;   /* [n] of those that are named: see dt_match_class_weight */
-    const char **name; /* [n] NULL: given by number */
+    int64_t *number;   /* [n] for named classes set by dt_match_class_weight */
+    const char **name; /* [n] NULL: the class is given by its number */
     const double *weight;
     const dt_location *key_at; /* [n] */
     dt_location at;
 } dt_class_weights;
 
-/* What a job's `fit` (or dt_model_fit's fragment) says. */
+/* The section `fit` of a job, or the fragment of dt_model_fit. */
 typedef struct dt_fit_spec {
     int64_t epochs, steps;    /* exactly one is > 0 */
     int64_t validation_freq;  /* epochs, or steps when `steps` is given; 0: 1 */
@@ -72,7 +71,8 @@ typedef struct dt_fit_spec {
     dt_callbacks callbacks;
     dt_location at;
 } dt_fit_spec;
-/* validation_freq counts steps: callbacks and the history see each validation when it happens. */
+/* Whether validation_freq counts steps. Then callbacks and the history get each validation at
+ * once. */
 bool dt_fit_validates_by_steps(const dt_fit_spec *fit);
 dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                        dt_fit_spec *out) DT_MUST_USE;
@@ -88,44 +88,44 @@ typedef struct dt_checkpoint_spec {
 } dt_checkpoint_spec;
 dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                                    dt_checkpoint_spec *out) DT_MUST_USE;
-/* The tables of both, and the kinds of callbacks, for lists of all keys. */
+/* The field tables of both sections, and the kinds of callbacks, for lists of all keys. */
 const dt_field *dt_fit_fields(void);
 const dt_field *dt_checkpoint_fields(void);
 const dt_kind *const *dt_callback_kinds(int *n);
 
 /* ---- data against model ---- */
 
-/* Indices of the data set's elements. */
+/* Which elements of the data set are inputs, targets and weights, as indices. */
 typedef struct dt_match {
     int n_inputs, input[DT_MAX_INPUTS];                 /* in the model's order */
-    int target[DT_MAX_OUTPUTS], weight[DT_MAX_OUTPUTS]; /* likewise; -1: not asked for */
+    int target[DT_MAX_OUTPUTS], weight[DT_MAX_OUTPUTS]; /* in the order of outputs; -1: none */
 } dt_match;
-/* The elements of the Inputs' names, and the targets: those that compile.target names, else the
- * only other one, or of several outputs those of their names. Files need not be open. All faults:
- * ELEMENTS, placed at the name. compile NULL: the inputs alone. */
+/* Matches by names: inputs are the elements named like the Inputs. A target is the element that
+ * compile.target names, or else the only other element, or with several outputs the one named like
+ * the output. Files need not be open. Reports all faults: ELEMENTS, located at the name. compile
+ * NULL: inputs alone. */
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
                           const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
-/* That, then types: ELEMENTS where the model takes another shape, LABELS where loss or metrics
- * do. */
+/* Matches by names, then checks types. ELEMENTS: the model takes another shape. LABELS: a loss
+ * or metric does. */
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                           dt_match *out) DT_MUST_USE;
-/* That, then values: LABEL_RANGE for class numbers that the model's output has no place for (which
- * reads all labels). */
+/* Matches by names and types, then reads all labels. LABEL_RANGE: the model has no output for a
+ * class number. */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                          dt_match *out) DT_MUST_USE;
-/* Classes are those of examples: LABELS where the loss or the targets know none, or not that name,
- * RANGE for one that the model does not score. Sets w->number of classes that are named. w NULL:
- * fine. */
+/* Checks class weights, and sets w->number of named classes. LABELS: the loss or the targets
+ * have no classes, or none with that name. RANGE: the model has no score for the class. w may be
+ * NULL. */
 dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model,
                                  const dt_compile_spec *compile, const dt_match *m,
                                  const dt_class_weights *w) DT_MUST_USE;
 
-/* LABELS where nothing is left to train on: weights of classes (w NULL: there are none) or of
- * examples are 0 for the whole training part. */
+/* LABELS: the weights of classes (w may be NULL) or of examples are 0 for all training examples. */
 dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *compile, const dt_match *m,
                            const dt_class_weights *w) DT_MUST_USE;
 
-/* The elements of a batch as the arguments of a step, whose names they have: arg[step->n_args]. */
+/* Fills arg[step->n_args] with the elements of a batch, by the names of the step's arguments. */
 void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step, dt_view *arg);
 
 /* ---- the trainer ---- */
@@ -133,7 +133,7 @@ void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *
 typedef struct dt_trainer dt_trainer;
 typedef struct dt_trainer_options {
     dt_strategy *strategy;
-    dt_model *model; /* weights exist */
+    dt_model *model; /* its variables exist */
     const dt_compile_spec *compile;
     dt_optimizer *optimizer; /* NULL: evaluation only */
     dt_dataset *data;
@@ -141,86 +141,86 @@ typedef struct dt_trainer_options {
     const dt_fit_spec *fit;
     dt_compute_spec how;
 } dt_trainer_options;
-/* Checks data against model (names, shapes, dtypes, classes), traces and compiles for the full
- * batch. Everything in options is kept, not owned. */
+/* Checks the data against the model (names, shapes, dtypes, classes), then traces and compiles
+ * for the full batch. All objects in `options` must outlive the trainer. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 void dt_trainer_destroy(dt_trainer *t);
 
 /* ---- outlines: steps to be priced, never run (outline.c) ---- */
 
-/* A step that a run consists of. */
+/* A step of an outlined run. */
 typedef struct dt_outlined {
     const char *name; /* "train", "evaluate" */
-    int64_t rows;     /* of all replicas' batch */
-    /* how many there are in an epoch, in an evaluation; 0: the data is not known */
+    int64_t rows;     /* rows of the global batch */
+    /* number of these steps in an epoch or an evaluation; 0: the data is unknown */
     int64_t steps;
 } dt_outlined;
 enum { DT_MOST_OUTLINED = 4 };
-/* A trainer for dt_trainer_outlined and dt_trainer_priced alone: nothing is compiled, and with a
- * model that is an outline nothing as large as a tensor is allocated. Labels are not read. */
+/* A trainer only for dt_trainer_outlined and dt_trainer_priced. It compiles nothing and reads no
+ * labels, and with an outline of a model it allocates no tensors. */
 dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
-/* The steps: training's full batch first, its last one where there is one, evaluation's likewise.
- * Returns their number. */
+/* Lists the steps: training with the full batch, then with a smaller last one if there is one;
+ * evaluation likewise. Returns their number. */
 int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]);
-/* What a core does in that step: lent, made when first asked for. Replicas are an axis of its mesh
- * wherever there are several. */
+/* The program of one core in that step, lent, made at the first call. With several replicas
+ * these are an axis of its mesh. */
 dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step,
                              const dt_spmd **out) DT_MUST_USE;
-/* DOES_NOT_FIT where a core of the slice has no room for a training step's full batch. Opens the
- * engine. */
+/* DOES_NOT_FIT: a training step with the full batch exceeds the memory of a core of the slice.
+ * Opens the back end. */
 dt_status *dt_trainer_check_fits(dt_trainer *t) DT_MUST_USE;
-/* Bytes that this machine allocates for a training step's full batch, as dt_trainer_peak_bytes has
- * them, with so many shards (0: none): nothing is allocated. 0: it is not known
+/* The bytes that this machine would allocate for a training step with the full batch, as in
+ * dt_trainer_peak_bytes, with so many shards (0: none). Allocates nothing. 0: unknown
  * (dt_compiled_host_bytes). */
 dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_MUST_USE;
 
-/* Sums over examples: how many, and what losses and metrics are functions of (results.h). */
+/* Sums over examples, of which losses and metrics are functions (results.h). */
 typedef struct dt_sums {
     double examples;
     int n;
     double *v; /* [n] */
 } dt_sums;
-/* Makes all 0, and room for this trainer's in zeroed ones. */
+/* Sets all sums to 0. Allocates this trainer's sums in a zeroed dt_sums. */
 void dt_trainer_clear(const dt_trainer *t, dt_sums *s);
 void dt_sums_release(dt_sums *s);
-/* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). updates false,
- * of a trainer that accumulates: its gradients wait for those of the next batch. */
+/* Runs a training step on a batch. Adds to *s, and sets *loss (may be NULL) to the batch's loss.
+ * updates false: only accumulates gradients, in a trainer that does so. */
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s,
                            double *loss) DT_MUST_USE;
-/* The same in two halves, between which the batch stays as it is. Where dt_trainer_runs_ahead, the
- * next step may start before the one at hand is finished. */
+/* The same in two halves; the batch must not change in between. With dt_trainer_runs_ahead, a
+ * second step may start before the first is finished. */
 dt_status *dt_trainer_start(dt_trainer *t, const dt_batch *batch, bool updates) DT_MUST_USE;
-/* s NULL: its results are dropped. */
+/* s NULL: drops the results. */
 dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
 bool dt_trainer_runs_ahead(const dt_trainer *t);
-/* Loss and metrics of a part: of its first `batches` batches, 0: of all. s: zeroed or cleared. run:
- * whom to tell how far it is; NULL: nobody. */
+/* Evaluates a part of the data: its first `batches` batches, 0: all. s: zeroed or cleared. run:
+ * receives progress events; may be NULL. */
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
                                const dt_run_options *run, dt_sums *s) DT_MUST_USE;
-/* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics;
- * their number, at most DT_MAX_KEYS. */
+/* Writes names ("loss", "accuracy"; for validation "val_loss", ...) and values to
+ * metrics[DT_MAX_KEYS]. Returns their number. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
-/* What reads data from now on tells the recorder, which lives as long or is taken back: NULL. */
+/* Records data reading from now on. The recorder must live until a call with NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
-/* lent; NULL: it only evaluates */
+/* lent; NULL: the trainer only evaluates */
 const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
-/* What about the data may make a poor model or a meaningless figure, in words, in the arena. */
+/* Warnings, in the arena, about data that may give a poor model or meaningless metrics. */
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena,
                                     dt_texts *out) DT_MUST_USE;
-/* Targets that metrics are not made for, and where the classes of that part are not those of the
- * training data. Likewise. */
+/* Likewise about targets that do not suit a metric, and about classes of the part that differ
+ * from those of the training data. */
 dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, dt_arena *arena,
                                       dt_texts *out) DT_MUST_USE;
-/* The name of the class that a number is about, by its place in dt_compile_keys; NULL: none. */
+/* The name of the class that a metric is about, by its index in dt_compile_keys; NULL: none. */
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
 /* See dt_class_names_print. */
 const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena);
-/* Planned bytes of a training step's arena; what a full step costs where it is simulated, zeros
+/* The bytes of a training step's arena. The price of a full step on a simulated slice; zeros
  * elsewhere. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
 const dt_price *dt_trainer_price(const dt_trainer *t);
-/* Seconds of a full training step on the slice, with n chips whose links are slow. */
+/* Computes the seconds of a full training step on the slice with n chips whose links are slow. */
 dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n,
                              double *seconds) DT_MUST_USE;
 /* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program",
@@ -230,7 +230,7 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MU
 
 /* ---- a run: fit with checkpoints, history, signals ---- */
 
-/* Steps whose threads are recorded, counted from 1; zeros: none. */
+/* The steps to record, counted from 1; zeros: none. */
 typedef struct dt_steps_recorded {
     int64_t first, last;
 } dt_steps_recorded;
@@ -238,78 +238,77 @@ typedef struct dt_steps_recorded {
 typedef struct dt_fit_request {
     dt_trainer *trainer;
     const dt_fit_spec *fit;
-    /* of a run that goes on from no checkpoint; NULL: weights are as they are */
+    /* for a run without a checkpoint to resume from; NULL: keeps the weights */
     const dt_init_from *init_from;
     const dt_checkpoint_spec *checkpoint; /* NULL: none are written */
     const char *directory;                /* output.dir; NULL: nothing is written */
     const char *name;                     /* of the job */
     const char *job, *job_sha256;         /* resolved, as JSON text */
-    /* the same for people, with defaults and origins: dt_job_config_text; NULL: nobody asked */
+    /* the same for people, with defaults and origins: dt_job_config_text; may be NULL */
     const char *config;
     int n_hidden;
-    /* what records say in place of values that they must not hold: {"${HOME}", "/home/me"} */
+    /* pairs of a text and the value that records must not contain: {"${HOME}", "/home/me"} */
     const dt_pair *hidden;
-    dt_texts told; /* warnings that the caller gave before; they are recorded, not told again */
+    dt_texts told; /* warnings that the caller printed already; they are only recorded */
     uint64_t seed;
     const dt_run_options *run;
-    int64_t called_ns;       /* when the run was asked for, for run->max_seconds; 0: now */
-    dt_faults faults;        /* to be met; checked */
-    dt_steps_recorded trace; /* into trace.json.gz below the directory */
+    int64_t called_ns;       /* beginning of the run for run->max_seconds; 0: now */
+    dt_faults faults;        /* injected faults, checked */
+    dt_steps_recorded trace; /* steps to record in trace.json.gz below the directory */
     dt_history *history;     /* filled when not NULL */
 } dt_fit_request;
 dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 
 /* ---- models ---- */
 
-/* Makes a model's variables in the scope of a strategy and draws them. The spec lives in the
- * model's arena or outlives it. */
+/* Creates a model's variables in the scope of a strategy, with initial values. The spec must
+ * live in the model's arena, or as long. */
 dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy,
                          uint64_t seed) DT_MUST_USE;
-/* A model to be traced and never run: its variables have no memory. strategy NULL: it is for
- * nobody. */
+/* A model to trace but not to run: its variables have no memory. strategy may be NULL. */
 dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec,
                             dt_strategy *strategy) DT_MUST_USE;
-/* The forward pass over elements of the data, traced: its result is "prediction". */
+/* Traces the forward pass over elements of the data, as predict runs it. */
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                             dt_graph **out) DT_MUST_USE;
-/* The same of inputs in the model's order. */
+/* The same for inputs in the model's order. */
 dt_status *dt_forward_trace_of(const dt_model *m, const dt_element_spec *inputs, int n,
                                dt_graph **out) DT_MUST_USE;
 
-/* The names of an output's classes, by their number. */
+/* The names of an output's classes, by class number. */
 typedef struct dt_class_names {
-    dt_texts of[DT_MAX_OUTPUTS]; /* n 0: they have none */
+    dt_texts of[DT_MAX_OUTPUTS]; /* n 0: no names */
 } dt_class_names;
-/* As the targets of an output have them, where the loss is one of classes. */
+/* The class names of targets, for outputs whose loss is one of classes. */
 void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m,
                        dt_class_names *out);
-/* As checkpoints keep them (in the arena): {"logits": ["circle", "ring"]}; NULL: no output has
- * any. */
+/* Their JSON in checkpoints, in the arena: {"logits": ["circle", "ring"]}; NULL: no names. */
 const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena);
-/* The way back, of a checkpoint. */
+/* Reads that JSON from a checkpoint. */
 dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena,
                                dt_class_names *out) DT_MUST_USE;
 
-/* Whose outputs, and what becomes of them. */
+/* A request to predict: the examples, and a function that receives the outputs. */
 typedef struct dt_predict_rows {
-    dt_dataset *data; /* a part of this, */
+    dt_dataset *data; /* a part of this data set, */
     dt_part part;
-    dt_stream *stream; /* or what comes here; NULL: nothing */
-    int64_t batch;     /* rows at a time, of all replicas */
-    /* whose losses say what outputs are; NULL: their last activation does */
+    dt_stream *stream; /* or this stream, unless NULL */
+    int64_t batch;     /* global batch, in rows */
+    /* its losses determine what outputs mean; NULL: the last activations do */
     const dt_compile_spec *compile;
     const dt_class_names *names;                                /* NULL: none */
-    dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* gets them in order */
+    dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* receives the outputs in order */
     void *user;
-    bool everyone; /* of several workers each gets them, not only the first */
-    void (*warn)(const char *text, const void *user); /* NULL: nobody wants to know */
+    bool everyone; /* all workers receive the outputs, not only the first */
+    void (*warn)(const char *text, const void *user); /* receives warnings; may be NULL */
     const void *warn_user;
 } dt_predict_rows;
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) DT_MUST_USE;
-/* The global batch of a data set, whichever way it says it. */
+/* The global batch of a data set, from either key. */
 int64_t dt_predict_batch(dt_dataset *data, const dt_model *m);
-/* All rows of a model of one output in one tensor: `rows` of the above, with a zeroed dt_gathered;
- * then what s allows is taken, and the rest released. */
+/* Gathers all rows of a model's only output in one tensor: pass dt_gather_rows as `rows` with a
+ * zeroed dt_gathered as user, then call dt_gathered_take, which makes the tensor, or releases all
+ * after an error s. */
 typedef struct dt_gathered {
     dt_type type;
     int64_t rows;
@@ -318,38 +317,38 @@ typedef struct dt_gathered {
 dt_status *dt_gather_rows(const dt_predicted_rows *p, void *gathered);
 dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) DT_MUST_USE;
 
-/* What steps of `map` learned, as checkpoints keep it (in the arena); NULL: none does. */
+/* The values that steps of `map` learned, as JSON for checkpoints, in the arena; NULL: none. */
 const char *dt_learned_print(const dt_learned *l, dt_arena *arena);
-/* The way back, of a checkpoint; *out NULL: it has nothing of the kind. */
+/* Reads that JSON from a checkpoint. *out NULL: the checkpoint has none. */
 dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned **out) DT_MUST_USE;
-/* The elements of a data set as it stores them, as checkpoints keep them (in the arena); NULL: of a
- * pipeline. */
+/* The stored elements of a data set, as JSON for checkpoints, in the arena; NULL: the data set
+ * is a pipeline. */
 const char *dt_stored_print(const dt_dataset *d, dt_arena *arena);
-/* The same of a checkpoint, into out->stored; left alone where it keeps none. CHECKPOINT: they are
- * not as dt_stored_print prints them. */
+/* Reads that JSON from a checkpoint into out->stored, which is unchanged where the checkpoint
+ * has none. CHECKPOINT: it has another form. */
 dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *out) DT_MUST_USE;
 
-/* The same for export: of one replica, from examples as the data set stores them, `map` being in
- * it; data NULL: from what the model's Inputs take. */
+/* Traces one replica's forward pass for export. It begins with stored examples and contains
+ * `map`. data NULL: it begins with the model's Inputs. */
 dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                            dt_graph **out) DT_MUST_USE;
-/* The model's weights as `init_from` says, path being a whole one; what was drawn stays, and is a
- * warning, only with skip_mismatch. Errors are at the key's place. */
+/* Reads the model's weights by `init_from`, with a complete path. With skip_mismatch, weights
+ * that do not match keep their initial values, with a warning. Errors are located at the key. */
 dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) DT_MUST_USE;
-/* Whether they are there and of the model's shapes; the model may be an outline. */
+/* Checks that these weights exist and have the model's shapes. The model may be an outline. */
 dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) DT_MUST_USE;
-/* {"model": {"layers": ...}, "compile": ...} as a job has them, in the arena; without the latter
- * unless it is wanted. */
+/* {"model": {"layers": ...}, "compile": ...} as in a job, in the arena. "compile" only if
+ * `compiled`. */
 const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena);
 dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) DT_MUST_USE;
-/* The model's weights and the optimizer's variables, for checkpoints: their host copies, current
- * until the next step; arrays in `arena`. */
+/* Lists the model's weights and the optimizer's variables for checkpoints, in `arena`. The data
+ * are host copies, which are valid until the next step. */
 dt_status *dt_model_arrays(const dt_model *m, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
 dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
-/* The same before all of them are overwritten. */
+/* The same, to be filled with new values. */
 dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
-/* What the next step will use; and the steps done. */
+/* The learning rate of the next step; the number of steps done. */
 bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;
@@ -359,12 +358,12 @@ dt_status *dt_check_finite(const dt_arrays *a, dt_error number, const char *befo
     DT_PRINTF(3, 4) DT_MUST_USE;
 
 dt_history *dt_history_create(void);
-/* Adds a row: one epoch's metrics. */
+/* Adds the metrics of one epoch. */
 void dt_history_add(dt_history *h, const dt_metric *metrics, int n);
-/* One line of history.jsonl. */
+/* Prints a line of history.jsonl. */
 void dt_history_line(int64_t epoch, int64_t step, const dt_metric *metrics, int n, dt_str *out);
-/* The metrics of the last line of a history.jsonl, names in `arena`; their number, 0 when there is
- * none. */
+/* Reads the metrics of the last line of a history.jsonl, with names in `arena`. Returns their
+ * number; 0: there is no such line. */
 int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, int most);
 
 #endif

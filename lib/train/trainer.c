@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trainer: the data set's elements matched with the model, the steps compiled, batches through
- * them. */
+/* Trainers: match the data set's elements with the model, compile the steps, and run batches. */
 #include "train/trainer.h"
 #include "train/run.h"
 #include "export/stablehlo/stablehlo.h"
@@ -11,7 +10,8 @@
 
 /* ---- compiling ---- */
 
-/* What keeps its inputs alone: the turns of Repeats, or every layer where there are none. */
+/* The scopes of which only the inputs are kept for the gradient: the iterations of Repeats, or
+ * every layer in a model without them. */
 static dt_layer_units list_units(const dt_trainer *t) {
     const dt_model_spec *m = &t->o.model->spec;
     const char **layer = dt_arena_array(t->arena, const char *, m->n_layers);
@@ -54,7 +54,7 @@ dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled *
     return compile_step(t, kind, kind >= DT_STEP_TRAIN && rematerializes(t), out);
 }
 
-/* A step that does not fit, with values made again in place of kept. */
+/* Compiles a step that does not fit again, with values that are recomputed instead of kept. */
 static dt_status *try_rematerializing(const dt_trainer *t, int64_t rows, dt_status *s) {
     dt_compiled *other = NULL;
     dt_status *bad = compile_step(t, DT_STEP_TRAIN, true, &other);
@@ -132,7 +132,7 @@ static dt_status *divide_step(const dt_trainer *t, const dt_graph *step, dt_grap
     return dt_divide_step(step, name, v->n, dt_trainer_full_batch(t), head, tail);
 }
 
-/* With a parameter server workers take gradients, and the coordinator updates. */
+/* With a parameter server the workers compute gradients, and the coordinator updates. */
 static dt_status *compile_halves(dt_trainer *t) {
     dt_graph *step = NULL, *head = NULL, *tail = NULL;
     DT_TRY(dt_step_trace(t, DT_STEP_GRADIENT, &step));
@@ -149,7 +149,7 @@ static dt_status *compile_halves(dt_trainer *t) {
     return s;
 }
 
-/* The training step for the batches that will come, before the first one: full, and the last. */
+/* Prepares the training step for both batch sizes: full ones and the last. */
 static dt_status *prepare_training(dt_trainer *t) {
     int64_t batch = dt_trainer_full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     dt_executable *x = NULL;
@@ -187,8 +187,8 @@ static void name_metrics(dt_trainer *t) {
     }
 }
 
-/* "f1_score_0" is of the first class, whose name the targets may know. In the order of
- * dt_compile_keys, at whose end metrics stand. */
+/* Finds the class name for keys such as "f1_score_0". Metrics come last in the order of
+ * dt_compile_keys. */
 static void name_classes(dt_trainer *t) {
     const dt_compile_spec *c = t->o.compile;
     const char *key[DT_MAX_KEYS];
@@ -206,7 +206,7 @@ static void name_classes(dt_trainer *t) {
     }
 }
 
-/* Steps of both kinds return the same sums, and training perhaps more divisors. */
+/* Both steps return the same sums; training may have more divisors. */
 static void lay_out(dt_trainer *t) {
     const dt_compile_spec *c = t->o.compile;
     const dt_graph *evaluate = dt_compiled_step(t->evaluate);
@@ -268,7 +268,7 @@ void dt_trainer_clear(const dt_trainer *t, dt_sums *s) {
     memset(s->v, 0, (size_t)s->n * sizeof *s->v);
 }
 
-/* Of this batch alone. */
+/* The loss of this batch. */
 static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view *result,
                       int64_t rows) {
     double sum[2 * DT_MAX_OUTPUTS + 1] = {0};
@@ -368,7 +368,7 @@ static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *o
     return NULL;
 }
 
-/* What a core does in a training step. */
+/* The program of one core in a training step. */
 static dt_status *print_stablehlo(dt_trainer *t, dt_str *out) {
     dt_outlined steps[DT_MOST_OUTLINED];
     const dt_spmd *program = NULL;
@@ -378,7 +378,7 @@ static dt_status *print_stablehlo(dt_trainer *t, dt_str *out) {
     return dt_stablehlo_write_spmd(program, &(dt_hlo_request){.loops = true}, out, NULL);
 }
 
-/* A replica's training step, all having as many rows. */
+/* One replica's training step, where all replicas have the same number of rows. */
 static dt_status *print_stablehlo_gradient(const dt_trainer *t, dt_str *out) {
     int replicas = t->o.strategy->replicas;
     dt_graph *g = NULL;

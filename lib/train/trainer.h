@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trainer from the inside: its steps (step.c, forward.c, step_results.c) and what it does with
- * them (trainer.c). */
+/* The members of a trainer: step.c traces its steps, trainer.c runs them. */
 #ifndef DT_TRAIN_TRAINER_H
 #define DT_TRAIN_TRAINER_H
 
 #include "train/results.h"
 
-/* A step that has started: whose results they will be. */
+/* A step that has started. */
 typedef struct dt_step_flight {
     const dt_tally *tally;
-    dt_executable *executable; /* to be finished; NULL: it is done */
+    dt_executable *executable; /* to be finished; NULL: the step has finished */
     int64_t rows;
-    dt_view *result; /* room for any step's */
+    dt_view *result; /* space for the results of any step */
 } dt_step_flight;
 
 struct dt_trainer {
@@ -19,14 +18,15 @@ struct dt_trainer {
     dt_trainer_options o;
     dt_match match;
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
-    dt_compiled *accumulate;       /* NULL: every step updates */
-    dt_compiled *update; /* of gradients that `train` returned elsewhere; NULL: `train` updates */
-    dt_compiled *gather; /* of such gradients that wait for others; NULL: every step updates */
+    /* the step that only accumulates gradients; NULL: every step updates */
+    dt_compiled *accumulate;
+    dt_compiled *update; /* applies gradients that workers push; NULL: `train` updates itself */
+    dt_compiled *gather; /* accumulates pushed gradients; NULL: every push updates */
     /* with a parameter server: row numbers that `train` looks up, of table[result]; NULL: none */
     dt_compiled *numbers;
     dt_variable **table; /* [results of numbers] */
     const char **key[2]; /* [DT_MAX_KEYS] history keys, plain and with val_ */
-    /* [DT_MAX_KEYS] of metrics with a number for each class; NULL: it has none */
+    /* [DT_MAX_KEYS] class names, for metrics with one value per class; NULL: none */
     const char **class_name;
     dt_sum_layout layout; /* of sums */
     dt_tally training, evaluation;
@@ -35,15 +35,15 @@ struct dt_trainer {
     int32_t *offsets; /* [replicas + 1] */
     dt_price price;   /* of a full training step */
     int64_t peak_bytes;
-    int64_t evaluation_rows; /* of a piece: see evaluate.c */
-    dt_recorder *recorder;   /* NULL: nobody listens */
+    int64_t evaluation_rows; /* rows of a piece: see evaluate.c */
+    dt_recorder *recorder;   /* NULL: nothing is recorded */
 };
 
-/* Some steps only add to the gradients of a later one. */
+/* Whether some steps only accumulate gradients for a later one. */
 static inline bool dt_trainer_accumulates(const dt_trainer *t) {
     return t->o.fit && t->o.fit->gradient_accumulation_steps > 1;
 }
-/* NULL: all examples count 1. */
+/* NULL: all classes have weight 1. */
 static inline const dt_class_weights *dt_trainer_class_weight(const dt_trainer *t) {
     return t->o.fit ? &t->o.fit->class_weight : NULL;
 }
@@ -55,49 +55,49 @@ typedef enum dt_step_kind {
     DT_STEP_ACCUMULATE,
     DT_STEP_GRADIENT
 } dt_step_kind;
-/* The step of one replica, traced: arguments are the input and the target elements; results, which
- * results.h names, are sums over all examples of all replicas. FORWARD: without what is summed over
- * replicas, for people to read. ACCUMULATE: gradients are added to those of steps before. GRADIENT:
- * they are results as well, and nothing is updated. */
+/* Traces the step of one replica. Its arguments are the elements for inputs, targets and
+ * weights. Its results, named in results.h, are sums over the examples of all replicas. FORWARD:
+ * without sums, for people to read. ACCUMULATE: adds gradients to those of earlier steps. GRADIENT:
+ * returns gradients in addition, and updates nothing. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 
-/* What a variable's gradient is called, as a result of the step GRADIENT and an argument of the
- * update; in `arena`. */
+/* The name of a variable's gradient among the results of GRADIENT and the arguments of the
+ * update, in `arena`. */
 const char *dt_gradient_name(dt_arena *arena, const dt_variable *v);
-/* Likewise the number of examples behind gradients, of a trainer that accumulates. */
+/* Likewise the number of examples behind the gradients, in a trainer that accumulates. */
 extern const char dt_pushed_examples[];
-/* The update of all variables by the gradients that such a step returns; not last, of a trainer
- * that accumulates: they are only added up. */
+/* Traces the update of all variables by the gradients of such a step. last false: the gradients
+ * are only accumulated. */
 dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool last,
                            dt_graph **out) DT_MUST_USE;
 
-/* Traced and compiled for the strategy. */
+/* Traces and compiles a step for the strategy. */
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;
-/* The class of a target: a number, or where a one-hot vector has its one. */
+/* The class of a target: its number, or the index of the largest value of a one-hot vector. */
 int64_t dt_target_class(const dt_view *target);
-/* A batch through one of its steps; dt_trainer_finish is the second half. */
+/* Starts a step of the trainer on a batch; dt_trainer_finish waits for it. */
 dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch) DT_MUST_USE;
 /* The row numbers that a training step over this batch looks up; result[results of numbers]. */
 dt_status *dt_trainer_find_rows(const dt_trainer *t, const dt_batch *batch,
                                 dt_view *result) DT_MUST_USE;
 /* The results of the step that was finished last, until the next one starts. */
 const dt_view *dt_trainer_results(const dt_trainer *t);
-/* Decides how many examples are evaluated at a time. */
+/* Chooses the rows of a piece: see evaluate.c. */
 void dt_trainer_plan_evaluation(dt_trainer *t);
-/* The global batch that the data set asks for, with replicas known. */
+/* Sets the data set's global batch, which may depend on the number of replicas. */
 void dt_trainer_set_batch(const dt_trainer *t);
-/* Bytes of a training step's arena over so many rows; remakes: with values made again in place of
- * kept. 0: it is not known. */
+/* The bytes of a training step's arena with so many rows; 0: unknown. remakes: with values that
+ * are recomputed instead of kept. */
 dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes,
                                  int64_t *bytes) DT_MUST_USE;
-/* Rows of a full training batch: less than asked for where there is less data. */
+/* The rows of a full training batch: at most the number of training examples. */
 int64_t dt_trainer_full_batch(const dt_trainer *t);
 
-/* What in a batch may make a loss that is not finite; false: nothing that can be seen. */
+/* Finds an example of a batch that may cause a loss that is not finite. False: there is none. */
 typedef struct dt_not_finite {
     int element;
-    bool padding;     /* alone; else there is a number that is not finite */
-    int64_t row;      /* of the batch */
+    bool padding; /* the row is nothing but padding; false: it has a number that is not finite */
+    int64_t row;  /* within the batch */
     const char *what; /* "contains NaN or infinity" */
 } dt_not_finite;
 bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b,

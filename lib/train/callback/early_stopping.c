@@ -37,10 +37,11 @@ static const dt_field fields[] = {
 typedef struct stopper {
     const struct early_stopping *x;
     dt_monitor monitor;
-    int64_t wait, best_epoch; /* the latter from 0 */
-    int64_t best_step;        /* where validation comes by steps; else 0 */
+    int64_t wait, best_epoch; /* best_epoch counts from 0 */
+    int64_t best_step;        /* with validation by steps; else 0 */
     bool has_weights, stopped, restored;
-    dt_arrays model, best; /* of the same names; best: n is 0 where none are to be restored */
+    /* best: copies under the model's names; n is 0 without restore_best_weights */
+    dt_arrays model, best;
 } stopper;
 
 static dt_status *open_stopper(run *r, dt_hook *h) {
@@ -72,7 +73,7 @@ static dt_status *keep_weights(const run *r, stopper *s) {
     return NULL;
 }
 
-/* What is seen first is always an improvement, so no run ends with it. */
+/* The first value is always an improvement, so it never ends a run. */
 static dt_status *look(run *r, dt_hook *h, double current) {
     stopper *s = h->state;
     if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));
@@ -99,7 +100,7 @@ static dt_status *end_epoch(run *r, dt_hook *h, dt_logs *logs) {
     return r->at.epoch >= s->x->start_from_epoch ? look(r, h, *current) : NULL;
 }
 
-/* In an earlier run. */
+/* An earlier run may have been stopped. More patience lets it continue. */
 static dt_status *begin(run *r, dt_hook *h) {
     stopper *s = h->state;
     s->stopped &= s->wait >= s->x->patience;
@@ -107,7 +108,7 @@ static dt_status *begin(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* With the monitored value of these weights, since the last epoch's line shows other weights'. */
+/* Names the monitored value of these weights, because the last epoch's line belongs to others. */
 static void report_restored(run *r, dt_hook *h) {
     const stopper *s = h->state;
     const char *what = s->best_step ? "step" : "epoch";
@@ -128,7 +129,7 @@ static dt_status *put_back(run *r, dt_hook *h) {
                (size_t)dt_type_bytes(&s->best.array[i].type));
     if (s->restored) return NULL; /* an earlier run has reported it */
     s->restored = true;
-    r->saved_step = -1; /* what was saved last has other weights */
+    r->saved_step = -1; /* the last checkpoint has other weights */
     report_restored(r, h);
     return NULL;
 }

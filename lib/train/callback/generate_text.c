@@ -37,9 +37,9 @@ typedef struct generator {
     dt_compiled *step; /* the forward pass; NULL: not compiled yet */
     int32_t *offsets;  /* [replicas + 1] of a batch of one example */
     int32_t *token;    /* [prompt + max_tokens] */
-    int32_t *window;   /* [length] what the model is fed */
+    int32_t *window;   /* [length] the model's input */
     double *share;     /* [vocabulary] */
-    int64_t prompt, n; /* tokens of the prompt; so far */
+    int64_t prompt, n; /* number of tokens: of the prompt, and so far */
     int64_t length, vocabulary;
 } generator;
 
@@ -92,7 +92,7 @@ static dt_status *open_generator(run *r, dt_hook *h) {
 
 /* ---- one token ---- */
 
-/* The scores of what comes behind the n tokens so far; lent until the next run of the step. */
+/* The scores of the token after the n tokens so far, lent until the next run of the step. */
 static dt_status *score(const run *r, generator *g, dt_view *scores) {
     int64_t seen = g->n < g->length ? g->n : g->length;
     dt_view fed = {.type = dt_type_of(DT_INT32, 2, (int64_t[]){1, g->length}), .data = g->window},
@@ -119,7 +119,7 @@ static int64_t find_largest(const generator *g, const dt_view *scores) {
     return best;
 }
 
-/* share[i]: e to the score, at most 1; returns their sum. */
+/* Sets share[i] to exp(score - largest score) at the temperature. Returns the sum. */
 static double fill_shares(generator *g, const dt_view *scores) {
     double largest = score_at(scores, find_largest(g, scores)), sum = 0;
     for (int64_t i = 0; i < g->vocabulary; i++)

@@ -47,9 +47,9 @@ typedef struct keeper {
     const struct model_checkpoint *x;
     dt_monitor monitor;
     int64_t seen;       /* steps */
-    bool of_validation; /* its results decide, or stand in the path */
+    bool of_validation; /* validation by steps decides, or the path contains its values */
     const char *due;    /* the path to save to; NULL: nothing is due */
-    bool means;         /* the model had them then, see dt_run_swap */
+    bool means;         /* the model had the running means at that time, see dt_run_swap */
 } keeper;
 
 /* ---- checking ---- */
@@ -153,7 +153,7 @@ static const char *path_of(run *r, const keeper *k, const dt_logs *logs) {
     return kept;
 }
 
-/* As Keras, saves where the metric is not known. */
+/* Where the logs do not have the metric, the model is saved, as in Keras. */
 static void decide(run *r, dt_hook *h, const dt_logs *logs) {
     keeper *k = h->state;
     const double *current = k->x->save_best_only ? dt_logs_find(logs, k->monitor.name) : NULL;
@@ -179,7 +179,7 @@ static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {
     return NULL;
 }
 
-/* With save_freq in steps, the first one after so many. */
+/* With save_freq in steps, the first validation after that many steps counts. */
 static dt_status *after_validation(run *r, dt_hook *h, const dt_logs *logs) {
     keeper *k = h->state;
     if (!k->of_validation || k->seen < k->x->save_freq) return NULL;
@@ -217,8 +217,8 @@ static dt_status *save_model(run *r, const char *path) {
     return dt_saved_write(path, &state, &model, &optimizer);
 }
 
-/* What the model had when this callback had its turn: SwapEMAWeights behind it may have put the
- * means in place since. */
+/* Saves the weights, or their means, that the model had at the decision. A SwapEMAWeights after
+ * this callback may have exchanged them since. */
 static dt_status *save_as_then(run *r, const keeper *k, const char *path) {
     const bool swapped = r->swapped;
     DT_TRY(dt_run_swap(r, k->means));
@@ -231,7 +231,7 @@ static dt_status *save_due(run *r, dt_hook *h) {
     const char *path;
     dt_arrays state;
     if (!k->due) return NULL;
-    /* workers that keep parts of it give them to the one that writes */
+    /* workers that hold parts of the weights send them to the chief */
     DT_TRY(dt_divided_put_together(r->model->weight, r->model->n_weights));
     if (!k->x->save_weights_only) DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state));
     if (!r->writes) {
@@ -250,7 +250,7 @@ static dt_status *save_due(run *r, dt_hook *h) {
 static dt_status *begin(run *r, dt_hook *h) {
     const keeper *k = h->state;
     const char *path;
-    /* links are found before training, but where values name folders */
+    /* finds links before training, unless a folder's name contains values */
     return dt_callback_path(r, h, k->x->filepath, &path);
 }
 

@@ -50,7 +50,7 @@ static const dt_field fields[] = {
     DT_END};
 
 #define PREFIX "events.out.tfevents."
-/* A file of this run, or of one that it goes on from. */
+/* A file of this run, or of the run that it resumes. */
 typedef struct part {
     const char *name;
     int64_t size, end; /* see dt_run_log */
@@ -58,7 +58,7 @@ typedef struct part {
 
 typedef struct side {
     const char *name, *folder; /* "train" */
-    part *part;                /* the last is written, where the file is open */
+    part *part;                /* the last one is being written if `file` is open */
     int n, cap;
     dt_writer file;
 } side;
@@ -67,7 +67,7 @@ enum { TRAIN, VALIDATION, SIDES };
 typedef struct board {
     const struct tensorboard *x;
     int64_t every; /* steps; 0: epochs alone */
-    double wall_s; /* of the epoch at the step before */
+    double wall_s; /* of the epoch, after the previous step */
     bool aside;
     side side[SIDES];
 } board;
@@ -99,7 +99,7 @@ static const part *find_part(const side *s, const char *name) {
     return NULL;
 }
 
-/* One file of the folder: cut to what is known of it, or removed. */
+/* Cuts a file to the length that the checkpoint knows, or removes an unknown file. */
 static dt_status *settle_file(const side *s, const char *name) {
     const part *p = find_part(s, name);
     char *path = dt_path_join(s->folder, name);
@@ -141,10 +141,9 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Readers take files in the order of their names: one of a run that goes on within the second is of
- * the next. */
+/* Readers sort files by name. So a run that resumes within the same second uses the next second. */
 static long long second_of_name(const side *s) {
-    enum { NEAR = 60 }; /* a clock that was put back further is not waited for */
+    enum { NEAR = 60 }; /* seconds; ignores names from a clock that was ahead by more */
     long long second = (long long)time(NULL);
     const long long latest = second + NEAR;
     for (int i = 0; i < s->n; i++) {
@@ -154,7 +153,7 @@ static long long second_of_name(const side *s) {
     return second;
 }
 
-/* A name that no file there has. */
+/* A path that does not exist yet. */
 static char *new_name(run *r, const side *s, const char **name) {
     char host[256] = "", *path = NULL;
     struct stat st;
@@ -170,7 +169,7 @@ static char *new_name(run *r, const side *s, const char **name) {
     return path;
 }
 
-/* When there is something to write for the first time. */
+/* Opens the file at the first record. */
 static dt_status *open_file(run *r, side *s) {
     part p = {0};
     dt_str head = {0};
@@ -187,7 +186,7 @@ static dt_status *open_file(run *r, side *s) {
     return bad;
 }
 
-/* Writes records and forgets them. */
+/* Writes the records and releases them. */
 static dt_status *put(run *r, side *s, dt_str *records, bool provisional) {
     const bool some = r->writes && records->size > 0;
     dt_status *bad = some ? open_file(r, s) : NULL;
@@ -296,7 +295,7 @@ static dt_status *save(run *r, dt_hook *h, dt_json *j) {
     return NULL;
 }
 
-/* Names are compared with those in the folder and never opened. */
+/* Names from a checkpoint are only compared with those in the folder; no such path is opened. */
 static void restore(run *r, dt_hook *h, const json_t *kept) {
     board *b = h->state;
     for (side *s = b->side; s < b->side + SIDES; s++) {
@@ -325,7 +324,7 @@ static void close_board(run *r, dt_hook *h) {
     (void)r;
     for (int k = 0; b && k < SIDES; k++) {
         if (b->side[k].file.path)
-            dt_writer_abandon(&b->side[k].file); /* opened for appending: it stays */
+            dt_writer_abandon(&b->side[k].file); /* a file that was opened for appending is kept */
         free(b->side[k].part);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TerminateOnNaN, as Keras has it: a loss that is not a number ends the training. Every run of
- * dtrain ends so, with exit code 79 and the last checkpoint's name (fit.c), so there is nothing
- * left to do; jobs that ask for it get what they ask for. */
+/* TerminateOnNaN, as in Keras: a loss of NaN ends the training. Every run does that anyway, with
+ * exit code 79 and the name of its last checkpoint (observe/guard.c). The callback exists so that
+ * jobs may list it. */
 #include "train/hook.h"
 
 const dt_hook_row dt_callback_terminate_on_nan = {

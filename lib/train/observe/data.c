@@ -34,7 +34,7 @@ struct dt_hashing {
 
 static void *take_all(void *user) {
     dt_hashing *h = user;
-    /* on Linux that is the thread's; refused, it is as quick as the others */
+    /* applies to this thread on Linux; if it fails, the thread keeps its priority */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     for (dt_part p = 0; p < DT_PARTS; p++)
         h->fault[p] = dt_identity_take(h->data, p, &h->stop, &h->part[p]);
@@ -79,7 +79,7 @@ static void end_hashing(dt_hashing *h) {
 }
 /* ---- what the record knows ---- */
 
-/* A record has about a thousand lines and one for each epoch; of a larger one nothing is known. */
+/* A record has about a thousand lines, and one for each epoch. A larger file is not read. */
 enum { MOST_BYTES = 64 << 20 };
 
 /* Texts are in the run's arena; NULL: unknown. */
@@ -96,7 +96,7 @@ static const char *text_of(dt_arena *arena, const json_t *object, const char *ke
     return text ? dt_arena_strdup(arena, text) : NULL;
 }
 
-/* The file is checked: another program may have written it. */
+/* A hash from the record, or NULL if another program changed it. */
 static const char *hash_of(dt_arena *arena, const json_t *line) {
     const char *text = text_of(arena, line, "sha256");
     return text && strspn(text, "0123456789abcdef") == 64 && !text[64] ? text : NULL;
@@ -109,7 +109,7 @@ static void take_data(dt_arena *arena, const json_t *line, previous *e) {
             e->part[p] = (known){text_of(arena, line, "hashed"), hash_of(arena, line)};
 }
 
-/* Another generation is another training. */
+/* A line with another generation begins another training. */
 static void take_start(const json_t *line, previous *e) {
     int64_t generation = json_integer_value(json_object_get(line, "generation"));
     if (generation != e->generation) *e = (previous){.generation = generation};
@@ -121,7 +121,7 @@ static void take_line(dt_arena *arena, const char *line, size_t n, previous *e) 
     if (!begins && (n <= sizeof data || memcmp(line, data, sizeof data - 1) != 0)) return;
     json_t *object = NULL;
     const dt_json_text t = {DT_RECORD_FILE, "a line", "key", line, n, DT_E_CHECKPOINT};
-    dt_status_free(dt_json_parse(&t, &object)); /* torn by a kill, maybe */
+    dt_status_free(dt_json_parse(&t, &object)); /* a kill may have cut the line */
     if (begins && object) take_start(object, e);
     else if (object) take_data(arena, object, e);
     json_decref(object);
@@ -143,7 +143,7 @@ static previous *read_record(const run *r) {
     return is_known ? e : NULL;
 }
 
-/* Hashes of different kinds say nothing of each other. */
+/* Only hashes of the same kind can be compared. */
 static bool is_other(const known *then, const dt_identity *now) {
     return now && now->files > 0 && then->hashed && then->sha256 &&
            strcmp(then->hashed, dt_hashed_name(now->hashed)) == 0 &&

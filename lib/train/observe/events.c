@@ -24,7 +24,7 @@ static int64_t last_batch(const run *r) {
 
 void dt_run_emit_start(run *r) {
     dt_device *device = NULL;
-    /* open since the trainer compiled */
+    /* cannot fail: the trainer opened it to compile */
     dt_status_free(dt_strategy_device_of(r->strategy, &device));
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_START,
                                .job = r->q->name,
@@ -64,7 +64,7 @@ static dt_status *open_events(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* The loss of the batch at hand; other metrics over the epoch so far. */
+/* Reports the loss of this batch, and the other metrics of the epoch so far. */
 static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     dt_metric metrics[DT_MAX_KEYS];
     int64_t now = dt_now_ns(), *last = h->state;
@@ -104,7 +104,8 @@ static dt_status *saved(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* What the data was; where somebody stopped the run it may not be known yet. */
+/* Reports the hashes of the data, if they are known: a run that was stopped did not wait for
+ * them. */
 static void emit_data(const run *r) {
     for (dt_part p = 0; dt_hashing_is_done(r->hashing) && p < DT_PARTS; p++) {
         const char *fault;

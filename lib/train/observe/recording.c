@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * output.trace: some steps of a run, by thread. The recorder listens from the beginning of the
- * first of them to the end of the last one, with what comes after a step: validation, callbacks,
- * checkpoints. What the threads did is written as soon as the last one is over, so that a run that
- * is killed later has it.
- */
+/* output.trace: records what each thread does during some steps of a run, from the beginning of
+ * the first step to the end of the last one, with validation, callbacks and checkpoints. The file
+ * is written right after the last of these steps, so that a run that is killed later has it. */
 #include "train/recording.h"
 
 #include <stdio.h>
@@ -24,7 +21,7 @@ enum { MAIN_ROOM = 1 << 12 };
 
 /* ---- beginning and ending ---- */
 
-/* --steps cuts a run that may go on later, up to the steps that are wanted. */
+/* A run with --steps gets no warning, because a later run may reach the steps. */
 static void tell_beyond(const run *r) {
     dt_str text = {0};
 
@@ -55,7 +52,7 @@ static dt_status *open_recording(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* No feed is open any more. */
+/* All feeds are closed, because their threads use the recorder. */
 static void close_recording(run *r, dt_hook *h) {
     (void)h;
     if (!r->recording.recorder) return;
@@ -76,7 +73,7 @@ static bool is_wanted(const run *r, int64_t step) {
     return step >= r->q->trace.first && step <= r->q->trace.last;
 }
 
-/* Bytes of this process in memory; 0 where the system does not tell. */
+/* Resident bytes of this process; 0: unknown. */
 static double resident_bytes(void) {
     FILE *f = fopen("/proc/self/statm", "r");
     long all = 0, resident = 0;
