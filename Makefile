@@ -139,8 +139,8 @@ $(BUILD)/embedded/%.inc: cmd/shell/%
 	sed '/SPDX-License-Identifier/d; s/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
 $(BUILD)/cmd/completions.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/cmd/completions.o: $(BUILD)/embedded/dtrain.bash.inc $(BUILD)/embedded/dtrain.zsh.inc $(BUILD)/embedded/dtrain.fish.inc
-$(BUILD)/lib/report/page.o: DTFLAGS += -I$(BUILD)/embedded
-$(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embedded/report/page.js.inc
+$(BUILD)/lib/report/write.o: DTFLAGS += -I$(BUILD)/embedded
+$(BUILD)/lib/report/write.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embedded/report/page.js.inc
 # docs/errors.md as C, for `dtrain explain`.
 $(BUILD)/embedded/base/error_texts.inc: docs/errors.md scripts/error-texts
 	@mkdir -p $(@D)

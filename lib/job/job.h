@@ -2,13 +2,11 @@
 /*
  * A job: one file that says what to train, on what, for how long.
  *
- *     source.c      file or standard input -> tree; overrides; where relative paths start
- *     extends.c     the base of a job, merged below it
+ *     source.c      file or standard input, with its base and overrides, -> tree
  *     model.c       a model that Keras wrote, in the place of its file's name
- *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}; let.c: words of `let`
+ *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}, words of `let`
  *     sections.c    the tree's sections, each read by the room that knows it; keys.c: all their
  *                   keys, told
- *     check.c       what only several sections together can get wrong
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
  *     begin.c       the weights that training begins with
@@ -90,11 +88,6 @@ void dt_job_drop_definitions(dt_tree *root);
 /* Makes the paths to data files of an extended base relative to the job's own file. */
 void dt_job_move_paths(dt_job *j);
 
-/* ---- extends.c ---- */
-
-/* When j->tree has `extends`: sets j->base, and merges the tree over it. */
-dt_status *dt_job_extend(dt_job *j) DT_MUST_USE;
-
 /* ---- model.c ---- */
 
 /* Puts what the file under model.keras_config says in its place; sets j->no_model where that can
@@ -129,11 +122,6 @@ const dt_field *dt_backend_fields(void);
 dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t) DT_MUST_USE;
 /* What the command line says of it comes before the job. */
 void dt_job_take_backend(dt_job *j, const dt_job_source *source);
-
-/* ---- check.c ---- */
-
-/* What sections say about each other. All faults. */
-dt_status *dt_job_check(dt_job *j) DT_MUST_USE;
 
 /* ---- data.c ---- */
 

@@ -51,7 +51,7 @@ struct dt_job_partition {
  * stands. */
 dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key) DT_MUST_USE;
 
-/* ---- partition_names.c ---- */
+/* ---- names ---- */
 
 /* Something that can be annotated: its full name in messages is NOUN 'NAME'. */
 typedef struct dt_job_tensor {

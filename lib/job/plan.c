@@ -1,11 +1,260 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain plan: a job's programs, each priced on the job's slice. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cost/expected_error.h"
+#include "job/plan.h"
 #include "job/plan_check.h"
 #include "job/plan_host.h"
 
-#include <stdlib.h>
+/*
+ * ---- a plan as a trace ----
+ *
+ * One virtual step as a Trace Event file, which Perfetto and chrome://tracing read: a process for
+ * each device, with a track for kernels and one for collectives. All devices do the same, each on
+ * its own part; of large slices the first ones are written.
+ */
 
-#include "base/file.h"
+enum { MOST_DEVICES = 64, MOST_EVENTS = 400000 };
+
+static void put_name(dt_json *j, int pid, int tid, const char *what, const char *name) {
+    dt_json_open(j, NULL, '{');
+    dt_json_string(j, "ph", "M");
+    dt_json_string(j, "name", what);
+    dt_json_int(j, "pid", pid);
+    dt_json_int(j, "tid", tid);
+    dt_json_open(j, "args", '{');
+    dt_json_string(j, "name", name);
+    dt_json_close(j, '}');
+    dt_json_close(j, '}');
+}
+
+static void put_device(dt_json *j, const dt_job_plan *p, int d) {
+    dt_str name = {0};
+    dt_str_printf(&name, "plan (virtual time): replica %d, logical device %d", d / p->logical,
+                  d % p->logical);
+    put_name(j, d, 0, "process_name", dt_str_text(&name));
+    put_name(j, d, 0, "thread_name", "kernels");
+    put_name(j, d, 1, "thread_name", "links");
+    if (dt_job_plan_slices(p) > 1) put_name(j, d, 2, "thread_name", "network between slices");
+    dt_str_release(&name);
+}
+
+static const char *stage_name(char kind) {
+    return kind == 'F' ? "forward" : kind == 'B' ? "backward" : "update";
+}
+
+static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int pid) {
+    const dt_node *n = &g->node[e->node];
+    dt_json_open(j, NULL, '{');
+    dt_json_string(j, "ph", "X");
+    dt_json_string(j, "name", e->stage ? stage_name(e->stage) : n->op->name);
+    dt_json_string(j, "cat", e->stage ? "stage" : e->unit ? "collective" : "kernel");
+    dt_json_int(j, "pid", pid);
+    dt_json_int(j, "tid", e->unit);
+    dt_json_double(j, "ts", e->start * 1e6);
+    dt_json_double(j, "dur", (e->end - e->start) * 1e6);
+    dt_json_open(j, "args", '{');
+    dt_json_string(j, "layer", n->path);
+    if (e->stage) {
+        dt_json_int(j, "micro_batch", e->micro);
+    } else if (e->unit) {
+        dt_json_double(j, "bytes", e->bytes);
+        dt_json_string(j, "schedule", e->schedule);
+    } else {
+        dt_json_double(j, "bytes", e->work.bytes);
+        dt_json_double(j, "flops", e->work.flops);
+        dt_json_double(j, "vector", e->work.vector);
+    }
+    dt_json_close(j, '}');
+    dt_json_close(j, '}');
+}
+
+void dt_job_plan_trace(const dt_job_plan *p, dt_str *out) {
+    const dt_plan *plan = p->plan[0];
+    dt_json j = {.out = out};
+    int devices = p->replicas * p->logical,
+        most = plan->n_events > 0 ? MOST_EVENTS / plan->n_events + 1 : 1;
+    devices = devices > MOST_DEVICES ? MOST_DEVICES : devices;
+    devices = devices > most ? most : devices;
+    dt_json_open(&j, NULL, '{');
+    dt_json_string(&j, "displayTimeUnit", "ms");
+    dt_json_open(&j, "otherData", '{');
+    dt_json_string(&j, "job", p->job->name);
+    dt_json_int(&j, "devices_of_slice", p->replicas * p->logical);
+    dt_json_int(&j, "devices_written", devices);
+    dt_json_close(&j, '}');
+    dt_json_open(&j, "traceEvents", '[');
+    for (int d = 0; d < devices; d++) {
+        put_device(&j, p, d);
+        for (int i = 0; i < plan->n_events; i++)
+            if (!plan->event[i].stage || plan->event[i].device == d % p->logical)
+                put_event(&j, p->program[0]->local, &plan->event[i], d);
+    }
+    dt_json_close(&j, ']');
+    dt_json_close(&j, '}');
+    dt_str_putc(out, '\n');
+}
+
+/* ---- a plan as JSON ---- */
+
+/* A plan for programs: dtrain plan --json. Bytes and seconds. */
+
+static void put_bytes(dt_json *j, const dt_plan_bytes *b) {
+    dt_json_open(j, "logical_device", '{');
+    dt_json_int(j, "weights", b->weights);
+    dt_json_int(j, "gradients", b->gradients);
+    dt_json_int(j, "slots", b->slots);
+    dt_json_int(j, "activations", b->activations);
+    dt_json_int(j, "padding", b->padding);
+    dt_json_int(j, "total", b->total);
+    dt_json_int(j, "usable_hbm", b->usable);
+    dt_json_string(j, "peak", b->peak ? b->peak : "");
+    dt_json_close(j, '}');
+}
+
+static void put_parts(dt_json *j, const dt_plan_parts *p) {
+    dt_json_open(j, "parts", '{');
+    dt_json_double(j, "matrix", p->matrix);
+    dt_json_double(j, "memory", p->memory);
+    dt_json_double(j, "vector", p->vector);
+    dt_json_double(j, "launch", p->launch);
+    dt_json_double(j, "links", p->links);
+    dt_json_double(j, "dcn", p->dcn);
+    dt_json_double(j, "bubble", p->bubble);
+    dt_json_close(j, '}');
+}
+
+/* Bytes over the busiest link of each direction. */
+static void put_links(dt_json *j, const dt_plan *p) {
+    dt_json_open(j, "traffic_bytes_per_link", '{');
+    for (int axis = 0; axis < 3; axis++)
+        for (int up = 1; up >= 0; up--) {
+            const char name[] = {"xyz"[axis], up ? '+' : '-', '\0'};
+            dt_json_double(j, name, p->link_bytes[axis][up]);
+        }
+    dt_json_close(j, '}');
+}
+
+static void put_layers(dt_json *j, const dt_plan *p) {
+    dt_json_open(j, "layers", '[');
+    for (int i = 0; i < p->n_layers; i++) {
+        const dt_plan_layer *l = &p->layer[i];
+        dt_json_open(j, NULL, '{');
+        dt_json_string(j, "layer", l->path);
+        dt_json_double(j, "times", l->times);
+        dt_json_double(j, "seconds", l->seconds);
+        dt_json_double(j, "flops", l->flops);
+        for (int b = 0; b < DT_BOUNDS; b++)
+            dt_json_double(j, dt_plan_bound_name((dt_plan_bound)b), l->by[b]);
+        dt_json_close(j, '}');
+    }
+    dt_json_close(j, ']');
+}
+
+/* Of published rows on the chips of the plan; null: none was compared. */
+static void put_error(dt_json *j, const char *key, const char *kind, const dt_chip *chip) {
+    const dt_expected_error *e = dt_expected_error_of(kind, chip->generation);
+    if (!e) {
+        dt_json_null(j, key);
+        return;
+    }
+    dt_json_open(j, key, '{');
+    dt_json_string(j, "kind", kind);
+    dt_json_int(j, "rows", e->rows);
+    dt_json_double(j, "median", e->median);
+    dt_json_double(j, "worst", e->worst);
+    dt_json_bool(j, "calibrated_on_them",
+                 chip->kernel.calibrated && strcmp(chip->kernel.calibrated, kind) == 0);
+    dt_json_close(j, '}');
+}
+
+static void put_errors(dt_json *j, const dt_job_plan *p) {
+    const dt_chip *chip = p->plan[0]->chip;
+    dt_json_open(j, "expected_error", '{');
+    put_error(j, "train-step", dt_family_of(p->program[0]->whole), chip);
+    put_error(j, "compiler-estimate", "compiler-estimate", chip);
+    dt_json_close(j, '}');
+}
+
+static void put_warning(void *user, const char *text) { dt_json_string(user, NULL, text); }
+
+static void put_warnings(dt_json *j, const dt_job_plan *p) {
+    dt_json_open(j, "warnings", '[');
+    dt_job_plan_warn(p, put_warning, j);
+    dt_json_close(j, ']');
+}
+
+static void put_price(dt_json *j, const dt_job_plan *p) {
+    const dt_chip_price price = dt_job_plan_price(p);
+    const bool known = price.usd_hour > 0;
+    dt_json_double(j, "usd_per_1000_steps", known ? dt_job_plan_dollars(p) : NAN);
+    dt_json_double(j, "usd_per_chip_hour", known ? price.usd_hour : NAN);
+    if (known) dt_json_string(j, "price_source", price.source);
+    else dt_json_null(j, "price_source");
+}
+
+static void put_plan(dt_json *j, const dt_job_plan *p) {
+    const dt_plan *train = p->plan[0];
+    dt_json_string(j, "job", p->job->name);
+    dt_json_string(j, "slice", dt_topology_name(dt_job_plan_topology(p)));
+    dt_json_int(j, "slices", dt_job_plan_slices(p));
+    dt_json_int(j, "replicas", p->replicas);
+    dt_json_int(j, "logical_devices", p->logical);
+    dt_json_int(j, "parameters", (int64_t)p->parameters);
+    dt_json_int(j, "parameters_per_device", (int64_t)p->parameters_here);
+    put_bytes(j, &train->bytes);
+    if (p->host_bytes > 0) dt_json_int(j, "host_arena_bytes", p->host_bytes);
+    else dt_json_null(j, "host_arena_bytes");
+    dt_json_double(j, "step_time_s", train->seconds);
+    put_parts(j, &train->parts);
+    put_links(j, train);
+    dt_json_double(j, "received_bytes", train->received);
+    dt_json_double(j, "flops", train->flops);
+    dt_json_double(j, "model_flops", train->model_flops);
+    dt_json_double(j, "mfu", dt_plan_mfu(train));
+    dt_json_double(j, "infeed_s", p->plan[0]->infeed_s);
+    dt_json_double(j, "examples_per_s", dt_job_plan_examples_per_s(p));
+    put_price(j, p);
+    dt_json_bool(j, "fits", dt_job_plan_fits(p));
+    dt_json_open(j, "programs", '[');
+    for (int i = 0; i < p->n; i++) {
+        dt_json_open(j, NULL, '{');
+        dt_json_string(j, "name", p->step[i].name);
+        dt_json_int(j, "rows", p->step[i].rows);
+        dt_json_int(j, "bytes", p->plan[i]->bytes.total);
+        dt_json_double(j, "seconds", p->plan[i]->seconds);
+        dt_json_close(j, '}');
+    }
+    dt_json_close(j, ']');
+    dt_run_estimate_json(&p->o.run, &p->run, j);
+    put_errors(j, p);
+    put_layers(j, train);
+    put_warnings(j, p);
+    if (p->check) dt_plan_check_json(p->check, j);
+}
+
+void dt_job_plans_json(const dt_plan_columns *c, dt_str *out) {
+    dt_json j = {.out = out};
+    dt_json_open(&j, NULL, '{');
+    put_plan(&j, c->p[0]);
+    if (c->n > 1) dt_json_open(&j, "what_if", '[');
+    for (int i = 1; i < c->n; i++) {
+        dt_json_open(&j, NULL, '{');
+        dt_json_string(&j, "if", c->label[i]);
+        put_plan(&j, c->p[i]);
+        dt_json_close(&j, '}');
+    }
+    if (c->n > 1) dt_json_close(&j, ']');
+    dt_json_close(&j, '}');
+    dt_str_putc(out, '\n');
+}
+
+/* ---- making a plan ---- */
 
 static dt_status *check_slice(const dt_job *j) {
     if (dt_strategy_spec_topology(&j->strategy)) return NULL;

@@ -3,9 +3,8 @@
  * A job planned: what each program of its run needs of the slice it would run on. Nothing as large
  * as a tensor is allocated.
  *
- *     plan.c        a job's programs, priced
- *     plan_text.c   tables for people       plan_json.c   for programs
- *     plan_svg.c    a picture               plan_trace.c  a virtual step, for trace viewers
+ *     plan.c        a job's programs, priced; a plan as JSON and as a trace
+ *     plan_text.c   tables for people       plan_svg.c    a picture
  *     plan_warn.c   what is worth a word             plan_price.c  dollars
  *     plan_run.c    days and dollars of a whole run
  *     search.c      the same job in other shapes

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Substitution at work, for the files that do it: substitute.c, let.c. */
+/* The state of a substitution. */
 #ifndef DT_JOB_SUBSTITUTE_H
 #define DT_JOB_SUBSTITUTE_H
 
@@ -29,16 +29,5 @@ typedef struct dt_substitution {
 size_t dt_word_length(const char *from, const char *to);
 /* All texts of the tree. All faults. */
 dt_status *dt_substitute(dt_substitution *c, dt_tree *t) DT_MUST_USE;
-
-/* ---- let.c ---- */
-
-/* Finds the job's `let` and substitutes in its values. All faults. */
-dt_status *dt_let_find(dt_job *j, dt_substitution *c) DT_MUST_USE;
-/* The value of a word of n bytes, which counts as used; NULL: there is none. */
-const dt_tree *dt_let_value(const dt_substitution *c, const char *word, size_t n);
-/* A Repeat's variables may not be words of let. All faults. */
-dt_status *dt_let_check_variables(const dt_substitution *c, const dt_tree *variables) DT_MUST_USE;
-/* Words that nobody used. All faults. */
-dt_status *dt_let_check_used(const dt_job *j, const dt_substitution *c) DT_MUST_USE;
 
 #endif

@@ -5,11 +5,11 @@
  *
  *     read.c, read_record.c     a run's directory (run.h); messages.c: warnings and events, the
  *                               first and last of many
- *     series.c, downsample.c          curves, and of very long ones what a screen can show
+ *     series.c                  curves, and of very long ones what a screen can show
  *     outcome.c                 how a run ended, and what it reached
  *     gather.c                  all of that as JSON
- *     page.c                    a page with that JSON in it, and page.css and page.js, which are
- *                               compiled in; a table of metrics where there is no script
+ *     write.c                   a page with that JSON in it, and page.css and page.js, which are
+ *                               compiled in; a table of metrics for browsers without scripts
  *
  * A page has no network address in it, and says so itself: its Content-Security-Policy allows its
  * own style and the one script whose hash it names. Text from files reaches it as JSON in which no
@@ -23,7 +23,4 @@
 
 /* Prints a run as a JSON object. alone: the page shows no other run. */
 void dt_report_gather(const dt_report_run *r, bool alone, dt_json *j);
-/* Prints the whole page. */
-void dt_report_page(const dt_report_run *run, int n, dt_str *out);
-
 #endif
