@@ -147,10 +147,10 @@ bool dt_callback_is_due(const run *r, int64_t every) {
     return r->at.epoch_step == 0 && r->at.epoch % every == 0;
 }
 
-bool dt_epoch_is_whole(const run *r) { return r->at.epoch_step == r->steps_per_epoch; }
+bool dt_epoch_is_whole(const run *r) { return r->at.epoch_step == r->size.steps_per_epoch; }
 
 bool dt_epoch_is_provisional(const run *r) {
-    return r->at.step == r->steps && !dt_epoch_is_whole(r);
+    return r->at.step == r->size.steps && !dt_epoch_is_whole(r);
 }
 
 /* output.dir itself may be a link, since the user made it; folders within it may not. A folder
@@ -215,9 +215,9 @@ void dt_callbacks_emit(run *r) {
         dt_run_emit(r,
                     &(dt_event){.kind = DT_EVENT_CALLBACK,
                                 .step = r->at.step,
-                                .steps = r->steps,
+                                .steps = r->size.steps,
                                 .epoch = s->epoch,
-                                .epochs = r->epochs,
+                                .epochs = r->size.epochs,
                                 .epoch_step = dt_run_is_validated_between(r) ? r->at.epoch_step : 0,
                                 .callback = s->callback,
                                 .text = s->text});

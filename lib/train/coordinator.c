@@ -65,8 +65,8 @@ static int64_t next_multiple(int64_t of, int64_t above) {
 /* The end of the epoch, the next checkpoint by steps, or that of the run. */
 static int64_t end_of_window(const run *r) {
     const dt_checkpoint_spec *c = r->q->checkpoint;
-    const int64_t ends[] = {r->at.step - r->at.epoch_step + r->steps_per_epoch,
-                            next_multiple(c ? c->every_steps : 0, r->at.step), r->steps};
+    const int64_t ends[] = {r->at.step - r->at.epoch_step + r->size.steps_per_epoch,
+                            next_multiple(c ? c->every_steps : 0, r->at.step), r->size.steps};
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         first = ends[i] < first ? ends[i] : first;
@@ -84,8 +84,8 @@ static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, 
     c->r->at.sums.examples += (double)x.rows;
     *loss = x.loss;
     *batch = (dt_batch){.rows = x.rows,
-                        .epoch = a->message.number / c->r->data_steps,
-                        .step = a->message.number % c->r->data_steps,
+                        .epoch = a->message.number / c->r->size.data_steps,
+                        .step = a->message.number % c->r->size.data_steps,
                         .waited_s = x.waited_s,
                         .spent_s = {x.spent_s[0], x.spent_s[1], x.spent_s[2]}};
 }
@@ -233,7 +233,7 @@ static dt_status *prepare(dt_coordinated *c) {
         dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_args + 1);
     c->no_result =
         dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_results + 1);
-    DT_TRY(dt_batches_open(&c->batches, r->data, r->batch));
+    DT_TRY(dt_batches_open(&c->batches, r->data, r->size.batch));
     return dt_batches_read(c->batches, r->at.step, &batch);
 }
 

@@ -46,7 +46,7 @@ static void warn_not_finite(const run *r, const dt_metric *metrics, int n) {
 static dt_status *evaluate(const run *r, dt_sums *sums) {
     dt_status *s = dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION,
                                        r->q->fit->validation_steps, r->q->run, sums);
-    return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
+    return s && r->out.checkpoint ? dt_note(s, "last checkpoint: %s", r->out.checkpoint) : s;
 }
 
 /* Writes the metrics of the validation data to out[DT_MAX_KEYS]. training: the training metrics
@@ -62,7 +62,7 @@ static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int 
     warn_not_finite(r, out, *n);
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_EVAL,
                                .step = r->at.step,
-                               .steps = r->steps,
+                               .steps = r->size.steps,
                                .epoch = r->at.epoch + 1,
                                .examples = (int64_t)sums->examples,
                                .metrics = out,
@@ -99,11 +99,11 @@ static dt_status *write_history(run *r) {
     dt_str line = {0};
 
     if (r->q->history) dt_history_add(r->q->history, r->last, r->n_last);
-    if (!r->writes) return NULL;
+    if (!r->out.writes) return NULL;
     int64_t since = dt_recording_since(r);
     dt_history_line(r->at.epoch + 1, r->at.step, r->last, r->n_last, &line);
-    dt_history_seal(&r->history_lines, &line);
-    dt_status *s = dt_writer_put(&r->history, line.data, line.size);
+    dt_history_seal(&r->out.history_lines, &line);
+    dt_status *s = dt_writer_put(&r->out.history, line.data, line.size);
     dt_str_release(&line);
     dt_recording_span(r, r->recording.mark[DT_RECORDED_HISTORY], since);
     return s;
@@ -128,7 +128,7 @@ dt_status *dt_run_validate_between(run *r) {
 
     if (!dt_run_is_validated_between(r)) return NULL;
     dt_logs logs = training_logs(r);
-    DT_TRY(validate(r, r->at.step < r->steps ? &logs : NULL, metrics, &n));
+    DT_TRY(validate(r, r->at.step < r->size.steps ? &logs : NULL, metrics, &n));
     add_logs(&logs, metrics, n);
     logs.between = true;
     DT_TRY(dt_hooks_epoch_end(r, &logs));
@@ -147,7 +147,7 @@ static dt_status *collect_logs(run *r) {
                turn = !between && validation_has_its_turn(r);
     int n = 0;
 
-    if (turn || (!between && has_validation(r) && r->at.step == r->all_steps))
+    if (turn || (!between && has_validation(r) && r->at.step == r->size.all_steps))
         DT_TRY(validate(r, NULL, metrics, &n));
     dt_logs logs = between ? (dt_logs){.metric = r->last, .n = r->n_last} : training_logs(r);
     add_logs(&logs, metrics, turn ? n : 0);
@@ -161,11 +161,11 @@ dt_status *dt_run_end_epoch(run *r) {
     DT_TRY(collect_logs(r));
     dt_event e = {.kind = DT_EVENT_EPOCH,
                   .epoch = r->at.epoch + 1,
-                  .epochs = r->epochs,
+                  .epochs = r->size.epochs,
                   .step = r->at.step,
-                  .steps = r->steps,
+                  .steps = r->size.steps,
                   .epoch_step = r->at.epoch_step,
-                  .steps_per_epoch = r->steps_per_epoch,
+                  .steps_per_epoch = r->size.steps_per_epoch,
                   .examples = (int64_t)r->at.sums.examples,
                   .wall_s = r->at.wall_s,
                   .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
@@ -176,7 +176,7 @@ dt_status *dt_run_end_epoch(run *r) {
     dt_run_emit(r, &e);
     dt_callbacks_emit(r);
     if (!dt_run_is_validated_between(r)) DT_TRY(write_history(r));
-    if (r->at.epoch_step < r->steps_per_epoch)
+    if (r->at.epoch_step < r->size.steps_per_epoch)
         return NULL; /* the run ends within the epoch; a longer run continues it */
     r->at.epoch++;
     r->at.epoch_step = 0;

@@ -218,9 +218,9 @@ void dt_faults_begin(const run *r) {
     for (int i = 0; i < r->q->faults.n; i++) {
         const dt_fault *f = &r->q->faults.v[i];
         dt_str text = {0};
-        if (f->step > r->steps)
+        if (f->step > r->size.steps)
             dt_str_printf(&text, "--inject '%s' will not happen: the run ends with step %lld",
-                          f->text, (long long)r->steps);
+                          f->text, (long long)r->size.steps);
         else if (f->step && f->step <= r->at.step && f->kind != DT_FAULT_SLOW_LINK)
             dt_str_printf(&text, "--inject '%s' will not happen: step %lld was trained before",
                           f->text, (long long)f->step);
@@ -261,8 +261,9 @@ static dt_status *core_gone(const run *r, const dt_fault *f) {
                 (long long)f->step, (long long)f->core, dt_topology_name(t), at[0], at[1], at[2],
                 at[3], dt_str_text(&work), dt_topology_task(t, at));
     dt_str_release(&work);
-    return r->checkpoint
-               ? dt_note(s, "last checkpoint: %s; the same command resumes from it", r->checkpoint)
+    return r->out.checkpoint
+               ? dt_note(s, "last checkpoint: %s; the same command resumes from it",
+                         r->out.checkpoint)
                : dt_note(s, "no checkpoint was saved: the same command starts from the beginning");
 }
 

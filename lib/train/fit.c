@@ -27,7 +27,7 @@ static dt_status *count_step(run *r, dt_step_done *done, int64_t since) {
     done->logs.n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->so_far);
     DT_TRY(dt_hooks_step_end(r, done));
     DT_TRY(dt_run_validate_between(r));
-    if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)
+    if (r->at.epoch_step == r->size.steps_per_epoch || r->at.step == r->size.steps)
         DT_TRY(dt_run_end_epoch(r));
     return dt_hooks_settled(r);
 }
@@ -65,7 +65,7 @@ static bool is_asked_to_save(const run *r) {
     const dt_run_options *o = r->q->run;
     const dt_checkpoint_spec *c = r->q->checkpoint;
     return (o->save && *o->save) ||
-           (c && c->every_seconds > 0 && dt_seconds_since(r->saved_ns) >= c->every_seconds);
+           (c && c->every_seconds > 0 && dt_seconds_since(r->out.saved_ns) >= c->every_seconds);
 }
 
 /* By save_freq in steps or epochs: all workers decide the same. */
@@ -101,14 +101,14 @@ static dt_status *stopped(const run *r, uint32_t due) {
         return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved",
                        (long long)r->at.step);
     return dt_fail(DT_E_STOPPED, NULL,
-                   r->saved_step == r->at.step ? "stopped after step %lld, state saved"
-                                               : "stopped after step %lld",
+                   r->out.saved_step == r->at.step ? "stopped after step %lld, state saved"
+                                                   : "stopped after step %lld",
                    (long long)r->at.step);
 }
 
-bool dt_run_is_training(const run *r) { return r->at.step < r->steps && !r->stop_training; }
+bool dt_run_is_training(const run *r) { return r->at.step < r->size.steps && !r->stop_training; }
 
-bool dt_run_is_done(const run *r) { return r->at.step >= r->all_steps || r->stop_training; }
+bool dt_run_is_done(const run *r) { return r->at.step >= r->size.all_steps || r->stop_training; }
 
 /* A parameter server's checkpoint must contain the updates of the first n batches and no others. So
  * saving waits until the workers have no batch left; no new ones are given out until then. */
@@ -153,7 +153,7 @@ static dt_status *train(run *r) {
 static dt_status *train_from_here(run *r) {
     if (!dt_run_is_training(r)) return NULL;
     if (!r->coordinator) DT_TRY(dt_run_open_feed(r));
-    r->saved_ns = dt_now_ns();
+    r->out.saved_ns = dt_now_ns();
     dt_status *s = train(r);
     dt_feed_close(r->feed);
     r->feed = NULL;
@@ -170,7 +170,7 @@ static dt_status *end_training(run *r) {
     if (dt_run_is_done(r)) {
         DT_TRY(dt_optimizer_take_averages(r->optimizer, &r->model->trainable, &r->averaged));
         r->replaced = r->averaged;
-        if (r->averaged) r->saved_step = -1; /* the last checkpoint has other weights */
+        if (r->averaged) r->out.saved_step = -1; /* the last checkpoint has other weights */
     }
     DT_TRY(dt_hooks_train_end(r));
     if (dt_run_is_training(r)) return NULL;
@@ -230,11 +230,11 @@ static dt_status *run_it(run *r) {
 dt_status *dt_fit(const dt_fit_request *q) {
     run r = {.q = q,
              .arena = dt_arena_create(),
-             .saved_step = -1,
+             .out.saved_step = -1,
              .began_ns = q->called_ns ? q->called_ns : dt_now_ns()};
 
     dt_trainer_parts(q->trainer, &r.strategy, &r.model, &r.optimizer, &r.data);
-    r.writes = q->directory && !q->run->dry_run && dt_run_is_chief(&r);
+    r.out.writes = q->directory && !q->run->dry_run && dt_run_is_chief(&r);
     dt_trainer_clear(q->trainer, &r.at.sums);
     r.so_far = dt_arena_array(r.arena, dt_metric, DT_MAX_LOGS);
     r.record = dt_record_create(&r);

@@ -76,7 +76,7 @@ struct dt_hook_row {
     dt_status *(*test_end)(run *r, dt_hook *h, const dt_logs *logs); /* names without val_ */
     dt_status *(*epoch_end)(run *r, dt_hook *h, dt_logs *logs); /* or of a validation by steps */
     dt_status *(*settled)(run *r, dt_hook *h);   /* the step is over, with an epoch that it ended */
-    dt_status *(*saved)(run *r, dt_hook *h);     /* the checkpoint r->checkpoint */
+    dt_status *(*saved)(run *r, dt_hook *h);     /* the checkpoint r->out.checkpoint */
     dt_status *(*train_end)(run *r, dt_hook *h); /* before the last checkpoint */
     dt_status *(*end)(run *r, dt_hook *h);       /* after it; neither of them in a run that fails */
     void (*close)(run *r, dt_hook *h);           /* also after an `open` that failed */

@@ -33,12 +33,13 @@ static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes) {
 
 static dt_status *add_training(const run *r, dt_memory *m) {
     const dt_trainer *t = r->q->trainer;
-    const bool ends_epoch = r->steps - r->at.step >= r->steps_per_epoch - r->at.epoch_step;
+    const bool ends_epoch =
+        r->size.steps - r->at.step >= r->size.steps_per_epoch - r->at.epoch_step;
     const int64_t last = dt_dataset_spec_of(r->data)->last_batch == DT_LAST_DROP || !ends_epoch
                              ? 0
-                             : r->examples % r->batch;
-    DT_TRY(add_arena(t->train, r->batch, &m->step));
-    DT_TRY(add_arena(t->accumulate, r->batch, &m->step));
+                             : r->size.examples % r->size.batch;
+    DT_TRY(add_arena(t->train, r->size.batch, &m->step));
+    DT_TRY(add_arena(t->accumulate, r->size.batch, &m->step));
     return add_arena(t->train, last, &m->step);
 }
 
@@ -80,9 +81,9 @@ static void add_state(const run *r, dt_memory *m) {
 static void add_data(const run *r, const dt_data_bytes *held, dt_memory *m) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     const dt_feed_options training = {.part = DT_PART_TRAIN,
-                                      .batch = r->batch,
+                                      .batch = r->size.batch,
                                       .last = spec->last_batch,
-                                      .epochs = r->epochs,
+                                      .epochs = r->size.epochs,
                                       .keeps = r->ahead.allowed},
                           validation = {.part = DT_PART_VALIDATION,
                                         .batch = r->q->trainer->evaluation_rows,
@@ -114,8 +115,8 @@ dt_status *dt_run_count_memory(run *r) {
 static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes) {
     const dt_memory *m = &r->memory;
     const dt_trainer *t = r->q->trainer;
-    const double part = (double)rows / (double)r->batch;
-    const int64_t piece = t->evaluation_rows > rows && t->evaluation_rows <= r->batch
+    const double part = (double)rows / (double)r->size.batch;
+    const int64_t piece = t->evaluation_rows > rows && t->evaluation_rows <= r->size.batch
                               ? (int64_t)((double)m->evaluation * part)
                               : m->evaluation;
     int64_t step;
@@ -134,15 +135,15 @@ static dt_status *note_machine(dt_status *s, int64_t bytes) {
 static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
     const int least = r->strategy->replicas;
     int64_t bytes;
-    dt_status *bad = with(r, r->batch, true, &bytes);
+    dt_status *bad = with(r, r->size.batch, true, &bytes);
     bool fits = !bad && bytes <= limit;
     if (fits) s = dt_note(s, "model: {rematerialize: full} would fit");
     bytes = r->memory.all;
-    for (int64_t rows = r->batch / 2; !bad && rows >= least; rows /= 2) {
+    for (int64_t rows = r->size.batch / 2; !bad && rows >= least; rows /= 2) {
         bad = with(r, rows, false, &bytes);
         if (!bad && bytes <= limit) {
             s = dt_note(s, "a global batch of %lld instead of %lld would fit", (long long)rows,
-                        (long long)r->batch);
+                        (long long)r->size.batch);
             fits = true;
             break;
         }
@@ -155,7 +156,7 @@ static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
 static dt_status *name_layer(run *r, dt_status *s) {
     dt_executable *x = NULL;
     int64_t bytes;
-    dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->batch, &x);
+    dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->size.batch, &x);
     const char *layer = !bad && x ? dt_executable_largest_layer(x, r->arena, &bytes) : "";
     dt_status_free(bad); /* the executable exists already */
     if (!*layer) return s;

@@ -28,8 +28,8 @@ static dt_status *other_epochs(const run *r, const dt_saved *c) {
     return dt_suggest(
         dt_fail(DT_E_OTHER_JOB, NULL,
                 "an epoch has %lld steps now, and had %lld when checkpoint %s was trained",
-                (long long)r->steps_per_epoch, (long long)((s->step - s->epoch_step) / s->epoch),
-                c->path),
+                (long long)r->size.steps_per_epoch,
+                (long long)((s->step - s->epoch_step) / s->epoch), c->path),
         "the data has changed or, with per_replica_batch_size, the number of replicas: change it "
         "back, or start over with --fresh");
 }
@@ -42,17 +42,17 @@ static dt_status *same_steps(const run *r, const dt_saved *c) {
         s->epoch_step == 0 || s->n_sums == 0 ||
         s->sum[0] == (double)(dt_run_fed(r, s->step) - dt_run_fed(r, s->step - s->epoch_step));
 
-    if (same_batch && s->step == s->epoch * r->steps_per_epoch + s->epoch_step) return NULL;
+    if (same_batch && s->step == s->epoch * r->size.steps_per_epoch + s->epoch_step) return NULL;
     if (same_batch && s->epoch > 0) return other_epochs(r, c);
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL,
                               "the global batch, %lld, is not what checkpoint %s was trained with",
-                              (long long)r->batch, c->path),
+                              (long long)r->size.batch, c->path),
                       "with per_replica_batch_size, the number of replicas must stay the same");
 }
 
 /* Where workers read parts of the data, another number of workers reads other examples. */
 static dt_status *same_workers(const run *r, const dt_saved *c) {
-    const int64_t now = r->workers ? r->workers->n : 0, then = c->state.workers;
+    const int64_t now = r->size.workers ? r->size.workers->n : 0, then = c->state.workers;
 
     if (now == then) return NULL;
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL,
@@ -100,8 +100,8 @@ static void take_position(run *r, const dt_state_file *state) {
     r->at.wall_s = state->wall_s;
     sums->examples = state->n_sums > 0 ? state->sum[0] : 0;
     for (int i = 0; i < sums->n && 1 + i < state->n_sums; i++) sums->v[i] = state->sum[1 + i];
-    r->generation = state->generation;
-    r->saved_step = state->step;
+    r->out.generation = state->generation;
+    r->out.saved_step = state->step;
 }
 
 static dt_status *go_on_from(run *r, const dt_saved *c) {
@@ -112,8 +112,8 @@ static dt_status *go_on_from(run *r, const dt_saved *c) {
     DT_TRY(load_tensors(r, c));
     DT_TRY(dt_hooks_restore(r, c));
     take_position(r, &c->state);
-    r->checkpoint = dt_strdup(c->path);
-    r->resumed = true;
+    r->out.checkpoint = dt_strdup(c->path);
+    r->out.resumed = true;
     return NULL;
 }
 
@@ -171,9 +171,9 @@ static dt_status *resume_path(run *r, const char *path) {
     dt_saved_release(&c);
     if (s) return s;
     DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
-    r->aside = highest >= 0;
-    if (r->aside) r->generation = highest + 1;
-    r->saved_step = -1;
+    r->out.aside = highest >= 0;
+    if (r->out.aside) r->out.generation = highest + 1;
+    r->out.saved_step = -1;
     return NULL;
 }
 
@@ -181,15 +181,15 @@ static dt_status *start_fresh(run *r) {
     int64_t highest;
 
     DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
-    r->fresh = r->aside = highest >= 0;
-    r->generation = highest + 1;
+    r->out.fresh = r->out.aside = highest >= 0;
+    r->out.generation = highest + 1;
     return NULL;
 }
 
 /* Reads init_from, unless the run resumes from a checkpoint. */
 static dt_status *take_first_weights(const run *r) {
     dt_status *warnings = NULL;
-    if (r->resumed || !r->q->init_from) return NULL;
+    if (r->out.resumed || !r->q->init_from) return NULL;
     DT_TRY(dt_init_weights(r->model, r->q->init_from, &warnings));
     warn_all(r, warnings);
     return NULL;
@@ -226,9 +226,9 @@ static int64_t checkpoint_bytes(const run *r) {
 /* The step of the last line of the history that stays. The line of an epoch within which a run
  * ended is written again; the line of a validation by steps is not. */
 static int64_t last_line(const run *r) {
-    if (!r->resumed) return -1;
+    if (!r->out.resumed) return -1;
     const bool written_again =
-        r->at.step < r->steps && r->at.epoch_step > 0 && !dt_run_is_validated_between(r);
+        r->at.step < r->size.steps && r->at.epoch_step > 0 && !dt_run_is_validated_between(r);
     return written_again ? r->at.step - 1 : r->at.step;
 }
 
@@ -240,14 +240,15 @@ static const char *history_of(const run *r) {
  * directory (saved_step -1) has its history there. */
 static dt_status *open_history(run *r) {
     dt_history_kept kept;
-    DT_TRY(dt_history_open(
-        &r->history, &r->directory,
-        &(dt_history_from){.step = last_line(r), .generation = r->generation, .aside = r->aside},
-        &kept));
-    r->history_lines = kept.lines;
+    DT_TRY(dt_history_open(&r->out.history, &r->out.directory,
+                           &(dt_history_from){.step = last_line(r),
+                                              .generation = r->out.generation,
+                                              .aside = r->out.aside},
+                           &kept));
+    r->out.history_lines = kept.lines;
     if (kept.damage) dt_run_warn(r, kept.damage);
     free(kept.damage);
-    if (r->resumed && r->saved_step >= 0 && kept.epoch < r->at.epoch)
+    if (r->out.resumed && r->out.saved_step >= 0 && kept.epoch < r->at.epoch)
         dt_run_warn(r,
                     dt_arena_printf(r->arena,
                                     "%s: damaged: it ends before the checkpoint, with epoch "
@@ -258,16 +259,16 @@ static dt_status *open_history(run *r) {
 
 static dt_status *open_own(run *r) {
     if (!r->q->directory) return NULL;
-    if (r->writes) {
-        DT_TRY(dt_run_dir_open(&r->directory, r->q->directory, checkpoint_bytes(r)));
-        DT_TRY(dt_checkpoints_clean(&r->directory, false, NULL));
+    if (r->out.writes) {
+        DT_TRY(dt_run_dir_open(&r->out.directory, r->q->directory, checkpoint_bytes(r)));
+        DT_TRY(dt_checkpoints_clean(&r->out.directory, false, NULL));
     }
     DT_TRY(find_start(r));
     DT_TRY(take_first_weights(r));
-    if (r->writes) DT_TRY(open_history(r));
+    if (r->out.writes) DT_TRY(open_history(r));
     DT_TRY(dt_record_open(r->record, r));
-    if (r->resumed)
-        r->n_last = dt_history_last_line(r->history.path ? r->history.path : history_of(r),
+    if (r->out.resumed)
+        r->n_last = dt_history_last_line(r->out.history.path ? r->out.history.path : history_of(r),
                                          r->arena, r->last, DT_MAX_LOGS);
     return NULL;
 }
@@ -284,7 +285,7 @@ dt_status *dt_run_open(run *r) {
     if (!c) return NULL;
     DT_TRY(dt_weights_digest(r->model, &weights));
     DT_TRY(dt_cluster_compare(c, "examples",
-                              dt_arena_printf(r->arena, "%lld", (long long)r->examples)));
+                              dt_arena_printf(r->arena, "%lld", (long long)r->size.examples)));
     DT_TRY(dt_cluster_compare(c, "kernels", dt_run_kernels(r)));
     DT_TRY(dt_cluster_compare(c, "the first step",
                               dt_arena_printf(r->arena, "%lld", (long long)r->at.step + 1)));
@@ -304,11 +305,11 @@ const char *dt_run_kernels(const run *r) {
 /* Deletes the old run's history, and on a fresh start its checkpoints, after the first
  * checkpoint of this run. */
 static dt_status *give_up_old(run *r) {
-    bool fresh = r->fresh, aside = r->aside;
+    bool fresh = r->out.fresh, aside = r->out.aside;
 
-    r->fresh = r->aside = false;
-    if (aside) DT_TRY(dt_history_adopt(&r->history, &r->directory, r->generation));
-    return fresh ? dt_checkpoints_clean(&r->directory, true, r->checkpoint) : NULL;
+    r->out.fresh = r->out.aside = false;
+    if (aside) DT_TRY(dt_history_adopt(&r->out.history, &r->out.directory, r->out.generation));
+    return fresh ? dt_checkpoints_clean(&r->out.directory, true, r->out.checkpoint) : NULL;
 }
 
 dt_status *dt_run_describe(run *r, dt_state_file *state) {
@@ -320,21 +321,21 @@ dt_status *dt_run_describe(run *r, dt_state_file *state) {
     sum[0] = r->at.sums.examples;
     memcpy(sum + 1, r->at.sums.v, (size_t)r->at.sums.n * sizeof *sum);
     *state = (dt_state_file){
-        .generation = r->generation,
+        .generation = r->out.generation,
         .step = r->at.step,
         .epoch = r->at.epoch,
         .epoch_step = r->at.epoch_step,
         .seed = r->q->seed,
         .job = r->q->job,
         .job_sha256 = r->q->job_sha256,
-        .weights_sha256 = r->saved.hex,
-        .weights = &r->saved,
+        .weights_sha256 = r->out.saved.hex,
+        .weights = &r->out.saved,
         .kernels = dt_run_kernels(r),
         .n_sums = 1 + r->at.sums.n,
         .sum = sum,
         .wall_s = r->at.wall_s,
         .finished = dt_run_is_done(r),
-        .workers = r->workers ? r->workers->n : 0,
+        .workers = r->size.workers ? r->size.workers->n : 0,
         .callback_arrays = kept,
         .map = dt_learned_print(dt_dataset_learned(r->data), r->arena),
         .elements = dt_stored_print(r->data, r->arena),
@@ -352,24 +353,24 @@ static dt_status *write_checkpoint(run *r) {
     DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     DT_TRY(dt_run_describe(r, &state));
     /* lines must be on disk before the checkpoint behind them */
-    DT_TRY(dt_writer_sync(&r->history));
-    DT_TRY(dt_run_dir_save(&r->directory, &state, &model, &optimizer,
+    DT_TRY(dt_writer_sync(&r->out.history));
+    DT_TRY(dt_run_dir_save(&r->out.directory, &state, &model, &optimizer,
                            r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
-    free(r->checkpoint);
-    r->checkpoint = path;
-    r->saved_step = r->at.step;
-    r->saved_ns = dt_now_ns();
+    free(r->out.checkpoint);
+    r->out.checkpoint = path;
+    r->out.saved_step = r->at.step;
+    r->out.saved_ns = dt_now_ns();
     return give_up_old(r);
 }
 
 dt_status *dt_run_save(run *r) {
-    if (r->saved_step == r->at.step) return NULL;
+    if (r->out.saved_step == r->at.step) return NULL;
     DT_TRY(dt_run_check_weights(r));
     if (!dt_run_is_chief(r)) { /* the chief writes the weights that all workers have */
-        r->saved_step = r->at.step;
-        r->saved_ns = dt_now_ns();
+        r->out.saved_step = r->at.step;
+        r->out.saved_ns = dt_now_ns();
     }
-    if (!r->writes) return NULL;
+    if (!r->out.writes) return NULL;
     DT_TRY(dt_record_flush(r->record, r));
     const int64_t since = dt_recording_since(r);
     DT_TRY(write_checkpoint(r));
@@ -380,13 +381,13 @@ dt_status *dt_run_save(run *r) {
 dt_status *dt_run_close(run *r) {
     dt_status *s = NULL;
 
-    if (r->aside && r->history.path) {
-        r->history.keep = false; /* no checkpoint follows these lines */
-        dt_writer_abandon(&r->history);
+    if (r->out.aside && r->out.history.path) {
+        r->out.history.keep = false; /* no checkpoint follows these lines */
+        dt_writer_abandon(&r->out.history);
     }
-    if (r->history.path) s = dt_writer_close(&r->history);
-    dt_run_dir_close(&r->directory);
-    free(r->checkpoint);
+    if (r->out.history.path) s = dt_writer_close(&r->out.history);
+    dt_run_dir_close(&r->out.directory);
+    free(r->out.checkpoint);
     dt_arena_destroy(r->arena);
     return s;
 }

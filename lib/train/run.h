@@ -72,14 +72,8 @@ typedef struct dt_callback_message dt_callback_message;
  * add. */
 #define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
 
-typedef struct run {
-    const dt_fit_request *q;
-    dt_arena *arena;
-    dt_strategy *strategy;
-    dt_model *model;
-    dt_optimizer *optimizer;
-    dt_dataset *data;
-    bool writes; /* this process writes files: there is a directory, and this is not a dry run */
+/* How much a run trains: run_size.c. */
+typedef struct run_size {
     /* data_steps: batches in one pass over the data */
     int64_t examples, batch, steps_per_epoch, data_steps;
     /* workers that read parts of the data, by auto_shard_policy; NULL: all read the whole */
@@ -87,6 +81,31 @@ typedef struct run {
     int64_t steps, epochs; /* of this run */
     int64_t all_steps;     /* of the job, which --steps may cut */
     const char *sharding;  /* how hosts share the examples, for people */
+} run_size;
+
+/* The files of a run: open_run.c. */
+typedef struct outputs {
+    bool writes; /* this process writes files: there is a directory, and this is not a dry run */
+    int64_t saved_ns, saved_step; /* of the last checkpoint */
+    dt_run_dir directory;
+    dt_writer history;
+    dt_history_lines history_lines;
+    int64_t generation; /* see dt_state_file */
+    bool fresh;         /* the old run's checkpoints are deleted after the first new one */
+    bool aside;         /* until then the history is a file beside the old one */
+    bool resumed;
+    char *checkpoint; /* path of the newest; NULL: none */
+    dt_digest saved;  /* of the weights in the last checkpoint */
+} outputs;
+
+typedef struct run {
+    const dt_fit_request *q;
+    dt_arena *arena;
+    dt_strategy *strategy;
+    dt_model *model;
+    dt_optimizer *optimizer;
+    dt_dataset *data;
+    run_size size;
     position at;
     dt_sums validation; /* of the last validation */
     virtual_time virtual_time;
@@ -110,16 +129,8 @@ typedef struct run {
     bool swapped;               /* weights and running means are exchanged: see dt_run_swap */
     bool averaged;              /* at the end, means have replaced the weights */
     bool replaced;              /* the last epoch's metrics do not belong to the final weights */
-    int64_t began_ns, saved_ns, saved_step;
-    dt_run_dir directory;
-    dt_writer history;
-    dt_history_lines history_lines;
-    int64_t generation; /* see dt_state_file */
-    bool fresh;         /* the old run's checkpoints are deleted after the first new one */
-    bool aside;         /* until then the history is a file beside the old one */
-    bool resumed;
-    char *checkpoint; /* path of the newest; NULL: none */
-    dt_digest saved;  /* of the weights in the last checkpoint */
+    int64_t began_ns;
+    outputs out;
 } run;
 
 /* Whether this is the chief, the worker that writes files. A single process is one. */

@@ -39,7 +39,7 @@ dt_status *dt_run_log_cut(const char *path, int64_t keep) {
 }
 
 int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end) {
-    bool goes_on = r->at.step < r->steps && !r->stop_training;
+    bool goes_on = r->at.step < r->size.steps && !r->stop_training;
     return goes_on ? size : end;
 }
 
@@ -87,12 +87,12 @@ static dt_status *begin(dt_run_log *l, const char *path) {
 }
 
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) {
-    if (!r->writes) return NULL; /* the chief writes */
-    l->aside = r->aside;
-    l->generation = r->generation;
+    if (!r->out.writes) return NULL; /* the chief writes */
+    l->aside = r->out.aside;
+    l->generation = r->out.generation;
     DT_TRY(make_folder(l->path));
     if (!l->aside) DT_TRY(settle(l));
-    l->size = r->resumed ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
+    l->size = r->out.resumed ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
     char *path = l->aside ? beside(l, l->generation) : dt_strdup(l->path);
     dt_status *s = begin(l, path);
     free(path);

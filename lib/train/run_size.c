@@ -15,7 +15,7 @@ static dt_status *share_data(run *r) {
         return dt_fail(DT_E_INPUT_WORKERS, NULL,
                        "%d replicas cannot be divided evenly among %d workers", s->replicas,
                        s->hosts);
-    r->workers = dt_arena_new(r->arena, dt_workers);
+    r->size.workers = dt_arena_new(r->arena, dt_workers);
     return dt_workers_make(r->arena, r->data,
                            &(dt_workers_options){.part = DT_PART_TRAIN,
                                                  .dealing = dealing,
@@ -25,49 +25,55 @@ static dt_status *share_data(run *r) {
                                                  .repeat = spec->repeat,
                                                  .last = spec->last_batch,
                                                  .shuffle = spec->shuffle},
-                           r->workers);
+                           r->size.workers);
 }
 
 int64_t dt_run_fed(const run *r, int64_t steps) {
-    const int64_t whole = steps / r->data_steps, rest = steps % r->data_steps;
+    const int64_t whole = steps / r->size.data_steps, rest = steps % r->size.data_steps;
 
-    if (r->workers) return whole * r->workers->examples + dt_workers_fed(r->workers, rest);
-    int64_t all = r->data_steps * r->batch < r->examples ? r->data_steps * r->batch : r->examples;
-    return whole * all + rest * r->batch; /* only the last batch may be smaller */
+    if (r->size.workers)
+        return whole * r->size.workers->examples + dt_workers_fed(r->size.workers, rest);
+    int64_t all = r->size.data_steps * r->size.batch < r->size.examples
+                      ? r->size.data_steps * r->size.batch
+                      : r->size.examples;
+    return whole * all + rest * r->size.batch; /* only the last batch may be smaller */
 }
 
 static dt_status *count_steps(run *r) {
     const dt_fit_spec *fit = r->q->fit;
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
 
-    r->examples = dt_dataset_count(r->data, DT_PART_TRAIN);
-    r->batch = dt_dataset_batch_size(r->data);
+    r->size.examples = dt_dataset_count(r->data, DT_PART_TRAIN);
+    r->size.batch = dt_dataset_batch_size(r->data);
     DT_TRY(share_data(r));
-    if (!r->workers && r->examples > 0 && r->examples < r->batch)
-        r->batch = r->examples; /* a single partial batch is kept, whatever last_batch is */
-    r->data_steps = r->workers ? r->workers->steps
-                               : dt_steps_per_epoch(r->examples, r->batch, spec->last_batch);
-    r->steps_per_epoch = fit->steps_per_epoch > 0 ? fit->steps_per_epoch : r->data_steps;
-    if (r->data_steps == 0)
+    if (!r->size.workers && r->size.examples > 0 && r->size.examples < r->size.batch)
+        r->size.batch =
+            r->size.examples; /* a single partial batch is kept, whatever last_batch is */
+    r->size.data_steps =
+        r->size.workers ? r->size.workers->steps
+                        : dt_steps_per_epoch(r->size.examples, r->size.batch, spec->last_batch);
+    r->size.steps_per_epoch = fit->steps_per_epoch > 0 ? fit->steps_per_epoch : r->size.data_steps;
+    if (r->size.data_steps == 0)
         return dt_fail(DT_E_ELEMENTS, NULL, "the data set has no batch to train on");
-    r->steps = r->all_steps = fit->steps > 0 ? fit->steps : fit->epochs * r->steps_per_epoch;
-    if (r->q->run->max_steps > 0 && r->q->run->max_steps < r->steps)
-        r->steps = r->q->run->max_steps;
-    r->epochs = (r->steps + r->steps_per_epoch - 1) / r->steps_per_epoch;
+    r->size.steps = r->size.all_steps =
+        fit->steps > 0 ? fit->steps : fit->epochs * r->size.steps_per_epoch;
+    if (r->q->run->max_steps > 0 && r->q->run->max_steps < r->size.steps)
+        r->size.steps = r->q->run->max_steps;
+    r->size.epochs = (r->size.steps + r->size.steps_per_epoch - 1) / r->size.steps_per_epoch;
     r->at.epoch = fit->initial_epoch;
-    r->at.step = fit->initial_epoch * r->steps_per_epoch;
-    if (r->at.step >= r->steps)
+    r->at.step = fit->initial_epoch * r->size.steps_per_epoch;
+    if (r->at.step >= r->size.steps)
         return dt_fail(
             DT_E_FIT_KEYS, fit->at.source ? &fit->at : NULL,
             "initial_epoch %lld begins at step %lld, which leaves none of the %lld steps",
-            (long long)fit->initial_epoch, (long long)r->at.step, (long long)r->steps);
+            (long long)fit->initial_epoch, (long long)r->at.step, (long long)r->size.steps);
     return NULL;
 }
 
 static dt_status *word_sharing(run *r) {
     dt_str words = {0};
     dt_status *s = dt_dataset_sharing(r->data, r->strategy->hosts, &words);
-    r->sharding = s ? NULL : dt_arena_strdup(r->arena, dt_str_text(&words));
+    r->size.sharding = s ? NULL : dt_arena_strdup(r->arena, dt_str_text(&words));
     dt_str_release(&words);
     return s;
 }

@@ -23,25 +23,25 @@ void dt_run_allow_ahead(run *r) {
 /* The batches of the steps that the run has left. */
 dt_status *dt_run_open_feed(run *r) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
-    const int64_t epoch = r->at.step / r->data_steps,
-                  epochs = (r->steps + r->data_steps - 1) / r->data_steps - epoch;
+    const int64_t epoch = r->at.step / r->size.data_steps,
+                  epochs = (r->size.steps + r->size.data_steps - 1) / r->size.data_steps - epoch;
     dt_feed_options o = {.part = DT_PART_TRAIN,
                          .epoch = epoch,
-                         .first_step = r->at.step % r->data_steps,
+                         .first_step = r->at.step % r->size.data_steps,
                          .epochs = epochs,
-                         .batch = r->batch,
+                         .batch = r->size.batch,
                          .last = spec->last_batch,
                          .shuffle = spec->shuffle,
                          .keeps = r->ahead.allowed,
-                         .workers = r->workers ? (int)r->workers->n : 0,
-                         .replicas = r->workers ? (int)r->workers->replicas : 0,
+                         .workers = r->size.workers ? (int)r->size.workers->n : 0,
+                         .replicas = r->size.workers ? (int)r->size.workers->replicas : 0,
                          .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
                          .own_user = dt_trainer_training_step(r->q->trainer),
                          .recorder = r->recording.recorder};
-    if (!r->workers)
+    if (!r->size.workers)
         DT_TRY(dt_lender_make(dt_arena_new(r->arena, dt_lender), r->data, r->q->trainer->train,
-                              spec->last_batch == DT_LAST_DROP ? r->batch : r->examples, r->batch,
-                              &o.lend));
+                              spec->last_batch == DT_LAST_DROP ? r->size.batch : r->size.examples,
+                              r->size.batch, &o.lend));
     return dt_feed_open(&r->feed, r->data, &o);
 }
 
@@ -49,7 +49,7 @@ dt_status *dt_run_open_feed(run *r) {
  * position alone. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step) {
     int64_t k = r->q->fit->gradient_accumulation_steps;
-    return k <= 1 || epoch_step % k == 0 || epoch_step == r->steps_per_epoch;
+    return k <= 1 || epoch_step % k == 0 || epoch_step == r->size.steps_per_epoch;
 }
 
 /* The step that is so many after r->at. */
@@ -59,7 +59,7 @@ static dt_status *start(run *r, int after, dt_batch *batch) {
     DT_TRY(dt_feed_next(r->feed, batch));
     if (batch->rows == 0)
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld",
-                       (long long)step - 1, (long long)r->steps);
+                       (long long)step - 1, (long long)r->size.steps);
     dt_cluster_begin_step(r->strategy->cluster, step, dt_run_wishes(r));
     dt_status *bad =
         dt_trainer_start(r->q->trainer, batch, dt_run_closes_window(r, r->at.epoch_step + after));
@@ -79,7 +79,7 @@ dt_status *dt_run_start_step(run *r, dt_batch *batch) {
 /* Between the step at hand and the next one. */
 static bool something_comes_between(const run *r) {
     const int64_t step = r->at.step + 1;
-    return step == r->steps || r->at.epoch_step + 1 == r->steps_per_epoch ||
+    return step == r->size.steps || r->at.epoch_step + 1 == r->size.steps_per_epoch ||
            dt_run_is_interrupted(r, step) || dt_record_follows_schedule(r->record, r) ||
            (dt_run_validates_by_steps(r) && step % r->q->fit->validation_freq == 0);
 }

@@ -75,10 +75,8 @@ static void open_stage(stage *s, const json_t *c) {
                                   .run = &s->options};
     s->run = (run){.q = &s->request,
                    .arena = dt_arena_create(),
-                   .writes = true,
-                   .steps_per_epoch = 3,
-                   .steps = 300,
-                   .epochs = 100};
+                   .out = {.writes = true},
+                   .size = {.steps_per_epoch = 3, .steps = 300, .epochs = 100}};
     dt_trainer_parts(s->rig.trainer, &s->run.strategy, &s->run.model, &s->run.optimizer,
                      &s->run.data);
     s->run.at.epoch = json_integer_value(json_object_get(c, "initial_epoch"));

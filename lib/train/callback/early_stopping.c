@@ -129,7 +129,7 @@ static dt_status *put_back(run *r, dt_hook *h) {
                (size_t)dt_type_bytes(&s->best.array[i].type));
     if (s->restored) return NULL; /* an earlier run has reported it */
     s->restored = true;
-    r->saved_step = -1; /* the last checkpoint has other weights */
+    r->out.saved_step = -1; /* the last checkpoint has other weights */
     report_restored(r, h);
     return NULL;
 }

@@ -148,7 +148,7 @@ static void tell(const run *r, const generator *g) {
     for (int64_t i = 0; i < g->n; i++) dt_dataset_decode(r->data, g->token[i], &text);
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_TEXT,
                                .step = r->at.step,
-                               .steps = r->steps,
+                               .steps = r->size.steps,
                                .text = dt_str_text(&text)});
     dt_str_release(&text);
 }

@@ -234,7 +234,7 @@ static dt_status *save_due(run *r, dt_hook *h) {
     /* workers that hold parts of the weights send them to the chief */
     DT_TRY(dt_divided_put_together(r->model->weight, r->model->n_weights));
     if (!k->x->save_weights_only) DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state));
-    if (!r->writes) {
+    if (!r->out.writes) {
         k->due = NULL;
         return NULL;
     }

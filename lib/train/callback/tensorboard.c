@@ -120,15 +120,15 @@ static dt_status *settle(const side *s) {
 
 static dt_status *begin(run *r, dt_hook *h) {
     board *b = h->state;
-    b->aside = r->aside;
+    b->aside = r->out.aside;
     for (int k = 0; k < SIDES; k++) {
         side *s = &b->side[k];
         DT_TRY(dt_callback_folder(r, h, dt_arena_printf(r->arena, "%s/%s", b->x->log_dir, s->name),
                                   &s->folder));
-        s->n = r->resumed ? s->n : 0;
+        s->n = r->out.resumed ? s->n : 0;
         for (int i = 0; i < s->n; i++)
             s->part[i].end = s->part[i].size = dt_run_log_kept(r, s->part[i].size, s->part[i].end);
-        if (!b->aside) DT_TRY(r->writes ? settle(s) : NULL);
+        if (!b->aside) DT_TRY(r->out.writes ? settle(s) : NULL);
     }
     return NULL;
 }
@@ -188,7 +188,7 @@ static dt_status *open_file(run *r, side *s) {
 
 /* Writes the records and releases them. */
 static dt_status *put(run *r, side *s, dt_str *records, bool provisional) {
-    const bool some = r->writes && records->size > 0;
+    const bool some = r->out.writes && records->size > 0;
     dt_status *bad = some ? open_file(r, s) : NULL;
     if (!bad && some) {
         bad = dt_writer_put(&s->file, records->data, records->size);

@@ -136,7 +136,7 @@ static previous *read_record(const run *r) {
     for (const char *line = dt_str_text(&text); !s && *line;
          line += strcspn(line, "\n"), line += *line == '\n')
         take_line(r->arena, line, strcspn(line, "\n"), e);
-    bool is_known = !s && e->generation == r->generation;
+    bool is_known = !s && e->generation == r->out.generation;
     dt_status_free(s);
     dt_str_release(&text);
     free(path);
@@ -170,8 +170,8 @@ static dt_status *compare(run *r, dt_hook *h) {
 
 /* The record is read before the lines of this run are written to it. */
 static dt_status *begin(run *r, dt_hook *h) {
-    if (!r->writes || !dt_run_is_training(r)) return NULL;
-    if (r->resumed) h->state = read_record(r);
+    if (!r->out.writes || !dt_run_is_training(r)) return NULL;
+    if (r->out.resumed) h->state = read_record(r);
     r->hashing = begin_hashing(r->data);
     return NULL;
 }

@@ -17,9 +17,9 @@ void dt_run_warn(const run *r, const char *text) {
 }
 
 static int64_t last_batch(const run *r) {
-    int64_t rest =
-        r->workers ? dt_workers_cut(r->workers, r->data_steps - 1, NULL) : r->examples % r->batch;
-    return rest && dt_dataset_spec_of(r->data)->last_batch != DT_LAST_DROP ? rest : r->batch;
+    int64_t rest = r->size.workers ? dt_workers_cut(r->size.workers, r->size.data_steps - 1, NULL)
+                                   : r->size.examples % r->size.batch;
+    return rest && dt_dataset_spec_of(r->data)->last_batch != DT_LAST_DROP ? rest : r->size.batch;
 }
 
 void dt_run_emit_start(run *r) {
@@ -35,7 +35,7 @@ void dt_run_emit_start(run *r) {
                                .replicas = r->strategy->replicas,
                                .logical_devices = r->strategy->logical,
                                .threads = dt_device_facts_of(device).threads,
-                               .steps_per_epoch = r->steps_per_epoch,
+                               .steps_per_epoch = r->size.steps_per_epoch,
                                .parameters = dt_model_parameters(r->model),
                                .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
                                .step_bytes = r->memory.step,
@@ -44,17 +44,17 @@ void dt_run_emit_start(run *r) {
                                .data_bytes = r->memory.data,
                                .program_bytes = r->memory.program,
                                .memory_bytes = r->memory.all,
-                               .train_examples = r->examples,
+                               .train_examples = r->size.examples,
                                .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
-                               .global_batch = r->batch,
+                               .global_batch = r->size.batch,
                                .last_batch = last_batch(r),
-                               .sharding = r->sharding,
-                               .epochs = r->epochs,
+                               .sharding = r->size.sharding,
+                               .epochs = r->size.epochs,
                                .step = r->at.step,
-                               .steps = r->steps,
+                               .steps = r->size.steps,
                                .epoch = r->at.epoch + 1,
-                               .checkpoint = r->resumed ? r->checkpoint : NULL,
-                               .resumed = r->resumed});
+                               .checkpoint = r->out.resumed ? r->out.checkpoint : NULL,
+                               .resumed = r->out.resumed});
 }
 
 static dt_status *open_events(run *r, dt_hook *h) {
@@ -75,11 +75,11 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     metrics[0].value = done->loss;
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_STEP,
                                .step = r->at.step,
-                               .steps = r->steps,
+                               .steps = r->size.steps,
                                .epoch = r->at.epoch + 1,
-                               .epochs = r->epochs,
+                               .epochs = r->size.epochs,
                                .epoch_step = r->at.epoch_step,
-                               .steps_per_epoch = r->steps_per_epoch,
+                               .steps_per_epoch = r->size.steps_per_epoch,
                                .examples = done->batch->rows,
                                .wall_s = done->seconds,
                                .virtual_s = dt_virtual_step_s(r),
@@ -99,8 +99,8 @@ static dt_status *saved(run *r, dt_hook *h) {
     (void)h;
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_CHECKPOINT,
                                .step = r->at.step,
-                               .checkpoint = r->checkpoint,
-                               .weights_sha256 = r->saved.hex});
+                               .checkpoint = r->out.checkpoint,
+                               .weights_sha256 = r->out.saved.hex});
     return NULL;
 }
 
@@ -127,8 +127,8 @@ static dt_status *end(run *r, dt_hook *h) {
     DT_TRY(dt_weights_digest(r->model, &digest));
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_END,
                                .step = r->at.step,
-                               .steps = r->steps,
-                               .checkpoint = r->checkpoint,
+                               .steps = r->size.steps,
+                               .checkpoint = r->out.checkpoint,
                                .weights_sha256 = digest.hex,
                                .virtual_s = r->virtual_time.all_s,
                                .metrics = r->last,

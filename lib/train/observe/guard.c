@@ -39,7 +39,8 @@ static dt_status *name_weight(const run *r, const dt_arrays *weights) {
 static dt_status *compare_replicas(const run *r) {
     dt_cluster *c = r->strategy->cluster;
     dt_arrays weights;
-    if (!c || !r->strategy->verify_replicas || (r->at.step % EVERY != 0 && r->at.step != r->steps))
+    if (!c || !r->strategy->verify_replicas ||
+        (r->at.step % EVERY != 0 && r->at.step != r->size.steps))
         return NULL;
     DT_TRY(dt_model_arrays(r->model, r->arena, &weights));
     const dt_digest own = dt_hash_end(dt_weights_hash(&weights, r->arena));
@@ -56,7 +57,7 @@ static dt_status *compare_replicas(const run *r) {
 /* Adds possible causes, and the checkpoint to resume from. */
 static dt_status *explain(const run *r, dt_status *s) {
     s = dt_faults_note(r, s);
-    return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
+    return s && r->out.checkpoint ? dt_note(s, "last checkpoint: %s", r->out.checkpoint) : s;
 }
 
 typedef struct guard {

@@ -36,7 +36,7 @@ struct dt_record {
 };
 
 dt_record *dt_record_create(const run *r) {
-    if (!r->writes) return NULL;
+    if (!r->out.writes) return NULL;
     dt_record *c = dt_alloc(sizeof *c);
     *c = (dt_record){.file = {.fd = -1}, .began_ns = dt_now_ns()};
     return c;
@@ -64,7 +64,7 @@ static dt_status *put_pending(dt_record *c) {
 
 dt_status *dt_record_open(dt_record *c, const run *r) {
     if (!c) return NULL;
-    char *path = dt_path_join(r->directory.path, DT_RECORD_FILE);
+    char *path = dt_path_join(r->out.directory.path, DT_RECORD_FILE);
     bool whole = ends_in_line(path);
     dt_status *s = dt_writer_append(&c->file, path);
     if (!s && !whole) s = dt_writer_put(&c->file, "\n", 1);
@@ -204,7 +204,7 @@ static void put_start(dt_record *c, const run *r, const dt_event *e) {
     dt_json_string(&j, "job_sha256", e->job_sha256);
     snprintf(seed, sizeof seed, "%" PRIu64, e->seed);
     dt_json_string(&j, "seed", seed);
-    dt_json_int(&j, "generation", r->generation);
+    dt_json_int(&j, "generation", r->out.generation);
     dt_json_members(&j, numbers, e);
     dt_json_bool(&j, "resumed", e->resumed);
     dt_record_text(&j, r, "checkpoint", e->checkpoint);
@@ -425,10 +425,10 @@ static void put_end(dt_record *c, const run *r, const dt_status *s) {
     dt_json_int(&j, "step", r->at.step);
     dt_json_int(&j, "exit", s ? dt_status_code(s) : 0);
     dt_record_text(&j, r, "error", s ? dt_status_text(s) : NULL);
-    dt_json_bool(&j, "finished", !s && (r->at.step >= r->steps || r->stop_training));
+    dt_json_bool(&j, "finished", !s && (r->at.step >= r->size.steps || r->stop_training));
     dt_json_bool(&j, "stopped_early", r->stop_training);
     dt_json_string(&j, "weights_sha256", *c->weights ? c->weights : NULL);
-    dt_record_text(&j, r, "checkpoint", r->checkpoint);
+    dt_record_text(&j, r, "checkpoint", r->out.checkpoint);
     dt_json_double(&j, "virtual_s", r->virtual_time.all_s);
     put_peaks(&j, r);
     close_line(c, &j);

@@ -27,8 +27,8 @@ static void tell_beyond(const run *r) {
 
     dt_str_printf(&text,
                   "output.trace: step %lld is beyond the run's %lld steps; nothing is recorded",
-                  (long long)r->q->trace.first, (long long)r->steps);
-    if (r->q->trace.first > r->steps && r->q->run->max_steps == 0)
+                  (long long)r->q->trace.first, (long long)r->size.steps);
+    if (r->q->trace.first > r->size.steps && r->q->run->max_steps == 0)
         dt_run_warn(r, dt_str_text(&text));
     dt_str_release(&text);
 }
@@ -38,7 +38,7 @@ static dt_status *open_recording(run *r, dt_hook *h) {
     dt_device *device = NULL;
     (void)h;
 
-    if (r->q->trace.last < 1 || !r->writes) return NULL;
+    if (r->q->trace.last < 1 || !r->out.writes) return NULL;
     tell_beyond(r);
     DT_TRY(dt_strategy_device_of(r->strategy, &device));
     x->recorder = dt_recorder_create();
