@@ -338,7 +338,6 @@ static void test_wrong_calls(void **state) {
     dt_status_free(dt_strategy_run(dt_get_strategy(), f, NULL, NULL));
     dt_function_unref(f);
     dt_checkpoint_unref(c);
-    dt_checkpoint_unref(c);
     dt_checkpoint_unref(NULL);
     assert_int_equal(dt_dist_dataset_epoch(NULL), 0);
 }
