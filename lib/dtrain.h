@@ -14,10 +14,12 @@
  *              `out`. dt_report prints the error, frees it and returns the exit code.
  *   Handles    are opaque and reference-counted, and keep alive what they need. Out-parameters
  *              follow getline(3): pass the address of a pointer that is NULL or holds a handle you
- *              own, which is replaced. Every dt_x_unref accepts NULL. A handle must not be used
- *              after its last reference was released; compile programs with -fsanitize=address to
- *              find such uses. A function of yours that the library calls must not release the
- *              handles of the call that it is called from.
+ *              own, which is replaced. Every dt_x_unref accepts NULL. After its last reference is
+ *              released, a handle counts as NULL in every call and releasing it again does nothing,
+ *              as long as it is among the last 4,096 handles released. This is not guaranteed for
+ *              older handles, or while the library or another owner still holds a reference. A
+ *              function of yours that the library calls must not release the handles of the call
+ *              that it is called from.
  *   Pointers   Returned `const` pointers are lent: they belong to the object that they come from,
  *              so do not free them. Text that a function creates is a `char *`; free it with
  *              free().

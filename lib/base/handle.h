@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles of the public API. A handle begins with its count, `int refs` or `_Atomic int refs`. */
+/*
+ * Handles of the public API that have been released. A handle begins with its count, `int refs`.
+ * Releasing the last reference frees what the handle owns and clears the handle itself, which is
+ * kept for a while in a ring: among the last DT_RETIRED handles a count of 0 says without a doubt
+ * that the caller has released it. Public functions begin with DT_LIVE(h), which makes such a
+ * handle NULL, and NULL is answered by all of them.
+ */
 #ifndef DT_BASE_HANDLE_H
 #define DT_BASE_HANDLE_H
 
-#include <assert.h>
 #include <stddef.h>
 
-/* Gives up a reference to a handle or NULL. True: it was the last one, and the caller frees the
- * handle with what it owns. Aborts where the handle has been released already and its memory still
- * has the count 0. */
-#define DT_LAST(handle) ((handle) && (assert((handle)->refs > 0), --(handle)->refs == 0))
+enum { DT_RETIRED = 4096 };
+
+static inline void *dt_live(const void *handle) {
+    return handle && __atomic_load_n((const int *)handle, __ATOMIC_RELAXED) > 0 ? (void *)handle
+                                                                                : NULL;
+}
+#define DT_LIVE(handle) ((handle) = dt_live(handle))
+
+/* Gives up a reference; true: it was the last, and the caller frees what the handle owns, then the
+ * handle by DT_RETIRE. */
+#define DT_LAST(handle) (dt_live(handle) && --(handle)->refs == 0)
+#define DT_RETIRE(handle) dt_retire((handle), sizeof *(handle))
+void dt_retire(void *handle, size_t size);
 
 #endif

@@ -42,6 +42,7 @@ static void add_error(dt_str *out, const dt_status *s) {
 }
 
 DT_API char *dt_status_format(const dt_status *s) {
+    DT_LIVE(s);
     dt_str out = {0};
     for (const dt_status *one = s; one; one = one->next) add_error(&out, one);
     if (dt_status_dropped(s)) dt_str_printf(&out, "and %d more\n", dt_status_dropped(s));
@@ -53,6 +54,7 @@ DT_API char *dt_status_format(const dt_status *s) {
 }
 
 DT_API int dt_report(dt_status *s) {
+    DT_LIVE(s);
     if (!s) return 0;
     int code = dt_status_code(s);
     char *text = dt_status_format(s);

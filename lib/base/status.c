@@ -59,6 +59,7 @@ static char *printable(const char *format, va_list args) {
 
 static dt_status *create(dt_error id, const dt_location *at) {
     dt_status *s = dt_alloc(sizeof *s);
+    s->refs = 1;
     s->row = dt_error_find(id);
     dt_status_set_place(s, at);
     return s;
@@ -137,6 +138,12 @@ dt_status *dt_want_texts(const char *const *given, int n, const char *call, cons
     return n < 0 ? dt_fail(DT_E_MISUSE, NULL, "%s got a list of %d for %s", call, n, what) : NULL;
 }
 
+dt_status *dt_want_live(const void *handle, const char *call, const char *what) {
+    return !handle || dt_live(handle)
+               ? NULL
+               : dt_fail(DT_E_MISUSE, NULL, "%s got a %s that has been released", call, what);
+}
+
 dt_status *dt_note(dt_status *s, const char *format, ...) {
     if (!s) return NULL;
     va_list args;
@@ -185,7 +192,7 @@ static void free_one(dt_status *s) {
     free(s->excerpt);
     free(s->below);
     free(s->suggestion);
-    free(s);
+    DT_RETIRE(s);
 }
 
 static bool is_same_text(const char *a, const char *b) {
@@ -233,31 +240,60 @@ void dt_status_append(dt_status **list, dt_status *more) {
 
 int dt_status_dropped(const dt_status *s) { return s ? s->dropped : 0; }
 
-DT_API int dt_status_code(const dt_status *s) { return s ? s->row->exit_code : 0; }
+DT_API int dt_status_code(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->row->exit_code : 0;
+}
 
-DT_API int dt_status_number(const dt_status *s) { return s ? s->row->number : 0; }
+DT_API int dt_status_number(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->row->number : 0;
+}
 
-DT_API const char *dt_status_kind(const dt_status *s) { return s ? s->row->kind : ""; }
+DT_API const char *dt_status_kind(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->row->kind : "";
+}
 
-DT_API const char *dt_status_text(const dt_status *s) { return s ? s->text : ""; }
+DT_API const char *dt_status_text(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->text : "";
+}
 
-DT_API const char *dt_status_file(const dt_status *s) { return s ? s->file : NULL; }
+DT_API const char *dt_status_file(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->file : NULL;
+}
 
-DT_API int dt_status_line(const dt_status *s) { return s ? s->line : 0; }
+DT_API int dt_status_line(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->line : 0;
+}
 
-DT_API int dt_status_column(const dt_status *s) { return s ? s->col : 0; }
+DT_API int dt_status_column(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->col : 0;
+}
 
-DT_API const char *dt_status_suggestion(const dt_status *s) { return s ? s->suggestion : NULL; }
+DT_API const char *dt_status_suggestion(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->suggestion : NULL;
+}
 
-DT_API const dt_status *dt_status_next(const dt_status *s) { return s ? s->next : NULL; }
+DT_API const dt_status *dt_status_next(const dt_status *s) {
+    DT_LIVE(s);
+    return s ? s->next : NULL;
+}
 
 DT_API int dt_status_count(const dt_status *s) {
+    DT_LIVE(s);
     int n = s ? s->dropped : 0;
     for (; s; s = s->next) n++;
     return n;
 }
 
 DT_API void dt_status_free(dt_status *s) {
+    DT_LIVE(s);
     for (dt_status *next; s; s = next) {
         next = s->next;
         free_one(s);

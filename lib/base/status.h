@@ -80,6 +80,9 @@ dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUS
 /* The same for a list of n texts, none of which may be NULL. An empty list may be NULL. */
 dt_status *dt_want_texts(const char *const *given, int n, const char *call,
                          const char *what) DT_MUST_USE;
+/* MISUSE for a handle that has been released, of a list or a struct of options: "dt_plan_text got a
+ * job that has been released". NULL is none. */
+dt_status *dt_want_live(const void *handle, const char *call, const char *what) DT_MUST_USE;
 
 /* Adds a line of context below the error; returns s. */
 dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);

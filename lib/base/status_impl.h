@@ -6,6 +6,7 @@
 #include "base/status.h"
 
 struct dt_status {
+    int refs; /* 1; 0: it has been freed */
     const dt_error_row *row;
     char *text;
     char *file;    /* NULL: no place */

@@ -264,7 +264,7 @@ void dt_dataset_unref(dt_dataset *d) {
         }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
-    free(d);
+    DT_RETIRE(d);
 }
 
 /* The fragment is a source of its own, so that faults in it have places. held NULL: of files. */

@@ -7,6 +7,7 @@
 #include "data/pipeline/pipe.h"
 
 int64_t dt_dataset_examples(const dt_dataset *d) {
+    DT_LIVE(d);
     if (!d) return 0;
     return d->pipe ? dt_pipe_count(d->pipe) : d->rows[DT_PART_TRAIN].count;
 }
@@ -14,6 +15,7 @@ int64_t dt_dataset_examples(const dt_dataset *d) {
 const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d) { return &d->preparing; }
 
 int64_t dt_dataset_batch_size(const dt_dataset *d) {
+    DT_LIVE(d);
     if (!d) return 0;
     int64_t size = d->spec.global_batch_size;
     if (d->pipe) dt_status_free(dt_pipe_batch_size(d->pipe, &size));

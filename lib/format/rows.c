@@ -245,7 +245,7 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p) {
 }
 
 dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) {
-    dt_row_writer *w = writer;
+    dt_row_writer *w = dt_live(writer);
     DT_TRY(dt_want(p, "dt_row_writer_put", "rows"));
     DT_TRY(dt_want(w, "dt_row_writer_put", "writer"));
     if (!w->out.begun) DT_TRY(begin(w, p));
@@ -320,6 +320,7 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
 }
 
 dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) {
+    DT_LIVE(w);
     DT_TRY(dt_want(w, "dt_row_writer_finish", "writer"));
     if (rows) *rows = w->out.rows;
     return dt_output_finish(&w->out);
@@ -331,5 +332,5 @@ void dt_row_writer_unref(dt_row_writer *w) {
     dt_arena_destroy(w->arena);
     free(w->ranked);
     free(w->score);
-    free(w);
+    DT_RETIRE(w);
 }

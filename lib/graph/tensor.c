@@ -78,20 +78,33 @@ void dt_tensor_unref(dt_tensor *t) {
     if (t->base) dt_tensor_unref(t->base);
     else free(t->data);
     free(t->device);
-    free(t);
+    DT_RETIRE(t);
 }
 
-dt_dtype dt_tensor_dtype(const dt_tensor *t) { return t ? t->type.dtype : DT_FLOAT32; }
+dt_dtype dt_tensor_dtype(const dt_tensor *t) {
+    DT_LIVE(t);
+    return t ? t->type.dtype : DT_FLOAT32;
+}
 
-int dt_tensor_rank(const dt_tensor *t) { return t ? t->type.rank : 0; }
+int dt_tensor_rank(const dt_tensor *t) {
+    DT_LIVE(t);
+    return t ? t->type.rank : 0;
+}
 
 int64_t dt_tensor_dim(const dt_tensor *t, int axis) {
+    DT_LIVE(t);
     return t && axis >= 0 && axis < t->type.rank ? t->type.dim[axis] : -1;
 }
 
-int64_t dt_tensor_elements(const dt_tensor *t) { return t ? dt_type_elements(&t->type) : 0; }
+int64_t dt_tensor_elements(const dt_tensor *t) {
+    DT_LIVE(t);
+    return t ? dt_type_elements(&t->type) : 0;
+}
 
-const void *dt_tensor_data(const dt_tensor *t) { return t ? t->data : NULL; }
+const void *dt_tensor_data(const dt_tensor *t) {
+    DT_LIVE(t);
+    return t ? t->data : NULL;
+}
 
 void dt_tensor_set_device(dt_tensor *t, const char *device) {
     char *copy = device ? dt_strdup(device) : NULL;
@@ -100,5 +113,6 @@ void dt_tensor_set_device(dt_tensor *t, const char *device) {
 }
 
 const char *dt_tensor_device(const dt_tensor *t) {
+    DT_LIVE(t);
     return t && t->device ? t->device : "/job:localhost/replica:0/task:0/device:CPU:0";
 }

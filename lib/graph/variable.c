@@ -120,7 +120,7 @@ void dt_variable_unref(dt_variable *v) {
     free(v->constraint);
     free(v->sharding);
     free(v->path);
-    free(v);
+    DT_RETIRE(v);
 }
 
 bool dt_is_seed_counter(const char *path) {

@@ -154,6 +154,7 @@ static void leave_let(dt_tree *root) {
 }
 
 DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **text) {
+    DT_LIVE(j);
     dt_str out = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_config_text", "job"));
@@ -249,6 +250,8 @@ static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out)
 
 DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const char *run,
                                      char **text) {
+    DT_LIVE(a);
+    DT_LIVE(b);
     dt_str out = {0};
     dt_tree *other = b ? b->tree : NULL;
     DT_TRY(dt_status_kept());

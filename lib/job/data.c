@@ -9,6 +9,7 @@ dt_status *dt_job_open_data(dt_job *j) {
 }
 
 DT_API dt_status *dt_job_check_data(dt_job *j) {
+    DT_LIVE(j);
     const dt_compile_spec *c = NULL;
     dt_match match;
     DT_TRY(dt_status_kept());

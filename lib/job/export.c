@@ -103,6 +103,7 @@ static void tell_end(const exporting *e, const dt_run_options *o) {
 
 DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q,
                                 const dt_run_options *options) {
+    DT_LIVE(j);
     static const dt_run_options none = {0};
     exporting e = {.job = j, .q = q};
     DT_TRY(dt_status_kept());

@@ -45,6 +45,7 @@ static dt_status *open_job(const dt_data_request *q, opened *x) {
 
 static dt_status *open_request(const dt_data_request *q, opened *x) {
     *x = (opened){0};
+    DT_TRY(dt_want_live(q->job, "a request for data", "job"));
     DT_TRY(find_part(q->split, &x->part));
     DT_TRY(q->job ? open_job(q, x) : open_files(q, x));
     if (dt_dataset_count(x->data, x->part) > 0) return NULL;

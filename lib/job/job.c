@@ -238,18 +238,23 @@ DT_API void dt_job_unref(dt_job *j) {
     dt_dataset_unref(j->data);
     dt_strategy_spec_release(&j->strategy);
     dt_arena_destroy(j->arena);
-    free(j);
+    DT_RETIRE(j);
 }
 
 /* ---- answers ---- */
 
-DT_API const char *dt_job_name(const dt_job *j) { return j ? j->name : NULL; }
+DT_API const char *dt_job_name(const dt_job *j) {
+    DT_LIVE(j);
+    return j ? j->name : NULL;
+}
 
 DT_API const char *dt_job_metric(const dt_job *j, int i) {
+    DT_LIVE(j);
     return j && i >= 0 && i < j->n_metrics ? j->metric[i] : NULL;
 }
 
 DT_API dt_status *dt_job_warnings(dt_job *j, char **text) {
+    DT_LIVE(j);
     dt_str lines = {0};
     dt_texts warnings = {0};
     DT_TRY(dt_status_kept());
@@ -263,5 +268,6 @@ DT_API dt_status *dt_job_warnings(dt_job *j, char **text) {
 }
 
 DT_API dt_resume dt_job_resume(const dt_job *j) {
+    DT_LIVE(j);
     return j && j->checkpoint.resume != DT_RESUME_JOB ? j->checkpoint.resume : DT_RESUME_AUTO;
 }

@@ -154,6 +154,7 @@ static dt_status *describe(dt_job *j, int devices, dt_str *out) {
 }
 
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) {
+    DT_LIVE(j);
     dt_str out = {0};
     dt_status *bad = NULL;
     DT_TRY(dt_status_kept());

@@ -410,6 +410,7 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     DT_TRY(dt_prices_check(request->prices, request->n_prices));
     for (int i = 0; i < request->n_jobs; i++) {
         DT_TRY(dt_want(request->jobs[i], "dt_plan_text", "job"));
+        DT_TRY(dt_want_live(request->jobs[i], "dt_plan_text", "job"));
     }
     const dt_plan_options options = options_of(request);
     const bool of_gpu = request->compiler && request->target;

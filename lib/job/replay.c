@@ -268,6 +268,7 @@ static dt_status *check_may_compute(const dt_job *j) {
 
 DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options,
                                 char **text) {
+    DT_LIVE(j);
     static const dt_run_options none = {0};
     dt_str out = {0};
     DT_TRY(dt_status_kept());

@@ -140,9 +140,13 @@ static dt_status *check_is_numbered(const dt_job *j) {
     return check_rank_is_used(j);
 }
 
-DT_API int dt_job_worker(const dt_job *j) { return j ? j->strategy.launch.rank : 0; }
+DT_API int dt_job_worker(const dt_job *j) {
+    DT_LIVE(j);
+    return j ? j->strategy.launch.rank : 0;
+}
 
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
+    DT_LIVE(j);
     dt_session s = {0};
     int64_t called_ns = dt_now_ns();
     DT_TRY(dt_status_kept());
@@ -298,6 +302,7 @@ static dt_status *prepare_evaluation(dt_job *j, evaluation *e, const dt_run_opti
 
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split,
                                   const dt_run_options *options) {
+    DT_LIVE(j);
     evaluation e = {.checkpoint = checkpoint};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_evaluate", "job"));
@@ -403,6 +408,7 @@ static void tell_warning(const char *text, const void *options) { warn(options, 
 
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
                                  const dt_run_options *options, dt_tensor **out) {
+    DT_LIVE(j);
     dt_gathered g = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(check_request(j, q, out));
@@ -440,6 +446,7 @@ static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o
 
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options,
                                char **text) {
+    DT_LIVE(j);
     dt_session s = {0};
     dt_str out = {0};
     DT_TRY(dt_status_kept());

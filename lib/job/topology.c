@@ -145,6 +145,7 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(request, "dt_topology_text", "request"));
     DT_TRY(dt_want(text, "dt_topology_text", "place for the text"));
+    DT_TRY(dt_want_live(request->job, "dt_topology_text", "job"));
     if (request->job && !dt_strategy_spec_topology(&request->job->strategy))
         return no_slice(request->job);
     dt_status *s = open_slice(request, &r);

@@ -130,7 +130,10 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
     return output[0];
 }
 
-const dt_variables *dt_model_trainable(const dt_model *m) { return m ? &m->trainable : NULL; }
+const dt_variables *dt_model_trainable(const dt_model *m) {
+    DT_LIVE(m);
+    return m ? &m->trainable : NULL;
+}
 
 /* ---- gradients ---- */
 

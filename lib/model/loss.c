@@ -181,5 +181,5 @@ dt_status *dt_loss_create(dt_loss **out, const char *format, ...) {
 void dt_loss_unref(dt_loss *l) {
     if (!DT_LAST(l)) return;
     dt_arena_destroy(l->arena);
-    free(l);
+    DT_RETIRE(l);
 }

@@ -194,11 +194,13 @@ static bool is_there(const dt_loss *l, dt_value prediction) {
 }
 
 dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction) {
+    DT_LIVE(l);
     if (!is_there(l, prediction)) return (dt_value){0};
     return emit(l, target, prediction, (dt_value){0});
 }
 
 dt_value dt_loss_call_weighted(dt_loss *l, dt_value target, dt_value prediction, dt_value weight) {
+    DT_LIVE(l);
     if (!weight.trace || !is_there(l, prediction)) return (dt_value){0};
     return emit(l, target, prediction, weight);
 }

@@ -134,7 +134,7 @@ void dt_optimizer_unref(dt_optimizer *o) {
     dt_hash_index_release(&o->slots_at);
     dt_hash_index_release(&o->all_at);
     dt_arena_destroy(o->arena);
-    free(o);
+    DT_RETIRE(o);
 }
 
 /* ---- what it was made with ---- */
@@ -150,6 +150,7 @@ static void print_schedule(const dt_named *schedule, dt_json *j) {
 }
 
 dt_status *dt_optimizer_config(const dt_optimizer *o, char **json) {
+    DT_LIVE(o);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(o, "dt_optimizer_config", "optimizer"));
     DT_TRY(dt_want(json, "dt_optimizer_config", "place for the text"));

@@ -239,6 +239,7 @@ static dt_status *check_variables(const dt_optimizer *o, const dt_variables *v) 
 }
 
 void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients) {
+    DT_LIVE(o);
     const dt_variables *v = gradients.variables;
     if (!v || (gradients.trace &&
                (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))

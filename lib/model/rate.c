@@ -85,10 +85,11 @@ dt_status *dt_rate_schedule_create(dt_rate_schedule **out, const char *format, .
 void dt_rate_schedule_unref(dt_rate_schedule *r) {
     if (!DT_LAST(r)) return;
     dt_arena_destroy(r->arena);
-    free(r);
+    DT_RETIRE(r);
 }
 
 dt_status *dt_rate_schedule_at(const dt_rate_schedule *r, int64_t step, double *rate) {
+    DT_LIVE(r);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r, "dt_rate_schedule_at", "schedule"));
     DT_TRY(dt_want(rate, "dt_rate_schedule_at", "place for the rate"));
@@ -96,10 +97,12 @@ dt_status *dt_rate_schedule_at(const dt_rate_schedule *r, int64_t step, double *
 }
 
 dt_value dt_rate_schedule_call(const dt_rate_schedule *r, dt_value step) {
+    DT_LIVE(r);
     return step.trace && r ? dt_rate_emit(&r->named, step) : step;
 }
 
 dt_status *dt_rate_schedule_config(const dt_rate_schedule *r, char **json) {
+    DT_LIVE(r);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r, "dt_rate_schedule_config", "schedule"));
     DT_TRY(dt_want(json, "dt_rate_schedule_config", "place for the text"));

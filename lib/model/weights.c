@@ -21,6 +21,7 @@ dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable
 }
 
 dt_value dt_model_weight(dt_trace *t, dt_model *m, const char *path) {
+    DT_LIVE(m);
     dt_variable *v = NULL;
     if (!dt_trace_is_live(t) || dt_trace_error(t)) return (dt_value){0};
     dt_status *s = dt_want(m, "dt_model_weight", "model");

@@ -365,6 +365,7 @@ static dt_status *schedule(dt_coordinator *c, dt_function *f, const dt_closure_a
 /* ---- the calls ---- */
 
 dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) {
+    DT_LIVE(strategy);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_coordinator_create", "handle to fill"));
     DT_TRY(dt_want(strategy, "dt_coordinator_create", "strategy"));
@@ -392,10 +393,11 @@ void dt_coordinator_unref(dt_coordinator *c) {
     free(c->task);
     free(c->text);
     dt_strategy_unref(c->strategy);
-    free(c);
+    DT_RETIRE(c);
 }
 
 const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c) {
+    DT_LIVE(c);
     return c ? c->strategy : NULL;
 }
 
@@ -422,6 +424,7 @@ static dt_status *check_own(const dt_coordinator *c, bool has_function, dt_per_w
 
 dt_status *dt_coordinator_per_worker_dataset(dt_coordinator *c, dt_dataset_fn fn, void *user,
                                              dt_per_worker **out) {
+    DT_LIVE(c);
     DT_TRY(check_own(c, fn, out, "dt_coordinator_per_worker_dataset"));
     dt_per_worker *p = dt_alloc(sizeof *p);
     *p = (dt_per_worker){.refs = 1, .dataset = fn, .user = user};
@@ -430,6 +433,7 @@ dt_status *dt_coordinator_per_worker_dataset(dt_coordinator *c, dt_dataset_fn fn
 
 dt_status *dt_coordinator_per_worker_values(dt_coordinator *c, dt_value_fn fn, void *user,
                                             dt_per_worker **out) {
+    DT_LIVE(c);
     DT_TRY(check_own(c, fn, out, "dt_coordinator_per_worker_values"));
     dt_per_worker *p = dt_alloc(sizeof *p);
     *p = (dt_per_worker){.refs = 1, .values = fn, .user = user};
@@ -439,18 +443,23 @@ dt_status *dt_coordinator_per_worker_values(dt_coordinator *c, dt_value_fn fn, v
 void dt_per_worker_unref(dt_per_worker *p) {
     if (!DT_LAST(p)) return;
     dt_values_unref(p->sample);
-    free(p);
+    DT_RETIRE(p);
 }
 
 dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
                                    const dt_closure_arguments *arguments, dt_remote **remote) {
+    DT_LIVE(c);
+    DT_LIVE(f);
     dt_closure_arguments a = {0};
     dt_values *args = NULL;
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(c, "dt_coordinator_schedule", "coordinator"));
     DT_TRY(dt_want(f, "dt_coordinator_schedule", "function"));
     if (arguments) a = *arguments;
-    for (int i = 0; i < DT_MOST_PER_WORKER && a.per_worker[i]; i++) DT_TRY(raise(c));
+    DT_TRY(dt_want_live(a.values, "dt_coordinator_schedule", "list of values"));
+    for (int i = 0; i < DT_MOST_PER_WORKER && a.per_worker[i]; i++)
+        DT_TRY(dt_want_live(a.per_worker[i], "dt_coordinator_schedule", "dt_per_worker"));
+    DT_TRY(raise(c));
     dt_status *s = dt_values_create(&args);
     DT_SCOPE(c->strategy) {
         if (!s) s = dt_status_kept(); /* of another strategy's scope */
@@ -461,6 +470,7 @@ dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
 }
 
 dt_status *dt_coordinator_join(dt_coordinator *c) {
+    DT_LIVE(c);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(c, "dt_coordinator_join", "coordinator"));
     DT_TRY(wait_for_all(c));
@@ -468,6 +478,7 @@ dt_status *dt_coordinator_join(dt_coordinator *c) {
 }
 
 dt_status *dt_coordinator_done(dt_coordinator *c, bool *done) {
+    DT_LIVE(c);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(c, "dt_coordinator_done", "coordinator"));
     DT_TRY(dt_want(done, "dt_coordinator_done", "place for the answer"));
@@ -478,6 +489,7 @@ dt_status *dt_coordinator_done(dt_coordinator *c, bool *done) {
 }
 
 bool dt_coordinator_count(const dt_coordinator *c, dt_coordinator_counts *out) {
+    DT_LIVE(c);
     if (!out) return false;
     *out = c ? c->past : (dt_coordinator_counts){0};
     if (!c || !c->pool) return c != NULL;
@@ -493,6 +505,7 @@ bool dt_coordinator_count(const dt_coordinator *c, dt_coordinator_counts *out) {
 /* ---- what functions return ---- */
 
 dt_status *dt_remote_fetch(dt_remote *r, dt_values **out) {
+    DT_LIVE(r);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r, "dt_remote_fetch", "remote value"));
     DT_TRY(dt_want(out, "dt_remote_fetch", "handle to fill"));
@@ -508,14 +521,18 @@ dt_status *dt_remote_fetch(dt_remote *r, dt_values **out) {
 }
 
 dt_remote_state dt_remote_state_of(const dt_remote *r) {
+    DT_LIVE(r);
     return r ? r->state : DT_REMOTE_CANCELLED;
 }
 
-int64_t dt_remote_staleness(const dt_remote *r) { return r ? r->staleness : -1; }
+int64_t dt_remote_staleness(const dt_remote *r) {
+    DT_LIVE(r);
+    return r ? r->staleness : -1;
+}
 
 void dt_remote_unref(dt_remote *r) {
     if (!DT_LAST(r)) return;
     dt_values_unref(r->values);
     free(r->text);
-    free(r);
+    DT_RETIRE(r);
 }

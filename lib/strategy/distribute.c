@@ -87,6 +87,8 @@ static dt_status *distribute_job(dt_strategy *s, dt_dataset *data, const dt_inpu
 
 dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data,
                                           const dt_input_options *options, dt_dist_dataset **out) {
+    DT_LIVE(s);
+    DT_LIVE(data);
     const dt_input_options o = options ? *options : (dt_input_options){0};
     dt_dist_pipes *pipes;
 
@@ -102,6 +104,7 @@ dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_data
                                                          void *user,
                                                          const dt_input_options *options,
                                                          dt_dist_dataset **out) {
+    DT_LIVE(s);
     const dt_input_options o = options ? *options : (dt_input_options){0};
     dt_dist_pipes *pipes;
 
@@ -118,18 +121,21 @@ void dt_dist_dataset_unref(dt_dist_dataset *d) {
     dt_dist_pipes_destroy(d->pipes);
     dt_strategy_unref(d->strategy);
     dt_str_release(&d->decision);
-    free(d);
+    DT_RETIRE(d);
 }
 
 const char *dt_dist_dataset_sharding(const dt_dist_dataset *d) {
+    DT_LIVE(d);
     return !d ? NULL : dt_str_text(d->pipes ? &d->pipes->decision : &d->decision);
 }
 
 int dt_dist_dataset_components(const dt_dist_dataset *d) {
+    DT_LIVE(d);
     return !d ? 0 : d->pipes ? d->pipes->pipe[0]->spec.n : dt_dataset_components(d->data);
 }
 
 bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out) {
+    DT_LIVE(d);
     if (i < 0 || i >= dt_dist_dataset_components(d) || !out) return false;
     if (!d->pipes) return dt_dataset_element_spec(d->data, i, out);
     dt_spec_public(d->pipes->pipe[0]->spec.c[i].name, &d->pipes->pipe[0]->spec.c[i].type, out);
@@ -193,6 +199,7 @@ static void iterate_pending(dt_iterator **out, dt_dist_dataset *data) {
 }
 
 dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data) {
+    DT_LIVE(data);
     dt_dist_cursors *cursors;
 
     DT_TRY(dt_status_kept());
@@ -210,6 +217,7 @@ dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data) {
 }
 
 dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) {
+    DT_LIVE(d);
     dt_cursor *alone;
 
     DT_TRY(dt_status_kept());
@@ -246,7 +254,7 @@ void dt_iterator_unref(dt_iterator *it) {
     if (it->of && it->of->newest == it) it->of->newest = NULL;
     dt_dist_dataset_unref(it->of);
     dt_dataset_unref(it->from);
-    free(it);
+    DT_RETIRE(it);
 }
 
 static dt_status *take_element(const dt_iterator *it, const dt_element_spec *element,
@@ -328,6 +336,7 @@ static dt_status *check_context(void) {
 }
 
 dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch) {
+    DT_LIVE(it);
     dt_values *out = NULL;
 
     DT_TRY(dt_status_kept());

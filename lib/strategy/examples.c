@@ -19,6 +19,7 @@ static dt_status *collect(const dt_values *v, dt_named_view *out) {
 
 dt_status *dt_dataset_from_values(dt_dataset **out, const dt_values *examples, const char *format,
                                   ...) {
+    DT_LIVE(examples);
     va_list args;
 
     DT_TRY(dt_status_kept());

@@ -36,7 +36,7 @@ void dt_function_unref(dt_function *f) {
     if (!DT_LAST(f)) return;
     for (int i = 0; i < f->n; i++) dt_traced_release(&f->trace[i]);
     free(f->trace);
-    free(f);
+    DT_RETIRE(f);
 }
 
 /* ---- finding the trace ---- */
@@ -178,6 +178,9 @@ static dt_status *run_function(dt_function *f, dt_step_call *c, dt_values **resu
 
 dt_status *dt_strategy_run_with(dt_strategy *s, dt_function *f, const dt_values *args,
                                 const dt_step_options *options, dt_values **results) {
+    DT_LIVE(s);
+    DT_LIVE(f);
+    DT_LIVE(args);
     dt_step_call c = {.strategy = s, .args = args};
     dt_status *bad = NULL;
 
@@ -198,5 +201,8 @@ dt_status *dt_strategy_run_with(dt_strategy *s, dt_function *f, const dt_values 
 
 dt_status *dt_strategy_run(dt_strategy *s, dt_function *f, const dt_values *args,
                            dt_values **results) {
+    DT_LIVE(s);
+    DT_LIVE(f);
+    DT_LIVE(args);
     return dt_strategy_run_with(s, f, args, NULL, results);
 }

@@ -89,6 +89,8 @@ static dt_status *gather(const dt_strategy *s, gathering *g, const dt_value_entr
 
 dt_status *dt_strategy_gather(dt_strategy *s, const dt_values *values, const char *name, int axis,
                               dt_tensor **out) {
+    DT_LIVE(s);
+    DT_LIVE(values);
     gathering g = {.name = name};
     dt_status *bad = NULL;
 

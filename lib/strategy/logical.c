@@ -96,6 +96,7 @@ static dt_value failed(dt_value x, dt_status *s) {
 
 dt_value dt_strategy_split_to_logical_devices(dt_strategy *s, dt_value x,
                                               const int64_t *partition_dimensions, int n) {
+    DT_LIVE(s);
     if (!is_usable(s, x, "dt_strategy_split_to_logical_devices")) return (dt_value){0};
     dt_type type = dt_type_of_value(x);
     dt_status *bad = check_split(s, &type, "the value", partition_dimensions, n);
@@ -105,6 +106,7 @@ dt_value dt_strategy_split_to_logical_devices(dt_strategy *s, dt_value x,
 }
 
 dt_value dt_strategy_replicate_to_logical_devices(dt_strategy *s, dt_value x) {
+    DT_LIVE(s);
     if (!is_usable(s, x, "dt_strategy_replicate_to_logical_devices")) return (dt_value){0};
     return dt_annotate(x, &(dt_sharding_attr){.kind = DT_SHARDING_REPLICATED});
 }
@@ -129,6 +131,7 @@ static dt_value made_on(dt_value x, int device) {
 }
 
 dt_value dt_strategy_assign_to_logical_device(dt_strategy *s, dt_value x, int logical_device_id) {
+    DT_LIVE(s);
     if (!is_usable(s, x, "dt_strategy_assign_to_logical_device")) return (dt_value){0};
     dt_status *bad = check_device(s, logical_device_id);
     if (bad) return failed(x, bad);
@@ -149,6 +152,8 @@ static dt_status *check_variable(const dt_strategy *s, const dt_variable *v, con
 
 dt_status *dt_strategy_split_variable(dt_strategy *s, dt_variable *v,
                                       const int64_t *partition_dimensions, int n) {
+    DT_LIVE(s);
+    DT_LIVE(v);
     dt_str name = {0};
 
     DT_TRY(check_variable(s, v, "dt_strategy_split_variable"));
@@ -162,12 +167,16 @@ dt_status *dt_strategy_split_variable(dt_strategy *s, dt_variable *v,
 }
 
 dt_status *dt_strategy_replicate_variable(dt_strategy *s, dt_variable *v) {
+    DT_LIVE(s);
+    DT_LIVE(v);
     DT_TRY(check_variable(s, v, "dt_strategy_replicate_variable"));
     dt_variable_annotate(v, &(dt_sharding_attr){.kind = DT_SHARDING_REPLICATED});
     return NULL;
 }
 
 dt_status *dt_strategy_assign_variable(dt_strategy *s, dt_variable *v, int logical_device_id) {
+    DT_LIVE(s);
+    DT_LIVE(v);
     DT_TRY(check_variable(s, v, "dt_strategy_assign_variable"));
     DT_TRY(check_device(s, logical_device_id));
     dt_variable_annotate(

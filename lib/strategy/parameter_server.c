@@ -265,6 +265,8 @@ dt_status *dt_parameter_server_strategy(dt_strategy **out,
 }
 
 int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_t *rows, int n) {
+    DT_LIVE(s);
+    DT_LIVE(v);
     if (!s || !v || !s->servers.workers) return 0;
     const int64_t all = v->type.rank > 0 && v->type.dim[0] > 0 ? v->type.dim[0] : 1;
     const int shards =

@@ -113,10 +113,12 @@ static dt_status *build_held(dt_dataset **out, const dt_values *v, builder *buil
 }
 
 dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v) {
+    DT_LIVE(v);
     return build_held(out, v, dt_dataset_build_tensors);
 }
 
 dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v) {
+    DT_LIVE(v);
     return build_held(out, v, dt_dataset_build_slices);
 }
 
@@ -187,6 +189,7 @@ static dt_status *call_expand(const dt_example *example, void *user, dt_pipe **o
 }
 
 dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn, void *user) {
+    DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "filter"));
     if (!fn) return dt_fail(DT_E_PIPELINE, NULL, "filter: no function was given");
     caller *c = caller_of(in, user);
@@ -197,6 +200,7 @@ dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_f
 }
 
 dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_options *options) {
+    DT_LIVE(in);
     dt_example_spec spec;
 
     DT_TRY(dt_pipeline_input(in, "map"));
@@ -213,6 +217,7 @@ dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_o
 
 dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,
                                  const dt_interleave_options *options) {
+    DT_LIVE(in);
     dt_example_spec spec;
 
     DT_TRY(dt_pipeline_input(in, "interleave"));
@@ -260,6 +265,7 @@ static dt_status *hold(dt_dataset **out, const dt_example_spec *spec,
 }
 
 dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *format, ...) {
+    DT_LIVE(in);
     dt_example_list examples = {0};
     int64_t rows;
     va_list args;

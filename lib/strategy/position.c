@@ -62,6 +62,7 @@ dt_position dt_dist_dataset_position(const dt_dist_dataset *d) {
 }
 
 int64_t dt_dist_dataset_epoch(const dt_dist_dataset *d) {
+    DT_LIVE(d);
     return !d ? 0 : is_under_way(d) ? d->newest->epoch : d->epoch;
 }
 

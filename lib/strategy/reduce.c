@@ -187,6 +187,8 @@ static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *va
 
 dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_values *values,
                                    const char *name, const dt_axes *axes, dt_tensor **out) {
+    DT_LIVE(s);
+    DT_LIVE(values);
     reduction r = {.op = op, .name = name, .axes = axes};
     dt_status *bad = NULL;
 
@@ -204,6 +206,8 @@ dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_val
 
 dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values,
                               const char *name, int axis, dt_tensor **out) {
+    DT_LIVE(s);
+    DT_LIVE(values);
     const dt_axes one = {1, {axis}};
     return dt_strategy_reduce_axes(s, op, values, name, axis == DT_NO_AXIS ? NULL : &one, out);
 }

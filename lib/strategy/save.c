@@ -5,6 +5,7 @@
 #include "strategy/values.h"
 
 dt_status *dt_tensor_save(const dt_tensor *t, const char *path) {
+    DT_LIVE(t);
     dt_output o = {0};
     DT_TRY(dt_status_kept());
     if (!t || !path || !*path)

@@ -101,6 +101,7 @@ bool dt_get_replica_context(dt_replica_context *out) {
 }
 
 dt_status *dt_set_strategy(dt_strategy *s) {
+    DT_LIVE(s);
     DT_TRY(dt_status_kept());
     if (current.depth > 0 || current.where != DT_OUTSIDE)
         return dt_fail(DT_E_SCOPE, NULL,
@@ -143,6 +144,7 @@ static dt_status *check_entering(const dt_strategy *s) {
 }
 
 dt_scope dt_scope_enter(dt_strategy *strategy) {
+    DT_LIVE(strategy);
     dt_status *s = strategy
                        ? check_entering(strategy)
                        : dt_fail(DT_E_SCOPE, NULL, "cannot enter a scope: no strategy was given");

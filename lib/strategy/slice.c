@@ -86,12 +86,14 @@ dt_status *dt_place_slice(dt_strategy *s, const dt_strategy_spec *spec) {
 /* ---- constructors ---- */
 
 dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_options *options) {
+    DT_LIVE(r);
     static const dt_tpu_options none;
     const dt_tpu_options *o = options ? options : &none;
     dt_resolver *local = NULL;
 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_launched_alone());
+    DT_TRY(dt_want_live(o->device_assignment, "dt_tpu_strategy", "device assignment"));
     if (!r && o->device_assignment)
         DT_TRY(dt_tpu_resolver_of_topology(&local, NULL, o->device_assignment->topology));
     else if (!r) DT_TRY(dt_tpu_resolver(&local, "local"));
@@ -105,21 +107,31 @@ dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_optio
 
 dt_status *dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r,
                                         const dt_device_assignment *device_assignment) {
+    DT_LIVE(r);
+    DT_LIVE(device_assignment);
     return dt_tpu_strategy(out, r, &(dt_tpu_options){.device_assignment = device_assignment});
 }
 
 /* ---- answers ---- */
 
-int dt_strategy_logical_devices(const dt_strategy *s) { return s ? s->logical : 0; }
+int dt_strategy_logical_devices(const dt_strategy *s) {
+    DT_LIVE(s);
+    return s ? s->logical : 0;
+}
 
 const dt_device_assignment *dt_strategy_device_assignment(const dt_strategy *s) {
+    DT_LIVE(s);
     return s && s->assigned ? s->assignment : NULL;
 }
 
-bool dt_strategy_spmd(const dt_strategy *s) { return s && s->spmd; }
+bool dt_strategy_spmd(const dt_strategy *s) {
+    DT_LIVE(s);
+    return s && s->spmd;
+}
 
 dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, int logical,
                                       const char **name) {
+    DT_LIVE(s);
     DT_TRY(dt_status_kept());
     if (!s)
         return dt_fail(DT_E_LOGICAL_DEVICE, NULL,
@@ -145,11 +157,13 @@ dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, int log
 }
 
 int dt_strategy_num_hosts(const dt_strategy *s) {
+    DT_LIVE(s);
     if (!s) return 0;
     return s->assignment && !s->assigned ? s->resolver->topology->tasks : s->hosts;
 }
 
 int dt_strategy_replicas_per_host(const dt_strategy *s) {
+    DT_LIVE(s);
     if (!s) return 0;
     if (!s->assignment) return s->replicas / s->hosts;
     int cores = s->resolver->topology->devices;
@@ -157,4 +171,7 @@ int dt_strategy_replicas_per_host(const dt_strategy *s) {
     return s->replicas < cores / s->logical ? s->replicas : cores / s->logical;
 }
 
-const char *dt_strategy_host_device(const dt_strategy *s) { return s ? s->host_name[0] : NULL; }
+const char *dt_strategy_host_device(const dt_strategy *s) {
+    DT_LIVE(s);
+    return s ? s->host_name[0] : NULL;
+}

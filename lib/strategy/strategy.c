@@ -55,7 +55,7 @@ void dt_strategy_unref(dt_strategy *s) {
     free(s->ordinal);
     dt_device_assignment_unref(s->assignment);
     dt_resolver_unref(s->resolver);
-    free(s);
+    DT_RETIRE(s);
 }
 
 /* ---- constructors of the C API ---- */
@@ -149,31 +149,44 @@ dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out,
 
 /* ---- answers ---- */
 
-const char *dt_strategy_type(const dt_strategy *s) { return s ? s->row->kind.name : NULL; }
+const char *dt_strategy_type(const dt_strategy *s) {
+    DT_LIVE(s);
+    return s ? s->row->kind.name : NULL;
+}
 
-int dt_strategy_replicas(const dt_strategy *s) { return s ? s->replicas : 0; }
+int dt_strategy_replicas(const dt_strategy *s) {
+    DT_LIVE(s);
+    return s ? s->replicas : 0;
+}
 
 /* The original's default strategy computes where TensorFlow likes; asking it for worker_devices is
  * an error there. */
 bool dt_strategy_has_devices(const dt_strategy *s) { return s && !s->row->is_default; }
 
 const char *dt_strategy_device(const dt_strategy *s, int replica) {
+    DT_LIVE(s);
     return dt_strategy_has_devices(s) && replica >= 0 && replica < s->replicas
                ? s->device_name[replica]
                : NULL;
 }
 
-int dt_strategy_input_workers(const dt_strategy *s) { return s ? s->hosts : 0; }
+int dt_strategy_input_workers(const dt_strategy *s) {
+    DT_LIVE(s);
+    return s ? s->hosts : 0;
+}
 
 const char *dt_strategy_input_host(const dt_strategy *s, int worker) {
+    DT_LIVE(s);
     return s && worker >= 0 && worker < s->hosts ? s->host_name[worker] : NULL;
 }
 
 int dt_strategy_input_worker(const dt_strategy *s, int replica) {
+    DT_LIVE(s);
     return s && replica >= 0 && replica < s->replicas ? s->host_of[replica] : -1;
 }
 
 const dt_resolver *dt_strategy_cluster_resolver(const dt_strategy *s) {
+    DT_LIVE(s);
     return s ? s->resolver : NULL;
 }
 
@@ -192,6 +205,7 @@ const char *dt_strategy_backend(const dt_strategy *s) {
 
 dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const char *plugin) {
     DT_TRY(dt_status_kept());
+    DT_LIVE(s);
     DT_TRY(dt_want(s, "dt_strategy_set_backend", "strategy"));
     DT_TRY(dt_want(backend, "dt_strategy_set_backend", "name of the back end"));
     if (s->device)

@@ -222,6 +222,7 @@ static void print_tensor(const dt_tensor *t, dt_str *out) {
 }
 
 char *dt_tensor_text(const dt_tensor *t) {
+    DT_LIVE(t);
     dt_str text = {0};
 
     if (!t) return NULL;
@@ -230,6 +231,7 @@ char *dt_tensor_text(const dt_tensor *t) {
 }
 
 char *dt_values_text(const dt_values *v, const char *name) {
+    DT_LIVE(v);
     const dt_value_entry *e = v && name ? dt_values_find(v, name) : NULL;
     dt_str text = {0};
 

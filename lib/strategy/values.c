@@ -9,6 +9,7 @@
 #include <string.h>
 
 double dt_tensor_item(const dt_tensor *t) {
+    DT_LIVE(t);
     return t && dt_type_elements(&t->type) == 1 ? dt_cell_double(&(dt_view){t->type, t->data}, 0)
                                                 : (double)NAN;
 }
@@ -38,12 +39,16 @@ void dt_values_unref(dt_values *v) {
     if (!DT_LAST(v)) return;
     for (int i = 0; i < v->n; i++) release_entry(&v->entry[i]);
     free(v->entry);
-    free(v);
+    DT_RETIRE(v);
 }
 
-int dt_values_count(const dt_values *v) { return v ? v->n : 0; }
+int dt_values_count(const dt_values *v) {
+    DT_LIVE(v);
+    return v ? v->n : 0;
+}
 
 const char *dt_values_name(const dt_values *v, int i) {
+    DT_LIVE(v);
     return v && i >= 0 && i < v->n ? v->entry[i].name : NULL;
 }
 
@@ -79,6 +84,8 @@ static dt_status *check_entry(const dt_values *v, const char *name, const char *
 }
 
 dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t) {
+    DT_LIVE(v);
+    DT_LIVE(t);
     DT_TRY(check_entry(v, name, "dt_values_set"));
     DT_TRY(dt_want(t, "dt_values_set", "tensor"));
     dt_tensor *kept = dt_tensor_ref(t); /* it may be in the entry that is emptied */
@@ -87,13 +94,14 @@ dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t) {
 }
 
 dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n) {
+    DT_LIVE(v);
     DT_TRY(check_entry(v, name, "dt_values_set_per_replica"));
     DT_TRY(dt_want(t, "dt_values_set_per_replica", "tensors"));
     if (n < 1 || n > DT_MAX_REPLICAS)
         return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; expected 1 to %d", name,
                        n, DT_MAX_REPLICAS);
     for (int i = 0; i < n; i++)
-        if (!t[i])
+        if (!dt_live(t[i]))
             return dt_fail(DT_E_MISUSE, NULL,
                            "dt_values_set_per_replica got no tensor for replica %d", i);
     for (int i = 0; i < n; i++) dt_tensor_ref(t[i]);
@@ -157,6 +165,7 @@ dt_tensor *dt_entry_local(const dt_value_entry *e, int replica) {
 }
 
 int dt_values_locals(const dt_values *v, const char *name) {
+    DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? e->n : 0;
 }
@@ -166,16 +175,19 @@ bool dt_entry_is_distributed(const dt_value_entry *e) {
 }
 
 bool dt_values_is_per_replica(const dt_values *v, const char *name) {
+    DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e && dt_entry_is_distributed(e);
 }
 
 const char *dt_values_kind(const dt_values *v, const char *name) {
+    DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? e->kind : NULL;
 }
 
 const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica) {
+    DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? dt_entry_local(e, replica) : NULL;
 }

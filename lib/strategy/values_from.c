@@ -80,6 +80,7 @@ out:
 
 dt_status *dt_strategy_values_from_function(dt_strategy *s, dt_value_fn fn, void *user,
                                             dt_values **out) {
+    DT_LIVE(s);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(s, "dt_strategy_values_from_function", "strategy"));
     DT_TRY(fn ? NULL : dt_want(NULL, "dt_strategy_values_from_function", "function"));

@@ -100,6 +100,7 @@ static dt_status *type_of(const dt_tensor *initial, const dt_variable_options *o
 
 dt_status *dt_variable_create(dt_variable **out, const dt_tensor *initial,
                               const dt_variable_options *options) {
+    DT_LIVE(initial);
     const dt_variable_options o = options ? *options : (dt_variable_options){.name = NULL};
     dt_strategy *strategy = dt_get_strategy();
     dt_variable *v = NULL;
@@ -132,11 +133,13 @@ dt_status *dt_want_variable(const dt_variable *v, const char *call) {
 }
 
 const char *dt_variable_kind(const dt_variable *v) {
+    DT_LIVE(v);
     if (!v || !v->strategy) return "Variable";
     return dt_variable_is_on_read(v) ? "SyncOnReadVariable" : "MirroredVariable";
 }
 
 int dt_variable_copies(const dt_variable *v) {
+    DT_LIVE(v);
     return v && v->strategy ? v->strategy->replicas : 1;
 }
 
@@ -147,6 +150,7 @@ static void print_name(const dt_variable *v, int replica, dt_str *out) {
 }
 
 char *dt_variable_name(const dt_variable *v, int replica) {
+    DT_LIVE(v);
     dt_str text = {0};
 
     if (!v || replica < 0 || replica >= dt_variable_copies(v)) return NULL;
@@ -154,15 +158,25 @@ char *dt_variable_name(const dt_variable *v, int replica) {
     return dt_str_take(&text);
 }
 
-dt_dtype dt_variable_dtype(const dt_variable *v) { return v ? v->type.dtype : DT_FLOAT32; }
+dt_dtype dt_variable_dtype(const dt_variable *v) {
+    DT_LIVE(v);
+    return v ? v->type.dtype : DT_FLOAT32;
+}
 
-int dt_variable_rank(const dt_variable *v) { return v ? v->type.rank : 0; }
+int dt_variable_rank(const dt_variable *v) {
+    DT_LIVE(v);
+    return v ? v->type.rank : 0;
+}
 
 int64_t dt_variable_dim(const dt_variable *v, int axis) {
+    DT_LIVE(v);
     return v && axis >= 0 && axis < v->type.rank ? v->type.dim[axis] : -1;
 }
 
-bool dt_variable_trainable(const dt_variable *v) { return v && v->trainable; }
+bool dt_variable_trainable(const dt_variable *v) {
+    DT_LIVE(v);
+    return v && v->trainable;
+}
 
 dt_view dt_variable_copy(const dt_variable *v, int replica) {
     return (dt_view){v->type,
@@ -182,6 +196,7 @@ static void print_copy(const dt_variable *v, int replica, dt_str *out) {
 }
 
 char *dt_variable_text(const dt_variable *v) {
+    DT_LIVE(v);
     dt_str text = {0};
     dt_status *s = v ? dt_variable_fetch(v) : NULL;
 
@@ -201,7 +216,7 @@ char *dt_variable_text(const dt_variable *v) {
 static dt_status *check_list(dt_variable *const *v, int n) {
     if (n < 0 || (n > 0 && !v))
         return dt_fail(DT_E_VARIABLE, NULL, "cannot create a list of %d variables", n);
-    for (int i = 0; i < n; i++) DT_TRY(dt_want_variable(v[i], "dt_variables_create"));
+    for (int i = 0; i < n; i++) DT_TRY(dt_want_variable(dt_live(v[i]), "dt_variables_create"));
     return NULL;
 }
 
@@ -221,10 +236,11 @@ dt_status *dt_variables_create(dt_variables **out, dt_variable *const *v, int n)
 }
 
 void dt_variables_unref(dt_variables *list) {
-    if (!list) return;
+    if (!list || !list->v) /* released already, and empty since */
+        return;
     for (int i = 0; i < list->n; i++) dt_variable_unref(list->v[i]);
     free(list->v);
-    free(list);
+    DT_RETIRE(list);
 }
 
 dt_variable *dt_variables_at(const dt_variables *list, int i) {

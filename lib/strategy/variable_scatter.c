@@ -113,6 +113,9 @@ static void scatter(const dt_view *copy, dt_scatter how, const dt_view *index,
 
 dt_status *dt_variable_scatter(dt_variable *v, dt_scatter how, const dt_tensor *index,
                                const dt_tensor *updates) {
+    DT_LIVE(v);
+    DT_LIVE(index);
+    DT_LIVE(updates);
     DT_TRY(dt_variable_outside(v, "dt_variable_scatter"));
     DT_TRY(check_kind(v, how));
     DT_TRY(dt_want(index, "dt_variable_scatter", "row numbers"));

@@ -85,6 +85,7 @@ static dt_value read_merged(dt_trace *t, dt_variable *v) {
 }
 
 dt_value dt_variable_read(dt_trace *t, dt_variable *v) {
+    DT_LIVE(v);
     if (!usable(t, v, "dt_variable_read")) return none;
     return dt_context_now() == DT_IN_MERGE ? read_merged(t, v) : dt_read(t, v);
 }
@@ -126,20 +127,24 @@ static dt_value write_value(dt_trace *t, dt_variable *v, dt_write how, dt_value 
 }
 
 dt_value dt_variable_assign(dt_trace *t, dt_variable *v, dt_value value) {
+    DT_LIVE(v);
     return write_value(t, v, DT_ASSIGN, value);
 }
 
 dt_value dt_variable_assign_add(dt_trace *t, dt_variable *v, dt_value value) {
+    DT_LIVE(v);
     return write_value(t, v, DT_ASSIGN_ADD, value);
 }
 
 dt_value dt_variable_assign_sub(dt_trace *t, dt_variable *v, dt_value value) {
+    DT_LIVE(v);
     return write_value(t, v, DT_ASSIGN_SUB, value);
 }
 
 /* One number for all replicas: no sum of it is meant, and its mean is itself. A plain variable
  * still takes it once from each. */
 dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write how, double number) {
+    DT_LIVE(v);
     if (!usable(t, v, "dt_variable_write_number")) return none;
     if ((unsigned)how > DT_ASSIGN_SUB)
         return fail(t, dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_write", (int)how));

@@ -52,6 +52,7 @@ static dt_status *check_readable(const dt_variable *v) {
 }
 
 dt_status *dt_variable_value(dt_variable *v, dt_tensor **out) {
+    DT_LIVE(v);
     dt_tensor *t = NULL;
 
     DT_TRY(dt_variable_outside(v, "dt_variable_value"));
@@ -72,6 +73,7 @@ dt_status *dt_variable_value(dt_variable *v, dt_tensor **out) {
 }
 
 dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out) {
+    DT_LIVE(v);
     dt_tensor *t = NULL;
 
     DT_TRY(dt_status_kept());
@@ -90,6 +92,8 @@ dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out) {
 }
 
 dt_status *dt_values_set_variable(dt_values *values, const char *name, dt_variable *v) {
+    DT_LIVE(values);
+    DT_LIVE(v);
     int n = dt_variable_copies(v);
     dt_status *s = NULL;
 
@@ -180,6 +184,8 @@ static writing begin(dt_variable *v, dt_write how) {
 }
 
 dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) {
+    DT_LIVE(v);
+    DT_LIVE(value);
     DT_TRY(dt_variable_outside(v, "dt_variable_set"));
     DT_TRY(dt_want(value, "dt_variable_set", "value"));
     writing w = begin(v, how);
@@ -201,6 +207,8 @@ static dt_status *write_each(writing *w, const dt_value_entry *e) {
 
 dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values,
                                 const char *name) {
+    DT_LIVE(v);
+    DT_LIVE(values);
     DT_TRY(dt_variable_outside(v, "dt_variable_set_from"));
     DT_TRY(dt_want(values, "dt_variable_set_from", "values"));
     DT_TRY(dt_want(name, "dt_variable_set_from", "name"));

@@ -311,6 +311,7 @@ static dt_status *place(const plan *p, dt_device_order order, dt_assignment *a) 
 
 DT_API dt_status *dt_device_assignment_build(dt_device_assignment **out, const dt_topology *t,
                                              const dt_device_assignment_options *options) {
+    DT_LIVE(t);
     static const dt_device_assignment_options one = {.num_replicas = 1};
     const dt_device_assignment_options *spec = options ? options : &one;
     plan p;

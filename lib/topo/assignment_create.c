@@ -34,7 +34,7 @@ DT_API void dt_device_assignment_unref(dt_device_assignment *a) {
     if (!DT_LAST(a)) return;
     dt_topology_unref(a->topology);
     free(a->core);
-    free(a);
+    DT_RETIRE(a);
 }
 
 /* ---- core by core ---- */
@@ -92,6 +92,7 @@ static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t 
 
 DT_API dt_status *dt_device_assignment_create(dt_device_assignment **out, const dt_topology *t,
                                               const int64_t *core, const int64_t *shape, int rank) {
+    DT_LIVE(t);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_device_assignment_create", "place for the assignment"));
     DT_TRY(dt_topology_given(t));

@@ -11,16 +11,24 @@
 /* ---- topologies ---- */
 
 DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4]) {
+    DT_LIVE(t);
     static const int none[4];
     if (shape) memcpy(shape, t ? t->mesh : none, sizeof none);
 }
 
-DT_API int dt_topology_tasks(const dt_topology *t) { return t ? t->tasks : 0; }
+DT_API int dt_topology_tasks(const dt_topology *t) {
+    DT_LIVE(t);
+    return t ? t->tasks : 0;
+}
 
-DT_API int dt_topology_tpus_per_task(const dt_topology *t) { return t ? t->devices : 0; }
+DT_API int dt_topology_tpus_per_task(const dt_topology *t) {
+    DT_LIVE(t);
+    return t ? t->devices : 0;
+}
 
 DT_API bool dt_topology_device_coordinates(const dt_topology *t, int task, int device,
                                            int coordinates[4]) {
+    DT_LIVE(t);
     if (!t || !coordinates || task < 0 || task >= t->tasks || device < 0 || device >= t->devices)
         return false;
     memcpy(coordinates, t->coordinates[(size_t)task * (size_t)t->devices + (size_t)device],
@@ -36,6 +44,7 @@ static void place_at(const dt_topology *t, int index, int coordinates[4]) {
 }
 
 DT_API bool dt_topology_missing_device(const dt_topology *t, int i, int coordinates[4]) {
+    DT_LIVE(t);
     if (!t || !coordinates || i < 0 || i >= t->missing) return false;
     place_at(t, t->missing_place[i], coordinates);
     return true;
@@ -62,6 +71,7 @@ static dt_status *check_at(const dt_topology *t, const int at[4]) {
 
 DT_API dt_status *dt_topology_task_ordinal(const dt_topology *t, const int coordinates[4],
                                            int *task) {
+    DT_LIVE(t);
     DT_TRY(check_at(t, coordinates));
     DT_TRY(dt_want(task, "dt_topology_task_ordinal", "place for the task"));
     *task = dt_topology_task(t, coordinates);
@@ -70,6 +80,7 @@ DT_API dt_status *dt_topology_task_ordinal(const dt_topology *t, const int coord
 
 DT_API dt_status *dt_topology_tpu_ordinal(const dt_topology *t, const int coordinates[4],
                                           int *device) {
+    DT_LIVE(t);
     DT_TRY(check_at(t, coordinates));
     DT_TRY(dt_want(device, "dt_topology_tpu_ordinal", "place for the device"));
     *device = dt_topology_device(t, coordinates);
@@ -90,11 +101,13 @@ static dt_status *name_at(const dt_topology *t, const int at[4], const char *job
 
 DT_API dt_status *dt_topology_tpu_device(const dt_topology *t, const int coordinates[4],
                                          const char *job, char **name) {
+    DT_LIVE(t);
     return name_at(t, coordinates, job, false, name);
 }
 
 DT_API dt_status *dt_topology_cpu_device(const dt_topology *t, const int coordinates[4],
                                          const char *job, char **name) {
+    DT_LIVE(t);
     return name_at(t, coordinates, job, true, name);
 }
 
@@ -120,19 +133,23 @@ static dt_status *find(const dt_device_assignment *a, int replica, int logical, 
 }
 
 DT_API const dt_topology *dt_device_assignment_topology(const dt_device_assignment *a) {
+    DT_LIVE(a);
     return a ? a->topology : NULL;
 }
 
 DT_API int dt_device_assignment_replicas(const dt_device_assignment *a) {
+    DT_LIVE(a);
     return a ? a->replicas : 0;
 }
 
 DT_API int dt_device_assignment_logical_devices(const dt_device_assignment *a) {
+    DT_LIVE(a);
     return a ? a->logical : 0;
 }
 
 DT_API dt_status *dt_device_assignment_coordinates(const dt_device_assignment *a, int replica,
                                                    int logical, int coordinates[4]) {
+    DT_LIVE(a);
     const int *at = NULL;
     DT_TRY(find(a, replica, logical, &at));
     DT_TRY(dt_want(coordinates, "dt_device_assignment_coordinates", "place for the coordinates"));
@@ -142,6 +159,7 @@ DT_API dt_status *dt_device_assignment_coordinates(const dt_device_assignment *a
 
 DT_API dt_status *dt_device_assignment_tpu_ordinal(const dt_device_assignment *a, int replica,
                                                    int logical, int *device) {
+    DT_LIVE(a);
     const int *at = NULL;
     DT_TRY(find(a, replica, logical, &at));
     return dt_topology_tpu_ordinal(a->topology, at, device);
@@ -149,6 +167,7 @@ DT_API dt_status *dt_device_assignment_tpu_ordinal(const dt_device_assignment *a
 
 DT_API dt_status *dt_device_assignment_tpu_device(const dt_device_assignment *a, int replica,
                                                   int logical, const char *job, char **name) {
+    DT_LIVE(a);
     const int *at = NULL;
     DT_TRY(find(a, replica, logical, &at));
     return name_at(a->topology, at, job, false, name);
@@ -156,6 +175,7 @@ DT_API dt_status *dt_device_assignment_tpu_device(const dt_device_assignment *a,
 
 DT_API dt_status *dt_device_assignment_host_device(const dt_device_assignment *a, int replica,
                                                    int logical, const char *job, char **name) {
+    DT_LIVE(a);
     const int *at = NULL;
     DT_TRY(find(a, replica, logical, &at));
     return name_at(a->topology, at, job, true, name);
@@ -163,6 +183,7 @@ DT_API dt_status *dt_device_assignment_host_device(const dt_device_assignment *a
 
 DT_API dt_status *dt_device_assignment_lookup_replicas(const dt_device_assignment *a, int task,
                                                        int logical, int *replicas, int *n) {
+    DT_LIVE(a);
     DT_TRY(dt_status_kept());
     if (!a) return no_assignment();
     DT_TRY(dt_want(replicas, "dt_device_assignment_lookup_replicas", "place for the replicas"));

@@ -145,6 +145,7 @@ DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu) {
 
 DT_API dt_status *dt_tpu_resolver_of_topology(dt_resolver **out, const char *job,
                                               const dt_topology *topology) {
+    DT_LIVE(topology);
     char name[DT_JOB_NAME];
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_tpu_resolver_of_topology", "place for the resolver"));
@@ -166,7 +167,7 @@ DT_API void dt_resolver_unref(dt_resolver *r) {
     if (!DT_LAST(r)) return;
     dt_topology_unref(r->topology);
     free(r->why);
-    free(r);
+    DT_RETIRE(r);
 }
 
 /* ---- the system ---- */
@@ -185,35 +186,52 @@ static dt_status *check_slice(const dt_resolver *r) {
 }
 
 DT_API dt_status *dt_tpu_connect(dt_resolver *r) {
+    DT_LIVE(r);
     return check_slice(r); /* a simulated slice is where its program runs */
 }
 
 DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology) {
+    DT_LIVE(r);
     DT_TRY(check_slice(r));
     if (topology) *topology = r->topology;
     return NULL;
 }
 
 DT_API dt_status *dt_tpu_shutdown(dt_resolver *r) {
+    DT_LIVE(r);
     return check_slice(r); /* other references are held by handles */
 }
 
 /* ---- answers ---- */
 
 DT_API const char *dt_resolver_master(const dt_resolver *r) {
+    DT_LIVE(r);
     return r && r->topology && r->topology->slice ? r->topology->slice->name : "";
 }
 
-DT_API const char *dt_resolver_task_type(const dt_resolver *r) { return r ? r->job : NULL; }
+DT_API const char *dt_resolver_task_type(const dt_resolver *r) {
+    DT_LIVE(r);
+    return r ? r->job : NULL;
+}
 
-DT_API int dt_resolver_task_id(const dt_resolver *r) { return r ? r->task : -1; }
+DT_API int dt_resolver_task_id(const dt_resolver *r) {
+    DT_LIVE(r);
+    return r ? r->task : -1;
+}
 
-DT_API int dt_resolver_tasks(const dt_resolver *r) { return r ? r->tasks : 0; }
+DT_API int dt_resolver_tasks(const dt_resolver *r) {
+    DT_LIVE(r);
+    return r ? r->tasks : 0;
+}
 
 DT_API int dt_resolver_accelerators(const dt_resolver *r) {
+    DT_LIVE(r);
     return r && r->topology ? r->topology->devices : 0;
 }
 
 const dt_topology *dt_resolver_slice(const dt_resolver *r) { return r ? r->topology : NULL; }
 
-DT_API bool dt_resolver_simulated(const dt_resolver *r) { return r && r->simulated; }
+DT_API bool dt_resolver_simulated(const dt_resolver *r) {
+    DT_LIVE(r);
+    return r && r->simulated;
+}

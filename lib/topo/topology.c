@@ -185,7 +185,7 @@ DT_API void dt_topology_unref(dt_topology *t) {
     free(t->place);
     free(t->missing_place);
     free(t->distance);
-    free(t);
+    DT_RETIRE(t);
 }
 
 /* ---- asking one ---- */

@@ -178,6 +178,7 @@ void dt_topology_write(const dt_topology *t, dt_str *out) {
 }
 
 DT_API const void *dt_topology_serialized(const dt_topology *t, size_t *size) {
+    DT_LIVE(t);
     if (size) *size = t ? t->serialized.size : 0;
     return t ? dt_str_text(&t->serialized) : "";
 }

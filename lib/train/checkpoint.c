@@ -43,7 +43,7 @@ void dt_checkpoint_unref(dt_checkpoint *c) {
     dt_run_dir_close(&c->directory);
     free(c->item);
     free(c->stands_on);
-    free(c);
+    DT_RETIRE(c);
 }
 
 dt_status *dt_checkpoint_check_call(const dt_checkpoint *c, const char *call) {
@@ -103,6 +103,8 @@ static void add(dt_checkpoint *c, dt_tracked_kind kind, const char *name, void *
 }
 
 dt_status *dt_checkpoint_add_model(dt_checkpoint *c, const char *name, dt_model *m) {
+    DT_LIVE(c);
+    DT_LIVE(m);
     DT_TRY(check_add(c, name, m, "dt_checkpoint_add_model"));
     m->refs++;
     add(c, DT_A_MODEL, name, m);
@@ -110,6 +112,8 @@ dt_status *dt_checkpoint_add_model(dt_checkpoint *c, const char *name, dt_model 
 }
 
 dt_status *dt_checkpoint_add_optimizer(dt_checkpoint *c, const char *name, dt_optimizer *o) {
+    DT_LIVE(c);
+    DT_LIVE(o);
     DT_TRY(check_add(c, name, o, "dt_checkpoint_add_optimizer"));
     o->refs++;
     add(c, DT_AN_OPTIMIZER, name, o);
@@ -117,6 +121,8 @@ dt_status *dt_checkpoint_add_optimizer(dt_checkpoint *c, const char *name, dt_op
 }
 
 dt_status *dt_checkpoint_add_variable(dt_checkpoint *c, const char *name, dt_variable *v) {
+    DT_LIVE(c);
+    DT_LIVE(v);
     DT_TRY(check_add(c, name, v, "dt_checkpoint_add_variable"));
     v->refs++;
     add(c, DT_A_VARIABLE, name, v);
@@ -124,12 +130,15 @@ dt_status *dt_checkpoint_add_variable(dt_checkpoint *c, const char *name, dt_var
 }
 
 dt_status *dt_checkpoint_add_counter(dt_checkpoint *c, const char *name, int64_t *counter) {
+    DT_LIVE(c);
     DT_TRY(check_add(c, name, counter, "dt_checkpoint_add_counter"));
     add(c, DT_A_COUNTER, name, counter);
     return NULL;
 }
 
 dt_status *dt_checkpoint_add_iterator(dt_checkpoint *c, const char *name, dt_iterator *it) {
+    DT_LIVE(c);
+    DT_LIVE(it);
     DT_TRY(check_add(c, name, it, "dt_checkpoint_add_iterator"));
     dt_iterator_track(it);
     add(c, DT_AN_ITERATOR, name, dt_iterator_ref(it));
@@ -137,6 +146,8 @@ dt_status *dt_checkpoint_add_iterator(dt_checkpoint *c, const char *name, dt_ite
 }
 
 dt_status *dt_checkpoint_add_data(dt_checkpoint *c, const char *name, dt_dist_dataset *data) {
+    DT_LIVE(c);
+    DT_LIVE(data);
     DT_TRY(check_add(c, name, data, "dt_checkpoint_add_data"));
     dt_dist_dataset_track(data);
     add(c, DT_A_DATA_SET, name, dt_dist_dataset_ref(data));

@@ -236,6 +236,7 @@ static void commit(const restoring *r) {
 }
 
 dt_status *dt_checkpoint_restore(dt_checkpoint *c, const char *path) {
+    DT_LIVE(c);
     DT_TRY(dt_checkpoint_check_call(c, "dt_checkpoint_restore"));
     if (!path) return NULL;
     restoring r = {.c = c, .arena = dt_arena_create()};

@@ -141,6 +141,7 @@ static dt_status *save(dt_checkpoint *c, const char *dir, int64_t step, int max_
 }
 
 dt_status *dt_checkpoint_save(dt_checkpoint *c, const char *dir, int64_t step, int max_to_keep) {
+    DT_LIVE(c);
     DT_TRY(dt_checkpoint_check_call(c, "dt_checkpoint_save"));
     if (!dir || !*dir)
         return dt_fail(DT_E_CANT_CREATE, NULL, "no directory given to save the checkpoint in");

@@ -33,7 +33,7 @@ void dt_history_unref(dt_history *h) {
         free(h->row[i].value);
     }
     free(h->row);
-    free(h);
+    DT_RETIRE(h);
 }
 
 void dt_history_add(dt_history *h, const dt_metric *metrics, int n) {
@@ -48,9 +48,13 @@ void dt_history_add(dt_history *h, const dt_metric *metrics, int n) {
     }
 }
 
-int dt_history_epochs(const dt_history *h) { return h ? h->n : 0; }
+int dt_history_epochs(const dt_history *h) {
+    DT_LIVE(h);
+    return h ? h->n : 0;
+}
 
 double dt_history_at(const dt_history *h, const char *key, int epoch) {
+    DT_LIVE(h);
     if (!h || !key || epoch < 0 || epoch >= h->n) return NAN;
     for (int k = 0; k < h->row[epoch].n; k++)
         if (strcmp(h->row[epoch].name[k], key) == 0) return h->row[epoch].value[k];
@@ -58,6 +62,7 @@ double dt_history_at(const dt_history *h, const char *key, int epoch) {
 }
 
 double dt_history_last(const dt_history *h, const char *key) {
+    DT_LIVE(h);
     return dt_history_at(h, key, dt_history_epochs(h) - 1);
 }
 

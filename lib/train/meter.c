@@ -69,10 +69,11 @@ void dt_meter_unref(dt_meter *m) {
     if (!DT_LAST(m)) return;
     free(m->sum);
     dt_arena_destroy(m->arena);
-    free(m);
+    DT_RETIRE(m);
 }
 
 dt_status *dt_meter_reset(dt_meter *m) {
+    DT_LIVE(m);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_meter_reset", "metric"));
     clear(m);
@@ -161,6 +162,10 @@ static dt_status *add_up(dt_meter *m, const dt_graph *g, const dt_view *arg) {
 
 dt_status *dt_meter_update(dt_meter *m, const dt_tensor *target, const dt_tensor *prediction,
                            const dt_tensor *weight) {
+    DT_LIVE(m);
+    DT_LIVE(target);
+    DT_LIVE(prediction);
+    DT_LIVE(weight);
     const dt_tensor *given[] = {target, prediction, weight};
     dt_view arg[3];
     dt_graph *g = NULL;
@@ -181,6 +186,7 @@ dt_status *dt_meter_update(dt_meter *m, const dt_tensor *target, const dt_tensor
 /* ---- the result ---- */
 
 dt_status *dt_meter_result(const dt_meter *m, dt_tensor **out) {
+    DT_LIVE(m);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_meter_result", "metric"));
     DT_TRY(dt_want(out, "dt_meter_result", "place for the tensor"));

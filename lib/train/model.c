@@ -119,10 +119,11 @@ void dt_model_unref(dt_model *m) {
     dt_optimizer_unref(m->optimizer);
     dt_strategy_unref(m->strategy);
     dt_arena_destroy(m->arena);
-    free(m);
+    DT_RETIRE(m);
 }
 
 dt_status *dt_model_seed(dt_model *m, uint64_t seed) {
+    DT_LIVE(m);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_model_seed", "model"));
     m->seed = seed;
@@ -132,9 +133,13 @@ dt_status *dt_model_seed(dt_model *m, uint64_t seed) {
 
 /* ---- answers ---- */
 
-int64_t dt_model_parameters(const dt_model *m) { return m ? m->spec.parameters : 0; }
+int64_t dt_model_parameters(const dt_model *m) {
+    DT_LIVE(m);
+    return m ? m->spec.parameters : 0;
+}
 
 const char *dt_model_weights_sha256(dt_model *m) {
+    DT_LIVE(m);
     if (!m) return NULL;
     dt_status *s = dt_weights_digest(m, m->digest);
     dt_status_free(s);
@@ -142,6 +147,7 @@ const char *dt_model_weights_sha256(dt_model *m) {
 }
 
 dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out) {
+    DT_LIVE(m);
     dt_variable *v;
 
     DT_TRY(dt_status_kept());
@@ -154,6 +160,8 @@ dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out) {
 }
 
 dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *value) {
+    DT_LIVE(m);
+    DT_LIVE(value);
     dt_variable *v;
     bool same;
 
@@ -194,6 +202,7 @@ static bool are_values(const dt_value *inputs, int n) {
 }
 
 dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool training) {
+    DT_LIVE(m);
     if (!are_values(inputs, n)) return (dt_value){0};
     dt_status *s = check_use(m);
     if (!s) return dt_model_emit_inputs(m, inputs, n, training);
@@ -202,6 +211,7 @@ dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool t
 }
 
 dt_value dt_model_call(dt_model *m, dt_value input, bool training) {
+    DT_LIVE(m);
     return dt_model_call_inputs(m, &input, 1, training);
 }
 
@@ -216,6 +226,7 @@ dt_part dt_evaluated_part(const dt_dataset *data) {
 }
 
 dt_status *dt_model_compile(dt_model *m, const char *format, ...) {
+    DT_LIVE(m);
     IN_CAPTURED_SCOPE(m);
     dt_compile_spec compile;
     dt_tree *tree = NULL;
@@ -280,6 +291,8 @@ static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dat
 
 dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format,
                         ...) {
+    DT_LIVE(m);
+    DT_LIVE(data);
     IN_CAPTURED_SCOPE(m);
     dt_trainer *trainer = NULL;
     dt_history *h = dt_history_create();
@@ -310,6 +323,8 @@ out:
 }
 
 dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) {
+    DT_LIVE(m);
+    DT_LIVE(data);
     IN_CAPTURED_SCOPE(m);
     dt_metric metrics[DT_MAX_KEYS];
     dt_trainer *trainer = NULL;

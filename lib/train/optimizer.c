@@ -23,12 +23,14 @@ static const dt_variable *slot_at(const dt_optimizer *o, int i) {
 static const char *short_name(const dt_variable *v) { return v->path + strlen("optimizer/"); }
 
 int dt_optimizer_slots(const dt_optimizer *o) {
+    DT_LIVE(o);
     int n = 0;
     while (o && slot_at(o, n)) n++;
     return n;
 }
 
 const char *dt_optimizer_slot_name(const dt_optimizer *o, int i) {
+    DT_LIVE(o);
     const dt_variable *v = o ? slot_at(o, i) : NULL;
     return v ? short_name(v) : NULL;
 }
@@ -70,6 +72,7 @@ static dt_status *value_of(const dt_variable *v, dt_tensor **out) {
 }
 
 dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name, dt_tensor **out) {
+    DT_LIVE(o);
     const dt_variable *v;
 
     DT_TRY(dt_status_kept());
@@ -84,6 +87,7 @@ dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name, dt_ten
 }
 
 dt_status *dt_optimizer_finalize(dt_optimizer *o, const dt_variables *variables) {
+    DT_LIVE(o);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(o, "dt_optimizer_finalize", "optimizer"));
     DT_TRY(dt_want(variables, "dt_optimizer_finalize", "variables"));

@@ -71,6 +71,8 @@ static dt_status *predict_evaluated(dt_model *m, dt_dataset *data,
 }
 
 dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out) {
+    DT_LIVE(m);
+    DT_LIVE(data);
     dt_gathered g = {0};
     IN_CAPTURED_SCOPE(m);
 
@@ -83,6 +85,8 @@ dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out) {
 }
 
 dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data, dt_values **out) {
+    DT_LIVE(m);
+    DT_LIVE(data);
     dt_gathered of[DT_MAX_OUTPUTS] = {0};
     dt_values *values = NULL;
     IN_CAPTURED_SCOPE(m);

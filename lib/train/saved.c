@@ -67,6 +67,7 @@ static dt_status *save(const dt_model *m, const char *path, dt_arena *arena) {
 }
 
 dt_status *dt_model_save(dt_model *m, const char *path) {
+    DT_LIVE(m);
     IN_CAPTURED_SCOPE(m);
 
     DT_TRY(dt_status_kept());

@@ -76,7 +76,7 @@ static void make_in_step(dt_trace *t, void *user) {
 }
 
 static void run_step(api *s) {
-    dt_strategy *strategy = s->strategy[0].handle;
+    dt_strategy *strategy = dt_live(s->strategy[0].handle);
     dt_function *f = NULL;
     dt_status *made = dt_function_create(&f, make_in_step, s);
     fuzz_done(made ? made

@@ -3,7 +3,7 @@
  * each. scripts/fuzz reads this, too. */
 FUZZ_ROW(
     api,
-    "lib/strategy/values.c lib/strategy/variable.c lib/strategy/variable_value.c "
+    "lib/base/handle.c lib/strategy/values.c lib/strategy/variable.c lib/strategy/variable_value.c "
     "lib/strategy/variable_step.c lib/strategy/strategy.c lib/topo/lookup.c lib/topo/resolver.c")
 FUZZ_ROW(callbacks, "lib/train/callback_state.c lib/train/callback/csv_logger.c "
                     "lib/train/callback/early_stopping.c lib/train/callback/model_checkpoint.c "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every function of the public headers with every kind of wrong argument, one at a time: no handle,
- * hostile texts, numbers at their limits, no place, no options.
+ * a handle that was released already, hostile texts, numbers at their limits, no place, no options.
  * Whatever comes back, the process goes on, and under the address sanitizer no byte is touched that
  * is not the call's.
  */
@@ -62,13 +62,13 @@ static const char *right_text(const char *function) {
     return "x";
 }
 
-/* ---- slots: 0 a handle, 1 and 2 none ---- */
+/* ---- slots: 0 a live handle, 1 a released one, 2 none ---- */
 
 static void keep_trace(dt_trace *t, void *user) { *(dt_value *)user = dt_constant(t, 1); }
 
 static void make_first(api *s) {
     static const float numbers[4] = {1, 2, 3, 4};
-#define FIRST(type) (&s->type[0].handle)
+#define FIRST(type) (s->type[0].own = true, &s->type[0].handle)
     ok(dt_tensor_create(FIRST(tensor), DT_FLOAT32, 2, (int64_t[]){2, 2}, numbers));
     ok(dt_variable_create(FIRST(variable), s->tensor[0].handle, NULL));
     ok(dt_variables_create(FIRST(variables), &s->variable[0].handle, 1));
@@ -98,6 +98,13 @@ static void make_first(api *s) {
 
 static void set_up(api *s) {
     dt_function *f = NULL;
+    make_first(s);
+#define X(type)                                                                                    \
+    s->type[1] = s->type[0];                                                                       \
+    release_##type(s, 1);                                                                          \
+    s->type[0].own = false;
+    API_HANDLES(X)
+#undef X
     make_first(s);
     ok(dt_function_create(&f, keep_trace, &s->stale));
     ok(dt_strategy_run(s->strategy[0].handle, f, NULL, NULL));
@@ -183,6 +190,46 @@ static void test_every_function_answers_wrong_arguments(void **state) {
     assert_int_equal(faults, 0);
 }
 
+static dt_status *as_message(dt_status *s) {
+    assert_non_null(s);
+    assert_string_equal(dt_status_kind(s), "ValueError");
+    return s;
+}
+
+/* As the head of dtrain.h promises. */
+static void test_released_handles_count_as_none(void **state) {
+    (void)state;
+    dt_tensor *t = NULL, *again = NULL;
+    dt_values *v = NULL;
+    ok(dt_tensor_create(&t, DT_FLOAT32, 1, (int64_t[]){4}, NULL));
+    ok(dt_values_create(&v));
+    ok(dt_values_set(v, "x", t));
+    dt_tensor_unref(t);
+    assert_int_equal(dt_tensor_elements(t), 4); /* the values still have it */
+    dt_values_unref(v);
+    assert_int_equal(dt_tensor_elements(t), 0);
+    assert_null(dt_tensor_data(t));
+    dt_status_free(as_message(dt_tensor_save(t, "t.npy")));
+    dt_status_free(as_message(dt_values_set(v, "y", t)));
+    for (int i = 0; i < 3; i++) {
+        dt_tensor_unref(t);
+        dt_values_unref(v);
+    }
+    again = t;
+    ok(dt_tensor_create(&again, DT_FLOAT32, 0, NULL, NULL)); /* the place held a released handle */
+    assert_int_equal(dt_tensor_elements(again), 1);
+    dt_tensor_unref(again);
+    dt_status *s = dt_status_create(17, "once");
+    dt_status_free(s);
+    dt_status_free(s);
+    assert_int_equal(dt_report(s), 0);
+    for (int i = 0; i < 2 * DT_RETIRED; i++) { /* memory goes back in the end */
+        ok(dt_tensor_create(&again, DT_FLOAT32, 0, NULL, NULL));
+        dt_tensor_unref(again);
+        again = NULL;
+    }
+}
+
 static int enter_directory(void **state) {
     (void)state;
     static const char job[] =
@@ -202,6 +249,7 @@ static int enter_directory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_released_handles_count_as_none),
         cmocka_unit_test(test_every_function_answers_wrong_arguments),
     };
     return cmocka_run_group_tests_name("api", tests, enter_directory, NULL);

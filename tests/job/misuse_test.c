@@ -57,6 +57,10 @@ static void test_null_in_a_list(void **state) {
         &text, NULL));
     assert_null(text);
     dt_job_unref(two[1]);
+    /* released */
+    REFUSED(dt_plan_text(
+        &(dt_plan_request){.jobs = two, .labels = (const char *[]){"a", "b"}, .n_jobs = 2}, &text,
+        NULL));
     dt_job_unref(job);
 }
 

@@ -4,8 +4,9 @@
  * list of calls is generated from the headers (scripts/api-calls), so a function is in it from the
  * day it is declared; one with a type of argument that is not known here does not compile.
  *
- * Each kind of handle has some slots. A call puts a new handle into a slot, whose reference is the
- * caller's; releasing empties the slot.
+ * Each kind of handle has some slots. What a call makes goes into a slot; what is released stays in
+ * its slot, as a handle that was released already. A slot knows whether its handle is the caller's
+ * to release: the library may hold further references to it, and those are not the caller's.
  */
 #ifndef TESTS_SUPPORT_API_H
 #define TESTS_SUPPORT_API_H
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/handle.h"
 #include "dtrain.h"
 
 enum { API_SLOTS = 3, API_FORMAT = 16 }; /* API_FORMAT + k: the format whose text is argument k */
@@ -36,7 +38,7 @@ typedef struct api {
     dt_value stale;   /* of a step that has ended */
     void *made;       /* one place for texts and lent pointers */
                       /* clang-format off */
-#define X(type) struct { dt_##type *handle; } type[API_SLOTS]; int last_##type;
+#define X(type) struct { dt_##type *handle; bool own; } type[API_SLOTS]; int last_##type;
                       /* clang-format on */
     API_HANDLES(X)
 #undef X
@@ -61,12 +63,14 @@ typedef struct api {
         int i = s->choose(s, k, API_SLOTS + 1);                                                    \
         s->last_##type = i;                                                                        \
         if (i >= API_SLOTS) return NULL;                                                           \
+        if (!s->type[i].own && dt_live(s->type[i].handle)) s->type[i].handle = NULL;               \
+        s->type[i].own = true;                                                                     \
         return &s->type[i].handle;                                                                 \
     }                                                                                              \
     MAYBE_UNUSED void release_##type(api *s, int i) {                                              \
-        if (i >= API_SLOTS) return;                                                                \
+        if (i >= API_SLOTS || (dt_live(s->type[i].handle) && !s->type[i].own)) return;             \
+        s->type[i].own = false;                                                                    \
         dt_##type##_unref(s->type[i].handle);                                                      \
-        s->type[i].handle = NULL;                                                                  \
     }
 API_HANDLES(X)
 #undef X
@@ -75,9 +79,13 @@ MAYBE_UNUSED const dt_topology **give_const_dt_topology_p_p(api *s, int k) {
     return s->choose(s, k, 2) ? NULL : (const dt_topology **)&s->made;
 }
 
-/* Statuses of the caller's: one, or none. */
+/* Statuses of the caller's: one, none, or one that was freed. */
 MAYBE_UNUSED dt_status *give_dt_status_p(api *s, int k) {
-    return s->choose(s, k, 2) ? NULL : dt_status_create(17, "%s", "an error of the caller's");
+    int i = s->choose(s, k, 3);
+    dt_status *made =
+        i == 1 ? NULL : dt_status_create(i ? INT_MIN : 17, "%s", "an error of the caller's");
+    if (i == 2) dt_status_free(made);
+    return made;
 }
 
 MAYBE_UNUSED const dt_status *give_const_dt_status_p(api *s, int k) {
@@ -457,7 +465,10 @@ MAYBE_UNUSED void api_make(api *s, const api_call *c) {
 
 MAYBE_UNUSED void api_release_all(api *s) {
 #define X(type)                                                                                    \
-    for (int i = 0; i < API_SLOTS; i++) release_##type(s, i);
+    for (int i = 0; i < API_SLOTS; i++) {                                                          \
+        release_##type(s, i);                                                                      \
+        s->type[i].handle = NULL;                                                                  \
+    }
     API_HANDLES(X)
 #undef X
 }

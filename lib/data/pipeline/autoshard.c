@@ -136,6 +136,7 @@ static dt_status *read_share(const dt_input_share *share, dt_share *out) {
 /* The share itself is not cut for replicas, whatever it says of them. */
 dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in,
                                  const dt_input_share *share) {
+    DT_LIVE(in);
     dt_input_share one = share ? *share : (dt_input_share){0};
     int64_t files;
     dt_share q;
@@ -149,6 +150,7 @@ dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in,
 
 dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in,
                                  const dt_input_share *share) {
+    DT_LIVE(in);
     dt_share q;
     dt_pipe *p;
     DT_TRY(dt_pipeline_input(in, "for_worker"));

@@ -70,10 +70,12 @@ static dt_status *build(dt_dataset **out, const dt_dataset *in, const struct bat
 
 dt_status *dt_dataset_batch(dt_dataset **out, const dt_dataset *in, int64_t size,
                             bool drop_remainder) {
+    DT_LIVE(in);
     return build(out, in, &(struct batch){size, drop_remainder}, &dt_transform_batch);
 }
 
 dt_status *dt_dataset_padded_batch(dt_dataset **out, const dt_dataset *in, int64_t size,
                                    bool drop_remainder) {
+    DT_LIVE(in);
     return build(out, in, &(struct batch){size, drop_remainder}, &dt_transform_padded_batch);
 }

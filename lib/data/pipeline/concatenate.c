@@ -33,6 +33,8 @@ const dt_transform dt_transform_concatenate = {
 
 dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first,
                                   const dt_dataset *second) {
+    DT_LIVE(first);
+    DT_LIVE(second);
     dt_example_spec spec;
     DT_TRY(dt_pipeline_input(first, "concatenate"));
     DT_TRY(dt_pipeline_input(second, "concatenate"));

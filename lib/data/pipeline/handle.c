@@ -52,10 +52,14 @@ uint64_t dt_dataset_begin(dt_dataset *d) { return d->iterations++; }
 void dt_dataset_begin_at(dt_dataset *d, uint64_t next) { d->iterations = next; }
 
 int64_t dt_dataset_cardinality(const dt_dataset *d) {
+    DT_LIVE(d);
     return !d ? 0 : d->pipe ? dt_pipe_count(d->pipe) : d->rows[DT_PART_TRAIN].count;
 }
 
-int dt_dataset_components(const dt_dataset *d) { return !d ? 0 : d->pipe ? d->pipe->spec.n : d->n; }
+int dt_dataset_components(const dt_dataset *d) {
+    DT_LIVE(d);
+    return !d ? 0 : d->pipe ? d->pipe->spec.n : d->n;
+}
 
 void dt_spec_public(const char *name, const dt_type *type, dt_spec *out) {
     *out = (dt_spec){.name = name, .dtype = type->dtype, .rank = type->rank};
@@ -63,6 +67,7 @@ void dt_spec_public(const char *name, const dt_type *type, dt_spec *out) {
 }
 
 bool dt_dataset_element_spec(const dt_dataset *d, int i, dt_spec *out) {
+    DT_LIVE(d);
     if (i < 0 || i >= dt_dataset_components(d) || !out) return false;
     if (d->pipe) dt_spec_public(d->pipe->spec.c[i].name, &d->pipe->spec.c[i].type, out);
     else dt_spec_public(d->element[i].name, &d->element[i].type, out);
@@ -70,6 +75,7 @@ bool dt_dataset_element_spec(const dt_dataset *d, int i, dt_spec *out) {
 }
 
 dt_status *dt_dataset_static_batch_size(const dt_dataset *d, int64_t *size) {
+    DT_LIVE(d);
     DT_TRY(dt_pipeline_input(d, "static_batch_size"));
     DT_TRY(dt_want(size, "dt_dataset_static_batch_size", "place for the size"));
     return dt_pipe_batch_size(d->pipe, size);

@@ -66,6 +66,7 @@ static dt_status *check(const dt_spec *f) {
 
 dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, const dt_spec *features,
                                     int n) {
+    DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "parse_example"));
     const dt_example_spec *from = &in->pipe->spec;
     if (from->n != 1 || from->c[0].type.dtype != DT_UINT8 || from->c[0].type.rank != 1)

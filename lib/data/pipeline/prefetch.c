@@ -16,6 +16,7 @@ const dt_transform dt_transform_prefetch = {
 };
 
 dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t buffer_size) {
+    DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "prefetch"));
     if (buffer_size < -1)
         return dt_fail(

@@ -72,6 +72,7 @@ static dt_status *check(const dt_dataset *names, const dt_file_options *o) {
 
 dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *names,
                                  const dt_file_options *options) {
+    DT_LIVE(names);
     const dt_file_options o = options ? *options : (dt_file_options){0};
     DT_TRY(dt_pipeline_input(names, "read_files"));
     DT_TRY(check(names, &o));

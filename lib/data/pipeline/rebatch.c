@@ -123,6 +123,7 @@ static dt_status *check_sizes(const int64_t *sizes, int n) {
 
 dt_status *dt_dataset_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes, int n,
                               bool drop_remainder) {
+    DT_LIVE(in);
     int64_t ignored;
     dt_pipe *p;
     DT_TRY(dt_pipeline_input(in, "rebatch"));

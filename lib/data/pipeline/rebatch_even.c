@@ -52,6 +52,7 @@ dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) {
 }
 
 dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n) {
+    DT_LIVE(in);
     dt_pipe *p;
     DT_TRY(dt_pipeline_input(in, "rebatch_even"));
     if (n < 1 || n > (1 << 20))

@@ -62,6 +62,7 @@ const dt_transform dt_transform_repeat = {
 };
 
 dt_status *dt_dataset_repeat(dt_dataset **out, const dt_dataset *in, int64_t times) {
+    DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "repeat"));
     const struct repeat args = {times < 0 ? -1 : times};
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_repeat, &in->pipe, 1, &args,

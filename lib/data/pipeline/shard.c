@@ -54,6 +54,7 @@ dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t ind
 
 dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_shards,
                             int64_t index) {
+    DT_LIVE(in);
     const struct shard args = {num_shards, index};
     DT_TRY(dt_pipeline_input(in, "shard"));
     if (num_shards < 1 && num_shards != DT_SHARD_HINT)

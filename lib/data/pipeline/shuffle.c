@@ -61,6 +61,7 @@ const dt_transform dt_transform_shuffle = {
 
 dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t buffer_size,
                               uint64_t seed, bool reshuffle_each_iteration) {
+    DT_LIVE(in);
     const struct shuffle args = {buffer_size, seed, reshuffle_each_iteration};
     DT_TRY(dt_pipeline_input(in, "shuffle"));
     if (buffer_size < 1 || buffer_size > INT32_MAX)

@@ -62,9 +62,11 @@ static dt_status *build(dt_dataset **out, const dt_dataset *in, int64_t count,
 }
 
 dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count) {
+    DT_LIVE(in);
     return build(out, in, count, &dt_transform_take);
 }
 
 dt_status *dt_dataset_skip(dt_dataset **out, const dt_dataset *in, int64_t count) {
+    DT_LIVE(in);
     return build(out, in, count, &dt_transform_skip);
 }

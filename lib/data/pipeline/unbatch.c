@@ -39,6 +39,7 @@ const dt_transform dt_transform_unbatch = {
 };
 
 dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) {
+    DT_LIVE(in);
     dt_example_spec spec;
     DT_TRY(dt_pipeline_input(in, "unbatch"));
     DT_TRY(dt_spec_unbatched(&in->pipe->spec, &spec));

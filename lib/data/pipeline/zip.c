@@ -70,7 +70,7 @@ dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) 
         return dt_fail(DT_E_PIPELINE, NULL, "zip: expected 1 to %d data sets, got %d",
                        DT_MOST_INPUTS, n);
     for (int i = 0; i < n; i++) {
-        DT_TRY(dt_pipeline_input(in[i], "zip"));
+        DT_TRY(dt_pipeline_input(dt_live(in[i]), "zip"));
         pipes[i] = in[i]->pipe;
     }
     return dt_dataset_build(
@@ -78,6 +78,7 @@ dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) 
 }
 
 dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in, int64_t start) {
+    DT_LIVE(in);
     dt_dataset *counted = NULL;
     DT_TRY(dt_pipeline_input(in, "enumerate"));
     DT_TRY(dt_dataset_range(&counted, start, INT64_MAX, 1));
