@@ -6,6 +6,7 @@
  * nearest ones: the next smaller and next larger by chips and, for a grid, the most similar of
  * these.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,9 +184,11 @@ dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_locati
                          dt_slice *out) {
     wanted w = {.name = name, .row = unknown_row, .at = at};
     if (strncasecmp(name, "sim:", 4) == 0) name += 4;
-    size_t length = strcspn(name, "-:");
+    size_t length = strcspn(name, "-:"); /* v5p:4x4x4, or v5p-4x4x4 as xpk writes it */
     w.chip = chip_of(name, length);
-    if (w.chip && name[length] == ':') return find_grid(&w, name + length + 1, out);
+    const char *x = strpbrk(name + length, "xX");
+    const bool has_shape = name[length] == ':' || (x && isdigit((unsigned char)x[1]));
+    if (w.chip && has_shape) return find_grid(&w, name + length + 1, out);
     if (w.chip && name[length] == '-') return find_count(&w, name + length + 1, out);
     if (*name && strspn(name, "+-0123456789xX") == strlen(name)) {
         DT_TRY(read_grid(&w, name, strlen(name)));

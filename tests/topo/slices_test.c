@@ -88,6 +88,9 @@ static void test_slices_are_found_in_all_spellings(void **state) {
         {"v4:2x2", "v4-8"},
         {"v5p-6144", "v5p-6144"},
         {"v5p:16x16x24", "v5p-12288"},
+        {"v5p-4x4x4", "v5p-128"},
+        {"sim:v5p-4x4x8_twisted", "v5p:4x4x8_twisted"},
+        {"tpu7x-2x2x2", "tpu7x-16"},
         {"tpu7x:16x24x24", "tpu7x-18432"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
