@@ -196,15 +196,15 @@ static void test_split_is_two_by_four_tiles(void **state) {
 
 /* ---- what raises ---- */
 
-typedef struct refused {
+typedef struct refused_run {
     placed p;
     int parts; /* of split; 0: assign to `device` */
     int64_t by[4];
     int device;
-} refused;
+} refused_run;
 
 static void refused_step(dt_trace *t, void *user) {
-    const refused *my = user;
+    const refused_run *my = user;
     dt_value x = dt_arg(t, "x");
     dt_return(t, "x",
               my->parts ? dt_strategy_split_to_logical_devices(my->p.s, x, my->by, my->parts)
@@ -226,9 +226,9 @@ static void test_value_errors_of_the_documents(void **state) {
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        refused my = {.p = {.s = cube(pair, 1, rows[i].spmd)},
-                      .parts = rows[i].parts,
-                      .device = rows[i].device};
+        refused_run my = {.p = {.s = cube(pair, 1, rows[i].spmd)},
+                          .parts = rows[i].parts,
+                          .device = rows[i].device};
         dt_values *args = values();
         dt_function *f = NULL;
         dt_tensor *x = tensor(DT_FLOAT32, 2, (int64_t[]){2, 3}, X(1, 2, 3, 4, 5, 6));

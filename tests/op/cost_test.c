@@ -73,7 +73,7 @@ static void test_what_is_free(void **state) {
 /* What floats alone have is no sum or choice: it takes longer than an addition. */
 static void test_functions_take_longer_than_additions(void **state) {
     int n, functions = 0;
-    const dt_op *const *ops = dt_ops(&n);
+    const dt_op *const *ops = all_ops(&n);
     (void)state;
     for (int i = 0; i < n; i++) {
         if (ops[i]->infer != dt_infer_floats || ops[i]->cost) continue;

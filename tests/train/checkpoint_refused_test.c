@@ -26,7 +26,7 @@ static dt_model *model(const char *layers) {
 #define SMALL "[Input: {shape: [2]}, Dense: {units: 3}]"
 
 /* Nothing changes when it is. */
-static void refused(program *p, const char *path, dt_error id, const char *part) {
+static void restore_is_refused(program *p, const char *path, dt_error id, const char *part) {
     dt_str before = loop_result(p);
     const dt_position at = dt_dist_dataset_position(p->data);
     fails(dt_checkpoint_restore(p->checkpoint, path), id, part);
@@ -49,7 +49,7 @@ static void test_names_must_be_the_same(void **state) {
     OK(loop_train(p, 4, NULL, NULL));
     OK(dt_checkpoint_save(p->checkpoint, RUN, 4, 0));
     OK(dt_checkpoint_add_counter(p->checkpoint, "more", &more));
-    refused(p, STEP(4), DT_E_CHECKPOINT_PARTS, "the checkpoint has no counter 'more'");
+    restore_is_refused(p, STEP(4), DT_E_CHECKPOINT_PARTS, "the checkpoint has no counter 'more'");
     OK(dt_checkpoint_create(&none));
     dt_status *s = dt_checkpoint_restore(none, STEP(4));
     assert_int_equal(dt_status_count(s), 6);
@@ -107,8 +107,8 @@ static void test_other_data_is_refused(void **state) {
         p = loop_open("mirrored 2", kind);
         dt_dist_dataset *right = p->data, *wrong = loop_open_data(p->strategy, kind, 25);
         p->checkpoint->item[p->checkpoint->n - 1].object = p->data = wrong;
-        refused(p, STEP(6), DT_E_CHECKPOINT_DATA,
-                "is not the batch that was read when it was saved");
+        restore_is_refused(p, STEP(6), DT_E_CHECKPOINT_DATA,
+                           "is not the batch that was read when it was saved");
         p->checkpoint->item[p->checkpoint->n - 1].object = p->data = right;
         dt_dist_dataset_unref(wrong);
         OK(dt_checkpoint_restore(p->checkpoint, STEP(6)));
@@ -120,7 +120,7 @@ static void test_other_data_is_refused(void **state) {
     OK(dt_checkpoint_save(p->checkpoint, RUN, 2, 0));
     loop_close(p);
     p = loop_open("workers 2", LOOP_FUNCTION); /* the function gives both the same */
-    refused(p, STEP(2), DT_E_CHECKPOINT_DATA, "data set 'train'");
+    restore_is_refused(p, STEP(2), DT_E_CHECKPOINT_DATA, "data set 'train'");
     loop_close(p);
 }
 
@@ -179,12 +179,13 @@ static void test_paths(void **state) {
     assert_null(path);
     assert_null(skipped);
     OK(dt_checkpoint_restore(p->checkpoint, NULL));
-    refused(p, RUN, DT_E_NO_INPUT, RUN);
+    restore_is_refused(p, RUN, DT_E_NO_INPUT, RUN);
     OK(loop_train(p, 2, save_at, NULL));
-    refused(p, RUN, DT_E_CHECKPOINT, "ask dt_checkpoint_latest");
-    refused(p, STEP(9), DT_E_NO_INPUT, STEP(9));
+    restore_is_refused(p, RUN, DT_E_CHECKPOINT, "ask dt_checkpoint_latest");
+    restore_is_refused(p, STEP(9), DT_E_NO_INPUT, STEP(9));
     OK(dt_model_save(p->model, HERE "/model"));
-    refused(p, HERE "/model", DT_E_CHECKPOINT_PARTS, "was not saved by dt_checkpoint_save");
+    restore_is_refused(p, HERE "/model", DT_E_CHECKPOINT_PARTS,
+                       "was not saved by dt_checkpoint_save");
     fails(dt_checkpoint_save(p->checkpoint, "", 1, 0), DT_E_CANT_CREATE, "no directory");
     fails(dt_checkpoint_save(p->checkpoint, RUN, -1, 0), DT_E_MISUSE, "step must be");
     fails(dt_checkpoint_save(p->checkpoint, RUN, INT64_MAX, 0), DT_E_MISUSE, "step must be");
@@ -208,7 +209,7 @@ static void test_damaged_ones_are_passed_over(void **state) {
     assert_string_equal(path, STEP(1));
     fails(skipped, DT_E_CHECKPOINT, "variables.safetensors");
     free(path);
-    refused(p, STEP(2), DT_E_CHECKPOINT, "variables.safetensors: checksum mismatch");
+    restore_is_refused(p, STEP(2), DT_E_CHECKPOINT, "variables.safetensors: checksum mismatch");
     OK(dt_file_commit(STEP(1) "/state.json", "{}", 2));
     fails(dt_checkpoint_latest(RUN, &path, NULL), DT_E_CHECKPOINT_NONE, "none of which verifies");
     assert_null(path);
