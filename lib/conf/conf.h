@@ -195,22 +195,28 @@ typedef struct dt_field {
         .narrow = sizeof(((type_ *)0)->member_) == sizeof(int), __VA_ARGS__                        \
     }
 #define DT_FIELD(kind, type, member, ...) DT_KEY(kind, #member, type, member, __VA_ARGS__)
+/* A field with nothing else to say of it: DT_PLAIN(TEXT, struct model, name). */
+#define DT_PLAIN(kind_, type_, member_)                                                            \
+    {                                                                                              \
+        .kind = DT_FIELD_##kind_, .name = #member_, .offset = offsetof(type_, member_),            \
+        .narrow = sizeof(((type_ *)0)->member_) == sizeof(int)                                     \
+    }
 #define DT_INT(type, member, ...) DT_FIELD(INT, type, member, __VA_ARGS__)
 #define DT_REAL(type, member, ...) DT_FIELD(REAL, type, member, __VA_ARGS__)
 #define DT_FLAG(type, member, ...) DT_FIELD(BOOL, type, member, __VA_ARGS__)
 #define DT_TEXT(type, member, ...) DT_FIELD(TEXT, type, member, __VA_ARGS__)
-#define DT_ENUM(type, member, names, ...)                                                          \
-    DT_FIELD(ENUM, type, member, .choices = (names), __VA_ARGS__)
+/* The first of `...` is the list of names. */
+#define DT_ENUM(type, member, ...) DT_FIELD(ENUM, type, member, .choices = __VA_ARGS__)
 #define DT_INTS(type, member, ...) DT_FIELD(INTS, type, member, __VA_ARGS__)
 #define DT_REALS(type, member, ...) DT_FIELD(REALS, type, member, __VA_ARGS__)
 #define DT_TEXTS(type, member, ...) DT_FIELD(TEXTS, type, member, __VA_ARGS__)
 #define DT_TREE(type, member, ...) DT_FIELD(TREE, type, member, __VA_ARGS__)
-#define DT_TABLE(type, member, fields, ...)                                                        \
-    DT_FIELD(TABLE, type, member, .table = (fields), __VA_ARGS__)
+/* The first of `...` is the table. */
+#define DT_TABLE(type, member, ...) DT_FIELD(TABLE, type, member, .table = __VA_ARGS__)
 #define DT_SECONDS(type, member) DT_FIELD(SECONDS, type, member, .pattern = "^[0-9.eE+-]+[smh]$")
 /* DT_ONE_OF(shuffle, DT_FORMS(DT_FLAG(...), DT_TABLE(...)), .help = "...") */
-#define DT_ONE_OF(key_, forms_, ...)                                                               \
-    { .kind = DT_FIELD_ONE_OF, .name = #key_, .forms = forms_, __VA_ARGS__ }
+#define DT_ONE_OF(key_, ...)                                                                       \
+    { .kind = DT_FIELD_ONE_OF, .name = #key_, .forms = __VA_ARGS__ }
 #define DT_AT(type, member) .at = 1 + offsetof(type, member)
 #define DT_SET(type, member) .set = 1 + offsetof(type, member)
 #define DT_INSTEAD(key_, instead_)                                                                 \
@@ -237,8 +243,8 @@ typedef struct dt_field {
  * fields), DT_NAMED("layer"), by its sort. */
 #define DT_FORM(...)                                                                               \
     { .name = "", .kind = __VA_ARGS__ }
-#define DT_WORDS(choices_, ...)                                                                    \
-    { .name = "", .kind = DT_FIELD_WORDS, .choices = (choices_), __VA_ARGS__ }
+#define DT_WORDS(...)                                                                              \
+    { .name = "", .kind = DT_FIELD_WORDS, .choices = __VA_ARGS__ }
 #define DT_NAMED(noun_) DT_FORM(DT_FIELD_NAMED, .noun = (noun_))
 #define DT_LIST_OF(...) DT_FORM(DT_FIELD_LIST, .forms = DT_FORMS(__VA_ARGS__))
 #define DT_MAP_OF(...) DT_FORM(DT_FIELD_MAP, .forms = DT_FORMS(__VA_ARGS__))

@@ -24,7 +24,8 @@ static const char *const precisions[] = {"float32", "tensorfloat32", NULL};
 static const dt_field backend_fields[] = {
     DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end",
             DT_AT(struct backend, type_at), .help = "what computes"),
-    DT_ONE_OF(plugin, DT_FORMS(DT_TEXT(struct backend, plugin)), DT_AT(struct backend, plugin_at),
+    DT_ONE_OF(plugin, DT_FORMS(DT_PLAIN(TEXT, struct backend, plugin)),
+              DT_AT(struct backend, plugin_at),
               .help = "pjrt: path of the plug-in; default: DTRAIN_PJRT_PLUGIN"),
     DT_REAL(struct backend, memory_fraction, .above_min = true, .max = 1, .preset = "0.75",
             .set = 1 + offsetof(struct backend, has_fraction),
@@ -38,7 +39,7 @@ static const dt_field backend_fields[] = {
             .help = "pjrt: operands of float32 products and convolutions keep all digits, or are "
                     "rounded to "
                     "TensorFloat-32, which GPUs multiply faster"),
-    DT_ONE_OF(compilation_cache, DT_FORMS(DT_TEXT(struct backend, compilation_cache)),
+    DT_ONE_OF(compilation_cache, DT_FORMS(DT_PLAIN(TEXT, struct backend, compilation_cache)),
               DT_AT(struct backend, cache_at),
               .help = "pjrt: folder that keeps compiled programs for the next start; "
                       "default: DTRAIN_PJRT_CACHE, or none"),

@@ -28,7 +28,7 @@ static const dt_field top_fields[] = {
            .help = "seed of initial weights, shuffling and generated data"),
     DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = DT_FORMS(DT_MAP_OF(DT_ANY)),
             .help = "variables: {width: 32} replaces '{width}' in all texts of the job"),
-    DT_ONE_OF(extends, DT_FORMS(DT_TEXT(struct top, extends)),
+    DT_ONE_OF(extends, DT_FORMS(DT_PLAIN(TEXT, struct top, extends)),
               .help = "base job file; this file overrides its keys"),
     SECTION(backend, "type",
             "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),

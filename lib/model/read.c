@@ -292,12 +292,12 @@ static const dt_field fields[] = {
     DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
             .help = "full: save memory by recomputing activations in the backward pass; only the "
                     "inputs of each Repeat block (or layer) are kept"),
-    DT_ONE_OF(keras_config, DT_FORMS(DT_TEXT(struct model, keras_config)),
+    DT_ONE_OF(keras_config, DT_FORMS(DT_PLAIN(TEXT, struct model, keras_config)),
               .help =
                   "file of model.to_json() or model.save(), instead of type, layers and outputs"),
     DT_ONE_OF(
         init_from,
-        DT_FORMS(DT_TEXT(struct model, init_from.path),
+        DT_FORMS(DT_PLAIN(TEXT, struct model, init_from.path),
                  DT_TABLE(struct model, init_from, init_fields)),
         DT_AT(struct model, init_from.at),
         .help =

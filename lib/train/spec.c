@@ -121,7 +121,7 @@ static const dt_field checkpoint_fields[] = {
               .help = "how often to save: epoch, a number of steps, or a time: 30s, 10m, 2h"),
     DT_INT(dt_checkpoint_spec, max_to_keep, .min = 1, .max = 1e6, .preset = "3",
            .help = "number of checkpoints to keep"),
-    DT_ONE_OF(resume, DT_FORMS(DT_TEXT(dt_checkpoint_spec, resume_path)), .preset = "auto",
+    DT_ONE_OF(resume, DT_FORMS(DT_PLAIN(TEXT, dt_checkpoint_spec, resume_path)), .preset = "auto",
               DT_AT(dt_checkpoint_spec, resume_at),
               .help = "auto: resume if there is a checkpoint; never; must; or the path of a "
                       "checkpoint or a run"),

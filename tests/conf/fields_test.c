@@ -484,9 +484,9 @@ static const dt_field auto_fields[] = {
               DT_FORMS(DT_WORDS(auto_words), DT_INT(struct forms, ahead, .min = 1, .max = 8))),
     DT_END};
 static const dt_field table_fields[] = {
-    DT_ONE_OF(shuffle,
-              DT_FORMS(DT_FLAG(struct forms, on), DT_FORM(DT_FIELD_TABLE, .table = inside_fields,
-                                                          DT_SET(struct forms, has_table)))),
+    DT_ONE_OF(shuffle, DT_FORMS(DT_PLAIN(BOOL, struct forms, on),
+                                DT_FORM(DT_FIELD_TABLE, .table = inside_fields,
+                                        DT_SET(struct forms, has_table)))),
     DT_END};
 
 static dt_status *read_forms(dt_arena *arena, const dt_field *fields, const char *text,
