@@ -30,7 +30,7 @@ static void expect_role(const dt_op *op) {
         [DT_ROLE_ARGUMENT] = sizeof(dt_index_attr),    [DT_ROLE_STATE] = sizeof(dt_index_attr),
         [DT_ROLE_CONSTANT] = sizeof(dt_constant_attr), [DT_ROLE_SIZE] = sizeof(dt_axis_attr),
         [DT_ROLE_NOTE] = sizeof(dt_sharding_attr),     [DT_ROLE_REPEAT] = sizeof(dt_broadcast_attr),
-        [DT_ROLE_CONVERT] = sizeof(dt_convert_attr),   [DT_ROLE_COLLECTIVE] = 0,
+        [DT_ROLE_CONVERT] = sizeof(dt_convert_attr),   [DT_ROLE_ROW_SUMS] = sizeof(dt_rows_attr),
     };
     bool leaf = op->role >= DT_ROLE_ARGUMENT && op->role <= DT_ROLE_COUNTER,
          moves = op->role >= DT_ROLE_NOTE && op->role <= DT_ROLE_MOVE;

@@ -24,6 +24,7 @@ mkdir other
 
 echo "# weights of other programs"
 # le BYTES NUMBER: little-endian. archive FILE MEMBER...: a zip archive whose members are empty.
+# shellcheck disable=SC2059 # the format is the bytes
 le() { printf "$(printf '\\%03o' $(($2 & 255)) $(($2 >> 8 & 255)) $(($2 >> 16 & 255)) $(($2 >> 24 & 255)) | head -c $((4 * $1)))"; }
 archive() {
     file=$1 members=$(($# - 1)) && shift
@@ -121,6 +122,7 @@ hint 'model.layers.1={Dense: 2, activation: softmax}'
 hint model.layers.0.Input.shape=2
 hint 'compile.optimizer={Adam: {learning_rate: 0.01, decay: 1e-6}}'
 for key in nb_epoch=2 workers=4 use_multiprocessing=true batch_size=4; do hint fit.$key; done
+# shellcheck disable=SC2016 # the job holds ${DATA}
 sed 's/train: d.csv/train: ${DATA}\/d.csv/' j.yaml >variable.yaml
 sed 's/^fit: .*/fit:\n  epochs:1/' j.yaml >space.yaml
 for file in variable space; do "$DTRAIN" validate $file.yaml 2>&1 | sed -n 's/^.*error: //p; s/^ *|[ ^]*\([^ ^].*\)/    \1/p'; done

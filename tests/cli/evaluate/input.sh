@@ -34,7 +34,7 @@ for job in csv npy; do
     [ $job = npy ] || "$DTRAIN" evaluate csv.yaml --split test --json | sed -n '/"eval"/p' | grep -o '"loss":.*' >want
     mv train gone && mv all.csv gone.csv
     for file in new.csv words/new.* numbers/new.*; do
-        "$DTRAIN" evaluate $job.yaml --input $file --json 2>err | sed -n '/"eval"/p' | grep -o '"loss":.*' >got
+        "$DTRAIN" evaluate $job.yaml --input "$file" --json 2>err | sed -n '/"eval"/p' | grep -o '"loss":.*' >got
         if cmp -s want got; then echo "$job, $file: the same"; else cat err got; fi
     done
     mv gone train && mv gone.csv all.csv
@@ -57,7 +57,7 @@ mv train gone
 show evaluate npy.yaml --ckpt weights.safetensors --input numbers/new.npz
 
 echo '--- a text'
-for i in 1 2 3 4 5 6 7 8; do echo 'to be or not to be'; done >train.txt
+yes 'to be or not to be' | head -n 8 >train.txt
 echo 'to bet or not to bet on the trees' >new.txt
 tr -d 'hs' <new.txt >short.txt
 cat >text.yaml <<'END'

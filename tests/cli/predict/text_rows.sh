@@ -3,7 +3,7 @@
 # A job of texts predicts a text: its rows are those of a part of the data. Rows of tokens are read as before: JSON lines, and CSV of numbers or of named columns.
 . tests/cli/setup.sh
 cd "$TEST_DIR" && mkdir job || exit 1
-for i in 1 2 3 4 5 6 7 8; do echo 'to be or not to be'; done >job/train.txt
+yes 'to be or not to be' | head -n 8 >job/train.txt
 printf 'not to,be\nbe to, or\n' | tr -d , >new.txt
 cp new.txt job/ # paths of the job begin at its file
 cat >job/text.yaml <<'END'
