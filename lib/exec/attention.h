@@ -27,7 +27,7 @@ typedef struct dt_attended {
     bool staged; /* they are stored in 16 bits, and converted */
     size_t for_products; /* offset in scratch of the working memory of products */
     int64_t bytes;       /* bytes of an element as an operand of products */
-    /* for bfloat16 values: whether the gradients are bfloat16, too; [0] is y's */
+    /* with `narrow`: which gradients are stored as bfloat16; forward, [0] says this of y */
     bool narrow_to[3];
     int gradient[3]; /* nodes of the gradients that this step computes; DT_OF_NONE: not needed */
     bool is_done_elsewhere; /* the step of another of the three gradients computes it */

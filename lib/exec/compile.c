@@ -18,7 +18,7 @@ typedef struct assembler {
     uint64_t *readers; /* by node: the bits of sets that read it, or did before they were closed */
     int *node, *first; /* nodes of each group, in order; those of group i begin at first[i] */
     int n_sets, cap_sets;
-    dt_fused_list *open; /* lists of one shape that may still grow; NULL: none */
+    dt_fused_list *open; /* by set: nodes of one shape, to which more may be added; none: closed */
     int n_lists, cap_lists;
     dt_fused_list *list; /* closed ones, by fused_in */
 } assembler;

@@ -30,7 +30,7 @@ typedef struct plan {
     const dt_dnnl_api *dnnl;
     dt_conv c;
     dt_dnnl desc, primitive, reorder;
-    dt_dnnl_desc x, y, plain; /* plain: w in its own layout */
+    dt_dnnl_desc x, y, plain; /* plain: w as the caller has it */
     size_t turned_bytes;      /* bytes of w with reversed spatial dimensions */
 } plan;
 

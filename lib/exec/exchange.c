@@ -92,7 +92,8 @@ static void add_exchange(dt_exec *x, traveller *t, int n) {
     all->n++;
 }
 
-/* Adds exchanges in buckets where there are at least two nodes. */
+/* Divides the nodes into buckets, each an exchange, if their values fill at least two buckets;
+ * else they are one exchange. */
 static void add_exchanges(dt_exec *x, traveller *t, int n) {
     const int64_t bucket = x->engine->bucket_bytes;
     int64_t left = 0, bytes = 0;

@@ -112,7 +112,7 @@ typedef struct dt_kernel {
 struct dt_step {
     const dt_kernel *kernel;
     int node, pieces_of; /* pieces_of: the node whose pieces the step's are */
-    /* by node of a kernel: the node whose step computes the result, usually itself */
+    /* of a kernel's step: the node whose step computes the result, usually `node` */
     int made_by;
     void *state;
     size_t scratch, kept, kept_at;
@@ -205,8 +205,8 @@ void dt_store_wide(dt_exec *x, int node);
 /* The instruction that converts stored elements to float, and back; DT_S_COPY for float32. */
 dt_strip_op dt_strip_load(dt_dtype d);
 dt_strip_op dt_strip_store(dt_dtype d);
-/* Copies n elements of a value of floats, from element `from` on, to float32 memory, whatever
- * their stored type; and back. A value that is float32 in place is not copied. */
+/* Converts n elements of a value of floats, from element `from` on, from their stored type to
+ * float32 memory; and back. Does nothing if that memory is the value's own. */
 void dt_fetch_floats(const dt_exec *x, int node, int64_t from, int64_t n, float *to);
 void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const float *from);
 /* A kernel's `narrow`: inputs and result have the same stored type. */

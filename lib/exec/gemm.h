@@ -14,7 +14,7 @@
 
 #include "base/status.h"
 
-/* The type of a matrix' elements. Sums are float32 for all types. */
+/* The type of the elements of a matrix. Sums are float32 for all types. */
 typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_float;
 
 /* C (m, n) = op(A) (m, k) op(B) (k, n), row-major; op transposes. Leading dimensions count elements

@@ -218,8 +218,8 @@ static int64_t within(int64_t x, int64_t least, int64_t most) {
     return x < least ? least : x > most ? most : x;
 }
 
-/* Fills a run over spatial dimension s, which has no holes, so that elements other than padding
- * are adjacent. */
+/* Fills a run over spatial dimension s. The run has no holes: its elements other than padding are
+ * adjacent. */
 static void fill_places(const convolution *v, int s, const float *x, int64_t place, float *to) {
     const dt_window *w = &v->window[s];
     const int64_t begin = place * w->stride - w->low, step = w->dilation * v->step[s],

@@ -41,7 +41,8 @@ typedef struct head {
     float *sum[3];
 } head;
 
-/* The part of node's value that belongs to head n. */
+/* The part of a node's value for head n of the query's heads; several of these may share a head
+ * of keys. */
 static char *head_of(const dt_kernel_call *c, int node, int64_t example, int64_t n) {
     const dt_attended *a = c->step->state;
     const dt_type *t = &c->x->type[node];
@@ -123,8 +124,8 @@ static const char *row_of(const head *h, const char *operand, int64_t row, int64
     return operand + row * stride * h->a->bytes;
 }
 
-/* The weights of a row r of the block, not yet divided by their sum. Returns 1 / the sum; 0 if
- * the query attends to no key. */
+/* Turns the scores of row r of the block into weights, not yet divided by their sum. Returns 1 /
+ * the sum; 0 if the query attends to no key. */
 static float take_shares(const head *h, const dt_query_block *b, int64_t r) {
     const dt_attended *a = h->a;
     int64_t keys = b->last - b->first, first, last;

@@ -16,7 +16,7 @@ static bool fits(const dt_graph *g, int node) {
 /* Gamma is read without conversion, so it is stored as float32. */
 static void narrow_grad(dt_exec *x, int node) { dt_store_wide(x, x->g->node[node].in[1]); }
 
-/* and so is beta. */
+/* The same for gamma and beta. */
 static void narrow(dt_exec *x, int node) {
     narrow_grad(x, node);
     dt_store_wide(x, x->g->node[node].in[2]);

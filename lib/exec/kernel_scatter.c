@@ -4,7 +4,7 @@
  * each to its row of the result, where its chain is. A full chain goes into the row's tree, a stack
  * of buffers from a pool; most rows of a batch have none. Every second chain is added to the top of
  * the stack instead of being copied, and the first row of a chain is written instead of added to
- * zeros. Most time of a narrow row is not in its additions, so it takes no calls.
+ * zeros. For a narrow row a call takes longer than its additions, so these are inlined.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
  * has a tree. */
 enum { CHAIN = 0x7f, HAS_TREE = 0x80 };
 
-/* Rows of up to so many floats are added in place: a call takes longer than they do. */
+/* The most floats of a row that is added by inlined loops instead of calls. */
 enum { NARROW = 16 };
 
 /* Holds the sum of some blocks. */
@@ -84,7 +84,8 @@ static scatter open_scatter(const dt_kernel_call *c) {
 
 static float *room_of(const scatter *s, uint32_t number) { return s->room + number * s->width; }
 
-/* All four are read before one is written, or the compiler would add them one by one. */
+/* Adds four floats. All are read before one is written, or the compiler would add them one by
+ * one. */
 static inline void add_four(float *to, const float *from) {
     float sum[4];
     memcpy(sum, to, sizeof sum);

@@ -6,7 +6,7 @@ enum {
     WARM = 4,   /* runs at the start of a block that do not count: lanes wake */
     LEAST_BLOCK = 8,
     MOST_BLOCK = 48,     /* runs, */
-    BLOCK_NS = 10000000, /* length of a block of runs: several time slices of the scheduler */
+    BLOCK_NS = 10000000, /* time of a block of runs: several time slices of the scheduler */
     /* longer runs are not tried: joins are a small part of them, trials a large one */
     LONGEST_NS = 5000000,
     LEAST_HOLD = 32,

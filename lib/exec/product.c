@@ -165,8 +165,8 @@ static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
     return packs ? NULL : plan_tiles(e, g, out->library, out->tiles);
 }
 
-/* Whether a library takes the operands without conversion: float32, and bfloat16 where that is
- * faster. */
+/* Both: whether a library takes the operands without conversion. is_plain: all are float32;
+ * is_bf16: they are bfloat16, and the library is faster with it. */
 static bool is_plain(const dt_gemm *g) {
     return g->in[A] == DT_GEMM_F32 && g->in[B] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
 }

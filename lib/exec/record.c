@@ -44,7 +44,7 @@ typedef struct nodes {
     int n, *v;
 } nodes;
 
-/* The nodes of a fused step that take part in the recording. */
+/* Lists them: of a fused step all its nodes, of a copy none. */
 static void list_nodes(const dt_exec *x, const dt_step *step, nodes *out) {
     out->n = 0;
     if (step->kernel == &dt_kernel_copy_back) return;

@@ -83,7 +83,8 @@ static void emit_rows(const emitter *e, const dt_strip_line *l, dt_place result,
                  result, x, {0}, {0}, vector(SCRATCH), vector(SCRATCH + 1), vector(SCRATCH + 2)});
 }
 
-/* A load of one element where memory has fewer than eight left. */
+/* Loads an input as floats into register `to`. Where fewer than eight elements are left in
+ * memory, only one is read. */
 static void emit_load(const emitter *e, int in, int to) {
     dt_strip_op op = load_of(e, in);
     dt_place from = place_of(e, in);
@@ -132,7 +133,8 @@ static bool reads(const dt_strip_code *c, int result) {
     return false;
 }
 
-/* A free register, or else that of the value which is read last. */
+/* A free register; else, of the values that c does not read, the register of the one whose last
+ * reader is furthest away. */
 static int take(emitter *e, const dt_strip_code *c) {
     int latest = -1;
     for (int v = 0; v < VALUES; v++) {

@@ -30,7 +30,8 @@ enum {
 };
 extern const uint32_t dt_strip_numbers[NUMBERS - NAMES][8];
 
-/* to = a op b. For stores and similar lines, a is the value and `to` the destination. */
+/* to = a op b. Where an instruction writes its last operand, as stores do, `to` names the source
+ * and b the destination. */
 typedef struct dt_strip_line {
     uint8_t what, to, a, b, imm;
 } dt_strip_line;
