@@ -14,7 +14,7 @@ typedef struct dt_folder {
     dt_value *value, *sum; /* by node: folded, and summed over replicas */
 } dt_folder;
 
-/* Whether the node reads dimension 0 as rows of examples (fold_values.c). */
+/* Whether an input of the node has the rows of all replicas (fold_values.c). */
 bool dt_fold_reads_rows(const dt_folder *f, const dt_node *n);
 /* Rows in, no rows out: a sum or maximum over the batch. */
 bool dt_fold_contracts_batch(const dt_folder *f, const dt_node *n);
@@ -25,7 +25,8 @@ bool dt_fold_counts_rows(const dt_folder *f, const dt_node *n);
 /* (R, ...): a value that is the same for every replica, repeated. */
 dt_value dt_fold_stacked(dt_folder *f, dt_value x);
 
-/* Emits the values of node i for all replicas where they differ. Its inputs have been emitted. */
+/* Emits node i of the folded graph: the values of all replicas, or one value if it is the same
+ * for all. Its inputs have been emitted. */
 dt_value dt_fold_value(dt_folder *f, int i);
 
 #endif

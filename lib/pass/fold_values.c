@@ -117,8 +117,8 @@ static dt_value emit_broadcast(dt_folder *f, const dt_node *n, dt_value x) {
     int8_t dims[DT_MAX_RANK] = {0};
 
     for (int d = 1; d < from.rank; d++)
-        /* a missing dimension has size 1 and is repeated along the rows, which the replica's
-         * dimension does here */
+        /* a dimension that becomes the rows has size 1 and is dropped, since the replica's
+         * dimension is repeated along the rows instead */
         if (a->dims[d - 1] > 0) {
             kept.dim[kept.rank] = from.dim[d];
             dims[kept.rank++] = a->dims[d - 1];

@@ -31,8 +31,8 @@
 
 enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
 
-/* The number of pieces by elements: 100,000 in 2, 800,000 in 4, 6.4 million in 16. There are
- * few, since each piece of a product reads all of the other factor. */
+/* The number of pieces by elements: 100,000 in 2, 800,000 in 4, 6.4 million in 16. A piece has
+ * at least `least` rows, more in a product, whose pieces each read all of the other factor. */
 static int units_for_elements(const dt_node *n) {
     const int nodes = dt_tree_results(n); /* a part of a sum has as many pieces as the sum */
     int units = dt_tiles_below(
@@ -165,8 +165,8 @@ static void place_node(dt_cutter *c, int i) {
     if (piece->segment >= c->p->n_segments) c->p->n_segments = piece->segment + 1;
 }
 
-/* Sets by node the number of exchanges between workers on the longest path to it, including
- * itself. */
+/* Sets by node the most exchanges between workers on a path to it, including itself. Returns the
+ * largest number. */
 static int find_depths(dt_cutter *c) {
     int most = 0;
     for (int i = 0; i < c->g->n_nodes; i++) {

@@ -44,7 +44,7 @@ static bool *find_products(dt_cutter *c, dt_arena *scratch) {
 }
 
 /* Among groups that are computed as a whole, each gradient of a kernel and its readers are a
- * task; all remaining groups of a segment join the first such task. */
+ * task; all remaining groups of a segment join the first such task, or each other. */
 static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     const bool *product = find_products(c, scratch);
     /* by segment: 1 + a node of the group that they join */

@@ -91,8 +91,8 @@ bool dt_is_rematerialized(const dt_node *n);
 
 /* ---- pieces of images ---- */
 
-/* The number of pieces of a batch of `rows`: for values in general, and for graphs with
- * convolutions, whose rows are large (images). */
+/* The number of pieces of a batch: for values in general, and (dt_image_units) in graphs with
+ * convolutions for values whose rows are large (images). */
 int dt_row_units(const dt_graph *g, int64_t batch);
 /* The largest power of two that is at most x, in [1, 16]. */
 int dt_tiles_below(double x);

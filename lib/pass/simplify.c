@@ -81,7 +81,8 @@ static double load_scalar(dt_dtype d, const void *p) {
     return NAN;
 }
 
-/* An element-wise op of splats is a splat, whose number its eval computes for one element. */
+/* An element-wise op of splats is a splat. Running the op's eval on one element gives its
+ * number. */
 static dt_value fold_splats(const rewrite_call *c) {
     int64_t cell[DT_MAX_IN + 1] = {0}; /* one element of any dtype each */
     dt_view in[DT_MAX_IN];
@@ -129,7 +130,7 @@ static dt_value same_type(const rewrite_call *c) {
     return dt_type_equal(&from, &c->n->type) ? c->in[0] : no_value;
 }
 
-/* dims[d] = d: without this check a square matrix could be transposed. */
+/* dims[d] = d: types alone do not show that the dimensions of a square matrix are exchanged. */
 static dt_value same_order(const rewrite_call *c, const int8_t *dims) {
     for (int d = 0; d < dt_type_of_value(c->in[0]).rank; d++)
         if (dims[d] != d) return no_value;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is sent has at most 1 / SHARE of the bytes that it stands for, and at most MOST in all. */
+/* Values are sent in place of others that have at least SHARE times their bytes; MOST: the most
+ * bytes of all that are sent. */
 enum { SHARE = 4, MOST = 1 << 25 };
 
 static int64_t bytes_in_batch(const dt_type *t, int64_t rows) {
@@ -26,15 +27,15 @@ typedef enum place { UNSEEN, TAIL, PART } place;
 typedef struct division {
     const dt_graph *g;
     int64_t rows, limit; /* limit: the most bytes of a part, and of all of them */
-    place *place;        /* [nodes] of the result at hand */
-    int64_t bytes, left; /* of the parts; of what all results' parts may have */
+    place *place;        /* [nodes] for the current result */
+    int64_t bytes, left; /* bytes of its parts; bytes that are left for parts of all results */
 } division;
 
 static bool is_known(const dt_op *op) {
     return op->role == DT_ROLE_CONSTANT || op->role == DT_ROLE_COUNTER;
 }
 
-/* What costs about as much as to receive its result. */
+/* Whether computing the op costs about as much as receiving its result. */
 static bool is_cheap(const dt_op *op) {
     return dt_is_elementwise(op) || op->role == DT_ROLE_REPEAT || op->role == DT_ROLE_NAME ||
            op->role == DT_ROLE_COLLECTIVE || op->role == DT_ROLE_ROW_SUMS;
@@ -72,7 +73,7 @@ static const char *part_name(dt_trace *t, const char *result, int node) {
     return dt_arena_printf(dt_trace_arena(t), "part %d of %s", node, result);
 }
 
-/* The places of nodes are those that divide_result has found. */
+/* Emits the nodes of the tail that a result needs, by the places that divide_result found. */
 static void emit_tail(const division *d, dt_trace *t, int result, dt_value *map) {
     const char *name = d->g->result[result].name;
     memset(map, 0, (size_t)d->g->n_nodes * sizeof *map);
@@ -87,7 +88,7 @@ static void emit_tail(const division *d, dt_trace *t, int result, dt_value *map)
     dt_return(t, name, map[d->g->result[result].node]);
 }
 
-/* Nodes that are not in the map, all of them or those that are `wanted`. */
+/* Copies the nodes that are not in the map; `wanted` NULL: all of them, else the wanted ones. */
 static void copy_nodes(const dt_graph *g, dt_trace *t, const bool *wanted, dt_value *map) {
     for (int i = 0; i < g->n_nodes; i++) {
         dt_value in[DT_MAX_IN];

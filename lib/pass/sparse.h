@@ -16,8 +16,8 @@
 enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
 
 /*
- * Divides g where named results of it can be computed from values that have at most a quarter of
- * their bytes in a batch of `rows`: the gradient of a table from gradients of the rows that were
+ * Divides g where named results can be computed from values that have at most a quarter of the
+ * results' bytes in a batch of `rows`: the gradient of a table from gradients of the rows that were
  * looked up. head: g, with these values as results in place of the named one. tail: has them as
  * arguments of the same names, and returns the named results. A product of matrices is never moved
  * to the tail. Both are NULL where there is nothing to divide. The order of sums stays, so bits do.

@@ -38,7 +38,7 @@ typedef struct dt_spmd_options {
     int devices;   /* logical devices of a replica */
     int64_t batch; /* B: rows of all replicas */
     /* The number of replicas, which become one more axis, so that the work of one core can be
-     * printed and priced; 0 or 1: all rows belong to every device. */
+     * printed and priced; 0 or 1: no such axis, as when a job runs on this machine. */
     int replicas;
     /* [4]: the grid that replicas form on their slice, the slowest axis first; its product is
      * `replicas`. Variables that all replicas together do not divide are divided along parts of
@@ -64,7 +64,7 @@ typedef struct dt_spmd_bytes {
 
 /* Variables that over_replicas is to divide and that replicas do not divide evenly. */
 typedef struct dt_spmd_undivided {
-    int n, state;  /* their number; the index in whole->state of the largest one, -1: none */
+    int n, state;  /* their number; index in whole->state of the one with most bytes, -1: none */
     int64_t bytes; /* on one device, beyond its share */
 } dt_spmd_undivided;
 
@@ -108,7 +108,7 @@ typedef struct dt_stage_prices {
 /* The pipeline that the program is, in `arena`. */
 dt_pipeline dt_spmd_stages(const dt_spmd *s, const dt_stage_prices *prices, dt_arena *arena);
 void dt_spmd_print(const dt_spmd *s, dt_str *out);
-/* Whether g has annotations that divide values over devices. */
+/* Whether g has nodes that annotate how values are divided over devices. */
 bool dt_spmd_is_annotated(const dt_graph *g);
 
 #endif

@@ -51,7 +51,7 @@ static dt_value whole_of(dividing *d, int i) {
     return d->whole[i];
 }
 
-/* An attribute that holds one number several times. */
+/* Whether all elements of the node are one number: a constant, or a scalar that is repeated. */
 static bool is_repeated(const dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     return n->op->role == DT_ROLE_CONSTANT ||

@@ -9,7 +9,7 @@
 
 #include "pass/spmd/spmd_impl.h"
 
-/* Prices relative to a byte on a link: 200 operations, or 16 bytes of the device's memory. */
+/* While a link moves one byte, a device does 200 operations, or moves 16 bytes of its memory. */
 static const double flops_per_byte = 200, memory_per_byte = 16;
 
 enum { MOST_WAYS = DT_MAX_IN + 4 };

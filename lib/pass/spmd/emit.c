@@ -201,8 +201,8 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
 
 /* ---- setting up ---- */
 
-/* Whether node i can be computed again wherever it is needed: constants, counters, and
- * repetitions of these or of a scalar. */
+/* Whether node i can be computed again wherever it is needed: constants, counters, element-wise
+ * ops on these, and repetitions of these or of a scalar. */
 static bool is_free(const dt_spmd_work *w, int i) {
     const dt_node *n = node_at(w, i);
     dt_role role = n->op->role;

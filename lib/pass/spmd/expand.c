@@ -29,7 +29,7 @@ static dt_value part_for(const expansion *x, dt_value whole, const dt_layout *l,
     return whole;
 }
 
-/* Joins the parts from the last dimension to the first. */
+/* Joins the parts of all devices, dimension by dimension from the last one to the first. */
 static dt_value join(expansion *x, dt_value *part, const dt_layout *l, int rank) {
     const dt_mesh *m = &x->s->mesh;
     dt_value *now = dt_arena_copy(dt_trace_arena(x->t), part, (size_t)x->devices * sizeof *part);

@@ -14,7 +14,7 @@
 typedef struct places {
     const dt_graph *g;
     dt_placement *at; /* by node */
-    bool *state;      /* by node: depends on variables alone */
+    bool *state;      /* by node: depends on a variable's value */
     int *reader; /* by node: where the earliest reader with a place is; ANYWHERE: none has one */
 } places;
 

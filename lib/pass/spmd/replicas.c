@@ -4,12 +4,13 @@
  * further. Rows are dealt out along them, and what is summed over rows becomes the sum over
  * replicas: data parallelism is a split of the batch.
  *
- * They are one axis as long as that does. Where a variable is to be divided and 192 replicas do not
- * divide it, every axis of the slice along which they stand becomes an axis for each of its prime
- * factors, the largest one outermost. 192 replicas on 4 x 4 x 12 chips are [2, 2, 2, 2, 3, 2, 2]: so
- * 4,096 rows lie in 64 parts on blocks of 4 x 4 x 4 neighbours, and three such blocks have copies.
- * As people cut weights over a part of a slice and copy them over the rest, every group is a block
- * of the torus whose links are its own.
+ * Replicas are one axis where that is enough. Where a variable is to be divided and 192 replicas do
+ * not divide it evenly, each axis of the slice that replicas occupy becomes an axis for each of its
+ * prime factors, the largest one outermost. 192 replicas on 4 x 4 x 12 chips are
+ * [2, 2, 2, 2, 3, 2, 2], so that 4,096 rows are divided into 64 parts over a block of 4 x 4 x 4
+ * neighbours, and three such blocks have copies. Weights are usually divided over a part of a slice
+ * and copied over the rest in this way: each group is a block of the torus and shares no links with
+ * other groups.
  */
 #include "pass/spmd/spmd_impl.h"
 

@@ -15,7 +15,7 @@ typedef struct dt_made {
     bool anywhere; /* depends on constants alone */
 } dt_made;
 
-/* Choices for nodes that are equal except for their inputs. */
+/* Choices for nodes that are alike: equal op, attributes, and types of inputs and result. */
 typedef struct dt_spmd_memo dt_spmd_memo;
 
 typedef struct dt_spmd_work {
@@ -59,7 +59,8 @@ void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* ---- the replicas' axes (replicas.c) ---- */
 
-/* Adds an innermost axis for replicas to the mesh; apart: an axis for each of its prime factors. */
+/* Adds an innermost axis for replicas to the mesh; apart: an axis for each prime factor of the
+ * sizes of o->grid, or of the number of replicas. */
 void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart);
 /* Rows belong to replicas: arguments, and values that notes speak of. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
@@ -83,10 +84,11 @@ void dt_spmd_place(dt_spmd_work *w);
 
 /* ---- where everything lies (propagate.c) ---- */
 
-/* Whether `axes` divide dimension d of node i evenly for every batch size. */
+/* Whether `axes` divide dimension d of a value of type t evenly; for rows, with those that cut
+ * the batch already. */
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
-/* Propagates layouts through the optimizer's nodes only, stopping at nodes that have one; or
- * through all nodes. */
+/* Propagates layouts through the optimizer's nodes only, where known layouts are to meet first;
+ * or through all nodes. */
 void dt_spmd_propagate_updates(dt_spmd_work *w);
 void dt_spmd_propagate(dt_spmd_work *w);
 /* Adds to factor[] the axes of `layout`, the layout of operand k of node i (-1: its result), as
@@ -111,11 +113,11 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,
                              const dt_layout *to);
 
-/* ---- how each op is split (choose.c, alike.c) ---- */
+/* ---- how each op is split (choose.c, memo.c) ---- */
 
 /* Finds the cheapest factors for node i, given the layouts of its inputs. */
 void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* The same, computed once for all equal nodes. */
+/* The same, computed once for all nodes that are alike and have equal layouts. */
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 dt_spmd_memo *dt_spmd_memo_create(void);
 void dt_spmd_memo_destroy(dt_spmd_memo *a);

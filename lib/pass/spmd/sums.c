@@ -13,8 +13,7 @@
 
 static const dt_node *node_at(const dt_spmd_work *w, int i) { return &w->g->node[i]; }
 
-/* The only reader of node i, which may receive the value as it is; NULL: there are several or
- * none. */
+/* The only reader of node i, if it may receive the value as it is; else NULL. */
 static const dt_node *reader_of(const dt_spmd_work *w, int i) {
     int r = w->uses[i] == 1 ? w->reader[i] : -1;
     return r >= 0 && !w->fixed[r] && !w->free[r] && w->layout[r].on == w->layout[i].on &&
