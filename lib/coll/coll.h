@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives as moves: which rank sends which chunk to which rank in which round. A function of the
- * number of ranks writes the moves of an all-gather; their price on links (coll/exchange.h) is that
- * of the other collectives, too:
+ * number of ranks writes the moves of an all-gather. The prices of other collectives on links
+ * (coll/exchange.h) follow from them:
  *
  *     all-gather       each chunk spreads from its owner to all ranks
  *     reduce-scatter   the same moves backwards: contributions are added on their way to the owner
@@ -74,7 +74,7 @@ typedef struct dt_wire_price {
     double seconds;
     double latency_s;    /* latency of the first byte: the cost of an empty message */
     double busiest_link; /* bytes over the one that carries most, one way */
-    /* busiest links along x, y and z; [1]: in the direction of larger coordinates */
+    /* the same for the links along x, y and z; [1]: towards larger coordinates */
     double way[3][2];
 } dt_wire_price;
 

@@ -4,10 +4,10 @@
  * program. All groups do it at the same time, so they contend for links.
  *
  * Groups that are grids (coll/grid.h) use the axes of the torus, by the schedule that is fastest
- * for so many bytes (coll/torus.h); others a ring through their places, in the order of their
+ * for so many bytes (coll/torus.h). Others use a ring through their places, in the order of their
  * ranks, or doubling distances, whichever is faster, with contention counted link by link
- * (coll/irregular.h). Nothing is written out: thousands
- * of chips are priced within a millisecond or two.
+ * (coll/irregular.h). Nothing is written out: thousands of chips are priced within a millisecond or
+ * two.
  *
  * There are three prices. `seconds` is what hardware does: links at the efficiency that was
  * measured, and what it takes to start. `ideal_s` is the same schedule on perfect links.
@@ -34,7 +34,7 @@ typedef struct dt_exchange_price {
     double ideal_s, textbook_s;
     double latency_s;    /* the part of `seconds` that an empty message costs */
     double busiest_link; /* bytes one way over the link that carries most, all groups together */
-    /* busiest links along x, y and z; [1]: in the direction of larger coordinates */
+    /* the same for the links along x, y and z; [1]: towards larger coordinates */
     double way[3][2];
     /* name of the algorithm that was chosen: "torus 6 colours 3 phases", "line"; "" where
      * nothing is sent */

@@ -10,9 +10,9 @@
 /* All-gather, reduce-scatter or all-reduce along a ring through the ranks of each group, one way or
  * both ways round. */
 dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *wires);
-/* The same by Bruck's algorithm: in round k every rank sends all it has to the rank 2^k before it, so
- * log2(ranks) rounds do, rounded up. Fast for few bytes. A reduce-scatter goes the other way, at the
- * same price. */
+/* The same by Bruck's algorithm: in round k every rank sends all it has to the rank 2^k before it,
+ * for log2(ranks) rounds, rounded up. Fast for few bytes. A reduce-scatter goes the other way, at
+ * the same price. */
 dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *wires);
 /* Messages straight from rank to rank: all_to_all, collective_permute. */
 dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *wires);

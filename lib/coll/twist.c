@@ -93,7 +93,7 @@ static void add_last_steps(const dt_topology *t, share *all, int chip) {
         const int from = dt_topology_neighbour(t, chip, way / 2, way % 2 == 0);
         if (from < 0 || t->distance[from] != t->distance[chip] - 1) continue;
         for (int i = 0; i < 6; i++) s->way[i / 2][i % 2] += all[from].way[i / 2][i % 2];
-        s->way[way / 2][way % 2]++; /* the message in the other direction */
+        s->way[way / 2][way % 2]++; /* the last hop, from `from` to chip; way % 2: upwards */
         n++;
     }
     for (int i = 0; n > 0 && i < 6; i++) s->way[i / 2][i % 2] /= n;
