@@ -15,7 +15,7 @@ enum { LANES = 8 * 128 };
 /* copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes, microbenchmarks) */
 #define HBM_SHARE 0.83
 /* part of the compiler's launch: on tpu7x a product of 128^3 takes 1.6 us, and 2.6 by the
- * compiler */
+ * compiler (source as above) */
 #define LAUNCH_SHARE 0.6
 /* launch of a kernel without products, relative to one with products: libtpu's reduces and
  * reshapes of 2,048 numbers */

@@ -91,7 +91,7 @@ static bool is_same_place(const fusing *f, int a, int b) {
     return f->r->program->layout[a].on == f->r->program->layout[b].on;
 }
 
-/* The only kernel that has all readers; -1: there are several. */
+/* The kernel that has all readers of node i and can compute it itself; -1: there is none. */
 static int only_reader(const fusing *f, int i) {
     int k = f->out[i] || f->begin[i] == f->begin[i + 1] ? -1 : f->of[f->reader[f->begin[i]]];
     for (int j = f->begin[i]; k >= 0 && j < f->begin[i + 1]; j++)

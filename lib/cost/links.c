@@ -11,8 +11,8 @@
 #include "cost/cost_impl.h"
 #include "op/across.h"
 
-/* The collective of an op, and which part of the buffer its type describes: 1, or one for each
- * rank. */
+/* The collective of an op. each: a device contributes one part of the buffer, of as many as there
+ * are ranks; false: all of it. */
 typedef struct kind {
     dt_collective collective;
     bool each;
