@@ -19,8 +19,8 @@ static int list_roots(const dt_trace *t, int *root) {
     return n;
 }
 
-/* Puts the given nodes, as far as other nodes need them, before results and updates. order[] has
- * room for all nodes. */
+/* Inserts the nodes of t->early that are needed before results and updates. Returns the number of
+ * roots. order[]: room for all nodes, overwritten. */
 static int put_early(const dt_trace *t, int *root, int n, int *order) {
     int leaves = t->n_args + t->n_states, first = 0, needed = dt_trace_order(t, root, n, order);
     bool *is_needed = dt_alloc((size_t)t->n_nodes + 1);

@@ -78,7 +78,7 @@ struct dt_variable { /* declared in dtrain.h */
     dt_type type; /* no batch dimension */
     bool trainable;
     bool slot; /* a variable of an optimizer, which weights_sha256 leaves out */
-    /* of a slot: the variable that it belongs to, used for comparison only; NULL: none */
+    /* of a slot: the variable that it belongs to, lent, for comparison only; NULL: none */
     const dt_variable *of;
     /* of a slot: the host of every worker reads and changes it (running means), so workers do
      * not divide it */
@@ -502,7 +502,7 @@ typedef struct dt_each {
     int replica;     /* whose trace it is */
     int collectives; /* collectives of that trace so far */
     int gathers;     /* gathers of that trace so far */
-    int n, cap;      /* gathers of all traces */
+    int n, cap;      /* the most gathers that a trace had; capacity */
     int64_t *size;   /* [n][replicas]: size along the axis of each gather; -1: not known yet */
     bool learnt;     /* a size has changed */
 } dt_each;
