@@ -25,8 +25,8 @@ void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n);
 void dt_hash_wait(dt_hash_thread *h);
 dt_digest dt_hash_end(dt_hash_thread *h); /* destroys h */
 
-/* A 64-bit hash of bytes, for maps of this process. `h` is 0 or the hash of the bytes before.
- * Padding bytes must be set. */
+/* A 64-bit hash of bytes, for maps of this process. `h` is the hash of what comes before, or
+ * any start value. Padding bytes must be set. */
 uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n);
 /* A 64-bit hash of a name (FNV-1a), for keys of random streams and maps. */
 uint64_t dt_name_hash(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members of a struct as members of a JSON object. A table says which, in their order; what it
- * writes, dt_json_members_read (file/json_read.h) reads:
+ * Members of a struct as members of a JSON object. A table lists them in order;
+ * dt_json_members_read (file/json_read.h) reads what was written by it:
  *
  *     static const dt_json_member members[] = {
  *         DT_JSON(dt_event, step),
@@ -34,8 +34,8 @@ typedef struct dt_json_member {
     dt_json_kind kind;
     size_t offset;
     bool if_set;       /* left out where it is 0 or NULL */
-    bool quoted;       /* UINT64: as text, for JSON's readers keep 53 bits of a number */
-    size_t count;      /* of lists: where their length is, an int */
+    bool quoted;       /* UINT64: as text, since JSON readers may keep only 53 bits of a number */
+    size_t count;      /* of lists: offset of their length, an int */
     int most;          /* of lists: the longest that is read */
     double ticks, per; /* a double x is written as round(x * ticks) / per; ticks 0: as it is */
     void (*put)(dt_json *j, const void *of);

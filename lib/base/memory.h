@@ -25,8 +25,8 @@ typedef struct dt_memory_limit {
 bool dt_memory_limit_find(dt_memory_limit *l);
 /* The limit of control groups alone, read from the files below `root` ("": this machine's). */
 bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l);
-/* Whether `bytes` more would stay below the limit, even when all memory that was requested is
- * used. */
+/* Whether the process would stay within the limit, *l, if it used `bytes` more. Counts resident
+ * memory only, not memory that was requested and never used. True where no limit is known. */
 bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l);
 /* NULL, or DOES_NOT_FIT: "the weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9
  * GiB are left". */
