@@ -84,7 +84,8 @@ dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 
 /* ---- for op/across ---- */
 
-/* The rank of `device` among the devices that take part with it. */
+/* The rank of `device` among the devices that take part with it; the one of these with that
+ * rank. */
 int dt_across_rank(const dt_across_attr *a, int device);
 int dt_across_peer(const dt_across_attr *a, int device, int rank);
 /* out[at ..] = in[from ..], `size` cells of it, by dimension. */

@@ -68,12 +68,8 @@ static dt_value stack(const dt_fold_call *c) {
 }
 
 static void cost(const dt_call *c, dt_cost *cost) {
-    *cost = dt_cost_vector(
-        c, 3 * (double)dt_type_elements(
-                   &c->in[0]
-                        /* for each element a comparison and two selections: of the value and of
-                         * its index */
-                        .type));
+    /* for each element a comparison and two selections: of the value and of its index */
+    *cost = dt_cost_vector(c, 3 * (double)dt_type_elements(&c->in[0].type));
 }
 
 static void print(const void *attr, dt_str *out) {

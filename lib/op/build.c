@@ -257,8 +257,8 @@ static dt_value reduce_along(dt_value x, dt_reduce_kind kind, int axis) {
 
 dt_value dt_reduce_sum(dt_value x, int axis) { return reduce_along(x, DT_REDUCE_SUM, axis); }
 
-/* MEAN divides exactly: integers are converted to the float type that TensorFlow's reductions
- * over replicas use. */
+/* MEAN divides without truncation: integers are converted to the float type that TensorFlow's
+ * reductions over replicas use. */
 dt_value dt_as_float(dt_value x) {
     dt_dtype d = dt_type_of_value(x).dtype;
     if (dt_dtype_is_float(d) || d == DT_BOOL) return x;

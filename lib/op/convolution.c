@@ -134,7 +134,7 @@ typedef struct geometry {
     dt_window window[DT_MAX_SPATIAL];
     int64_t in[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL], p[DT_MAX_SPATIAL]; /* sizes of lhs, rhs, out */
     int64_t lhs_step[DT_MAX_SPATIAL], rhs_step[DT_MAX_SPATIAL], out_step[DT_MAX_SPATIAL];
-    /* strides of out, of one group of lhs, and of one group of out */
+    /* sizes: batch of out, features of one group of lhs, features of one group of out */
     int64_t batch, features, outputs;
     int64_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature; /* steps */
 } geometry;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dot_general in StableHLO. XLA on the CPU computes products of matrices in blocks, but adds a
- * vector's one after the other: of 100,000 terms the sum keeps four digits. Where the request
- * limits chains (dt_hlo.chain), a long product of a vector is written as a multiplication and a sum
- * in steps:
+ * dot_general in StableHLO. XLA on the CPU computes products of matrices in blocks, but adds the
+ * terms of a product with a vector one after the other: of 100,000 terms the sum keeps four digits.
+ * Where the request limits chains (dt_hlo.chain), a long product with a vector is written as a
+ * multiplication and a sum in steps:
  *
  *     (1000, 40) x (1000, 1)      (1000, 40) * (1000 -> 1000, 40), summed over 1000      (40, 1)
  */
 #include "op/dot_general.h"
 #include "op/stablehlo.h"
 
-/* An operand, and what its dimensions are. */
+/* An operand and its batch and contracted dimensions. */
 typedef struct side {
     dt_hlo_value x;
     const int8_t *batch, *contract;
@@ -22,7 +22,7 @@ static int64_t count(const dt_type *t, const int8_t *list, int n) {
     return elements;
 }
 
-/* Whether the operand has no dimension of its own longer than 1. */
+/* Whether the operand's dimensions other than batch and contracted ones are all of size 1. */
 static bool is_vector(const dt_hlo_call *c, bool rhs) {
     int8_t free[DT_MAX_RANK];
     const dt_type *t = &c->in[rhs].type;
@@ -36,7 +36,8 @@ static bool begins_with_batch(const int8_t *batch, int n) {
     return true;
 }
 
-/* The vector's elements as the matrix has them: its dimensions in their order, others repeated. */
+/* The vector in the shape of the matrix: its dimensions in the matrix's order, repeated along
+ * the others. */
 static dt_hlo_value spread(dt_hlo *h, const dt_dot_attr *d, const side *vector,
                            const side *matrix) {
     int8_t at[DT_MAX_RANK], perm[DT_MAX_RANK];

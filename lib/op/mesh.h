@@ -34,7 +34,7 @@ typedef uint32_t dt_mesh_axes;
 typedef struct dt_mesh {
     int32_t n;
     int32_t size[DT_MAX_AXES]; /* unused ones are 0 */
-    /* the innermost axes, which divide replicas, if there is more than one replica */
+    /* the innermost axes, along which the replicas are, if there is more than one replica */
     dt_mesh_axes replicas;
     dt_mesh_axes time; /* the axis of micro-batches, if there is more than one */
 } dt_mesh;

@@ -201,8 +201,8 @@ dt_value dt_broadcast_to(dt_value x, const dt_type *type);
 dt_value dt_broadcast_rows(dt_value x, const dt_type *type);
 dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
-/* MEAN divides exactly: integers are converted to the float type that TensorFlow's reductions
- * over replicas use. */
+/* MEAN divides without truncation: integers are converted to the float type that TensorFlow's
+ * reductions over replicas use. */
 dt_value dt_as_float(dt_value x);
 /* all_reduce, also in a function called by dt_merge_call */
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
@@ -239,7 +239,6 @@ dt_value dt_gelu(dt_value x, bool approximate);
 /* Adds elements of `value` at both ends and between neighbours of every dimension; x itself when
  * attr adds none. */
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
-/* Elements start, start + stride, ... of `axis`: `size` of them. */
 dt_value dt_reverse(dt_value x, uint32_t dims); /* x itself when dims is empty */
 dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr);
 /* Keras' order of dimensions, nothing padded or dilated, no groups: to be changed at will. */

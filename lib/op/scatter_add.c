@@ -159,8 +159,8 @@ static dt_hlo_value scatter(dt_hlo *h, dt_hlo_value x, dt_hlo_value index, const
                          dt_hlo_list(window, n).s, rank);
 }
 
-/* Row `index` of the table that a number's place has, of `tables` below each other; beyond all of
- * them where it has no row. */
+/* Row numbers for `tables` tables of `rows` rows each, one after the other: consecutive numbers of
+ * `index` use the same table. A number out of range becomes rows * tables, which no table has. */
 static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, int64_t tables) {
     const int64_t n = dt_type_elements(&index.type), of_each = (n + tables - 1) / tables;
     const dt_type numbers = dt_type_of(DT_INT64, 1, &n);
@@ -175,9 +175,10 @@ static dt_hlo_value rows_of_tables(dt_hlo *h, dt_hlo_value index, int64_t rows, 
     return dt_hlo_select(h, is, row, none);
 }
 
-/* XLA on the CPU adds a row's one after the other. Where chains are limited, numbers in a row fill
- * a table each, and the tables are added; all have at most twice as many rows as there are numbers,
- * so a large table is one. */
+/* XLA on the CPU adds all terms of a row one after the other. Where chains are limited, each chain
+ * of consecutive numbers is added into a table of its own, and then the tables are added. Together
+ * they have at most twice as many rows as there are numbers, so that a large table is used once and
+ * its chains are not limited. */
 static dt_hlo_value scatter_in_tables(dt_hlo *h, dt_hlo_value x, dt_hlo_value index,
                                       const dt_type *type) {
     const int64_t n = dt_type_elements(&index.type), chains = (n + h->chain - 1) / h->chain,

@@ -62,10 +62,8 @@ static void eval(const dt_call *c) {
 
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_reduce_window_attr *a = c->node->attr;
-    *cost =
-        dt_cost_vector(c, 3 * dt_windows_elements(
-                                  /* for each element a comparison, a selection and an addition */
-                                  a, &c->in[1].type));
+    /* for each element a comparison, a selection and an addition */
+    *cost = dt_cost_vector(c, 3 * dt_windows_elements(a, &c->in[1].type));
 }
 
 static dt_value stack(const dt_fold_call *c) {

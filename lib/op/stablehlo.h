@@ -36,8 +36,8 @@ typedef struct dt_hlo {
     int channels;           /* of collectives, so far */
     const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
     const char *precision;  /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's own */
-    /* the most float32 values that are added one by one, where values of 16 bits are added as such;
-     * 0: any number */
+    /* the most values that are added one by one, in float32, also if they have 16 bits; 0: any
+     * number */
     int64_t chain;
     bool names_layers; /* statements end in a comment: */
     const char *layer; /* path of the layer that is being written; NULL: none */
@@ -125,7 +125,7 @@ void dt_hlo_print_type(const dt_type *t, dt_str *out); /* "tensor<2x3xf32>" */
 
 /* The number of the device that runs the function: an int64. */
 dt_hlo_value dt_hlo_device(dt_hlo *h);
-/* The rank of a device among those that differ from it in `axes` only. */
+/* The rank of that device among those that differ from it in `axes` only. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes);
 /* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": the groups of devices that take part together, by
  * rank. The caller frees it. axes 0: each device by itself. */

@@ -47,7 +47,8 @@ void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
 int64_t dt_tree_left(int64_t n);
 /* Range of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
-/* How many nodes of the tree a node makes that adds shards (tree_sum: 1); 0: it is another op. */
+/* The number of tree nodes that a node computes by adding shards (tree_sum: 1); 0: it is another
+ * op. */
 int dt_tree_results(const dt_node *n);
 /* The shards of a tree_part; NULL: it is another op. */
 const dt_shard_range *dt_shard_range_of(const dt_node *n);
