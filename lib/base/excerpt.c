@@ -65,7 +65,8 @@ static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, cha
     s->carets += fill == '^';
 }
 
-/* The offset of the line's column `first`, found from the location whose offset is known. */
+/* The offset in the line of column `first`: counted back from the location where its offset is
+ * known, else from the beginning of the line. */
 static size_t window_start(span line, const dt_location *at, int first) {
     size_t i = at->offset ? at->offset - (size_t)(line.text - at->source->text) : 0;
     if (i > 0 && i <= line.size) {

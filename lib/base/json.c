@@ -64,7 +64,7 @@ void dt_json_unsigned(dt_json *j, const char *key, uint64_t value) {
     dt_str_printf(j->out, "%" PRIu64, value);
 }
 
-/* Writes the shortest text that reads back as x, with an exponent if that is shorter. */
+/* Writes x with the fewest digits that read back as x, as 1e+05 where an exponent saves digits. */
 static void put_fewest(dt_str *out, double x) {
     double back = (double)NAN;
     const size_t from = out->size;
