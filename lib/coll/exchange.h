@@ -10,7 +10,7 @@
  * two.
  *
  * There are three prices. `seconds` is what hardware does: links at the efficiency that was
- * measured, and what it takes to start. `ideal_s` is the same schedule on perfect links.
+ * measured, and what it takes to start. `ideal_s` is the fastest schedule on perfect links.
  * `textbook_s` is the rule of the book "How to Scale Your Model", which holds every axis for a long
  * ring: max(hops, V / (2 w n)).
  */

@@ -82,7 +82,8 @@ static void profile_release(profile *p) {
 
 /* ---- phases ---- */
 
-/* The bytes on the links of a row of each axis. A row has the same links in both directions. */
+/* The bytes on the links of a row, by axis and direction. All colours that use an axis share its
+ * links. */
 typedef struct rows {
     double link[DT_GRID_AXES][2][DT_GRID_SIDE];
 } rows;
