@@ -161,7 +161,7 @@ static int product_read(const fusing *f, const members *m, int root) {
                : -1;
 }
 
-/* An earlier kernel of sums that reads the same largest array as this one. */
+/* An earlier kernel of sums that reads the largest array which this one reads; -1: none. */
 static int sibling_of(const fusing *f, const members *m, int root) {
     int largest = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
@@ -219,7 +219,8 @@ static double read_bytes(const fusing *f, int i, int kernel, int *seen) {
     return bytes;
 }
 
-/* Bytes that an op by itself reads. Ops that read parts of their inputs know these themselves. */
+/* Bytes that an op reads from outside its kernel, by its own cost: it alone knows which parts of
+ * its inputs it reads. */
 static double own_bytes(const fusing *f, int i, const dt_cost *alone) {
     double bytes = alone->bytes - size_of(f, i);
     for (int k = 0; k < f->g->node[i].n_in; k++) {
