@@ -47,7 +47,7 @@ const dt_kernel dt_kernel_reduce = {.name = "reduce",
 
 /* ---- the best class ---- */
 
-/* The index of the first of equal values, or of the first NaN if there is one. */
+/* The index of the largest value, the first one if several are equal, or of the first NaN. */
 #define BEST_OF(type)                                                                              \
     static int32_t best_##type(const void *array, int64_t from, int64_t n, int64_t stride) {       \
         const type *a = (const type *)array + from;                                                \

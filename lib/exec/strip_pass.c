@@ -19,8 +19,8 @@ static bool add_stream(dt_strip_pass *pass, int node) {
     return true;
 }
 
-/* Extends the pass by instruction i. False: the loop would read too many arrays, and nothing
- * changes. */
+/* Extends the pass by instruction i. False: the loop would read and write too many arrays, and
+ * nothing changes. */
 static bool extend(const dt_strip_program *p, dt_strip_pass *pass, int i) {
     dt_strip_pass wider = *pass;
     bool fits = true;
@@ -51,7 +51,7 @@ static void lay_out(dt_strip_program *p, int in) {
     if (in < 0) p->operand[-1 - in].laid_out = true;
 }
 
-/* Marks operands that loops in C read, unless they are in a register. */
+/* Marks the operands that loops in C read: these need a register. Results (in >= 0) have one. */
 static void find_laid_out(dt_strip_program *p) {
     bool sums = false;
     for (int i = 0; i < p->n_passes; i++) {

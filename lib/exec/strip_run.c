@@ -146,7 +146,7 @@ static void run_op(const runner *r, int i) {
                                         NULL, r->n);
 }
 
-/* Prefetches the next strip, a part with each of `parts`, since processors do not prefetch
+/* Prefetches part `part` of `parts` of the next strip, since processors do not prefetch
  * beyond a page, which is the size of a strip. */
 static void fetch_ahead(const runner *r, int part, int parts) {
     int64_t line = 64;

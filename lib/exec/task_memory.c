@@ -149,7 +149,7 @@ static void place_values(dt_exec *x, dt_group *group, dt_taken *blocks) {
     group->own_bytes = dt_place_blocks(x, blocks, n);
 }
 
-/* Allocates memory for as many tasks as there are lanes, or for all tasks. */
+/* Reserves memory for as many tasks as there are lanes, or for all tasks if that is less. */
 static void make_room(dt_exec *x, int segment) {
     int64_t most = 0, all = 0, lanes = dt_engine_threads(x->engine);
 
