@@ -191,7 +191,7 @@ static halo halo_of(const dt_hlo_call *c) {
     return h;
 }
 
-/* The part of `want` elements that is beyond the first `away - 1` neighbours. */
+/* How many of the `want` elements on one side the neighbour number `away` has. */
 static int64_t wanted_of(const halo *h, int64_t want, int64_t away) {
     int64_t left = want - (away - 1) * h->own;
     return left > h->own ? h->own : left;
