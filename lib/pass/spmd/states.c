@@ -51,8 +51,8 @@ static dt_mesh_axes that_fit(const dt_mesh *m, int64_t size, dt_mesh_axes axes) 
     return fit;
 }
 
-/* Divides one more dimension by axes of `left`: the one that takes most axes, and among those
- * the longest. Returns these axes; 0: no dimension takes any. */
+/* Divides one more dimension by axes of `left`: the one that these divide into most parts, and
+ * among those the longest. Returns these axes; 0: no dimension takes any. */
 static dt_mesh_axes divide_once(const dt_mesh *m, const dt_type *t, dt_mesh_axes left,
                                 dt_layout *l) {
     dt_mesh_axes most = 0;
