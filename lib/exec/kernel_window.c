@@ -81,7 +81,7 @@ typedef struct selection {
     int32_t *which;
 } selection;
 
-/* Adds dy to the first maximum of one window, channel by channel. */
+/* Adds dy to the first maximum, or minimum, of one window, channel by channel. */
 static void select_window(const selection *s, dt_windows *w, const float *dy) {
     int32_t k = 0;
     int64_t at = dt_windows_first(w);

@@ -85,8 +85,8 @@ static void find_wanted(storage *s) {
         }
 }
 
-/* Lists values in the arena with more than one element. Others are variables, arguments,
- * constants and results. */
+/* Gives values in the arena with more than one element their shorter dtype. Others are variables,
+ * arguments, constants and results. */
 static void list_candidates(storage *s) {
     const dt_exec *x = s->x;
     const dt_graph *g = x->g;

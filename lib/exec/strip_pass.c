@@ -51,7 +51,7 @@ static void lay_out(dt_strip_program *p, int in) {
     if (in < 0) p->operand[-1 - in].laid_out = true;
 }
 
-/* Marks the operands that loops in C read: these need a register. Results (in >= 0) have one. */
+/* Marks the operands that loops in C read; those that have a register are loaded into it. */
 static void find_laid_out(dt_strip_program *p) {
     bool sums = false;
     for (int i = 0; i < p->n_passes; i++) {
