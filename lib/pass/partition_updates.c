@@ -67,7 +67,7 @@ static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed
            reads_later(c, s->update, s->node);
 }
 
-/* claimed: results and earlier updates of a variable, which must not be computed in another
+/* claimed: results, and updates of variables before this one, which must not be computed in another
  * variable's memory. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch) {
     bool *claimed = dt_arena_array(scratch, bool, c->g->n_nodes + 1);

@@ -123,7 +123,7 @@ void dt_spmd_read_notes(dt_spmd_work *w) {
         /* an annotation of a placement, which placement.c resolves */
         bool is_place = a->kind == DT_SHARDING_MAXIMAL;
         if ((of->op->role == DT_ROLE_STATE || of->op->role == DT_ROLE_ARGUMENT) && !is_place) {
-            /* an annotation of a value holds for the value that it is read from */
+            /* it holds for the variable or argument whose value it annotates */
             w->layout[n->in[0]] = w->layout[i];
             w->fixed[n->in[0]] = true;
         }
