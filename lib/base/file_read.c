@@ -46,8 +46,8 @@ static ssize_t read_fully(int fd, char *buffer, size_t room) {
     return (ssize_t)n;
 }
 
-/* Reads until the end, ignoring the size that fstat reports: files below /proc have size 0, and
- * others grow. */
+/* Reads until the end. The size that fstat reports only refuses large files early: files below
+ * /proc have size 0, and others grow. */
 static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out) {
     enum { CHUNK = 1 << 16 };
     char *chunk = dt_alloc(CHUNK); /* not on the stack, which may be as small */
