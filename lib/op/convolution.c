@@ -176,7 +176,8 @@ static geometry lay_out(const dt_convolution_attr *a, const dt_view *lhs, const 
 
 enum { BLOCK = 32 };
 
-/* Adds to sum[n] the features of lhs from `at` on, multiplied by rows of rhs from `from` on. */
+/* Adds to sum[n] the products of the features of lhs from `at` on with those of rhs from `from`
+ * on. */
 static void add_features(const geometry *g, int64_t at, int64_t from, int n, double *sum) {
     for (int64_t i = 0; i < g->features; i++, at += g->lhs_feature, from += g->rhs_in) {
         if (g->out->type.dtype == DT_FLOAT32) {
@@ -191,8 +192,8 @@ static void add_features(const geometry *g, int64_t at, int64_t from, int n, dou
     }
 }
 
-/* Adds the position p of the window. `at` and `from` are the beginning of the group in lhs and
- * rhs. */
+/* Adds to sum[n] the products of the window at position p. `at` and `from` are the beginning of the
+ * group in lhs and rhs. */
 static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64_t at, int64_t from,
                        int n, double *sum) {
     int64_t i[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL];

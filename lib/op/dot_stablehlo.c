@@ -29,7 +29,7 @@ static bool is_vector(const dt_hlo_call *c, bool rhs) {
     return count(t, free, dt_dot_free(t, c->node->attr, rhs, free)) == 1;
 }
 
-/* Otherwise the sums would have to be transposed. */
+/* Whether the batch dimensions come first, or the sums would have to be transposed. */
 static bool begins_with_batch(const int8_t *batch, int n) {
     for (int i = 0; i < n; i++)
         if (batch[i] != i) return false;

@@ -76,7 +76,7 @@ static dt_value spread(const dt_grad *g, dt_value y) {
     return dt_broadcast_in_dim(y, &x, dims);
 }
 
-/* A sum passes dy on to all elements; elements that are equal to the maximum share it equally. */
+/* A sum passes dy on to all elements; those equal to the maximum or minimum share it equally. */
 static void grad(dt_grad *g) {
     const dt_reduce_attr *a = g->node->attr;
     if (a->kind == DT_REDUCE_SUM) {
