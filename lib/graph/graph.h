@@ -345,9 +345,9 @@ typedef enum dt_role {
     DT_ROLE_ARGUMENT,   /* what is fed to the step (dt_index_attr) */
     DT_ROLE_STATE,      /* a variable at the start of the step (dt_index_attr) */
     DT_ROLE_CONSTANT,   /* one number in every element (dt_constant_attr) */
-    DT_ROLE_COUNTER,    /* numbers made of their positions; no input */
+    DT_ROLE_COUNTER,    /* numbers that depend on positions alone; no input */
     DT_ROLE_SIZE,       /* a size of its input, whose elements it does not read (dt_axis_attr) */
-    DT_ROLE_NOTE,       /* its input, and where it lies (dt_sharding_attr) */
+    DT_ROLE_NOTE,       /* its input, with an annotation of its layout (dt_sharding_attr) */
     DT_ROLE_NAME,       /* its first input under another name: element i is element i in memory */
     DT_ROLE_REPEAT,     /* its input, along more dimensions (dt_broadcast_attr) */
     DT_ROLE_MOVE,       /* elements of its inputs at other places */
@@ -356,8 +356,8 @@ typedef enum dt_role {
     DT_ROLE_REDUCE,     /* one value of many, along dimensions that go */
     DT_ROLE_PRODUCT,    /* sums of products, for matrix units */
     DT_ROLE_COLLECTIVE, /* between replicas or devices */
-    DT_ROLE_LOOKUP,     /* rows of its first input, by the numbers in its second */
-    DT_ROLE_ROW_SUMS    /* its first input added to rows that its second numbers (dt_rows_attr) */
+    DT_ROLE_LOOKUP,     /* rows of its first input, selected by the numbers in its second */
+    DT_ROLE_ROW_SUMS /* adds rows of its first input by the row numbers in its second (dt_rows_attr) */
 } dt_role;
 
 /* Properties of an op that passes and back ends ask for, besides its role. */
