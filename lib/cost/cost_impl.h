@@ -24,7 +24,7 @@ bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
 /* How often node i is computed in a step. */
 double dt_priced_times(const dt_priced_program *r, int i);
 
-/* ---- what nobody keeps (cheap.c) ---- */
+/* ---- values that readers recompute (duplicate.c) ---- */
 
 /* For r->made_of, which is set while it looks. In `arena`. */
 int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena);
