@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inputs of windows that are divided among devices: see reach.h. */
+/* The inputs of windows that are divided among devices: see halo.h. */
 #include "op/halo.h"
 
 #include "op/window.h"
