@@ -357,7 +357,7 @@ typedef enum dt_role {
     DT_ROLE_PRODUCT,    /* sums of products, for matrix units */
     DT_ROLE_COLLECTIVE, /* between replicas or devices */
     DT_ROLE_LOOKUP,     /* rows of its first input, selected by the numbers in its second */
-    DT_ROLE_ROW_SUMS /* adds rows of its first input by the row numbers in its second (dt_rows_attr) */
+    DT_ROLE_ROW_SUMS /* adds rows of its first input by the numbers in its second (dt_rows_attr) */
 } dt_role;
 
 /* Properties of an op that passes and back ends ask for, besides its role. */
