@@ -48,7 +48,7 @@ static dt_status *push(const task *t, const dt_frame *work, double loss, double 
     return s;
 }
 
-/* The batch is read, and the rows that it looks up are asked for. */
+/* Reads the batch, and writes the request for the rows that it looks up. */
 static dt_status *ask(task *t, const dt_frame *work) {
     const dt_coordinated *c = t->c;
     const dt_trainer *trainer = c->trainer;
@@ -71,8 +71,8 @@ static dt_status *compute(task *t, const dt_frame *work, const char *rows, doubl
                                 t->answer);
 }
 
-/* Both: an error of the closure is reported to the coordinator; what is returned is one of the
- * link. */
+/* serve_request and serve_work report an error of the closure to the coordinator. They return
+ * errors of the link only. */
 static dt_status *serve_request(task *t, const dt_frame *work) {
     dt_status *s = ask(t, work);
     return s ? dt_worker_push_failure(&t->link, work, s)

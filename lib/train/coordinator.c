@@ -174,6 +174,9 @@ static int place_of(const dt_named_node *list, int n, const char *name) {
     return -1;
 }
 
+/* Finds the gradient of each trained variable among the results of the worker and the arguments of
+ * the update. Variables that a worker's step changes, such as moving means, come back as
+ * differences. */
 static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half) {
     const dt_model *m = c->r->model;
     const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(half);

@@ -151,7 +151,7 @@ static const char *cure(const finding *f) {
 }
 
 /* Names classes that differ: with `missing` those that training lacks, else the others. n: how
- * many came before; MOST_NAMED are named in all. Returns their number. */
+ * many came before; MOST_NAMED are named in all. Returns n plus the number of classes here. */
 static int put_differing(const finding *f, bool missing, int n, dt_str *out) {
     const int tests = present(f->training, f->seen);
     for (int64_t i = 0; i < f->seen->classes; i++) {
@@ -406,7 +406,8 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
 
 /* ---- targets of metrics ---- */
 
-/* Whether the loss allows no targets beyond the metric's range. */
+/* Whether the loss allows no targets beyond the metric's range. Those that it does not allow have
+ * been refused before. */
 static bool is_known(const dt_trainer *t, int output, const dt_limits *l) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     return loss && loss->targets.low < loss->targets.high && loss->targets.low >= l->low &&

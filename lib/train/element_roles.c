@@ -115,7 +115,7 @@ static dt_status *find_weight(const dt_texts *elements, const dt_output_use *out
                : NULL;
 }
 
-/* The element used as sample weight cannot also be an input. */
+/* The sample weights of an output cannot be its targets. */
 static dt_status *check_weight_is_own(const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
         if (m->weight[i] >= 0 && m->weight[i] == m->target[i])
@@ -283,8 +283,8 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
     return c ? check_targets(element, model, c, out) : NULL;
 }
 
-/* Refuses targets for which the loss is not defined. Targets that a mask excludes are not
- * checked. */
+/* Refuses targets for which the loss is not defined. Nothing is checked where the output has a
+ * mask, because the mask decides which targets count. */
 static dt_status *check_range(const dt_dataset *d, const dt_model_spec *model,
                               const dt_output_use *output, int i, const dt_match *m) {
     const dt_loss_row *row = (const dt_loss_row *)output->loss.kind;

@@ -86,7 +86,7 @@ dt_status *dt_run_validate_again(run *r) {
     return NULL;
 }
 
-/* Unless the last line has validation metrics. */
+/* Validates unless the last line has validation metrics. */
 dt_status *dt_run_validate_late(run *r) {
     for (int k = 0; k < r->n_last; k++)
         if (strncmp(r->last[k].name, "val_", 4) == 0) return NULL;

@@ -17,8 +17,8 @@
 #include "train/device_upload.h"
 #include "train/trainer.h"
 
-/* MOST_BYTES: of the largest value of a piece; in a piece of more rows than a batch, of all values.
- * */
+/* MOST_BYTES limits the largest value of a piece, and in a piece of more rows than a batch all
+ * values together. */
 enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 };
 #define TELL_NS 100000000 /* between two progress reports */
 

@@ -239,8 +239,7 @@ static bool stands_at(const int *a, const int *b) {
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
 }
 
-/* "replica 2, logical device 1". A core may have no replica; the slice fails with it nevertheless.
- * */
+/* "replica 2, logical device 1". The slice also fails with a core that has no replica. */
 static void print_work(const dt_assignment *a, const int *at, dt_str *out) {
     for (int i = 0; i < a->replicas * a->logical; i++)
         if (stands_at(dt_assignment_at(a, i / a->logical, i % a->logical), at)) {
@@ -267,8 +266,8 @@ static dt_status *core_gone(const run *r, const dt_fault *f) {
                : dt_note(s, "no checkpoint was saved: the same command starts from the beginning");
 }
 
-/* The weights of the last layer that has any: every example uses them, but not every row of an
- * embedding. */
+/* The last trainable variable. Every example uses it, whereas a row of an embedding may be used by
+ * none. */
 static dt_variable *victim(const run *r) {
     return r->model->trainable.n ? r->model->trainable.v[r->model->trainable.n - 1] : NULL;
 }
@@ -282,8 +281,8 @@ static dt_status *spoil(const run *r) {
     return NULL;
 }
 
-/* Flips a bit of the first weight on one worker, as a cosmic ray may do. It is the most significant
- * bit of the fraction, so that rounding does not remove the difference. */
+/* Flips a bit of the first value of that variable on one worker, as a cosmic ray may do. It is the
+ * most significant bit of the fraction, so that rounding does not remove the difference. */
 static dt_status *flip(const run *r, int64_t worker) {
     const dt_cluster *c = r->strategy->cluster;
     dt_variable *v = victim(r);
@@ -302,7 +301,7 @@ dt_status *dt_faults_note(const run *r, dt_status *s) {
     return s;
 }
 
-/* Estimates the step's time anew for each link that has become slow. */
+/* Estimates the step's time anew when the links of another chip have become slow. */
 static dt_status *slow_down(run *r, int64_t step) {
     virtual_time *v = &r->virtual_time;
     dt_slow_links *slow = dt_arena_array(r->arena, dt_slow_links, r->q->faults.n + 1);

@@ -125,7 +125,8 @@ static bool waits_for_rest(run *r, uint32_t *due) {
     return false;
 }
 
-/* A step that was started ahead still writes the variables. Then all waits until it is finished. */
+/* A step that was started ahead still writes the variables, so nothing is saved or stopped until it
+ * is finished. */
 static dt_status *save_or_stop(run *r) {
     uint32_t due = 0;
     if (r->ahead.is_there) return NULL;
@@ -195,13 +196,13 @@ static dt_status *warn_about_job(const run *r) {
     return NULL;
 }
 
-/* Of two faults the first is reported, which is the cause. A stop is no cause: a fault behind it is
- * reported in its place. */
+/* Of two faults the first is reported, which is the cause. */
 static dt_status *first_fault(dt_status *s, dt_status *closing) {
     if (s) dt_status_free(closing);
     return s ? s : closing;
 }
 
+/* A stop is not the cause of a fault after it, which is reported in its place. */
 static dt_status *last_fault(dt_status *s, dt_status *next) {
     if (next) dt_status_free(s);
     return next ? next : s;

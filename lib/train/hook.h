@@ -24,7 +24,7 @@
 
 typedef struct dt_hook_row dt_hook_row;
 
-/* A row in one run. */
+/* A hook of one run. */
 typedef struct dt_hook {
     const dt_hook_row *row;
     const dt_named *named; /* the callback's entry in the job; NULL: a hook of every run */
@@ -56,7 +56,7 @@ typedef struct dt_step_done {
 struct dt_hook_row {
     dt_kind kind;     /* of a callback; zeros for a hook of every run */
     bool varies_rate; /* changes the learning rate, which is therefore a variable */
-    bool once;        /* a job may list it only once */
+    bool once;        /* listed once only: a second one would undo what the first does */
     /* Refuses a job that the callback does not suit. */
     dt_status *(*check)(const dt_callback_job *job, const dt_named *named);
 
@@ -136,7 +136,8 @@ dt_status *dt_callback_path(run *r, const dt_hook *h, const char *name,
 /* Likewise of a folder, which may not be a link itself. */
 dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name,
                               const char **path) DT_MUST_USE;
-/* CALLBACK, located at the argument: the path is not below output.dir. */
+/* CALLBACK, located at the argument: the path is not below output.dir, or is reserved for the run's
+ * own files. */
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument,
                                   const char *path) DT_MUST_USE;
 /* The source location of an argument; that of the callback's name where the job leaves it out. */

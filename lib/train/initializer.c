@@ -6,7 +6,7 @@
 typedef struct request {
     const char *function, *format;
     void *out;
-    const dt_drawing *what; /* NULL: the values are not needed */
+    const dt_drawing *what; /* NULL: the call needs no shape */
     dt_status *(*use)(const dt_named *named, const struct request *r);
 } request;
 

@@ -7,7 +7,7 @@
  *
  * A stream may give fewer rows than a batch has, because the next are not there yet. So that no
  * program is compiled for each such number, they are filled up with rows of zeros to a power of
- * two, whose outputs are dropped: at inference a row's output is its own affair.
+ * two, whose outputs are dropped: at inference no row depends on the others.
  *
  * Workers in separate processes take batches in turn; the first one passes all outputs on, in
  * order.
@@ -181,8 +181,9 @@ static dt_output_kind made_by(const dt_graph *g, int node) {
                                    : DT_OUTPUT_VALUES;
 }
 
-/* A loss for classes determines the meaning of its output. Otherwise the activation does, unless
- * the output is a single number, since a sigmoid may end a regression. */
+/* A loss for classes or labels determines the meaning of its output. Another loss leaves it to the
+ * activation, unless the output is a single number, since a sigmoid may end a regression. Without a
+ * loss the activation determines it. */
 static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int i) {
     const dt_compile_spec *c = p->from->compile;
     const dt_named *named = c ? &c->output[i].loss : NULL;

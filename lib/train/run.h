@@ -65,7 +65,7 @@ typedef struct dt_ahead {
     dt_status *fault; /* of starting it; reported when the step is due */
 } dt_ahead;
 
-/* a report of a callback that is not emitted yet */
+/* A report of a callback, until it is emitted. */
 typedef struct dt_callback_message dt_callback_message;
 
 /* The metrics in an epoch's logs, at most: those of training and validation, and what callbacks
@@ -142,8 +142,8 @@ const char *dt_run_kernels(const run *r);
 
 /* memory.c: fills r->memory before the first step. Compiles the steps of evaluation. */
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
-/* DOES_NOT_FIT: the machine, or the container, has less memory. The error names the largest
- * layer and a batch size that fits. */
+/* DOES_NOT_FIT: the machine, or the container, has less memory. The error names the largest layer,
+ * and what would fit: rematerialization or a smaller batch; else the memory that the job needs. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
 /* Seconds of a step on the clock of a simulated slice; 0 without one. */
 double dt_virtual_step_s(const run *r);
@@ -154,7 +154,7 @@ void dt_run_report_waiting(run *r, dt_event *e);
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
 /* step_pipeline.c: opens r->feed at the run's position. */
 dt_status *dt_run_open_feed(run *r) DT_MUST_USE;
-/* Whether steps of this run may overlap. */
+/* Decides whether steps of this run may overlap: sets r->ahead.allowed. */
 void dt_run_allow_ahead(run *r);
 /* Starts the step after r->at, unless it was started ahead. Its batch is lent until the next
  * step has been finished. */

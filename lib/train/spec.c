@@ -127,7 +127,8 @@ static const dt_field checkpoint_fields[] = {
                       "checkpoint or a run"),
     DT_END};
 
-/* A word, or the path that resume_path is. */
+/* Sets the mode from resume_path: one of the words, for which resume_path becomes NULL, or a path.
+ * UNKNOWN_NAME: it looks like a misspelt word. */
 static dt_status *find_mode(dt_checkpoint_spec *x) {
     static const char *const words[] = {"auto", "never", "must"};
     static const dt_resume modes[] = {DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST};

@@ -372,7 +372,7 @@ static void undivide(sums *s, int n) {
     s->divided = false;
 }
 
-/* Adds the sums of the window's earlier steps, and divides. */
+/* Adds the sums of the window's earlier steps. Then one_over is 1 / the examples of all of them. */
 static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s) {
     undivide(s, t->o.model->trainable.n);
     dt_optimizer_take_sums(t->o.optimizer, trace, &t->o.model->trainable, s->gradient,
@@ -396,7 +396,7 @@ static void add_penalty(dt_trace *trace, const dt_trainer *t, const forward *f,
 }
 
 /* The gradients of all variables; no trace: the loss does not depend on the variable. pushed: of
- * this step alone, with their number in *examples. */
+ * this step alone, not of the whole window. *examples: the number of examples behind them. */
 static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, bool pushed,
                                 dt_value *examples) {
     sums s;

@@ -20,7 +20,7 @@ void dt_run_allow_ahead(run *r) {
                        !r->strategy->verify_replicas && !dt_callbacks_look_at_steps(r);
 }
 
-/* The batches of the steps that the run has left. */
+/* Opens the feed of the batches for the steps that the run has left. */
 dt_status *dt_run_open_feed(run *r) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     const int64_t epoch = r->at.step / r->size.data_steps,

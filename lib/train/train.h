@@ -268,7 +268,8 @@ dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy 
 /* A model to trace but not to run: its variables have no memory. strategy may be NULL. */
 dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec,
                             dt_strategy *strategy) DT_MUST_USE;
-/* Traces the forward pass over elements of the data, as predict runs it. */
+/* Traces the forward pass over elements of the data, as predict runs it. dt_output_result has the
+ * names of its results. */
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                             dt_graph **out) DT_MUST_USE;
 /* The same for inputs in the model's order. */
@@ -348,7 +349,7 @@ dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays
 /* The same, to be filled with new values. */
 dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
-/* The learning rate of the next step; the number of steps done. */
+/* Whether the learning rate follows a schedule; its value for the next step; the steps done. */
 bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;

@@ -54,7 +54,8 @@ dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled *
     return compile_step(t, kind, kind >= DT_STEP_TRAIN && rematerializes(t), out);
 }
 
-/* Compiles a step that does not fit again, with values that are recomputed instead of kept. */
+/* For a step that does not fit: compiles another one, which recomputes values instead of keeping
+ * them, and notes it in s if that would fit. */
 static dt_status *try_rematerializing(const dt_trainer *t, int64_t rows, dt_status *s) {
     dt_compiled *other = NULL;
     dt_status *bad = compile_step(t, DT_STEP_TRAIN, true, &other);
@@ -90,7 +91,8 @@ void dt_trainer_set_batch(const dt_trainer *t) {
     if (each > 0) dt_dataset_set_global_batch(t->o.data, each * t->o.strategy->replicas);
 }
 
-/* tail: what the coordinator computes gradients by from parts of them; NULL: they come whole. */
+/* tail: the graph by which the coordinator computes gradients from the parts that workers push;
+ * NULL: workers push whole gradients. */
 static dt_status *compile_update(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail,
                                  bool last, dt_compiled **out) {
     dt_graph *g = NULL, *whole = NULL;

@@ -42,7 +42,8 @@ static void *take_all(void *user) {
     return NULL;
 }
 
-/* NULL: there is no thread for it, and the hashes stay unknown. */
+/* Starts a thread that hashes the files; the data set must outlive it. NULL: it could not be
+ * started, and the hashes stay unknown. */
 static dt_hashing *begin_hashing(const dt_dataset *d) {
     dt_hashing *h = dt_alloc(sizeof *h);
     sigset_t all, before;
@@ -96,7 +97,8 @@ static const char *text_of(dt_arena *arena, const json_t *object, const char *ke
     return text ? dt_arena_strdup(arena, text) : NULL;
 }
 
-/* A hash from the record, or NULL if another program changed it. */
+/* The hash of a line; NULL: it is missing or not a SHA-256, since another program may have written
+ * the file. */
 static const char *hash_of(dt_arena *arena, const json_t *line) {
     const char *text = text_of(arena, line, "sha256");
     return text && strspn(text, "0123456789abcdef") == 64 && !text[64] ? text : NULL;

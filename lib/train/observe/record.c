@@ -405,7 +405,7 @@ dt_status *dt_record_flush(dt_record *c, const run *r) {
     return put_pending(c);
 }
 
-/* At most once a second. */
+/* Writes waiting lines once a second, or earlier if there are many. */
 static dt_status *settled(run *r, dt_hook *h) {
     dt_record *c = r->record;
     (void)h;

@@ -52,7 +52,7 @@ static dt_status *open_recording(run *r, dt_hook *h) {
     return NULL;
 }
 
-/* All feeds are closed, because their threads use the recorder. */
+/* Comes after the feeds are closed, because their threads use the recorder. */
 static void close_recording(run *r, dt_hook *h) {
     (void)h;
     if (!r->recording.recorder) return;
