@@ -56,7 +56,8 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) {
 
 /* ---- weights of others ---- */
 
-/* Whether `wanted` names the weight itself, or the only weight below it. */
+/* Whether `wanted` is the weight's path, or begins it, as a layer's name does. Its caller refuses
+ * several such weights. */
 static bool is_meant(const char *path, const char *wanted) {
     size_t n = strlen(wanted);
     return strncmp(path, wanted, n) == 0 && (path[n] == '\0' || path[n] == '/');

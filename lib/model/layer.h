@@ -250,8 +250,8 @@ typedef struct dt_layer {
      * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* `yields` of layers that only move values; that give values between those of their inputs, such as
- * a mean; that add up; that multiply. */
+/* `yields` of layers whose outputs are: the values of the inputs in another shape or order; values
+ * between those of the inputs, such as a mean; sums; products. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);

@@ -156,8 +156,8 @@ bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
 dt_optimizer *dt_optimizer_over(const dt_named *named);
 /* The state of one variable; NULL: it has none yet. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
-/* Turns the learning rate into a variable with the job's value. Steps that were recorded before
- * keep the constant. */
+/* Turns the learning rate into a variable with the job's value. Steps that were traced before keep
+ * the constant. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
 /* Creates iteration and the slots of these variables that do not exist, with their first values. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;

@@ -267,7 +267,7 @@ enum { SEQUENTIAL, FUNCTIONAL };
 struct model {
     int type, rematerialize;
     const dt_tree *layers, *outputs;
-    const char *keras_config; /* what it names has been read before */
+    const char *keras_config; /* the file that it names was read before */
     dt_init_from init_from;
 };
 static const char *const types[] = {"sequential", "functional", NULL};

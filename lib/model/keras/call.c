@@ -83,7 +83,8 @@ static bool is_input(const char *key) {
     return false;
 }
 
-/* Whether the argument has the only value that dtrain supports, so that it may be given. */
+/* Whether the argument has the only value that dtrain supports, so that it may be given. Whether a
+ * layer trains is decided by the step, not by the model. */
 static bool is_so(const dt_tree *call_argument, const char *key) {
     static const char *const so_when_false[] = {"training", "return_attention_scores"};
     if (call_argument->kind == DT_TREE_NULL) return true;

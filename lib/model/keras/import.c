@@ -182,7 +182,8 @@ static dt_status *check_alone(const dt_tree *model) {
     return faults;
 }
 
-/* Removes entries that are null beside the key. */
+/* Replaces the key by the entries of `by`. Entries of these names beside the key are removed; they
+ * are null. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by) {
     dt_entry *all = dt_arena_array(arena, dt_entry, model->n + TOLD);
     int n = 0;

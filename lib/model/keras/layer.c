@@ -181,7 +181,7 @@ static dt_status *find_name(dt_keras_layer *l, const dt_tree *config) {
     return dt_tree_text(name, "name", &l->name);
 }
 
-/* Whether the layer sets a policy; Keras' policies for 16-bit floats are in the table. */
+/* Whether the layer's policy is a name; the field table refuses names that dtrain does not have. */
 static bool has_policy(const dt_keras_layer *l) {
     return l->policy && l->policy->kind == DT_TREE_SCALAR;
 }

@@ -185,8 +185,8 @@ static const char *name_of_activation(const char *layer) {
     return NULL;
 }
 
-/* A layer as the value of `activation`: {LeakyReLU: {negative_slope: 0.1}}, or its name if it
- * has no arguments. */
+/* A layer as the value of `activation`: {LeakyReLU: {negative_slope: 0.1}}, or the name of an
+ * activation that the layer without arguments is equal to. */
 static dt_tree *activation(dt_arena *arena, dt_tree *layer) {
     if (layer->kind != DT_TREE_MAP || layer->n != 1 || layer->entry[0].value->kind != DT_TREE_MAP)
         return layer;

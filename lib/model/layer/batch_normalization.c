@@ -155,7 +155,8 @@ static statistics common_statistics(dt_value x, uint32_t channels, uint32_t dims
     return (statistics){mean, dt_divide(sum_of_all(squares(x, mean, channels), dims), count)};
 }
 
-/* The statistics of this replica's examples where the mask is set. */
+/* The statistics of examples where the mask is set: this replica's, or with `synchronized` those of
+ * all replicas. */
 static statistics masked_statistics(const dt_layer_call *c, uint32_t channels, uint32_t dims) {
     const struct batch_normalization *n = c->args;
     dt_value (*sum)(dt_value x, uint32_t dims) = n->synchronized ? sum_of_all : sum_of_own;

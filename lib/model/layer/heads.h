@@ -21,7 +21,9 @@
 typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
     dt_ints output; /* dimensions of the output of a step; empty: D */
-    double dropout; /* rate at which attention weights are set to 0 in training */
+    /* rate at which attention weights, or with drops_taken the values taken, are set to 0 in
+     * training */
+    double dropout;
     bool drops_taken, use_bias, use_gate, causal;
     /* a mask excludes steps as keys but not as queries */
     bool masks_keys_alone;

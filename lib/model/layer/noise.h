@@ -10,7 +10,7 @@
 #include "model/model.h"
 
 typedef struct dt_noise {
-    int counter;   /* index of the weight that counts */
+    int counter;   /* index of the counter among the layer's weights */
     int64_t seed;  /* seed of the layer */
     bool has_seed; /* false: the model's seed applies */
 } dt_noise;

@@ -48,7 +48,7 @@ static int n_thresholds(const struct auc *a) {
     return a->has_thresholds ? a->thresholds.n + 2 : (int)a->num_thresholds;
 }
 
-/* The number of sums, for one curve or for all labels. */
+/* The number of sums of one curve; 0 with multi_label, since it depends on the number of labels. */
 static int sums(const void *args) {
     return ((const struct auc *)args)->multi_label ? 0 : 4 * n_thresholds(args) + 1;
 }
