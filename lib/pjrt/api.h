@@ -156,7 +156,7 @@ typedef struct dt_pjrt_compile_arguments {
 typedef struct dt_pjrt_memory_stats {
     dt_pjrt_head head;
     void *executable;
-    /* output: of a device, then the same of the host */
+    /* gives: bytes on a device, then the same on the host */
     int64_t code, argument, output, alias, temp, host[5];
     int64_t peak;
 } dt_pjrt_memory_stats;

@@ -221,7 +221,8 @@ static double turns_of(const instruction *i, const computation *condition, bool 
     return said > 0 ? fmin(said, most_times) : condition ? trips_of(condition->at, bad) : 0;
 }
 
-/* Multiplies the counts of computations that an instruction of computation `at` calls. */
+/* Adds the runs of computations that an instruction of computation `at` calls: one for each run of
+ * the instruction, times the iterations of a loop. */
 static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report *out, bool *bad) {
     static const char *const flow[] = {"call", "conditional", "async-start", NULL};
     const bool loop = is_text(i->opcode, "while", "");

@@ -23,8 +23,8 @@ void dt_pjrt_print_version(const dt_pjrt *p, dt_str *out);
 /* For whom, and what. */
 typedef struct dt_pjrt_order {
     const char *slice; /* "v4:2x2x2"; of GPUs any name */
-    /* for GPUs: the name of the model (gpus.h), in which case members of TPUs are ignored; NULL:
-     * TPUs */
+    /* for GPUs: the properties of the model as text (dt_pjrt_gpu_write); members for TPUs are then
+     * ignored. NULL: TPUs */
     const char *target;
     bool wrap[3];
     int host[3]; /* chips of a host */

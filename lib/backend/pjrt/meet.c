@@ -2,7 +2,7 @@
 /*
  * A step of a worker. The plug-in runs whole programs, so that the step is one for each superstep
  * (pass/supersteps.c), and between two of them this process exchanges with other workers what lies
- * in its own memory, as the executor of cpu does (exec/kernel_join.c):
+ * in its own memory, as the executor of cpu does (exec/kernel_exchange.c):
  *
  *     program 0 -> gradients of own rows, to the host -> sums over all workers -> to the device -> program 1
  *          \------------------------ activations, which stay on the device -------------------------^
@@ -106,7 +106,8 @@ static bool is_taken_so(const dt_pjrt_meetings *m, int k, int i) {
     return true;
 }
 
-/* Finds results that neither an exchange nor the caller reads. */
+/* Finds results that stay on the devices: neither an exchange nor the caller reads them, and later
+ * programs read them in the layout that they have. */
 static void find_what_stays(dt_pjrt_meetings *m) {
     const dt_graph *g = m->graph;
     bool *seen = dt_arena_array(m->cut.arena, bool, g->n_nodes);

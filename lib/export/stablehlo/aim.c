@@ -21,7 +21,8 @@
 static const struct {
     const char *platform;
     int fewest_blocks;
-    /* values above this part of a device's memory are large; 0: values above DT_HLO_LARGE are */
+    /* values above 1 / part of a device's memory are large, or above DT_HLO_LARGE, whichever is
+     * more; 0: above DT_HLO_LARGE */
     int part;
     int64_t chain; /* see dt_hlo_request */
 } rows[] = {

@@ -74,7 +74,8 @@ static bool cut_by(const dt_node *n, const dt_type *in, const dt_rule *rule, int
     return p->out != -2 && p->size > 1;
 }
 
-/* The least number of equal pieces for which `bytes` is below the limit. */
+/* The number of equal pieces: the least power of two for which a piece has at most `limit` bytes.
+ * Fewer, if `size` is not divisible by it. */
 static int count_pieces(int64_t size, int64_t bytes, int64_t limit) {
     int64_t n = 1;
     while (bytes / n > limit && size % (2 * n) == 0) n *= 2;

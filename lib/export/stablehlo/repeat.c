@@ -116,8 +116,8 @@ static int list_periods(const search *s, int period[MOST_PERIODS]) {
     return n;
 }
 
-/* The number of values that are computed before item `at`, read after it, and read within a
- * period. */
+/* The number of values that are computed within a period before item `at` and read within a period
+ * from it on. */
 static int crossing(const dt_hlo_order *o, int at, int period) {
     int n = 0;
     bool *seen = dt_alloc((size_t)period + 1);

@@ -70,9 +70,9 @@ typedef struct dt_hlo_port {
     dt_type type; /* concrete; a stack's first dimension counts variables */
     const char *name;
     int node; /* an argument's or a result's number in the graph; -1: variables */
-    int n;    /* variables in it, and */
-    /* [n]: numbers in the graph; row i of a stack is state[i]. A single variable's port has the
-     * variable's own type. */
+    int n;    /* number of variables in it */
+    /* [n]: their numbers in the graph; row i of a stack is state[i]. A single variable's port has
+     * the variable's own type. */
     const int *state;
     bool stacked;
     int alias; /* for arguments: the result that reuses the memory; -1: none */
