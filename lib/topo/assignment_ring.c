@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Queries on an assignment: where a replica is, which replicas a host has, the grid that replicas
- * form, and the order in which a ring collective should visit them. Counting up makes a bad ring where hosts are numbered in
- * blocks: on v3-8 with a replica per core it crosses the square twice. The ring through all chips
- * (ring.c) visits the replicas in a better order.
+ * form, and the order in which a ring collective should visit them. Counting up makes a bad ring
+ * where hosts are numbered in blocks: on v3-8 with a replica per core it crosses the square twice.
+ * The ring through all chips (ring.c) visits the replicas in a better order.
  *
  *     r0 r1 -- r2 r3        0 1 2 3 4 5 6 7: from 3 to 4 and from 7 to 0 two links
  *       |        |
@@ -68,7 +68,8 @@ void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order
 
 static const int by_axis[4] = {2, 1, 0, 3}; /* z, y, x, core */
 
-/* Different coordinates of first cores along an axis, into at[size]: 1 + their place among them. */
+/* Returns how many different coordinates the replicas' first cores have along an axis. at[i], which
+ * must be 0, becomes 1 + the index of coordinate i among them; it stays 0 where no core is. */
 static int places_along(const dt_assignment *a, int axis, int *at) {
     int n = 0;
     for (int r = 0; r < a->replicas; r++) at[dt_assignment_at(a, r, 0)[axis]] = 1;

@@ -14,8 +14,8 @@
 
 #include "topo/draw.h"
 
-/* Vector operations run at half the rate of products, since there is no addition with each. One
- * lane of dt_core_roofline is 1,024 numbers. */
+/* Vector operations run at half the rate of products, which do a multiplication and an addition at
+ * once. One lane of dt_core_roofline is 1,024 numbers. */
 enum { LANES = 1024, SHOWN = 16 };
 
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f) {

@@ -67,7 +67,8 @@ int dt_sketch_plane_lines(const dt_sketch *k) {
 
 int dt_sketch_bands(const dt_sketch *k) { return (k->cut[2].n + k->per_band - 1) / k->per_band; }
 
-/* Puts as many planes side by side as fit on the page. */
+/* Puts as many planes side by side as fit on the page. False: not even one fits, or all together
+ * need too many lines. */
 static bool fits(dt_sketch *k) {
     int width = dt_sketch_plane_width(k),
         room = k->page - k->margin - (k->cut[2].folded ? FOLD - 1 : 0);

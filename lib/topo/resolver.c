@@ -199,7 +199,7 @@ DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology
 
 DT_API dt_status *dt_tpu_shutdown(dt_resolver *r) {
     DT_LIVE(r);
-    return check_slice(r); /* other references are held by handles */
+    return check_slice(r); /* there is nothing to release: handles hold references */
 }
 
 /* ---- answers ---- */

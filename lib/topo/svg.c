@@ -96,8 +96,8 @@ static int label_cores(sheet *s) {
     return widest;
 }
 
-/* Prints colours that differ strongly for neighbouring numbers: steps of the golden angle, light
- * enough for black text. */
+/* Prints the colour of a replica. Neighbouring numbers differ strongly: steps of the golden angle,
+ * light enough for black text. */
 static void print_color(int replica, dt_str *out) {
     double hue = fmod(replica * 137.50776, 360) / 60, light = 0.80, chroma = 0.17;
     int rgb[3];

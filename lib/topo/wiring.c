@@ -123,8 +123,8 @@ int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
     return hops;
 }
 
-/* The next link on a shortest way: along the first axis where positions differ, upwards if both
- * directions are equally short. */
+/* The next link on a shortest way: along the first axis that has one, upwards if both directions
+ * are equally short. */
 static dt_link next_link(const dt_topology *t, const dt_coords at, const dt_coords to) {
     const int here = index_of(t, at), far = dt_topology_hops(t, at, to);
     for (int way = 0; way < 6; way++) {
