@@ -34,8 +34,8 @@ typedef struct dt_job_source {
     /* only to look at: a plug-in that the job or the environment names stays closed, and what
      * would compute does so on cpu. Implied for PLAN and TOPOLOGY; not where `plugin` is set */
     bool inspect;
-    /* the number of this process among the workers of the job's cluster_resolver, from 0 on;
-     * otherwise DTRAIN_RANK says it */
+    /* has_rank: `rank` is the number of this process among the workers of the job's
+     * cluster_resolver, from 0 on; otherwise DTRAIN_RANK is */
     bool has_rank;
     int rank;
 } dt_job_source;
@@ -145,7 +145,7 @@ typedef struct dt_event {
     const dt_metric *training;
     int n_training;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
-    /* data, evaluating, and eval from evaluate: "validation"; "input" of dt_run_options.input */
+    /* data, evaluating, and eval from evaluate: "validation"; with dt_run_options.input "input" */
     const char *split;
     /* data, before the end of a run that writes: the number and total size of a part's files;
      * hashed: what data_sha256 covers, "whole", "ends" (the first and last 64 KiB of each file) or
@@ -190,8 +190,8 @@ typedef struct dt_run_options {
     const char *const *inject;
     int n_inject;
     /* evaluate: a file of rows with targets, in any format, in place of the split. Rows are
-     * examples as the data set stores them. Of a job of texts or of folders of pictures the file
-     * is one of that format. NULL: none */
+     * examples as the data set stores them. A job of text takes a text, and a job of folders of
+     * images such a folder. NULL: none */
     const char *input;
 } dt_run_options;
 

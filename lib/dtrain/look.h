@@ -47,12 +47,13 @@ DT_API bool dt_bytes_of(const char *text, int64_t *bytes);
 
 /* A whole run to be planned, with failures and checkpoints. */
 typedef struct dt_plan_run {
-    /* to train on, repeated examples counted again; one of them, the other is 0. Both 0: no run is
-     * planned. Tokens are elements of the first input that holds integers. */
+    /* the length of training: one of the two, the other is 0. An example counts each time that it
+     * is used. Both 0: no run is planned. Tokens are elements of the first input that holds
+     * integers. */
     double examples, tokens;
-    double deadline_s, usd; /* limits, which *met is of; 0: none */
-    double mtbf_s; /* mean time between failures of one chip, seconds; 0: what is published */
-    bool *met;     /* gets whether the run keeps the limits; may be NULL */
+    double deadline_s, usd; /* limits in seconds and US dollars; 0: none */
+    double mtbf_s; /* mean time between failures of one chip, seconds; 0: a published value */
+    bool *met;     /* set to whether the run keeps the limits; may be NULL */
 } dt_plan_run;
 
 typedef struct dt_plan_request {
@@ -74,7 +75,8 @@ typedef struct dt_plan_request {
     const char *compiler;
     /* with a compiler for GPUs: which one, such as "h100"; NULL: the job's slice */
     const char *target;
-    /* [n_prices] "v6e=1.22": US dollars for a chip and hour of a generation, in place of the table's */
+    /* [n_prices] "v6e=1.22": US dollars for a chip of a generation and an hour, in place of those
+     * in the table */
     const char *const *prices;
     int n_prices;
     dt_plan_run run; /* zeros: none */
@@ -86,9 +88,9 @@ typedef struct dt_plan_request {
  * run to measure it; JSON is then a list. With a target the first job's step is compiled for that
  * GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every
  * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text.
- * Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is no GENERATION=DOLLARS; USAGE for a run
- * without a slice, and for tokens of a job whose inputs are none; with a compiler
- * also PLUGIN, COMPILER and NO_STABLEHLO. */
+ * Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is not GENERATION=DOLLARS; USAGE for a
+ * run without a slice, and for tokens if no input of the job holds integers; with a compiler also
+ * PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 typedef struct dt_search_request {
