@@ -23,7 +23,7 @@ struct goal {
     const struct line *line;
     const char *prefix, *begun;
     int n_prefix;
-    dt_str *to; /* a line break before each proposal */
+    dt_str *to; /* a line break, then a line for each proposal */
 };
 
 static bool begins(const char *text, const char *with) {

@@ -202,7 +202,7 @@ static bool put_nearest(dt_str *to, const struct foreign_option *f) {
     return nearest;
 }
 
-/* --fit.epochs=2 */
+/* "--fit.epochs=2": the override fit.epochs=2 is meant. */
 static bool put_path(dt_str *to, const struct foreign_option *f) {
     const bool is_path = f->overrides && strchr(f->name, '.');
     if (is_path) put_key(to, f->name, f->value);

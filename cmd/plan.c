@@ -104,7 +104,7 @@ static dt_status *read_budget(const struct call *call, int64_t *bytes) {
                        cut_word(my->budget).text);
 }
 
-/* "15e12" for an option; 0: not given. */
+/* Reads the number of an option, such as "15e12"; 0: not given. */
 static dt_status *read_amount(const struct call *call, const char *name, const char *text,
                               double *amount) {
     char *end;

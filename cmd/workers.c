@@ -93,8 +93,8 @@ static void signal_all(const struct workers *c, int number) {
         if (c->pid[r] > 0) kill(c->pid[r], number);
 }
 
-/* The exit code of the worker that failed first counts, since the others only report that it is
- * gone. */
+/* Keeps the exit code of the worker that failed by itself, even if others ended before it: these
+ * only report, as LOST, that it is gone. */
 static void note_end(struct workers *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
     if (c->ending && WIFSIGNALED(status)) code = 0;

@@ -25,8 +25,8 @@ dt_status *workers_check(const struct call *call, int64_t n);
 /* Verbs that need not be started again: true where the verb shall go on, in this process or in one
  * of n workers. */
 bool workers_begin(const struct call *call, int64_t n, int *code);
-/* Sets --rank for a job that lists the addresses of its workers; -1: not given. The library
- * reads DTRAIN_RANK itself, and messages name the source of the rank. */
+/* Sets --rank for a job that lists the addresses of its workers; -1: not given. A rank that
+ * DTRAIN_RANK gives is not set: the library reads it, so that messages name the variable. */
 void workers_take_rank(dt_job_source *source, int64_t rank);
 
 #define WORKERS_OPTION(type, what)                                                                 \

@@ -24,7 +24,7 @@ static void forget(dt_message_line *l) {
     *l = (dt_message_line){0};
 }
 
-/* The length of the text's beginning that is kept, at a boundary of UTF-8 characters. */
+/* A copy of the text's beginning, cut at a boundary of UTF-8 characters. */
 static char *copy(const char *text) {
     size_t n = strlen(text);
     if (n > LONGEST)

@@ -10,7 +10,7 @@ const char *dt_report_text(const json_t *object, const char *key) {
     return json_string_value(json_object_get(object, key));
 }
 
-/* Counts beyond this are refused: no run has them, and a double cannot hold them exactly. */
+/* Counts beyond this are reduced to it: no run has them, and a double cannot hold them exactly. */
 static const int64_t largest = (int64_t)1 << 53;
 
 int64_t dt_report_int(const json_t *object, const char *key) {
