@@ -46,8 +46,7 @@ static const dt_tree *let_value(const dt_substitution *c, const char *word, size
     return NULL;
 }
 
-/* A word has one meaning. */
-/* The variables of a Repeat may not be words of let. Reports all faults. */
+/* A word has one meaning: the variables of a Repeat may not be words of let. Reports all faults. */
 static dt_status *let_check_variables(const dt_substitution *c, const dt_tree *variables) {
     dt_status *faults = NULL;
     for (int i = 0; variables && variables->kind == DT_TREE_MAP && i < variables->n; i++)

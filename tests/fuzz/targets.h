@@ -5,7 +5,7 @@ FUZZ_ROW(
     api,
     "lib/base/handle.c lib/strategy/values.c lib/strategy/variable.c lib/strategy/variable_value.c "
     "lib/strategy/variable_step.c lib/strategy/strategy.c lib/topo/lookup.c lib/topo/resolver.c")
-FUZZ_ROW(callbacks, "lib/train/callback_state.c lib/train/callback/csv_logger.c "
+FUZZ_ROW(callbacks, "lib/train/hook.c lib/train/callback/csv_logger.c "
                     "lib/train/callback/early_stopping.c lib/train/callback/model_checkpoint.c "
                     "lib/train/callback/reduce_lr_on_plateau.c lib/train/callback/tensorboard.c")
 FUZZ_ROW(csv, "lib/file/record_access.c lib/file/csv_element.c lib/file/part_files.c "
@@ -17,7 +17,7 @@ FUZZ_ROW(data, "lib/data/spec.c lib/file/csv_element.c lib/file/part_files.c "
 FUZZ_ROW(difference, "lib/format/difference.c")
 FUZZ_ROW(example, "lib/file/example.c")
 FUZZ_ROW(expect, "cmd/expect.c")
-FUZZ_ROW(extends, "lib/job/extends.c")
+FUZZ_ROW(extends, "lib/job/source.c")
 FUZZ_ROW(glob, "lib/base/glob.c")
 FUZZ_ROW(guess, "lib/data/guess.c lib/file/csv_survey.c lib/file/tfrecord_survey.c")
 FUZZ_ROW(gzip, "lib/file/gzip.c")
@@ -28,8 +28,8 @@ FUZZ_ROW(image_folder,
          "lib/file/image_folder.c lib/file/image/layout.c lib/file/image/fit.c lib/data/labels.c")
 FUZZ_ROW(inject, "lib/train/faults.c")
 FUZZ_ROW(job, "lib/conf/scalar.c lib/conf/fields.c lib/conf/check.c lib/conf/named.c "
-              "lib/job/sections.c lib/job/check.c lib/data/spec.c lib/model/read.c "
-              "lib/job/partition_read.c lib/job/let.c lib/job/substitute.c")
+              "lib/job/sections.c lib/job/job.c lib/data/spec.c lib/model/read.c "
+              "lib/job/partition_read.c lib/job/substitute.c")
 FUZZ_ROW(jpeg, "lib/file/image/jpeg.c")
 FUZZ_ROW(json, "lib/file/json_read.c")
 FUZZ_ROW(keras, "lib/model/keras/file.c lib/model/keras/value.c lib/model/keras/layer.c "
@@ -45,14 +45,14 @@ FUZZ_ROW(paths, "lib/file/paths.c lib/file/part_files.c")
 FUZZ_ROW(pattern, "lib/train/python_text.c")
 FUZZ_ROW(png, "lib/file/image/png.c")
 FUZZ_ROW(record, "lib/report/read.c lib/report/read_record.c lib/report/messages.c "
-                 "lib/report/downsample.c lib/report/gather.c lib/report/page.c")
+                 "lib/report/series.c lib/report/gather.c lib/report/write.c")
 FUZZ_ROW(records, "lib/file/records.c lib/file/crc32c.c")
 FUZZ_ROW(safetensors, "lib/format/safetensors_header.c lib/format/safetensors.c")
 FUZZ_ROW(state, "lib/format/state.c")
 FUZZ_ROW(steps, "lib/format/steps.c lib/format/look_list.c")
 FUZZ_ROW(stream, "lib/data/stream.c lib/file/array_source.c lib/file/csv_table.c lib/file/jsonl.c "
                  "lib/file/tfrecord.c")
-FUZZ_ROW(substitute, "lib/job/substitute.c lib/job/let.c")
+FUZZ_ROW(substitute, "lib/job/substitute.c")
 FUZZ_ROW(text, "lib/file/text.c")
 FUZZ_ROW(tf_config, "lib/strategy/launch.c lib/fabric/address.c")
 FUZZ_ROW(tfrecord, "lib/file/tfrecord.c lib/file/record_access.c lib/file/crc32c.c")
