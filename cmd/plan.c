@@ -199,7 +199,7 @@ static const struct option options[] = {
     SECONDS(struct plan, deadline, "deadline", "TIME", "exit 80 if that run takes longer: 30d"),
     TEXT(struct plan, usd, "budget-usd", "USD", "exit 80 if that run costs more"),
     SECONDS(struct plan, mtbf, "mtbf", "TIME",
-            "mean time between failures of one chip; default: 50,676 h"),
+            "mean time between failures of one chip; default: 50,677 h"),
     TEXT(struct plan, budget, "budget", "SIZE", "memory limit per device: 16GiB"),
     FLAG(struct plan, search, "search",
          "try replicas x logical devices x batch x rematerialization x over_replicas"),

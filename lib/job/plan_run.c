@@ -14,7 +14,7 @@
 #include "job/plan.h"
 
 /* 419 unexpected interruptions in 54 days of 16,384 H100s ("The Llama 3 Herd of Models", 2024,
- * table 5) are one in 50,676 hours of a chip. No such number of TPUs is published. */
+ * table 5) are one in 50,677 hours of a chip. No such number of TPUs is published. */
 #define CHIP_MTBF_S (54.0 * 86400 * 16384 / 419)
 /* Assumptions: a checkpoint is written by all hosts at once, at this rate each; a restart takes
  * this long, with a spare slice at hand. */
@@ -176,7 +176,7 @@ void dt_run_estimate_print(const dt_plan_run *r, const dt_run_estimate *e, dt_st
     if (r->usd > 0) put_limit(out, "  budget", dt_run_meets_budget(r, e), e->usd / r->usd);
     if (r->mtbf_s > 0) return;
     label(out, &from, "  assumed");
-    dt_str_puts(out, "one failure in 50,676 hours of a chip, as H100s of Llama 3 had;\n");
+    dt_str_puts(out, "one failure in 50,677 hours of a chip, as H100s of Llama 3 had;\n");
     label(out, &from, "");
     dt_str_puts(out, "restart 10 min, checkpoints at 1 GB/s a host\n");
 }
