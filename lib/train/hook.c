@@ -53,8 +53,8 @@ dt_status *dt_hooks_open(run *r) {
 }
 
 void dt_hooks_close(run *r) {
-    for (dt_hook *h = r->hook + r->n_hooks; h-- > r->hook;)
-        if (h->row->close) h->row->close(r, h);
+    for (int i = r->n_hooks - 1; i >= 0; i--)
+        if (r->hook[i].row->close) r->hook[i].row->close(r, &r->hook[i]);
 }
 
 /* ---- the moments ---- */
