@@ -20,7 +20,6 @@ struct dataset {
     const dt_tree *format, *map, *cache;
     int64_t buffer_size;
     int auto_shard_policy;
-    bool has_split;
 };
 
 #define PART(name, index, ...)                                                                     \
@@ -52,7 +51,6 @@ static const dt_field common[] = {
     PART("test", DT_PART_TEST,
          .help = "test data, given like train; used by evaluate --split test"),
     SPEC(REAL, validation_split, .min = 0, .max = 1, .below_max = true,
-         DT_SET(struct dataset, has_split),
          .help = "fraction of `train` to use for validation: its last examples, before shuffling"),
     DT_TREE(struct dataset, map, .forms = DT_FORMS(DT_MAP_BY_NAME(DT_LIST_OF(DT_NAMED("step")))),
             .help = "preprocessing steps for each element: cast, rescale, normalize, one_hot, "
