@@ -147,9 +147,17 @@ static dt_status *skip_all(record_part *x, int file) {
     }
 }
 
+static int64_t bytes_of_row(const record_part *x) {
+    int64_t bytes = 0;
+    for (int e = 0; e < x->base.n; e++) bytes += dt_type_bytes(&x->base.stored[e].type);
+    return bytes;
+}
+
+/* Of arrays a header says how large a row is, whatever the file's own size. */
 static dt_status *read_all(record_part *x, int file) {
     dt_row_source *s = &x->source[file];
     bool more = true;
+    if (!s->reader->at && bytes_of_row(x) > LARGEST_KEPT) return drop_rows(x, s);
     for (;; s->row++) {
         make_rows(x);
         DT_TRY(s->reader->next(s, x->row, &more));

@@ -172,9 +172,34 @@ static void test_first_records_of_csv(void **state) {
     dt_dataset_unref(d);
 }
 
+/* A header declares any row; no memory is taken for one that is not kept. */
+static void test_rows_too_large(void **state) {
+    static const float values[4] = {1, 2, 3, 4};
+    dt_dataset *d = NULL, *rows = NULL;
+    const dt_element_spec *all;
+    dt_str small = npy_header(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"),
+           large =
+               npy_header(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 134217728), }");
+    (void)state;
+    dt_str_add(&small, values, sizeof values);
+    write_str("small.npy", &small);
+    write_str("large.npy", &large);
+    OK(dt_dataset_open(&d, "{format: npy, train: {x: " HERE "/small.npy}, global_batch_size: 1}"));
+    dt_dataset_elements(d, &all);
+    dt_stream_request q = {
+        .path = HERE "/large.npy", .job = dt_dataset_spec_of(d), .input = all, .n = 1};
+    expect_fault("a large row", dt_stream_dataset(&rows, &q), DT_E_TOO_LARGE, 65,
+                 "large.npy: more than 268435456 bytes of values");
+    q.path = HERE "/small.npy";
+    OK(dt_stream_dataset(&rows, &q));
+    assert_int_equal(dt_dataset_count(rows, DT_PART_TRAIN), 2);
+    dt_dataset_unref(rows);
+    dt_dataset_unref(d);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_rows),
-                                       cmocka_unit_test(test_texts_of_other_files),
-                                       cmocka_unit_test(test_first_records_of_csv)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_same_rows), cmocka_unit_test(test_texts_of_other_files),
+        cmocka_unit_test(test_first_records_of_csv), cmocka_unit_test(test_rows_too_large)};
     return cmocka_run_group_tests_name("streams", tests, write_all, NULL);
 }
