@@ -249,10 +249,10 @@ static dt_status *create_of_rows(dt_dataset **out, dt_stream *s, const dt_stream
     dt_rows_file rows = {.n = q->n};
     dt_dataset_spec spec = *q->job;
     dt_tree path = {.kind = DT_TREE_SCALAR, .text = dt_arena_strdup(s->source.arena, q->path)};
-    if (strcmp(q->path, "-") == 0)
+    if (dt_path_is_pattern(q->path))
         return dt_suggest(dt_fail(DT_E_MISUSE, NULL,
-                                  "rows to evaluate are read more than once, which standard input "
-                                  "cannot be"),
+                                  "%s: is a pattern, and rows to evaluate are those of one file",
+                                  q->path),
                           "give a file");
     DT_TRY(find_rows(s, q, &rows.format));
     DT_TRY(check_rows(s, rows.format));

@@ -94,6 +94,11 @@ static dt_status *open_test_part(const dt_job *j, const char *path, dt_dataset *
 dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part, dt_dataset **out) {
     const dt_content content = j->dataset.format->content;
     const bool own = content == DT_CONTENT_TEXT || content == DT_CONTENT_OTHER;
+    if (strcmp(path, "-") == 0)
+        return dt_suggest(dt_fail(DT_E_MISUSE, NULL,
+                                  "rows to evaluate are read more than once, which standard input "
+                                  "cannot be"),
+                          "give a file");
     *part = own ? DT_PART_TEST : DT_PART_TRAIN;
     return own ? open_test_part(j, path, out) : open_evaluated_rows(j, path, out);
 }

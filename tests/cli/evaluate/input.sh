@@ -51,6 +51,7 @@ printf '' >empty.csv
 for file in unweighted.csv rose.csv none.csv empty.csv nowhere.csv new/x.npy .; do
     show evaluate csv.yaml --input $file
 done
+show evaluate csv.yaml --input 'new*.csv'
 show evaluate csv.yaml --input - <new.csv
 "$DTRAIN" export npy.yaml -o weights.safetensors -q || exit 1
 mv train gone
@@ -71,4 +72,5 @@ END
 "$DTRAIN" evaluate text.yaml --split test | head -n 1
 "$DTRAIN" evaluate text.yaml --input short.txt | head -n 1
 show evaluate text.yaml --input new.txt
+show evaluate text.yaml --input - <new.txt
 exit 0
