@@ -272,8 +272,7 @@ static dt_status *take_run(dt_saved *c, const char *path, dt_status **warnings) 
 /* A folder that nothing of a checkpoint is in, not even its name. */
 static bool is_other(const char *path) {
     int64_t step;
-    const char *slash = strrchr(path, '/');
-    bool any = dt_step_parse(slash ? slash + 1 : path, &step);
+    bool any = dt_step_of_path(path, &step);
     for (int i = 0; i <= DT_TENSOR_FILES && !any; i++) {
         const char *name = i < DT_TENSOR_FILES ? dt_tensor_files[i].name : DT_STATE_FILE;
         char *file = dt_path_join(path, name);

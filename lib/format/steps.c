@@ -40,10 +40,20 @@ char *dt_step_format(dt_arena *arena, int64_t step) {
     return dt_arena_printf(arena, PREFIX "%0*" PRId64, FEWEST_DIGITS, step);
 }
 
+bool dt_step_of_path(const char *path, int64_t *step) {
+    char name[sizeof PREFIX + MOST_DIGITS];
+    size_t end = strlen(path), begin;
+    while (end > 0 && path[end - 1] == '/') end--;
+    for (begin = end; begin > 0 && path[begin - 1] != '/';) begin--;
+    if (end - begin >= sizeof name) return false;
+    memcpy(name, path + begin, end - begin);
+    name[end - begin] = '\0';
+    return dt_step_parse(name, step);
+}
+
 dt_status *dt_step_match(const char *path, int64_t step) {
     int64_t named;
-    const char *slash = strrchr(path, '/');
-    if (!dt_step_parse(slash ? slash + 1 : path, &named) || named == step) return NULL;
+    if (!dt_step_of_path(path, &named) || named == step) return NULL;
     return dt_fail(DT_E_CHECKPOINT, NULL, "%s: holds step %" PRId64 ", not that of its name", path,
                    step);
 }

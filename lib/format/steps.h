@@ -19,6 +19,8 @@ typedef struct dt_step_list {
 
 /* "step-" and the step in at least 8 digits, more only where it needs them. */
 bool dt_step_parse(const char *name, int64_t *step);
+/* That of the last name of a path, which may end in slashes. */
+bool dt_step_of_path(const char *path, int64_t *step);
 /* CHECKPOINT: the checkpoint at `path` holds another step than its name says. */
 dt_status *dt_step_match(const char *path, int64_t step) DT_MUST_USE;
 /* The arena's. */

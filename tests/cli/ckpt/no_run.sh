@@ -29,4 +29,8 @@ cp -r runs/base/ckpt/step-00000012 kept
 rm kept/state.json runs/wide/ckpt/step-00000012/state.json
 show ckpt inspect kept
 show ckpt inspect runs/wide/ckpt/step-00000012
+# one of another step than its name says, too, with the slash that a shell adds
+mv runs/deep/ckpt/step-00000012 runs/deep/ckpt/step-00000013
+show ckpt verify runs/deep/ckpt/step-00000013
+show ckpt verify runs/deep/ckpt/step-00000013/
 ls
