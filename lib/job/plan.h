@@ -71,8 +71,8 @@ typedef struct dt_chip_price {
     double usd_hour;    /* US dollars for a chip (of a cluster: a host) and hour; 0: not known */
     const char *source; /* lent */
 } dt_chip_price;
-/* UNKNOWN_SLICE_OPTION: not "GENERATION=DOLLARS" with a generation of the table, or not from 0 to
- * 1,000,000. */
+/* UNKNOWN_SLICE_OPTION: not "GENERATION=DOLLARS" with a generation of the table, or dollars that are
+ * not above 0 and at most 1,000,000. */
 dt_status *dt_prices_check(const char *const *prices, int n) DT_MUST_USE;
 /* The last price given for the slice's generation, or the table's. */
 dt_chip_price dt_job_plan_price(const dt_job_plan *p);

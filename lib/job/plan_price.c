@@ -17,7 +17,7 @@ static const dt_chip *read_price(const char *text, double *usd_hour) {
     memcpy(generation, text, (size_t)(equals - text));
     generation[equals - text] = '\0';
     *usd_hour = strtod(equals + 1, &end);
-    const bool is_price = end > equals + 1 && !*end && *usd_hour >= 0 && *usd_hour <= 1e6;
+    const bool is_price = end > equals + 1 && !*end && *usd_hour > 0 && *usd_hour <= 1e6;
     return is_price ? dt_chip_find(generation) : NULL;
 }
 

@@ -282,7 +282,7 @@ static void test_what_all_say_is_gathered_in_order(void **state) {
 typedef struct typed_sum {
     dt_team *team;
     dt_dtype dtype;
-    unsigned char value[3][8];
+    _Alignas(8) unsigned char value[3][8];
     dt_status *status[3];
 } typed_sum;
 

@@ -17,7 +17,7 @@ PY
 "$DTRAIN" plan configs/published/llama3-8b.yaml let.slice=sim:v5p-6144 let.replicas=3072 let.batch=3072 let.examples=3072 \
     let.sequence=512 partition.over_replicas=optimizer | grep 'waits for links' | sed 's/[0-9.]* \(%\|ms\)/N \1/g'
 # dollars: the table's price with its source, one that is given, none; a price that is none
-for price in v5p=2 v6e=1 v5p=nan v5p=-1 v9=1 =1; do
+for price in v5p=2 v6e=1 v5p=0 v5p=nan v5p=-1 v9=1 =1; do
     echo "--price $price"
     "$DTRAIN" plan configs/published/llama3-8b.yaml --price "$price" 2>&1 | grep -E '^(1,000|price|dtrain: error)' | sed 's/^\(1,000.*\$\).*/\1 N/'
 done
