@@ -175,9 +175,9 @@ bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v) {
     const dt_graph *g = dt_compiled_step(k->worker.compiled);
     const int n = k->numbers.compiled ? dt_compiled_step(k->numbers.compiled)->n_results : 0,
               p = find_pushed(k, v);
-    bool looked_up = false;
-    for (int i = 0; i < n; i++) looked_up |= k->table[i] == v;
-    return looked_up && !dt_step_moves(g, v) &&
+    bool few = !dt_closure_kind_reads(k, v);
+    for (int i = 0; i < n; i++) few |= k->table[i] == v;
+    return few && !dt_step_moves(g, v) &&
            (p < 0 || place_of(g->result, g->n_results, k->name[p]) < 0);
 }
 

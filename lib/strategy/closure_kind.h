@@ -37,7 +37,7 @@ dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f,
 void dt_closure_kind_free(dt_closure_kind *k);
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call);
 /* Whether the worker reads the variable; whether either half changes it; and whether the worker
- * reads only the rows that it looks up. */
+ * needs no more of it than the rows that it looks up, and gives no whole value for it back. */
 bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);

@@ -149,15 +149,14 @@ static dt_variable **collect(dt_coordinator *c, int *n) {
     return all;
 }
 
-/* Tables of which no function reads more than rows are sent by rows, and what none changes once. */
+/* Tables of which no function needs more than rows are sent by rows, and what none changes once. */
 static const dt_sent *choose_ways(const dt_coordinator *c, dt_variable *const *v, int n) {
     dt_sent *sent = dt_arena_array(c->arena, dt_sent, n + 1);
     for (int i = 0; i < n; i++) {
         bool by_rows = true, changes = false;
         for (int k = 0; k < c->n_kinds; k++) {
             changes |= dt_closure_kind_changes(c->kind[k], v[i]);
-            by_rows &= !dt_closure_kind_reads(c->kind[k], v[i]) ||
-                       dt_closure_kind_by_rows(c->kind[k], v[i]);
+            by_rows &= dt_closure_kind_by_rows(c->kind[k], v[i]);
         }
         sent[i] = by_rows ? DT_SENT_BY_ROWS : changes ? DT_SENT_EACH_TIME : DT_SENT_ONCE;
     }

@@ -428,6 +428,15 @@ static void test_no_staleness_is_one_process(void **state) {
 
 /* Rows of a table: one function looks them up, then another one reads the table as a whole, and is
  * sent what the first one has made of it. */
+static dt_variable *make_table(void) {
+    dt_variable *v = NULL;
+    OK(dt_variable_create(
+        &v, NULL,
+        &(dt_variable_options){
+            .name = "table", .dtype = DT_FLOAT32, .rank = 2, .shape = (int64_t[]){9000, 8}}));
+    return v;
+}
+
 static void look_rows_up(dt_trace *t, void *user) {
     dt_return(t, "rows", dt_gather(dt_variable_read(t, user), dt_arg(t, "x")));
 }
@@ -491,10 +500,7 @@ static void test_rows_of_a_table(void **state) {
     (void)state;
     begin(&some, &s, &c);
     DT_SCOPE(s)
-    OK(dt_variable_create(
-        &table, NULL,
-        &(dt_variable_options){
-            .name = "table", .dtype = DT_FLOAT32, .rank = 2, .shape = (int64_t[]){9000, 8}}));
+    table = make_table();
     for (int i = 0; i < 4; i++) OK(dt_function_create(&f[i], step[i], table));
     assert_true(first_of(c, f[0], 8) == 0);
     assert_true(first_of(c, f[1], 8) == 0);
@@ -506,6 +512,57 @@ static void test_rows_of_a_table(void **state) {
     fails(dt_coordinator_join(c), DT_E_ROW_NUMBER, "row number 9000");
     dt_values_unref(v);
     for (int i = 0; i < 4; i++) dt_function_unref(f[i]);
+    dt_variable_unref(table);
+    dt_coordinator_unref(c);
+    dt_strategy_unref(s);
+}
+
+/* A function that applies gradients of the whole table without reading it, beside one that looks
+ * rows up. */
+typedef struct given {
+    dt_variables table;
+    dt_optimizer *optimizer;
+} given;
+
+static void apply_given(dt_trace *t, void *user) {
+    given *my = user;
+    dt_value gradient = dt_arg(t, "gradient");
+    dt_optimizer_apply(my->optimizer,
+                       (dt_gradients){.variables = &my->table, .value = &gradient, .trace = t});
+}
+
+static void test_whole_gradients_of_a_table(void **state) {
+    static float gradient[9000 * 8];
+    dt_strategy *s = NULL;
+    dt_coordinator *c = NULL;
+    dt_function *rows = NULL, *f = NULL;
+    dt_variable *table = NULL;
+    dt_values *v = NULL;
+    dt_tensor *t = NULL;
+    given my = {{1, &table}, NULL};
+    (void)state;
+    begin(&some, &s, &c);
+    DT_SCOPE(s) {
+        table = make_table();
+        OK(dt_optimizer_create(&my.optimizer, "SGD: {learning_rate: 1}"));
+    }
+    OK(dt_function_create(&rows, look_rows_up, table));
+    OK(dt_function_create(&f, apply_given, &my));
+    for (int i = 0; i < 9000 * 8; i++) gradient[i] = (float)-(i / 8);
+    OK(dt_tensor_create(&t, DT_FLOAT32, 2, (int64_t[]){9000, 8}, gradient));
+    OK(dt_values_create(&v));
+    OK(dt_values_set(v, "gradient", t));
+    for (int k = 1; k <= 3; k++) {
+        OK(dt_coordinator_schedule(c, f, &(dt_closure_arguments){.values = v}, NULL));
+        OK(dt_coordinator_join(c));
+        assert_true(first_of(c, rows, 8999) == (float)k * 8999);
+        assert_true(first_of(c, rows, 7) == (float)k * 7);
+    }
+    dt_tensor_unref(t);
+    dt_values_unref(v);
+    dt_function_unref(f);
+    dt_function_unref(rows);
+    dt_optimizer_unref(my.optimizer);
     dt_variable_unref(table);
     dt_coordinator_unref(c);
     dt_strategy_unref(s);
@@ -629,6 +686,7 @@ int main(void) {
         cmocka_unit_test(test_no_staleness_is_one_process),
         cmocka_unit_test(test_values_set_between),
         cmocka_unit_test(test_rows_of_a_table),
+        cmocka_unit_test(test_whole_gradients_of_a_table),
         cmocka_unit_test(test_fit_with_workers),
         cmocka_unit_test(test_shards_are_the_partitioners),
         cmocka_unit_test(test_misuse_is_refused),
