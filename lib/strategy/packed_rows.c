@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "op/cells.h"
 #include "op/op.h"
 #include "strategy/packed_variables.h"
 
@@ -26,18 +27,13 @@ static int find_variable(const dt_packed_variables *s, const dt_variable *v) {
     return -1;
 }
 
-static int64_t number_at(const dt_view *v, int64_t i) {
-    return v->type.dtype == DT_INT64 ? ((const int64_t *)v->data)[i]
-                                     : ((const int32_t *)v->data)[i];
-}
-
 static void ask_table(const dt_packed_variables *s, int i, const dt_view *numbers, dt_str *out) {
     const int64_t n = dt_type_elements(&numbers->type), rows = s->variable[i]->type.dim[0];
     const size_t at = out->size;
     lookup head = {.variable = i};
     dt_str_add(out, &head, sizeof head);
     for (int64_t k = 0; k < n; k++) {
-        const int64_t row = number_at(numbers, k);
+        const int64_t row = dt_cell_int(numbers, k);
         if (row < 0 || row >= rows) continue; /* the step reports it */
         dt_str_add(out, &row, sizeof row);
         head.n++;
@@ -54,7 +50,7 @@ dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
         ask_table(s, i, &result[k], out);
         bytes += (double)dt_type_elements(&result[k].type) * (double)row_bytes(s, i);
     }
-    if (bytes <= DT_MOST_MORE) return NULL;
+    if (bytes <= DT_MOST_MORE && out->size <= DT_MOST_MORE) return NULL;
     return dt_fail(DT_E_RANGE, NULL,
                    "a batch looks up rows of %.0f bytes; with a parameter server it may look up "
                    "%d",
@@ -222,7 +218,7 @@ void dt_parts_lend(const dt_halves *h, char *parts, dt_view *argument) {
 static bool are_below(const dt_view *v, int64_t below) {
     const int64_t n = dt_type_elements(&v->type);
     for (int64_t i = 0; i < n; i++)
-        if (number_at(v, i) < 0 || number_at(v, i) >= below) return false;
+        if (dt_cell_int(v, i) < 0 || dt_cell_int(v, i) >= below) return false;
     return true;
 }
 

@@ -126,6 +126,44 @@ static void rows_of_an_older_version(void **state) {
     close_kit(&k);
 }
 
+/* Row numbers of any dtype that a lookup takes. Those that the table does not have are left out. */
+static void row_numbers_of_any_dtype(void **state) {
+    const uint8_t u8[] = {7, 255, 100};
+    const int8_t i8[] = {7, -1, 100};
+    const uint16_t u16[] = {7, 65535, 999};
+    const int16_t i16[] = {7, -1, 999};
+    const uint32_t u32[] = {7, UINT32_MAX, 999};
+    const int32_t i32[] = {7, -1, 999};
+    const uint64_t u64[] = {7, UINT64_MAX, 999};
+    const int64_t i64[] = {7, TABLE, 999};
+    const struct {
+        dt_dtype dtype;
+        const void *numbers;
+        int64_t n, last;
+    } rows[] = {{DT_UINT8, u8, 3, 100},   {DT_INT8, i8, 2, 100},    {DT_UINT16, u16, 2, 999},
+                {DT_INT16, i16, 2, 999},  {DT_UINT32, u32, 2, 999}, {DT_INT32, i32, 2, 999},
+                {DT_UINT64, u64, 2, 999}, {DT_INT64, i64, 2, 999}};
+    kit k;
+    (void)state;
+    open_kit(&k);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const dt_view numbers = {dt_type_of(rows[i].dtype, 1, (int64_t[]){3}),
+                                 (char *)(uintptr_t)rows[i].numbers};
+        dt_str request = {0};
+        int64_t asked[5] = {0};
+        assert_null(
+            dt_rows_ask(&k.s, &(dt_graph){.n_results = 1}, &k.variable[1], &numbers, &request));
+        assert_int_equal(request.size, (2 + rows[i].n) * 8);
+        memcpy(asked, request.data, request.size);
+        assert_int_equal(asked[0], 1);
+        assert_int_equal(asked[1], rows[i].n);
+        assert_int_equal(asked[2], 7);
+        assert_int_equal(asked[1 + rows[i].n], rows[i].last);
+        dt_str_release(&request);
+    }
+    close_kit(&k);
+}
+
 static void expect_refused(const kit *k, const dt_str *request, const char *why) {
     dt_str rows = {0};
     dt_status *s = dt_rows_answer(&k->s, NULL, request->data, (int64_t)request->size, &rows);
@@ -249,6 +287,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(still_variables_are_last), cmocka_unit_test(only_rows_travel),
         cmocka_unit_test(rows_of_an_older_version), cmocka_unit_test(invalid_requests),
-        cmocka_unit_test(random_requests),          cmocka_unit_test(parts_are_checked)};
+        cmocka_unit_test(random_requests),          cmocka_unit_test(parts_are_checked),
+        cmocka_unit_test(row_numbers_of_any_dtype)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
