@@ -40,7 +40,6 @@ typedef struct dt_halves {
     int n_parts;            /* values of the worker that the update computes gradients from */
     int *part_result, *part_argument; /* [n_parts] */
     dt_type *part;                    /* [n_parts] in a batch of B rows */
-    int64_t *below; /* [n_parts] row numbers of a table of so many rows; 0: other values */
 } dt_halves;
 
 /* sent: lent, [n]. */
@@ -94,8 +93,9 @@ dt_status *dt_rows_take(const dt_packed_variables *s, const dt_str *request, con
 /* Bytes of the parts of a batch; 0: the step has none. */
 int64_t dt_parts_bytes(const dt_halves *h, int64_t rows);
 void dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into);
-/* Whether `bytes` bytes, which may come from anywhere, are the parts of a batch of at most
- * INT32_MAX rows, with row numbers that tables have. *used: their length. */
+/* Whether `bytes` bytes, which may come from anywhere, begin with the parts of a batch of at most
+ * INT32_MAX rows. *used: their length. Row numbers among them may be any: where rows are added up,
+ * those that the table does not have add nothing. */
 bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, int64_t *used);
 int64_t dt_parts_rows(const dt_halves *h, const char *parts);
 /* Lends the parts to arguments of the update. */

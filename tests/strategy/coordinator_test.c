@@ -568,6 +568,44 @@ static void test_whole_gradients_of_a_table(void **state) {
     dt_strategy_unref(s);
 }
 
+/* A gradient that needs no row of the table: nothing looks at the numbers, and those that the table
+ * does not have add nothing, as in one process. */
+static void apply_to_rows(dt_trace *t, void *user) {
+    given *my = user;
+    const dt_value rows = dt_gather(dt_variable_read(t, my->table.v[0]), dt_arg(t, "x"));
+    dt_optimizer_apply(my->optimizer, dt_gradient(dt_reduce_sum(rows, DT_NO_AXIS), &my->table));
+}
+
+static void test_numbers_that_nothing_looks_up(void **state) {
+    dt_strategy *s = NULL;
+    dt_coordinator *c = NULL;
+    dt_function *rows = NULL, *f = NULL;
+    dt_variable *table = NULL;
+    given my = {{1, &table}, NULL};
+    (void)state;
+    begin(&some, &s, &c);
+    DT_SCOPE(s) {
+        table = make_table();
+        OK(dt_optimizer_create(&my.optimizer, "SGD: {learning_rate: 1}"));
+    }
+    OK(dt_function_create(&rows, look_rows_up, table));
+    OK(dt_function_create(&f, apply_to_rows, &my));
+    dt_values *v = numbers(7, -1, 9000, 7);
+    OK(dt_strategy_run(s, f, v, NULL));
+    assert_true(first_of(c, rows, 7) == -2);
+    OK(dt_coordinator_schedule(c, f, &(dt_closure_arguments){.values = v}, NULL));
+    OK(dt_coordinator_join(c));
+    assert_true(first_of(c, rows, 7) == -4);
+    assert_true(first_of(c, rows, 8999) == 0);
+    dt_values_unref(v);
+    dt_function_unref(f);
+    dt_function_unref(rows);
+    dt_optimizer_unref(my.optimizer);
+    dt_variable_unref(table);
+    dt_coordinator_unref(c);
+    dt_strategy_unref(s);
+}
+
 static void test_fit_with_workers(void **state) {
     dt_strategy *s = NULL;
     dt_model *m = NULL;
@@ -687,6 +725,7 @@ int main(void) {
         cmocka_unit_test(test_values_set_between),
         cmocka_unit_test(test_rows_of_a_table),
         cmocka_unit_test(test_whole_gradients_of_a_table),
+        cmocka_unit_test(test_numbers_that_nothing_looks_up),
         cmocka_unit_test(test_fit_with_workers),
         cmocka_unit_test(test_shards_are_the_partitioners),
         cmocka_unit_test(test_misuse_is_refused),
