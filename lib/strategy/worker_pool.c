@@ -261,23 +261,6 @@ dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) {
     return dt_note(s, "worker %d, %s %lld", a->worker, closure, (long long)a->message.number + 1);
 }
 
-static dt_status *take_push(dt_worker_pool *c, const dt_arrival *a) {
-    const bool failed = a->message.kind == DT_FRAME_FAILED;
-    dt_status *s = NULL;
-    if ((failed || c->spec.is_whole(c->spec.user, a)) &&
-        dt_closures_push(&c->closures, a->worker, a->message.number)) {
-        if (!failed) {
-            DT_GROW(c->pushed, c->cap_pushed, c->n_pushed + 1);
-            c->pushed[c->n_pushed++] = *a;
-            return NULL;
-        }
-        dt_closures_drop(&c->closures, a->message.number);
-        s = c->spec.failed(c->spec.user, a);
-    }
-    release_arrival(c, a);
-    return s;
-}
-
 static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t version, dt_str *rows) {
     const bool all = lacks_still(c, a->worker);
     dt_shared *weights = NULL;
@@ -302,6 +285,28 @@ static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
     else dt_status_free(why);
     dt_status *s = lose_worker(c, w, dt_str_text(&how));
     dt_str_release(&how);
+    return s;
+}
+
+/* A worker whose own closure comes back as something else is not asked again. */
+static dt_status *take_push(dt_worker_pool *c, const dt_arrival *a) {
+    const bool failed = a->message.kind == DT_FRAME_FAILED,
+               whole = failed || c->spec.is_whole(c->spec.user, a);
+    int64_t version;
+    dt_status *s = NULL;
+    if (whole && dt_closures_push(&c->closures, a->worker, a->message.number)) {
+        if (!failed) {
+            DT_GROW(c->pushed, c->cap_pushed, c->n_pushed + 1);
+            c->pushed[c->n_pushed++] = *a;
+            return NULL;
+        }
+        dt_closures_drop(&c->closures, a->message.number);
+        s = c->spec.failed(c->spec.user, a);
+    } else if (!whole && dt_closures_pull(&c->closures, a->worker, a->message.number, &version))
+        s = refuse_worker(
+            c, a->worker,
+            dt_fail(DT_E_WORKERS_DISAGREE, NULL, "what it sent is not what it was to compute"));
+    release_arrival(c, a);
     return s;
 }
 

@@ -33,7 +33,8 @@ typedef struct dt_worker_pool_spec {
     dt_status *(*answer)(void *user, const char *packed, const dt_arrival *request, dt_str *out);
     /* n bytes that go with a closure; NULL: none ever do */
     const void *(*describe)(void *user, int64_t number, int64_t *n);
-    bool (*is_whole)(void *user, const dt_arrival *a); /* false: a push that is dropped */
+    /* false: it is dropped, and so is its worker if the closure is its own */
+    bool (*is_whole)(void *user, const dt_arrival *a);
     /* the closure could not be computed; it is not out any more */
     dt_status *(*failed)(void *user, const dt_arrival *a);
     void (*warn)(void *user, const char *text);

@@ -42,7 +42,7 @@ static bool is_whole(void *user, const dt_arrival *a) {
     const int64_t before = (int64_t)sizeof x + c->r->at.sums.n * (int64_t)sizeof(double),
                   left = a->message.more - before;
     int64_t used = 0;
-    return x.sums == c->r->at.sums.n && left >= 0 &&
+    return a->slices && x.sums == c->r->at.sums.n && left >= 0 &&
            dt_parts_are_sound(&c->halves, a->more + before, left, &used) && used == left;
 }
 
