@@ -244,9 +244,21 @@ static void *find_room(dt_servers *a) {
     return dt_try_alloc((size_t)a->slices->bytes);
 }
 
+/* What has come from the process that had the number before, or was told of it. */
+static void forget_arrivals(dt_servers *a, int w) {
+    int kept = 0;
+    for (int i = 0; i < a->n; i++)
+        if (a->arrival[i].worker == w) {
+            free(a->arrival[i].slices);
+            free(a->arrival[i].more);
+        } else a->arrival[kept++] = a->arrival[i];
+    a->n = kept;
+}
+
 void dt_servers_add(dt_servers *a, int w, const int *link) {
     pthread_mutex_lock(&a->lock);
     while (!is_closed(a, w)) pthread_cond_wait(&a->changed, &a->lock);
+    forget_arrivals(a, w);
     free(a->worker[w].more);
     free(a->worker[w].slices);
     a->worker[w] = (worker){0};

@@ -75,7 +75,8 @@ typedef struct dt_arrival {
 typedef struct dt_servers dt_servers;
 /* Slices are lent. Workers have numbers below `workers`. */
 dt_status *dt_servers_open(dt_servers **out, const dt_extents *slices, int workers) DT_MUST_USE;
-/* Takes the links, one for each server: non-blocking streams. */
+/* Takes the links, one for each server: non-blocking streams. What came from an earlier process of
+ * that number, and was not taken by dt_servers_next, is forgotten. */
 void dt_servers_add(dt_servers *s, int worker, const int *link);
 void dt_servers_drop(dt_servers *s, int worker);
 /* To a worker that has nothing to do. weights are counted until they are sent; more: message->more

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -134,6 +135,30 @@ static void lost_ones_are_told_once(void **state) {
     dt_worker_launcher_close(launcher);
 }
 
+/* A push that nobody has taken, and the end of its worker, are not those of the next one. */
+static void the_next_one_begins_anew(void **state) {
+    dt_worker_launcher *launcher = NULL;
+    dt_servers *servers = NULL;
+    pid_t pid[1];
+    int link[SERVERS];
+    (void)state;
+    begin(&launcher, &servers, pid, 1);
+    give(servers, 0, 1);
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    kill(pid[0], SIGKILL);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    dt_servers_drop(servers, 0);
+    assert_null(dt_worker_launcher_start(launcher, 0, SERVERS, link, &pid[0]));
+    dt_servers_add(servers, 0, link);
+    give(servers, 0, 7);
+    const dt_arrival a = next(servers);
+    assert_true(!a.gone && a.message.number == 7);
+    dt_servers_recycle(servers, a.slices);
+    free(a.more);
+    dt_servers_close(servers);
+    dt_worker_launcher_close(launcher);
+}
+
 /* ---- workers that come by themselves, over ZeroMQ ---- */
 
 static const char fingerprint[] = "a fingerprint";
@@ -240,8 +265,8 @@ static void test_posts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_come_back),
-                                       cmocka_unit_test(lost_ones_are_told_once),
-                                       cmocka_unit_test(test_posts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_come_back), cmocka_unit_test(lost_ones_are_told_once),
+        cmocka_unit_test(the_next_one_begins_anew), cmocka_unit_test(test_posts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
