@@ -128,12 +128,19 @@ static dt_status *check_call(const dt_closure_kind *k, dt_step_call *call) {
 static dt_status *push_results(const task *t, const dt_frame *work, const dt_view *result,
                                int64_t rows) {
     const dt_closure_kind *k = t->c->kind[t->kind];
-    const size_t parts = (size_t)dt_parts_bytes(&k->halves, rows);
+    const int64_t parts = dt_parts_bytes(&k->halves, rows);
     dt_str more = {0};
+    if (parts > DT_MOST_MORE)
+        return dt_worker_push_failure(
+            &t->link, work,
+            dt_fail(DT_E_RANGE, NULL,
+                    "the gradients of rows of a batch of %lld have more than %d bytes; with a "
+                    "parameter server they may have as many",
+                    (long long)rows, DT_MOST_MORE));
     if (parts > 0) {
-        dt_str_reserve(&more, parts);
+        dt_str_reserve(&more, (size_t)parts);
         dt_parts_write(&k->halves, rows, result, more.data);
-        more.size = parts;
+        more.size = (size_t)parts;
     }
     for (int i = 0; i < dt_compiled_step(k->worker.compiled)->n_results; i++)
         if (dt_closure_kind_returns(k, i))
