@@ -18,6 +18,7 @@ typedef struct task {
     char *weights, *answer; /* as messages have them */
     dt_batch batch;         /* of the closure at hand */
     dt_str request;         /* for the rows that it looks up */
+    int64_t asked;          /* number of the closure that needs them; -1: none */
     dt_view *numbers;       /* [results of the trainer's numbers] room */
     dt_sums sums;
 } task;
@@ -52,15 +53,23 @@ static dt_status *push(const task *t, const dt_frame *work, double loss, double 
 static dt_status *ask(task *t, const dt_frame *work) {
     const dt_coordinated *c = t->c;
     const dt_trainer *trainer = c->trainer;
+    t->asked = -1;
+    if (!trainer->numbers)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "the coordinator waits for row numbers, but batches look none up");
     DT_TRY(dt_batches_read(c->batches, work->number, &t->batch));
     DT_TRY(dt_trainer_find_rows(trainer, &t->batch, t->numbers));
     dt_str_clear(&t->request);
+    t->asked = work->number;
     return dt_rows_ask(&c->packed, dt_compiled_step(trainer->numbers), trainer->table, t->numbers,
                        &t->request);
 }
 
 static dt_status *compute(task *t, const dt_frame *work, const char *rows, double *loss) {
     const dt_coordinated *c = t->c;
+    if (c->trainer->numbers && t->asked != work->number)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "the coordinator sent rows before it was asked for them");
     dt_packed_read(&c->packed, work->kind == DT_FRAME_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
                    t->weights);
     if (c->trainer->numbers) DT_TRY(dt_rows_take(&c->packed, &t->request, rows, work->more));
@@ -104,7 +113,7 @@ static dt_status *serve_one(task *t, bool *end) {
 }
 
 static dt_status *serve(dt_coordinated *c, const dt_worker_link *link) {
-    task t = {.c = c, .link = *link};
+    task t = {.c = c, .link = *link, .asked = -1};
     bool end = false;
     dt_strategy_serve(c->r->strategy);
     dt_compiled_forget(c->trainer->train);
