@@ -114,14 +114,17 @@ static void warn(void *user, const char *text) {
 
 /* ---- workers ---- */
 
-static void close_pool(dt_coordinator *c) {
-    if (!c->pool) return;
+static void count_past(dt_coordinator *c) {
     const dt_closures *x = dt_worker_pool_closures(c->pool);
     c->past.workers_lost += dt_worker_pool_lost(c->pool);
     c->past.again += x->again;
     c->past.dropped += x->dropped;
     for (int i = 0; i < DT_STALENESS_BINS; i++) c->past.staleness[i] += x->stale[i];
     c->next = x->end;
+}
+
+static void close_pool(dt_coordinator *c) {
+    if (c->pool) count_past(c);
     dt_worker_pool_close(c->pool);
     c->pool = NULL;
     dt_arena_destroy(c->arena);
