@@ -41,7 +41,7 @@ struct dt_worker_pool {
     weights_copy *copy; /* [n] oldest first */
     int n_copies, cap_copies;
     int64_t still;         /* counts values that the owner has given to what never changes */
-    dt_shared *with_still; /* a copy with them */
+    dt_shared *with_still; /* the copy with them that a worker got last */
     bool set;              /* the owner may have set some */
     int64_t alone_ns;      /* when the last worker was lost, of those that may come again */
     bool failed;           /* it cannot go on */
@@ -181,11 +181,7 @@ static dt_status *publish(dt_worker_pool *c, bool all) {
     DT_TRY(dt_shared_new(&weights, c->spec.bytes));
     DT_GROW(c->copy, c->cap_copies, c->n_copies + 1);
     c->copy[c->n_copies++] = (weights_copy){c->closures.version, all, weights};
-    DT_TRY(c->spec.pack(c->spec.user, all, weights->data));
-    if (!all) return NULL;
-    dt_shared_unref(c->with_still);
-    c->with_still = dt_shared_ref(weights);
-    return NULL;
+    return c->spec.pack(c->spec.user, all, weights->data);
 }
 
 static dt_shared *copy_of(const dt_worker_pool *c, int64_t version, bool all) {
@@ -194,10 +190,20 @@ static dt_shared *copy_of(const dt_worker_pool *c, int64_t version, bool all) {
     return NULL;
 }
 
-/* Of the version at hand they are copied when first asked for. */
-static dt_status *find_copy(dt_worker_pool *c, int64_t version, bool all, dt_shared **out) {
+/* The worker gets all of that copy. If those before got other values, they lack these. */
+static void remember_still(dt_worker_pool *c, int w, dt_shared *copy) {
+    if (c->with_still == copy) return;
+    if (c->with_still && c->spec.differs(c->spec.user, c->with_still->data))
+        c->worker[w].still = ++c->still;
+    dt_shared_unref(c->with_still);
+    c->with_still = dt_shared_ref(copy);
+}
+
+/* What the worker gets. Of the version at hand it is copied when first asked for. */
+static dt_status *find_copy(dt_worker_pool *c, int w, int64_t version, bool all, dt_shared **out) {
     if (!(*out = copy_of(c, version, all))) DT_TRY(publish(c, all || c->spec.how->in_order));
     *out = copy_of(c, version, all);
+    if (all) remember_still(c, w, *out);
     return NULL;
 }
 
@@ -229,7 +235,7 @@ static dt_status *give_one(dt_worker_pool *c, int w, const dt_closure *x) {
                                 : DT_FRAME_WORK,
                   .number = x->number,
                   .version = x->version};
-    if (!asks) DT_TRY(find_copy(c, x->version, all, &weights));
+    if (!asks) DT_TRY(find_copy(c, w, x->version, all, &weights));
     const void *more = c->spec.describe ? c->spec.describe(c->spec.user, x->number, &m.more) : NULL;
     k->busy = true;
     k->told = false;
@@ -264,7 +270,7 @@ dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) {
 static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t version, dt_str *rows) {
     const bool all = lacks_still(c, a->worker);
     dt_shared *weights = NULL;
-    DT_TRY(find_copy(c, version, all, &weights));
+    DT_TRY(find_copy(c, a->worker, version, all, &weights));
     DT_TRY(c->spec.answer(c->spec.user, c->spec.how->in_order ? weights->data : NULL, a, rows));
     c->worker[a->worker].answered = true;
     c->worker[a->worker].given_ns = dt_now_ns();
