@@ -205,6 +205,22 @@ static dt_status *lose_all(dt_coordinator *c, dt_status *why) {
     return why;
 }
 
+/* ---- variables that the program sets ---- */
+
+static unsigned count_written(const dt_coordinator *c) {
+    unsigned n = 0;
+    for (int i = 0; i < c->packed.n; i++) n += c->packed.variable[i]->written;
+    return n;
+}
+
+/* Functions that are given to a worker from now on see them. In order they see older versions,
+ * which must stay. */
+static void notice_sets(dt_coordinator *c) {
+    const unsigned written = count_written(c);
+    if (written != c->written && !c->strategy->servers.in_order) dt_worker_pool_forget(c->pool);
+    c->written = written;
+}
+
 /* ---- results ---- */
 
 static dt_status *take_result(dt_coordinator *c, const dt_arrival *a, dt_values **out) {
@@ -223,6 +239,7 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
     dt_values *values = NULL;
     int64_t stale = 0;
     dt_status *bad = take_result(c, a, &values);
+    c->written = count_written(c);
     const bool updated = !bad && a->slices;
     DT_TRY(dt_worker_pool_finish(c->pool, a, updated, &stale));
     if (bad) {
@@ -242,6 +259,7 @@ static dt_status *look(dt_coordinator *c, int64_t deadline_ns) {
     bool came = true;
     dt_arrival a;
     dt_status *s = NULL;
+    if (c->n_tasks > 0) notice_sets(c);
     for (; !s && came && c->n_tasks > 0; deadline_ns = 0) {
         s = dt_worker_pool_wait(c->pool, deadline_ns, &came);
         while (!s && dt_worker_pool_ready(c->pool, &a)) s = finish(c, &a);

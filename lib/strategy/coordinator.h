@@ -45,7 +45,8 @@ struct dt_coordinator {
     dt_worker_pool *pool;   /* NULL: none yet, or not with what there is now */
     dt_arena *arena;        /* of the pool */
     dt_packed_variables packed;
-    dt_coordinator_counts past; /* of former crews, and of functions */
+    unsigned written;           /* changes of these by the host, when that was last looked at */
+    dt_coordinator_counts past; /* of former pools, and of functions */
     int error; /* of the first function that failed since the last one was reported; 0: none */
     char *text;
 };

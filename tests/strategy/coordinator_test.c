@@ -491,6 +491,37 @@ static void test_values_set_between(void **state) {
     dt_strategy_unref(s);
 }
 
+/* Likewise while functions are scheduled: those that are given to a worker afterwards see it. */
+static void test_values_set_meanwhile(void **state) {
+    dt_parameter_server_options o = some;
+    dt_strategy *s = NULL;
+    dt_coordinator *c = NULL;
+    dt_function *f = NULL;
+    dt_tensor *t = NULL;
+    dt_remote *remote = NULL;
+    dt_values *out = NULL;
+    (void)state;
+    o.workers = 1;
+    begin(&o, &s, &c);
+    dt_variable *total = counter(s);
+    OK(dt_function_create(&f, look, total));
+    for (int64_t k = 1; k <= 5; k++) {
+        for (int i = 0; i < 3; i++) OK(dt_coordinator_schedule(c, f, NULL, NULL));
+        OK(dt_tensor_create(&t, DT_INT64, 1, (int64_t[]){4}, (int64_t[]){k, k, k, k}));
+        OK(dt_variable_set(total, DT_ASSIGN, t));
+        OK(dt_coordinator_schedule(c, f, NULL, &remote));
+        OK(dt_remote_fetch(remote, &out));
+        assert_int_equal(*(const int64_t *)dt_tensor_data(dt_values_local(out, "total", 0)), k);
+    }
+    dt_remote_unref(remote);
+    dt_values_unref(out);
+    dt_tensor_unref(t);
+    dt_function_unref(f);
+    dt_variable_unref(total);
+    dt_coordinator_unref(c);
+    dt_strategy_unref(s);
+}
+
 static void test_rows_of_a_table(void **state) {
     void (*const step[])(dt_trace *, void *) = {look_rows_up, set_all, look_rows_up, add_up};
     dt_strategy *s = NULL;
@@ -723,6 +754,7 @@ int main(void) {
         cmocka_unit_test(test_workers_have_values_of_their_own),
         cmocka_unit_test(test_no_staleness_is_one_process),
         cmocka_unit_test(test_values_set_between),
+        cmocka_unit_test(test_values_set_meanwhile),
         cmocka_unit_test(test_rows_of_a_table),
         cmocka_unit_test(test_whole_gradients_of_a_table),
         cmocka_unit_test(test_numbers_that_nothing_looks_up),
