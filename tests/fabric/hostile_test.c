@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker among others that has the run's key and sends what it likes: lines of the meeting that
- * are none, tags with numbers out of range, sizes that are not those of the bytes, too many parts,
- * and random bytes. The worker that waits for it ends with an error of its own or goes on, and
- * never crashes; what it receives is right wherever it says that all is well.
+ * A worker among others that has the run's key and sends what it likes: lines of the rendezvous
+ * that are none, tags with numbers out of range, sizes that are not those of the bytes, too many
+ * parts, and random bytes. The worker that waits for it ends with an error of its own or goes on,
+ * and never crashes; what it receives is right wherever it says that all is well.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 
 enum { N = 1000, GOOD = 0x55 };
 
-/* ---- the honest worker, rank 0 of 2: its meeting, and one message of N bytes ---- */
+/* ---- the honest worker, rank 0 of 2: its rendezvous, and one message of N bytes ---- */
 
 static int be_honest(int port) {
     char address[40];

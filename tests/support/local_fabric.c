@@ -60,8 +60,8 @@ static void open_inbox(inbox *b, int ranks) {
     for (int r = 0; r < ranks; r++) b->from[r].last = &b->from[r].first;
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *meeting) {
-    (void)meeting;
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous) {
+    (void)rendezvous;
     local_team *t = dt_alloc(sizeof *t);
     t->base.ranks = ranks;
     t->base.own = -1;
