@@ -72,6 +72,7 @@ static void tell(dt_servers *a, const dt_arrival *x) {
 static void tell_gone(dt_servers *a, int w, link_ *l) {
     pthread_mutex_lock(&a->lock);
     l->dead = true;
+    pthread_cond_broadcast(&a->changed);
     if (!a->worker[w].gone && !l->closing) tell(a, &(dt_arrival){.worker = w, .gone = true});
     a->worker[w].gone = true;
     pthread_mutex_unlock(&a->lock);
@@ -109,6 +110,7 @@ static void finish_sending(dt_servers *a, link_ *l) {
     l->weights = NULL;
     free(l->out.more);
     l->out.more = NULL;
+    pthread_cond_broadcast(&a->changed);
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -276,13 +278,21 @@ void dt_servers_drop(dt_servers *a, int w) {
     wake_all(a);
 }
 
+/* A worker that answers has all of its last message, but the thread that sent a part of it may not
+ * have come as far as to note that. */
+static void wait_for_sent(dt_servers *a, const link_ *l) {
+    while (l->sending && !l->dead && !l->closing) pthread_cond_wait(&a->changed, &a->lock);
+}
+
 void dt_servers_give(dt_servers *a, int w, const dt_frame *m, dt_shared *weights,
                      const void *more) {
     pthread_mutex_lock(&a->lock);
     if (!a->worker[w].slices) a->worker[w].slices = find_room(a);
     for (int i = 0; i < a->started; i++) {
         link_ *l = &a->server[i].link[w];
-        if (l->fd == NO_LINK || l->closing || (i > 0 && !dt_frame_has_slices(m))) continue;
+        if (i > 0 && !dt_frame_has_slices(m)) continue;
+        wait_for_sent(a, l);
+        if (l->fd == NO_LINK || l->closing || l->dead) continue;
         l->out = (dt_passage){.head = *m, .part = -1};
         l->out.head.magic = DT_FRAME_MAGIC;
         l->out.head.more = i == 0 ? m->more : 0;
