@@ -37,13 +37,15 @@ static dt_status *answer(void *user, const char *packed, const dt_arrival *reque
 static bool is_whole(void *user, const dt_arrival *a) {
     const dt_coordinated *c = user;
     dt_push_report x;
-    if (a->message.more < (int64_t)sizeof x) return false;
+    if (!a->slices || a->message.more < (int64_t)sizeof x) return false;
     memcpy(&x, a->more, sizeof x);
     const int64_t before = (int64_t)sizeof x + c->r->at.sums.n * (int64_t)sizeof(double),
                   left = a->message.more - before;
+    if (x.sums != c->r->at.sums.n || x.rows < 0 || x.rows > INT32_MAX || left < 0) return false;
+    const char *parts = a->more + before;
     int64_t used = 0;
-    return a->slices && x.sums == c->r->at.sums.n && left >= 0 &&
-           dt_parts_are_sound(&c->halves, a->more + before, left, &used) && used == left;
+    return dt_parts_are_sound(&c->halves, parts, left, &used) && used == left &&
+           (used == 0 || dt_parts_rows(&c->halves, parts) == x.rows);
 }
 
 static dt_status *failed(void *user, const dt_arrival *a) {
