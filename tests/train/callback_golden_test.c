@@ -34,6 +34,7 @@ static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); 
 /* ---- a run without steps ---- */
 
 typedef struct stage {
+    setup made; /* its texts are freed once the stage is open */
     rig rig;
     outcome outcome;
     listener listener;
@@ -62,11 +63,11 @@ static void open_stage(stage *s, const json_t *c) {
                          "{optimizer: {SGD: {learning_rate: %.17g}}, loss: MeanSquaredError, "
                          "metrics: [BinaryAccuracy: {name: accuracy}]}",
                          json_number_value(json_object_get(c, "learning_rate"))) > 0);
-    const setup made = {
-        .layers = RATE_LAYERS, .data = RATE_DATA, .compile = compile, .fit = fit_text};
-    rig_make(&s->rig, &made);
-    OK(rig_trainer(&s->rig, &made));
-    s->listener = (listener){.s = &made, .o = &s->outcome};
+    s->made =
+        (setup){.layers = RATE_LAYERS, .data = RATE_DATA, .compile = compile, .fit = fit_text};
+    rig_make(&s->rig, &s->made);
+    OK(rig_trainer(&s->rig, &s->made));
+    s->listener = (listener){.s = &s->made, .o = &s->outcome};
     s->options.user = &s->listener;
     s->request = (dt_fit_request){.trainer = s->rig.trainer,
                                   .fit = &s->rig.fit,
