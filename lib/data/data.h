@@ -189,7 +189,7 @@ typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64
  * device that will compute with it. */
 struct dt_batch;
 typedef struct dt_feed_lend {
-    /* by any thread, one batch at a time each; NULL: nobody wants it */
+    /* by any thread, one batch at a time each; NULL: not wanted */
     dt_status *(*lend)(void *user, const struct dt_batch *batch, void **lent);
     void (*take_back)(void *user, void *lent); /* before the batch's memory has other examples */
     void *user;

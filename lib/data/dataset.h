@@ -33,7 +33,7 @@ struct dt_dataset {
     dt_learned learned; /* by steps of `map` */
 };
 
-/* The rows of spec->rows, as their format is asked for them. */
+/* The request that opens the files of spec->rows with their format. */
 dt_format_request dt_dataset_request_rows(const dt_dataset_spec *spec, dt_arena *arena);
 /* What dt_format_held takes as its args: a copy of the elements. */
 dt_status *dt_held_copy(dt_arena *arena, const dt_named_view *element, int n,

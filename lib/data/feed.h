@@ -31,13 +31,13 @@ typedef struct dt_reader {
     struct dt_feed *feed;
     dt_filler *filler;
     pthread_t thread;
-    dt_track *track; /* NULL: nobody listens */
+    dt_track *track; /* NULL: none */
     /* while it sleeps: how many batches must be taken before it goes on; else DT_FEED_AWAKE */
     _Atomic int64_t wants;
 } dt_reader;
 
 struct dt_feed {
-    _Alignas(64) _Atomic int64_t next; /* the piece that nobody has taken yet */
+    _Alignas(64) _Atomic int64_t next; /* the next piece to take */
     _Alignas(64) _Atomic uint32_t taken;
     _Atomic uint32_t sleepers;
     _Atomic uint32_t stop;
@@ -59,7 +59,7 @@ struct dt_feed {
     void *memory;
     dt_feed_options o;
     const dt_rows *rows;
-    dt_track *caller; /* where the caller tells that it waits; NULL: nobody listens */
+    dt_track *caller; /* where the caller tells that it waits; NULL: none */
     int fill_mark, room_mark, wait_mark;
     int64_t count, steps, batches; /* examples and batches of an epoch; batches in all */
     int64_t most_rows;             /* of a batch */

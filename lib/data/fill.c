@@ -204,7 +204,7 @@ static dt_status *read_example(dt_filler *f, const example *x, int64_t spent_ns[
     return s;
 }
 
-/* Decoded by whoever wants it first, where decoded examples are kept. */
+/* Where decoded examples are kept, the first thread that needs one decodes it. */
 static dt_status *take_example(dt_filler *f, example *x, int64_t spent_ns[DT_SPENT_KINDS],
                                int64_t *since) {
     dt_example_cache *k = f->rows->kept;

@@ -46,7 +46,7 @@ bool dt_map_plan_is_empty(const dt_map_plan *p);
 bool dt_map_plan_is_plain(const dt_map_plan *p);
 /* An example after all steps. */
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
-/* Values lie in [0, that), 0: nobody knows. */
+/* Values lie in [0, that), 0: unknown. */
 int64_t dt_map_plan_numbers(const dt_map_plan *p);
 /* Of the classes that values number, or that the last dimension has; n 0: they have none. */
 const dt_texts *dt_map_plan_names(const dt_map_plan *p);

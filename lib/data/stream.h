@@ -38,7 +38,7 @@ dt_status *dt_stream_is_text(const char *path, bool *is_text) DT_MUST_USE;
 /* The inputs as rows carry them, in the model's order: sizes are the model's, dtypes what `map`
  * leaves. */
 const dt_element_spec *dt_stream_elements(const dt_stream *s);
-/* How many rows there are; -1: nobody knows before the end. */
+/* How many rows there are; -1: unknown before the end. */
 int64_t dt_stream_count(const dt_stream *s);
 /* The file that a row is by itself, lent; NULL: files hold several. */
 const char *dt_stream_file(const dt_stream *s, int64_t row);

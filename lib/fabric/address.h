@@ -18,7 +18,7 @@ typedef struct dt_address {
 dt_status *dt_address_read(dt_address *out, const char *text) DT_MUST_USE;
 /* The same address with a number for its host: of a name with both the IPv4 address; of an
  * interface (here: this machine) the first one that is not link-local. *loopback: only this machine
- * can reach it. MESSAGES: nobody knows the name. */
+ * can reach it. MESSAGES: the name is unknown. */
 dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) DT_MUST_USE;
 /* The address of this machine that is used to reach another, as a number, into
  * host[DT_ADDRESS_MOST]. Sends nothing. MESSAGES: there is no way to it. */

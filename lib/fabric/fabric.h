@@ -34,7 +34,7 @@ typedef struct dt_tag {
     dt_dtype dtype;
     int64_t elements; /* of the whole array */
     int64_t step;     /* of training; 0: of none */
-    char of[40];      /* what it is the first part of: "dense/kernel"; "": nobody knows */
+    char of[40];      /* what it is the first part of: "dense/kernel"; "": unknown */
     uint32_t flags;   /* what the sender knows of all ranks' dt_member.flags; not compared */
 } dt_tag;
 
@@ -71,8 +71,8 @@ typedef struct dt_member { /* dt_env has one */
 
 struct dt_fabric {
     dt_kind kind;
-    /* Sets ranks and own; ranks 0: as many as were started. rendezvous: where ranks that nobody has
-     * connected find each other; NULL: nowhere. */
+    /* Sets ranks and own; ranks 0: as many as were started. rendezvous: where ranks that no launcher
+     * has connected find each other; NULL: nowhere. */
     dt_status *(*open)(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous);
     void (*close)(dt_team *t);
     dt_status *(*join)(dt_member **out, dt_team *t, int rank, double patience_s);
@@ -93,7 +93,7 @@ extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
 enum { DT_SOCKETS_RANKS = 64 };
 
 dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) DT_MUST_USE;
-/* The same for processes that nobody has connected (rendezvous.h). Errors of dt_rendezvous_hold. */
+/* The same for processes that no launcher has connected (rendezvous.h). Errors of dt_rendezvous_hold. */
 dt_status *dt_team_meet(dt_team **out, const dt_fabric *f,
                         const struct dt_rendezvous *rendezvous) DT_MUST_USE;
 void dt_team_close(dt_team *t); /* takes NULL; no member may be left in it */

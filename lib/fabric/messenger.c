@@ -184,7 +184,7 @@ dt_status *dt_gate_open(dt_messenger *m) {
     return NULL;
 }
 
-/* False: nobody waits. */
+/* False: no thread waits. */
 static bool read_request(dt_messenger *m, char *id, size_t *id_size, bool *welcome) {
     dt_zmq_msg part;
     bool is_curve = false;

@@ -12,13 +12,13 @@
 #include "fabric/rendezvous.h"
 #include "fabric/frame.h"
 
-enum { NOBODY = -1, SAY_S = 5, FINGERPRINT_MOST = 1024 };
+enum { NO_PEER = -1, REPORT_S = 5, FINGERPRINT_MOST = 1024 };
 
 struct dt_posts {
     dt_posts_spec spec;
     dt_messenger *m;
     int workers;
-    int *peer;                        /* [workers] NOBODY: it is not there */
+    int *peer;                        /* [workers] NO_PEER: it is not there */
     int *guest;                       /* [n] processes that wait for the end */
     int n_guests, cap_guests, guests; /* guests: all that belong to the run */
 };
@@ -53,7 +53,7 @@ dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers,
     dt_posts *p = dt_alloc(sizeof *p);
     *p = (dt_posts){.spec = *spec, .workers = workers, .guests = guests};
     p->peer = dt_alloc((size_t)workers * sizeof *p->peer);
-    for (int w = 0; w < workers; w++) p->peer[w] = NOBODY;
+    for (int w = 0; w < workers; w++) p->peer[w] = NO_PEER;
     dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){.key = spec->key,
                                                                  .open = spec->open,
                                                                  .name = "coordinator",
@@ -86,7 +86,7 @@ static void mind_door(dt_posts *p) {
 }
 
 void dt_posts_drop(dt_posts *p, int w) {
-    p->peer[w] = NOBODY;
+    p->peer[w] = NO_PEER;
     mind_door(p);
 }
 
@@ -95,7 +95,7 @@ int dt_posts_guests(const dt_posts *p) { return p->n_guests; }
 static int worker_of(const dt_posts *p, int peer) {
     for (int w = 0; w < p->workers; w++)
         if (p->peer[w] == peer) return w;
-    return NOBODY;
+    return NO_PEER;
 }
 
 static void refuse(const dt_posts *p, int peer, dt_status *why) {
@@ -255,7 +255,7 @@ static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec,
             dt_str_release(&who);
             return s;
         }
-        if (!joined && wait->say && dt_seconds_since(said) >= SAY_S) {
+        if (!joined && wait->say && dt_seconds_since(said) >= REPORT_S) {
             said = dt_now_ns();
             say(l, spec, wait);
         }
@@ -323,7 +323,7 @@ static void say_silent(const dt_post_link *l, double waited_s) {
 dt_status *dt_post_pull(dt_post_link *l, dt_frame *m, void *weights, char **more) {
     enum { TIMES = 3 };
     const int64_t since = dt_now_ns();
-    double say_at = fmax(SAY_S, TIMES * l->longest_s);
+    double say_at = fmax(REPORT_S, TIMES * l->longest_s);
     const bool says = l->wait.say && l->worker != DT_POST_GUEST;
     *more = NULL;
     for (;;) {

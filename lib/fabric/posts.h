@@ -53,7 +53,7 @@ void dt_posts_close(dt_posts *p, bool well);
 
 typedef struct dt_post_wait {
     double patience_s;
-    void (*say)(void *user, const char *line); /* every few seconds; NULL: nobody is told */
+    void (*say)(void *user, const char *line); /* every few seconds; NULL: no reports */
     void *user;
 } dt_post_wait;
 typedef struct dt_post_link {
@@ -65,7 +65,7 @@ typedef struct dt_post_link {
     double silence_s;    /* after which it counts as lost */
     double longest_s;    /* that its answer has taken so far */
 } dt_post_link;
-/* Connects and says who this is. WORKER_LATE: nobody answers. */
+/* Connects and says who this is. WORKER_LATE: no answer. */
 dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker,
                            const dt_post_wait *wait) DT_MUST_USE;
 /* As dt_link_pull and dt_link_push. A refusal is its error. A worker that waits for longer than 5

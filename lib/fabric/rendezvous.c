@@ -20,7 +20,7 @@
 #include "base/str.h"
 #include "fabric/address.h"
 
-enum { SAY_S = 5, LINE_MOST = 60, NOBODY = -1 };
+enum { REPORT_S = 5, LINE_MOST = 60, NO_PEER = -1 };
 /* What a worker may send before all are connected: its identity to each, of less than a
  * kilobyte. */
 enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
@@ -28,7 +28,7 @@ enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 typedef struct gathering {
     const dt_rendezvous *how;
     dt_met *met;
-    int host;                           /* the peer that is rank 0; NOBODY here */
+    int host;                           /* the peer of rank 0; NO_PEER in rank 0 itself */
     char *address[DT_RENDEZVOUS_RANKS]; /* where each listens; NULL: it has not said so */
     bool here[DT_RENDEZVOUS_RANKS];     /* can be sent to, and has said which rank it is */
     int early[DT_RENDEZVOUS_RANKS];     /* messages of each in met->early */
@@ -59,7 +59,7 @@ static bool next_number(char **rest, int64_t *out) {
 static int rank_of(const gathering *g, int peer) {
     for (int r = 0; r < g->how->ranks; r++)
         if (g->met->peer[r] == peer) return r;
-    return NOBODY;
+    return NO_PEER;
 }
 
 static void take_in(gathering *g, int rank, int peer) {
@@ -81,7 +81,7 @@ static dt_status *refuse(gathering *g, int peer, dt_status *s) {
 }
 
 static dt_status *welcome(gathering *g, int peer, char *words) {
-    int64_t rank = NOBODY, ranks = 0;
+    int64_t rank = NO_PEER, ranks = 0;
     dt_address at;
     const bool good = next_number(&words, &rank) && next_number(&words, &ranks) && words;
     dt_status *bad = good ? dt_address_read(&at, words) : NULL;
@@ -183,7 +183,7 @@ static dt_status *hear_host(gathering *g, char *words) {
 
 static dt_status *hear(gathering *g, const dt_message *x) {
     char *line = line_of(x, (size_t)DT_RENDEZVOUS_RANKS * DT_ENDPOINT_MOST), *words = line;
-    int64_t rank = NOBODY;
+    int64_t rank = NO_PEER;
     dt_status *s = NULL;
     if (!line) return NULL;
     if (x->peer == g->host) {
@@ -221,7 +221,7 @@ static dt_status *miss(gathering *g, int peer) {
     if (g->told)
         return dt_fail(DT_E_WORKER_GONE, NULL, "worker %d left before all workers were connected",
                        rank);
-    g->met->peer[rank] = NOBODY;
+    g->met->peer[rank] = NO_PEER;
     g->here[rank] = false;
     free(g->address[rank]);
     g->address[rank] = NULL;
@@ -306,7 +306,7 @@ static void describe_wait(const gathering *g, dt_str *out) {
 
 static void say(gathering *g) {
     dt_str line = {0};
-    if (!g->how->say || dt_seconds_since(g->said_ns) < SAY_S) return;
+    if (!g->how->say || dt_seconds_since(g->said_ns) < REPORT_S) return;
     g->said_ns = dt_now_ns();
     dt_str_puts(&line, "waiting for ");
     describe_wait(g, &line);
@@ -375,9 +375,9 @@ static dt_status *wait(gathering *g) {
 
 dt_status *dt_rendezvous_hold(dt_met *out, const dt_rendezvous *how) {
     gathering g = {
-        .how = how, .met = out, .host = NOBODY, .since_ns = dt_now_ns(), .said_ns = dt_now_ns()};
+        .how = how, .met = out, .host = NO_PEER, .since_ns = dt_now_ns(), .said_ns = dt_now_ns()};
     *out = (dt_met){.m = NULL};
-    for (int r = 0; r < DT_RENDEZVOUS_RANKS; r++) out->peer[r] = NOBODY;
+    for (int r = 0; r < DT_RENDEZVOUS_RANKS; r++) out->peer[r] = NO_PEER;
     dt_status *s = begin(&g);
     if (!s) s = wait(&g);
     for (int r = 0; r < DT_RENDEZVOUS_RANKS; r++) free(g.address[r]);

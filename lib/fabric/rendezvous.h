@@ -22,7 +22,7 @@ typedef struct dt_rendezvous {
     bool open;             /* without a key, other interfaces than loopback, too */
     double patience_s;     /* until all are there */
     double silence_s;      /* of dt_messenger_spec */
-    /* how each is told its rank, "RANK=": how to start a missing one; NULL: nobody knows */
+    /* how each is told its rank, "RANK=": how to start a missing one; NULL: unknown */
     const char *start;
     int first;                                  /* what `start` says of rank 0 */
     void (*say)(void *user, const char *line);  /* names missing ranks; may be NULL */

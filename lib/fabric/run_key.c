@@ -93,7 +93,7 @@ static void mark_words(const uint8_t *s, size_t n, size_t i, bool *foreseen) {
     }
 }
 
-/* Bytes that somebody who guesses cannot foresee from those before them. */
+/* Number of bytes that do not follow from those before them. */
 static int count_unforeseen(const uint8_t *s, size_t n) {
     uint8_t lower[DT_SECRET_MOST];
     bool foreseen[DT_SECRET_MOST] = {false};

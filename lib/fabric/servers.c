@@ -174,7 +174,7 @@ static void *server_main(void *argument) {
     while (look(s)) {
         if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0) continue; /* EINTR */
         if (s->poll[0].revents && read(s->wake, &times, sizeof times) < 0)
-            continue; /* somebody else woke it */
+            continue; /* another thread woke it */
         for (int w = 0; w < s->all->workers; w++)
             if (s->poll[1 + w].revents) serve(s, w, s->poll[1 + w].revents);
     }

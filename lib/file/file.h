@@ -34,7 +34,7 @@ typedef struct dt_element_spec {
     /* in files: one text a row, type is its bytes, a NUL behind the last one, what follows has no
      * meaning */
     bool text;
-    /* values lie in [0, numbers), as of a vocabulary; in batches after `map`; 0: nobody knows */
+    /* values lie in [0, numbers), as of a vocabulary; in batches after `map`; 0: unknown */
     int64_t numbers;
     /* The texts that the values number, such as classes; after one_hot those of the last dimension;
      * or those of the columns that stand side by side. Files that are written have the texts
@@ -130,7 +130,7 @@ typedef struct dt_output {
     const char *named; /* as the user named it, lent */
     int n;
     const dt_element_spec *column; /* [n] lent */
-    int64_t of, rows;              /* how many there will be, -1: nobody knows; so far */
+    int64_t of, rows;              /* how many there will be, -1: unknown; so far */
     char delimiter;                /* CSV */
     /* CSV; plain: for people: LF, no control characters, no quotes without need */
     bool no_header, plain;

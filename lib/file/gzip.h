@@ -28,7 +28,7 @@ void dt_inflow_close(dt_inflow *f); /* takes NULL */
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 /* As soon as there is something; *got 0: the end. */
 dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* Up to n bytes, at most DT_PEEK, which stay to be read: no more than a line that somebody types.
+/* Up to n bytes, at most DT_PEEK, which stay to be read: no more than a line from a terminal.
  * Before anything else is read. */
 enum { DT_PEEK = 16 };
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading JSON that nobody vouches for: jansson behind limits. */
+/* Reading JSON from untrusted files: jansson behind limits. */
 #ifndef DT_FILE_JSON_READ_H
 #define DT_FILE_JSON_READ_H
 

@@ -28,7 +28,7 @@ static dt_status *open_files(const dt_data_request *q, opened *x) {
     size_t name;
     x->title = q->n_files > 0 ? dt_guess_path(q->files[0], &name) : "";
     DT_TRY(dt_guess_files(&x->guess));
-    /* keys that nobody wrote */
+    /* keys that the job does not have */
     return dt_without_place(dt_dataset_open(&x->data, "%s", dt_str_text(&x->guess.out)), "dataset");
 }
 

@@ -178,7 +178,7 @@ static void tell_fields(const telling *t, const char *stem, const dt_field *fiel
         else tell_field(t, stem, f);
 }
 
-/* A kind without keys is told all the same, by its name alone. */
+/* A kind without keys is listed too, by its name alone. */
 static void tell_kind(const telling *t, const dt_key_table *s, const dt_job_kind *k) {
     char stem[LONGEST_PATH];
     const telling of = {t->key, t->user, s, k};

@@ -108,7 +108,7 @@ static dt_status *compile_job(gpu_check *c, dt_job *j, const dt_pjrt *plugin) {
     return bad;
 }
 
-/* ---- what is told ---- */
+/* ---- the report ---- */
 
 static int64_t total_bytes(const dt_pjrt_report *r) {
     return r->argument + r->output - r->alias + r->temp;

@@ -141,7 +141,7 @@ static dt_status *fill(host_plan *p, dt_job *j, const dt_plan_options *o) {
     return bad;
 }
 
-/* ---- what is told ---- */
+/* ---- the report ---- */
 
 static double run_seconds(const host_plan *p) {
     return (double)p->start.steps * p->step_s + p->validations * p->validation_s;

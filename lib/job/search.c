@@ -30,7 +30,7 @@ typedef struct search {
     candidate base;
     bool has_partition, has_assignment, by_replica;
     int mesh[4];
-    int64_t examples; /* to train on; 0: nobody knows */
+    int64_t examples; /* to train on; 0: unknown */
     bool bounded;     /* larger batches were left out for want of them */
     int n, cap, refused;
     candidate *at;

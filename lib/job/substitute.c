@@ -86,7 +86,7 @@ static dt_status *let_find(dt_job *j, dt_substitution *c) {
 }
 
 /* Of what is planned, all that files name: plans are for other strategies and sizes than theirs.
- * Else an override that changes nothing is told. */
+ * Else an override that changes nothing is reported. */
 static bool may_be_idle(const dt_job *j, const dt_entry *e) {
     bool in_files = dt_job_is_of_files(j, e->key_at.source);
     return e->value->kind == DT_TREE_NULL || (in_files && j->purpose == DT_FOR_PLAN) ||

@@ -336,7 +336,7 @@ bool dt_compiled_runs_ahead(const dt_compiled *c) {
     dt_device *device = NULL;
     if (c->strategy->cluster || !c->folded.graph) return false;
     dt_status *s = dt_strategy_device_of(c->strategy, &device);
-    dt_status_free(s); /* whoever runs a step is told */
+    dt_status_free(s); /* running a step reports it */
     return !s && dt_device_runs_ahead(device);
 }
 

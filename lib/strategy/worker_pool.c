@@ -283,7 +283,7 @@ static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t vers
     return NULL;
 }
 
-/* The worker goes, and is told why if it came by itself. Takes the error. */
+/* Drops the worker, and tells it why if it connected by itself. Takes the error. */
 static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
     dt_str how = {0};
     dt_str_printf(&how, "was refused: %s", dt_status_text(why));
@@ -444,7 +444,7 @@ static bool all_are_there(const dt_worker_pool *c) {
 }
 
 static dt_status *wait_for_workers(dt_worker_pool *c) {
-    enum { LOOK_NS = 500000000, SAY_S = 5 };
+    enum { LOOK_NS = 500000000, REPORT_S = 5 };
     const int64_t since = dt_now_ns();
     int64_t said = since;
     while (!all_are_there(c)) {
@@ -453,7 +453,7 @@ static dt_status *wait_for_workers(dt_worker_pool *c) {
         dt_status *s = NULL;
         if (next(c, dt_now_ns() + LOOK_NS, &a)) s = take_arrival(c, &a);
         const bool late = dt_seconds_since(since) > c->spec.how->start_timeout;
-        if (s || (!late && dt_seconds_since(said) < SAY_S) || all_are_there(c)) {
+        if (s || (!late && dt_seconds_since(said) < REPORT_S) || all_are_there(c)) {
             DT_TRY(s);
             continue;
         }

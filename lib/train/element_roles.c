@@ -10,7 +10,7 @@
 
 #include "train/train.h"
 
-static const dt_location *told(const dt_location *at) { return at->source ? at : NULL; }
+static const dt_location *location_or_null(const dt_location *at) { return at->source ? at : NULL; }
 
 /* ---- by name ---- */
 
@@ -26,7 +26,7 @@ static dt_status *no_element(const dt_texts *elements, const char *role, const c
 
     for (int i = 0; i < elements->n; i++)
         dt_str_printf(&have, "%s'%.80s'", i ? ", " : "", elements->v[i]);
-    dt_status *s = dt_fail(DT_E_ELEMENTS, told(at),
+    dt_status *s = dt_fail(DT_E_ELEMENTS, location_or_null(at),
                            "the data set has no element '%.80s' for the %s; it has %s", name, role,
                            dt_str_text(&have));
     dt_str_release(&have);
@@ -60,7 +60,7 @@ static dt_status *several_targets(const dt_texts *elements, const dt_compile_spe
             first = first ? first : elements->v[i];
         }
     dt_status *s =
-        dt_fail(DT_E_ELEMENTS, told(&c->loss_at),
+        dt_fail(DT_E_ELEMENTS, location_or_null(&c->loss_at),
                 "several elements of the data set could be the target: %s", dt_str_text(&names));
     dt_str_release(&names);
     return dt_suggest(
@@ -79,7 +79,7 @@ static dt_status *find_only_target(const dt_texts *elements, const dt_compile_sp
     if (m->target[0] >= 0) return NULL;
     if (output->target) return no_element(elements, "target", output->target, &output->target_at);
     if (others == 0)
-        return dt_fail(DT_E_ELEMENTS, told(&c->loss_at),
+        return dt_fail(DT_E_ELEMENTS, location_or_null(&c->loss_at),
                        "the data set has no element besides the %s, so there is no target", inputs);
     return several_targets(elements, c, m);
 }
@@ -119,7 +119,7 @@ static dt_status *find_weight(const dt_texts *elements, const dt_output_use *out
 static dt_status *check_weight_is_own(const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
         if (m->weight[i] >= 0 && m->weight[i] == m->target[i])
-            return dt_fail(DT_E_ELEMENTS, told(&c->output[i].sample_weight_at),
+            return dt_fail(DT_E_ELEMENTS, location_or_null(&c->output[i].sample_weight_at),
                            "weights '%.80s' are the targets themselves",
                            c->output[i].sample_weight);
     return NULL;
@@ -180,7 +180,7 @@ static dt_status *check_input(const dt_element_spec *e, const dt_input_spec *inp
 
     given.dtype = input->type.dtype; /* values are converted to the Input's type */
     if (dt_type_equal(&given, &input->type)) return NULL;
-    dt_status *s = dt_fail(DT_E_ELEMENTS, told(&input->shape_at),
+    dt_status *s = dt_fail(DT_E_ELEMENTS, location_or_null(&input->shape_at),
                            "the model takes '%.80s' as %s, the data set has %s", input->name,
                            dt_text_of_shape(&input->type).s, dt_text_of_shape(&e->type).s);
     return suggest_shape(s, &e->type, &input->type);
@@ -199,7 +199,7 @@ static dt_status *check_rows(const dt_element_spec *e, const dt_model_spec *mode
         const int64_t rows =
             layer->n_in == 1 && layer->row->rows ? layer->row->rows(layer->args) : e->numbers;
         if (rows < e->numbers && strcmp(model->layer[layer->from[0]].name, input->name) == 0)
-            dt_status_append(&faults, dt_fail(DT_E_ROW_NUMBER, told(&layer->at),
+            dt_status_append(&faults, dt_fail(DT_E_ROW_NUMBER, location_or_null(&layer->at),
                                               "'%s' has %lld rows, and '%.80s' is numbered from 0 "
                                               "to %lld: its vocabulary is larger",
                                               layer->name, (long long)rows, e->name,
@@ -215,7 +215,7 @@ static dt_status *check_weight(const dt_element_spec *weight, const dt_element_s
     bool fits = w->rank == 1 || w->rank <= y->rank;
     for (int i = 1; fits && i < w->rank; i++) fits = w->dim[i] == 1 || w->dim[i] == y->dim[i];
     if (fits || (w->rank == 2 && w->dim[1] == 1)) return NULL;
-    return dt_fail(DT_E_LABELS, told(&output->sample_weight_at),
+    return dt_fail(DT_E_LABELS, location_or_null(&output->sample_weight_at),
                    "weights '%.80s' must be one number for each example of '%.80s', or for each of "
                    "its samples",
                    weight->name, target->name);
@@ -225,7 +225,7 @@ static dt_status *check_weight(const dt_element_spec *weight, const dt_element_s
 static dt_status *check_whole(const dt_output_use *output, const dt_type *prediction) {
     if (!output->sample_weight || !dt_loss_is_whole(&output->loss, prediction)) return NULL;
     return dt_suggest(
-        dt_fail(DT_E_LABELS, told(&output->sample_weight_at),
+        dt_fail(DT_E_LABELS, location_or_null(&output->sample_weight_at),
                 "%s gives one number for the whole batch, so examples cannot be weighted",
                 output->loss.kind->name),
         "give it the axes of an example: axis: [1]");
@@ -235,7 +235,7 @@ static dt_status *check_metric(const dt_metric_use *use, const dt_type *target,
                                const dt_type *output) {
     DT_TRY(at_place(use->row->check(use->args, target, output), &use->at));
     if (dt_metric_width(use->row, use->args, target, output) > 0) return NULL;
-    return dt_fail(DT_E_METRICS, told(&use->at),
+    return dt_fail(DT_E_METRICS, location_or_null(&use->at),
                    "%s does not apply to these targets and predictions", use->row->kind.name);
 }
 
@@ -324,7 +324,7 @@ static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores
     int64_t classes = scores->dim[scores->rank - 1];
     for (int i = 0; loss && loss->sparse && i < w->n; i++)
         if (w->number[i] >= classes)
-            return dt_fail(DT_E_RANGE, told(&w->at),
+            return dt_fail(DT_E_RANGE, location_or_null(&w->at),
                            "class_weight: class %lld is outside [0, %lld)", (long long)w->number[i],
                            (long long)classes);
     return NULL;
@@ -335,7 +335,7 @@ enum { MOST_NAMED = 16 };
 static dt_status *no_class(const char *name, const dt_location *at, const dt_element_spec *target) {
     const dt_texts *names = &target->names;
     if (names->n == 0)
-        return dt_suggest(dt_fail(DT_E_LABELS, told(at),
+        return dt_suggest(dt_fail(DT_E_LABELS, location_or_null(at),
                                   "class_weight names '%.80s', but the classes of '%.80s' have no "
                                   "names",
                                   name, target->name),
@@ -343,7 +343,7 @@ static dt_status *no_class(const char *name, const dt_location *at, const dt_ele
     dt_str have = {0};
     for (int i = 0; i < names->n && i < MOST_NAMED; i++)
         dt_str_printf(&have, "%s%.80s", i ? ", " : "", names->v[i]);
-    dt_status *s = dt_fail(DT_E_LABELS, told(at),
+    dt_status *s = dt_fail(DT_E_LABELS, location_or_null(at),
                            "class_weight: '%.80s' is not a class of '%.80s'; classes: %s%s", name,
                            target->name, dt_str_text(&have), names->n > MOST_NAMED ? ", ..." : "");
     dt_str_release(&have);
@@ -362,7 +362,7 @@ static dt_status *number_classes(const dt_class_weights *w, const dt_element_spe
         }
         for (int k = 0; k < i; k++)
             if (w->number[k] == w->number[i])
-                dt_status_append(&s, dt_fail(DT_E_LABELS, told(&w->key_at[i]),
+                dt_status_append(&s, dt_fail(DT_E_LABELS, location_or_null(&w->key_at[i]),
                                              "class_weight has class %lld twice",
                                              (long long)w->number[i]));
     }
@@ -377,10 +377,10 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
     const dt_element_spec *element;
     if (!w || w->n == 0) return NULL;
     if (c->n_outputs > 1)
-        return dt_fail(DT_E_LABELS, told(&w->at),
+        return dt_fail(DT_E_LABELS, location_or_null(&w->at),
                        "class_weight is for models of one output; this one has %d", c->n_outputs);
     if (dt_loss_is_whole(loss, scores))
-        return dt_suggest(dt_fail(DT_E_LABELS, told(&w->at),
+        return dt_suggest(dt_fail(DT_E_LABELS, location_or_null(&w->at),
                                   "class_weight: %s gives one number for the whole batch, so "
                                   "examples cannot be weighted",
                                   loss->kind->name),
@@ -388,7 +388,7 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
     dt_dataset_elements(d, &element);
     const dt_element_spec *target = &element[m->target[0]];
     if (target->type.rank > 2)
-        return dt_fail(DT_E_LABELS, told(&w->at),
+        return dt_fail(DT_E_LABELS, location_or_null(&w->at),
                        "class_weight is for one class an example; targets '%s' have %d dimensions",
                        target->name, target->type.rank);
     DT_TRY(number_classes(w, target));

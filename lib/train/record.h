@@ -49,6 +49,6 @@ void dt_record_text(dt_json *j, const run *r, const char *key, const char *text)
  * where nobody knows. */
 void dt_record_host(dt_json *j);
 int64_t dt_record_peak_bytes(void);
-bool dt_host_processor(dt_str *out); /* its name; false: nobody knows */
+bool dt_host_processor(dt_str *out); /* its name; false: unknown */
 
 #endif
