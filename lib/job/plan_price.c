@@ -53,7 +53,11 @@ dt_chip_price dt_job_plan_price(const dt_job_plan *p) {
     return (dt_chip_price){chip->usd_hour, chip->price_source};
 }
 
+double dt_job_plan_usd(const dt_job_plan *p, double seconds) {
+    const int chips = dt_slice_chips(dt_job_plan_topology(p)->slice) * dt_job_plan_slices(p);
+    return dt_job_plan_price(p).usd_hour / 3600 * chips * seconds;
+}
+
 double dt_job_plan_dollars(const dt_job_plan *p) {
-    return dt_job_plan_price(p).usd_hour / 3600 * dt_slice_chips(dt_job_plan_topology(p)->slice) *
-           dt_job_plan_slices(p) * p->plan[0]->seconds * 1000;
+    return dt_job_plan_usd(p, 1000 * p->plan[0]->seconds);
 }

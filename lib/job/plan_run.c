@@ -89,9 +89,7 @@ dt_status *dt_job_plan_run(const dt_job_plan *p, dt_run_estimate *out) {
     out->training_s = out->steps * seconds_of_a_step(p);
     out->evaluation_s = examples * evaluation_share(p);
     add_failures(p, out);
-    const dt_slice *s = dt_job_plan_topology(p)->slice;
-    out->usd = dt_job_plan_price(p).usd_hour / 3600 * dt_slice_chips(s) * dt_job_plan_slices(p) *
-               out->seconds;
+    out->usd = dt_job_plan_usd(p, out->seconds);
     return NULL;
 }
 
@@ -107,10 +105,10 @@ bool dt_run_meets_budget(const dt_plan_run *r, const dt_run_estimate *e) {
 
 enum { LABEL = 26 };
 
-static void label(dt_str *out, size_t *from, const char *text) {
-    *from = out->size;
+static void label(dt_str *out, const char *text) {
+    const size_t from = out->size;
     dt_str_puts(out, text);
-    dt_str_pad(out, *from, LABEL);
+    dt_str_pad(out, from, LABEL);
 }
 
 /* "41.3 days", "7.2 h", "95 s" */
@@ -125,59 +123,66 @@ static void put_time(dt_str *out, double seconds) {
 }
 
 static void put_part(dt_str *out, const char *name, double seconds, const dt_run_estimate *e) {
-    size_t from;
-    label(out, &from, name);
+    label(out, name);
     put_time(out, seconds);
-    dt_str_printf(out, ", %.1f %%\n", 100 * seconds / e->seconds);
+    dt_str_printf(out, ", %.1f %%", 100 * seconds / e->seconds);
 }
 
 /* What a run takes of a limit: 0 or INFINITY where that is not known. */
 static void put_limit(dt_str *out, const char *name, bool met, double times) {
-    size_t from;
-    label(out, &from, name);
+    label(out, name);
     dt_str_puts(out, met ? "met" : "MISSED");
     if (times > 0 && isfinite(times)) dt_str_printf(out, ", the run takes %.3g times that", times);
     dt_str_putc(out, '\n');
 }
 
+static void put_parts(const dt_run_estimate *e, dt_str *out) {
+    put_part(out, "  training", e->training_s, e);
+    dt_str_putc(out, '\n');
+    if (e->evaluation_s > 0) {
+        put_part(out, "  evaluation", e->evaluation_s, e);
+        dt_str_putc(out, '\n');
+    }
+    put_part(out, "  checkpoints", e->checkpoints_s, e);
+    dt_str_puts(out, ": one takes ");
+    put_time(out, e->checkpoint_s);
+    dt_str_puts(out, ", every ");
+    put_time(out, e->interval_s);
+    dt_str_putc(out, '\n');
+    put_part(out, "  failures", e->lost_s, e);
+    dt_str_printf(out, ": %.3g failures, one in ", e->failures);
+    put_time(out, e->seconds / e->failures);
+    dt_str_putc(out, '\n');
+}
+
+static void put_total(const dt_run_estimate *e, dt_str *out) {
+    label(out, "  takes");
+    if (!isfinite(e->seconds)) {
+        dt_str_puts(out, "forever: chips fail faster than a restart takes\n");
+        return;
+    }
+    put_time(out, e->seconds);
+    dt_str_puts(out, e->usd > 0 ? ", $ " : "; no price known");
+    if (e->usd > 0) dt_str_grouped(out, (int64_t)(e->usd + 0.5));
+    dt_str_putc(out, '\n');
+}
+
 void dt_run_estimate_print(const dt_plan_run *r, const dt_run_estimate *e, dt_str *out) {
-    size_t from;
     if (e->steps == 0) return;
-    label(out, &from, "a whole run");
+    label(out, "a whole run");
     dt_str_grouped(out, (int64_t)(r->tokens > 0 ? e->tokens : e->examples));
     dt_str_puts(out, r->tokens > 0 ? " tokens, " : " examples, ");
     dt_str_grouped(out, (int64_t)e->steps);
     dt_str_puts(out, " steps\n");
-    if (!isfinite(e->seconds)) {
-        label(out, &from, "  takes");
-        dt_str_puts(out, "forever: chips fail faster than a restart takes\n");
-    } else {
-        put_part(out, "  training", e->training_s, e);
-        if (e->evaluation_s > 0) put_part(out, "  evaluation", e->evaluation_s, e);
-        label(out, &from, "  checkpoints");
-        put_time(out, e->checkpoints_s);
-        dt_str_printf(out, ", %.1f %%: one takes ", 100 * e->checkpoints_s / e->seconds);
-        put_time(out, e->checkpoint_s);
-        dt_str_puts(out, ", every ");
-        put_time(out, e->interval_s);
-        label((dt_str_putc(out, '\n'), out), &from, "  failures");
-        put_time(out, e->lost_s);
-        dt_str_printf(out, ", %.1f %%: %.3g failures, one in ", 100 * e->lost_s / e->seconds,
-                      e->failures);
-        put_time(out, e->seconds / e->failures);
-        label((dt_str_putc(out, '\n'), out), &from, "  takes");
-        put_time(out, e->seconds);
-        dt_str_puts(out, e->usd > 0 ? ", $ " : "; no price known");
-        if (e->usd > 0) dt_str_grouped(out, (int64_t)(e->usd + 0.5));
-        dt_str_putc(out, '\n');
-    }
+    if (isfinite(e->seconds)) put_parts(e, out);
+    put_total(e, out);
     if (r->deadline_s > 0)
         put_limit(out, "  deadline", dt_run_meets_deadline(r, e), e->seconds / r->deadline_s);
     if (r->usd > 0) put_limit(out, "  budget", dt_run_meets_budget(r, e), e->usd / r->usd);
     if (r->mtbf_s > 0) return;
-    label(out, &from, "  assumed");
+    label(out, "  assumed");
     dt_str_puts(out, "one failure in 50,677 hours of a chip, as H100s of Llama 3 had;\n");
-    label(out, &from, "");
+    label(out, "");
     dt_str_puts(out, "restart 10 min, checkpoints at 1 GB/s a host\n");
 }
 

@@ -7,15 +7,10 @@
  */
 #include "strategy/compiled.h"
 
-#include <stdlib.h>
-
 /* The grid that replicas form on their slice; false: none is known. */
 static bool grid_of(const dt_strategy *s, int grid[4]) {
-    if (!s->assignment || s->assignment->replicas != s->replicas) return false;
-    int *order = dt_alloc((size_t)s->replicas * sizeof *order);
-    const bool found = dt_assignment_grid(s->assignment, grid, order);
-    free(order);
-    return found;
+    return s->assignment && s->assignment->replicas == s->replicas &&
+           dt_assignment_grid(s->assignment, grid, NULL);
 }
 
 dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_spmd **out) {

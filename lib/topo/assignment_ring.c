@@ -89,7 +89,8 @@ bool dt_assignment_grid(const dt_assignment *a, int grid[4], int *order) {
             rank[r] = rank[r] * grid[k] + at[dt_assignment_at(a, r, 0)[by_axis[k]]] - 1;
         free(at);
     }
-    for (int r = 0; r < a->replicas && product == a->replicas; r++) order[rank[r]] = r;
+    const bool filled = product == a->replicas;
+    for (int r = 0; order && filled && r < a->replicas; r++) order[rank[r]] = r;
     free(rank);
-    return product == a->replicas;
+    return filled;
 }

@@ -250,8 +250,8 @@ int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task,
  * of a ring through all chips where it is shorter than the order of numbers. order[a->replicas]. */
 void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order);
 /* The grid of the replicas' first cores. Sets grid[4] to its sizes along z, y, x and core, and
- * order[a->replicas] to the replicas by these coordinates, z slowest. False: the cores do not fill
- * a grid, and order is not set. */
+ * order[a->replicas], unless it is NULL, to the replicas by these coordinates, z slowest. False:
+ * the cores do not fill a grid, and order is not set. */
 bool dt_assignment_grid(const dt_assignment *a, int grid[4], int *order);
 
 /* ---- names of devices ---- */
