@@ -11,6 +11,20 @@ void dt_graph_destroy(dt_graph *g) {
     dt_arena_destroy(g->arena); /* the graph itself lies in it */
 }
 
+static int find(const dt_named_node *list, int n, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return i;
+    return -1;
+}
+
+int dt_graph_find_argument(const dt_graph *g, const char *name) {
+    return find(g->arg, g->n_args, name);
+}
+
+int dt_graph_find_result(const dt_graph *g, const char *name) {
+    return find(g->result, g->n_results, name);
+}
+
 int *dt_graph_uses(const dt_graph *g, dt_arena *arena) {
     int *uses = dt_arena_array(arena, int, g->n_nodes);
     for (int i = 0; i < g->n_nodes; i++)

@@ -208,6 +208,9 @@ void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int,
 /* Checks order, arity, and that updates have their variable's type. INTERNAL naming the first bad
  * node. Types of nodes are not inferred again. */
 dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
+/* The index of the argument, or result, of that name; -1: there is none. */
+int dt_graph_find_argument(const dt_graph *g, const char *name);
+int dt_graph_find_result(const dt_graph *g, const char *name);
 /* uses[i]: how often node i is an input, a result or an update. Array of n_nodes in `arena`. */
 int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
 

@@ -160,12 +160,6 @@ dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int
 
 /* ---- composing ---- */
 
-static int find_result(const dt_graph *g, const char *name) {
-    for (int i = 0; i < g->n_results; i++)
-        if (strcmp(g->result[i].name, name) == 0) return g->result[i].node;
-    return -1;
-}
-
 dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
     dt_trace *t = dt_trace_create(g->name);
     dt_value *before = dt_alloc(dt_size_mul((size_t)tail->n_nodes + 1, sizeof *before)),
@@ -175,9 +169,9 @@ dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
     copy_nodes(tail, t, NULL, before);
     for (int i = 0; i < g->n_args; i++) {
         const dt_named_node *a = &g->arg[i];
-        const int from = find_result(tail, a->name);
-        map[a->node] =
-            from >= 0 ? before[from] : dt_trace_declare(t, a->name, &g->node[a->node].type);
+        const int from = dt_graph_find_result(tail, a->name);
+        map[a->node] = from >= 0 ? before[tail->result[from].node]
+                                 : dt_trace_declare(t, a->name, &g->node[a->node].type);
     }
     for (int i = 0; i < g->n_states; i++) map[g->state[i].node] = dt_read(t, g->state[i].variable);
     copy_nodes(g, t, NULL, map);

@@ -32,12 +32,6 @@ static int find_pushed(const dt_closure_kind *k, const dt_variable *v) {
     return -1;
 }
 
-static int place_of(const dt_named_node *list, int n, const char *name) {
-    for (int i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0) return i;
-    return -1;
-}
-
 static void push(recording *r, dt_variable *v, dt_value value) {
     dt_closure_kind *k = r->kind;
     if (find_pushed(k, v) >= 0) {
@@ -177,8 +171,7 @@ bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v) {
               p = find_pushed(k, v);
     bool few = !dt_closure_kind_reads(k, v);
     for (int i = 0; i < n; i++) few |= k->table[i] == v;
-    return few && !dt_step_moves(g, v) &&
-           (p < 0 || place_of(g->result, g->n_results, k->name[p]) < 0);
+    return few && !dt_step_moves(g, v) && (p < 0 || dt_graph_find_result(g, k->name[p]) < 0);
 }
 
 /* ---- both ---- */
@@ -259,8 +252,8 @@ dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_packed_variables *
     for (int i = 0; i < s->n; i++) {
         const int p = find_pushed(k, s->variable[i]);
         if (p >= 0) {
-            k->halves.result[i] = place_of(worker->result, worker->n_results, k->name[p]);
-            k->halves.argument[i] = place_of(update->arg, update->n_args, k->name[p]);
+            k->halves.result[i] = dt_graph_find_result(worker, k->name[p]);
+            k->halves.argument[i] = dt_graph_find_argument(update, k->name[p]);
         } else { /* means of BatchNormalization, seeds */
             k->halves.moves[i] = dt_step_moves(worker, s->variable[i]);
             k->changes |= k->halves.moves[i];

@@ -141,12 +141,6 @@ static bool is_argument_of_variable(const dt_halves *h, const dt_packed_variable
     return false;
 }
 
-static int find_argument(const dt_graph *g, const char *name) {
-    for (int i = 0; i < g->n_args; i++)
-        if (strcmp(g->arg[i].name, name) == 0) return i;
-    return -1;
-}
-
 void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_graph *worker,
                            const dt_graph *update, dt_arena *arena) {
     h->part_result = dt_arena_array(arena, int, worker->n_results + 1);
@@ -154,7 +148,7 @@ void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_
     h->part = dt_arena_array(arena, dt_type, worker->n_results + 1);
     h->n_parts = 0;
     for (int i = 0; i < worker->n_results; i++) {
-        const int argument = find_argument(update, worker->result[i].name);
+        const int argument = dt_graph_find_argument(update, worker->result[i].name);
         if (argument < 0 || is_argument_of_variable(h, s, argument)) continue;
         h->part_result[h->n_parts] = i;
         h->part_argument[h->n_parts] = argument;

@@ -170,12 +170,6 @@ static dt_status *check(const run *r) {
         "use mixed_bfloat16");
 }
 
-static int place_of(const dt_named_node *list, int n, const char *name) {
-    for (int i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0) return i;
-    return -1;
-}
-
 /* Finds the gradient of each trained variable among the results of the worker and the arguments of
  * the update. Variables that a worker's step changes, such as moving means, come back as
  * differences. */
@@ -187,8 +181,8 @@ static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half
         const char *name =
             i < m->n_weights ? dt_gradient_name(c->arena, c->variable[i]) : dt_pushed_examples;
         h->moves[i] = i < m->n_weights && dt_step_moves(worker, c->variable[i]);
-        h->result[i] = h->moves[i] ? -1 : place_of(worker->result, worker->n_results, name);
-        h->argument[i] = h->moves[i] ? -1 : place_of(update->arg, update->n_args, name);
+        h->result[i] = h->moves[i] ? -1 : dt_graph_find_result(worker, name);
+        h->argument[i] = h->moves[i] ? -1 : dt_graph_find_argument(update, name);
     }
     dt_halves_match_parts(h, &c->packed, worker, update, c->arena);
     return dt_halves_check(h, &c->packed, worker);
@@ -205,9 +199,8 @@ static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
 static dt_sent way_of(const dt_coordinated *c, const dt_variable *v) {
     const dt_trainer *t = c->trainer;
     const dt_graph *worker = dt_compiled_step(t->train);
-    const bool comes_back =
-        v == c->r->optimizer->examples || dt_step_moves(worker, v) ||
-        place_of(worker->result, worker->n_results, dt_gradient_name(c->arena, v)) >= 0;
+    const bool comes_back = v == c->r->optimizer->examples || dt_step_moves(worker, v) ||
+                            dt_graph_find_result(worker, dt_gradient_name(c->arena, v)) >= 0;
     if (is_looked_up(c, v) && !comes_back) return DT_SENT_BY_ROWS;
     return comes_back || dt_step_moves(dt_compiled_step(t->update), v) ||
                    (t->gather && dt_step_moves(dt_compiled_step(t->gather), v))

@@ -27,12 +27,6 @@ const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metr
                                         : dt_arena_printf(arena, "sums/%d", metric);
 }
 
-static int find_result(const dt_graph *g, const char *name) {
-    for (int i = 0; i < g->n_results; i++)
-        if (strcmp(g->result[i].name, name) == 0) return i;
-    return -1;
-}
-
 /* ---- layout ---- */
 
 static int numbers_in(const dt_graph *g, int result) {
@@ -42,8 +36,8 @@ static int numbers_in(const dt_graph *g, int result) {
 /* The width of a metric that is not a mean: the values in all its parts. */
 static int count_parts(dt_arena *arena, const dt_compile_spec *c, int metric, const dt_graph *g) {
     int n = 0, at;
-    for (int k = 0;
-         k < DT_METRIC_PARTS && (at = find_result(g, dt_metric_result(arena, c, metric, k))) >= 0;
+    for (int k = 0; k < DT_METRIC_PARTS &&
+                    (at = dt_graph_find_result(g, dt_metric_result(arena, c, metric, k))) >= 0;
          k++)
         n += numbers_in(g, at);
     return n;
@@ -75,13 +69,13 @@ typedef struct making {
 
 /* Assigns the result of that name to `slot`. False: the step has no such result. */
 static bool lead(const making *m, const char *name, int slot) {
-    int at = find_result(m->step, name);
+    int at = dt_graph_find_result(m->step, name);
     if (at >= 0) m->t->slot[at] = slot;
     return at >= 0;
 }
 
 static void lead_repeated(const making *m, const char *name, int slot) {
-    if (lead(m, name, slot)) m->t->repeats[find_result(m->step, name)] = true;
+    if (lead(m, name, slot)) m->t->repeats[dt_graph_find_result(m->step, name)] = true;
 }
 
 static void lead_or_count(const making *m, const char *name, int slot) {
@@ -98,7 +92,7 @@ static void lead_metric(const making *m, const dt_sum_layout *l, const dt_compil
     for (int k = 0; slot < l->metric[i] + l->width[i]; k++) {
         const char *name = dt_metric_result(m->arena, c, i, k);
         lead(m, name, slot);
-        slot += numbers_in(m->step, find_result(m->step, name));
+        slot += numbers_in(m->step, dt_graph_find_result(m->step, name));
     }
 }
 
