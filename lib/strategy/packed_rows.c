@@ -3,13 +3,12 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 #include "op/cells.h"
 #include "op/op.h"
 #include "strategy/packed_variables.h"
 
-enum { ALIGN = 64 };
-
-static int64_t aligned(int64_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
+enum { HEAD = 64 }; /* bytes of the head of parts, which keep their alignment */
 
 static int64_t row_bytes(const dt_packed_variables *s, int i) {
     return s->bytes[i] / s->variable[i]->type.dim[0];
@@ -162,11 +161,11 @@ static int64_t part_bytes(const dt_halves *h, int k, int64_t rows) {
 }
 
 int64_t dt_parts_bytes(const dt_halves *h, int64_t rows) {
-    int64_t n = ALIGN;
+    int64_t n = HEAD;
     for (int k = 0; k < h->n_parts; k++) {
         const int64_t bytes = part_bytes(h, k, rows);
         if (bytes > DT_MOST_MORE) return INT64_MAX;
-        n += aligned(bytes);
+        n += dt_aligned(bytes);
     }
     return h->n_parts ? n : 0;
 }
@@ -175,11 +174,11 @@ void dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, cha
     if (h->n_parts == 0) return;
     memset(into, 0, (size_t)dt_parts_bytes(h, rows));
     memcpy(into, &rows, sizeof rows);
-    into += ALIGN;
+    into += HEAD;
     for (int k = 0; k < h->n_parts; k++) {
         const int64_t bytes = part_bytes(h, k, rows);
         memcpy(into, result[h->part_result[k]].data, (size_t)bytes);
-        into += aligned(bytes);
+        into += dt_aligned(bytes);
     }
 }
 
@@ -191,18 +190,18 @@ int64_t dt_parts_rows(const dt_halves *h, const char *parts) {
 
 void dt_parts_lend(const dt_halves *h, char *parts, dt_view *argument) {
     const int64_t rows = dt_parts_rows(h, parts);
-    int64_t at = ALIGN;
+    int64_t at = HEAD;
     for (int k = 0; k < h->n_parts; k++) {
         argument[h->part_argument[k]] =
             (dt_view){.type = dt_type_at(&h->part[k], rows), .data = parts + at};
-        at += aligned(part_bytes(h, k, rows));
+        at += dt_aligned(part_bytes(h, k, rows));
     }
 }
 
 bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, int64_t *used) {
     *used = 0;
     if (h->n_parts == 0) return true;
-    if (bytes < ALIGN) return false;
+    if (bytes < HEAD) return false;
     const int64_t rows = dt_parts_rows(h, parts);
     if (rows < 0 || rows > INT32_MAX || dt_parts_bytes(h, rows) > bytes) return false;
     *used = dt_parts_bytes(h, rows);

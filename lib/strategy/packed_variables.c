@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 #include "fabric/fabric.h"
 #include "strategy/variable.h"
-
-enum { ALIGN = 64 };
 
 /* ---- slices ---- */
 
@@ -65,7 +64,7 @@ static int64_t lay_out(dt_packed_variables *s, dt_sent sent, int64_t from) {
         if (s->sent[i] != sent) continue;
         s->offset[i] = from;
         s->bytes[i] = dt_type_bytes(&s->variable[i]->type);
-        from += (s->bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
+        from += dt_aligned(s->bytes[i]);
     }
     return from;
 }
