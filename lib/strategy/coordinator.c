@@ -67,18 +67,6 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
 
 /* ---- what the pool asks ---- */
 
-static dt_status *pack(void *user, bool still, char *into) {
-    const dt_coordinator *c = user;
-    const dt_sent most = still ? DT_SENT_ONCE : DT_SENT_EACH_TIME;
-    return dt_packed_write(&c->packed, c->strategy->servers.in_order ? DT_SENT_BY_ROWS : most,
-                           into);
-}
-
-static bool differs(void *user, const char *packed) {
-    const dt_coordinator *c = user;
-    return dt_packed_differs(&c->packed, packed);
-}
-
 static const void *describe(void *user, int64_t number, int64_t *n) {
     const dt_task *t = find_task(user, number);
     *n = t->n;
@@ -88,11 +76,6 @@ static const void *describe(void *user, int64_t number, int64_t *n) {
 static bool asks(void *user, int64_t number) {
     dt_coordinator *c = user;
     return c->kind[find_task(c, number)->kind]->asks;
-}
-
-static dt_status *answer(void *user, const char *packed, const dt_arrival *request, dt_str *out) {
-    const dt_coordinator *c = user;
-    return dt_rows_answer(&c->packed, packed, request->more, request->message.more, out);
 }
 
 static bool is_whole(void *user, const dt_arrival *a) {
@@ -178,17 +161,13 @@ static dt_status *open_pool(dt_coordinator *c) {
         &c->pool,
         &(dt_worker_pool_spec){
             .how = &c->strategy->servers,
-            .slices = &c->packed.slices,
+            .packed = &c->packed,
             .closure = "function",
             .body = dt_scheduled_worker,
             .body_user = c,
             .last_words =
                 "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
-            .pack = pack,
-            .differs = differs,
-            .bytes = c->strategy->servers.in_order ? c->packed.all : c->packed.slices.bytes,
             .asks = asks,
-            .answer = answer,
             .describe = describe,
             .is_whole = is_whole,
             .failed = failed,

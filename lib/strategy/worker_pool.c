@@ -178,10 +178,16 @@ static void drop_copies(dt_worker_pool *c, int64_t below) {
 
 static dt_status *publish(dt_worker_pool *c, bool all) {
     dt_shared *weights = NULL;
-    DT_TRY(dt_shared_new(&weights, c->spec.bytes));
+    const bool in_order = c->spec.how->in_order;
+    const dt_packed_variables *p = c->spec.packed;
+    DT_TRY(dt_shared_new(&weights, in_order ? p->all : p->slices.bytes));
     DT_GROW(c->copy, c->cap_copies, c->n_copies + 1);
     c->copy[c->n_copies++] = (weights_copy){c->closures.version, all, weights};
-    return c->spec.pack(c->spec.user, all, weights->data);
+    return dt_packed_write(p,
+                           in_order ? DT_SENT_BY_ROWS
+                           : all    ? DT_SENT_ONCE
+                                    : DT_SENT_EACH_TIME,
+                           weights->data);
 }
 
 static dt_shared *copy_of(const dt_worker_pool *c, int64_t version, bool all) {
@@ -193,7 +199,7 @@ static dt_shared *copy_of(const dt_worker_pool *c, int64_t version, bool all) {
 /* The worker gets all of that copy. If those before got other values, they lack these. */
 static void remember_still(dt_worker_pool *c, int w, dt_shared *copy) {
     if (c->with_still == copy) return;
-    if (c->with_still && c->spec.differs(c->spec.user, c->with_still->data))
+    if (c->with_still && dt_packed_differs(c->spec.packed, c->with_still->data))
         c->worker[w].still = ++c->still;
     dt_shared_unref(c->with_still);
     c->with_still = dt_shared_ref(copy);
@@ -209,8 +215,8 @@ static dt_status *find_copy(dt_worker_pool *c, int w, int64_t version, bool all,
 
 /* Whether the worker lacks values that never change. */
 static bool lacks_still(dt_worker_pool *c, int w) {
-    if (c->spec.slices->still_bytes == 0) return false;
-    if (c->set && (!c->with_still || c->spec.differs(c->spec.user, c->with_still->data)))
+    if (c->spec.packed->slices.still_bytes == 0) return false;
+    if (c->set && (!c->with_still || dt_packed_differs(c->spec.packed, c->with_still->data)))
         c->still++;
     c->set = false;
     const bool lacks = c->worker[w].still != c->still;
@@ -226,8 +232,7 @@ void dt_worker_pool_forget(dt_worker_pool *c) {
 /* ---- closures ---- */
 
 static dt_status *give_one(dt_worker_pool *c, int w, const dt_closure *x) {
-    const bool asks = c->spec.asks && c->spec.asks(c->spec.user, x->number),
-               all = !asks && lacks_still(c, w);
+    const bool asks = c->spec.asks(c->spec.user, x->number), all = !asks && lacks_still(c, w);
     peer *k = &c->worker[w];
     dt_shared *weights = NULL;
     dt_frame m = {.kind = asks  ? DT_FRAME_ASSIGN
@@ -271,7 +276,8 @@ static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t vers
     const bool all = lacks_still(c, a->worker);
     dt_shared *weights = NULL;
     DT_TRY(find_copy(c, a->worker, version, all, &weights));
-    DT_TRY(c->spec.answer(c->spec.user, c->spec.how->in_order ? weights->data : NULL, a, rows));
+    DT_TRY(dt_rows_answer(c->spec.packed, c->spec.how->in_order ? weights->data : NULL, a->more,
+                          a->message.more, rows));
     c->worker[a->worker].answered = true;
     c->worker[a->worker].given_ns = dt_now_ns();
     give(c, a->worker,
@@ -320,7 +326,7 @@ static dt_status *answer_request(dt_worker_pool *c, const dt_arrival *a) {
     dt_str rows = {0};
     int64_t version = 0;
     dt_status *s = NULL;
-    if (!c->spec.answer || c->worker[a->worker].answered)
+    if (c->worker[a->worker].answered)
         s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "it asks for rows that it does not need");
     else if (dt_closures_pull(&c->closures, a->worker, a->message.number, &version))
         s = give_rows(c, a, version, &rows);
@@ -392,7 +398,7 @@ int64_t dt_worker_pool_lost(const dt_worker_pool *c) { return c->lost; }
 static dt_status *start_all(dt_worker_pool *c) {
     const dt_worker_pool_spec *q = &c->spec;
     DT_TRY(dt_worker_launcher_open(&c->launcher, q->body, q->body_user, q->last_words));
-    DT_TRY(dt_servers_open(&c->servers, q->slices, q->how->workers));
+    DT_TRY(dt_servers_open(&c->servers, &q->packed->slices, q->how->workers));
     for (int w = 0; w < q->how->workers; w++) DT_TRY(start_worker(c, w));
     return NULL;
 }
@@ -408,7 +414,7 @@ static dt_status *place_of(const dt_worker_pool_spec *q, dt_run_key *key, dt_pos
                            .key = has_key ? key : NULL,
                            .open = open,
                            .silence_s = 2 * q->how->timeout,
-                           .slices = q->slices,
+                           .slices = &q->packed->slices,
                            .fingerprint = q->how->fingerprint ? q->how->fingerprint : "",
                            .warn = q->warn,
                            .user = q->user};

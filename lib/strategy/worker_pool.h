@@ -13,24 +13,18 @@
 #include "fabric/worker_launcher.h"
 #include "fabric/servers.h"
 #include "strategy/closures.h"
+#include "strategy/packed_variables.h"
 #include "strategy/strategy.h"
 
 typedef struct dt_worker_pool_spec {
     const dt_servers_spec *how;
-    const dt_extents *slices;
-    const char *closure; /* what messages call one: "batch" */
+    const dt_packed_variables *packed; /* the weights */
+    const char *closure;               /* what messages call one: "batch" */
     dt_worker_main body;
     void *body_user;        /* as it is before any worker is started */
     const char *last_words; /* of dt_worker_launcher_open */
     /* Of the owner, who gets `user`. */
-    /* the weights of the version at hand, with those that never change */
-    dt_status *(*pack)(void *user, bool still, char *into);
-    bool (*differs)(void *user, const char *packed); /* whether those have changed all the same */
-    int64_t bytes; /* of these: the slices, and what `answer` needs of an older version */
-    /* Of closures whose worker asks for rows: whether it does, and *out, from what pack has filled,
-     * or NULL: from the weights at hand. WORKERS_DISAGREE. NULL: none ask. */
-    bool (*asks)(void *user, int64_t number);
-    dt_status *(*answer)(void *user, const char *packed, const dt_arrival *request, dt_str *out);
+    bool (*asks)(void *user, int64_t number); /* whether the closure's worker asks for rows */
     /* n bytes that go with a closure; NULL: none ever do */
     const void *(*describe)(void *user, int64_t number, int64_t *n);
     /* false: it is dropped, and so is its worker if the closure is its own */

@@ -11,27 +11,10 @@ enum { LOOK_NS = 100000000 };
 
 /* ---- what the pool asks ---- */
 
-static dt_status *pack(void *user, bool still, char *into) {
-    const dt_coordinated *c = user;
-    const dt_sent most = still ? DT_SENT_ONCE : DT_SENT_EACH_TIME;
-    return dt_packed_write(&c->packed, c->r->strategy->servers.in_order ? DT_SENT_BY_ROWS : most,
-                           into);
-}
-
-static bool differs(void *user, const char *packed) {
-    const dt_coordinated *c = user;
-    return dt_packed_differs(&c->packed, packed);
-}
-
 static bool asks(void *user, int64_t number) {
     const dt_coordinated *c = user;
     (void)number;
     return c->trainer->numbers != NULL;
-}
-
-static dt_status *answer(void *user, const char *packed, const dt_arrival *request, dt_str *out) {
-    const dt_coordinated *c = user;
-    return dt_rows_answer(&c->packed, packed, request->more, request->message.more, out);
 }
 
 static bool is_whole(void *user, const dt_arrival *a) {
@@ -243,17 +226,13 @@ static void say(void *user, const char *text) {
 static dt_worker_pool_spec describe(dt_coordinated *c) {
     return (dt_worker_pool_spec){
         .how = &c->r->strategy->servers,
-        .slices = &c->packed.slices,
+        .packed = &c->packed,
         .closure = "batch",
         .body = dt_closure_worker,
         .body_user = c,
         .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; "
                       "run the job again to resume from its newest checkpoint",
-        .pack = pack,
-        .differs = differs,
-        .bytes = c->r->strategy->servers.in_order ? c->packed.all : c->packed.slices.bytes,
         .asks = asks,
-        .answer = answer,
         .is_whole = is_whole,
         .failed = failed,
         .warn = warn,
