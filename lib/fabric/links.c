@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's side of parameter servers: passages that wait for their link. See servers.h. */
+/* A worker's side of parameter servers: passages that wait for their link; and errors in frames.
+ * See servers.h. */
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fabric/passage.h"
 #include "fabric/servers.h"
+
+void dt_failure_write(dt_status *why, dt_str *more) {
+    const int32_t number = (int32_t)dt_status_number(why);
+    dt_str_add(more, &number, sizeof number);
+    dt_str_puts(more, dt_status_text(why));
+    dt_status_free(why);
+}
+
+dt_status *dt_failure_read(const char *more, int64_t n, dt_error otherwise, const char *text) {
+    int32_t number = 0;
+    const int64_t bytes = n - (int64_t)sizeof number;
+    if (bytes >= 0) memcpy(&number, more, sizeof number);
+    const dt_error error = dt_error_find(number) ? (dt_error)number : otherwise;
+    return bytes > 0 ? dt_fail(error, NULL, "%.*s", (int)bytes, more + sizeof number)
+                     : dt_fail(error, NULL, "%s", text);
+}
 
 static dt_status *finish(dt_passage *p, int fd, const dt_extents *e, int server, char *slices,
                          bool sends) {

@@ -100,13 +100,10 @@ static int worker_of(const dt_posts *p, int peer) {
 
 static void refuse(const dt_posts *p, int peer, dt_status *why) {
     dt_str text = {0};
-    const int32_t number = (int32_t)dt_status_number(why);
-    dt_str_add(&text, &number, sizeof number);
-    dt_str_puts(&text, dt_status_text(why));
+    dt_failure_write(why, &text);
     tell(p, peer, &(dt_frame){.kind = DT_FRAME_FAILED, .more = (int64_t)text.size}, NULL,
          dt_str_text(&text));
     dt_str_release(&text);
-    dt_status_free(why);
 }
 
 void dt_posts_refuse(const dt_posts *p, int w, dt_status *why) {
@@ -285,15 +282,6 @@ dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int wor
                       NULL, spec->fingerprint);
 }
 
-static dt_status *refusal(const dt_message *x) {
-    int32_t number = DT_E_WORKER_GONE;
-    const size_t n = x->part[2].n;
-    if (n >= sizeof number) memcpy(&number, x->part[2].bytes, sizeof number);
-    return dt_fail(dt_error_find(number) ? (dt_error)number : DT_E_WORKER_GONE, NULL, "%.*s",
-                   n > sizeof number ? (int)(n - sizeof number) : 0,
-                   n > sizeof number ? (const char *)x->part[2].bytes + sizeof number : "");
-}
-
 static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_frame *m, void *weights,
                             char **more) {
     if (x->event == DT_PEER_GONE)
@@ -302,7 +290,8 @@ static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_frame
         (m->kind != DT_FRAME_WORK && m->kind != DT_FRAME_WORK_ALL && m->kind != DT_FRAME_ASSIGN &&
          m->kind != DT_FRAME_END && m->kind != DT_FRAME_FAILED))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
-    if (m->kind == DT_FRAME_FAILED) return refusal(x);
+    if (m->kind == DT_FRAME_FAILED)
+        return dt_failure_read(x->part[2].bytes, m->more, DT_E_WORKER_GONE, "");
     if (dt_frame_has_slices(m)) memcpy(weights, x->part[1].bytes, x->part[1].n);
     *more = copy_more(x);
     return NULL;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/str.h"
 
 /* Bytes [offset, offset + bytes) of weights, and of gradients, which are laid out alike. */
 typedef struct dt_extent {
@@ -53,6 +54,12 @@ typedef struct dt_frame {
     int64_t more;
 } dt_frame;
 enum { DT_MOST_MORE = 1 << 26 };
+/* The `more` of a FAILED frame: the number of the error as an int32, then its text. Takes the
+ * error. */
+void dt_failure_write(dt_status *why, dt_str *more);
+/* `otherwise` replaces a number that is missing or unknown, and `text` a missing text. */
+dt_status *dt_failure_read(const char *more, int64_t n, dt_error otherwise,
+                           const char *text) DT_MUST_USE;
 
 /* A copy of the weights that several links send. */
 typedef struct dt_shared {

@@ -264,11 +264,8 @@ static void release_arrival(dt_worker_pool *c, const dt_arrival *a) {
 }
 
 dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) {
-    int32_t number = 0;
-    if (a->message.more >= (int64_t)sizeof number) memcpy(&number, a->more, sizeof number);
-    dt_status *s = dt_fail(
-        dt_error_find(number) ? (dt_error)number : DT_E_WORKERS_DISAGREE, NULL, "%s",
-        a->message.more > (int64_t)sizeof number ? a->more + sizeof number : "a worker failed");
+    dt_status *s =
+        dt_failure_read(a->more, a->message.more, DT_E_WORKERS_DISAGREE, "a worker failed");
     return dt_note(s, "worker %d, %s %lld", a->worker, closure, (long long)a->message.number + 1);
 }
 
@@ -537,10 +534,7 @@ dt_status *dt_worker_push(const dt_worker_link *l, const dt_frame *m, const void
 
 dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_frame *work, dt_status *bad) {
     dt_str text = {0};
-    const int32_t number = (int32_t)dt_status_number(bad);
-    dt_str_add(&text, &number, sizeof number);
-    dt_str_puts(&text, dt_status_text(bad));
-    dt_status_free(bad);
+    dt_failure_write(bad, &text);
     bad = dt_worker_push(
         l, &(dt_frame){.kind = DT_FRAME_FAILED, .number = work->number, .more = (int64_t)text.size},
         NULL, dt_str_text(&text));
