@@ -246,14 +246,17 @@ static void *find_room(dt_servers *a) {
     return dt_try_alloc((size_t)a->slices->bytes);
 }
 
+static void release_arrival(const dt_arrival *x) {
+    free(x->slices);
+    free(x->more);
+}
+
 /* What has come from the process that had the number before, or was told of it. */
 static void forget_arrivals(dt_servers *a, int w) {
     int kept = 0;
     for (int i = 0; i < a->n; i++)
-        if (a->arrival[i].worker == w) {
-            free(a->arrival[i].slices);
-            free(a->arrival[i].more);
-        } else a->arrival[kept++] = a->arrival[i];
+        if (a->arrival[i].worker == w) release_arrival(&a->arrival[i]);
+        else a->arrival[kept++] = a->arrival[i];
     a->n = kept;
 }
 
@@ -369,10 +372,7 @@ void dt_servers_close(dt_servers *a) {
         free(a->worker[w].more);
         free(a->worker[w].slices);
     }
-    for (int i = 0; i < a->n; i++) {
-        free(a->arrival[i].slices);
-        free(a->arrival[i].more);
-    }
+    for (int i = 0; i < a->n; i++) release_arrival(&a->arrival[i]);
     for (int i = 0; i < a->spare_n; i++) free(a->spare[i]);
     free(a->arrival);
     free(a->spare);
