@@ -3,7 +3,6 @@
  * it computed. See coordinator.h. */
 #include "strategy/coordinator.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,9 +266,5 @@ int dt_scheduled_worker(int worker, const int *link, void *user) {
                                                    "worker %d has no memory for variables", worker);
     if (!s) memset(t.answer, 0, (size_t)c->packed.slices.bytes);
     while (!s && !end) s = serve_one(&t, &asked, &end);
-    const int code = s ? dt_status_code(s) : 0;
-    if (s && dt_status_number(s) != DT_E_WORKER_GONE)
-        fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));
-    dt_status_free(s);
-    return code;
+    return dt_worker_end(worker, s);
 }

@@ -3,6 +3,7 @@
 #include "strategy/worker_pool.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -540,4 +541,13 @@ dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_frame *work,
         NULL, dt_str_text(&text));
     dt_str_release(&text);
     return bad;
+}
+
+/* The process that started the workers reports that the coordinator is gone. */
+int dt_worker_end(int worker, dt_status *s) {
+    const int code = s ? dt_status_code(s) : 0;
+    if (s && dt_status_number(s) != DT_E_WORKER_GONE)
+        fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));
+    dt_status_free(s);
+    return code;
 }

@@ -5,7 +5,6 @@
  * and data set are there, and it decides nothing: what it computes follows from the closure's
  * number and the weights.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,16 +135,10 @@ static dt_status *serve(dt_coordinated *c, const dt_worker_link *link) {
     return s;
 }
 
-/* That the coordinator is gone says who started the workers; it may have ended in the middle of
- * this one's work. */
 int dt_closure_worker(int worker, const int *link, void *user) {
     dt_coordinated *c = user;
-    dt_status *s = serve(c, &(dt_worker_link){.fd = link, .slices = &c->packed.slices});
-    const int code = s ? dt_status_code(s) : 0;
-    if (s && dt_status_number(s) != DT_E_WORKER_GONE)
-        fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));
-    dt_status_free(s);
-    return code;
+    return dt_worker_end(worker,
+                         serve(c, &(dt_worker_link){.fd = link, .slices = &c->packed.slices}));
 }
 
 dt_status *dt_closure_serve(dt_coordinated *c, const dt_worker_pool_spec *spec) {
