@@ -73,7 +73,7 @@ dt_status *dt_worker_push(const dt_worker_link *l, const dt_frame *m, const void
 /* An error of its own becomes a message that dt_worker_pool_failure reads. Takes `bad`. */
 dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_frame *work,
                                   dt_status *bad) DT_MUST_USE;
-/* The exit code of a worker that was started by the pool. Takes the error, if any, and prints it. */
+/* The exit code of a worker that the pool started. Takes the error, if any, and prints it. */
 int dt_worker_end(int worker, dt_status *s);
 /* Of a process that is a worker by itself (how->launch): meets the coordinator. say: of
  * dt_post_wait. */
