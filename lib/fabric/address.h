@@ -14,7 +14,7 @@ typedef struct dt_address {
     int port;                   /* 0: any free one */
 } dt_address;
 
-/* MESSAGES: it is none. */
+/* MESSAGES: the text is not an address. */
 dt_status *dt_address_read(dt_address *out, const char *text) DT_MUST_USE;
 /* The same address with a number for its host: of a name with both the IPv4 address; of an
  * interface (here: this machine) the first one that is not link-local. *loopback: only this machine

@@ -26,7 +26,7 @@ typedef struct dt_door {
 
 void dt_door_init(dt_door *d);
 void dt_door_release(dt_door *d);
-/* Opens it or shuts it, by what the caller wants and the number of strangers. */
+/* Opens or shuts the door, by stays_shut and the number of strangers. */
 void dt_door_mind(dt_door *d, int strangers);
 
 #endif

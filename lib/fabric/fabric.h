@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transports between ranks. A fabric is a row of functions; `mpi` joins the processes that mpirun or
- * srun started, `sockets` those that this program started on one machine, `zmq` those that know each
- * other's addresses. Ranks meet in
- * a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in
- * time, a rank that has left, and a message other than the one expected are errors that name the
- * rank and what was awaited.
+ * Transports between ranks. A fabric is a row of functions; `mpi` joins the processes that mpirun
+ * or srun started, `sockets` those that this program started on one machine, `zmq` those that know
+ * each other's addresses. Ranks form a team and exchange messages in pairs. No rank waits for ever:
+ * a message that does not come in time, a rank that has left, and a message other than the expected
+ * one are errors that name the rank and the expected message.
  *
  *     dt_team_open(&team, &dt_fabric_mpi, 0)             every process
  *     dt_team_join(team, team->own, 10.0, &member)
@@ -24,9 +23,9 @@
 #include "conf/conf.h"
 #include "graph/graph.h"
 
-/* What a message is part of. Sender and receiver must say the same, so that ranks that do different
- * things are found, and never added up: the number of the collective in the life of the team, and
- * what it is. */
+/* What a message is part of: the number of the collective since the team was opened, and its
+ * properties. Sender and receiver must have equal tags, so that values of different collectives are
+ * detected and never added. */
 typedef struct dt_tag {
     uint32_t number;
     dt_collective collective;
@@ -34,8 +33,8 @@ typedef struct dt_tag {
     dt_dtype dtype;
     int64_t elements; /* of the whole array */
     int64_t step;     /* of training; 0: of none */
-    char of[40];      /* what it is the first part of: "dense/kernel"; "": unknown */
-    uint32_t flags;   /* what the sender knows of all ranks' dt_member.flags; not compared */
+    char of[40];      /* the first of the values: "dense/kernel"; "": unknown */
+    uint32_t flags;   /* all ranks' dt_member.flags, as far as the sender knows; not compared */
 } dt_tag;
 
 /* A fabric's own structs begin with these. */
@@ -45,8 +44,8 @@ typedef struct dt_team {
     const dt_fabric *fabric;
     int ranks;
     int own; /* the rank of this process; -1: all ranks are in it */
-    /* a rank was lost, or this one ends with a fault: nothing more is exchanged, and nobody
-     * waits for anybody at the end */
+    /* a rank was lost, or this one ends with an error: nothing more is exchanged, and ranks do not
+     * wait for each other at the end */
     bool broken;
 } dt_team;
 typedef struct dt_member { /* dt_env has one */
@@ -87,8 +86,8 @@ struct dt_fabric {
 };
 
 extern const dt_fabric dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
-/* What a process that has started workers tells each of them, for dt_fabric_sockets: "RANK FD FD
- * ...", a descriptor for each rank, - for its own. */
+/* The environment variable that a process sets for each worker that it starts, for
+ * dt_fabric_sockets: "RANK FD FD ...", a descriptor for each rank, - for its own. */
 #define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
 enum { DT_SOCKETS_RANKS = 64 };
 
@@ -102,8 +101,7 @@ void dt_team_close(dt_team *t); /* takes NULL; no member may be left in it */
 dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out) DT_MUST_USE;
 void dt_member_leave(dt_member *m); /* takes NULL */
 
-/* WORKER_LATE, WORKER_GONE, WORKERS_DISAGREE. What is sent stays as it is until
- * dt_member_settle. */
+/* WORKER_LATE, WORKER_GONE, WORKERS_DISAGREE. Do not change sent bytes before dt_member_settle. */
 dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes,
                           size_t n) DT_MUST_USE;
 dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes,
@@ -136,8 +134,8 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 
 /* ---- sums by the tree of `reproducible` (tree.c) ---- */
 
-/* Sums over the workers, rank r of n having the shards that dt_shards_of_worker says: the bits of
- * tree_sum over all shards. Errors of send and recv. */
+/* Sums over the workers, where rank r of n has the shards of dt_shards_of_worker. The sums have the
+ * bits of tree_sum over all shards. Errors of send and recv. */
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype,
                               const dt_tree_item *item, int n) DT_MUST_USE;
 void dt_tree_plans_release(dt_member *m);

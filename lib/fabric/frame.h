@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both sides of a link know of messages. */
+/* Rules for frames that both sides of a link share. */
 #ifndef DT_FABRIC_FRAME_H
 #define DT_FABRIC_FRAME_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See messages.h: who listens, who connects, and what is sent. What comes is in messages_wait.c. */
+/* See messages.h: listening, connecting and sending. messages_wait.c receives. */
 #include "fabric/messages.h"
 
 #include <assert.h>
@@ -137,7 +137,7 @@ static bool is_of_loopback(const char *host) {
 }
 
 /* On all interfaces, because a machine's own name may stand for its loopback address; on loopback
- * where the address says so, or without a secret. */
+ * if the address is loopback, or without a secret. */
 dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface,
                                   bool any) {
     dt_address at;

@@ -29,9 +29,9 @@
  * that comes back is a new peer. Answering costs the application nothing: ZeroMQ's thread exchanges
  * heartbeats while it computes.
  *
- * What a message contains is not to be trusted further than its sender: with a key any process of
- * the run, without one any process of this machine. Check n, the size of each part, and every
- * number in it; a part may have any size up to most_bytes, also none.
+ * Do not trust the contents of a message further than its sender: with a key any process of the
+ * run, without one any process of this machine. Check n, the size of each part, and every number in
+ * it; a part may have any size up to most_bytes, also none.
  */
 #ifndef DT_FABRIC_MESSAGES_H
 #define DT_FABRIC_MESSAGES_H
@@ -85,22 +85,23 @@ dt_status *dt_messenger_listen(dt_messenger *m, const char *address) DT_MUST_USE
  * the address is not loopback, on all. */
 dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface,
                                   bool any) DT_MUST_USE;
-/* Whether others may still connect: true at first, then as long as few of those that are connected
- * have not said who they are. False: nobody takes a descriptor or time from here on; peers stay,
- * and whoever connects meanwhile comes in when it is true again. */
+/* Whether more processes may connect. True at the start; then connections are accepted while few of
+ * the connected processes have not identified themselves. False: new connections take neither
+ * descriptors nor time. Peers stay, and processes that connect meanwhile are admitted when it is
+ * true again. */
 void dt_messenger_admit(dt_messenger *m, bool more);
 /* "HOST:PORT" with the port that was found; "": it does not listen. */
 const char *dt_messenger_address(const dt_messenger *m);
-/* Begins to connect, and tries again for as long as it takes: nobody need listen yet. *peer is who
- * will join. Errors as of listen. */
+/* Begins to connect, and retries without limit: the address need not have a listener yet. *peer:
+ * the number of the peer that will join. Errors as of listen. */
 dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer) DT_MUST_USE;
 
-/* The next event, the caller's to free; NULL: none came within so many seconds (0: does not wait).
- * Peers are numbers from 0 on, never used twice. */
+/* The next event, which the caller frees; NULL: there was none within so many seconds (0: does not
+ * wait). Peers are numbers from 0 on, never used twice. */
 dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) DT_MUST_USE;
 void dt_message_free(dt_message *x); /* takes NULL */
-/* Copies the parts and does not wait. The peer has joined; one that is gone meanwhile is no error
- * here, since DT_PEER_GONE says so. */
+/* Copies the parts and does not wait. The peer must have joined. If it has left since, that is not
+ * an error here: DT_PEER_GONE reports it. */
 dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *part,
                              int n) DT_MUST_USE;
 
@@ -108,10 +109,10 @@ dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *p
 const char *dt_messenger_peer(const dt_messenger *m, int peer);
 /* Connections to this messenger that ended before they had proved to be a peer. */
 int64_t dt_messenger_turned_away(const dt_messenger *m);
-/* How often somebody answered there who does not know the key (or the key is wrong here), or who is
- * not dtrain. */
+/* How often a program answered there that does not have the same key, or is not dtrain. */
 int dt_messenger_refusals(const dt_messenger *m, int peer);
-/* Whether a connection there was ever made: otherwise nobody listens there, or not any more. */
+/* Whether a connection to the peer was ever made. If not, no program listens there, or it takes no
+ * more connections. */
 bool dt_messenger_reached(const dt_messenger *m, int peer);
 
 #endif

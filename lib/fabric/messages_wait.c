@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes to a messenger (messages.h). A connection begins with a greeting of each side, which
- * names the version of this layer; it is sent again if the connection is lost before it was
- * answered. From then on all messages are the caller's.
+ * How a messenger receives (messages.h). A connection begins with a greeting of each side, which
+ * names the version of this layer; it is sent again if the connection is lost before the answer.
+ * All messages after that are for the caller.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void take_routing(const dt_messenger *m, dt_zmq_msg *part, arrival *a) {
 }
 
 /* Receives in place, because ZeroMQ's messages may not be copied. False: that was the last part, or
- * there is none. */
+ * no part has arrived. */
 static bool take_part(dt_messenger *m, dt_link *l, arrival *a, int i) {
     held *h = m->spare = m->spare ? m->spare : event_of(m, DT_PEER_MESSAGE, 0);
     const bool is_routing = i == 0 && l->peer < 0,
@@ -96,8 +96,8 @@ static bool is_greeting(const dt_message *x, size_t n) {
            (n < sizeof greeting - 1 || x->part[0].n == n);
 }
 
-/* Somebody new: *out is NULL unless it greets as we do. One that speaks another version is told
- * ours. */
+/* Admits a new peer. *out is NULL unless its greeting is the same as ours. A peer of another
+ * version receives our greeting. */
 static dt_status *admit(dt_messenger *m, dt_link *l, const arrival *a, dt_message **out) {
     const dt_message *x = &a->message->base;
     dt_peer guest = {.link = l, .fd = a->fd};

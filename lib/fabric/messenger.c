@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A messenger's sockets. ZeroMQ reports connections by their file descriptors, and messages say
- * which one they came through: so the end of a connection becomes the end of a peer. Who may
- * connect is asked at a gate, a socket inside this process, with the key of whoever knocks.
+ * A messenger's sockets. ZeroMQ reports connections by their file descriptors, and each message
+ * names the one that it came through, so the end of a connection becomes the end of a peer. ZeroMQ
+ * sends the key of each process that connects to a gate, a socket inside this process, which admits
+ * or refuses it.
  */
 #include "fabric/messenger.h"
 
@@ -220,7 +221,7 @@ void dt_gate_answer(dt_messenger *m) {
         enum { PARTS = sizeof reply / sizeof *reply };
         for (int i = 0; i < PARTS; i++) {
             dt_zmq_msg part;
-            if (m->z.msg_init_size(&part, reply[i].n)) return; /* whoever knocks will knock again */
+            if (m->z.msg_init_size(&part, reply[i].n)) return; /* the process will connect again */
             memcpy(m->z.msg_data(&part), reply[i].bytes, reply[i].n);
             if (m->z.msg_send(&part, m->gate, i + 1 < PARTS ? DT_ZMQ_SEND_MORE : 0) < 0)
                 m->z.msg_close(&part);

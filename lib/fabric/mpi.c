@@ -72,7 +72,7 @@ static mpi_team *team_of(const dt_member *m) { return (mpi_team *)m->team; }
 
 /* ---- the plug-in ---- */
 
-/* The library that started this process: its launcher says so. */
+/* The library whose launcher started this process, by the variables that it sets. */
 static const char *file_for_launcher(void) {
     const bool open = dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMIX_RANK");
     return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so"
@@ -103,7 +103,7 @@ static dt_status *load(mpi_team *t) {
     dt_status *s = NULL;
     for (int i = 0; !s && !t->library && i < PLACES; i++) {
         const char *path = dt_str_text(&name[i]);
-        /* of one that is there, the loader's words say what is missing */
+        /* if the file exists, the loader's message names what is missing */
         if (access(path, R_OK) == 0)
             s = dt_library_open(&t->library, (const char *const[]){path, NULL},
                                 RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
@@ -162,10 +162,10 @@ static void close_team(dt_team *base) {
 
 /* ---- waiting ---- */
 
-/* A rank that gives its core away where others want it gets it back after milliseconds, so it keeps
- * it for the time of a usual message, if there are cores for all ranks. What comes late may sleep:
- * a nap costs a tenth of a millisecond, so there is none before that is little beside the time
- * already waited. */
+/* A rank that yields its core to another process gets it back after milliseconds. So it spins for
+ * the time of a usual message if there are cores for all ranks. Later it may sleep: a nap takes a
+ * tenth of a millisecond, so it sleeps only when that is little compared with the time already
+ * waited. */
 enum {
     SPIN_NS = 500000,
     YIELD_NS = 2000000,
@@ -186,7 +186,7 @@ static dt_status *refused(mpi_member *m, int peer) {
 }
 
 /* Waits for a transfer, *t, which is NULL then. */
-enum { LOOKS = 64 }; /* before it asks what the time is */
+enum { LOOKS = 64 }; /* between two looks at the clock */
 static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n) {
     const dt_mpi_plugin *mpi = team_of(&m->base)->mpi;
     const int64_t since = dt_now_ns();
@@ -266,7 +266,7 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
 
 static void leave(dt_member *base) {
     mpi_member *m = (mpi_member *)base;
-    if (!m->first) /* what is under way reads them */
+    if (!m->first) /* pending transfers still read them */
         dt_peers_release(&m->peers);
     base->team->broken |= m->first != NULL;
     if (!m->first) free(m);

@@ -31,7 +31,7 @@ void dt_shared_unref(dt_shared *s) {
 
 /* ---- parts ---- */
 
-/* Where the part at hand lies, and how long it is. */
+/* The address and the length of the current part. */
 typedef struct part {
     char *at;
     int64_t bytes;
@@ -53,7 +53,8 @@ static void go_on(dt_passage *p) {
     p->done = 0;
 }
 
-/* What a system call said: bytes have moved; 0: later; -1: no more. */
+/* The result of a system call. 1: bytes were moved, or it was interrupted; 0: try again later; -1:
+ * the link is closed. */
 static int outcome(dt_passage *p, ssize_t n) {
     if (n < 0 && errno != EINTR) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
     p->done += n > 0 ? n : 0;
@@ -74,8 +75,8 @@ int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, cons
     return 1;
 }
 
-/* The head has come: is it one, and is there room for the rest? A worker that was given nothing has
- * nothing to push. */
+/* Whether the received head is valid and there is memory for the rest. A worker that was given
+ * nothing must not push slices. */
 static bool take_head(dt_passage *p, const char *slices) {
     if (!dt_frame_is_sound(&p->head) || (dt_frame_has_slices(&p->head) && !slices)) return false;
     p->more = dt_alloc((size_t)p->head.more + 1);

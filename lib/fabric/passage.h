@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A frame on its way through a non-blocking link, as far as it has come. */
+/* A frame that is being sent or received on a non-blocking link. */
 #ifndef DT_FABRIC_PASSAGE_H
 #define DT_FABRIC_PASSAGE_H
 
@@ -12,8 +12,8 @@ typedef struct dt_passage {
     char *more;   /* sent: whole; received: made when the head has come */
 } dt_passage;
 
-/* Both: as much as the link takes. 1: it is whole; 0: later; -1: the link is closed, or what comes
- * is no frame. slices: where those of the server lie in. */
+/* Move as many bytes as the link takes. 1: the frame is complete; 0: call again later; -1: the link
+ * is closed, or the bytes are not a frame. slices: memory that contains the server's slices. */
 int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, const char *slices);
 int dt_passage_receive(dt_passage *p, int fd, const dt_extents *e, int server, char *slices);
 

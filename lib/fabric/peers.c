@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "fabric/peers.h"
 
-/* The state letter of a process of this machine; 0: there is none. */
+/* The state letter of a process of this machine; 0: there is no such process. */
 static char state_of(int64_t pid) {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
@@ -75,7 +75,7 @@ static dt_status *late(const dt_peers *p, const dt_member *m, const dt_awaited *
                         dt_message_missing(m, who, a->tag, a->n, true));
 }
 
-/* One that is not stopped may compute, or wait for a third one itself. */
+/* A rank that is not stopped may be computing, or waiting for a third rank. */
 static void tell(const dt_peers *p, const dt_member *m, int peer, double waited_s) {
     const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
     dt_str line = {0};

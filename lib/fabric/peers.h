@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that are processes: what they tell each other when they meet, and whether those of this
- * machine still live. */
+/* Ranks that are processes: the identities that they exchange at the start, and whether those of
+ * this machine are still alive. */
 #ifndef DT_FABRIC_PEERS_H
 #define DT_FABRIC_PEERS_H
 
@@ -15,7 +15,7 @@ typedef struct dt_peer_identity {
 typedef struct dt_peers {
     dt_peer_identity *identity; /* [ranks]; NULL: they have not met yet */
     int64_t looked_ns;
-    double told_s; /* the wait that is told next, after the last one; 0: the first */
+    double told_s; /* the wait that was reported last; 0: none yet */
 } dt_peers;
 
 /* A message that is awaited. */
@@ -31,9 +31,9 @@ dt_status *dt_peers_meet(dt_peers *p, dt_member *m) DT_MUST_USE;
 void dt_peers_release(dt_peers *p);
 /* Ranks of this machine, this one among them. */
 int dt_peers_here(const dt_peers *p, const dt_member *m);
-/* To be called again and again while a message is awaited. WORKER_GONE naming a rank of this machine
- * that is dead, for which it looks ten times a second; WORKER_LATE after m->patience_s. From 5 s on,
- * each time that the wait has doubled, m->say is told who is silent. A rank of this machine that is
+/* Called repeatedly while a message is awaited. WORKER_GONE naming a rank of this machine that is
+ * dead, for which it looks ten times a second; WORKER_LATE after m->patience_s. From 5 s on, each
+ * time that the wait has doubled, m->say reports the silent rank. A rank of this machine that is
  * stopped is named before the one that is awaited. */
 dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) DT_MUST_USE;
 /* WORKER_GONE: this rank is known to be lost. */

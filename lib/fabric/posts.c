@@ -18,7 +18,7 @@ struct dt_posts {
     dt_posts_spec spec;
     dt_messenger *m;
     int workers;
-    int *peer;                        /* [workers] NO_PEER: it is not there */
+    int *peer;                        /* [workers] NO_PEER: it is not connected */
     int *guest;                       /* [n] processes that wait for the end */
     int n_guests, cap_guests, guests; /* guests: all that belong to the run */
 };
@@ -67,7 +67,7 @@ dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers,
     return s;
 }
 
-/* One that cannot be sent to is gone, which the next message of ZeroMQ says. */
+/* An error means that the peer is gone, which ZeroMQ's next event reports. */
 static void tell(const dt_posts *p, int peer, const dt_frame *head, const void *slices,
                  const void *more) {
     dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
@@ -78,7 +78,7 @@ void dt_posts_give(dt_posts *p, int w, const dt_frame *m, const dt_shared *weigh
     if (p->peer[w] >= 0) tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
 }
 
-/* Strangers have no way in while everybody is there. */
+/* No process can connect while all expected ones are connected. */
 static void mind_door(dt_posts *p) {
     bool missing = p->n_guests < p->guests;
     for (int w = 0; w < p->workers; w++) missing |= p->peer[w] < 0;
@@ -134,7 +134,7 @@ static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_f
 static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) || m.kind != DT_FRAME_HELLO)
-        return false; /* it is no worker of this version */
+        return false; /* not a worker of this version */
     dt_status *bad = check_guest(p, x, &m);
     if (bad) {
         refuse(p, x->peer, bad);
@@ -152,7 +152,7 @@ static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out) {
     return true;
 }
 
-/* False: what came is nothing that a worker sends; the caller counts it as gone. */
+/* False: a worker never sends such a message; the caller counts it as gone. */
 static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) ||
@@ -178,7 +178,7 @@ static void lose_guest(dt_posts *p, int peer) {
         }
 }
 
-/* True: it is something for the caller. */
+/* True: *out is for the caller. */
 static bool take(dt_posts *p, const dt_message *x, dt_arrival *out) {
     const int w = worker_of(p, x->peer);
     if (w < 0 && x->event == DT_PEER_GONE) lose_guest(p, x->peer);
@@ -297,7 +297,7 @@ static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_frame
     return NULL;
 }
 
-/* The coordinator may have nothing to do, while it validates or saves, or it is stopped. */
+/* The coordinator sends nothing while it validates, saves or is stopped. */
 static void say_silent(const dt_post_link *l, double waited_s) {
     dt_str line = {0};
     dt_str_printf(

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parameter servers for workers on other machines: what servers.h does over inherited links is done
- * here by messages of ZeroMQ, in the coordinator's own thread. Workers connect whenever they like;
- * each says which it is, and the same fingerprint as the coordinator (version, job), or it is
- * refused and told why.
+ * here by messages of ZeroMQ, in the coordinator's own thread. Workers may connect at any time.
+ * Each sends its number and its fingerprint (version, job). If the fingerprint differs from the
+ * coordinator's, the worker is refused and receives the reason.
  *
  *     a message:   dt_frame | weights or gradients, all slices | more          parts that are not there are empty
  */
@@ -27,26 +27,25 @@ typedef struct dt_posts_spec {
     void *user;
 } dt_posts_spec;
 
-/* Whatever came: false, it is no message of this layer. Parts 1 and 2 are then as long as its head
- * says. */
+/* Reads the head of any received message. False: it is not a message of this layer. If true, parts
+ * 1 and 2 have the lengths that the head states. */
 bool dt_frame_read(const dt_message *x, const dt_extents *e, dt_frame *out) DT_MUST_USE;
 
 typedef struct dt_posts dt_posts;
-/* Others can connect while one of the workers or guests is missing. Errors of the messenger. */
+/* Processes can connect while one of the workers or guests is missing. Errors of the messenger. */
 dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers,
                          int guests) DT_MUST_USE;
 void dt_posts_give(dt_posts *p, int worker, const dt_frame *message, const dt_shared *weights,
                    const void *more);
-/* As dt_servers_next; out->came: a worker is there. */
+/* As dt_servers_next; out->came: a worker has connected. */
 bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out);
-/* Processes that have come and wait for the end. */
+/* The number of connected processes that only wait for the end. */
 int dt_posts_guests(const dt_posts *p);
-/* Nothing more is taken from it until it comes again. */
+/* Ignores the worker's messages until it connects again. */
 void dt_posts_drop(dt_posts *p, int worker);
 /* Sends the worker the error, which it ends with. Takes the error. */
 void dt_posts_refuse(const dt_posts *p, int worker, dt_status *why);
-/* well: tells all that there is no more to do; otherwise they find the coordinator gone. Takes
- * NULL. */
+/* well: sends END to all; otherwise they see that the coordinator is gone. Takes NULL. */
 void dt_posts_close(dt_posts *p, bool well);
 
 /* ---- the worker's side ---- */
@@ -62,15 +61,14 @@ typedef struct dt_post_link {
     const dt_extents *slices;
     dt_post_wait wait;
     const char *address; /* of the coordinator; lent */
-    double silence_s;    /* after which it counts as lost */
-    double longest_s;    /* that its answer has taken so far */
+    double silence_s;    /* silence after which the coordinator counts as lost */
+    double longest_s;    /* the longest wait for an answer so far */
 } dt_post_link;
-/* Connects and says who this is. WORKER_LATE: no answer. */
+/* Connects and sends the worker's number and fingerprint. WORKER_LATE: no answer. */
 dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker,
                            const dt_post_wait *wait) DT_MUST_USE;
-/* As dt_link_pull and dt_link_push. A refusal is its error. A worker that waits for longer than 5
- * s, and than 3 times the longest wait so far, says so, and again each time that the wait has
- * doubled. */
+/* As dt_link_pull and dt_link_push. A refusal is its error. When a wait exceeds 5 s and 3 times the
+ * longest wait so far, it is reported, and again each time that it has doubled. */
 dt_status *dt_post_pull(dt_post_link *l, dt_frame *m, void *weights, char **more) DT_MUST_USE;
 dt_status *dt_post_push(dt_post_link *l, const dt_frame *m, const void *gradients,
                         const void *more) DT_MUST_USE;

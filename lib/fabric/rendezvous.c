@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See rendezvous.h. What is said here is a line of text, a message of one part:
+ * See rendezvous.h. All messages are lines of text, in one part:
  *
  *     to rank 0      meet RANK RANKS ADDRESS
  *     by rank 0      table ADDRESS ADDRESS ...       or: no REASON
  *     to others      rank RANK                       on the connection between two of them, which the higher one opens
  *
- * Messages of several parts belong to what comes after the rendezvous; some may come before this
- * rank knows that it is over.
+ * Messages of several parts are sent after the rendezvous. Some may arrive before this rank knows
+ * that it is over.
  */
 #include "fabric/rendezvous.h"
 
@@ -21,18 +21,18 @@
 #include "fabric/address.h"
 
 enum { REPORT_S = 5, LINE_MOST = 60, NO_PEER = -1 };
-/* What a worker may send before all are connected: its identity to each, of less than a
- * kilobyte. */
+/* The most that a worker may send before all are connected. It sends its identity to each, less
+ * than a kilobyte. */
 enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 
 typedef struct gathering {
     const dt_rendezvous *how;
     dt_met *met;
     int host;                           /* the peer of rank 0; NO_PEER in rank 0 itself */
-    char *address[DT_RENDEZVOUS_RANKS]; /* where each listens; NULL: it has not said so */
-    bool here[DT_RENDEZVOUS_RANKS];     /* can be sent to, and has said which rank it is */
+    char *address[DT_RENDEZVOUS_RANKS]; /* address on which each listens; NULL: not received yet */
+    bool here[DT_RENDEZVOUS_RANKS];     /* is connected, and its rank is known */
     int early[DT_RENDEZVOUS_RANKS];     /* messages of each in met->early */
-    bool told; /* rank 0: all were told the addresses; others: this one was */
+    bool told; /* rank 0: has sent the addresses; others: has received them */
     int64_t since_ns, said_ns;
 } gathering;
 
@@ -42,7 +42,8 @@ static dt_status *tell(gathering *g, int peer, const char *line) {
     return dt_messenger_send(g->met->m, peer, &(dt_message_part){line, strlen(line)}, 1);
 }
 
-/* A line of text of at most so many bytes; NULL: it is none. The caller frees it. */
+/* The message as a line of text; NULL: it is not one, or has more than `most` bytes. The caller
+ * frees it. */
 static char *line_of(const dt_message *x, size_t most) {
     const dt_message_part *p = &x->part[0];
     if (x->n != 1 || p->n == 0 || p->n > most || memchr(p->bytes, '\0', p->n)) return NULL;
@@ -87,7 +88,7 @@ static dt_status *welcome(gathering *g, int peer, char *words) {
     dt_status *bad = good ? dt_address_read(&at, words) : NULL;
     if (!good || bad) {
         dt_status_free(bad);
-        return NULL; /* it is no worker of this version */
+        return NULL; /* not a worker of this version */
     }
     if (ranks != g->how->ranks)
         return refuse(g, peer,
@@ -127,7 +128,7 @@ static dt_status *tell_all(gathering *g) {
 
 /* ---- other ranks ---- */
 
-/* Where this one listens, as others reach it. */
+/* The address at which others reach this rank. */
 static dt_status *own_address(const gathering *g, char *out) {
     const dt_rendezvous *how = g->how;
     dt_address host, own;
@@ -154,7 +155,7 @@ static dt_status *introduce(gathering *g) {
     return tell(g, g->host, line);
 }
 
-/* The addresses of all: connects to those before this one. */
+/* Reads the addresses of all ranks, and connects to the lower ones. */
 static dt_status *read_table(gathering *g, char *words) {
     const int own = g->how->own;
     for (int r = 0; r < g->how->ranks; r++) {
@@ -179,7 +180,7 @@ static dt_status *hear_host(gathering *g, char *words) {
     return strcmp(verb, "table") == 0 && !g->told ? read_table(g, words) : NULL;
 }
 
-/* ---- everybody ---- */
+/* ---- all ranks ---- */
 
 static dt_status *hear(gathering *g, const dt_message *x) {
     char *line = line_of(x, (size_t)DT_RENDEZVOUS_RANKS * DT_ENDPOINT_MOST), *words = line;
@@ -208,7 +209,7 @@ static dt_status *greet(gathering *g, int peer) {
     return rank > 0 ? tell(g, peer, line) : NULL;
 }
 
-/* One that has not joined yet may be started again; afterwards it is lost. */
+/* A peer that leaves before the addresses were sent may be started again. Later it is an error. */
 static dt_status *miss(gathering *g, int peer) {
     const int rank = rank_of(g, peer);
     if (peer == g->host && !g->told) {
@@ -228,7 +229,7 @@ static dt_status *miss(gathering *g, int peer) {
     return NULL;
 }
 
-/* Takes the message. One of a peer that has not said which worker it is, is dropped. */
+/* Takes the message. Drops it if the rank of its peer is not known. */
 static dt_status *keep(gathering *g, dt_message *x) {
     const int rank = rank_of(g, x->peer);
     dt_message **last = &g->met->early;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How workers that nobody connects find each other: all connect to worker 0, whose address they
- * know, and tell it where they listen; when all have come it tells everybody everything, and each
- * connects to those before it. Who is missing is reported while they wait.
+ * How workers without a launcher that connects them find each other. All connect to worker 0, whose
+ * address they know, and send it the address on which they listen. When all have connected, worker
+ * 0 sends all addresses to each, and each connects to the workers of lower rank. Missing workers
+ * are reported during the wait.
  */
 #ifndef DT_FABRIC_RENDEZVOUS_H
 #define DT_FABRIC_RENDEZVOUS_H
@@ -22,9 +23,9 @@ typedef struct dt_rendezvous {
     bool open;             /* without a key, other interfaces than loopback, too */
     double patience_s;     /* until all are there */
     double silence_s;      /* of dt_messenger_spec */
-    /* how each is told its rank, "RANK=": how to start a missing one; NULL: unknown */
+    /* what sets a worker's rank, "RANK=", for the hint to start a missing one; NULL: unknown */
     const char *start;
-    int first;                                  /* what `start` says of rank 0 */
+    int first;                                  /* the rank whose number is 0 in `start` */
     void (*say)(void *user, const char *line);  /* names missing ranks; may be NULL */
     void (*warn)(void *user, const char *text); /* of dt_messenger_spec */
     void *user;
@@ -33,7 +34,7 @@ typedef struct dt_rendezvous {
 typedef struct dt_met {
     dt_messenger *m;
     int peer[DT_RENDEZVOUS_RANKS]; /* of each rank */
-    dt_message *early; /* messages that belong to what comes after the rendezvous; a list */
+    dt_message *early; /* received messages that belong to the time after the rendezvous; a list */
 } dt_met;
 
 /* The caller closes and frees what *out has, also after an error. WORKER_LATE with who is missing;

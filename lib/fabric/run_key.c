@@ -44,7 +44,7 @@ static const char *const keys[] = {
     "1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm",
     "azertyuiop", "qsdfghjklm", "wxcvbn",    "1qaz",    "2wsx",       "3edc",
     "4rfv",       "5tgb",       "6yhn",      "7ujm",    "8ik",        "9ol"};
-/* What people write where a secret is asked for. */
+/* Words that are common in passwords. */
 static const char *const words[] = {"password", "passwort", "passwd",   "secret",  "geheim",
                                     "admin",    "default",  "changeme", "letmein", "welcome",
                                     "iloveyou", "login",    "dtrain",   "cluster", "training"};
@@ -143,8 +143,9 @@ dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) {
 
 /* ---- files ---- */
 
-/* The rule of ssh for keys, and no file of anybody that everybody may read or write. What a service
- * manager or a container gives belongs to root and may be readable for the group. */
+/* As ssh does for keys: the user's own file must be closed to all others. A file of another user
+ * may be open to its group, because service managers and containers provide files of root that a
+ * group may read, but not to others. */
 static dt_status *check_permissions(int fd, const char *path) {
     struct stat st;
     if (fstat(fd, &st) != 0) return dt_fail_errno(DT_E_IO, path);
@@ -157,7 +158,7 @@ static dt_status *check_permissions(int fd, const char *path) {
                       "others may have read it");
 }
 
-/* The file that is looked at is the one that is read. */
+/* Checks and reads through one descriptor, so that both concern the same file. */
 static dt_status *read_secret(const char *path, dt_str *out) {
     int fd = -1;
     int64_t size = 0;

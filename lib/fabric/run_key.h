@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of a run, derived from its secret: whoever knows the secret can compute them, nobody
- * else. One pair is that of those who listen, the other that of those who connect, and each side
- * checks the other's, so that a message is neither read nor written without the secret.
+ * The keys of a run, derived from its secret: only a process that knows the secret can compute
+ * them. One pair is for processes that listen, the other for processes that connect. Each side
+ * checks the other's key, so that messages can neither be read nor written without the secret.
  */
 #ifndef DT_FABRIC_RUN_KEY_H
 #define DT_FABRIC_RUN_KEY_H

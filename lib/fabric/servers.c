@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See servers.h. A link belongs to its server's thread, apart from what waits to be sent, which the
- * coordinator sets while nothing does, and the wish to close it. All of that, and what has arrived,
- * is guarded by one lock; bytes are moved without it.
+ * See servers.h. A link belongs to its server's thread. The coordinator may set the message to
+ * send, while none is being sent, and `closing`. One lock guards these and the arrivals; bytes are
+ * moved without it.
  */
 #define _GNU_SOURCE
 #include "fabric/servers.h"
@@ -27,15 +27,15 @@ enum { NO_LINK = -1 };
 
 typedef struct link_ {
     int fd;
-    bool sending, closing, dead; /* dead: the other end is closed, and that was told */
+    bool sending, closing, dead; /* dead: the other end is closed, and this was reported */
     dt_passage out, in;
     dt_shared *weights;
 } link_;
 
 typedef struct worker {
-    bool gone;    /* that was told */
-    int parts;    /* of its push, that have come */
-    char *slices; /* where they go */
+    bool gone;    /* its end was reported */
+    int parts;    /* parts of its push that have come */
+    char *slices; /* the memory that they are received into */
     dt_frame head;
     char *more;
 } worker;
@@ -78,7 +78,7 @@ static void tell_gone(dt_servers *a, int w, link_ *l) {
     pthread_mutex_unlock(&a->lock);
 }
 
-/* A server's part is whole: with the last one, so is the message. */
+/* A server has received its part. After the last part the message is complete. */
 static void tell_part(dt_servers *a, int server_, int w, link_ *l) {
     worker *x = &a->worker[w];
     pthread_mutex_lock(&a->lock);
@@ -148,7 +148,7 @@ static void serve(server *s, int w, short events) {
     if (sent < 0 || got < 0) tell_gone(a, w, l);
 }
 
-/* Fills the list of what to wait for; closes what is to be closed. False: stop. */
+/* Lists the descriptors to poll, and closes links that are marked for it. False: stop. */
 static bool look(server *s) {
     dt_servers *a = s->all;
     s->poll[0] = (struct pollfd){.fd = s->wake, .events = POLLIN};
@@ -240,7 +240,7 @@ static bool is_closed(const dt_servers *a, int w) {
     return closed;
 }
 
-/* NULL: there is no memory; the worker then cannot push, and is lost. */
+/* Memory for the slices of a push. NULL: out of memory; the worker cannot push, and is lost. */
 static void *find_room(dt_servers *a) {
     if (a->spare_n > 0) return a->spare[--a->spare_n];
     return dt_try_alloc((size_t)a->slices->bytes);
@@ -251,7 +251,7 @@ static void release_arrival(const dt_arrival *x) {
     free(x->more);
 }
 
-/* What has come from the process that had the number before, or was told of it. */
+/* Drops the arrivals of the process that had this number before. */
 static void forget_arrivals(dt_servers *a, int w) {
     int kept = 0;
     for (int i = 0; i < a->n; i++)
@@ -281,8 +281,8 @@ void dt_servers_drop(dt_servers *a, int w) {
     wake_all(a);
 }
 
-/* A worker that answers has all of its last message, but the thread that sent a part of it may not
- * have come as far as to note that. */
+/* A worker that answers has received all of its last message, but the thread that sent a part of it
+ * may not have recorded this yet. */
 static void wait_for_sent(dt_servers *a, const link_ *l) {
     while (l->sending && !l->dead && !l->closing) pthread_cond_wait(&a->changed, &a->lock);
 }
@@ -345,8 +345,8 @@ static void stop_threads(dt_servers *a) {
     for (int i = 0; i < a->started; i++) pthread_join(a->server[i].thread, NULL);
 }
 
-/* A worker in the middle of a message would take the end for a part of it, and finds the link
- * closed. */
+/* A worker in the middle of a message would read END as a part of it. It finds the link closed
+ * instead. */
 static void say_end(link_ *l) {
     const dt_frame end = {.magic = DT_FRAME_MAGIC, .kind = DT_FRAME_END};
     if (!l->sending && !l->dead && send(l->fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

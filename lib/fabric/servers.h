@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameter servers: threads of one process that send weights to workers and receive what comes
- * back, each its slices of both. They move bytes and know nothing of closures. Weights are sent
- * from a copy that does not change, so the slices that a worker gets are always of the same
- * version, and what comes back is handed over when the slices of all servers have come.
+ * Parameter servers: threads of one process that send weights to workers and receive their answers.
+ * Each thread moves its slices of both. They move bytes and know nothing of closures. Weights are
+ * sent from a copy that does not change, so the slices that a worker gets are always of the same
+ * version, and an answer is handed over when all servers have received their slices.
  *
  *     coordinator ── dt_servers_give ──▶ server 0 ══ link 0 ══▶ ┐                       ┌ ══ link 0 ══▶ server 0 ── dt_servers_next ──▶ coordinator
  *                                        server 1 ══ link 1 ══▶ ┴ pull ── work ── push ─┴ ══ link 1 ══▶ server 1
@@ -82,18 +82,18 @@ typedef struct dt_arrival {
 typedef struct dt_servers dt_servers;
 /* Slices are lent. Workers have numbers below `workers`. */
 dt_status *dt_servers_open(dt_servers **out, const dt_extents *slices, int workers) DT_MUST_USE;
-/* Takes the links, one for each server: non-blocking streams. What came from an earlier process of
- * that number, and was not taken by dt_servers_next, is forgotten. */
+/* Takes the links, one for each server: non-blocking streams. Drops the arrivals of an earlier
+ * process of that number that dt_servers_next has not returned. */
 void dt_servers_add(dt_servers *s, int worker, const int *link);
 void dt_servers_drop(dt_servers *s, int worker);
-/* To a worker that has nothing to do. weights are counted until they are sent; more: message->more
+/* Sends a message to an idle worker. weights: counted until they are sent; more: message->more
  * bytes, copied. */
 void dt_servers_give(dt_servers *s, int worker, const dt_frame *message, dt_shared *weights,
                      const void *more);
-/* Waits for something to come, at most until then. False: nothing has. */
+/* Waits for an arrival, at most until the deadline. False: there is none. */
 bool dt_servers_next(dt_servers *s, int64_t deadline_ns, dt_arrival *out);
 void dt_servers_recycle(dt_servers *s, void *slices); /* takes NULL */
-/* Tells all workers that there is no more to do. Takes NULL. */
+/* Sends END to all workers. Takes NULL. */
 void dt_servers_close(dt_servers *s);
 
 /* ---- the worker's side: links are blocking streams, whose other end being closed is

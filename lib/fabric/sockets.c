@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sockets: ranks are processes of one machine that one process has started (`fit --workers`), with
- * a socket between each two of them that they inherited: no names, no ports, nothing that anybody
- * else could open, and nothing to clean up. The kernel tells when a process ends.
+ * a socket between each two of them that they inherited: no names, no ports, nothing that another
+ * program could open, and nothing to clean up. The kernel reports when a process ends.
  *
  *     a message:   header (its tag, its size)   bytes
  *
- * Nobody waits to send: messages queue, and whoever waits for anything moves what waits to be sent.
- * All that is awaited comes from somebody who waits or computes, so it comes.
+ * Sending never blocks: messages are queued, and a rank sends its queue while it waits. Every
+ * awaited message comes from a rank that waits or computes, so there is no deadlock.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -169,15 +169,15 @@ static dt_status *is_broken(const dt_member *m) {
                : NULL;
 }
 
-/* What is being waited for. */
+/* The message that a rank waits for. */
 typedef struct awaited {
-    int from; /* -1: that all has been sent */
+    int from; /* -1: waits until all has been sent */
     const dt_tag *tag;
     size_t n;
     int64_t since_ns;
 } awaited;
 
-/* What waits to be sent, as far as sockets take it. */
+/* Sends queued messages, as far as the sockets take them. */
 static dt_status *push_all(sockets_member *m, const awaited *a) {
     sockets_team *t = team_of(&m->base);
     for (int r = 0; r < t->base.ranks; r++)
@@ -186,9 +186,9 @@ static dt_status *push_all(sockets_member *m, const awaited *a) {
     return NULL;
 }
 
-/* Sleeps until something can be moved, and sends; the status says who is lost or late. A process
- * that has ended makes its socket readable for good, so one that is not awaited is asked after only
- * when nothing has come for a while. */
+/* Sleeps until a socket is ready, and sends. The error names the rank that is lost or late. The
+ * socket of a process that has ended stays readable, so the other ranks are only checked when
+ * nothing has come for a while. */
 static dt_status *wait(sockets_member *m, const awaited *a) {
     sockets_team *t = team_of(&m->base);
     const int who = a->from;
@@ -277,7 +277,7 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
 
 /* ---- members ---- */
 
-/* Those who end well wait for each other, so that an end that nobody expects is a fault. */
+/* Ranks that end without an error wait for each other, so that any other end is an error. */
 static void leave(dt_member *base) {
     sockets_member *m = (sockets_member *)base;
     const char bye = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What messages say of themselves, and the errors of those that do not come or are others than
- * expected. */
+/* Tags of messages, and the errors of messages that are missing or not the expected ones. */
 #include <string.h>
 
 #include "fabric/fabric.h"

@@ -34,7 +34,7 @@ void dt_transfer_use_room(dt_transfer *x, char *room);
 dt_status *dt_transfer_send(dt_transfer *x, int peer, dt_stretch stretch, bool summed) DT_MUST_USE;
 /* Into the items' sums. */
 dt_status *dt_transfer_receive(dt_transfer *x, int peer, dt_stretch stretch) DT_MUST_USE;
-/* sum = parts + what is received; summed: sum += what is received. */
+/* sum = parts + received elements; summed: sum += received elements. */
 dt_status *dt_transfer_add(dt_transfer *x, int peer, dt_stretch stretch, bool summed) DT_MUST_USE;
 
 /* From an array of x->n elements that holds all items into their sums. */

@@ -45,7 +45,7 @@ typedef struct owners {
 } owners;
 
 typedef enum step_kind { STEP_SEND, STEP_ADD, STEP_LOCAL } step_kind;
-/* What a worker does with elements that it owned before. */
+/* What a worker does with elements that it owned so far. */
 typedef struct step {
     step_kind kind;
     int peer; /* of STEP_LOCAL: the leaf whose sums are added */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tag as it crosses the network: DT_WIRE_BYTES of fixed layout, little-endian, so that what comes
- * can be checked before it is believed. */
+/* A tag as it crosses the network: DT_WIRE_BYTES of fixed layout, little-endian, so that received
+ * bytes can be checked before they are used. */
 #ifndef DT_FABRIC_WIRE_H
 #define DT_FABRIC_WIRE_H
 
@@ -10,7 +10,7 @@ enum { DT_WIRE_BYTES = 76 };
 
 /* bytes: the size of the message that it is the tag of. */
 void dt_wire_write(unsigned char out[DT_WIRE_BYTES], const dt_tag *tag, uint64_t bytes);
-/* False: it is none. Whatever the n bytes are, what is read can be printed and compared. */
+/* False: the bytes are not a tag. For any n bytes the result can be printed and compared. */
 bool dt_wire_read(dt_tag *tag, uint64_t *bytes, const void *from, size_t n);
 
 #endif

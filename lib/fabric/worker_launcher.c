@@ -30,7 +30,7 @@ typedef struct request {
     int worker, links;
 } request;
 
-/* The launcher's own. */
+/* State of the launcher process. */
 typedef struct launcher_state {
     int control;
     dt_worker_main body;

@@ -17,13 +17,13 @@
 enum { DT_LAUNCHER_WORKERS = 64, DT_LAUNCHER_LINKS = 16, DT_EXIT_ALONE = 69 };
 
 typedef struct dt_worker_launcher dt_worker_launcher;
-/* What a worker does: links are its own ends, whose others the caller has. Returns its exit
- * code. */
+/* The main function of a worker. The worker has one end of each link, the caller the other. Returns
+ * the exit code. */
 typedef int (*dt_worker_main)(int worker, const int *link, void *user);
 
-/* last_words: what the launcher writes on standard error when the caller is gone, where nobody else
- * is left to say it; lent. The caller has no threads but this one. Workers ignore the signals that
- * a run handles, because the caller decides when they end. */
+/* last_words: what the launcher writes on standard error when the caller is gone and cannot report
+ * it; lent. The caller must have a single thread. Workers ignore the signals that a run handles,
+ * because the caller decides when they end. */
 dt_status *dt_worker_launcher_open(dt_worker_launcher **out, dt_worker_main body, void *user,
                                    const char *last_words) DT_MUST_USE;
 /* Starts a worker with n links to it: link[i] are the caller's ends, to be closed by the caller;

@@ -5,8 +5,8 @@
  *
  *     a message:   tag and size (wire.h)   bytes         two parts
  *
- * What comes from a rank that is not awaited waits in its queue. Bytes that are not a valid message
- * are an error of their sender, and nothing in them is used.
+ * Messages of a rank that is not awaited stay in its queue. Bytes that are not a valid message are
+ * an error of their sender, and nothing in them is used.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static int rank_of(const zmq_team *t, int peer) {
 /* Takes the message. */
 static void store(zmq_team *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
-    /* of one part is what was still said of the rendezvous */
+    /* messages of one part still belong to the rendezvous */
     if (rank < 0 || x->event != DT_PEER_MESSAGE || x->n == 1) {
         if (rank >= 0) t->from[rank].gone |= x->event == DT_PEER_GONE;
         dt_message_free(x);
@@ -185,7 +185,7 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
 
 /* ---- members ---- */
 
-/* Those who end well wait for each other, so that an end that nobody expects is a fault. */
+/* Ranks that end without an error wait for each other, so that any other end is an error. */
 static void leave(dt_member *base) {
     zmq_member *m = (zmq_member *)base;
     const char bye = 0;

@@ -62,7 +62,7 @@ static dt_mpi_transfer *begin(int peer, char *in, const char *out, size_t n) {
                    : MPI_Isend(out + from, count, MPI_BYTE, peer, TAG, team, &t->piece[t->n]);
     }
     if (!error) return t;
-    free(t); /* what has begun is MPI's: the job ends */
+    free(t); /* MPI may still use the pieces that have begun; the job ends */
     return NULL;
 }
 

@@ -2,7 +2,7 @@
 /*
  * What the program asks of the plug-in for an MPI library. Open MPI and MPICH agree on names and
  * differ in binary, so plugin/mpi.c is compiled once against each; nothing of MPI's headers shows
- * here. Bytes only: what they mean is the program's affair.
+ * here. The plug-in moves bytes; only the program knows their meaning.
  */
 #ifndef DT_FABRIC_PLUGIN_MPI_H
 #define DT_FABRIC_PLUGIN_MPI_H
