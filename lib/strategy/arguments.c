@@ -43,7 +43,7 @@ static int64_t rows_of(const dt_value_entry *e, int r) {
     return dt_entry_local(e, r)->type.dim[0];
 }
 
-/* The first one with rows says how many; the others must agree. */
+/* The first argument with rows sets their number; the others must have the same. */
 static dt_status *find_offsets(const dt_step_call *c, const dt_value_entry *e,
                                const dt_value_entry *first) {
     int32_t *offsets = c->offsets;

@@ -10,7 +10,7 @@
 
 /* ---- recording the worker's half ---- */
 
-/* By one assignment, or one dt_optimizer_apply. */
+/* Changes by one assignment, or by one dt_optimizer_apply. */
 typedef struct change {
     dt_optimizer *optimizer; /* NULL: an assignment */
     int how;                 /* a dt_write */

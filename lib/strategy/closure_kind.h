@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scheduled function in two halves. While it is recorded, what it would change is handed over in
- * place of being changed (dt_deferral): a worker computes gradients and values to be assigned, and
- * the coordinator applies them by a program of its own, with the variables and slots that it has by
- * then.
+ * A scheduled function in two halves. Changes of variables are recorded, not made (dt_deferral): a
+ * worker computes gradients and values to be assigned, and the coordinator applies them by a second
+ * program, to its variables and slots at that time.
  */
 #ifndef DT_STRATEGY_CLOSURE_KIND_H
 #define DT_STRATEGY_CLOSURE_KIND_H
@@ -17,17 +16,18 @@ typedef struct dt_closure_kind {
     char *signature;
     dt_arena *arena;
     dt_traced worker;
-    dt_compiled *update; /* NULL: it changes nothing by itself */
-    /* the row numbers that the worker looks up, of table[result]; not compiled: there are none */
+    dt_compiled *update; /* NULL: the function defers no changes */
+    /* computes the row numbers that the worker looks up in table[result]; compiled NULL: there are
+     * none */
     dt_traced numbers;
     dt_variable **table;
     bool asks; /* some of these tables are sent by rows */
     int n_pushed;
     /* [n] whose values are results of the worker and arguments of the update, by name; counted */
     dt_variable **pushed;
-    const char **name;             /* [n] */
-    bool changes;                  /* anything: pushes carry slices */
-    dt_halves halves;              /* of the packed variables at hand */
+    const char **name; /* [n] */
+    bool changes;      /* whether it changes any variable, so that pushes contain slices */
+    dt_halves halves;  /* for the current packed variables */
     dt_view *argument, *no_result; /* of the update */
 } dt_closure_kind;
 

@@ -59,7 +59,7 @@ static int find_lost(const dt_closures *c) {
     return found;
 }
 
-/* Those that are out besides the lost ones, which no update waits for. */
+/* Counts closures that are not lost. No update waits for the lost ones. */
 static int count_out(const dt_closures *c) {
     int n = 0;
     for (int i = 0; i < c->n; i++) n += c->closure[i].state != DT_CLOSURE_LOST;
@@ -97,7 +97,7 @@ bool dt_closures_give(dt_closures *c, int worker, dt_closure *out) {
     return true;
 }
 
-/* NULL: the worker does not have it out. */
+/* NULL: the worker does not have this closure. */
 static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
     for (int i = 0; i < c->n; i++)
         if (c->closure[i].number == number && c->closure[i].worker == worker &&
@@ -106,7 +106,7 @@ static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
     return NULL;
 }
 
-/* Closures stand in the order of their versions. */
+/* A closure that is pulled later moves to the end, to keep the order of versions. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version) {
     dt_closure *out = find_out(c, worker, number);
     if (!out) return false;

@@ -31,7 +31,7 @@ typedef enum dt_closure_state {
     DT_CLOSURE_PUSHED
 } dt_closure_state;
 typedef struct dt_closure {
-    int64_t number, version; /* version: what it pulled */
+    int64_t number, version; /* version: the one that it pulled */
     int worker;
     dt_closure_state state;
 } dt_closure;
@@ -51,34 +51,34 @@ typedef struct dt_closures {
 } dt_closures;
 
 void dt_closures_release(dt_closures *c);
-/* The numbers [first, end) come next, and weights are of version `first`. Nothing may be out. */
+/* Begins the window [first, end) with weights of version `first`. No closure may be out. */
 void dt_closures_begin(dt_closures *c, int64_t first, int64_t end);
-/* The window has one more number, which is returned. */
+/* Extends the window by one number, and returns it. */
 int64_t dt_closures_extend(dt_closures *c);
-/* No more numbers are given out for the first time. */
+/* Ends the window at `next`: only lost closures are still given out. */
 void dt_closures_drain(dt_closures *c);
-/* Nor are those that were lost given out again: only what is with a worker, or has come from one,
- * is left. */
+/* The same, and removes lost closures: those that a worker has or has pushed remain. */
 void dt_closures_cancel(dt_closures *c);
-/* It is done without an update: it failed, or changes no weights. */
+/* Removes a closure without an update: it failed, or changes no weights. */
 void dt_closures_drop(dt_closures *c, int64_t number);
-/* Nothing is out, and nothing is left to give. */
+/* Whether all closures of the window are finished. */
 bool dt_closures_rest(const dt_closures *c);
-/* The next closure for a worker that has none, with the version to pull: one that was lost comes
- * first. False: there is none now. */
+/* Gives the next closure to an idle worker, with the version to pull. Lost closures come first.
+ * False: no closure can be given now. */
 bool dt_closures_give(dt_closures *c, int worker, dt_closure *out);
-/* A worker that has the closure reads weights now, not when it was given: *version is what it gets.
- * False: the closure is not its own any more. */
+/* For a worker that reads weights later than it was given the closure: *version is the one that it
+ * gets. False: the worker no longer has the closure. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version);
-/* A worker pushes. False: the closure is not its own any more, or has been applied; the push is
- * dropped. */
+/* Records a worker's push. False: the worker no longer has the closure, or it has been applied; the
+ * push is dropped. */
 bool dt_closures_push(dt_closures *c, int worker, int64_t number);
-/* What the worker has out is to be given out again; their number. What it has pushed stays. */
+/* Marks the worker's closures as lost, to be given out again, and returns their number. Its pushes
+ * stay. */
 int dt_closures_lose(dt_closures *c, int worker);
-/* The push to be applied now; NULL: none may be yet. Good until the next call. */
+/* The push to be applied now; NULL: none can be applied yet. Valid until the next call. */
 const dt_closure *dt_closures_ready(const dt_closures *c);
-/* It has been applied: there is a new version. Returns how many updates came between its pull and
- * its push. */
+/* Records that the closure has been applied, which makes a new version. Returns the number of
+ * updates since its pull. */
 int64_t dt_closures_applied(dt_closures *c, int64_t number);
 /* Bins of `stale` up to the last one that counts something. */
 int dt_closures_bins(const dt_closures *c);

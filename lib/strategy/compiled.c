@@ -44,7 +44,7 @@ static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units) {
     return replaced(g, out, s);
 }
 
-/* How sums keep their bits is this machine's affair: what is priced has no shards. */
+/* Shards only keep the bits of sums on this machine, so the priced graph has none. */
 static dt_status *cut_shards(dt_compiled *c) {
     c->unsharded = c->folded.graph;
     c->folded.graph = NULL;
@@ -103,7 +103,7 @@ bool dt_compiled_is_stale(const dt_compiled *c) {
     return false;
 }
 
-/* Of the optimizer's state and of weights, where `partition` says so. */
+/* Divides the optimizer's state, and weights, over the workers as how.over_replicas requires. */
 static dt_status *make_parts(dt_compiled *c) {
     if (!c->cluster || c->how.over_replicas == DT_OVER_NONE) return NULL;
     c->part = dt_arena_array(c->arena, dt_divided *, c->step->n_states + 1);
@@ -203,7 +203,8 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, bool even, dt_sized *z
     return s;
 }
 
-/* Whether all replicas have as many rows. offsets NULL: as far as their number tells. */
+/* Whether all replicas have the same number of rows. offsets NULL: whether rows can be divided
+ * so. */
 static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets) {
     const int64_t replicas = c->strategy->replicas, each = rows / replicas;
     bool even = rows % replicas == 0 && !c->cluster;

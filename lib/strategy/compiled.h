@@ -27,10 +27,11 @@ typedef struct dt_sized {
     /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
     dt_spmd *spmd;
     dt_graph *unrolled; /* all devices' work, of spmd */
-    dt_spmd *priced;    /* what each device of each replica does; NULL: nobody asks */
-    /* without notes of logical devices, of over; NULL: they are kept, or there are none */
+    dt_spmd *priced;    /* the program of each device of each replica; NULL: not needed */
+    /* graph of `over` without annotations of logical devices; NULL: they are kept, or there are
+     * none */
     dt_graph *bare;
-    /* what each of the back end's devices does; NULL: it has one, or rows do not divide */
+    /* the program of each of the back end's devices; NULL: it has one, or rows do not divide */
     dt_spmd *over;
     dt_executable *executable;
 } dt_sized;
@@ -48,7 +49,7 @@ struct dt_compiled {
     dt_folded folded;    /* graph NULL: it has no folded form */
     dt_graph *unsharded; /* the folded graph before it was cut into shards; NULL: it was not */
     dt_graph *alone;     /* what runs replica by replica where that is not `step`; NULL: it is */
-    bool annotated;      /* the folded graph says how values lie on logical devices */
+    bool annotated;      /* the folded graph places values on logical devices */
     const dt_replication *arg, *result; /* by argument and result */
     unsigned *revision; /* [states] of the step: the variable's, when it was compiled */
     dt_compute_spec how;
@@ -72,14 +73,14 @@ struct dt_compiled {
 
 /* Sums and products are made as the slice's chip makes them: numerics: chip. */
 bool dt_compiled_is_chip(const dt_compiled *c);
-/* What a back end gets for a batch of `rows`: all of *z but the executable and what is priced. Of a
- * step that has a folded form. */
+/* Cuts a step that has a folded form for a batch of `rows`: fills *z except `executable` and
+ * `priced`. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
 void dt_sized_release(dt_sized *z); /* takes a zeroed one */
-/* What a back end is asked to compile; lends from both. */
+/* The request for a back end; lends from both arguments. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
-/* For a back end with several devices: what each of them does, into z->over. NULL: all rows on
- * each, where they do not divide. */
+/* For a back end with several devices: sets z->over to the program of each. It stays NULL where the
+ * rows do not divide; then each device computes all rows. */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) DT_MUST_USE;
 /* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they
  * do not. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ClusterCoordinator. Functions become closures of a worker pool (worker_pool.h). Workers are forks
- * of this process and know what it knew then, so a new function, signature or data set means new
- * workers, once all that is out has come back. Nothing happens between calls: results are taken in,
- * applied, and workers get the next functions, in schedule, join, done and fetch.
+ * of this process, with its functions and data sets at that time. So a new function, signature or
+ * data set needs new workers, which are started when all scheduled functions have finished. There
+ * is no thread: results are received and applied, and workers get the next functions, only within
+ * schedule, join, done and fetch.
  */
 #include "strategy/coordinator.h"
 
@@ -45,7 +46,7 @@ static bool is_with_worker(dt_coordinator *c, int64_t number) {
     return false;
 }
 
-/* Those that no worker has. */
+/* Cancels the functions that no worker has. */
 static void cancel(dt_coordinator *c) {
     if (c->pool) dt_closures_cancel(dt_worker_pool_closures(c->pool));
     for (int i = c->n_tasks - 1; i >= 0; i--)
@@ -65,7 +66,7 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
     cancel(c);
 }
 
-/* ---- what the pool asks ---- */
+/* ---- functions for the pool ---- */
 
 static const void *describe(void *user, int64_t number, int64_t *n) {
     const dt_task *t = find_task(user, number);
@@ -92,7 +93,7 @@ static dt_status *failed(void *user, const dt_arrival *a) {
 }
 
 static void warn(void *user, const char *text) {
-    (void)user, (void)text; /* dt_coordinator_count says it */
+    (void)user, (void)text; /* dt_coordinator_count reports these */
 }
 
 /* ---- workers ---- */
@@ -177,7 +178,7 @@ static dt_status *open_pool(dt_coordinator *c) {
     return NULL;
 }
 
-/* The pool is of no use any more, and with it all that was to be done. */
+/* The pool failed: cancels everything that was scheduled. */
 static dt_status *lose_all(dt_coordinator *c, dt_status *why) {
     close_pool(c);
     cancel(c);
@@ -192,8 +193,8 @@ static unsigned count_written(const dt_coordinator *c) {
     return n;
 }
 
-/* Functions that are given to a worker from now on see them. In order they see older versions,
- * which must stay. */
+/* Functions that are given to a worker from now on see these values. With `in_order` they see older
+ * versions, whose copies must stay. */
 static void notice_sets(dt_coordinator *c) {
     const unsigned written = count_written(c);
     if (written != c->written && !c->strategy->servers.in_order) dt_worker_pool_forget(c->pool);
@@ -233,7 +234,7 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
     return NULL;
 }
 
-/* Takes in what has come, waiting for something until then. */
+/* Receives and applies all results that have arrived. Waits for the first until the deadline. */
 static dt_status *look(dt_coordinator *c, int64_t deadline_ns) {
     bool came = true;
     dt_arrival a;
@@ -251,7 +252,7 @@ static dt_status *wait_for_all(dt_coordinator *c) {
     return NULL;
 }
 
-/* The error of a function that failed, when nothing runs any more. */
+/* Returns the error of the first function that failed, after all others have ended. */
 static dt_status *raise(dt_coordinator *c) {
     if (!c->error) return NULL;
     dt_status *lost = wait_for_all(c);
@@ -271,7 +272,8 @@ static int find_own(const dt_coordinator *c, const dt_per_worker *p) {
     return -1;
 }
 
-/* Workers do not know what is new: others take their place when they are done. */
+/* Ends the workers when they have finished. New ones will be started with the new function or data
+ * set. */
 static dt_status *renew(dt_coordinator *c) {
     DT_TRY(wait_for_all(c));
     close_pool(c);
@@ -291,7 +293,7 @@ static dt_status *find_kind(dt_coordinator *c, dt_function *f, dt_step_call *cal
     return NULL;
 }
 
-/* What the function gets in all, as far as this process knows. */
+/* Collects the arguments of the function, with samples of those per worker. */
 static dt_status *sample(const dt_closure_arguments *a, dt_values *into) {
     DT_TRY(dt_arguments_add(into, a->values, false));
     for (int i = 0; i < DT_MOST_PER_WORKER && a->per_worker[i]; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of a coordinator: what it shares with its workers, which are forks of it. */
+/* Internals of a coordinator, which it shares with its workers: they are forks of it. */
 #ifndef DT_STRATEGY_COORDINATOR_H
 #define DT_STRATEGY_COORDINATOR_H
 
@@ -11,12 +11,12 @@ struct dt_per_worker {
     dt_dataset_fn dataset; /* or */
     dt_value_fn values;
     void *user;
-    dt_values *sample; /* as this process got it */
+    dt_values *sample; /* the values that this process got */
 };
 
 struct dt_remote {
     int refs;
-    /* lent while it is pending; NULL: it is done, or the coordinator is gone */
+    /* lent while the value is pending; NULL: it has been computed, or the coordinator is gone */
     dt_coordinator *coordinator;
     dt_remote_state state;
     dt_values *values; /* FINISHED */
@@ -29,7 +29,7 @@ struct dt_remote {
 typedef struct dt_task {
     int64_t number;
     int kind;
-    char *more; /* [n] what a worker gets with it */
+    char *more; /* [n] bytes that are sent to a worker with it */
     int64_t n;
     dt_remote *remote; /* counted */
 } dt_task;
@@ -42,33 +42,33 @@ struct dt_coordinator {
     dt_per_worker **own;    /* [n] */
     dt_task *task;          /* [n] by number */
     int64_t next;           /* number of the first closure of the next pool */
-    dt_worker_pool *pool;   /* NULL: none yet, or not with what there is now */
+    dt_worker_pool *pool;   /* NULL: none yet, or closed to be replaced */
     dt_arena *arena;        /* of the pool */
     dt_packed_variables packed;
-    unsigned written;           /* changes of these by the host, when that was last looked at */
+    unsigned written;           /* the number of changes of these by the host at the last check */
     dt_coordinator_counts past; /* of former pools, and of functions */
     int error; /* of the first function that failed since the last one was reported; 0: none */
     char *text;
 };
 
-/* What a message says before its values: the kind, how many of the worker's own things, and
- * which. */
+/* The head of a message with arguments: the kind of the function, and the n_own data sets and
+ * values per worker that it uses. */
 typedef struct dt_work_head {
     int32_t kind, n_own, own[DT_MOST_PER_WORKER];
 } dt_work_head;
 
-/* The entries of `from` into `into`; ARGUMENT: a name is taken. distributed: with rows that may
- * differ. */
+/* Adds the entries of `from` to `into`. distributed: with rows that may differ. ARGUMENT: a name is
+ * used twice. */
 dt_status *dt_arguments_add(dt_values *into, const dt_values *from, bool distributed) DT_MUST_USE;
 /* coordinator_worker.c: a dt_worker_main; user: the dt_coordinator. */
 int dt_scheduled_worker(int worker, const int *link, void *user);
-/* What each worker has of its own. */
+/* Data set and values of one worker. */
 typedef struct dt_belongings {
     dt_iterator *elements;
     dt_values *values;
 } dt_belongings;
-/* Calls the user's function for that worker of so many, the first time, and sets *out to the
- * arguments. END_OF_DATA. */
+/* Sets *out to the worker's next arguments. Calls the user's function for this worker first if b is
+ * empty. END_OF_DATA. */
 dt_status *dt_per_worker_next(const dt_per_worker *p, dt_strategy *s, int worker, dt_belongings *b,
                               dt_values **out) DT_MUST_USE;
 void dt_belongings_release(dt_belongings *b);

@@ -8,7 +8,7 @@
 
 #include "strategy/closure_values.h"
 
-/* ---- what each worker has of its own ---- */
+/* ---- data sets and values per worker ---- */
 
 static dt_status *add_entry(dt_values *into, const dt_value_entry *e, bool distributed) {
     dt_tensor *t = dt_entry_local(e, 0);
@@ -87,8 +87,8 @@ typedef struct task {
     dt_worker_link link;
     dt_belongings *own;     /* [c->n_own] */
     char *weights, *answer; /* as messages have them */
-    dt_values *args;        /* of the closure at hand */
-    int kind;               /* likewise, a function */
+    dt_values *args;        /* arguments of the current closure */
+    int kind;               /* its function */
     dt_str request;         /* for the rows that it looks up */
 } task;
 
@@ -160,7 +160,8 @@ static dt_status *push_results(const task *t, const dt_frame *work, const dt_vie
     return s;
 }
 
-/* The function and its arguments: each worker's own elements are taken once for a closure. */
+/* Reads the function and its arguments. Takes the next element of each data set per worker, so call
+ * it once for a closure. */
 static dt_status *take_arguments(task *t, const char *more, int64_t n) {
     dt_work_head h;
     dt_values_unref(t->args);
@@ -206,7 +207,8 @@ static dt_status *compute(task *t, dt_ran *ran, int64_t *rows) {
                                                    t->weights, t->answer);
 }
 
-/* An error of the closure is reported to the coordinator; what is returned is one of the link. */
+/* serve_request and serve_work report an error of the closure to the coordinator. They return
+ * errors of the link only. */
 static dt_status *serve_request(task *t, const dt_frame *work, const char *more) {
     dt_status *s = ask(t, more, work->more);
     return s ? dt_worker_push_failure(&t->link, work, s)
@@ -217,7 +219,8 @@ static dt_status *serve_request(task *t, const dt_frame *work, const char *more)
                               NULL, dt_str_text(&t->request));
 }
 
-/* Of a closure that has asked, the rest of the message is rows, else its arguments. */
+/* asked: the closure has requested rows, and `more` contains them; otherwise `more` contains its
+ * arguments. */
 static dt_status *serve_work(task *t, const dt_frame *work, bool asked, const char *more) {
     dt_ran ran = {0};
     int64_t rows = 0;
@@ -231,7 +234,7 @@ static dt_status *serve_work(task *t, const dt_frame *work, bool asked, const ch
     return s;
 }
 
-/* More work is to come unless *end. *asked: for the closure of that number. */
+/* *end: there is no more work. *asked: number of the closure that has requested rows; -1: none. */
 static dt_status *serve_one(task *t, int64_t *asked, bool *end) {
     dt_frame work;
     char *more = NULL;

@@ -28,7 +28,8 @@ static void hand_out(dt_dist_dataset **out, const dt_dist_dataset *made) {
     *out = d;
 }
 
-/* With no_fallback. What is not made of files has none to fall back from. */
+/* For no_fallback: fails if there are too few files to deal. Other data sets have nothing to fall
+ * back from. */
 static dt_status *check_fallback(const dt_dataset *data, int64_t workers) {
     dt_dealing dealing;
     dt_status *s = dt_workers_dealing(data, "file", workers, &dealing);
@@ -38,7 +39,7 @@ static dt_status *check_fallback(const dt_dataset *data, int64_t workers) {
     return NULL;
 }
 
-/* AUTO: what the data set itself says, which is AUTO unless it has the key. */
+/* AUTO: the policy of the data set's own key, or AUTO if it has none. */
 static dt_status *share_job(dt_dist_dataset *d, const dt_input_options *o) {
     static const char *const names[] = {NULL, "file", "data", "off", "hint"};
     static const char *const dealt[] = {"auto: the order of one process",
@@ -57,7 +58,7 @@ static dt_status *share_job(dt_dist_dataset *d, const dt_input_options *o) {
     dt_str_printf(&d->decision, "%s, %d worker%s", dealt[dealing], d->workers,
                   d->workers == 1 ? "" : "s");
     if (dealing == DT_DEAL_GLOBAL)
-        d->workers = 1; /* whichever hosts there are, and how many replicas each has */
+        d->workers = 1; /* for any hosts, and any number of replicas on each */
     return NULL;
 }
 

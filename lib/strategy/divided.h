@@ -24,7 +24,7 @@ bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers);
 dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c) DT_MUST_USE;
 dt_variable *dt_divided_own(const dt_divided *p);
 const dt_variable *dt_divided_whole(const dt_divided *p);
-/* Before a step: takes what the host has written. */
+/* Before a step: takes over values that the host has written. */
 void dt_divided_ready(dt_divided *p);
 /* After it: the part is newer. */
 void dt_divided_changed(dt_divided *p);

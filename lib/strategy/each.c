@@ -64,7 +64,8 @@ static bool are_named_alike(const dt_named_node *a, const dt_named_node *b, int 
     return true;
 }
 
-/* Code of a step may look at shapes; what it takes, returns and changes may not depend on them. */
+/* A step may use shapes, but its arguments, its results and the variables that it changes must not
+ * depend on them. */
 static dt_status *check_alike(const replicas *x) {
     const dt_graph *a = x->graph[0];
     for (int r = 1; r < x->n; r++) {

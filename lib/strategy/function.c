@@ -61,8 +61,8 @@ static dt_traced *look_up(const dt_function *f, const dt_step_call *c, const cha
     return NULL;
 }
 
-/* Whether known sizes may help: there are arguments whose rows were left open, and shapes did not
- * fit, or somebody wants to know. */
+/* Whether known sizes may help: some arguments have an open number of rows, and shapes did not fit
+ * or the step asks for that number. */
 static bool sizes_may_help(const dt_step_call *c, const dt_status *s) {
     bool unfit = dt_status_number(s) == DT_E_NEEDS_ROWS ||
                  (c->even && dt_status_number(s) == DT_E_MODEL_SHAPE);

@@ -10,15 +10,15 @@ struct dt_dist_dataset {
     int refs;
     dt_strategy *strategy;
     dt_dataset *data;   /* a job's; NULL: pipes */
-    int64_t batch;      /* global; the data set's own may be set anew for another strategy */
+    int64_t batch;      /* global; the data set's own may change for another strategy */
     int workers;        /* that share a job's data set, */
-    const char *policy; /* and how; NULL: as it says itself */
+    const char *policy; /* and how; NULL: as the data set's own key */
     bool even;
     dt_str decision;
     dt_dist_pipes *pipes;
     int64_t epoch;       /* of the next iterator */
     dt_iterator *newest; /* not counted; NULL: it has been released */
-    dt_resumed *pending; /* what the next iterator is; NULL: it begins */
+    dt_resumed *pending; /* position of the next iterator; NULL: the beginning */
     bool tracked;        /* iterators keep their last batch */
 };
 

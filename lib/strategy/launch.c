@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launchers start several processes for one job and describe each in its environment: how many
- * there are, and which one this is. What MPI's mpirun says counts before what stands around it (a
- * batch system's variables are those of mpirun's own processes); TF_CONFIG and torchrun's RANK must
- * say the same where they are there, too. Where they are there alone, they also say where the
- * workers can meet.
+ * there are, and which one this is. Variables of MPI's mpirun take precedence over those of a batch
+ * system around it, which describe the processes of mpirun itself. TF_CONFIG and torchrun's RANK
+ * must agree with mpirun if they are set as well. If they are set alone, they also contain the
+ * address at which workers meet.
  *
  * A strategy that does not span processes is refused in one of several, each of which would train
  * the whole job.
@@ -36,9 +36,9 @@ static const struct launcher {
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers, MOST = 1 << 16 };
 
 /*
- * What launchers set beside those. One of these alone means that the others were lost on the way,
- * by a shell, a container or ssh. Variables that are set elsewhere, too, are not here:
- * SLURM_LOCALID (batch scripts) and MASTER_PORT (in Kubernetes, for a service called master).
+ * Other variables that launchers set. If only these are set, a shell, a container or ssh has
+ * dropped the ones above. Variables that other programs set as well are not listed: SLURM_LOCALID
+ * (batch scripts) and MASTER_PORT (in Kubernetes, for a service called master).
  */
 static const struct trace {
     const char *name, *launcher, *lacks;
@@ -73,7 +73,7 @@ static void add_address(dt_launch *out, const char *text) {
     out->address[out->addresses++] = dt_strdup(text);
 }
 
-/* Of those that users wrote: each is one, and no two are the same. `of`: "TF_CONFIG". */
+/* Checks addresses that users wrote: each is valid, and no two are the same. `of`: "TF_CONFIG". */
 static dt_status *check_addresses(const dt_launch *l, const dt_location *at, const char *of) {
     for (int i = 0; i < l->addresses; i++) {
         dt_address a;
@@ -110,12 +110,12 @@ dt_status *dt_launch_no_address(const dt_launch *l, const char *what, const char
                 : dt_suggest(s, "set it to the name or the address of %s's machine", whose);
 }
 
-/* torchrun's own agent has the port, and says so; the next one is free then. */
+/* torchrun's agent sets this variable if it uses the port itself; then the next port is free. */
 static dt_status *read_master(dt_launch *out) {
     const char *host = dt_environment("MASTER_ADDR"), *number = dt_environment("MASTER_PORT");
     const char *agent = dt_environment("TORCHELASTIC_USE_AGENT_STORE");
     int64_t port = 0;
-    if (!host || !number) return NULL; /* which is a fault if they have to meet */
+    if (!host || !number) return NULL; /* an error only if workers need the address */
     if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
         return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", number);
     dt_str text = {0};
@@ -138,7 +138,7 @@ static dt_status *read_master(dt_launch *out) {
     return s;
 }
 
-/* The batch script of a Slurm job has a rank, 0, and is no task of a step. */
+/* The batch script of a Slurm job has rank 0, but is not a task of a step. */
 static dt_status *size_missing(const struct launcher *l) {
     int64_t rank = 0;
     if (!dt_environment(l->rank) || (l->yields && read_count(l->rank, &rank) && rank == 0))
@@ -159,7 +159,7 @@ static dt_status *rank_missing(const struct launcher *l, int64_t size) {
                       l->rank, (long long)size - 1, l->size);
 }
 
-/* workers 0: it has started none, or one. */
+/* workers 0: the launcher has started no or one process. */
 static dt_status *read_launcher(const struct launcher *l, dt_launch *out) {
     int64_t size = 0, rank = 0;
     *out = (dt_launch){.by = l->size,
@@ -232,7 +232,8 @@ static dt_status *check_task(const char *type, const char *number, const json_t 
                       "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
 }
 
-/* Of tasks that nobody asks for, too: who wrote a wrong address meant another cluster. */
+/* Checks the addresses of all tasks, used or not: a wrong one means that the cluster is not the
+ * intended one. */
 static dt_status *check_tasks(const char *type, json_t *list) {
     const char *key;
     json_t *address;
@@ -246,7 +247,7 @@ static dt_status *check_tasks(const char *type, json_t *list) {
     return NULL;
 }
 
-/* Tasks of a type that nobody looks for would be missing in silence. */
+/* Refuses unknown types of tasks, which would otherwise be ignored without notice. */
 static dt_status *check_cluster(json_t *cluster) {
     const char *type;
     json_t *list;
@@ -282,8 +283,8 @@ static dt_status *bad_index(const json_t *index) {
     return s;
 }
 
-/* Where in its list the task with this index is; -1: nowhere. A mapping names the indices of its
- * tasks. */
+/* The position of the task with this index in its list; -1: there is none. The keys of a mapping
+ * are indices. */
 static int64_t find_index(json_t *list, int64_t index) {
     const char *key;
     json_t *address;
@@ -353,7 +354,7 @@ static dt_status *check_keys(const json_t *whole) {
     return NULL;
 }
 
-/* A cluster of one task that says no more, or of none, is this process. */
+/* A cluster of one task, or of none, means this process alone. */
 static dt_status *take_task(const json_t *whole, dt_launch *out) {
     DT_TRY(check_keys(whole));
     json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
@@ -430,10 +431,10 @@ static dt_status *same(const dt_launch *a, const dt_launch *b) {
                       b->by, a->launcher);
 }
 
-/* *out so far, and what another one says, which is taken or released. */
+/* Combines the launch found so far with that of another launcher. Takes or releases the other. */
 static dt_status *join_launches(dt_launch *out, dt_launch *other) {
-    const bool around = out->sure && other->sure; /* of a batch system, around mpirun */
-    /* a step or an mpirun of one process, in which others are started */
+    const bool around = out->sure && other->sure; /* mpirun within a batch system */
+    /* one process of srun or mpirun, which starts others */
     const bool one = out->sure && out->said == 1;
     dt_status *s = out->said && other->said && !around && !one ? same(out, other) : NULL;
     if (!s && other->said && !out->workers) {
@@ -449,8 +450,8 @@ static dt_status *join_launches(dt_launch *out, dt_launch *other) {
     return s;
 }
 
-/* A launcher that numbers this process, and of which nothing else is known. With DTRAIN_RANK the
- * job says the rest. */
+/* Refuses a launcher's variables without its number of processes. With DTRAIN_RANK the job
+ * describes the workers. */
 static dt_status *check_traces(const dt_rank_option *own) {
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         const struct trace *t = &traces[i];
@@ -506,7 +507,7 @@ dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, 
     return s;
 }
 
-/* *rank: -1 where nothing says it. False: it is no number from 0 on. */
+/* *rank: -1 if it is not given. False: the given rank is not a number from 0 on. */
 static bool read_rank(const dt_rank_option *own, int64_t *rank) {
     const char *text = dt_environment(DT_RANK_VARIABLE);
     *rank = own->given ? own->value : -1;
@@ -536,7 +537,7 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses
     const bool counts = out->workers || (out->said && !out->sure);
     if (counts && out->said != n) return counts_differ(out, at, n);
     if (counts && rank >= 0) DT_TRY(same(out, &own));
-    if (out->sure && !out->yields && out->workers) /* which connects them itself */
+    if (out->sure && !out->yields && out->workers) /* this launcher connects the workers itself */
         return NULL;
     const int known = rank >= 0 ? (int)rank : out->workers ? out->rank : -1;
     dt_launch_release(out);

@@ -111,8 +111,8 @@ dt_value dt_strategy_replicate_to_logical_devices(dt_strategy *s, dt_value x) {
     return dt_annotate(x, &(dt_sharding_attr){.kind = DT_SHARDING_REPLICATED});
 }
 
-/* The op that made x once more, with its inputs brought to the device: to assign a value is to say
- * where it is computed. */
+/* Emits the op that made x again, with its inputs moved to the device: assigning a value to a
+ * device sets where it is computed. */
 static dt_value made_on(dt_value x, int device) {
     const dt_node *n = dt_node_of(x);
     dt_value in[DT_MAX_IN];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MultiWorkerMirroredStrategy: one replica on each device of several workers, all with the same
- * weights. Workers are processes where a launcher has started several, or the job says where they
- * meet; each computes the rows of its replicas, and their sums are added (pass/workers.h). In a
- * single process they are virtual: it computes for all of them, so the numbers equal those of a
+ * weights. Workers are processes if a launcher has started several, or the job contains their
+ * addresses; each computes the rows of its replicas, and their sums are added (pass/workers.h). In
+ * a single process they are virtual: it computes for all of them, so the numbers equal those of a
  * mirrored strategy with the same number of replicas.
  */
 #include "strategy/cluster.h"
 #include "strategy/read.h"
 
-/* ---- cluster: what plan and topology are told of the hosts ---- */
+/* ---- cluster: the hosts as plan and topology see them ---- */
 
 struct links {
     double inside, between, latency;
@@ -68,7 +68,7 @@ static dt_status *find_cluster(const struct cluster *c, dt_strategy_spec *out) {
     DT_TRY(want_link(c, "between", c->links.between, hosts, "workers"));
     DT_TRY(want_link(c, "inside", c->links.inside, devices, "devices on each"));
     if (devices > DT_MAX_REPLICAS || hosts > DT_MAX_REPLICAS / devices)
-        return NULL; /* dt_place_workers says it */
+        return NULL; /* dt_place_workers reports this */
     out->cluster = dt_topology_of_cluster(&(dt_cluster_facts){.hosts = (int)hosts,
                                                               .devices = (int)devices,
                                                               .flops = c->flops,

@@ -33,7 +33,7 @@ static void ask_table(const dt_packed_variables *s, int i, const dt_view *number
     dt_str_add(out, &head, sizeof head);
     for (int64_t k = 0; k < n; k++) {
         const int64_t row = dt_cell_int(numbers, k);
-        if (row < 0 || row >= rows) continue; /* the step reports it */
+        if (row < 0 || row >= rows) continue; /* the step itself reports such a number */
         dt_str_add(out, &row, sizeof row);
         head.n++;
     }
@@ -56,7 +56,7 @@ dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
                    bytes, DT_MOST_MORE);
 }
 
-/* The lookup at `*at`, which then is behind its head. */
+/* Reads the head of the lookup at *at, and moves *at behind it. */
 static dt_status *read_lookup(const dt_packed_variables *s, const char *request, int64_t bytes,
                               int64_t *at, lookup *x) {
     if (bytes - *at < (int64_t)sizeof *x)

@@ -24,7 +24,7 @@ static int count_shards(const dt_packed_variables *s, const dt_partitioner *p) {
     return n;
 }
 
-/* Every shard of every variable that is sent so: to one server after the other. */
+/* Deals the shards of all variables of this kind to one server after the other. */
 static void deal(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec *how, dt_sent sent,
                  dt_extent *const *slice, int *n) {
     int64_t next = 0;
@@ -58,7 +58,7 @@ static void deal_all(dt_packed_variables *s, dt_arena *arena, const dt_servers_s
     s->slices.slice = (const dt_extent *const *)slice;
 }
 
-/* Returns where the variables end that are sent so, and follow `from`. */
+/* Gives offsets from `from` on to the variables of this kind. Returns their end. */
 static int64_t lay_out(dt_packed_variables *s, dt_sent sent, int64_t from) {
     for (int i = 0; i < s->n; i++) {
         if (s->sent[i] != sent) continue;

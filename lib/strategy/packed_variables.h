@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What travels between coordinator and workers: variables, one after the other; on the way back, in
- * the same places, what a step computed for each (its gradient), and of state that the step moved
- * by itself the difference. So such state (means and variances of BatchNormalization, counters) is
- * moved by all workers.
+ * Messages between coordinator and workers. The coordinator sends variables, one after the other. A
+ * worker sends back, at the same offsets, the gradient of each, and for state that the step itself
+ * changed the difference. So such state (means and variances of BatchNormalization, counters)
+ * receives the changes of all workers.
  *
- * Variables that neither half changes, such as those of frozen layers, travel when a worker does
- * not have them. Of tables only the rows that a step looks up travel, and on the way back parts of
- * their gradient (pass/sparse.h). A worker sends the row numbers, and its own table has current
+ * Variables that neither half changes, such as those of frozen layers, are only sent to workers
+ * that do not have them. Of tables only the rows that a step looks up are sent, and parts of their
+ * gradient come back (pass/sparse.h). A worker sends the row numbers, and its own table has current
  * values only in the rows that it got.
  *
  *     row numbers:  for each lookup  int64 variable, int64 n | int64[n]
@@ -36,7 +36,7 @@ typedef struct dt_packed_variables {
  * coordinator's, whose arguments they are. */
 typedef struct dt_halves {
     int *result, *argument; /* [n] of each variable; -1: none */
-    bool *moves;            /* [n] it comes back as the difference that the step made */
+    bool *moves;            /* [n] a worker sends back the difference that the step made */
     int n_parts;            /* values of the worker that the update computes gradients from */
     int *part_result, *part_argument; /* [n_parts] */
     dt_type *part;                    /* [n_parts] in a batch of B rows */
@@ -47,7 +47,7 @@ dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *
                           int n, const dt_sent *sent, const dt_servers_spec *how) DT_MUST_USE;
 /* No result, no argument, no parts, and nothing moves. */
 dt_halves dt_halves_none(dt_arena *arena, int n);
-/* Whether a half changes the variable by itself. */
+/* Whether the step of a half assigns the variable. */
 bool dt_step_moves(const dt_graph *half, const dt_variable *v);
 /* Fills the parts: results of the worker that are arguments of the update, of no variable. */
 void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_graph *worker,
@@ -57,22 +57,22 @@ void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_
 dt_status *dt_halves_check(const dt_halves *h, const dt_packed_variables *s,
                            const dt_graph *worker) DT_MUST_USE;
 
-/* From the variables into a message: those that are sent each time, and with `most` DT_SENT_ONCE
- * or DT_SENT_BY_ROWS the others up to there. The way back, of a message with `most`. */
+/* Copies variables into a message: those that are sent each time, and with `most` DT_SENT_ONCE or
+ * DT_SENT_BY_ROWS also the others up to that kind. dt_packed_read reads such a message back. */
 dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) DT_MUST_USE;
 void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from);
 /* Whether variables that are sent once have other values than those that were packed. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed);
-/* What a step did: values from its results, and how far state has moved since `before`. */
+/* The outcome of a step: values from its results, and differences of state since `before`. */
 dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h,
                                 const dt_view *result, const char *before, char *into) DT_MUST_USE;
 
-/* What a push has: slices, and parts as dt_parts_write has them. */
+/* Contents of a push: slices, and parts as dt_parts_write writes them. */
 typedef struct dt_pushed {
     char *slices, *parts;
 } dt_pushed;
-/* The coordinator's half. argument[args] is filled and lent from `from`, result[results] is
- * room. */
+/* Runs the coordinator's half. argument[args] is filled and lends from `from`; result[results] is
+ * memory for it. */
 dt_status *dt_packed_apply(const dt_packed_variables *s, const dt_halves *h, dt_compiled *update,
                            dt_view *argument, dt_view *result, const dt_pushed *from) DT_MUST_USE;
 

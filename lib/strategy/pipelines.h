@@ -12,7 +12,7 @@ dt_status *dt_values_of_example(const dt_example_spec *spec, const dt_example *e
 
 /* ---- input options ---- */
 
-/* How many workers share what is read. */
+/* The number of workers that share the input. */
 int dt_input_workers(const dt_strategy *s, const dt_input_options *o);
 dt_status *dt_check_input_options(const dt_input_options *o) DT_MUST_USE;
 dt_status *dt_check_even_workers(const dt_strategy *s, int workers) DT_MUST_USE;

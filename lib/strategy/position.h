@@ -35,8 +35,8 @@ dt_position dt_dist_dataset_position(const dt_dist_dataset *d);
 /* Whether only a checkpoint has it, and its data set a newer one: the loop reads from that. */
 bool dt_iterator_is_replaced(const dt_iterator *it);
 
-/* An iterator at a position, which nobody has yet. CHECKPOINT_DATA: there is no such batch, or
- * another one. */
+/* An iterator at a position, before it is given to an iterator or data set below. CHECKPOINT_DATA:
+ * the data set has no such batch, or a different one. */
 typedef struct dt_resumed dt_resumed;
 dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of,
                            const dt_position *p) DT_MUST_USE;

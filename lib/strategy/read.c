@@ -2,8 +2,8 @@
 /*
  * Reads a job's `strategy` mapping. `type` selects a row of the table of strategies. The row's keys
  * appear next to it, so its fields are joined with the common ones before the mapping is read. A
- * key that belongs only to another strategy is refused with the name of that type, so that somebody
- * who switches strategies knows what happened to the key.
+ * key that belongs only to another strategy is refused with the name of that type, so that a user
+ * who changes the strategy learns where the key belongs.
  */
 #include "strategy/read.h"
 
@@ -48,8 +48,8 @@ static bool names_any(const dt_tree *t, const dt_field *fields) {
     return false;
 }
 
-/* Whether this process is one of several workers. What is wrong with a launcher's variables is
- * reported when work starts (dt_launched_alone). */
+/* Whether this process is one of several workers. Errors in a launcher's variables are reported
+ * when work starts (dt_launched_alone). */
 static bool is_worker(void) {
     dt_launch l;
     dt_status *bad = dt_launch_find(&l, &(dt_rank_option){0});
@@ -165,7 +165,7 @@ static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt
     return faults;
 }
 
-/* Without a known type the keys of all are let through: what is wrong with them cannot be said. */
+/* Without a known type the keys of all strategies are accepted, because they cannot be checked. */
 static dt_status *read_any(dt_arena *arena, const dt_tree *t) {
     size_t base = aligned(sizeof(struct common));
     table *all = dt_arena_new(arena, table);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rows of this room share for reading their part of a job's `strategy` mapping. */
+/* Shared functions of this room's rows for reading their part of a job's `strategy` mapping. */
 #ifndef DT_STRATEGY_READ_H
 #define DT_STRATEGY_READ_H
 
 #include "strategy/place.h"
 
-/* Reads a device's name, or a list of them, into the spec. What is malformed or listed twice comes
- * first (78); devices that this machine does not have (69) are looked for only when all is well so
- * far. */
+/* Reads a device's name, or a list of them, into the spec. Malformed and repeated names are
+ * reported first (78). Only if there are none, devices that this machine does not have are reported
+ * (69). */
 dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices,
                                dt_strategy_spec *out) DT_MUST_USE;
 

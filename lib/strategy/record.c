@@ -61,7 +61,8 @@ static bool is_merged(const dt_graph *g, int node) {
     return n->op == &dt_op_all_reduce && ((const dt_all_reduce_attr *)n->attr)->merged;
 }
 
-/* The value of a variable after the step: each replica's own copy, whatever was assigned. */
+/* Whether the node is the value of a variable after the step. Each replica has its own copy of
+ * it. */
 static bool is_update(const dt_graph *g, int node) {
     for (int i = 0; i < g->n_states; i++)
         if (g->state[i].update == node) return true;

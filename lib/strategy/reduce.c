@@ -31,7 +31,7 @@ static dt_status *check_op(dt_reduce_op op) {
                          (int)op);
 }
 
-/* ---- what is reduced to what ---- */
+/* ---- dtypes and shapes of results ---- */
 
 static dt_dtype result_dtype(dt_dtype d, dt_reduce_op op) {
     if (op == DT_SUM || dt_dtype_is_float(d)) return d;
@@ -129,8 +129,9 @@ static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor 
     return NULL;
 }
 
-/* Without an axis, one value for all replicas, or that of an only one, is its own mean, whatever
- * its dtype; a sum of it, of zeros too, is most likely a mistake. */
+/* Without an axis, the mean of one value for all replicas, or of the value of a single replica, is
+ * the value itself, for every dtype. A sum over replicas of a shared value, even of zeros, is most
+ * likely a mistake. */
 static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t,
                                 dt_tensor **out) {
     if (s->replicas > 1 && r->op == DT_SUM)

@@ -37,8 +37,9 @@ static int key_error; /* of errno.h, 0: there is a key */
 
 static void make_key(void) { key_error = pthread_key_create(&key, forget); }
 
-/* What the thread has kept goes with it: its default strategy may have lanes of its own. Without a
- * key, or memory for it, that is lost with the thread, and the next public call reports it. */
+/* Frees what a thread has kept when it ends, such as its default strategy, which may have threads.
+ * If there is no key, or no memory for it, this memory leaks, and the next public call reports
+ * it. */
 static void forget_at_end(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -53,7 +54,7 @@ static void keep_error(dt_status *s) {
     dt_status_keep(s);
 }
 
-/* ---- what is current ---- */
+/* ---- the current scope ---- */
 
 dt_context dt_context_now(void) { return current.where; }
 

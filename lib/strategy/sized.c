@@ -14,7 +14,7 @@ bool dt_compiled_is_chip(const dt_compiled *c) {
     return c->strategy->resolver && c->strategy->resolver->numerics == DT_NUMERICS_CHIP;
 }
 
-/* They are left out, too, where nothing says what they should hold. */
+/* Logical devices are also ignored if no value is placed on them. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c) {
     return c->annotated && c->strategy->logical > 1 && c->how.shards == 0;
 }
@@ -112,8 +112,8 @@ dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) {
 
 /*
  * Logical devices compute on their own where there is one for each of each replica, and the
- * partition is SPMD. Otherwise the batch is divided among the devices there are, whatever the
- * replicas: what these may observe of each other is in the folded graph already.
+ * partition is SPMD. Otherwise the batch is divided among the devices, independently of replicas:
+ * the folded graph already contains all effects of replicas on each other.
  */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) {
     const bool logical = dt_compiled_uses_logical_devices(c) && c->strategy->spmd &&

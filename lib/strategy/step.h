@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of a step function's call: what its arguments look like, and its recorded traces. */
+/* Internals of a step function's call: its arguments and its recorded traces. */
 #ifndef DT_STRATEGY_STEP_H
 #define DT_STRATEGY_STEP_H
 
 #include "strategy/values.h"
 
 /*
- * What a trace knows of the first dimension of distributed arguments.
- *   ANY    B: any rows, any replica its own. Tried first: one trace serves every batch.
+ * What a trace knows about the first dimension of distributed arguments.
+ *   ANY    B: any number of rows, which may differ between replicas. Tried first: one trace serves
+ *          every batch.
  *   EXACT  their number, the same on every replica. For steps that join replicas' values as they
  *          are (an all_reduce of a vector).
  *   TOTAL  B, but all replicas' rows together are known. For all_gather of uneven parts.
@@ -51,7 +52,8 @@ dt_status *dt_step_check(dt_step_call *c) DT_MUST_USE;
 bool dt_step_has_rows(const dt_step_call *c);
 /* The type one replica sees. */
 dt_type dt_step_type(const dt_step_call *c, const dt_value_entry *e);
-/* Names, dtypes and sizes as far as the sizing says, and which have a value per replica. */
+/* Appends names, dtypes, the sizes that the sizing fixes, and which arguments have a value per
+ * replica. */
 void dt_step_sign(const dt_step_call *c, dt_str *out);
 /* All replicas' values one after the other, as compiled steps take them. *owned: memory to be freed
  * after the run. */

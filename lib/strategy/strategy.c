@@ -75,7 +75,7 @@ dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_one_device_strategy", "handle to fill"));
     DT_TRY(dt_launched_alone());
-    if (!device) device = ""; /* which says what a name looks like */
+    if (!device) device = ""; /* its error shows the form of a name */
     return dt_strategy_open(
         out,
         &(dt_strategy_spec){.row = &dt_strategy_one_device, .devices = &device, .n_devices = 1});

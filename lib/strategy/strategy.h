@@ -37,32 +37,32 @@ typedef struct dt_servers_spec {
     /* seconds without an answer, after which a worker's closure is given to another */
     double timeout;
     dt_partitioner partitioner;
-    /* workers 0: the coordinator starts its workers; else rank 0 is the coordinator, and they
-     * come by themselves */
+    /* workers 0: the coordinator starts its workers; otherwise rank 0 is the coordinator, and the
+     * workers are started separately */
     dt_launch launch;
-    double start_timeout; /* seconds until all of those must be there */
-    /* what coordinator and workers must have in common, a line; lent; NULL: nothing */
+    double start_timeout; /* seconds within which those must connect */
+    /* a line that must be the same in coordinator and workers; lent; NULL: none */
     const char *fingerprint;
 } dt_servers_spec;
 
-/* What a job's `strategy` says, or the C API's constructors, checked as far as it can be without
- * devices. */
+/* A job's `strategy`, or the arguments of a constructor of the C API, checked as far as possible
+ * without devices. */
 typedef struct dt_strategy_spec {
     const dt_strategy_row *row;
     dt_location at;
     int n_devices;
     const char *const *devices; /* as written; NULL: by replicas, or by the machine */
-    int64_t replicas;           /* 0: not told; multi_worker_mirrored: of each worker */
+    int64_t replicas;           /* 0: not given; multi_worker_mirrored: replicas of each worker */
     int64_t workers;            /* multi_worker_mirrored; 0: one */
-    /* tpu: lent by whoever made the spec, or made while reading (in the spec's arena's care) */
+    /* tpu: lent by the caller, or created while reading and freed with the spec's arena */
     const dt_resolver *resolver;
     const dt_device_assignment *assignment; /* tpu: likewise; NULL: one replica on each core */
     bool spmd;
-    /* multi_worker_mirrored: the hosts to plan for; counted; NULL: nothing is said of them */
+    /* multi_worker_mirrored: the hosts to plan for; counted; NULL: not described */
     dt_topology *cluster;
     /* multi_worker_mirrored: the processes that its workers are; workers 0: they are virtual */
     dt_launch launch;
-    dt_rank_option rank;     /* of this process, as the program was told */
+    dt_rank_option rank;     /* rank of this process, as given to the program */
     double launch_timeout;   /* seconds that a worker may keep others waiting */
     double start_timeout;    /* seconds until all must have started */
     dt_servers_spec servers; /* parameter_server */
@@ -72,13 +72,13 @@ typedef struct dt_strategy_spec {
     /* in place of the row's; NULL: the row's, or pjrt where devices are no CPUs */
     const char *backend;
     const char *plugin;               /* pjrt: path of the plug-in; NULL: the environment's */
-    const dt_pjrt_settings *settings; /* pjrt: what the job says of it; NULL: nothing */
+    const dt_pjrt_settings *settings; /* pjrt: its settings in the job; NULL: none */
     /* no plug-in is opened: the row's back end computes, and a plug-in's devices are not counted */
     bool sealed;
 } dt_strategy_spec;
 
 struct dt_strategy_row {
-    dt_kind kind; /* args begin with whatever its fields say */
+    dt_kind kind; /* args begin with the struct of its fields */
     /* From filled args to a spec: all faults. */
     dt_status *(*read)(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out);
     /* From a spec to devices: fills s->replicas, s->device_name, s->assignment. */
@@ -87,7 +87,7 @@ struct dt_strategy_row {
     /* without devices and a number of replicas: one per device of the back end; cores of cpu */
     bool every_device;
     bool feeds_by_host; /* data sets are made for hosts, not for replicas */
-    bool is_default;    /* what is current outside of any scope */
+    bool is_default;    /* the current strategy outside of any scope */
     bool plain;         /* distributes nothing: variables are plain, values single */
 };
 
@@ -119,7 +119,7 @@ struct dt_strategy {  /* the public handle */
     /* the plug-in's devices that this process uses, where they were named; NULL: the first ones */
     int n_ordinals, *ordinal;
     dt_device *device;
-    /* of a worker that has left it: what the coordinator opened; NULL: none */
+    /* of a worker: the coordinator's device, which it does not use; NULL: none */
     dt_device *inherited;
     bool serves; /* this process is a worker of a parameter server, with devices of its own */
     dt_servers_spec servers; /* workers 0: none */
@@ -141,7 +141,7 @@ const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t);
 /* The keys that all strategies share, and the strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
 const dt_strategy_row *const *dt_strategy_rows(int *n);
-/* NOT_YET where mpirun, srun, torchrun or TF_CONFIG say that this process is one of several.
+/* NOT_YET if mpirun, srun, torchrun or TF_CONFIG describe this process as one of several.
  * launch.c */
 dt_status *dt_launched_alone(void) DT_MUST_USE;
 void dt_strategy_spec_release(dt_strategy_spec *spec);
@@ -194,8 +194,8 @@ void dt_compiled_destroy(dt_compiled *c); /* takes NULL */
 bool dt_compiled_is_stale(const dt_compiled *c);
 /* Makes sure that a batch of so many rows, cut for the replicas by offsets, can run without
  * compiling. *x may be NULL. */
-/* Executables are gone; what is needed is compiled again, for the device that the strategy then
- * has. */
+/* Drops all executables. They are compiled again when needed, for the strategy's device at that
+ * time. */
 void dt_compiled_forget(dt_compiled *c);
 dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) DT_MUST_USE;
 /*

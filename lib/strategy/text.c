@@ -179,7 +179,7 @@ static bool is_plain(const dt_type *t) {
            (t->dtype == DT_FLOAT64 || t->dtype == DT_INT64 || t->dtype == DT_BOOL);
 }
 
-/* Of arrays without elements NumPy names the shape, where "[]" does not tell it. */
+/* For an array without elements NumPy prints the shape, unless it is that of "[]". */
 static void print_nothing(const dt_type *t, dt_str *out) {
     dt_str_puts(out, "[]");
     if (t->rank == 1) return;

@@ -73,9 +73,8 @@ static const dt_field fields[] = {
 /* ---- cluster_resolver ---- */
 
 /*
- * This machine's TPU, as its plug-in describes it: "v4:2x2x1" of devices that say "TPU v4" and
- * where they are. "" where no plug-in was asked for, or it drives something else; the environment
- * then says which slice it is.
+ * Names this machine's TPU by the kind and the coordinates of its plug-in's devices: "v4:2x2x1". ""
+ * if the job has no plug-in, or its devices are not TPUs; then the environment names the slice.
  */
 static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32]) {
     static const struct {

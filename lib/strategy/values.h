@@ -15,8 +15,7 @@ typedef struct dt_value_entry {
     bool per_replica;
     const char *kind; /* dt_values_kind */
     int n;            /* tensors: 1, or replicas */
-    /* replicas that made this one value, a constant of their step; 0: nobody did, or it is not
-     * one value */
+    /* replicas whose step made this one value, a constant; 0: it is not such a value */
     int each;
     dt_tensor **local;     /* [n]; those not asked for yet are NULL when there is a whole */
     dt_tensor *whole;      /* NULL: only the locals */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scatter: changes numbered rows of a variable in each copy separately. It is therefore only
- * supported where copies need not agree on what is written.
+ * supported for variables whose copies may differ.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"

@@ -33,7 +33,7 @@ static bool usable(dt_trace *t, const dt_variable *v, const char *call) {
 
 /* ---- what replicas' values become ---- */
 
-/* x of one replica, on all: what the others have is left out before all is summed. */
+/* Returns the x of one replica on all replicas, as a sum to which the others contribute 0. */
 static dt_value from_replica(dt_value x, int replica) {
     dt_dtype dtype = dt_type_of_value(x).dtype;
     dt_value number = dtype == DT_BOOL ? dt_convert(x, DT_INT32) : x;

@@ -15,40 +15,40 @@ enum { LOST_IN_A_ROW = 8 };
 
 typedef struct peer {
     pid_t pid;
-    /* late: its closure was given to another, and it has not answered since */
+    /* late: its closure was given to another worker, and it has not answered since */
     bool there, busy, late;
-    bool told;     /* that it is silent */
-    bool answered; /* it has got the rows that it asked for */
-    int64_t still; /* the pool's, when it last got what never changes; 0: it has not */
+    bool told;     /* its silence was reported */
+    bool answered; /* it has received the rows that it asked for */
+    int64_t still; /* the pool's `still` at its last message with all values; 0: none yet */
     int64_t given_ns;
 } peer;
 
 /* A copy of the weights of one version. */
 typedef struct weights_copy {
     int64_t version;
-    bool all; /* with what never changes */
+    bool all; /* with the values that never change */
     dt_shared *weights;
 } weights_copy;
 
 struct dt_worker_pool {
     dt_worker_pool_spec spec;
     dt_worker_launcher *launcher;
-    dt_servers *servers; /* of workers that it starts */
-    dt_posts *posts;     /* of those that come by themselves; NULL: servers */
+    dt_servers *servers; /* for workers that the pool starts */
+    dt_posts *posts;     /* for workers that are started separately; NULL: servers */
     dt_closures closures;
     peer *worker;       /* [how->workers] */
     dt_arrival *pushed; /* [n] waiting to be applied */
     int n_pushed, cap_pushed;
     weights_copy *copy; /* [n] oldest first */
     int n_copies, cap_copies;
-    int64_t still;         /* counts values that the owner has given to what never changes */
-    dt_shared *with_still; /* the copy with them that a worker got last */
-    bool set;              /* the owner may have set some */
+    int64_t still; /* version of the values that never change; the owner may still set them */
+    dt_shared *with_still; /* the last copy with them that was sent to a worker */
+    bool set;              /* the owner may have set some of them */
     int64_t alone_ns;      /* when the last worker was lost, of those that may come again */
-    bool failed;           /* it cannot go on */
+    bool failed;           /* no more closures can be computed */
     int64_t lost;          /* workers */
     int64_t lost_in_a_row; /* without a closure finished between them */
-    double slowest_s;      /* that an answer has taken, of those that were not told as silent */
+    double slowest_s; /* the longest time of an answer so far; reported silences do not count */
 };
 
 /* ---- carriers ---- */
@@ -120,7 +120,7 @@ static dt_status *lose_worker(dt_worker_pool *c, int w, const char *how) {
                    c->spec.how->workers);
 }
 
-/* Once for each closure, of a worker that takes longer than any has taken so far. */
+/* Reports a worker that takes longer than any has taken so far, once for each closure. */
 static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
     enum { TELL_S = 5, TIMES = 3 };
     peer *x = &c->worker[w];
@@ -137,7 +137,7 @@ static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
     dt_str_release(&line);
 }
 
-/* Those that have not answered for long: others get their closures. */
+/* Gives the closures of workers that have not answered for long to others. */
 static dt_status *look_for_late_ones(dt_worker_pool *c) {
     for (int w = 0; w < c->spec.how->workers; w++) {
         peer *x = &c->worker[w];
@@ -149,7 +149,7 @@ static dt_status *look_for_late_ones(dt_worker_pool *c) {
         }
         x->late = true;
         tell_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
-        /* one that is stopped would hold its place for ever */
+        /* a stopped process would keep its place for ever */
         if (c->spec.how->elastic && !c->posts) {
             kill(x->pid, SIGKILL);
             x->late = false;
@@ -157,7 +157,7 @@ static dt_status *look_for_late_ones(dt_worker_pool *c) {
         }
     }
     if (count_workers(c, false) > 0) return NULL;
-    if (count_workers(c, true) == 0) /* they may come again */
+    if (count_workers(c, true) == 0) /* they may connect again */
         return dt_seconds_since(c->alone_ns) < c->spec.how->start_timeout
                    ? NULL
                    : dt_fail(DT_E_WORKER_GONE, NULL,
@@ -197,7 +197,8 @@ static dt_shared *copy_of(const dt_worker_pool *c, int64_t version, bool all) {
     return NULL;
 }
 
-/* The worker gets all of that copy. If those before got other values, they lack these. */
+/* Records that the worker gets this copy with the values that never change. If they differ from the
+ * last ones, the other workers need them again. */
 static void remember_still(dt_worker_pool *c, int w, dt_shared *copy) {
     if (c->with_still == copy) return;
     if (c->with_still && dt_packed_differs(c->spec.packed, c->with_still->data))
@@ -206,7 +207,8 @@ static void remember_still(dt_worker_pool *c, int w, dt_shared *copy) {
     c->with_still = dt_shared_ref(copy);
 }
 
-/* What the worker gets. Of the version at hand it is copied when first asked for. */
+/* Finds the copy of the weights that the worker gets. The current version is copied when first
+ * needed. */
 static dt_status *find_copy(dt_worker_pool *c, int w, int64_t version, bool all, dt_shared **out) {
     if (!(*out = copy_of(c, version, all))) DT_TRY(publish(c, all || c->spec.how->in_order));
     *out = copy_of(c, version, all);
@@ -287,7 +289,7 @@ static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t vers
     return NULL;
 }
 
-/* Drops the worker, and tells it why if it connected by itself. Takes the error. */
+/* Drops the worker, and sends it the reason if it was started separately. Takes the error. */
 static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
     dt_str how = {0};
     dt_str_printf(&how, "was refused: %s", dt_status_text(why));
@@ -298,7 +300,7 @@ static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
     return s;
 }
 
-/* A worker whose own closure comes back as something else is not asked again. */
+/* A worker is dropped if its answer is not the result of its closure. */
 static dt_status *take_push(dt_worker_pool *c, const dt_arrival *a) {
     const bool failed = a->message.kind == DT_FRAME_FAILED,
                whole = failed || c->spec.is_whole(c->spec.user, a);
@@ -328,7 +330,7 @@ static dt_status *answer_request(dt_worker_pool *c, const dt_arrival *a) {
         s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "it asks for rows that it does not need");
     else if (dt_closures_pull(&c->closures, a->worker, a->message.number, &version))
         s = give_rows(c, a, version, &rows);
-    else c->worker[a->worker].busy = false; /* another worker has got its closure */
+    else c->worker[a->worker].busy = false; /* another worker has received its closure */
     dt_str_release(&rows);
     free(a->more);
     return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse_worker(c, a->worker, s) : s;
@@ -357,9 +359,9 @@ dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *cam
     dt_arrival a;
     dt_status *s = give_out(c);
     *came = !s && next(c, deadline_ns, &a);
-    /* what came is applied before its worker pulls again: less is stale */
+    /* an arrival is applied before its worker pulls again, which keeps weights less stale */
     if (*came) s = take_arrival(c, &a);
-    if (!s) s = look_for_late_ones(c); /* also while the others answer all the time */
+    if (!s) s = look_for_late_ones(c); /* also if the others answer without a pause */
     c->failed |= s != NULL;
     return s;
 }
@@ -401,7 +403,7 @@ static dt_status *start_all(dt_worker_pool *c) {
     return NULL;
 }
 
-/* Where coordinator and workers meet; key is room. */
+/* The address and the settings with which coordinator and workers meet. key: memory for the key. */
 static dt_status *place_of(const dt_worker_pool_spec *q, dt_run_key *key, dt_posts_spec *out) {
     const dt_launch *l = &q->how->launch;
     bool has_key = false, open = false;
@@ -441,7 +443,8 @@ static void describe_missing(const dt_worker_pool *c, dt_str *out) {
     dt_str_printf(out, " by the same command with %s%d", l->start, first - l->first);
 }
 
-/* And those that wait for the end: one that comes after it would wait for nobody. */
+/* Includes the processes that only wait for the end: one that connects after it would wait in
+ * vain. */
 static bool all_are_there(const dt_worker_pool *c) {
     return count_workers(c, true) == c->spec.how->workers &&
            dt_posts_guests(c->posts) >= c->spec.how->launch.ps;
