@@ -5,7 +5,6 @@
  * refuses a thread.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -57,12 +56,7 @@ dt_hash_thread *dt_hash_begin(void) {
 }
 
 static void start(dt_hash_thread *h) {
-    sigset_t all, before;
-    if (dt_cores() == 1) return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    h->runs = pthread_create(&h->thread, NULL, hash_all, h) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    h->runs = dt_cores() > 1 && dt_thread_start(&h->thread, hash_all, h) == 0;
 }
 
 static void enqueue(dt_hash_thread *h, const void *bytes, size_t n) {

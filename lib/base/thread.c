@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdalign.h>
@@ -128,13 +127,12 @@ static void *lane_main(void *argument) {
     }
 }
 
-/* Threads inherit the mask of signals: with all blocked, signals reach the program's own threads
- * only. */
-static int start_lane(lane *l) {
+/* Threads inherit the mask of signals. */
+int dt_thread_start(pthread_t *out, void *(*body)(void *), void *user) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&l->thread, NULL, lane_main, l);
+    const int error = pthread_create(out, NULL, body, user);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -147,7 +145,7 @@ dt_status *dt_pool_create(dt_pool **out, int n) {
     p->lanes = dt_alloc(dt_size_mul((size_t)n, sizeof *p->lanes));
     for (p->n = 1; p->n < n; p->n++) {
         p->lanes[p->n] = (lane){.pool = p, .number = p->n};
-        int error = start_lane(&p->lanes[p->n]);
+        int error = dt_thread_start(&p->lanes[p->n].thread, lane_main, &p->lanes[p->n]);
         if (error) {
             dt_status *s =
                 dt_fail(DT_E_NO_MEMORY, NULL,

@@ -9,10 +9,15 @@
 #ifndef DT_BASE_THREAD_H
 #define DT_BASE_THREAD_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/status.h"
+
+/* As pthread_create. The thread blocks all signals, so that they reach the program's own threads
+ * only. Returns 0, or a number of errno.h. */
+int dt_thread_start(pthread_t *out, void *(*body)(void *), void *user);
 
 typedef struct dt_pool dt_pool;
 

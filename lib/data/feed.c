@@ -23,8 +23,6 @@
  */
 #include "data/feed.h"
 
-#include <signal.h>
-
 #include "base/clock.h"
 #include "base/reserve.h"
 #include "base/thread.h"
@@ -144,16 +142,11 @@ static void *thread_main(void *argument) {
 
 /* ---- threads ---- */
 
-/* Signals are the caller's business: the thread is born with all of them blocked. */
 static dt_status *start_thread(dt_reader *r) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&r->thread, NULL, thread_main, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed ? dt_fail(DT_E_NO_MEMORY, NULL,
-                            "cannot start a thread to read data: the system's limit is reached")
-                  : NULL;
+    return dt_thread_start(&r->thread, thread_main, r)
+               ? dt_fail(DT_E_NO_MEMORY, NULL,
+                         "cannot start a thread to read data: the system's limit is reached")
+               : NULL;
 }
 
 static dt_track *reader_track(const dt_feed *f) {

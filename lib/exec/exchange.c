@@ -18,7 +18,6 @@
 #include "exec/exchange.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "exec/instructions.h"
@@ -231,11 +230,7 @@ static void *carry_all(void *user) {
 }
 
 static void start(dt_exec *x) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    x->exchanges->runs = pthread_create(&x->exchanges->thread, NULL, carry_all, x) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    x->exchanges->runs = dt_thread_start(&x->exchanges->thread, carry_all, x) == 0;
     /* if the system refuses a thread, lanes run the exchanges */
     x->exchanges->beside = x->exchanges->runs;
 }

@@ -8,13 +8,13 @@
  * of that thread would leave oneDNN's locks shut in them for ever.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "exec/conv.h"
 #include "exec/gemm.h"
 #include "exec/instructions.h"
@@ -181,14 +181,9 @@ static bool is_address_space_limited(void) {
 }
 
 static void begin_code(dt_dnnl_api *a) {
-    sigset_t all, before;
-
     if (a->begun || is_address_space_limited()) return;
     a->begun = true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    a->begins = pthread_create(&a->beginning, NULL, run_general, a) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    a->begins = dt_thread_start(&a->beginning, run_general, a) == 0;
 }
 
 static void finish_code(dt_gemm_library *l) {

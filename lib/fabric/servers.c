@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "fabric/passage.h"
 
 enum { NO_LINK = -1 };
@@ -190,22 +190,13 @@ static void wake_all(const dt_servers *a) {
             continue; /* it is awake: the counter is full */
 }
 
-static int start_thread(server *s) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&s->thread, NULL, server_main, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 static dt_status *start_server(dt_servers *a, int number) {
     server *s = &a->server[number];
     *s = (server){.all = a, .number = number, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     s->link = dt_alloc((size_t)a->workers * sizeof *s->link);
     s->poll = dt_alloc((size_t)(a->workers + 1) * sizeof *s->poll);
     for (int w = 0; w < a->workers; w++) s->link[w].fd = NO_LINK;
-    if (s->wake >= 0 && start_thread(s) == 0) {
+    if (s->wake >= 0 && dt_thread_start(&s->thread, server_main, s) == 0) {
         a->started++;
         return NULL;
     }

@@ -7,13 +7,13 @@
  */
 #define _GNU_SOURCE /* gettid */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/thread.h"
 #include "file/json_read.h"
 #include "train/hashing.h"
 #include "train/hook.h"
@@ -46,13 +46,8 @@ static void *take_all(void *user) {
  * started, and the hashes stay unknown. */
 static dt_hashing *begin_hashing(const dt_dataset *d) {
     dt_hashing *h = dt_alloc(sizeof *h);
-    sigset_t all, before;
     *h = (dt_hashing){.data = d};
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&h->thread, NULL, take_all, h);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed) return h;
+    if (dt_thread_start(&h->thread, take_all, h) == 0) return h;
     free(h);
     return NULL;
 }
@@ -78,6 +73,7 @@ static void end_hashing(dt_hashing *h) {
     for (dt_part p = 0; p < DT_PARTS; p++) dt_status_free(h->fault[p]);
     free(h);
 }
+
 /* ---- what the record knows ---- */
 
 /* A record has about a thousand lines, and one for each epoch. A larger file is not read. */
