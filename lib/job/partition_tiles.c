@@ -78,10 +78,9 @@ static tile tile_of(const dt_spmd *s, const char *layer) {
 }
 
 static tile tile_of_input(const dt_spmd *s, const char *name) {
-    for (int i = 0; i < s->local->n_args; i++)
-        if (strcmp(s->local->arg[i].name, name) == 0)
-            return (tile){.type = s->local->node[s->local->arg[i].node].type, .layout = s->arg[i]};
-    return (tile){0};
+    const int i = dt_graph_find_argument(s->local, name);
+    return i >= 0 ? (tile){.type = s->local->node[s->local->arg[i].node].type, .layout = s->arg[i]}
+                  : (tile){0};
 }
 
 /* ---- text ---- */

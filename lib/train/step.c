@@ -5,8 +5,6 @@
  * after the sum over replicas. So neither the loss nor the gradient depends on how a batch is
  * divided.
  */
-#include <string.h>
-
 #include "train/trainer.h"
 
 /* One output, or what the layers' values add to the loss. */
@@ -488,10 +486,10 @@ dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool 
     dt_trace_set_replicas(trace, t->o.strategy->replicas);
     for (int i = 0; i < v->n; i++) {
         const char *name = dt_gradient_name(dt_trace_arena(trace), v->v[i]);
-        for (int k = 0; k < gradients->n_results; k++)
-            if (strcmp(gradients->result[k].name, name) == 0)
-                gradient[i] =
-                    dt_trace_declare(trace, name, &gradients->node[gradients->result[k].node].type);
+        const int k = dt_graph_find_result(gradients, name);
+        if (k >= 0)
+            gradient[i] =
+                dt_trace_declare(trace, name, &gradients->node[gradients->result[k].node].type);
     }
     if (dt_trainer_accumulates(t)) accumulate(trace, t, gradient, last);
     if (last) emit_update(trace, t, gradient);
