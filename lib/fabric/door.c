@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See door.h. ZeroMQ cannot stop listening: zmq_unbind ends the connections that were accepted,
- * too. So the kernel is asked to drop every packet that arrives at the listening socket. Who
- * connects meanwhile is not refused but tries again, and comes in when the door is open again.
+ * too. So the kernel is asked to drop every packet that arrives at the listening socket. A process
+ * that connects meanwhile is not refused: it retries, and is accepted when the door is open again.
  */
 #include "fabric/door.h"
 

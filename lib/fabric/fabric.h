@@ -9,7 +9,7 @@
  *     dt_team_open(&team, &dt_fabric_mpi, 0)             every process
  *     dt_team_join(team, team->own, 10.0, &member)
  *         dt_tree_all_reduce(member, shards, DT_FLOAT32, item, 1)
- *     dt_member_leave(member)                            those who still wait for it are told
+ *     dt_member_leave(member)                            ranks that still wait for it see this
  *     dt_team_close(team)                                when all have left
  */
 #ifndef DT_FABRIC_FABRIC_H

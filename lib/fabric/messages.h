@@ -3,7 +3,8 @@
  * Messages between processes, over ZeroMQ: for workers without MPI, the control plane and the
  * parameter server. One process listens, others connect to it; one messenger may do both. Every
  * wait has a deadline, every peer has a name, and a peer that dies, closes or falls silent is
- * reported once. With a run's key all is encrypted, and only those who have the key can connect.
+ * reported once. With a run's key all is encrypted, and only processes that have the key can
+ * connect.
  *
  *     server                                                        client
  *     dt_messenger_open(&m, &(dt_messenger_spec){                   dt_messenger_open(&m,
@@ -49,10 +50,10 @@ typedef struct dt_messenger dt_messenger; /* belongs to one thread */
 typedef struct dt_messenger_spec {
     /* copied; NULL: nothing is encrypted, and only the loopback interface is allowed */
     const dt_run_key *key;
-    /* without a key, other interfaces are allowed, too: anybody who reaches them can read and
+    /* without a key: allows other interfaces, too; any process that can reach them can read and
      * join */
     bool open;
-    /* what those that it connects to call it: 1 to 39 characters, ' ' to '~' without '/' */
+    /* its name at the peers that it connects to: 1 to 39 characters, ' ' to '~' without '/' */
     const char *name;
     double silence_s;  /* a peer from which not even a heartbeat came for so long is gone; 0: 10 */
     size_t most_bytes; /* of a part that is received, longer ones end the peer; 0: 1 GiB */

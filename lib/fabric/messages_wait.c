@@ -16,7 +16,7 @@ static const char greeting[] = DT_GREETING;
 enum { GREETING_KIND = 16, PEERS_MOST = 1 << 16 }; /* bytes of a greeting that all versions have */
 enum { LIFE = 17 };                                /* bytes behind the name in a routing id */
 
-/* A message whose parts are still ZeroMQ's. */
+/* A message whose parts are owned by ZeroMQ. */
 typedef struct held {
     dt_message base;
     int (*close)(dt_zmq_msg *m); /* the library stays when the messenger is closed */
@@ -170,7 +170,7 @@ static dt_status *take_from(dt_messenger *m, dt_link *l, bool *more, dt_message 
     return s;
 }
 
-/* One whose last message has been taken. */
+/* Reports a peer that has ended and whose last message has been taken. */
 static dt_message *find_ended(dt_messenger *m) {
     for (int i = 0; i < m->peers; i++)
         if (m->peer[i].state == DT_PEER_ENDS) {

@@ -38,8 +38,8 @@ struct dt_messenger {
     void *context, *gate; /* gate: where ZeroMQ asks whether a key is welcome; NULL: no key */
     dt_messenger_spec spec;
     dt_run_key key;
-    uint8_t known[DT_KEY_BYTES];  /* the public key of those who connect */
-    uint8_t server[DT_KEY_BYTES]; /* the public key of those who listen */
+    uint8_t known[DT_KEY_BYTES];  /* public key of processes that connect */
+    uint8_t server[DT_KEY_BYTES]; /* public key of processes that listen */
     char routing[DT_ROUTING_MOST], address[DT_ENDPOINT_MOST];
     dt_link **link;
     dt_peer *peer;

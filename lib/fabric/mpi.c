@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mpi: ranks are the processes that mpirun or srun has started. MPI places, connects and starts
- * them; here are deadlines and the names of who failed, which MPI lacks. Nothing of MPI is linked:
- * the plug-in of the library that started this process is loaded when a job asks for it
+ * them; this file adds deadlines and the names of failed ranks, which MPI lacks. Nothing of MPI is
+ * linked: the plug-in of the library that started this process is loaded when a job asks for it
  * (plugin/mpi.h).
  *
  *     a message:   header (its tag, its size)   bytes
@@ -123,7 +123,7 @@ static dt_status *load(mpi_team *t) {
     return s;
 }
 
-/* Of tasks that srun started without a PMI each is an MPI job of its own. */
+/* Without a PMI each task of srun is a separate MPI job. */
 static const char *cure(void) {
     if (dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMI_SIZE") ||
         !dt_environment("SLURM_STEP_NUM_TASKS"))

@@ -257,7 +257,7 @@ static dt_status *take(gathering *g, dt_message *x) {
     return s;
 }
 
-/* ---- who is missing ---- */
+/* ---- missing workers ---- */
 
 /* "workers 1, 3 and 2 others of 8" */
 static void list_missing(const gathering *g, dt_str *out) {

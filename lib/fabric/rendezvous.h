@@ -37,8 +37,8 @@ typedef struct dt_met {
     dt_message *early; /* received messages that belong to the time after the rendezvous; a list */
 } dt_met;
 
-/* The caller closes and frees what *out has, also after an error. WORKER_LATE with who is missing;
- * LAUNCH where workers contradict each other; errors of the messenger; NOT_YET: more than
+/* The caller closes and frees what *out has, also after an error. WORKER_LATE with the missing
+ * workers; LAUNCH where workers contradict each other; errors of the messenger; NOT_YET: more than
  * DT_RENDEZVOUS_RANKS. */
 dt_status *dt_rendezvous_hold(dt_met *out, const dt_rendezvous *how) DT_MUST_USE;
 

@@ -69,14 +69,14 @@ static bool continues(const uint8_t *s, size_t i, size_t lag) {
     return key != 0 && key == key_step(first, last);
 }
 
-/* Whether the three bytes that end with byte i stand further in front, too. */
+/* Whether the three bytes that end with byte i also occur before. */
 static bool repeats(const uint8_t *s, size_t i) {
     for (size_t j = 2; j < i; j++)
         if (memcmp(s + j - 2, s + i - 2, 3) == 0) return true;
     return false;
 }
 
-/* Whether c stands for the letter: itself, or a digit or sign that looks like it. */
+/* Whether c is the letter, or a digit or sign that looks like it. */
 static bool is_letter(uint8_t c, char letter) {
     static const char alike[] = "a4a@e3g9i1i!l1o0s5s$t7t+";
     bool is = c == (uint8_t)letter;

@@ -72,10 +72,11 @@ void dt_shared_unref(dt_shared *s); /* takes NULL */
 
 typedef struct dt_arrival {
     int worker;
-    /* it has closed a link; it is there, of those that come by themselves: nothing else is set */
+    /* gone: the worker has closed a link; came: a separately started worker has connected. If one
+     * is set, only `worker` is set besides. */
     bool gone, came;
     dt_frame message;
-    void *slices; /* PUSH: all of them, in place; the caller's until dt_servers_recycle */
+    void *slices; /* PUSH: all slices at their offsets; the caller's until dt_servers_recycle */
     char *more;   /* the caller's; ends with a 0 that is not counted */
 } dt_arrival;
 
@@ -96,11 +97,10 @@ void dt_servers_recycle(dt_servers *s, void *slices); /* takes NULL */
 /* Sends END to all workers. Takes NULL. */
 void dt_servers_close(dt_servers *s);
 
-/* ---- the worker's side: links are blocking streams, whose other end being closed is
- * WORKER_GONE ---- */
+/* ---- the worker's side: links are blocking streams. WORKER_GONE: the other end is closed ---- */
 
-/* Waits for the next message. WORK: weights are filled, *more is the caller's. END: nothing else
- * comes. */
+/* Waits for the next message. WORK: weights are filled, and the caller frees *more. END is the last
+ * message. */
 dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_frame *m, void *weights,
                         char **more) DT_MUST_USE;
 dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_frame *m,

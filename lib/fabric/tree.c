@@ -13,10 +13,10 @@
  *     all            0    0    2    1    1    2     0 and 1 send a third of theirs, 2 sends to both
  *
  * Then the same steps backwards give each owner's sums to all. With one leaf each, n workers send
- * 2 (n - 1) arrays together, as few as is possible, none of them more than two, in 2 log2 n rounds
- * (rounded up). In a round a worker exchanges messages with as many others as the other side has
- * more workers; over all rounds with no more than n - 1. With 2, 4, 8, ... workers this is recursive
- * halving and doubling.
+ * 2 (n - 1) arrays together, the smallest possible number, no worker more than two, in 2 log2 n
+ * rounds (rounded up). In a round a worker exchanges messages with as many others as the other side
+ * has more workers; over all rounds with no more than n - 1. With 2, 4, 8, ... workers this is
+ * recursive halving and doubling.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ typedef struct leaf {
     bool summed; /* with another one */
 } leaf;
 
-/* Who owns the elements from `begin` on, up to the next one's. */
+/* The owner of the elements from `begin` to the `begin` of the next owner. */
 typedef struct owner {
     int64_t begin;
     int leaf;
@@ -107,8 +107,8 @@ static int64_t end_of(const planner *p, const owners *o, int i) {
     return i + 1 < o->n ? o->owner[i + 1].begin : p->plan->elements;
 }
 
-/* The parts of the stretches that both sides have whole, shared out in proportion to the leaves. All
- * of a worker's sends come before what it waits for. */
+/* Divides the stretches that both sides have whole, in proportion to the leaves. A worker sends
+ * everything before it waits. */
 static void share_all(planner *p, const owners *l, const owners *r, step_kind kind, owners *out) {
     int64_t at = 0;
     for (int i = 0, k = 0; i < l->n && k < r->n;) {
@@ -198,8 +198,8 @@ static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t eleme
 
 /* ---- sums ---- */
 
-/* One transfer for each node that this worker has. With one node its parts are sent from where they
- * are; several lie one after the other, and their sums are made there. */
+/* One transfer for each node of this worker. The parts of a single node are sent in place. Several
+ * nodes are stored one after the other, and summed there. */
 typedef struct tree {
     const dt_tree_plan *plan;
     dt_transfer all; /* of the items */
@@ -278,7 +278,7 @@ static void put_own(const tree *t) {
     }
 }
 
-/* A step backwards: who has sent a stretch gets its sum, from the one who kept it. */
+/* A step in reverse: the rank that sent a stretch gets its sum from the rank that kept it. */
 static dt_status *gather(tree *t, const step *s) {
     t->all.tag.round = s->round;
     t->all.tag.flags = t->all.m->flags;

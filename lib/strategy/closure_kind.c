@@ -128,7 +128,7 @@ static dt_status *make_update(const recording *r, const dt_graph *tail, dt_strat
 
 /* ---- rows of tables ---- */
 
-/* Takes the graph, whose arguments are some of the call's. */
+/* Compiles g, whose arguments are among those of the call, into *out. Takes g. */
 static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compiled **out) {
     dt_compiled *made = NULL;
     bool *distributed = dt_distributed_arguments(g, call->args);
@@ -142,7 +142,7 @@ static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compil
     return NULL;
 }
 
-/* Batches have as many rows as that of the call, more or less. */
+/* Divides the worker's step, assuming that batches have about as many rows as that of the call. */
 static dt_status *divide_worker(dt_closure_kind *k, const dt_step_call *call, dt_graph **tail) {
     const dt_graph *step = dt_compiled_step(k->worker.compiled);
     const int64_t rows = call->offsets[call->strategy->replicas];
@@ -183,7 +183,8 @@ static void sign(dt_closure_kind *k, const dt_step_call *call) {
     k->signature = dt_str_take(&text);
 }
 
-/* A function whose shapes do not fit any number of rows is recorded for these. */
+/* Records the function for any number of rows, or only for the given number if its shapes require
+ * that. */
 static dt_status *record(recording *r, dt_function *f, dt_step_call *call) {
     const dt_deferral deferral = {defer_write, defer_update, r};
     call->deferral = &deferral;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The closures of a parameter server: which numbers are out with which worker, and whose push may
- * be applied. It is a table and knows neither processes nor weights, so its promises can be tested
- * by themselves:
+ * The closures of a parameter server: which worker has which number, and which push may be applied.
+ * The table contains neither processes nor weights, so its guarantees can be tested separately:
  *
- *  - every number of a window [first, end) is applied exactly once, whichever workers are lost or
+ *  - every number of a window [first, end) is applied exactly once, even if workers are lost or
  *    late;
  *  - a push is applied at most `staleness` updates after its pull. Each closure that is out has a
- *    deadline, its version + staleness. Pushes are applied as they come, unless that made it
- *    impossible to meet the deadlines of all others;
- *  - in order: number n pulls the version n - staleness and is applied as the n-th, so all that
- *    follows is the same for any number of workers.
+ *    deadline, its version + staleness. Pushes are applied in the order of arrival, unless the
+ *    deadlines of the others could then not be met;
+ *  - in order: number n pulls the version n - staleness and is applied as the n-th, so the weights
+ *    are the same for any number of workers.
  *
  * A version is the number of updates that weights have seen, so the n-th update makes version n + 1
  * of version n.

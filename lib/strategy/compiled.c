@@ -52,7 +52,7 @@ static dt_status *cut_shards(dt_compiled *c) {
     return simplify(&c->folded.graph);
 }
 
-/* The spreads lie in the folded graph's arena, which goes with the next pass. */
+/* The spreads are in the folded graph's arena, which the next pass frees. */
 static void keep_spreads(dt_compiled *c) {
     c->arg = dt_arena_copy(c->arena, c->folded.arg, (size_t)c->step->n_args * sizeof *c->arg);
     c->result =
@@ -212,7 +212,8 @@ static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets) 
     return even;
 }
 
-/* Workers whose rows are those of their replicas may have other ones of as many. */
+/* Whether z was made for these rows. With by_replica, equal numbers of rows may be divided
+ * differently. */
 static bool is_size(const dt_compiled *c, const dt_sized *z, int64_t rows, bool even) {
     if (z->rows != rows || z->even != even || !c->own_replicas)
         return z->rows == rows && z->even == even;

@@ -54,11 +54,11 @@ struct dt_compiled {
     unsigned *revision; /* [states] of the step: the variable's, when it was compiled */
     dt_compute_spec how;
     const _Atomic uint32_t *beside; /* as dt_env has it */
-    /* of workers that share each batch; NULL: all of it is computed here */
+    /* the workers that share each batch; NULL: this process computes all of it */
     const struct dt_cluster *cluster;
-    dt_view *own_arg;       /* [args] with this worker's rows, of the run at hand */
-    int own_replicas;       /* of each worker, whose rows are theirs; 0: rows are cut by shards */
-    const int32_t *offsets; /* of the run at hand, for those */
+    dt_view *own_arg;       /* [args] with this worker's rows of the current run */
+    int own_replicas;       /* replicas of each worker, whose rows it computes; 0: by shards */
+    const int32_t *offsets; /* offsets of the current run, for own_replicas */
     int32_t *own_offsets;   /* [own_replicas + 1] */
     void **gathered;        /* [results] rows of all workers, owned; NULL: none */
     int n_parts;            /* states of which this worker keeps a part (divided.h) */

@@ -241,8 +241,8 @@ static dt_status *fill_up(const dt_dist_pipes *d, dt_example *examples) {
     return NULL;
 }
 
-/* Rows of one shape lie together, as a step wants them; anything else has a tensor for each
- * replica. */
+/* Rows of one shape are stored together, as a step takes them. Other components have a tensor for
+ * each replica. */
 static bool can_join(const dt_example *examples, int n, int k) {
     const dt_type *first = &examples[0].tensor[k]->type;
     int64_t rows = 0;

@@ -16,11 +16,11 @@
 
 typedef struct dt_divided dt_divided;
 
-/* Whether v is one of them, for so many workers, each of which gets a row: a slot of its weight's
- * shape that no host code changes on every worker; with DT_OVER_WEIGHTS a matrix of 64 KiB and more
- * that is trained, too. */
+/* Whether v is divided over so many workers, each of which gets at least a row: a slot that has its
+ * weight's shape and is not changed by host code on every worker. With DT_OVER_WEIGHTS also a
+ * trained matrix of at least 64 KiB. */
 bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers);
-/* The part of v, made when first asked for; it hangs on the variable. */
+/* The part of v, which is made on the first call. The variable owns it. */
 dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c) DT_MUST_USE;
 dt_variable *dt_divided_own(const dt_divided *p);
 const dt_variable *dt_divided_whole(const dt_divided *p);

@@ -24,12 +24,12 @@ struct dt_dist_dataset {
 
 struct dt_iterator {
     int refs;
-    dt_dist_dataset *of;      /* NULL: of a data set by itself, */
+    dt_dist_dataset *of;      /* NULL: iterates over a plain data set, */
     dt_dataset *from;         /* which is this */
     dt_feed *feed;            /* a job's */
     int32_t *offsets;         /* [replicas + 1] */
     dt_dist_cursors *cursors; /* pipes */
-    dt_cursor *alone;         /* a pipeline by itself */
+    dt_cursor *alone;         /* a plain pipeline */
     int64_t epoch, steps;     /* which iteration of the data set this is; batches taken */
     bool ended, tracked;
     int n_last;

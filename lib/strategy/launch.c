@@ -398,8 +398,8 @@ static dt_status *read_tf_config(dt_launch *out) {
 
 /* ---- fit --workers ---- */
 
-/* "RANK FD FD ...": a word for each worker behind the first. What the words are is the fabric's
- * affair. */
+/* "RANK FD FD ...": the rank, then a word for each worker. Only the fabric knows the meaning of
+ * these words. */
 static dt_status *read_own(dt_launch *out) {
     const char *text = dt_environment(DT_SOCKETS_VARIABLE);
     *out = (dt_launch){

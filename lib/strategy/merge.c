@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * merge_call: a function in cross-replica context in the middle of a step. All replicas are traced
- * as one, so they reach it together, and the values of the trace already stand for what each
- * replica passed. Nothing is copied; only the set of allowed calls changes.
+ * as one, so they reach it together, and a value of the trace already represents the value of each
+ * replica. Nothing is copied; only the set of allowed calls changes.
  */
 #include "op/op.h"
 #include "strategy/values.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ParameterServerStrategy: weights lie with a coordinator, and workers compute the gradients of one
- * batch each without waiting for each other. A worker is one replica, so the global batch is the
+ * ParameterServerStrategy: a coordinator owns the weights, and each worker computes the gradients
+ * of one batch without waiting for the others. A worker is one replica, so the global batch is the
  * batch of a closure. Evaluation and everything else happen in the coordinator's process, which
  * therefore is a strategy of one replica.
  */

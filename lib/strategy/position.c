@@ -27,7 +27,8 @@ void dt_dist_dataset_track(dt_dist_dataset *d) {
     if (d->newest) d->newest->tracked = true;
 }
 
-/* Whole where all replicas' rows lie together, so that it does not depend on their number. */
+/* Hashes the rows of all replicas as one array if they are stored together, so that the digest does
+ * not depend on the number of replicas. */
 static dt_digest digest_of(const dt_iterator *it) {
     dt_sha256 *h = dt_sha256_create();
     dt_str type = {0};

@@ -20,7 +20,7 @@
 typedef struct dt_position {
     /* which iteration of the data set, from 0, and the batches taken from it */
     int64_t epoch, steps;
-    bool ended;     /* by itself; a data set of an iterator that has ended is at its next one */
+    bool ended;     /* at its end. The data set of an ended iterator is at its next iterator */
     dt_digest last; /* of the last batch; "": none, or not known */
 } dt_position;
 

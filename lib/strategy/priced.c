@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program whose price is estimated: what one core of a pod does in a step. Here all replicas
+ * The program whose price is estimated: that of one core of a pod in a step. Here all replicas
  * share one memory and are folded into one program. On a pod each replica computes its own rows, so
  * the step is divided over logical devices and replicas alike, for a batch that divides evenly.
  * This program is never run.

@@ -75,7 +75,7 @@ static int index_of(const dt_strategy_row *row) {
 
 /* Index in rows; -1: none. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
-    dt_kind kinds[ROWS]; /* names alone: their keys stand beside `type` */
+    dt_kind kinds[ROWS]; /* names without fields: their keys are siblings of `type` */
     const dt_kind *names[ROWS];
     const dt_tree *type = dt_tree_get(t, "type");
     dt_named named;
@@ -111,8 +111,8 @@ static void add(table *t, const dt_field *f) {
     t->field[t->n] = (dt_field)DT_END;
 }
 
-/* A table whose struct stands `base` bytes into the joined one. Of a type that is not known nothing
- * is required. */
+/* Adds a table whose struct begins `base` bytes into the joined one. required: false if the type is
+ * not known; then no key is required. */
 static void add_table(table *t, const dt_field *fields, size_t base, bool required) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++) {
         dt_field moved = dt_field_moved(f, base);

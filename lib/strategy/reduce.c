@@ -82,8 +82,8 @@ static void add_cell(reduction *r, const dt_view *v, int64_t from, int64_t to) {
     r->whole[to] = dt_int_add(r->whole[to], dt_cell_int(v, from));
 }
 
-/* Strides of the result beside those of the part; along an axis that goes the result stands
- * still. */
+/* Walks the part and the result together. The stride of the result is 0 along an axis that is
+ * reduced. */
 static void add_part(reduction *r, const dt_tensor *t) {
     const dt_view v = {t->type, t->data};
     int64_t in[DT_MAX_RANK], out[DT_MAX_RANK], count = 1;

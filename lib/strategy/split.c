@@ -17,7 +17,7 @@ typedef struct way {
     int64_t parts[DT_MAX_RANK], most; /* parts of a dimension */
 } way;
 
-/* The walk: one way at hand, the best so far in order. */
+/* State of the walk: the current way, and the best ways so far in order. */
 typedef struct walk {
     const dt_type *type;
     way now, best[MOST_SHOWN];

@@ -129,11 +129,11 @@ struct dt_strategy {  /* the public handle */
     bool owns_cluster; /* unless it is closed with the strategy */
 };
 
-/* What its programs can be priced on: a slice or a cluster, lent; NULL: nothing is known. */
+/* The slice or cluster for which programs are priced; lent; NULL: unknown. */
 const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec);
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release
  * with dt_strategy_spec_release. */
-/* out->backend, plugin and settings are set before, by who read them. */
+/* The caller has set out->backend, plugin and settings. */
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
                             dt_strategy_spec *out) DT_MUST_USE;
 /* The strategy of a job whose `strategy` names no type; t may be NULL: the job has none. */
@@ -180,7 +180,7 @@ typedef struct dt_compile_options {
     const bool *distributed; /* by argument; NULL: all */
     dt_compute_spec how;
     const dt_layer_units *units;    /* to be rematerialised; NULL: none */
-    bool alone;                     /* each worker computes all of it by itself */
+    bool alone;                     /* each worker computes the whole batch */
     const _Atomic uint32_t *beside; /* as dt_env has it; lent */
     /* a worker's rows are those of its replicas, and results are those of all replicas */
     bool by_replica;
@@ -192,11 +192,10 @@ void dt_compiled_destroy(dt_compiled *c); /* takes NULL */
 /* Whether a variable of the step has got a copy for each replica, or another sharding, since: then
  * it must be traced anew. */
 bool dt_compiled_is_stale(const dt_compiled *c);
-/* Makes sure that a batch of so many rows, cut for the replicas by offsets, can run without
- * compiling. *x may be NULL. */
 /* Drops all executables. They are compiled again when needed, for the strategy's device at that
  * time. */
 void dt_compiled_forget(dt_compiled *c);
+/* Compiles the step for a batch of so many rows, unless this is done. x: may be NULL. */
 dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) DT_MUST_USE;
 /*
  * Runs one step. offsets[replicas + 1]: first row of each replica. arg[i], in the order of the
@@ -206,25 +205,24 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
  */
 dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
                            dt_view *result) DT_MUST_USE;
-/* A dt_own_rows: of a dt_compiled, whose arguments in a cluster of workers need these rows
- * alone. */
+/* A dt_own_rows for a dt_compiled: the only rows that its arguments need on this worker of a
+ * cluster. */
 void dt_compiled_own_rows(const void *compiled, int64_t batch, int64_t rows, int64_t *from,
                           int64_t *to);
-/* Whether steps of it may overlap: the next one can start before the one at hand is finished. It
- * has been compiled for some rows. */
+/* Whether its runs may overlap, so that the next one can start before the current one is finished.
+ * Requires that it has been compiled for some number of rows. */
 bool dt_compiled_runs_ahead(const dt_compiled *c);
-/* Its first half: what dt_executable_start is; the second is dt_executable_finish of *x, NULL where
- * all is done. */
+/* The first half of dt_compiled_run, as dt_executable_start. The second half is
+ * dt_executable_finish(*x); *x is NULL if nothing is left to do. */
 dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
                              dt_view *result, dt_executable **x) DT_MUST_USE;
 const dt_replication *dt_compiled_results(const dt_compiled *c); /* by result */
 const dt_graph *dt_compiled_step(const dt_compiled *c);          /* one replica's, simplified */
 /* NULL when it runs replica by replica */
 const dt_graph *dt_compiled_folded(const dt_compiled *c);
-/* What each device of each replica does for a batch of `rows`, replicas being an axis of its mesh
- * where there are several: lent, until many other numbers of rows have been asked for. Needs no
- * back end: a step whose variables have no memory will do. CANNOT_FOLD where it runs replica by
- * replica. */
+/* The program of each device of each replica for a batch of `rows`. Several replicas are an axis of
+ * its mesh. Lent until it has been called for many other numbers of rows. Needs no back end, and
+ * variables need no memory. CANNOT_FOLD: the step runs replica by replica. */
 dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out) DT_MUST_USE;
 /* Whether a batch of `rows` fits the memory of the slice's devices; true where there is no
  * slice. */

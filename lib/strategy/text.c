@@ -84,8 +84,8 @@ static void print_number(const look *l, int64_t i, dt_str *out) {
     else print_float(l, i, out);
 }
 
-/* Characters of the whole part, its sign included; of a word what stands before the point of a
- * number under it. */
+/* Characters of the integer part with its sign. For a word (nan, inf): the characters that are in
+ * the columns of the integer part of other numbers. */
 static int characters_left(const look *l, int64_t i) {
     double x = dt_cell_double(l->v, i);
 

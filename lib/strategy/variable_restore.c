@@ -22,8 +22,8 @@ static bool are_equal(const dt_variable *v, const void *data, int64_t copies) {
     return are;
 }
 
-/* Whether replicas get the values that they had: as many as there are now, of a variable whose
- * copies may differ. */
+/* Whether each replica gets its own value back: there are as many as in the checkpoint, and copies
+ * of the variable may differ. */
 static bool are_kept_apart(const dt_variable *v, int64_t copies) {
     return copies > 1 && copies == dt_variable_copies(v) && (v->stack || v->may_diverge);
 }

@@ -63,7 +63,7 @@ static double combined(dt_scatter how, double old, double x) {
     return x;
 }
 
-/* Of 64 bits: what lies above INT64_MAX is positive. */
+/* For uint64: values above INT64_MAX are positive. */
 static uint64_t combined_uint64(dt_scatter how, uint64_t old, uint64_t x) {
     switch (how) {
     case DT_SCATTER_ADD: return old + x;

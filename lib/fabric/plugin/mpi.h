@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program asks of the plug-in for an MPI library. Open MPI and MPICH agree on names and
- * differ in binary, so plugin/mpi.c is compiled once against each; nothing of MPI's headers shows
- * here. The plug-in moves bytes; only the program knows their meaning.
+ * The interface of the plug-in for an MPI library. Open MPI and MPICH have the same names and
+ * different binary interfaces, so plugin/mpi.c is compiled once against each, and this file uses
+ * nothing of MPI's headers. The plug-in moves bytes; only the program knows their meaning.
  */
 #ifndef DT_FABRIC_PLUGIN_MPI_H
 #define DT_FABRIC_PLUGIN_MPI_H
