@@ -4,53 +4,13 @@
  * public API: custom loops over run, and fit. Everything is computed by the compiled engine.
  */
 #define HERE "build/tmp/train-golden"
-#include <jansson.h>
-
-#include "kit.h"
+#include "golden_kit.h"
 
 enum { ROWS = 256, FEATURES = 784, HIDDEN = 128, CLASSES = 10 };
-
-/* ---- recorded cases ---- */
-
-static const char *text_at(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static double number_at(const json_t *array, int64_t i) {
-    return json_number_value(json_array_get(array, (size_t)i));
-}
-
-static void near(const char *id, const char *what, double is, double ought, double relative,
-                 double absolute) {
-    if (!(fabs(is - ought) <= relative * fabs(ought) + absolute))
-        fail_msg("%s: %s is %.9g, recorded %.9g", id, what, is, ought);
-}
-
-static double element(const dt_tensor *t, int64_t i) {
-    const void *data = dt_tensor_data(t);
-    return dt_tensor_dtype(t) == DT_FLOAT64 ? ((const double *)data)[i]
-                                            : (double)((const float *)data)[i];
-}
 
 /* "{\"learning_rate\": 0.05}" of a recorded mapping; free() it. */
 static char *arguments_of(const json_t *object) {
     return json_dumps(json_object_get(object, "arguments"), JSON_REAL_PRECISION(17));
-}
-
-static void for_each_case(const char *op, void (*run)(const json_t *c)) {
-    json_t *root = json_load_file("tests/golden/train_mlp.json", 0, NULL), *c;
-    int done = 0;
-    size_t i;
-
-    if (!root) fail_msg("tests/golden/train_mlp.json cannot be read");
-    json_array_foreach(json_object_get(root, "cases"), i,
-                       c) if (strcmp(text_at(c, "op"), op) == 0) {
-        run(c);
-        done++;
-    }
-    json_decref(root);
-    assert_true(done > 0);
 }
 
 /* ---- the generator of the records (splitmix64) ---- */
@@ -79,12 +39,6 @@ static int draw_rows(void **state) {
     return clean_folder(state);
 }
 
-static void put(void *data, dt_dtype dtype, int64_t i, double value) {
-    if (dtype == DT_FLOAT64) ((double *)data)[i] = value;
-    else if (dtype == DT_FLOAT32) ((float *)data)[i] = (float)value;
-    else ((int32_t *)data)[i] = (int32_t)value;
-}
-
 /* n rows from `first`, images (n, 784) or labels: (n) class numbers or (n, 10) one-hot. */
 static dt_tensor *rows_of(const char *what, int first, int n, dt_dtype dtype) {
     bool image = strcmp(what, "image") == 0, sparse = strcmp(what, "class") == 0;
@@ -104,16 +58,6 @@ static dt_tensor *rows_of(const char *what, int first, int n, dt_dtype dtype) {
 }
 
 /* ---- the network ---- */
-
-typedef struct network {
-    dt_strategy *strategy;
-    dt_model *model;
-    dt_loss *loss;
-    dt_optimizer *optimizer;
-    dt_dtype dtype;
-    bool sparse;
-    int replicas;
-} network;
 
 static void draw_weight(dt_model *m, const char *path, uint64_t seed, double width) {
     dt_tensor *t = NULL;
@@ -156,13 +100,6 @@ static void network_make(network *n, const json_t *in) {
     }
     free(loss_arguments);
     free(arguments);
-}
-
-static void network_free(network *n) {
-    dt_optimizer_unref(n->optimizer);
-    dt_loss_unref(n->loss);
-    dt_model_unref(n->model);
-    dt_strategy_unref(n->strategy);
 }
 
 /* Sum, sum of squares and ends, as the records have them. */
@@ -465,166 +402,11 @@ static void test_fit(void **state) {
     for_each_case("mlp_fit", run_fit);
 }
 
-/* ---- the documented loop ---- */
-
-/* Losses and gradients are summed over replicas, not scaled: the loop's loss knows nothing of a
- * strategy. */
-static void documented_step(dt_trace *t, void *user) {
-    network *n = user;
-    dt_value logits = dt_model_call(n->model, dt_arg(t, "features"), DT_TRAINING);
-    dt_value loss = dt_multiply(dt_loss_call(n->loss, dt_arg(t, "labels"), logits),
-                                dt_constant(t, n->replicas));
-
-    dt_optimizer_apply(n->optimizer, dt_gradient(loss, dt_model_trainable(n->model)));
-    dt_return(t, "loss", loss);
-}
-
-static dt_tensor *recorded_rows(const json_t *tensor, int64_t first, int64_t n, dt_dtype dtype) {
-    const json_t *shape = json_object_get(tensor, "shape"), *data = json_object_get(tensor, "data");
-    int64_t dim[2] = {n, json_integer_value(json_array_get(shape, 1))};
-    int rank = (int)json_array_size(shape);
-    dt_tensor *t = NULL;
-
-    OK(dt_tensor_create(&t, dtype, rank, dim, NULL));
-    int64_t each = rank == 2 ? dim[1] : 1;
-    for (int64_t i = 0; i < n * each; i++)
-        put((void *)(uintptr_t)dt_tensor_data(t), dtype, i, number_at(data, first * each + i));
-    return t;
-}
-
-static void set_recorded(dt_model *m, const char *path, const json_t *tensor) {
-    dt_tensor *t = recorded_rows(
-        tensor, 0, json_integer_value(json_array_get(json_object_get(tensor, "shape"), 0)),
-        DT_FLOAT32);
-    OK(dt_model_set_weight(m, path, t));
-    dt_tensor_unref(t);
-}
-
-static void check_recorded(const char *id, dt_model *m, const char *path, const json_t *tensor) {
-    dt_tensor *t = NULL;
-
-    OK(dt_model_get_weight(m, path, &t));
-    for (int64_t i = 0; i < dt_tensor_elements(t); i++)
-        near(id, path, element(t, i), number_at(json_object_get(tensor, "data"), i), 1e-5, 1e-6);
-    dt_tensor_unref(t);
-}
-
-/* The data set repeats two rows for ever; each replica takes the next one. */
-static dt_values *next_rows(const json_t *inputs, int replicas, int64_t *taken) {
-    dt_tensor *features[8], *labels[8];
-    dt_values *v = NULL;
-
-    OK(dt_values_create(&v));
-    for (int r = 0; r < replicas; r++, ++*taken) {
-        features[r] = recorded_rows(json_object_get(inputs, "x"), *taken % 2, 1, DT_FLOAT32);
-        labels[r] = recorded_rows(json_object_get(inputs, "y"), *taken % 2, 1, DT_INT32);
-    }
-    OK(dt_values_set_per_replica(v, "features", features, replicas));
-    OK(dt_values_set_per_replica(v, "labels", labels, replicas));
-    for (int r = 0; r < replicas; r++) {
-        dt_tensor_unref(features[r]);
-        dt_tensor_unref(labels[r]);
-    }
-    return v;
-}
-
-static void run_documented(const json_t *c) {
-    const json_t *out = json_object_get(c, "out"), *inputs = json_object_get(out, "inputs"),
-                 *steps = json_object_get(out, "steps"), *step;
-    const char *id = text_at(c, "id");
-    network n = {.replicas = (int)json_integer_value(
-                     json_object_get(json_object_get(c, "in"), "num_replicas"))};
-    dt_function *f = NULL;
-    dt_values *r = NULL;
-    int64_t taken = 0;
-    size_t i;
-
-    n.strategy = n.replicas == 8 ? strategy_of(&(setup){.slice = "sim:v3-8"})
-                                 : strategy_of(&(setup){.replicas = n.replicas});
-    DT_SCOPE(n.strategy) {
-        OK(dt_model_create(&n.model, "[Input: {shape: [5]}, Dense: {units: 2}]"));
-        OK(dt_optimizer_create(&n.optimizer, "SGD: {learning_rate: 0.1}"));
-        OK(dt_loss_create(&n.loss, "SparseCategoricalCrossentropy"));
-    }
-    set_recorded(n.model, "dense/kernel", json_object_get(inputs, "kernel"));
-    set_recorded(n.model, "dense/bias", json_object_get(inputs, "bias"));
-    OK(dt_function_create(&f, documented_step, &n));
-    json_array_foreach((json_t *)(uintptr_t)steps, i, step) {
-        dt_values *args = next_rows(inputs, n.replicas, &taken);
-        OK(dt_strategy_run(n.strategy, f, args, &r));
-        for (int k = 0; k < n.replicas; k++)
-            near(id, "loss", dt_tensor_item(dt_values_local(r, "loss", k)),
-                 number_at(json_object_get(
-                               json_array_get(json_object_get(step, "per_replica_loss"), (size_t)k),
-                               "data"),
-                           0),
-                 1e-5, 1e-6);
-        check_recorded(id, n.model, "dense/kernel", json_object_get(step, "kernel"));
-        check_recorded(id, n.model, "dense/bias", json_object_get(step, "bias"));
-        dt_values_unref(args);
-    }
-    dt_values_unref(r);
-    dt_function_unref(f);
-    network_free(&n);
-}
-
-static void test_documented_loop(void **state) {
-    (void)state;
-    for_each_case("doc_training_loop", run_documented);
-}
-
-/* ---- scaling of losses, metrics over replicas ---- */
-
-static void loss_step(dt_trace *t, void *user) {
-    network *n = user;
-    dt_return(t, "loss", dt_loss_call(n->loss, dt_arg(t, "y"), dt_arg(t, "p")));
-}
-
-static void run_scaling(const json_t *c) {
-    const json_t *p = json_object_get(json_object_get(c, "out"), "y_pred_by_replica"), *reductions;
-    network n = {.strategy = strategy_of(&(setup){.replicas = 2}), .replicas = 2};
-    dt_tensor *prediction[2] = {NULL, NULL}, *zero[2] = {NULL, NULL};
-    dt_function *f = NULL;
-    dt_values *args = NULL, *r = NULL;
-
-    /* the default */
-    reductions = json_object_get(json_object_get(json_object_get(c, "out"), "loss_by_reduction"),
-                                 "sum_over_batch_size");
-    OK(dt_values_create(&args));
-    for (int i = 0; i < 2; i++) {
-        OK(dt_tensor_create(&prediction[i], DT_FLOAT32, 2, (int64_t[]){1, 2}, NULL));
-        OK(dt_tensor_create(&zero[i], DT_FLOAT32, 2, (int64_t[]){1, 2}, NULL));
-        for (int k = 0; k < 2; k++)
-            put((void *)(uintptr_t)dt_tensor_data(prediction[i]), DT_FLOAT32, k,
-                number_at(json_array_get(p, (size_t)i), k));
-    }
-    OK(dt_values_set_per_replica(args, "p", prediction, 2));
-    OK(dt_values_set_per_replica(args, "y", zero, 2));
-    OK(dt_loss_create(&n.loss, "MeanSquaredError"));
-    OK(dt_function_create(&f, loss_step, &n));
-    OK(dt_strategy_run(n.strategy, f, args, &r));
-    for (int i = 0; i < 2; i++) {
-        near(text_at(c, "id"), "loss", dt_tensor_item(dt_values_local(r, "loss", i)),
-             number_at(json_object_get(json_array_get(reductions, (size_t)i), "data"), 0), 1e-6, 0);
-        dt_tensor_unref(prediction[i]);
-        dt_tensor_unref(zero[i]);
-    }
-    dt_values_unref(args);
-    dt_values_unref(r);
-    dt_function_unref(f);
-    network_free(&n);
-}
-
-static void test_loss_scaling(void **state) {
-    (void)state;
-    for_each_case("loss_scaling", run_scaling);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_batch),  cmocka_unit_test(test_custom_loops),
-        cmocka_unit_test(test_fit),          cmocka_unit_test(test_documented_loop),
-        cmocka_unit_test(test_loss_scaling),
+        cmocka_unit_test(test_first_batch),
+        cmocka_unit_test(test_custom_loops),
+        cmocka_unit_test(test_fit),
     };
     return cmocka_run_group_tests_name("train/golden", tests, draw_rows, NULL);
 }
