@@ -37,9 +37,6 @@ typedef struct search {
     char *why; /* the first refusal */
 } search;
 
-/* By dt_rematerialize, as jobs say them. */
-static const char *const remat_words[] = {"none", "full"};
-
 /* ---- candidates ---- */
 
 /* Cores of a chip first, then neighbours along x, y, z. False: no block of so many. */
@@ -103,7 +100,7 @@ static void list_candidates(search *s) {
             for (size_t r = 0; r < 2 && has_examples(s, batch); r++)
                 for (size_t o = 0; o < (c.replicas > 1 ? 3 : 1); o++) {
                     c.batch = batch;
-                    c.rematerialize = remat_words[r];
+                    c.rematerialize = dt_rematerialize_names[r];
                     c.over_replicas = dt_over_replicas_names[o];
                     add_candidate(s, c);
                 }
@@ -154,7 +151,7 @@ static dt_status *plan_base(search *s) {
     if (!bad) bad = dt_job_plan_create(&p, job, &(dt_plan_options){.budget = s->q->budget});
     if (!bad) {
         keep(&s->base, p);
-        s->base.rematerialize = remat_words[job->model.rematerialize];
+        s->base.rematerialize = dt_rematerialize_names[job->model.rematerialize];
         s->base.over_replicas = dt_over_replicas_names[job->how.over_replicas];
         s->examples = dt_dataset_count(p->session.made_of.data, DT_PART_TRAIN);
         s->has_partition = job->partition && p->logical > 1;

@@ -52,6 +52,7 @@ typedef struct dt_output_spec {
 
 /* The values that are recomputed for the gradient instead of stored; modes of Keras' RematScope. */
 typedef enum dt_rematerialize { DT_REMAT_NONE, DT_REMAT_FULL } dt_rematerialize;
+extern const char *const dt_rematerialize_names[];
 
 #define DT_MAX_INPUTS 32
 #define DT_MAX_OUTPUTS 32

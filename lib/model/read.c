@@ -271,7 +271,7 @@ struct model {
     dt_init_from init_from;
 };
 static const char *const types[] = {"sequential", "functional", NULL};
-static const char *const rematerialize[] = {
+const char *const dt_rematerialize_names[] = {
     [DT_REMAT_NONE] = "none", [DT_REMAT_FULL] = "full", NULL};
 static const dt_field init_fields[] = {
     DT_TEXT(dt_init_from, path, .required = true,
@@ -289,7 +289,7 @@ static const dt_field fields[] = {
     DT_TREE(struct model, outputs, .forms = DT_NAME_OR_NAMES,
             .help = "for functional models: the output layer, or a list of layers; default: the "
                     "last layer"),
-    DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
+    DT_ENUM(struct model, rematerialize, dt_rematerialize_names, .noun = "rematerialisation",
             .help = "full: save memory by recomputing activations in the backward pass; only the "
                     "inputs of each Repeat block (or layer) are kept"),
     DT_ONE_OF(keras_config, DT_FORMS(DT_PLAIN(TEXT, struct model, keras_config)),
