@@ -196,11 +196,7 @@ typedef struct dt_field {
     }
 #define DT_FIELD(kind, type, member, ...) DT_KEY(kind, #member, type, member, __VA_ARGS__)
 /* A field with nothing else to say of it: DT_PLAIN(TEXT, struct model, name). */
-#define DT_PLAIN(kind_, type_, member_)                                                            \
-    {                                                                                              \
-        .kind = DT_FIELD_##kind_, .name = #member_, .offset = offsetof(type_, member_),            \
-        .narrow = sizeof(((type_ *)0)->member_) == sizeof(int)                                     \
-    }
+#define DT_PLAIN(kind, type, member) DT_FIELD(kind, type, member, )
 #define DT_INT(type, member, ...) DT_FIELD(INT, type, member, __VA_ARGS__)
 #define DT_REAL(type, member, ...) DT_FIELD(REAL, type, member, __VA_ARGS__)
 #define DT_FLAG(type, member, ...) DT_FIELD(BOOL, type, member, __VA_ARGS__)
