@@ -218,16 +218,13 @@ static dt_status *not_a_number(const dt_tree *t, const char *what, const char *e
 }
 
 static dt_status *not_an_integer(const dt_tree *t, const char *what) {
-    double x;
-    if (t && dt_look_at(t) == DT_LOOKS_REAL && strpbrk(t->text, "eE") &&
-        (!dt_parse_double(t->text, &x) || fabs(x) > 0x1p53))
+    double x = 0;
+    const bool real = t && dt_look_at(t) == DT_LOOKS_REAL,
+               known = real && dt_parse_double(t->text, &x);
+    if (real && strpbrk(t->text, "eE") && (!known || fabs(x) > 0x1p53))
         return out_of_range(t, what);
-    double number;
     dt_status *s = not_a_number(t, what, "an integer");
-    const bool is_whole = t && t->kind == DT_TREE_SCALAR && !t->quoted &&
-                          dt_look_at(t) == DT_LOOKS_REAL && dt_parse_double(t->text, &number) &&
-                          number == trunc(number) && fabs(number) < 0x1p53;
-    return is_whole ? dt_suggest(s, "write %.0f", number) : s;
+    return known && x == trunc(x) && fabs(x) < 0x1p53 ? dt_suggest(s, "write %.0f", x) : s;
 }
 
 dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *limits,
