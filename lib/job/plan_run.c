@@ -10,6 +10,7 @@
  *     seconds = (training + evaluation) (1 + C / interval) / (1 - (interval / 2 + restart) / M)
  */
 #include <math.h>
+#include <string.h>
 
 #include "job/plan.h"
 
@@ -45,7 +46,7 @@ static double evaluation_share(const dt_job_plan *p) {
     double epoch = 0, seconds = 0;
     for (int i = 0; i < p->n; i++) {
         const double steps = (double)p->step[i].steps;
-        if (p->step[i].name[0] == 't') epoch += steps * (double)p->step[i].rows;
+        if (strcmp(p->step[i].name, "train") == 0) epoch += steps * (double)p->step[i].rows;
         else seconds += steps * p->plan[i]->seconds;
     }
     const dt_fit_spec *fit = &p->job->fit;
