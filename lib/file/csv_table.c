@@ -213,6 +213,7 @@ static void close_table(dt_row_source *s) {
     t->csv.file = NULL; /* the caller's */
     dt_csv_close(&t->csv);
 }
+
 /* A quoted field may hold line ends: then the record is waited for, which is no harm. */
 static bool holds(const dt_row_source *s) {
     const table *t = s->state;

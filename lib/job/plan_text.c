@@ -75,8 +75,8 @@ static void put_mfu(const dt_job_plan *p, dt_str *s) {
     dt_str_printf(s, "%.1f %%", dt_plan_mfu(train_of(p)) * 100);
 }
 static void put_dollars(const dt_job_plan *p, dt_str *s) {
-    double dollars = dt_job_plan_dollars(p);
-    if (dollars == 0 && dt_job_plan_price(p).usd_hour == 0) {
+    const double dollars = dt_job_plan_dollars(p);
+    if (dt_job_plan_price(p).usd_hour == 0) {
         dt_str_puts(s, "no price known");
         return;
     }
