@@ -28,6 +28,9 @@
 
 /* ---- the dataset mapping ---- */
 
+/* The most examples of a global batch. */
+enum { DT_LARGEST_BATCH = 1 << 24 };
+
 typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_last_batch;
 
 /* Whether decoded examples are kept in memory: AUTO where they fit (256 MiB), YES whatever their

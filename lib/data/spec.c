@@ -9,7 +9,7 @@
 #include "data/data.h"
 #include "data/dataset.h"
 
-enum { LARGEST_BATCH = 1 << 24, MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
+enum { MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
 static const char *const policies[] = {"auto", "file", "data", "off", "hint", NULL};
@@ -59,9 +59,9 @@ static const dt_field common[] = {
               DT_FORMS(SPEC(BOOL, shuffle, ), DT_FORM(DT_FIELD_TABLE, .table = shuffle_fields,
                                                       DT_SET(struct dataset, spec.shuffle))),
               .help = "true, or {reshuffle_each_iteration, seed}: shuffle the whole epoch"),
-    SPEC(INT, global_batch_size, .min = 1, .max = LARGEST_BATCH,
+    SPEC(INT, global_batch_size, .min = 1, .max = DT_LARGEST_BATCH,
          .help = "examples per step, over all replicas"),
-    SPEC(INT, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH,
+    SPEC(INT, per_replica_batch_size, .min = 1, .max = DT_LARGEST_BATCH,
          .help = "examples per step on each replica, instead of global_batch_size"),
     DT_INSTEAD("batch_size", "write global_batch_size (all replicas together, never multiplied) or "
                              "per_replica_batch_size"),

@@ -10,8 +10,6 @@
 
 /* Faults that concern several sections. A section with faults of its own is not checked here. */
 
-#define LARGEST_BATCH ((int64_t)1 << 24)
-
 /* ---- strategy and back end ---- */
 
 /* Of an option there is none. */
@@ -76,12 +74,12 @@ static dt_status *count_replicas(dt_job *j) {
 /* per_replica_batch_size becomes a global batch only together with the replicas. */
 static dt_status *check_batch(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, replicas = j->replicas;
-    if (!j->has_dataset || each * replicas <= LARGEST_BATCH) return NULL;
+    if (!j->has_dataset || each * replicas <= DT_LARGEST_BATCH) return NULL;
     return dt_fail(
         DT_E_BATCH_SIZE, dt_tree_value_at(j->dataset.tree, "per_replica_batch_size"),
         "per_replica_batch_size %lld on %lld replicas is a global batch of %lld; at most %lld",
         (long long)each, (long long)replicas, (long long)(each * replicas),
-        (long long)LARGEST_BATCH);
+        (long long)DT_LARGEST_BATCH);
 }
 
 /* ---- data, model, compile ---- */
