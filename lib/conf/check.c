@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is refused before libyaml sees it: texts that are too large, that contain invalid UTF-8 or
- * characters that no job needs, and the one construct in which libyaml 0.2.5 takes quadratic time
- * before its first event (%TAG directives are compared with all before them; tags are refused
- * anyway). Brackets need no check here: the depth limit stops the event loop at level 65, and
- * 200,000 of them then cost a millisecond.
+ * Checks a text before libyaml reads it. Refused are texts that are too large, that contain invalid
+ * UTF-8 or characters that no job needs, and the one construct in which libyaml 0.2.5 takes
+ * quadratic time before its first event (%TAG directives are compared with all before them; tags
+ * are refused anyway). Brackets need no check here: the depth limit stops the event loop at level
+ * 65, and 200,000 of them then cost a millisecond.
  *
  * Line separators other than LF and CR LF are refused as well, because libyaml counts lines by them
  * and editors do not.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Job files. libyaml's events become a tree in which every node remembers line and column; the
- * schema, not YAML, gives scalars their types, so `off`, `1e-4`, `010` mean what the field says or
- * are refused. Reading continues after a fault, so all faults of a file are reported in one run.
+ * schema, not YAML, gives scalars their types, so the type of the field decides what `off`, `1e-4`
+ * or `010` mean, or refuses them. Reading continues after a fault, so all faults of a file are
+ * reported in one run.
  *
  * Merge keys (`<<: *base`, `<<: [*first, *second]`) are entries of the mappings that they name; a
  * mapping's own keys win, then the first mapping's.
@@ -37,7 +38,7 @@ struct dt_tree {
     dt_location at;   /* of the value; width is the scalar's length */
     bool quoted;      /* a quoted or block scalar: always a string */
     const char *text; /* scalar as written (escapes resolved) */
-    /* scalar: what stands for `text` wherever the tree is printed; NULL: text itself */
+    /* scalar: printed instead of `text`; NULL: text itself */
     const char *recorded;
     /* a map whose `<<` could not be read: a key that is missing may have been there */
     bool partial;
@@ -56,8 +57,7 @@ struct dt_tree {
  *         dt_status_append(&faults, dt_fields_read(arena, fields, tree, NULL, NULL, &job));
  *     return faults; */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
-/* The same for a part of a job that a program gives as text: where there is nothing, MISUSE says of
- * what. */
+/* The same for a part of a job that a program gives as text. MISUSE: there is no text. */
 dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
 /* Reads a file ("-": standard input) and parses it; the root must be a mapping. The dt_source is
  * made in the arena. Missing: NO_INPUT. */
@@ -65,13 +65,13 @@ dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **sou
                         dt_tree **out) DT_MUST_USE;
 /* The value of a key, or NULL (also when t is no map or NULL). */
 dt_tree *dt_tree_get(const dt_tree *t, const char *key);
-/* t, or NULL where it is null: a key without a value is as one that is not there. */
+/* t, or NULL if it is null: a key without a value counts as missing. */
 static inline const dt_tree *dt_given(const dt_tree *t) {
     return t && t->kind != DT_TREE_NULL ? t : NULL;
 }
-/* Where a key of a mapping is written; the mapping's place where it lacks the key. */
+/* The location of a key in a mapping; that of the mapping if it lacks the key. */
 const dt_location *dt_tree_key_at(const dt_tree *map, const char *key);
-/* The same of its value. */
+/* The same for the key's value. */
 const dt_location *dt_tree_value_at(const dt_tree *map, const char *key);
 /* A copy that shares nothing with t but texts. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
@@ -83,8 +83,8 @@ const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t);
  * "seed=" sets null, the default. Faults point into "override N". */
 dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number,
                             const char *assignment) DT_MUST_USE;
-/* The tree as canonical JSON text, for hashes of jobs: keys in byte order whatever the order of the
- * file, scalars typed by their looks, numbers in one spelling, quoted scalars as strings. */
+/* The tree as canonical JSON text, for hashes of jobs: keys in byte order,
+ * scalars typed by their looks, numbers in one spelling, quoted scalars as strings. */
 void dt_tree_print(const dt_tree *t, dt_str *out);
 /* Whether both have one such text. */
 bool dt_tree_same(const dt_tree *a, const dt_tree *b);
@@ -114,7 +114,7 @@ typedef enum dt_field_kind {
     DT_FIELD_INTS /* dt_ints */,
     DT_FIELD_REALS /* dt_reals */,
     DT_FIELD_TEXTS /* dt_texts */,
-    DT_FIELD_TREE /* const dt_tree *: read by somebody else */,
+    DT_FIELD_TREE /* const dt_tree *: read by code instead of a table */,
     DT_FIELD_TABLE /* a struct inside, with its own table */,
     DT_FIELD_SECONDS /* double: a time as text, 30s, 10m or 2h */,
     DT_FIELD_ONE_OF /* one of `forms`, each of which reads into its own member */,
@@ -165,7 +165,7 @@ typedef struct dt_field {
      * NULL: the field's */
     const struct dt_field *table;
     dt_tree_kind as;   /* TREE, ONE_OF: the kind it must have; DT_TREE_NULL: any */
-    const char *means; /* as MAP: the key that a text in its place is probably for: "type" */
+    const char *means; /* as MAP: the key that a lone text probably belongs to: "type" */
     /* the key is refused with this explanation: "write 'units'"; with a preset, that value alone
      * is taken */
     const char *instead;
@@ -174,28 +174,28 @@ typedef struct dt_field {
      * 0: none */
     int at;
     bool narrow; /* of INT: the member is an `int` */
-    /* ONE_OF: the forms, whose offsets count from the field's; a value is read by the words that it
-     * is one of, else by the first form that fits its look. TREE: what it may be, for those who
-     * list keys, since its reader is code; one of these fields without names. None at all: it can
-     * only be left out. NULL: anything. LIST, MAP: what is in it; TABLE: what other keys may
-     * have */
+    /* ONE_OF: the forms, whose offsets count from the field's; a value that is one of
+     * a form's words is read by that form, else by the first form whose type it looks like. TREE:
+     * the accepted forms, for lists of keys and the schema, since its reader is code; fields
+     * without names. An empty table: it can only be left out. NULL: anything. LIST, MAP: forms of
+     * an item; TABLE: forms of keys that the table lacks */
     const struct dt_field *forms;
-    bool otherwise; /* a form: it reads, and refuses, what fits no form; none: the first does */
-    /* ONE_OF: what is expected, where a value fits no form; NULL: the message of a form */
+    bool otherwise; /* a form: reads, and refuses, values that fit no form; default: the first */
+    /* ONE_OF: names the expected values if a value fits no form; NULL: a form's own message */
     const char *expected;
-    /* MAP of forms: its keys are names that users give; null is as if the name were not there */
+    /* MAP of forms: its keys are names that users give; an entry that is null is ignored */
     bool by_name;
     const char *pattern; /* TEXT of forms: a regular expression of JSON Schema that it matches */
 } dt_field;
 
-/* DT_KEY: a key that is not called as its member is. */
+/* DT_KEY: a key whose name differs from its member's. */
 #define DT_KEY(kind_, key_, type_, member_, ...)                                                   \
     {                                                                                              \
         .kind = DT_FIELD_##kind_, .name = (key_), .offset = offsetof(type_, member_),              \
         .narrow = sizeof(((type_ *)0)->member_) == sizeof(int), __VA_ARGS__                        \
     }
 #define DT_FIELD(kind, type, member, ...) DT_KEY(kind, #member, type, member, __VA_ARGS__)
-/* A field with nothing else to say of it: DT_PLAIN(TEXT, struct model, name). */
+/* A field without further members: DT_PLAIN(TEXT, struct model, name). */
 #define DT_PLAIN(kind, type, member) DT_FIELD(kind, type, member, )
 #define DT_INT(type, member, ...) DT_FIELD(INT, type, member, __VA_ARGS__)
 #define DT_REAL(type, member, ...) DT_FIELD(REAL, type, member, __VA_ARGS__)
@@ -217,17 +217,17 @@ typedef struct dt_field {
 #define DT_SET(type, member) .set = 1 + offsetof(type, member)
 #define DT_INSTEAD(key_, instead_)                                                                 \
     { .kind = DT_FIELD_INSTEAD, .name = (key_), .instead = (instead_) }
-/* A key that is known, and may say what is done anyway: `stateful: false`. */
+/* A key of which only the default is accepted: `stateful: false`. */
 #define DT_ONLY(key_, value_)                                                                      \
     {                                                                                              \
         .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_),                              \
         .instead = "only " value_ ", the default, is implemented"                                  \
     }
-/* An argument of Keras that dtrain does not have yet: known, so that the message can say more than
- * "unknown key"; null is no wish. */
+/* An argument of Keras that dtrain does not have yet. It is in the table so that the message can be
+ * more helpful than "unknown key"; null is accepted. */
 #define DT_NOT_YET(key_)                                                                           \
     { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = "null", .instead = "not implemented yet" }
-/* The same of a key whose default may be written. */
+/* The same for a key whose default is accepted. */
 #define DT_NOT_YET_BUT(key_, value_)                                                               \
     {                                                                                              \
         .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_),                              \
@@ -253,7 +253,7 @@ extern const dt_field dt_no_forms[];
 #define DT_FORMS(...) ((const dt_field[]){__VA_ARGS__, DT_END})
 /* clang-format on */
 
-/* A field of a table whose struct stands `base` bytes into another one. */
+/* The field of a table whose struct is at offset `base` of another one. */
 dt_field dt_field_moved(const dt_field *f, size_t base);
 
 /* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then
@@ -264,7 +264,7 @@ dt_field dt_field_moved(const dt_field *f, size_t base);
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
                           const dt_location *at, const char *what, void *out) DT_MUST_USE;
 
-/* Single values, for what tables cannot say. `what` is the key's name in messages. */
+/* Single values that tables cannot describe. `what` is the key's name in messages. */
 dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max,
                        int64_t *out) DT_MUST_USE;
 dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) DT_MUST_USE;
@@ -298,7 +298,7 @@ typedef struct dt_named {
     const dt_tree *tree; /* of the arguments, NULL: none given */
 } dt_named;
 
-/* Reads one. `noun` says what it is ("layer"); an unknown name lists or suggests the known ones.
+/* Reads one. `noun` is its kind ("layer"); an unknown name lists or suggests the known ones.
  * rows[n] point to structs that begin with a dt_kind. */
 dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
                          const dt_tree *t, dt_named *out) DT_MUST_USE;

@@ -45,7 +45,7 @@ dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
 /* dt_tree_parse of text[from, size). */
 dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
 
-/* What stands before a syntax error, and often is its cause. */
+/* The last scalar and the open bracket before a syntax error, which are often its cause. */
 typedef struct dt_yaml_before {
     bool quoted; /* the last scalar ... */
     yaml_mark_t start, end;
@@ -89,11 +89,11 @@ dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expecte
 
 /* Says what Python's None is here, where `text` is that. */
 dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
-/* What stands in a job for a name of another program; NULL: unknown. */
+/* A hint for a name of another program; NULL: unknown. */
 const char *dt_foreign_name(const char *noun, const char *name);
 /* The same for a key of a section or of a kind; `what` is NULL at the top of a job. */
 const char *dt_foreign_key(const char *what, const char *key);
-/* The form of a mapping or a list that got that value alone. */
+/* Suggests how to write a mapping or a list where a single value was given. */
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value);
 /* The name behind the last dot: `Adam` of torch.optim.Adam. */
 const char *dt_name_last(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a mapping by a table of fields. All defaults first, then the entries in the order of the
- * file, then what is missing; every fault is kept, so that a user can fix a file in one go.
+ * file, then missing keys; all faults are collected, so that a user can fix a file in one go.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void *member(const dt_field *f, void *out) { return (char *)out + f->offs
 
 /* ---- single values ---- */
 
-/* Its number; of no choice how many there are. */
+/* The number of the choice; if there is none of that name, the number of choices. */
 static int find_choice(const dt_field *f, const char *text) {
     int n = 0;
     while (f->choices[n] && strcmp(f->choices[n], text) != 0) n++;
@@ -131,7 +131,7 @@ static dt_status *clear_forms(dt_arena *arena, const dt_field *f, void *out);
 
 /* ---- one of several forms ---- */
 
-/* "10m" in seconds; 0: no such text. */
+/* "10m" in seconds; 0: the text is not a time. */
 static double seconds_of(const char *text) {
     static const struct {
         char unit;
@@ -180,7 +180,8 @@ static bool suits(const dt_field *f, const dt_tree *t) {
     }
 }
 
-/* What reads t, for better or worse; NULL: it fits no form, and the field says what it expects. */
+/* The form that reads t, or reports its fault; NULL: no form fits, and the field's `expected` is
+ * the message. */
 static const dt_field *form_for(const dt_field *of, const dt_tree *t) {
     const dt_field *other = NULL, *likely = NULL, *otherwise = NULL;
     for (const dt_field *f = of->forms; f->kind != DT_FIELD_END; f++) {
@@ -282,8 +283,7 @@ static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree 
     return fault;
 }
 
-/* A preset that its own field refuses is a fault of the table; that there is no memory to read it
- * is none. */
+/* A preset that its own field refuses is a fault of the table, except if memory was short. */
 static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
     if (dt_status_number(fault) == DT_E_NO_MEMORY) return fault;
     dt_status *s =
@@ -292,7 +292,7 @@ static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
     return s;
 }
 
-/* What is set to defaults, and where values count as written that the job leaves out. */
+/* The struct to be set to defaults, and the location given to values that the job leaves out. */
 typedef struct defaults {
     dt_arena *arena;
     dt_location at;
@@ -355,7 +355,7 @@ static const dt_field *find(const dt_field *fields, const char *key) {
     return NULL;
 }
 
-/* The two arguments of a "%s%s" that says " in model", or nothing at the top. */
+/* The two arguments of a "%s%s" that prints " in model", or nothing at the top. */
 #define IN(what) (what) ? " in " : "", (what) ? (what) : ""
 
 /* A key that dtrain knows but does not have: another value than its default was given. */
@@ -388,7 +388,7 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     return dt_suggest_names(s, nearest, names, n, "known keys");
 }
 
-/* The entry says what is done anyway. */
+/* Whether the entry sets the only accepted value. */
 static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t) {
     const dt_tree *only = NULL;
     if (!f->preset || t->kind == DT_TREE_NULL) return f->preset;

@@ -290,7 +290,7 @@ const char *dt_name_last(const char *name) {
 
 static const char *skip_marks(const char *s) { return s + strspn(s, "_-"); }
 
-/* Whether `written` is `name`; behind it the noun may stand. */
+/* Whether `written` is `name`, perhaps followed by the noun. */
 static bool is_name(const char *written, const char *name, const char *noun) {
     written = skip_marks(written);
     for (name = skip_marks(name); *name; name = skip_marks(name + 1)) {
@@ -308,7 +308,7 @@ const char *dt_foreign_name(const char *noun, const char *name) {
     return NULL;
 }
 
-/* Mappings and lists in place of which one value says nothing. */
+/* Hints for mappings and lists in place of which a single value was given. */
 static const struct {
     const char *what, *hint;
 } lone[] = {
@@ -317,7 +317,7 @@ static const struct {
     {"devices", "write each device: [\"CPU:0\", \"CPU:1\"]"},
 };
 
-/* `epochs:1`, which YAML takes for a text. */
+/* Whether a value is like `epochs:1`, which YAML reads as a text. */
 static bool lacks_space(const char *value, size_t *key) {
     *key = strspn(value, "abcdefghijklmnopqrstuvwxyz_");
     return *key > 1 && value[*key] == ':' && !strchr(" /\\", value[*key + 1]);

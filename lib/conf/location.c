@@ -18,7 +18,7 @@ static size_t line_start(const dt_source *s, size_t i) {
     return i;
 }
 
-/* A byte order mark is no character of the line. */
+/* A byte order mark does not count as a character of the line. */
 static bool has_bom(const dt_source *s) {
     return s->size >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0;
 }

@@ -21,15 +21,15 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
 
 /* ---- the name ---- */
 
-/* Where one name too many stands: at the last that another source said, an override, else the
- * whole. */
+/* The location of a surplus name: the last one from another source, an override, else the whole
+ * mapping. */
 static const dt_location *too_many_at(const dt_tree *t) {
     for (int i = t->n - 1; i >= 0; i--)
         if (t->entry[i].key_at.source != t->at.source) return &t->entry[i].key_at;
     return &t->at;
 }
 
-/* `{type: Adam, learning_rate: 0.1}`, as other programs write a kind; NULL: it is another mapping. */
+/* The name in `{type: Adam, learning_rate: 0.1}`, as other programs write it; NULL: none. */
 static const char *find_kind(const dt_tree *t) {
     static const char *const keys[] = {"type",       "name",     "class",  "class_name",
                                        "class_path", "_target_", "target", "kind"};
@@ -112,8 +112,8 @@ static void add_aliases(names *all, const dt_kind *const *rows, int n) {
         for (const char *const *a = rows[i]->aliases; a && *a; a++) add_name(all, *a);
 }
 
-/* Who writes `adm` means `adam`, who writes `Adm` means `Adam`: of equally near names the first is
- * taken. Without a near one the classes alone are listed. */
+/* Suggests `adam` for `adm` and `Adam` for `Adm`: of equally near names the first is taken. Without
+ * a near name only the classes are listed. */
 static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun,
                                const dt_named *named) {
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun,

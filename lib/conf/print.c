@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The canonical text of a tree, for hashes: JSON with keys in byte order, numbers in one spelling
- * (1e-3 is 0.001), what is quoted a string. Two files that differ in comments, layout or the order
- * of keys have one text.
+ * (1e-3 is 0.001), quoted scalars as strings. Two files that differ in comments, layout or the
+ * order of keys have one text.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@ static dt_status *load_open(dt_arena *arena, int fd, const char *path, int64_t s
     return NULL;
 }
 
-/* The file that was meant: job.yaml for job.yml, for job; "" if there is none. */
+/* Finds the file that was probably meant: job.yaml for job.yml or job; "" if there is none. */
 static void find_other(const char *path, dt_str *other) {
     static const char *const ends[] = {".yaml", ".yml"};
     size_t stem = strlen(path);

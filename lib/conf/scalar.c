@@ -57,7 +57,7 @@ dt_status *dt_suggest_null(dt_status *s, const char *text) {
                : s;
 }
 
-/* Whether YAML reads a text within brackets as it stands. */
+/* Whether a text within brackets needs no quotes in YAML. */
 static bool is_plain(const char *text) {
     return (isalnum((unsigned char)*text) || *text == '_' || *text == '/' || *text == '.') &&
            !strpbrk(text, "[]{}#\n") && !strstr(text, ": ");
@@ -184,7 +184,7 @@ static dt_status *ambiguous(const dt_tree *t, const char *what) {
                    dt_quote_text(t->text).text, sign, decimal, sign, (long long)value);
 }
 
-/* 1e3 is an integer, 1.5 and 1.0 are none. Beyond 2^53 a double cannot tell. */
+/* 1e3 is an integer, 1.5 and 1.0 are not. Beyond 2^53 a double is not exact. */
 static bool exact_power(const char *text, int64_t *out) {
     double x;
     if (!strpbrk(text, "eE") || !dt_parse_double(text, &x) || x != floor(x) || fabs(x) > 0x1p53)
@@ -206,7 +206,7 @@ static dt_status *suggest_digits(dt_status *s, const char *text) {
                : s;
 }
 
-/* A number in quotes is a text: it lacks nothing but to be written without them. */
+/* A number in quotes is a text: suggests to write it without them. */
 static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected) {
     double x;
     dt_status *s = dt_wrong_type(t, what, expected);

@@ -9,7 +9,7 @@
 
 #include "conf/conf_impl.h"
 
-/* What is known when libyaml has given up. */
+/* The state of the reader when libyaml reports an error. */
 typedef struct failure {
     dt_yaml *y;
     const yaml_parser_t *yaml;
@@ -97,8 +97,8 @@ static dt_status *unclosed_quote(const failure *f, yaml_mark_t start) {
                    at.line);
 }
 
-/* `name: "a` goes on to the next quote, many lines below, and there the text behind it makes no
- * sense. */
+/* Whether a quote was not closed: `name: "a` extends to the next quote, many lines below, where the
+ * text after it is a syntax error. */
 static bool swallowed_lines(const failure *f) {
     const dt_yaml_before *s = f->before;
     return s->quoted && s->start.line < s->end.line && s->end.line == f->yaml->problem_mark.line;
@@ -106,8 +106,7 @@ static bool swallowed_lines(const failure *f) {
 
 /* ---- the rest ---- */
 
-/* Whether nothing but blanks stands before the problem in its line: then it is the indentation that
- * is wrong. */
+/* Whether only blanks precede the problem in its line: then the indentation is wrong. */
 static bool begins_line(const failure *f) {
     const char *text = f->y->source->text;
     size_t i = f->at.offset;

@@ -12,11 +12,11 @@
  * Aliases become copies, so that overrides can change one and not the other. The copy's nodes are
  * counted before it is made: an alias bomb costs nothing.
  *
- * A merge key (`<<`) is no entry: its mappings are kept beside the level, and when the level ends,
- * their entries come first, but for keys that the mapping has itself.
+ * A merge key (`<<`) does not become an entry: its mappings are kept with the level. When the level
+ * ends, their entries come first, except for keys that the mapping has itself.
  *
- * Faults that leave a sensible tree (a duplicate key, a tag) are collected and reading goes on;
- * syntax errors and limits end it.
+ * Faults that leave a sensible tree (a duplicate key, a tag) are collected and reading
+ * continues; syntax errors and limits end it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -318,8 +318,8 @@ static bool has_key(const dt_entry *entry, int n, const char *key) {
     return false;
 }
 
-/* Behind to[0..n), what it lacks of a mapping that is merged in; what the level has itself stands
- * in for it. */
+/* Appends to to[0..n) the entries of a merged mapping that it lacks, with the level's own entry for
+ * a key that the level has. */
 static int merge(const level *l, const dt_tree *map, dt_entry *to, int n) {
     for (int i = 0; i < map->n; i++) {
         const dt_entry *e = &map->entry[i];
