@@ -223,7 +223,7 @@ static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **war
     return s;
 }
 
-/* What is missing because it was removed while we looked is not damaged: we look again. */
+/* A checkpoint that was removed during the search is not damaged, so the search is repeated. */
 dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) {
     enum { MOST_LOOKS = 100 };
     char *ckpt = dt_path_join(dir, "ckpt");
@@ -269,7 +269,7 @@ static dt_status *take_run(dt_saved *c, const char *path, dt_status **warnings) 
     return c->path ? NULL : dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", path);
 }
 
-/* A folder that nothing of a checkpoint is in, not even its name. */
+/* Whether a folder is not a checkpoint, by its files and by its name. */
 static bool is_other(const char *path) {
     int64_t step;
     bool any = dt_step_of_path(path, &step);

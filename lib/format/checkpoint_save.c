@@ -37,7 +37,7 @@ static bool exists(const char *path) {
     return lstat(path, &st) == 0;
 }
 
-/* A directory with files in it, a file or a link, whatever has the name. */
+/* Removes a directory with its files, a file, or a link. */
 static dt_status *remove_any(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0) return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, path);
@@ -67,7 +67,7 @@ static const dt_arrays *tensors_of(const saving *v, int i) {
     return arrays && arrays->n > 0 ? arrays : NULL;
 }
 
-/* Hashes under way; NULL: there is none. */
+/* Hashes that are being computed; NULL: none. */
 typedef struct hashes {
     dt_hash_thread *file[DT_TENSOR_FILES], *weights;
 } hashes;
@@ -216,7 +216,7 @@ static dt_status *check_lock(const saving *v) {
     return NULL;
 }
 
-/* Nothing here is input: what is not there was taken away between two steps of a save. */
+/* A save reads no input, so a missing file was removed between two of its steps. */
 static dt_status *name_removal(const saving *v, dt_status *s) {
     if (!s || dt_status_number(s) != DT_E_NO_INPUT) return s;
     dt_status *removed =
@@ -256,8 +256,7 @@ dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, cons
 
 /* ---- one by itself ---- */
 
-/* What is there is replaced only if it looks like a checkpoint: a path mistyped must not cost
- * somebody's folder. */
+/* Only a checkpoint is replaced, so that a mistyped path does not destroy another folder. */
 static dt_status *check_place(const saving *v) {
     if (!exists(v->final) || exists(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->final)))
         return NULL;
@@ -277,7 +276,7 @@ dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt
     saving v = {.arena = dt_arena_create(), .state = state, .model = model, .optimizer = optimizer};
     char *parent = NULL;
     v.final = trimmed(v.arena, path);
-    /* nobody else's: it is removed first */
+    /* no other program uses this name: it is removed first */
     v.temporary = dt_arena_printf(v.arena, "%s.dtrain-tmp", v.final);
     parent = dt_path_dir(v.final);
     v.ckpt = parent;

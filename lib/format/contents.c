@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening what is to be looked at: see contents.h. */
+/* Opening checkpoints and files of weights for inspection: see contents.h. */
 #include "format/contents.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies in checkpoints and files of weights, for those who look at them without a model. */
+/* The contents of checkpoints and files of weights, for inspection without a model. */
 #ifndef DT_FORMAT_CONTENTS_H
 #define DT_FORMAT_CONTENTS_H
 
@@ -58,8 +58,8 @@ dt_status *dt_listing_read(dt_listing *l, const char *run) DT_MUST_USE;
 void dt_listing_release(dt_listing *l);
 /* Whether a path is a run's directory: there is a ckpt/ in it. */
 bool dt_is_run(const char *path);
-/* NO_INPUT: there is nothing at `path`, or it is `fault` ("not a run", say). The suggestion names the
- * runs and checkpoints in that folder, or beside it the one with the nearest name. */
+/* NO_INPUT: `path` does not exist, or is `fault`, such as "not a run". The suggestion names the
+ * runs and checkpoints in that folder, or the one beside `path` with the nearest name. */
 dt_status *dt_no_run(const char *path, const char *fault) DT_MUST_USE;
 
 #endif

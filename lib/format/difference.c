@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * May training go on with this job from that checkpoint? What says where and how long to train may
- * change; what says what is trained may not, for the weights would be those of no job at all.
+ * Whether a job may resume from a checkpoint. Keys about where and how long to train may change.
+ * Keys about what is trained may not, because the weights would then belong to neither job.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
     const char *key = NULL;
     json_t *a = parse(saved), *b = parse(now);
     if (!a || !b) key = "job";
-    else if (objects_differ(a, b, true, &path)) /* nobody named what differs */
+    else if (objects_differ(a, b, true, &path)) /* path is empty if the difference has no key */
         key = path.size > 0 ? dt_arena_strdup(arena, dt_str_text(&path)) : "job";
     dt_str_release(&path);
     json_decref(a);

@@ -96,7 +96,7 @@ static bool find_limits(const dt_named_view *a, int64_t n, double *least, double
     return finite;
 }
 
-/* Where all are one value, it stands in the last bucket. */
+/* If all values are equal, the last bucket counts them. */
 static void count(const dt_named_view *a, int64_t n, double least, double most, bucket *b) {
     const double width = (most - least) / BUCKETS;
     for (int k = 0; k < BUCKETS; k++)

@@ -5,8 +5,8 @@
  * them, as TensorFlow 2 and Keras write them.
  *
  * Why no generated code: of event.proto, summary.proto and tensor.proto a dozen fields are written
- * and none is read. They have not changed since 2018; that the bytes are right is for TensorBoard's
- * own reader to say, in the tests.
+ * and none is read. They have not changed since 2018. Tests check the bytes with TensorBoard's own
+ * reader.
  */
 #ifndef DT_FORMAT_EVENTS_H
 #define DT_FORMAT_EVENTS_H

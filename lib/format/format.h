@@ -5,8 +5,8 @@
  *     .lock                         OFD lock + pid, host, start time, boot id as text
  *     history.jsonl                 a line for each epoch, and each validation by steps
  *     record.jsonl                  what happened, attempt by attempt: see train/record.h
- *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet and leaves
- *                                   another's behind
+ *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet, beside that
+ *                                   of an earlier run
  *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors,
  *                                   state.json; callbacks.safetensors where one keeps tensors,
  *                                   variables.safetensors where a custom loop has variables
@@ -80,15 +80,15 @@ dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a,
 /* A ZIP archive of NPY files, not compressed, committed by rename. */
 dt_status *dt_npz_write(const char *path, const dt_arrays *a) DT_MUST_USE;
 
-/* ---- weights that somebody else may have written ---- */
+/* ---- weights from any program ---- */
 
 typedef struct dt_weights_request {
     const char *path;         /* a safetensors or an NPZ file */
     const dt_held_file *held; /* the file, if it is open; NULL: path is opened */
     const dt_arrays *arrays;  /* to be filled */
     bool only_compared;       /* they are not: arrays have no data */
-    bool skip_mismatch;       /* what does not fit is left as it is */
-    dt_status **warnings;     /* and told here */
+    bool skip_mismatch;       /* arrays that do not fit are left unchanged */
+    dt_status **warnings;     /* and reported here */
 } dt_weights_request;
 /* Fills arrays by name: CHECKPOINT_MODEL for each that is missing, of another shape or dtype, or
  * extra. Nothing is touched then. Counters of draws may be missing, and are left as they are, or
@@ -140,15 +140,15 @@ typedef struct dt_state_file {
     const char *map;       /* what steps of dataset.map learned, as JSON text; NULL: none does */
     const char *elements;  /* of the data set as stored, as JSON text; NULL: not known */
     const char *classes;   /* names of classes by outputs, as JSON text; NULL: they have none */
-    /* to be saved; what is there to be read: dt_saved_load_callbacks */
+    /* to be saved; dt_saved_load_callbacks reads them */
     const dt_arrays *callback_arrays;
-    const char *callbacks_sha256; /* of the file with them; NULL: there is none */
+    const char *callbacks_sha256; /* of the file with them; NULL: no file */
     /* what dt_checkpoint_save saved of a custom loop besides tensors, as JSON text; NULL: a run
      * or a model wrote this */
     const char *loop;
     /* of a custom loop, to be saved; to be read: dt_saved_load_variables */
     const dt_arrays *variable_arrays;
-    const char *variables_sha256; /* of the file with them; NULL: there is none */
+    const char *variables_sha256; /* of the file with them; NULL: no file */
 } dt_state_file;
 
 /* Saves below r->path; *path (freed by the caller) is its final path. A checkpoint of that step is
@@ -177,16 +177,16 @@ typedef struct dt_saved {
     bool only_weights; /* path is a file of them: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
-    /* The files when their sums were found right. They stay open, so that the tensors that are
-     * read are those that were checked, whoever replaces or removes the checkpoint meanwhile; they
-     * are hashed again only if something has changed them since. */
+    /* The files when their checksums were verified. They stay open, so that the tensors that are
+     * read are those that were checked, even if the checkpoint is replaced or removed meanwhile.
+     * They are hashed again only if they have changed since. */
     dt_file_stamp checked[DT_TENSOR_FILES];
     int fd[DT_TENSOR_FILES]; /* open where the stamp is known */
 } dt_saved;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of
  * that name: NO_INPUT (66). */
 dt_status *dt_saved_open(dt_saved *c, const char *path) DT_MUST_USE;
-/* The same for whatever `path` names: a checkpoint, a run's directory (its newest one) or a file of
+/* The same for a path of any kind: a checkpoint, a run's directory (its newest one) or a file of
  * weights. */
 dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings) DT_MUST_USE;
 /* The newest below dir/ckpt that verifies; each one passed over, and each name there that is no
@@ -197,15 +197,15 @@ dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) D
  * finite: CHECKPOINT_NOT_FINITE (79). */
 dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model,
                          const dt_arrays *optimizer) DT_MUST_USE;
-/* Its weights alone, for who does not go on with its run: counters of draws may be missing, and are
- * left as they are, or extra. */
+/* Only its weights, for a caller that does not resume the run. Counters of draws may be extra, or
+ * missing, and are then left unchanged. */
 dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) DT_MUST_USE;
 /* CHECKPOINT unless the weights have the SHA-256 that the state names: files and their checksums
- * can be replaced together. The first reads them once more; the second is told what was found. */
+ * can be replaced together. The first reads them once more; the second gets the hash. */
 dt_status *dt_saved_check_weights(const dt_saved *c) DT_MUST_USE;
 dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found) DT_MUST_USE;
-/* What callbacks kept: of the tensors in the checkpoint those that are asked for, each of which
- * must be there. Values are the callbacks' affair. */
+/* The requested tensors of callbacks; each must be in the checkpoint. The callbacks check their
+ * values. */
 dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) DT_MUST_USE;
 /* Exactly the variables of a custom loop. Any values are fine: a best loss begins as infinity. */
 dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) DT_MUST_USE;
@@ -231,7 +231,7 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
 
 /* ---- history.jsonl ---- */
 
-/* bytes; one that is larger is not read, by anybody */
+/* bytes; a larger file is not read */
 #define DT_HISTORY_LARGEST ((size_t)64 << 20)
 
 /*
@@ -248,8 +248,8 @@ typedef struct dt_history_from {
 /* The lines that stay. */
 typedef struct dt_history_kept {
     dt_history_lines lines; /* those written next are sealed by it */
-    int64_t epoch;          /* of the last one; 0: there is none */
-    char *damage; /* what is wrong with the file, a sentence; the caller's; NULL: nothing */
+    int64_t epoch;          /* of the last line; 0: no line */
+    char *damage;           /* a sentence about the file's fault, the caller's; NULL: it has none */
 } dt_history_kept;
 /* Drops lines, also the torn one of a killed run, then opens for appending. */
 dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from,

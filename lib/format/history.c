@@ -13,7 +13,7 @@
 #include "format/format.h"
 #include "format/history.h"
 
-/* The lines that stay, and what is known of them. */
+/* The lines to keep, and facts about them. */
 typedef struct keeping {
     int64_t step;
     dt_str kept;

@@ -8,7 +8,7 @@
 #include "file/json_read.h"
 #include "file/records.h"
 
-/* What stands before the eight digits, and behind them. */
+/* The texts before and after the eight digits. */
 #define BEFORE ", \"" DT_HISTORY_CHECK "\": \""
 #define BEHIND "\"}"
 enum { DIGITS = 8, TAIL = sizeof BEFORE - 1 + DIGITS + sizeof BEHIND - 1 };

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock is the kernel's (an open file description lock): it goes with its process, however that
- * ends, and works between hosts on NFSv4. The text in the file only tells others whom they are
- * waiting for:
+ * The lock is the kernel's (an open file description lock): it is released when its process
+ * ends for any reason, and works between hosts on NFSv4. The text in the file only names the holder
+ * for messages of other processes:
  *
  *     pid 4412 on node-b since 2025-11-21T09:53:07Z
  *     boot 1b4e28ba-2fa1-11d2-883f-0016d3cca427
  *
  * Between taking the lock and writing the text a moment passes in which the file is empty or names
  * a dead holder. A killed process keeps its lock until the kernel has freed its memory, which takes
- * seconds where there is much. Who is refused in either case tries again. The file is never
- * removed: somebody might have opened it, and would lock what has no name any more while a third
- * locks the new one.
+ * seconds where there is much. A process that is refused in either case retries. The file is never
+ * removed: another process may have it open, and would lock a file without a name while a third
+ * one locks the new file.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "format/lock.h"
@@ -28,7 +28,7 @@
 enum {
     PAUSE_MS = 10,       /* between two tries */
     ENDING_TRIES = 1000, /* while the holder is ending */
-    NAMELESS_TRIES = 40, /* while the text names nobody alive */
+    NAMELESS_TRIES = 40, /* while the text names no process that is alive */
     LONGEST_NAME = 255,
     EXITING = 0x4 | 0x400, /* PF_EXITING and PF_SIGNALED among the flags of proc_pid_stat(5) */
 };
@@ -40,7 +40,7 @@ typedef struct holder {
     char boot[64];
 } holder;
 
-/* ---- who we are ---- */
+/* ---- this process ---- */
 
 static void read_boot_id(char *out, size_t size) {
     dt_str text = {0};
@@ -83,7 +83,7 @@ static dt_status *write_text(const char *path) {
     return s;
 }
 
-/* ---- who has it ---- */
+/* ---- the holder ---- */
 
 static bool parse_text(const char *text, holder *h) {
     *h = (holder){0};
@@ -92,7 +92,7 @@ static bool parse_text(const char *text, holder *h) {
            text[strlen(text) - 1] == '\n';
 }
 
-/* What follows `key` in a file of /proc/PID; NULL: there is none. */
+/* The text after `key` in a file of /proc/PID; NULL: the key is missing. */
 static const char *read_process(long pid, const char *file, const char *key, dt_str *text) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", pid, file);
@@ -134,11 +134,11 @@ dt_status *dt_lock_refusal(const char *dir, const char *text) {
                    h.since);
 }
 
-/* The refusal that names the holder; NULL: nobody alive is named, or *ending. */
+/* The refusal that names the holder; NULL: the text names no process that is alive, or *ending. */
 static dt_status *read_holder(const char *dir, const char *path, bool *ending) {
     holder h;
     dt_str text = {0};
-    dt_status *unread = dt_file_read(path, 1024, &text); /* nobody to name, then */
+    dt_status *unread = dt_file_read(path, 1024, &text); /* then the holder is unknown */
     *ending = !unread && parse_text(dt_str_text(&text), &h) && is_here(&h) && is_ending(h.pid);
     dt_status *s = unread || *ending ? NULL : dt_lock_refusal(dir, dt_str_text(&text));
     dt_status_free(unread);

@@ -5,10 +5,10 @@
 
 #include "base/file.h"
 
-/* Takes dir/.lock and writes who has it; held until the writer is abandoned. IN_USE naming the
- * holder. */
+/* Takes dir/.lock and writes the holder into it; held until the writer is abandoned. IN_USE naming
+ * the holder. */
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
-/* That error by the text of the file; NULL: it names nobody who could have the lock. */
+/* That error, from the text of the file; NULL: it names no process that could have the lock. */
 dt_status *dt_lock_refusal(const char *dir, const char *text) DT_MUST_USE;
 
 #endif

@@ -138,7 +138,7 @@ static void read_history(const char *run, dt_str *out) {
     free(path);
 }
 
-/* An item of its own, as of a damaged checkpoint. */
+/* Prints a damaged history as an item of the list, like a damaged checkpoint. */
 static void tell_damage(const char *run, const dt_str *history, bool json, dt_str *out) {
     dt_history_lines lines = {0};
     dt_history_take_all(&lines, history);

@@ -41,7 +41,7 @@ static void tell(const dt_contents *c, bool json, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-/* A checksum says that a file is damaged, its header often where. */
+/* A checksum shows that a file is damaged, its header often shows where. */
 static dt_status *name_place(const char *path, dt_status *bad) {
     for (int i = 0; i < DT_TENSOR_FILES; i++) {
         char *file = dt_path_join(path, dt_tensor_files[i].name);
@@ -56,8 +56,8 @@ static dt_status *name_place(const char *path, dt_status *bad) {
     return bad;
 }
 
-/* Of a file of weights nothing else has a checksum; those of an archive are looked at while its
- * members are read. */
+/* Reads all arrays of a file of weights: the only checksums that it may have are those of an
+ * archive, which are verified while its members are read. */
 static dt_status *read_all(const dt_stored_arrays *s) {
     dt_status *bad = NULL;
     for (int i = 0; i < s->n && !bad; i++) {

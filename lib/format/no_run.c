@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to name in place of a path that holds no run: see contents.h. */
+/* Suggests runs for a path without one: see contents.h. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trace Event JSON: one process, "this machine", with a track for each thread and one for each
- * counter. A recording is ten times as long as its file, so it is compressed as it is written: no
- * more than some of its text is ever in memory.
+ * counter. A recording is ten times as long as its file, so it is compressed while it is written,
+ * and only a part of its text is in memory at a time.
  */
 #include "format/recording.h"
 
@@ -61,7 +61,7 @@ static void put_name(dt_json *j, const char *what, int tid, const char *name) {
     dt_json_close(j, '}');
 }
 
-/* Viewers sort threads by name, where they are not told better. */
+/* Viewers sort threads by name unless they have a sort index. */
 static void put_place(dt_json *j, int tid) {
     begin_event(j, "M", "thread_sort_index", tid);
     dt_json_open(j, "args", '{');
@@ -121,7 +121,7 @@ static void put_track(sheet *s, const dt_recorder *r, int number) {
     for (uint64_t i = first; i < end; i++) put_span(s, r, dt_track_span(t, i), number + 1);
 }
 
-/* The earliest moment that is told of; and how many spans are not there any more. */
+/* The earliest recorded time, and the number of spans that were overwritten. */
 static int64_t find_zero(const dt_recorder *r, int64_t *lost) {
     int64_t zero = r->n_samples ? r->sample[0].ns : INT64_MAX;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recorder heard, as a file for trace viewers: Trace Event JSON, gzipped. Perfetto and
- * chrome://tracing read it as it is. */
+/* A recording as a file for trace viewers: gzipped Trace Event JSON, which Perfetto and
+ * chrome://tracing open directly. */
 #ifndef DT_FORMAT_RECORDING_H
 #define DT_FORMAT_RECORDING_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written of a row of outputs, by format:
+ * The columns of a row of outputs, by format:
  *
  *     CSV           logits_0, logits_1, ... for the scores of output `logits`, logits_ring, ...
  *                   where its classes have names; of the largest only logits_class_0,
@@ -207,7 +207,7 @@ static dt_status *put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t 
     return dt_output_put(&w->out, w->row);
 }
 
-/* What was asked for are classes: some output must have them. */
+/* `top` selects classes, so at least one output must have classes. */
 static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p) {
     bool any = w->options.top == 0;
     for (int o = 0; o < p->n_outputs; o++) any = any || dt_row_top(w, p, o) > 0;
@@ -275,7 +275,7 @@ static dt_status *find_kind(const dt_row_writer_options *o, const dt_format **ou
                          o->path));
 }
 
-/* Output to what is no file would replace a device by one, as root. */
+/* Refuses a path that exists and is not a file: as root, a device would be replaced by a file. */
 static dt_status *check_path(const char *path) {
     struct stat st;
     if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && !S_ISREG(st.st_mode))

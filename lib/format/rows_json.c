@@ -3,7 +3,7 @@
  * JSON lines, an object an example: {"logits": [0.5, -1.25]}, of the shape that the output has;
  * where its classes have names, {"logits": {"circle": 0.9, "ring": 0.1}}; of the largest only
  * {"logits": [{"class": 0, "score": 0.5}, ...]}. Examples that are files begin with {"file":
- * "a.png", ...}. What is not finite is null.
+ * "a.png", ...}. Values that are not finite are null.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "format/rows.h"
 
-/* w->score[i] as decimal digits that read back as it is. */
+/* w->score[i] in decimal digits that read back as the same value. */
 static void put_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i) {
     const double x = w->score[i];
     if (!isfinite(x)) dt_str_puts(&w->out.text, "null");

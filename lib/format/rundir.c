@@ -25,7 +25,7 @@ static dt_status *check_here(const char *path) {
                : NULL;
 }
 
-/* Others could replace what is in it, unless the sticky bit keeps them from it. */
+/* Other users could replace files in a world-writable directory without the sticky bit. */
 static dt_status *check_mode(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) return dt_fail_errno(DT_E_CANT_CREATE, path);
@@ -40,7 +40,7 @@ static dt_status *make_durable(const char *path) {
     struct stat st;
     DT_TRY(dt_path_check(path));
     if (stat(path, &st) == 0)
-        return dt_dir_make(path); /* says what is wrong if it is no directory */
+        return dt_dir_make(path); /* reports an error if it is not a directory */
     char *parent = dt_path_dir(path);
     dt_status *s = *parent ? make_durable(parent) : NULL;
     if (!s) s = dt_dir_make(path);

@@ -43,7 +43,7 @@ static void put_entry(dt_json *j, const dt_named_view *a, int64_t begin) {
     dt_json_close(j, '}');
 }
 
-/* What the header says besides its tensors. */
+/* The header's metadata besides its tensors. */
 typedef struct metadata {
     const dt_pair *pair;
     int n;
@@ -244,8 +244,7 @@ static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_
     return NULL;
 }
 
-/* target[i] becomes the array of tensor i, NULL where nobody asks for it. All differences are
- * reported. */
+/* target[i] becomes the array of tensor i, NULL if it is not requested. Reports all differences. */
 static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a,
                         const dt_named_view **target) {
     const char *path = r->path;

@@ -81,7 +81,7 @@ static bool is_onnx(const char *bytes) {
            strchr("\x12\x1a\x22\x28\x32\x3a\x42", bytes[2]);
 }
 
-/* first: the byte where a header would begin, '{' in every safetensors file; -1: there is none. */
+/* first: the byte where a header would begin, '{' in every safetensors file; -1: the file is shorter. */
 static dt_status *refuse_length(const char *path, const char *bytes, int first, uint64_t length,
                                 int64_t size) {
     const bool no_header = first >= 0 && first != '{';
@@ -128,7 +128,7 @@ static dt_status *read_bytes(dt_header *h, int fd, const char *path, int64_t siz
 
 /* ---- one tensor ---- */
 
-/* What checking needs to know, and to say. */
+/* The state of a check of a header. */
 typedef struct check {
     const char *path;
     int64_t data; /* bytes of data in the file */

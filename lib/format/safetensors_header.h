@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header of a safetensors file, checked as a whole: who has one may trust its offsets. */
+/* The header of a safetensors file, checked as a whole, so that its offsets can be trusted. */
 #ifndef DT_FORMAT_SAFETENSORS_HEADER_H
 #define DT_FORMAT_SAFETENSORS_HEADER_H
 
@@ -9,7 +9,7 @@
 typedef struct dt_stored_type {
     const char *name; /* "F32" */
     int size;         /* bytes */
-    int dtype;        /* a dt_dtype, -1: none of ours */
+    int dtype;        /* a dt_dtype, -1: not supported */
 } dt_stored_type;
 
 const dt_stored_type *dt_stored_type_find(const char *name);

@@ -40,7 +40,8 @@ const char **dt_state_sha256(dt_state_file *s, int i) {
     return (const char **)((char *)s + dt_tensor_files[i].sha256);
 }
 
-/* What is written, and in this order: the state comes first, so that its table fits. */
+/* The members of state.json in their order. `state` comes first, so that its table's offsets
+ * hold. */
 typedef struct contents {
     dt_state_file state;
     const dt_digest *model, *optimizer;
@@ -103,7 +104,7 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
 
 /* ---- reading: the file ---- */
 
-/* A link could lead out of the run directory, to a file that nobody meant to be read. */
+/* Links are refused: one could lead out of the run directory, to a file that must not be read. */
 static dt_status *check_kind(const char *path, mode_t kind, dt_error missing) {
     struct stat st;
     if (lstat(path, &st) != 0) {

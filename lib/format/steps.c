@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints are found by their names and ordered by what state.json says. Both are needed:
- * training begun anew in a used directory has fewer steps than what lies there, and is the newer
- * all the same.
+ * Checkpoints are found by their names and ordered by the generation in state.json. Both are
+ * needed: a fresh run in a used directory is newer, but has fewer steps than the checkpoints there.
  */
 #include "format/steps.h"
 
@@ -71,7 +70,7 @@ static bool is_temporary(dt_arena *arena, const char *name, int64_t *step) {
 
 /* ---- listing ---- */
 
-/* The directory, or NULL with no error where there is none. */
+/* Opens the directory; *out is NULL, without an error, if it does not exist. */
 static dt_status *open_directory(const char *ckpt, DIR **out) {
     int fd = dt_dir_open(ckpt, false);
     *out = fd < 0 ? NULL : fdopendir(fd);

@@ -21,13 +21,13 @@ typedef struct dt_step_list {
 bool dt_step_parse(const char *name, int64_t *step);
 /* That of the last name of a path, which may end in slashes. */
 bool dt_step_of_path(const char *path, int64_t *step);
-/* CHECKPOINT: the checkpoint at `path` holds another step than its name says. */
+/* CHECKPOINT: the checkpoint at `path` holds a step other than that in its name. */
 dt_status *dt_step_match(const char *path, int64_t step) DT_MUST_USE;
 /* The arena's. */
 char *dt_step_format(dt_arena *arena, int64_t step);
 
-/* What stands in the directory: checkpoints by step, or with `temporary` those ending in .tmp. No
- * directory: none. Other names are appended to *strange (may be NULL) unless they end in .tmp or
+/* The checkpoints in the directory by step, or with `temporary` those ending in .tmp; none if there
+ * is no directory. Other names are appended to *strange (may be NULL) unless they end in .tmp or
  * begin with a dot. */
 dt_status *dt_steps_list(dt_arena *arena, const char *ckpt, bool temporary, dt_step_list *out,
                          dt_status **strange) DT_MUST_USE;

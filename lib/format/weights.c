@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights by their names, from a file that anybody may have written: safetensors or NPZ, told apart
- * by content.
+ * Weights by their names, from a file of any program: safetensors or NPZ, recognized by its
+ * contents.
  *
  * What lies in a file and what a model wants are compared as wholes before anything is read: a
  * weight that is missing (with the nearest name that is there), one of another shape or type, and
  * what the file has besides. With `skip_mismatch`, Keras' word, these are warnings: such weights
  * keep what they were drawn as. A file that has no weight of the model is an error in any case.
- * Counters of draws are no difference: what is missing stays, what is too much is passed over.
+ * Counters of draws do not count: missing ones keep their values, extra ones are ignored.
  *
  * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). A name
  * that all arrays of a file begin with, and no weight of the model, is left out.
@@ -71,8 +71,8 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
     return differences;
 }
 
-/* A file of another model altogether is no file of weights that only differ: one error, with names
- * of both. wanted NULL: before types are compared, so that a name alone counts. */
+/* A file without any weight of the model belongs to another model: reports one error with names of
+ * both, instead of all differences. wanted NULL: types are not compared yet, so names decide. */
 static dt_status *check_some(const dt_weights_request *q, const dt_stored_arrays *s,
                              dt_stored_array *const *wanted) {
     const char *first = NULL;
@@ -107,7 +107,7 @@ static size_t find_prefix(const dt_stored_arrays *s, const char *name) {
     return 0;
 }
 
-/* Their order stays. The model's first weight tells what stands before all of them. */
+/* Removes a common prefix of all names, found from the model's first weight. Their order stays. */
 static void drop_prefix(dt_stored_arrays *s, const dt_arrays *a) {
     int first = 0;
     while (first < a->n && dt_is_seed_counter(a->array[first].name)) first++;

@@ -8,11 +8,11 @@
 typedef struct dt_stored_array {
     const char *name;  /* lent by the file's */
     const char *dtype; /* as the file calls it */
-    bool known;        /* we have that type; else type.dtype says nothing */
+    bool known;        /* the dtype is supported; else type.dtype has no meaning */
     dt_type type;
     int64_t offset, bytes; /* of what lies in the file */
     const void *member;    /* NPZ: the archive's */
-    bool named;            /* somebody asked for it */
+    bool named;            /* a weight of the model has its name */
 } dt_stored_array;
 
 typedef struct dt_stored_arrays dt_stored_arrays;

@@ -13,7 +13,7 @@ static bool ends_in(const char *name, const char *end) {
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-/* The name without .npy; NULL: a member that is no array. */
+/* The name without .npy; NULL: the member is not an array. */
 static const char *array_name(dt_arena *arena, const char *member) {
     return ends_in(member, ".npy")
                ? dt_arena_printf(arena, "%.*s", (int)(strlen(member) - 4), member)

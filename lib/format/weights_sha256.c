@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weights_sha256, the hash that a run announces of its weights. Files and their checksums can be
- * replaced together, so whoever reads the weights of a run compares it.
+ * weights_sha256, the hash of its weights that a run reports. Files and their checksums can be
+ * replaced together, so readers of a run's weights compare it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
