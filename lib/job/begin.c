@@ -20,7 +20,7 @@ static bool goes_on(const dt_job *j) {
     int64_t generation = -1;
     if (dt_job_resume(j) == DT_RESUME_NEVER) return false;
     char *directory = dt_job_output(j);
-    /* what is wrong with them is training's affair */
+    /* training reports their faults */
     dt_status_free(dt_checkpoints_generation(directory, &generation));
     free(directory);
     return generation >= 0 || dt_job_resume(j) == DT_RESUME_PATH;

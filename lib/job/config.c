@@ -118,7 +118,7 @@ static dt_tree *child(dt_arena *arena, dt_tree *map, const char *key, dt_tree_ki
     return t;
 }
 
-/* What a job means where it says nothing, in the sections that every job has. */
+/* Adds the defaults of keys that the job leaves out, in the sections that every job has. */
 static void add_defaults(const dt_job *j, dt_tree *root) {
     const struct {
         const char *section, *key, *value;

@@ -3,7 +3,7 @@
  * A CUDA plug-in compiles with files of the CUDA toolkit and computes with its libraries. It looks
  * for both in packages beside its own (site-packages/nvidia/..., where pip puts them), then where
  * the toolkit is installed; libraries also where the loader looks. Without one of them it fails
- * minutes later, in words that do not name the package.
+ * minutes later, with a message that does not name the package.
  */
 #include "job/cuda.h"
 

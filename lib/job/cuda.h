@@ -9,8 +9,8 @@
 
 /*
  * Looks where the plug-in at this path will look. `found` gets "FOLDER: libdevice, ptxas, libcudnn",
- * `missing` the names of what is not there, separated by commas. False: the file's name does not
- * say that it is for CUDA, and nothing is written.
+ * `missing` the names of missing parts, separated by commas. False: by its name the file is not for
+ * CUDA, and nothing is written.
  */
 bool dt_cuda_look(const char *plugin, dt_str *found, dt_str *missing);
 

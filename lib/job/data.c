@@ -31,7 +31,7 @@ dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
     DT_TRY(dt_learned_read(c, j->arena, &learned));
     if (!learned) return NULL;
     j->dataset.learned = learned;
-    dt_dataset_unref(j->data); /* opened before with what the files say today */
+    dt_dataset_unref(j->data); /* it has values learned from the current files */
     j->data = NULL;
     return NULL;
 }

@@ -52,9 +52,9 @@ static void forget(machine *m) {
     dt_resolver_unref(m->tpu);
 }
 
-/* ---- telling ---- */
+/* ---- the report ---- */
 
-/* One line each: the heading stands before the first. */
+/* Prints a line for each device; the first one begins with the heading. */
 static void tell(const char *heading, const found *f, int n, dt_str *out) {
     for (int i = 0; i < n; i++)
         dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain doctor: a report of a fault is worth as much as it says of the machine. Facts are words
- * under a label, so that text and JSON have the same; problems are what will get in the way here,
- * looked for one by one.
+ * dtrain doctor: facts about the machine for a bug report, and problems that dtrain will have on
+ * it. A fact is a text with a label, so that text and JSON output agree. Each problem has a check
+ * of its own.
  */
 #define _GNU_SOURCE /* environ */
 #include <gnu/libc-version.h>
@@ -115,7 +115,8 @@ static void look_at_folder(patient *p, const char *label, const char *path) {
 
 /* ---- the environment ---- */
 
-/* What dtrain and the libraries under it obey. Others may hold what nobody else is to see. */
+/* Whether dtrain or a library that it uses reads a variable. Others are not printed, since they may
+ * hold secrets. */
 static bool is_obeyed(const char *entry) {
     static const char *const names[] = {"DTRAIN_",      "TPU_",
                                         "OMP_",         "OPENBLAS_",
@@ -157,7 +158,7 @@ static void look_at_cuda(patient *p) {
     dt_str_release(&missing);
 }
 
-/* A plug-in that does not start is in the text, and no reason to say nothing else. */
+/* If a plug-in does not start, the text names it and still lists all other devices. */
 static dt_status *list_devices(bool json, char **text) {
     dt_status *s = dt_devices_text(json, text);
     if (!*text) return s;

@@ -13,7 +13,7 @@ typedef struct exporting {
     dt_digest weights;
 } exporting;
 
-/* ---- what files say about themselves ---- */
+/* ---- metadata of exported files ---- */
 
 enum { FACTS = 5 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at data: a job's, or files by themselves, of which is guessed what a job would say. */
+/* Inspecting data: a job's, or files without a job, whose `dataset` mapping is guessed. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

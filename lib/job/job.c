@@ -12,7 +12,7 @@
 
 /* ---- strategy and back end ---- */
 
-/* Of an option there is none. */
+/* NULL: the back end comes from an option. */
 static const dt_location *place_of_backend(const dt_job *j) {
     return j->backend_at.source ? &j->backend_at : NULL;
 }
@@ -32,7 +32,7 @@ static dt_status *check_backend(const dt_job *j) {
                    j->backend, j->strategy.row->kind.name, j->strategy.row->backend);
 }
 
-/* A path of the job that is not on this machine, which has been told with all of its paths. */
+/* Whether the job's path of the plug-in was refused, and reported with the job's other paths. */
 static bool is_refused(const dt_job *j) {
     const dt_tree *said = dt_tree_get(dt_tree_get(j->tree, "backend"), "plugin");
     char *local = NULL;
@@ -45,8 +45,8 @@ static bool is_refused(const dt_job *j) {
     return refused;
 }
 
-/* Of a plug-in that stays closed it can still be said that its file is missing. A name without a
- * slash is looked for where libraries are. */
+/* Reports a missing file of a plug-in that is not opened. A name without a slash is searched in the
+ * directories of libraries, so it is not checked. */
 static dt_status *check_plugin_is_there(const dt_job *j) {
     struct stat st;
     if (!j->sealed || j->purpose != DT_FOR_FIT || !j->plugin || !strchr(j->plugin, '/') ||
@@ -87,8 +87,7 @@ static dt_status *check_batch(const dt_job *j) {
 static dt_status *check_elements(dt_job *j) {
     dt_match ignored;
     if (!j->has_dataset) return NULL;
-    /* The elements are known without a file: what is wrong with them has been told by the data
-     * set. */
+    /* The elements are known without a file. The data set has reported their faults already. */
     const dt_format_request r = dt_dataset_request(&j->dataset, DT_PART_TRAIN, j->arena);
     dt_status_free(j->dataset.format->check(&r, &j->elements));
     return j->has_model ? dt_match_names(&j->elements, &j->model,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job: one file that says what to train, on what, for how long.
+ * A job: one file that defines the model, the data and the training.
  *
  *     source.c      file or standard input, with its base and overrides, -> tree
  *     model.c       a model that Keras wrote, in the place of its file's name
  *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}, words of `let`
- *     sections.c    the tree's sections, each read by the room that knows it; keys.c: all their
- *                   keys, told
+ *     sections.c    the tree's sections, each read by the room that knows it; keys.c: a list
+ *                   of all their keys
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
  *     begin.c       the weights that training begins with
@@ -39,7 +39,7 @@ struct dt_job { /* the public handle */
     const char *data_directory; /* relative data files start here: the job file's */
     const char *work_directory; /* output does here: -C, or "" */
     const char *name;
-    const char *run_dir; /* output.dir as the job says it */
+    const char *run_dir; /* output.dir as the job has it */
     int n_variables;
     /* of the environment, as written, and the values in paths, which no record holds */
     dt_pair *variable;
@@ -47,12 +47,12 @@ struct dt_job { /* the public handle */
     dt_digest sha256; /* of json */
 
     uint64_t seed;
-    dt_compute_spec how;                /* what `reproducible` and `partition` say of steps */
-    bool strict;                        /* `reproducible`: the same bits on every processor */
+    dt_compute_spec how; /* the settings of `reproducible` and `partition` for steps */
+    bool strict;         /* `reproducible`: the same bits on every processor */
     struct dt_job_partition *partition; /* NULL: none */
     /* whose logical devices steps are annotated for, while they are traced; lent */
     dt_strategy *annotates;
-    const char *backend;              /* "cpu", as told; NULL: the strategy's own */
+    const char *backend;              /* "cpu", as given; NULL: the strategy's own */
     const char *plugin;               /* of back end pjrt; NULL: the environment's */
     const dt_pjrt_settings *settings; /* of the plug-in; NULL: none */
     dt_location backend_at;
@@ -90,8 +90,7 @@ void dt_job_move_paths(dt_job *j);
 
 /* ---- model.c ---- */
 
-/* Puts what the file under model.keras_config says in its place; sets j->no_model where that can
- * wait. */
+/* Replaces model.keras_config by the contents of its file; sets j->no_model if that can wait. */
 dt_status *dt_job_import_model(dt_job *j) DT_MUST_USE;
 /* In place of a file that is missing, what the run has trained; once output.dir is known. */
 dt_status *dt_job_recall_model(dt_job *j) DT_MUST_USE;
@@ -104,8 +103,8 @@ dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
 
 /* ---- sections.c ---- */
 
-/* Faults of the job (78) are appended to *faults; devices that are not there (69), which are told
- * after them, to *missing. */
+/* Faults of the job (78) are appended to *faults; missing devices (69), which are reported after
+ * them, to *missing. */
 void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults,
                           dt_status **missing);
 /* Whether a job for this purpose has the key. */
@@ -120,21 +119,21 @@ const dt_field *dt_output_fields(void);
 const dt_field *dt_backend_fields(void);
 /* Takes NULL, where the job has no such section. All faults. */
 dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t) DT_MUST_USE;
-/* What the command line says of it comes before the job. */
+/* The options of the command line, which take precedence over the job. */
 void dt_job_take_backend(dt_job *j, const dt_job_source *source);
 
 /* ---- data.c ---- */
 
 /* Sets j->data, once. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
-/* What steps of `map` learned in the checkpoint's run holds from here on, whatever the files of the
- * training part say now. */
+/* From now on steps of `map` use what they learned in the checkpoint's run, even if the files of
+ * the training part have changed. */
 dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) DT_MUST_USE;
 
 /* ---- rows.c ---- */
 
-/* Examples of a file, a folder or a pipe, as the job's data set stores them, for its model. What
- * the checkpoint does not say of them (dt_job_take_learned) is found in the job's data. */
+/* Examples of a file, a folder or a pipe, as the job's data set stores them, for its model. Facts
+ * that the checkpoint lacks (dt_job_take_learned) are taken from the job's data. */
 dt_status *dt_job_open_stream(dt_job *j, const char *path, dt_stream **out) DT_MUST_USE;
 /* The same with targets, as a data set of which *part is to be evaluated; the caller unrefs it
  * before the job. */
@@ -145,7 +144,7 @@ dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part,
 dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part,
                             dt_dataset **out) DT_MUST_USE;
 
-/* Said by the job's file or its base, not by an override. source.c */
+/* Whether a source is the job's file or its base, not an override. source.c */
 bool dt_job_is_of_files(const dt_job *j, const dt_source *source);
 
 /* ---- begin.c ---- */
@@ -154,15 +153,15 @@ bool dt_job_is_of_files(const dt_job *j, const dt_source *source);
 char *dt_job_output(const dt_job *j);
 /* `init_from` with a whole path (the job's arena); path NULL: weights are drawn. */
 dt_init_from dt_job_first_weights(const dt_job *j);
-/* Whether they are there and fit, unless the run has a checkpoint of its own to go on from. */
+/* Whether they exist and fit, unless the run resumes from a checkpoint of its own. */
 dt_status *dt_job_check_first_weights(const dt_job *j) DT_MUST_USE;
 
 /* ---- partition.c; its reading: job/partition.h ---- */
 
 typedef struct dt_job_partition dt_job_partition;
-/* What `partition` says, against data, model and strategy of so many replicas: all faults. */
+/* Checks `partition` against the data, the model and the strategy. All faults. */
 dt_status *dt_job_check_partition(const dt_job *j) DT_MUST_USE;
-/* What it says of elements whose sizes only the data tells: all faults. */
+/* Checks `partition` for elements whose sizes come from the data. All faults. */
 dt_status *dt_job_check_targets(const dt_job *j) DT_MUST_USE;
 /* From now on steps that are traced with the model are annotated, its weights too. */
 dt_status *dt_job_annotate_model(dt_job *j, dt_model *m) DT_MUST_USE;

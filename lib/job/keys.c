@@ -19,7 +19,7 @@ enum { LONGEST_PATH = 256, MOST_KINDS = 256 };
 typedef struct telling {
     void (*key)(const dt_job_key *key, void *user);
     void *user;
-    const dt_key_table *sort; /* whose keys are told; NULL: a section's */
+    const dt_key_table *sort; /* whose keys are listed; NULL: a section's */
     const dt_job_kind *of;
 } telling;
 
@@ -58,7 +58,8 @@ static void put_type(const dt_field *f, dt_str *out) {
     if (f->kind == DT_FIELD_LIST || f->kind == DT_FIELD_MAP) put_types(f->forms, out);
 }
 
-/* As the fields are read: both limits 0 are none, and a lone maximum has 0 below it. */
+/* The same rule as for reading: limits of 0 and 0 mean none, and a lone maximum has the minimum
+ * 0. */
 bool dt_field_has_min(const dt_field *f) { return f->min != 0 || f->max != 0 || f->above_min; }
 
 bool dt_field_has_max(const dt_field *f) {
@@ -99,7 +100,7 @@ static const dt_field *form_of(const dt_field *f, dt_field_kind kind) {
     return NULL;
 }
 
-/* What says the limits of numbers. */
+/* The field or form that has the limits of numbers. */
 static const dt_field *numbers_of(const dt_field *f) {
     const dt_field *integer = form_of(f, DT_FIELD_INT), *real = form_of(f, DT_FIELD_REAL);
     return integer ? integer : real ? real : f;
@@ -134,7 +135,7 @@ static void tell_forms(const telling *t, const char *path, const dt_field *forms
     }
 }
 
-/* An optimizer's learning rate is the row's unless the job says one. */
+/* The default of an optimizer's learning rate is in its row. */
 static const char *preset_of(const telling *t, const dt_field *f, char buffer[32]) {
     bool rate =
         t->of && strcmp(t->sort->noun, "optimizer") == 0 && strcmp(f->name, "learning_rate") == 0;

@@ -11,7 +11,7 @@ typedef struct dt_section {
     const dt_field *(*fields)(void);
 } dt_section;
 
-/* A thing that a job file can name. name NULL: there are no more. */
+/* A kind that a job file can name. name NULL: past the last one. */
 typedef struct dt_job_kind {
     const dt_kind *row;
     const char *name, *about;
@@ -21,7 +21,8 @@ typedef struct dt_job_kind {
 
 typedef struct dt_key_table {
     const char *noun; /* "layer": forms name a sort by it */
-    const char *key;  /* that names one; NULL: a kind's keys are told behind its stem alone */
+    /* whose value names a kind; NULL: a kind's keys are listed with its stem alone */
+    const char *key;
     const char *stem; /* where the keys of a kind stand, below its name; beside: without it */
     bool beside;
     dt_job_kind (*at)(int i);
@@ -32,7 +33,7 @@ typedef struct dt_key_table {
 const dt_section *dt_sections(int *n);
 const dt_key_table *dt_key_tables(int *n);
 const dt_key_table *dt_sort_named(const char *noun);
-/* The default as it would be written in a job file; NULL: there is none. */
+/* The default as written in a job file; NULL: there is none. */
 const char *dt_field_default(const dt_field *f);
 bool dt_field_has_min(const dt_field *f);
 bool dt_field_has_max(const dt_field *f);

@@ -13,7 +13,7 @@
 
 /* ---- the file ---- */
 
-/* The file is there before anybody knows what words stand for. */
+/* The file is read before words in braces have values, so its name cannot have any. */
 static dt_status *check_name(const dt_tree *value) {
     if (!value || value->kind != DT_TREE_SCALAR || !strchr(value->text, '{')) return NULL;
     return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &value->at,
@@ -49,14 +49,14 @@ static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model) {
     return NULL;
 }
 
-/* *model: as the run's newest checkpoint has it; NULL: there is none. */
+/* *model: that of the run's newest checkpoint; NULL: there is no checkpoint. */
 static dt_status *find_trained(dt_job *j, dt_tree **model) {
     dt_saved c = {0};
     dt_status *warnings = NULL;
     char *directory = dt_job_output(j);
     dt_status *s = dt_saved_newest(&c, directory, &warnings);
     free(directory);
-    dt_status_free(warnings); /* who reads weights tells them */
+    dt_status_free(warnings); /* reading the weights reports them */
     if (!s && c.path && c.state.job) s = read_trained(j, &c, model);
     dt_saved_release(&c);
     return s;

@@ -26,8 +26,8 @@
  * ---- names ----
  *
  * What `partition` can name. Inputs and targets are elements of the data; the rest is found by
- * tracing the model's forward pass once, with variables that have no memory: every value that asks
- * for an annotation says its name and its shape.
+ * tracing the model's forward pass once, with variables that have no memory: every value that can
+ * be annotated has its name and its shape.
  */
 
 /* ---- the list ---- */
@@ -96,7 +96,7 @@ dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) {
     return s ? dt_at(s, &j->model.input[0].at) : NULL;
 }
 
-/* ---- names that are none ---- */
+/* ---- unknown names ---- */
 
 /* Elements of the data, then layers. */
 static int list_names(const dt_job *j, const char **names) {
@@ -306,8 +306,8 @@ static dt_status *no_match(const dt_job *j, const dt_job_rule *r) {
     return s;
 }
 
-/* A rule that matches nothing is a mistake; of the weights that a rule is taken for and does not
- * fit, the first is told. */
+/* A rule that matches nothing is an error. Of the weights that a rule applies to but does not fit,
+ * the first is reported. */
 static dt_status *check_rule(const dt_job *j, const dt_job_rule *r) {
     bool found = false;
     for (int i = 0; i < j->model.n_weights; i++) {
@@ -374,7 +374,7 @@ dt_status *dt_job_check_partition(const dt_job *j) {
     return faults;
 }
 
-/* The data is open: sizes of elements that are no input are known now. */
+/* The data is open, so the sizes of elements that are not inputs are known. */
 dt_status *dt_job_check_targets(const dt_job *j) {
     dt_status *faults = NULL;
     const dt_element_spec *element;

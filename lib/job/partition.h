@@ -4,7 +4,7 @@
  *
  *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, a layer's output, a value within a layer
  *     weights:       [{match: "*" , split: [2]}]   rules for weights, the first that matches
- *     over_replicas: none | optimizer | weights    what is kept in parts over the replicas too
+ *     over_replicas: none | optimizer | weights    the variables that are divided among replicas
  *     micro_batches: 4                             parts that a batch passes through a pipeline of
  *                                                  layers in
  */
@@ -47,8 +47,8 @@ struct dt_job_partition {
 
 /* ---- partition_read.c ---- */
 
-/* All faults; j->partition and j->how hold what has none. `key` is where the mapping's key
- * stands. */
+/* All faults; j->partition and j->how hold what has none. `key` is the location of the
+ * mapping's key. */
 dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key) DT_MUST_USE;
 
 /* ---- names ---- */
@@ -70,7 +70,7 @@ typedef struct dt_job_tensors {
 dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) DT_MUST_USE;
 void dt_job_tensors_release(dt_job_tensors *list);
 const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *name);
-/* All faults of the names: none of the data, of layers, of values within layers. */
+/* All names that are neither an element of the data, nor a layer, nor a value within a layer. */
 dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) DT_MUST_USE;
 
 /* The reserved keys; *others: what the others may have. */

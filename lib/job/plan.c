@@ -286,9 +286,9 @@ static dt_status *price(dt_job_plan *p, int i) {
     return s;
 }
 
-/* ---- what only the whole job tells ---- */
+/* ---- facts of the whole job ---- */
 
-/* What can be planned alone is not run here. */
+/* Sets the host's memory, except for jobs that can be planned but not run here. */
 static dt_status *ask_host(dt_job_plan *p) {
     const dt_job *j = p->job;
     if (!p->o.host || j->compile.precision != DT_POLICY_FLOAT32 || j->strategy.slices > 1)

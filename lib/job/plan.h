@@ -5,7 +5,7 @@
  *
  *     plan.c        a job's programs, priced; a plan as JSON and as a trace
  *     plan_text.c   tables for people       plan_svg.c    a picture
- *     plan_warn.c   what is worth a word             plan_price.c  dollars
+ *     plan_warn.c   warnings                plan_price.c  dollars
  *     plan_run.c    days and dollars of a whole run
  *     search.c      the same job in other shapes
  */
@@ -16,10 +16,10 @@
 #include "cost/plan.h"
 #include "job/session.h"
 
-/* Beside the job; zeros are what is usual. */
+/* Settings besides the job; zeros are the defaults. */
 typedef struct dt_plan_options {
     int64_t budget; /* bytes of a device that may be used */
-    bool host;      /* the host's memory is asked for, too */
+    bool host;      /* the host's memory is computed, too */
     int threads;    /* of that host, as dt_run_options has them */
     dt_kernels kernels;
     const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
@@ -48,12 +48,12 @@ typedef struct dt_job_plan {
     int replicas, logical;
     /* elements of variables that are trained: of the model, on one device */
     double parameters, parameters_here;
-    /* that fit would allocate on this machine for a step, besides variables; 0: nobody asked, or
-     * it is too large to tell */
+    /* that fit would allocate on this machine for a step, besides variables; 0: not requested,
+     * or too large to compute */
     int64_t host_bytes;
     dt_plan_options o;
     dt_run_estimate run; /* where o.run asks for one */
-    /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */
+    /* the comparison with a compiler (plan_check.h), owned; NULL: not requested */
     struct dt_plan_check *check;
 } dt_job_plan;
 
@@ -81,7 +81,7 @@ double dt_job_plan_dollars(const dt_job_plan *p);
 /* The same of so many seconds. */
 double dt_job_plan_usd(const dt_job_plan *p, double seconds);
 
-/* Plans side by side, the first one being the job as it is. */
+/* Plans side by side; the first one is the unchanged job. */
 typedef struct dt_plan_columns {
     const dt_job_plan *const *p;
     const char *const *label;
@@ -102,7 +102,7 @@ void dt_put_seconds(dt_str *s, double seconds);
 
 /* ---- a whole run (plan_run.c) ---- */
 
-/* The run that p->o.run asks for. USAGE: tokens of a job whose inputs are none. */
+/* The run that p->o.run asks for. USAGE: tokens of a job whose inputs have none. */
 dt_status *dt_job_plan_run(const dt_job_plan *p, dt_run_estimate *out) DT_MUST_USE;
 bool dt_run_meets_deadline(const dt_plan_run *r, const dt_run_estimate *e);
 bool dt_run_meets_budget(const dt_plan_run *r, const dt_run_estimate *e);

@@ -5,7 +5,7 @@
  * to the plan's.
  *
  *     arguments     variables and the batch, as they lie in memory, with what tiles add
- *     temporaries   what is alive besides at the peak
+ *     temporaries   other memory in use at the peak
  *     in all        arguments, results that are not in their memory, temporaries
  *     collectives   launches, and bytes that a device puts in
  *     kernels       the compiler's estimate in cycles over the chip's clock; ours without waiting
@@ -129,7 +129,7 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
     return bad;
 }
 
-/* ---- what the program cannot say ---- */
+/* ---- features of a job that the program lacks ---- */
 
 static bool is_reproducible(const dt_job_plan *p) { return p->job->how.shards > 0; }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a compiler that the user has says of a job: dtrain plan --check-with-libtpu,
- * --check-with-cuda. */
+/* Compares a plan with the user's compiler: dtrain plan --check-with-libtpu, --check-with-cuda. */
 #ifndef DT_JOB_PLAN_CHECK_H
 #define DT_JOB_PLAN_CHECK_H
 
@@ -36,7 +35,7 @@ void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out);
 void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j);
 
 /* plan_gpu.c: of the request's first job, for its target, as text or JSON; *fits (may be NULL): a
- * GPU has the memory. USAGE for an unknown target, and for strategies that are no single program on
+ * GPU has the memory. USAGE for an unknown target, and for strategies that are not one program on
  * GPUs; PLUGIN, COMPILER. */
 dt_status *dt_plan_of_gpu(const dt_plan_request *q, dt_str *out, bool *fits) DT_MUST_USE;
 

@@ -46,8 +46,8 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The median of those after the first, which allocates: it counts where there is no time for
- * another. */
+/* Takes the median of the steps after the first one, which allocates; the first one counts only if
+ * there is no time for another. */
 static dt_status *train_some(host_plan *p, dt_trainer *t, dt_feed *feed, dt_sums *sums) {
     double seconds[MOST_STEPS + 1], spent = 0, loss;
     int n = 0;
@@ -243,7 +243,7 @@ dt_status *dt_plan_of_host(const dt_plan_request *q, const dt_plan_options *o, d
     if (json) dt_json_open(&list, NULL, '[');
     for (int i = 0; !s && i < q->n_jobs; i++) {
         host_plan p = {.label = q->labels[i]};
-        /* what jobs planned before keep is none of this one's */
+        /* memory that earlier jobs still hold does not belong to this one */
         const int64_t of_others = dt_memory_resident() - before;
         s = fill(&p, q->jobs[i], o);
         if (i > 0 && of_others > 0 && of_others < p.start.program_bytes) {

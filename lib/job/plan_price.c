@@ -9,7 +9,7 @@
 
 #include "job/plan.h"
 
-/* The generation of "v6e=1.22", and its price; NULL: it is none. */
+/* The generation of "v6e=1.22", and its price; NULL: the text is not a price. */
 static const dt_chip *read_price(const char *text, double *usd_hour) {
     const char *equals = strchr(text, '=');
     char generation[16], *end;

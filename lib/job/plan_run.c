@@ -2,10 +2,10 @@
 /*
  * A whole run: days and dollars for so many examples or tokens.
  *
- * A run trains, evaluates as `fit` says, writes checkpoints, and loses work when a chip fails. The
- * time between checkpoints is Young's, sqrt(2 C M), where C is the time that a checkpoint takes and
- * M the mean time between failures of all chips together (Young, CACM 17(9), 1974). A failure costs
- * half of that time, the restart, and no more (Daly, FGCS 22(3), 2006, to first order):
+ * A run trains, evaluates as `fit` sets it, writes checkpoints, and loses work when a chip fails.
+ * The time between checkpoints is Young's, sqrt(2 C M), where C is the time that a checkpoint takes
+ * and M the mean time between failures of all chips together (Young, CACM 17(9), 1974). A failure
+ * costs half of that time, the restart, and no more (Daly, FGCS 22(3), 2006, to first order):
  *
  *     seconds = (training + evaluation) (1 + C / interval) / (1 - (interval / 2 + restart) / M)
  */
@@ -129,7 +129,7 @@ static void put_part(dt_str *out, const char *name, double seconds, const dt_run
     dt_str_printf(out, ", %.1f %%", 100 * seconds / e->seconds);
 }
 
-/* What a run takes of a limit: 0 or INFINITY where that is not known. */
+/* times: what the run takes, as a multiple of the limit; 0 or INFINITY: unknown. */
 static void put_limit(dt_str *out, const char *name, bool met, double times) {
     label(out, name);
     dt_str_puts(out, met ? "met" : "MISSED");

@@ -5,7 +5,7 @@
  *     per logical device       as it is      dataset.global_batch_size=256
  *       weights                20.8 MiB      20.8 MiB
  *
- * Then what layers take, traffic of links and warnings, of the first plan.
+ * Then costs of layers, traffic of links and warnings of the first plan.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void put_dollars(const dt_job_plan *p, dt_str *s) {
     if (dollars >= 0.005) dt_str_printf(s, "$ %.2f", dollars);
 }
 
-/* The layer's own name: what is within it is -v's and --json's to tell. */
+/* The name of the layer; -v and --json name the value within it. */
 static void put_peak(const dt_job_plan *p, dt_str *s) {
     const char *peak = train_of(p)->bytes.peak ? train_of(p)->bytes.peak : "-";
     dt_str_add(s, peak, strcspn(peak, "/"));
@@ -185,7 +185,7 @@ static void print_programs(const dt_job_plan *p, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-/* What dollars are of: people book by them. */
+/* The price that dollars are computed from, with its source. */
 static void print_price(const dt_job_plan *p, dt_str *out) {
     const dt_chip *chip = dt_job_plan_topology(p)->slice->chip;
     const dt_chip_price price = dt_job_plan_price(p);
@@ -204,8 +204,8 @@ static int by_seconds(const void *a, const void *b) {
     return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* "decoder_12" as "decoder_*", "conv2d_7" as "conv2d_*": a number stands behind a line or at the
- * end. */
+/* "decoder_12" as "decoder_*", "conv2d_7" as "conv2d_*": a number follows an underscore or is at
+ * the end. */
 static const char *pattern_of(const char *path, dt_arena *arena) {
     char *out = dt_arena_strdup(arena, path), *to = out;
     for (const char *p = path; *p;) {

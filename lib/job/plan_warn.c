@@ -5,7 +5,7 @@
 #include "job/plan.h"
 
 typedef struct rule {
-    /* The share of something that is lost, and what to say of it. */
+    /* A share of the step that is lost, and the warning about it. */
     double (*share)(const dt_job_plan *p);
     double from;
     const char *text; /* with the share in percent */
@@ -53,7 +53,7 @@ static const rule rules[] = {
 
 /* ---- waiting for links ---- */
 
-/* A step of the same job whose variables are divided otherwise; 0: it cannot be planned, or does
+/* Seconds of a step of the same job with another over_replicas; 0: it cannot be planned, or does
  * not fit. */
 static double seconds_if(const dt_job_plan *p, dt_over_replicas over) {
     dt_job_plan *other = NULL;

@@ -27,12 +27,12 @@ typedef struct replay {
     dt_job *job;
     const dt_run_options *options;
     bool json;
-    dt_saved end;  /* the one to come to */
+    dt_saved end;  /* the checkpoint to be reached */
     char *begin;   /* the one to begin at; NULL: where training began */
     int64_t first; /* the step after it */
-    int64_t steps; /* of the job as it is now, in all */
+    int64_t steps; /* of the current job, in all */
     char *scratch;
-    char *saved; /* what was come to */
+    char *saved; /* the checkpoint that was reached */
     int64_t saved_step;
 } replay;
 
@@ -44,7 +44,7 @@ static bool is_newer(const char *path, const char *than) {
     return n > m || (n == m && strcmp(path, than) > 0);
 }
 
-/* fit goes on from the one before a damaged one; who verifies wants to know of it. */
+/* Reports damaged checkpoints that are newer: fit would resume from the one before. */
 static dt_status *check_newer(const replay *r, const char *run) {
     dt_listing l = {0};
     dt_status *s = dt_listing_read(&l, run);
@@ -172,8 +172,8 @@ static dt_status *measure(replay *r) {
     return r->steps < r->end.state.step ? other_end(r) : NULL;
 }
 
-/* At the end of all its steps a training takes averages, and callbacks have their say: so a limit
- * is set only where it ended before. */
+/* A training that ends with its last step also takes averages and calls the callbacks' end, so a
+ * limit is set only if the recorded run ended earlier. */
 static dt_status *do_again(replay *r) {
     dt_run_options o = *r->options;
     /* Nothing but the last state is wanted. */

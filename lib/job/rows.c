@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that are not the job's: a file, a folder or a pipe to predict or to evaluate. They are examples
- * as the data set stores them; what the checkpoint does not say of them, the job's data says. */
+ * as the data set stores them. Facts that the checkpoint lacks are taken from the job's data. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "job/job.h"
 
-/* Where a file of weights does not say what steps of `map` learned, they learn it again. */
+/* If a file of weights lacks what steps of `map` learned, they learn it again. */
 static dt_status *learn_for_stream(dt_job *j) {
     if (j->dataset.learned || !dt_map_learns(j->dataset.map)) return NULL;
     DT_TRY(dt_job_open_data(j));
@@ -14,8 +14,8 @@ static dt_status *learn_for_stream(dt_job *j) {
     return NULL;
 }
 
-/* Where a file of weights does not say what the data set stores, its files do; where these are
- * missing, too, rows are what the model takes. */
+/* If a file of weights does not describe what the data set stores, the files of the data set do. If
+ * these are missing too, rows have the types of the model's inputs. */
 static void store_for_stream(dt_job *j) {
     const dt_element_spec *elements;
     dt_dataset *d = NULL;
@@ -78,8 +78,8 @@ static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **
     return dt_stream_dataset(out, &q);
 }
 
-/* A text, or a folder of pictures: what it means depends on the training part, which is opened
- * beside it. */
+/* A text, or a folder of pictures: its classes or tokens are those of the training part, which is
+ * opened as well. */
 static dt_status *open_test_part(const dt_job *j, const char *path, dt_dataset **out) {
     dt_dataset_spec spec = j->dataset;
     char *here = path[0] == '/' ? NULL : realpath(".", NULL);

@@ -11,7 +11,7 @@
 #include "job/partition.h"
 #include "job/session.h"
 
-/* Options that were not given say nothing. */
+/* Options that were not given are zeros. */
 static const dt_run_options *or_none(const dt_run_options *o) {
     static const dt_run_options none = {0};
     return o ? o : &none;
@@ -128,7 +128,7 @@ static dt_status *check_rank_is_used(const dt_job *j) {
         "the job has no strategy.cluster_resolver that says where workers meet");
 }
 
-/* A job that says where its workers meet is not trained by one of them alone. */
+/* A job with a rendezvous of workers is not trained by one of them alone. */
 static dt_status *check_is_numbered(const dt_job *j) {
     const dt_launch *l = &j->strategy.launch;
     if (l->addresses && !l->workers)
@@ -166,7 +166,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
     dt_job_close_team(j, bad);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
     if (!bad) return unwritten;
-    dt_status_free(unwritten); /* how training ended is the one to tell */
+    dt_status_free(unwritten); /* the error of training is the one to report */
     return bad;
 }
 
@@ -276,7 +276,7 @@ typedef struct evaluation {
     dt_part part;
     dt_saved saved;
     dt_session session;
-    dt_dataset *rows, *own; /* of `input`, and what they stand in for; NULL: there is none */
+    dt_dataset *rows, *own; /* those of `input`, and the job's data meanwhile; NULL: none */
 } evaluation;
 
 static dt_status *open_rows_of(dt_job *j, const char *input, evaluation *e) {
@@ -435,8 +435,8 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
 
 /* ---- lower ---- */
 
-/* Only what is compiled needs memory; text for another compiler has no shards, as it has none to
- * keep the bits of. */
+/* Only compiling needs memory. Text for another compiler has no shards, since its bits are not
+ * reproducible anyway. */
 static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o, dt_session *s) {
     bool ours = strncmp(stage, "stablehlo", strlen("stablehlo")) != 0;
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schema of job files, JSON Schema 2020-12: the field tables in words that editors and other
- * programs understand.
+ * The schema of job files, JSON Schema 2020-12: the field tables in a form that editors and other
+ * programs read.
  *
  *     # yaml-language-server: $schema=dtrain.schema.json
  *
  * It is as strict as the reader where a schema can be: types, limits, names, and no unknown keys.
  * What a reader accepts besides is in it, too: null for a key that may be left out; and for a value
  * of any type a text with a "{word}" of `let` or `Repeat`, which becomes that value. It does not
- * say what values say about each other (shapes, files, metrics that fit no loss): `dtrain validate`
+ * check values against each other (shapes, files, metrics that fit no loss): `dtrain validate`
  * does.
  *
- * A job that `extends` another has the rest there: of it nothing is required. So objects of
- * sections say what they may have, and what they must have is said once, at the top, of jobs that
- * extend nothing.
+ * A job that `extends` another has the rest there, so no key is required in it. Objects of sections
+ * therefore list optional keys only; required keys are listed once, at the top, for jobs without
+ * `extends`.
  */
 #include <string.h>
 
@@ -117,7 +117,7 @@ static void put_arguments(dt_json *j, const dt_job_kind *k) {
     dt_schema_required(j, k->fields);
 }
 
-/* The arguments, or what is short for them. */
+/* The arguments, or their short form. */
 static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
     bool list = false;
     const char *const *brief = s->brief ? s->brief(k->row, &list) : NULL;
@@ -134,7 +134,7 @@ static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
     dt_json_close(j, ']');
 }
 
-/* Its keys stand beside those of all. */
+/* A kind whose keys are beside the common ones. */
 static void put_beside(dt_json *j, const dt_field *common, const dt_job_kind *k) {
     dt_json_string(j, "description", k->about);
     dt_json_open(j, "properties", '{');

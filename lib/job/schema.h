@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema of job files, from the inside: schema.c says where things stand, schema_value.c what a
- * value may be. All write what stands within an object. */
+/* The schema of job files, from the inside: schema.c writes the structure, schema_value.c the
+ * values. All functions write the contents of an object. */
 #ifndef DT_JOB_SCHEMA_H
 #define DT_JOB_SCHEMA_H
 
@@ -13,7 +13,7 @@ void dt_schema_names(dt_json *j, const char *const *names, bool null);
 /* Objects in a list of alternatives: a text with a {word}; a field's value. */
 void dt_schema_word(dt_json *j);
 void dt_schema_form(dt_json *j, const dt_field *f);
-/* A mapping's keys; `others`: what keys may have that the table lacks, NULL: there are none. */
+/* A mapping's keys; `others`: forms of keys that the table lacks, NULL: there are none. */
 void dt_schema_properties(dt_json *j, const dt_field *fields, const dt_field *others);
 void dt_schema_fields(dt_json *j, const dt_field *fields);
 void dt_schema_required(dt_json *j, const dt_field *fields);

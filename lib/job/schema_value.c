@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values and mappings of the schema of job files; see schema.h. A kind of field is a case of
- * put_value; what a TREE may be, its table says as forms.
+ * put_value; the forms of a TREE are in its table.
  */
 #include <math.h>
 #include <string.h>
@@ -103,7 +103,7 @@ void dt_schema_form(dt_json *j, const dt_field *f) {
     dt_json_close(j, '}');
 }
 
-/* One of the forms, `key` naming what is made of them. */
+/* One of the forms; `key` is the keyword that contains them. */
 static void put_forms(dt_json *j, const char *key, const dt_field *forms, bool null) {
     if (key) dt_json_open(j, key, '{');
     if (forms->kind != DT_FIELD_END) dt_json_open(j, "anyOf", '[');
@@ -146,7 +146,7 @@ static void put_preset(dt_json *j, const char *key, const char *preset) {
     else dt_json_string(j, key, preset);
 }
 
-/* A key that is known to be refused: an editor says why. */
+/* A key that is refused, with the reason for editors. */
 static void put_instead(dt_json *j, const dt_field *f) {
     dt_json_open(j, f->name, '{');
     dt_json_string(j, "description", f->instead);
@@ -177,7 +177,7 @@ void dt_schema_fields(dt_json *j, const dt_field *fields) {
         else put_field(j, f);
 }
 
-/* `others`: what other keys may have; NULL: there are none. */
+/* `others`: forms of other keys; NULL: there are none. */
 void dt_schema_properties(dt_json *j, const dt_field *fields, const dt_field *others) {
     dt_json_open(j, "properties", '{');
     dt_schema_fields(j, fields);
@@ -205,7 +205,7 @@ static void put_named(dt_json *j, const dt_field *f) {
     dt_str_release(&path);
 }
 
-/* What is said of a value, within its object. */
+/* Writes the description of a value into its object. */
 static void put_value(dt_json *j, const dt_field *f, bool null) {
     switch (f->kind) {
     case DT_FIELD_INT:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain plan --search: the same job over replicas x logical devices x batch x rematerialisation x
- * over_replicas. Every candidate is the job with overrides, opened and planned as the user could do
- * it; what a candidate's own checks refuse is counted and told.
+ * over_replicas. Every candidate is the job with overrides, opened and planned as for the user.
+ * Candidates that are refused are counted and reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void add_candidate(search *s, candidate c) {
     s->at[s->n++] = c;
 }
 
-/* A batch that there are too few examples for is a smaller one. */
+/* Whether the data has enough examples for a batch. */
 static bool has_examples(search *s, int64_t batch) {
     bool has = s->examples == 0 || batch <= s->examples;
     s->bounded = s->bounded || !has;
@@ -143,7 +143,7 @@ static dt_status *plan_one(const search *s, candidate *c) {
     return bad;
 }
 
-/* The job as it is says what there is to vary. */
+/* Plans the unchanged job, which determines what can be varied. */
 static dt_status *plan_base(search *s) {
     dt_job *job = NULL;
     dt_job_plan *p = NULL;

@@ -49,8 +49,8 @@ static const dt_field backend_fields[] = {
 
 const dt_field *dt_backend_fields(void) { return backend_fields; }
 
-/* A plug-in is code: a file that somebody else wrote and this one extends does not choose it. A
- * path is relative to where the job runs, as output.dir is. */
+/* A plug-in is code, so a job's base, which may be another person's file, must not choose it. Its
+ * path is relative to the working directory, like output.dir. */
 static dt_status *check_plugin(const dt_job *j, const struct backend *x) {
     if (!x->plugin) return NULL;
     if (j->base && x->plugin_at.source == j->base)
@@ -62,7 +62,7 @@ static dt_status *check_plugin(const dt_job *j, const struct backend *x) {
     return NULL;
 }
 
-/* What is kept there is code that runs, as a plug-in is. */
+/* The cache holds code that will run, so the same rule applies. */
 static dt_status *find_cache(const dt_job *j, const struct backend *x, const char **out) {
     const char *path = x->compilation_cache;
     char *local = NULL;
@@ -83,7 +83,7 @@ static dt_status *find_cache(const dt_job *j, const struct backend *x, const cha
 
 /* ---- options of the client ---- */
 
-/* Whether `s`, of a value that may be read in another way, is no error; frees it. */
+/* Whether `s` is NULL; frees it, because a value may be read in another way. */
 static bool worked(dt_status *s) {
     dt_status_free(s);
     return !s;
@@ -142,7 +142,7 @@ static dt_status *read_option(dt_arena *arena, const dt_entry *e, dt_pjrt_settin
     return s;
 }
 
-/* The keys of their own come first; an option may not say the same again. */
+/* Settings with a key of their own come first; an option must not set them again. */
 static dt_status *read_settings(dt_job *j, const struct backend *x) {
     const int n = x->options ? x->options->n : 0;
     dt_pjrt_setting *at = dt_arena_array(j->arena, dt_pjrt_setting, n + 2);

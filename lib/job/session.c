@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strategy, model, optimizer and trainer made as a job says: with memory to compute, or as an
- * outline to be planned. */
+/* Creates a job's strategy, model, optimizer and trainer: with memory for computing, or as an
+ * outline for planning. */
 #include "job/session.h"
 
 #include "job/partition.h"

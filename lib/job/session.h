@@ -15,15 +15,15 @@ typedef struct dt_session {
     dt_faults faults; /* that a run is to meet */
 } dt_session;
 
-/* Strategy and model, annotated as `partition` says. */
+/* Strategy and model, annotated according to `partition`. */
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
 /* All of it; without an optimizer unless it trains. */
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
                            dt_session *s) DT_MUST_USE;
 /*
  * The same as an outline, whose trainer answers dt_trainer_outlined and dt_trainer_priced, and
- * prints what is not compiled: no tensor is allocated, no engine opened. shards: 0 for what a slice
- * does; how sums over the batch keep their bits is this machine's business.
+ * prints programs without compiling them: no tensor is allocated, no engine opened. shards: 0 for a
+ * slice; shards keep the bits of sums over the batch on this machine only.
  */
 dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) DT_MUST_USE;
 void dt_session_close(dt_session *s);
@@ -32,7 +32,7 @@ void dt_session_close(dt_session *s);
 
 /* Meets the other workers, sets j->cluster; nothing where this process is alone. WORKERS_DISAGREE
  * where job or version differ. LAUNCH or NOT_YET for a launcher's processes that do not share the
- * job's work. o (may be NULL) is told who is missing. */
+ * job's work. o (may be NULL) gets an event about missing workers. */
 dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) DT_MUST_USE;
 /* s: how the work of this worker has ended; one that was stopped, all were. */
 void dt_job_close_team(dt_job *j, const dt_status *s);

@@ -14,8 +14,7 @@
 /*
  * ---- extends ----
  *
- * The base of a job. `extends: base.yaml` is one level deep: every key then has one of two places,
- * and what a job says can be found by looking into two files.
+ * The base of a job. `extends: base.yaml` is one level deep: every key is then in one of two files.
  *
  *     base   strategy: {type: tpu, cluster_resolver: ...}   fit: {epochs: 5}
  *     job    strategy: {type: mirrored, replicas: 2}        fit: {validation_freq: 2}
@@ -159,8 +158,8 @@ static const dt_source *leave_overrides(dt_tree *t) {
     return first;
 }
 
-/* Faults of a key are told where its override says it, not at a line of the file that is another
- * strategy's: strategy.KEY... */
+/* Moves the location of a key to its override strategy.KEY..., because the line in the file belongs
+ * to another strategy. */
 static void move_key(dt_entry *e, const dt_source *override) {
     const size_t from = strlen("strategy.");
     if (e->key_at.source != override && strncmp(override->text, "strategy.", from) == 0)
@@ -171,8 +170,8 @@ static void move_key(dt_entry *e, const dt_source *override) {
                                   .offset = from};
 }
 
-/* As of a base: a strategy of another type has nothing of the file's, what overrides said of it
- * stays. */
+/* As with a base, a strategy of another type drops the keys of the file; those of overrides
+ * stay. */
 static void change_strategy(dt_job *j, const char *assignment) {
     static const char key[] = "strategy.type=";
     dt_tree *strategy = dt_tree_get(j->tree, "strategy");
@@ -197,7 +196,7 @@ static bool is_called(const dt_job_kind *k, const char *name) {
     return is;
 }
 
-/* The number of the kind of that name; -1: there is none. */
+/* The number of the kind of that name; -1: unknown. */
 static int find_kind(const dt_key_table *sort, const char *name) {
     dt_job_kind k = sort->at(0);
     for (int i = 0; k.name; k = sort->at(++i))
@@ -209,14 +208,16 @@ bool dt_job_is_of_files(const dt_job *j, const dt_source *source) {
     return source == j->tree->at.source || (j->base && source == j->base);
 }
 
-/* Said by an override before: a second one of another kind is a fault, and told as one. */
+/* Whether an earlier override set it: a second one of another kind is an error, which is reported
+ * later. */
 static bool is_overridden(const dt_job *j, const dt_tree *t) {
     return !dt_job_is_of_files(j, t->kind == DT_TREE_MAP && t->n > 0 ? t->entry[0].key_at.source
                                                                      : t->at.source);
 }
 
-/* As of a base: `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` means another one,
- * which has nothing of the file's. Of the same one by another name, `adam`, the arguments stay. */
+/* As with a base, `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` names another
+ * optimizer, which drops the file's arguments. If it is the same by another name, `adam`, they
+ * stay. */
 static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignment) {
     const size_t n = strlen(sort->key), stem = strlen("compile.");
     dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "compile"), sort->key + stem);
@@ -233,7 +234,7 @@ static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignm
     if (said != meant) *t = (dt_tree){.at = t->at};
 }
 
-/* Whether an override says where the layers come from: it sets the whole model or its file, or
+/* Whether an override determines the source of the layers: it sets the whole model or its file, or
  * removes a key beside the file. Such overrides come first; the others then meet the layers of the
  * file. */
 static bool names_model(const char *assignment) {
@@ -304,7 +305,7 @@ static void move_path(const dt_job *j, const char *directory, dt_tree *t) {
     char *path = dt_path_join(directory, t->text);
     t->text = dt_arena_strdup(j->arena, path);
     free(path);
-    /* whether that is a whole path, the variable says */
+    /* a variable's value may be an absolute path */
     if (!t->recorded || strchr("$~", *t->recorded)) return;
     path = dt_path_join(directory, t->recorded);
     t->recorded = dt_arena_strdup(j->arena, path);

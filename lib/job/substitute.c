@@ -4,12 +4,12 @@
  * paths ${VARIABLE} and ${VARIABLE:-default}. Every other {word} is an error, so that a misspelt
  * one does not become a directory; but the variables of a Repeat stay in its layers, for the model
  * to replace. First are the values of let, then the name, then output.dir, which may use it, then
- * all others, which may use both. What is substituted is not looked at again.
+ * all others, which may use both. Substituted text is not substituted again.
  *
  * The environment holds secrets, and what a run leaves behind is shared. So a path with ${VARIABLE}
  * is two texts: its value, which files are opened by, and the text with ${VARIABLE} as it was
- * written, which is all that hashes, checkpoints, records and reports know. Where a run's record
- * says a path again, as in a warning, j->variable has what to put back. Values must be UTF-8
+ * written, which is all that hashes, checkpoints, records and reports know. If a run's record
+ * repeats a path, as in a warning, j->variable has the text to put back. Values must be UTF-8
  * without control characters, and all texts together may not grow beyond the size of a job file.
  */
 #include <ctype.h>
@@ -30,9 +30,9 @@
  *
  * A text that is nothing but a word becomes its value, a number, a word, null, a list or a mapping,
  * which keeps its place in the file. A value may use names defined before it. A name that is not
- * used is an error, because a misspelt override would change nothing. But words of the file are not
- * asked for where there are overrides: who says dataset.global_batch_size=256 need not know that
- * "{batch}" stood there.
+ * used is an error, because a misspelt override would change nothing. With overrides, words of
+ * the file may be unused: a user who sets dataset.global_batch_size=256 need not know that it
+ * replaces "{batch}".
  */
 
 /* The value of a word of n bytes, which counts as used; NULL: there is no such word. */
@@ -85,8 +85,8 @@ static dt_status *let_find(dt_job *j, dt_substitution *c) {
     return faults;
 }
 
-/* Of what is planned, all that files name: plans are for other strategies and sizes than theirs.
- * Else an override that changes nothing is reported. */
+/* Whether a word may be unused. In plans all words of files may, since plans are for other
+ * strategies and sizes, too. Else an override that changes nothing is reported. */
 static bool may_be_idle(const dt_job *j, const dt_entry *e) {
     bool in_files = dt_job_is_of_files(j, e->key_at.source);
     return e->value->kind == DT_TREE_NULL || (in_files && j->purpose == DT_FOR_PLAN) ||
@@ -272,7 +272,7 @@ static dt_status *malformed(const piece *p) {
                    "write ${VARIABLE} or ${VARIABLE:-default}, got '${%.*s}'", shown, p->from);
 }
 
-/* As in a shell, `:-` also stands for a variable that is there and empty. */
+/* As in a shell, the default after `:-` also replaces an empty variable. */
 static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out) {
     size_t n = dt_word_length(p->from, p->to);
     const char *rest = p->from + n;
@@ -294,8 +294,8 @@ static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out) {
 
 /* ---- texts ---- */
 
-/* What begins at p->from with '{' or "${"; *end is behind it. A variable is recorded as it stands,
- * so that what is recorded is the same whether it is set or its default is taken. */
+/* Substitutes the word or variable at p->from, which is '{' or "${"; *end is after it. A variable
+ * is recorded as written, so that the record is the same whether it is set or not. */
 static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const char **end) {
     if (*p->from == '$') {
         const char *close = closing(p->from + 2, p->to);
@@ -361,7 +361,7 @@ static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *valu
     return not_a_path(t);
 }
 
-/* Texts of a model that Keras wrote stand in no line of a job file; they mean what they say. */
+/* Texts of a model that Keras wrote have no line in a job file; they are not substituted. */
 static bool is_of_keras(const dt_tree *t) { return t->at.source && t->at.line == 0; }
 
 static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
@@ -375,7 +375,7 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
     if (!s) {
         t->text = dt_arena_strdup(c->arena, dt_str_text(&text.value));
         t->recorded = text.differ ? dt_arena_strdup(c->arena, dt_str_text(&text.recorded)) : NULL;
-        t->quoted |= text.differ; /* a path, whatever the value looks like */
+        t->quoted |= text.differ; /* a path, even if the value looks like a number */
     }
     if (t->recorded && !is_path(c->key)) { /* a word of let, or the run's directory */
         t->text = t->recorded;
@@ -403,8 +403,8 @@ static dt_status *localize(dt_substitution *c, dt_tree *t) {
     return NULL;
 }
 
-/* What stands under a key. `match` holds patterns, and `filepath` names of metrics, whose brackets
- * are their own; a Repeat has variables of its own. */
+/* Substitutes in a key's value. Braces in `match` belong to patterns and in `filepath` to names of
+ * metrics, so they stay; a Repeat has variables of its own. */
 static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
     const dt_substitution_scope *outer = c->scope, inner = {variables, outer};
@@ -489,7 +489,7 @@ static dt_status *find_run_dir(dt_job *j, dt_substitution *c) {
     return NULL;
 }
 
-/* What is planned may have another value, of --tpu or --what-if, where a word of `let` was. */
+/* In plans, --tpu or --what-if may have replaced a value that used a word of `let`. */
 dt_status *dt_job_substitute(dt_job *j, const char *path) {
     dt_substitution c = {.arena = j->arena, .job = j};
     dt_status *faults = let_find(j, &c);

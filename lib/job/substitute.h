@@ -13,15 +13,15 @@ typedef struct dt_substitution_scope {
 
 typedef struct dt_substitution {
     dt_arena *arena;
-    dt_job *job;                        /* is told the variables */
-    const char *key;                    /* of what is looked at, from the top: "dataset.train" */
+    dt_job *job;                        /* collects the variables */
+    const char *key;                    /* of the current value, from the top: "dataset.train" */
     dt_tree *let;                       /* a mapping; NULL: none */
     int n_let;                          /* words that have their values */
     bool *used;                         /* [let->n] */
-    const dt_substitution_scope *scope; /* of what is looked at */
+    const dt_substitution_scope *scope; /* of the current value */
     const char *name, *run_dir;         /* NULL: cannot be used here */
-    const char *recorded_dir;           /* run_dir as it is recorded; NULL: as it is */
-    const dt_tree *done[3];             /* nodes that were looked at before */
+    const char *recorded_dir;           /* run_dir as recorded; NULL: the same */
+    const dt_tree *done[3];             /* nodes that were substituted before */
     size_t bytes;                       /* grown so far */
 } dt_substitution;
 

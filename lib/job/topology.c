@@ -41,8 +41,8 @@ static dt_status *show_cores(dt_resolver **r, int64_t cores) {
     return NULL;
 }
 
-/* Devices that each chip is to show; 0: as usual. What a job says of its own slice holds on another
- * one that can do the same. */
+/* The number of devices per chip; 0: the default. A job's setting for its own slice applies to
+ * another slice that supports it. */
 static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
     const dt_resolver *own = q->job ? q->job->strategy.resolver : NULL;
     const dt_chip *chip = r->slice->chip;
