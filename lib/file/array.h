@@ -20,9 +20,9 @@ typedef enum dt_wire {
     DT_WIRE_F16
 } dt_wire;
 
-/* What a header says. */
+/* The contents of a header. */
 typedef struct dt_header {
-    dt_type type; /* of the whole array: (rows, ...), as it is here */
+    dt_type type; /* of the whole array: (rows, ...), in memory */
     dt_wire wire;
     bool swap;      /* the file's byte order is not this machine's */
     int64_t offset; /* where data begins */

@@ -105,7 +105,7 @@ static void close_file(dt_array_file *a) {
     a->file = NULL;
 }
 
-/* Also goes on to the end of the stream, where its checksum stands. */
+/* Also reads to the end of the stream, where its checksum is. */
 static dt_status *load_gzip(dt_array_file *a) {
     static const size_t room = OVERHANG;
     int64_t after = 0;
@@ -171,8 +171,7 @@ static char *path_of(const dt_format_request *r, const char *name) {
     return path;
 }
 
-/* All files are looked at, so that all faults are told in one run: first the files that are
- * missing. */
+/* Opens all files, so that all faults are reported in one run: missing files first. */
 static dt_status *open_all(const dt_format_request *r, array_part *x) {
     dt_status *missing = NULL, *bad = NULL;
     for (int i = 0; i < x->base.n; i++) {

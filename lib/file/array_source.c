@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NPY and IDX, from front to back: one array, for a model of one input; and NPZ, an archive with an
- * array for each. Headers say how many rows there are; what comes is held to it. In Fortran's order
- * the first row ends where the array does: such an array is read whole and turned round.
+ * array for each. Headers have the number of rows, which is checked against the data. In Fortran's
+ * order the first row ends where the array does: such an array is read whole and turned round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +68,8 @@ static dt_status *open_members(dt_row_source *s, arrays *x) {
 
 /* ---- rows ---- */
 
-/* Nothing may follow the last row: a file that is not what its header says is not believed in the
- * rest either. */
+/* Checks that nothing follows the last row: if the header is wrong about the size, the values may
+ * be wrong too. */
 static dt_status *check_end(const dt_array_file *a) {
     char byte;
     int64_t got;
@@ -118,7 +118,7 @@ dt_status *dt_array_source_open(dt_row_source *s, dt_header_reader *read_header)
     return NULL;
 }
 
-/* An archive's table of contents stands at its end. */
+/* An archive has its table of contents at its end, so it cannot be read from a pipe. */
 dt_status *dt_array_source_npz(dt_row_source *s) {
     arrays *x = s->state = dt_arena_new(s->arena, arrays);
     if (s->is_pipe)

@@ -12,7 +12,7 @@ typedef struct dt_column {
     char *name;
     bool integers, numbers; /* so far */
     int64_t fields, empty;
-    int64_t texts; /* fields that are no numbers; the first of them */
+    int64_t texts; /* fields that are not numbers; the first of them */
     char *text;
     char **word; /* [words] sorted; of columns of texts */
     int words, cap;

@@ -2,8 +2,8 @@
 /*
  * Two passes over a record. The first looks for its end, the first line end outside quotes: a
  * doubled quote closes and opens again, so counting quotes is enough, and most bytes are passed
- * over by memchr. The second, on a record that is whole, cuts it into fields in place and knows
- * what is wrong. No record may be longer than 1 MiB, so a file without line ends, or with a quote
+ * over by memchr. The second cuts a complete record into fields in place and reports
+ * faults. No record may be longer than 1 MiB, so a file without line ends, or with a quote
  * that never closes, costs no more.
  */
 #include "file/csv.h"
@@ -70,8 +70,8 @@ static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size) {
     }
 }
 
-/* The window holds a whole record of *size bytes; 0: there is none. A longer one than the limit is
- * cut there, for messages. */
+/* Reads until the window has a whole record of *size bytes; 0: there are no more. A record beyond
+ * the limit is cut, for messages. */
 static dt_status *fill(dt_csv *c, size_t *size, bool *whole) {
     size_t seen = 0;
     bool open = false;
@@ -90,9 +90,9 @@ static dt_status *fill(dt_csv *c, size_t *size, bool *whole) {
 
 typedef struct cutter {
     dt_csv *c;
-    char *p, *end; /* what is left of the record, without its line end */
+    char *p, *end; /* the rest of the record, without its line end */
     int64_t line, col;
-    bool is_cut; /* the record goes on behind `end` */
+    bool is_cut; /* the record continues after `end` */
 } cutter;
 
 static void step(cutter *k) {
@@ -104,8 +104,8 @@ static void step(cutter *k) {
     k->p++;
 }
 
-/* From the opening quote on; leaves k behind the closing one. Doubled quotes become one: what is
- * kept moves to the front. */
+/* Cuts a field from its opening quote; k is then after the closing one. Doubled quotes become one,
+ * in place. */
 static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
     char *to = k->p + 1;
     f->text = to;
@@ -162,8 +162,7 @@ static dt_status *cut_field(cutter *k, bool *more) {
     return NULL;
 }
 
-/* A line end that is whole is taken away; where the file ends without one, the window's own NUL
- * stands there. */
+/* The size without a line end. A file may end without one; then the window's NUL follows. */
 static size_t without_line_end(const char *p, size_t size) {
     if (size > 0 && p[size - 1] == '\n') size -= size > 1 && p[size - 2] == '\r' ? 2 : 1;
     return size;
@@ -185,8 +184,8 @@ static int64_t count_lines(const char *p, size_t n) {
     return lines;
 }
 
-/* The first MiB of what is too long is cut all the same: a quote that never closes is the likelier
- * fault. */
+/* Cuts the first MiB of a record that is too long, because the likelier fault is a quote that never
+ * closes. */
 static dt_status *too_long(dt_csv *c) {
     const dt_text_file text = text_of(c);
     char *p = c->window.data + c->at;
@@ -223,7 +222,7 @@ dt_status *dt_csv_next(dt_csv *c, bool *more) {
 
 /* ---- opening ---- */
 
-/* What looks like the beginning of JSON is no table: a quote or a bracket follows the first one. */
+/* Whether a text begins like JSON: '[' or '{', then a quote or '{'. */
 static bool is_json(const char *p, const char *end) {
     char seen[2] = "";
     int n = 0;

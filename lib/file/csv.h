@@ -19,12 +19,12 @@ typedef struct dt_csv_field {
 } dt_csv_field;
 
 typedef struct dt_csv {
-    dt_inflow *file;  /* NULL: all there is stands in the window */
+    dt_inflow *file;  /* NULL: the window has everything */
     const char *path; /* lent */
     char delimiter;
     dt_str window; /* what was read; from `at` on not yet handed out */
     size_t at;
-    int64_t offset;                     /* in the decompressed file, of what stands at `at` */
+    int64_t offset;                     /* of `at` in the decompressed file */
     int64_t line;                       /* the same, from 1 */
     int64_t record_offset, record_size; /* of the record handed out last, for reading it again */
     bool end;                           /* of the file, which is all in the window */
@@ -41,7 +41,7 @@ dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter) DT_MUST_USE;
 dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter) DT_MUST_USE;
 /* A record by itself, which is copied. */
 void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes, size_t n);
-/* The next record. *more false: there is none. */
+/* The next record. *more false: the end. */
 dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
 void dt_csv_close(dt_csv *c); /* takes one that did not open */
 /* A field, in quotes where it must be; an empty one where it is said. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job says of a CSV file's columns, where they stand, and values of fields; see
- * csv_element.h. */
+/* A job's description of CSV columns, their positions, and values of fields; see csv_element.h. */
 #include "file/csv_element.h"
 
 #include <errno.h>
@@ -115,8 +114,8 @@ static dt_status *check_numbers(const dt_element_spec *e) {
     return NULL;
 }
 
-/* Values lie in [0, this), as of a vocabulary; 0: not known, where default_value may be another
- * number. */
+/* The limit of values in [0, limit), from the vocabulary; 0: unknown, because default_value may be
+ * another number. */
 static int64_t places_of(const dt_element_spec *e) {
     const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
     return e->has_default && !place ? 0 : e->vocabulary.n;
@@ -271,7 +270,7 @@ dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) {
                        c->n == 1 ? "" : "s", wanted);
 }
 
-/* ---- columns, found by name in a header, or by number where there is none ---- */
+/* ---- columns, found by name in a header, or by number without one ---- */
 
 enum { MOST_NAMES = 256 };
 
@@ -327,7 +326,7 @@ static bool is_libsvm(const dt_csv *c) {
     return dt_parse_double(first, &label) && dt_parse_double(second, &index);
 }
 
-/* Suggests a column name; or, if the header does not look like a header, how to say so. */
+/* Suggests a column name; or, if the first line does not look like a header, `header: false`. */
 static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name) {
     const char *names[MOST_NAMES];
     int n = 0;
@@ -348,7 +347,7 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
                          : s;
 }
 
-/* The columns that a file has are listed once, with the first that it lacks. */
+/* Lists the columns of the file only with the first missing one. */
 static dt_status *no_column(const dt_csv *c, const dt_element_spec *e, const char *name,
                             bool header, bool first) {
     dt_str has = {0};

@@ -22,10 +22,10 @@ extern const dt_field dt_csv_element_fields[], dt_jsonl_element_fields[];
 /* One entry of `element`. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
                                dt_element_spec *out) DT_MUST_USE;
-/* Every name of the header at hand stands there once. */
+/* Checks that the current record, a header, has each name once. */
 dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;
-/* Where the element's columns stand in records: to[columns]. The record at hand is the header, or
- * where there is none the first one. */
+/* The positions of the element's columns in records: to[columns]. The current record is the header,
+ * or without a header the first one. */
 dt_status *dt_csv_find_columns(const dt_csv *c, const dt_element_spec *e, bool header,
                                int *to) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };
@@ -35,10 +35,10 @@ const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER +
 /* A record's field as value i of an element. */
 dt_status *dt_csv_value(const dt_csv *c, const dt_element_spec *e, int i, const dt_csv_field *f,
                         void *out) DT_MUST_USE;
-/* All values of an element, whose fields stand where `index` says. */
+/* All values of an element; `index` has the positions of their fields. */
 dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index,
                          char *out) DT_MUST_USE;
-/* The record at hand has as many fields as the first one. */
+/* Checks that the current record has as many fields as the first one. */
 dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) DT_MUST_USE;
 
 #endif

@@ -14,8 +14,8 @@
  * Rows of a data set of another format: a first record without a number is a header. Where it has
  * the names of all columns (`columns` of JSON lines; or NAME or NAME_0, NAME_1, ... of an element),
  * they are found by name, and others are skipped; else columns are values in order, as many as the inputs have. A
- * first record with a number is a row, or a fault of its own: taken for names, it would be missing
- * without a word.
+ * first record with a number is a row, or an error: taken as a header, it would be lost
+ * silently.
  *
  * Written: a column of several values is name_0, name_1, ... Numbers read back as the same bits.
  */
@@ -26,7 +26,7 @@
 #include "file/csv_element.h"
 #include "file/examples.h"
 
-/* ---- what is CSV ---- */
+/* ---- recognizing CSV ---- */
 
 /* UTF-8, or Latin-1, which is refused with its place later: of control characters those that set
  * text. A binary file of any length has others. */
@@ -61,7 +61,7 @@ static bool is_number(const dt_csv_field *f) {
     return end > f->text && end[strspn(end, " \t")] == '\0';
 }
 
-/* Names are no numbers, and some are there. */
+/* Whether a record is a header: it has texts and no numbers. */
 static bool is_header(const dt_csv *c) {
     bool named = false;
     for (int i = 0; i < c->n; i++) {
@@ -121,7 +121,7 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     return NULL;
 }
 
-/* The record at hand is the header, or where there is none the first of the rows. */
+/* The current record is the header, or without a header the first row. */
 static dt_status *find_columns(dt_row_source *s, table *t, bool header) {
     dt_status *bad = NULL;
     if (header) DT_TRY(dt_csv_check_header(&t->csv));
@@ -135,8 +135,8 @@ static dt_status *find_columns(dt_row_source *s, table *t, bool header) {
 
 /* ---- rows of a data set of another format ---- */
 
-/* Columns of their own name, one for each value; or those that `data convert` makes of an element:
- * its name, or name_0, name_1, ... */
+/* Sets the names of an element's columns: its own, one for each value; or those that `data convert`
+ * writes: its name, or name_0, name_1, ... */
 static void name_columns(dt_row_source *s, dt_element_spec *x, bool own) {
     const int64_t n = x->text ? 1 : dt_type_elements(&x->type);
     const bool single = x->text || x->type.rank == 0;
@@ -214,7 +214,8 @@ static void close_table(dt_row_source *s) {
     dt_csv_close(&t->csv);
 }
 
-/* A quoted field may hold line ends: then the record is waited for, which is no harm. */
+/* A quoted field may contain line ends. The reader then waits for the rest of the record, which is
+ * acceptable. */
 static bool holds(const dt_row_source *s) {
     const table *t = s->state;
     const dt_str *w = &t->csv.window;

@@ -46,8 +46,8 @@ typedef struct dt_parsed_example {
     dt_feature few[DT_FEW_FEATURES];
 } dt_parsed_example;
 
-/* Features point into bytes. *why: what is wrong with them ("varint too long"), "" where nothing
- * more is known. */
+/* Features point into bytes. *why: their fault ("varint too long"), or "" if it is
+ * unknown. */
 bool dt_parsed_example_read(dt_parsed_example *x, const void *bytes, size_t n, const char **why);
 void dt_parsed_example_release(dt_parsed_example *x);
 const dt_feature *dt_parsed_example_find(const dt_parsed_example *x, const char *name);
@@ -59,8 +59,8 @@ void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **byte
 
 /* ---- as values of a type that was asked for ---- */
 
-/* One feature's values as type->dtype into out, all of a concrete type's elements; errors say what
- * feature `name` has instead. */
+/* One feature's values as type->dtype into out, all of a concrete type's elements; errors
+ * describe the values that feature `name` has. */
 dt_status *dt_feature_read(const dt_parsed_example *x, const char *name, const dt_type *type,
                            void *out) DT_MUST_USE;
 /* How many values there are for a dtype: of byte strings, the bytes of the only one. Errors as

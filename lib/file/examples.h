@@ -13,13 +13,13 @@
 typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
 const char *dt_part_name(dt_part p); /* "train": as in job files */
 
-/* What a format is asked for: one part of a data set. */
+/* A request to a format: one part of a data set. */
 typedef struct dt_format_request {
     dt_arena *arena;
     /* the value of `train:` etc. as written, usually a map element -> path; NULL: not given */
     const dt_tree *tree;
     const dt_tree *train;  /* that of `train`, whose vocabulary other parts share */
-    const dt_location *at; /* of the data set: for what is missing */
+    const dt_location *at; /* of the data set: for errors about missing keys */
     const dt_tree *keys;   /* all of the data set, */
     const void *args;      /* and the format's own ones, filled */
     const dt_format *format;
@@ -27,8 +27,8 @@ typedef struct dt_format_request {
     dt_part part;
     uint64_t seed;
     bool splits; /* opening: the last examples are to validate with */
-    /* [n] what is stored, where `tree` names a file that is not the data set's; NULL: keys say
-     * it */
+    /* [n] the stored elements, if `tree` names a file that is not the data set's; NULL: the keys
+     * declare them */
     const dt_element_spec *element;
     int n;
     bool foreign; /* `format` is not that of the keys */
@@ -40,7 +40,7 @@ typedef struct dt_examples {
     int n;
     dt_element_spec *stored; /* [n] the elements */
     int64_t count;           /* of examples */
-    dt_paths paths;          /* files with several examples each; none: there are no such */
+    dt_paths paths;          /* files with several examples each; none: no such files */
     /* [paths.n + 1] numbers of their first examples, where these follow one another; else NULL */
     int64_t *first;
     bool single;  /* example i is the file paths.v[i] */
@@ -61,8 +61,8 @@ typedef struct dt_read_buffer {
 
 /* What can be done with the examples of a part. Several threads may call all but `close`. */
 typedef struct dt_example_reader {
-    /* The path of the i-th file, NULL past the last; *what: what it is for, an element's name.
-     * Lent. NULL: they are paths. */
+    /* The path of the i-th file, NULL past the last; *what: its purpose, such as an element's name.
+     * Lent. NULL: `paths` has them. */
     const char *(*source)(const dt_examples *x, int64_t i, const char **what);
     /* All examples of element e, one after the other, or NULL when they are read one by one. The
      * first call may read a file. NULL: none can be had so. */
@@ -75,9 +75,9 @@ typedef struct dt_example_reader {
     /* Bytes that so many threads take at once to decode examples as large as the first one, besides
      * `out`. NULL: none. */
     int64_t (*decoding)(const dt_examples *x, int threads);
-    /* The tokens of a text, at most one for each of its bytes; RANGE where it holds what the
-     * vocabulary does not. The other way: one token's text is added. Both NULL: the examples are no
-     * text. */
+    /* The tokens of a text, at most one for each of its bytes; RANGE: a character
+     * that the vocabulary lacks. `decode` appends the text of a token. Both NULL: the examples are
+     * not text. */
     dt_status *(*encode)(const dt_examples *x, const char *text, int32_t *tokens, int64_t *n);
     void (*decode)(const dt_examples *x, int32_t token, dt_str *out);
     void (*close)(dt_examples *x); /* NULL: everything is the arena's */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * File formats: files that hold rows of values. A format knows its files by their first bytes,
- * reads their rows from front to back, finds one again, and writes rows, as far as it can be done.
- * What reads or writes examples (data sets, `predict`, `data convert`) is a loop over the table in
+ * File formats: files that hold rows of values. A format recognizes its files by their first
+ * bytes, reads their rows from front to back, finds rows again, and writes rows, as far as
+ * possible. Data sets, `predict` and `data convert` read and write examples by the table in
  * formats.h:
  *
- *     sniff, open         rows from front to back, of a file, a folder, or a pipe that somebody is
- *                         still writing to: a dt_row_source with its dt_row_reader
+ *     sniff, open         rows from front to back, of a file, a folder, or a pipe that is
+ *                         still being written: a dt_row_source with its dt_row_reader
  *     open_part           a data set's examples in any order: dt_examples (file/examples.h)
- *     check, declare      what a job says of its data set, without files
- *     survey              which elements files have of which nothing is said
- *     writer              an output: what is written gets its name when it is whole
+ *     check, declare      a job's keys of its data set, without files
+ *     survey              the elements of files without a job
+ *     writer              an output, which gets its name when it is complete
  *
  * Faults of files name the file and the place in it: line and column, record and offset.
  */
@@ -25,14 +25,14 @@
 
 /* ---- reading ---- */
 
-/* What is known of a named element of examples. Members that say nothing are zero. */
+/* A named element of examples. Unknown members are zero. */
 typedef struct dt_element_spec {
     const char *name;
     /* of one row in files, (B, ...) in batches; in pipelines a size of -1 is unknown. In files as
-     * the job tells, unless the format knows better */
+     * the job declares it, unless the format has it */
     dt_type type;
-    /* in files: one text a row, type is its bytes, a NUL behind the last one, what follows has no
-     * meaning */
+    /* in files: each row is one text; type is that of its bytes, a NUL follows the last one, the
+     * rest is undefined */
     bool text;
     /* values lie in [0, numbers), as of a vocabulary; in batches after `map`; 0: unknown */
     int64_t numbers;
@@ -43,7 +43,7 @@ typedef struct dt_element_spec {
     /* in batches of a data set that was opened without `map` */
     const struct dt_element_spec *stored;
 
-    /* The rest is of elements as files store them. */
+    /* The other members are for elements as files store them. */
     dt_location at;   /* of its path in the job file */
     const char *file; /* for messages */
     int64_t classes;  /* values of the file are known to lie in [0, classes); 0: not known */
@@ -57,11 +57,11 @@ typedef struct dt_element_spec {
     char delimiter;  /* of CSV files */
     bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
     const void *own; /* what the data set's format has read of its keys, see `declare` */
-    /* TFRecords: byte strings that are files of pictures, as the first record tells */
+    /* TFRecords: byte strings that are files of pictures, according to the first record */
     bool pictures;
 } dt_element_spec;
 
-/* A record, where a format can find records again. */
+/* A record of a format that can find records again. */
 typedef struct dt_row_record {
     int64_t number;       /* in its file, from 0 */
     int64_t offset, size; /* of its bytes */
@@ -69,17 +69,17 @@ typedef struct dt_row_record {
     bool checked;         /* its checksum has been looked at */
 } dt_row_record;
 
-/* What can be done with a source that is open. */
+/* Operations of an open source. */
 struct dt_row_source;
 typedef struct dt_row_reader {
-    /* The next row of every element. *more false: there is none. */
+    /* The next row of every element. *more false: the end. */
     dt_status *(*next)(struct dt_row_source *s, void *const *row, bool *more);
-    /* the file that a row is by itself, lent; NULL: rows are no files */
+    /* the file of a row, if each row is a file, lent; NULL: rows are not files */
     const char *(*file)(const struct dt_row_source *s, int64_t row);
     /* a whole row has been read already; NULL: never */
     bool (*holds)(const struct dt_row_source *s);
-    /* Like `next`, but finds s->record alone and looks at no values; NULL: opening a data set reads
-     * all values, and keeps them while they are few. */
+    /* Like `next`, but only finds s->record and reads no values; NULL: opening a data set reads all
+     * values, and keeps them while they are few. */
     dt_status *(*skip)(struct dt_row_source *s, bool *more);
     /* With `skip`: takes from the first record what holds for all elements. */
     void (*look)(struct dt_row_source *s, const dt_row_record *first);
@@ -89,7 +89,7 @@ typedef struct dt_row_reader {
     void (*close)(struct dt_row_source *s); /* NULL: nothing to do */
 } dt_row_reader;
 
-/* What is being read. */
+/* A file, folder or pipe that is being read. */
 typedef struct dt_row_source {
     const dt_row_reader *reader; /* set by `open`, as is state; NULL: not open */
     void *state;
@@ -114,13 +114,13 @@ void dt_row_source_close(dt_row_source *s);
 /* A number as value i of an element of dtype; false: it does not fit. */
 bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
 
-/* Files of which nothing is said: what a data set's keys must say of them goes to j, `element`
- * among it. */
+/* Files without a job: the keys that a data set needs for them, with `element`, are written to
+ * j. */
 typedef struct dt_survey_request {
     const char *const *path; /* [n] */
     int n;
     dt_json *j;
-    dt_str *notes; /* lines: what could not be taken as it is */
+    dt_str *notes; /* lines about columns whose values are converted */
 } dt_survey_request;
 
 /* ---- writing ---- */
@@ -151,7 +151,7 @@ dt_status *dt_output_put(dt_output *o, const void *const *row) DT_MUST_USE;
 dt_status *dt_output_flush(dt_output *o) DT_MUST_USE;
 /* The file is whole, and gets its name. */
 dt_status *dt_output_finish(dt_output *o) DT_MUST_USE;
-void dt_output_close(dt_output *o); /* removes what is not whole; takes a zeroed one */
+void dt_output_close(dt_output *o); /* removes an incomplete file; takes a zeroed one */
 /* All rows of a column. */
 dt_type dt_output_type(const dt_element_spec *c, int64_t rows);
 
@@ -169,7 +169,7 @@ typedef struct dt_dataset_keys {
             .forms = DT_FORMS(DT_MAP_BY_NAME(DT_FORM(DT_FIELD_TABLE, .table = fields_))),          \
             __VA_ARGS__)
 
-/* What the files of a format hold, and so what can be written into them. */
+/* The contents of a format's files, which determine what can be written into them. */
 typedef enum dt_content {
     DT_CONTENT_OTHER,   /* pictures: none is written */
     DT_CONTENT_NONE,    /* examples are made without files */
@@ -180,13 +180,13 @@ typedef enum dt_content {
     DT_CONTENT_ARCHIVE, /* an array for each element; its output is a file, not a pipe */
 } dt_content;
 
-/* How outputs are written. */
+/* Operations of an output. */
 typedef struct dt_format_writer {
-    dt_status *(*begin)(dt_output *o); /* NULL: nothing stands in front */
-    /* adds to o->text, or to what o->state keeps */
+    dt_status *(*begin)(dt_output *o); /* NULL: no header */
+    /* appends to o->text or o->state */
     dt_status *(*put)(dt_output *o, const void *const *row);
     dt_status *(*flush)(dt_output *o);  /* NULL: o->text goes into the file */
-    dt_status *(*finish)(dt_output *o); /* NULL: nothing is left to do */
+    dt_status *(*finish)(dt_output *o); /* NULL: nothing to do */
     void (*release)(dt_output *o);      /* of o->state, if there is any */
 } dt_format_writer;
 
@@ -202,17 +202,17 @@ typedef struct dt_format {
     /* Sets s->reader and s->state; after an error there is nothing to close. NULL: only data sets
      * have this format. */
     dt_status *(*open)(dt_row_source *s);
-    /* What files hold of which nothing is said; NULL: they must be told. */
+    /* The elements of files without a job; NULL: a job must declare them. */
     dt_status *(*survey)(const dt_survey_request *q);
-    /* What can be checked of a part without files, all faults; *names: its elements, in the
+    /* Checks a part as far as possible without files. All faults; *names: its elements, in the
      * arena. */
     dt_status *(*check)(const struct dt_format_request *r, dt_texts *names);
-    /* What an entry of `element` says of what is stored, the whole of it; keys: all of the data
-     * set. NULL: files say it. */
+    /* Sets *out from an entry of `element`; keys: all of the data set. NULL: files have the
+     * types. */
     dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
                           dt_element_spec *out);
-    /* The examples of a part. *out is set on a fault as well, as far as it came: the caller closes
-     * it. NULL: there are no data sets of this format. */
+    /* Opens the examples of a part. After an error *out may be set, and the caller closes it. NULL:
+     * there are no data sets of this format. */
     dt_status *(*open_part)(const struct dt_format_request *r, struct dt_examples **out);
     const dt_format_writer *writer; /* NULL: none is written */
 } dt_format;

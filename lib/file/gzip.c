@@ -44,7 +44,7 @@ struct dt_inflow {
         int n, at;
         unsigned char byte[DT_PEEK];
     } front, peeked; /* looked at and to be read again: of the file, of what it holds */
-    /* (AHEAD) read before it was wanted: [at, n) is left; NULL: nobody wanted little */
+    /* (AHEAD) read before it was wanted: [at, n) is left; NULL: all reads were large */
     char *ahead;
     size_t ahead_at, ahead_n;
 };
@@ -312,13 +312,14 @@ dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) {
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) {
     int64_t more = 1;
     unsigned char *to = f->peeked.byte;
-    if (f->peeked.n > 0 && f->peeked.at == 0) { /* somebody has looked already */
+    if (f->peeked.n > 0 && f->peeked.at == 0) { /* an earlier call has filled it */
         *got = n < f->peeked.n ? n : f->peeked.n;
         memcpy(buffer, to, (size_t)*got);
         return NULL;
     }
     for (*got = 0; *got < n && more > 0; *got += more) {
-        if (*got > 0 && to[*got - 1] == '\n' && !dt_inflow_is_ready(f)) break; /* somebody types */
+        /* a line from a terminal */
+        if (*got > 0 && to[*got - 1] == '\n' && !dt_inflow_is_ready(f)) break;
         DT_TRY(dt_inflow_some(f, to + *got, n - *got, &more));
     }
     f->peeked.n = (int)*got;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file read once, from front to back. One that begins like gzip, whatever its name, is
- * decompressed on the way. */
+/* A file read once, from front to back. A file with the first bytes of gzip, under any name, is
+ * decompressed. */
 #ifndef DT_FILE_GZIP_H
 #define DT_FILE_GZIP_H
 

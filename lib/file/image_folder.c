@@ -236,7 +236,7 @@ static void name_elements(const dt_format_request *r, const dt_image_layout *l, 
     x->base.stored[l->label].classes = l->num_classes;
 }
 
-/* The first picture is looked at, so that a wrong shape is told before training. */
+/* Decodes the first picture, so that a wrong shape is reported before training. */
 static dt_status *try_first(folder_part *x) {
     const dt_element_spec *e = &x->base.stored[x->image];
     void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type)), *out[2] = {NULL, NULL};
@@ -250,7 +250,7 @@ static dt_status *try_first(folder_part *x) {
     return s;
 }
 
-/* What a picture is told apart by: "class/file". */
+/* The name that identifies a picture: "class/file". */
 static const char *source(const dt_examples *base, int64_t i, const char **what) {
     const folder_part *x = (const folder_part *)base;
     if (i >= x->base.paths.n) return NULL;

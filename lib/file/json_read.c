@@ -34,7 +34,8 @@ static size_t skip_string(const char *text, size_t i, size_t n) {
     return i + 1;
 }
 
-/* Of the first n bytes. What is not JSON is weighed as if it were; jansson finds the fault. */
+/* Estimates memory and depth of the first n bytes, even if they are not JSON: jansson reports
+ * that. */
 static weighing weigh(const char *text, size_t n) {
     weighing w = {0};
     for (size_t i = 0; i < n;) {
@@ -56,8 +57,8 @@ static weighing weigh(const char *text, size_t n) {
     return w;
 }
 
-/* jansson says where it stopped, which is behind the closing quote of the key; the opening one is
- * the nearest that no backslash escapes. */
+/* jansson reports where it stopped, which is after the closing quote of the key. The opening quote
+ * is the nearest one without a backslash. */
 static dt_status *twice(const dt_json_text *t, size_t stop) {
     if (stop > t->size) stop = t->size;
     size_t end = stop > 0 ? stop - 1 : 0, begin = end;
@@ -115,7 +116,7 @@ bool dt_json_get_int(const json_t *object, const char *key, int64_t *out) {
 
 /* ---- members by their table ---- */
 
-/* Null is what the writer makes of what JSON lacks. */
+/* The writer writes null for numbers that JSON lacks. */
 static bool read_double(const json_t *value, double *out) {
     *out = json_is_number(value) ? json_number_value(value) : (double)NAN;
     return json_is_number(value) || json_is_null(value);

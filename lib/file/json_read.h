@@ -16,15 +16,15 @@ typedef struct dt_json_text {
     const char *member; /* "tensor": what a key of the outermost object names */
     const char *text;   /* need not end in NUL */
     size_t size;
-    dt_error fault; /* the row of errors that says so */
+    dt_error fault; /* the error to report */
 } dt_json_text;
 
 /* Refused (t->fault): nesting deeper than 64, more values than fit into 192 MiB of jansson's
  * memory. Takes no memory. */
 dt_status *dt_json_weigh(const dt_json_text *t) DT_MUST_USE;
 
-/* *out is an object, which the caller gives to json_decref. Refused (t->fault): what is no JSON or
- * no object, nesting deeper than 64, a key given twice, more values than fit into 192 MiB of
+/* *out is an object, which the caller gives to json_decref. Refused (t->fault): a text that is not
+ * a JSON object, nesting deeper than 64, a key given twice, more values than fit into 192 MiB of
  * jansson's memory. */
 dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
 
@@ -33,7 +33,7 @@ bool dt_json_get_int(const json_t *object, const char *key, int64_t *out);
 /* Reads what dt_json_members writes by that table, except what functions of it write. Integers are
  * counts, none is negative; null stands for a number that JSON lacks, or for no text. A member that
  * is written `if_set` may be absent, and keeps what *out has. Texts and lists are copied into the
- * arena. Returns NULL, or what is wrong, in the arena: "'step' must be a count". */
+ * arena. Returns NULL, or the fault, in the arena: "'step' must be a count". */
 const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt_json_member *table,
                                  void *out);
 /* A list of texts, copied into the arena; absent: none. False: it is anything else. */

@@ -57,7 +57,7 @@ static bool read_hex(dt_json_cursor *c, uint32_t *out) {
     return true;
 }
 
-/* Behind "\u"; one half of a pair of surrogates is no character. */
+/* Reads the digits after "\u". Half of a pair of surrogates is not a character. */
 static bool read_code(dt_json_cursor *c, dt_str *out) {
     const char *begin = c->at - 2;
     uint32_t code, low = 0;

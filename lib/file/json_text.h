@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON read in place, from front to back (RFC 8259). There is no tree, so a hostile text takes no
- * more memory than its own bytes, and a fault has the place where it stands. Nesting is limited.
+ * more memory than its own bytes, and a fault has its exact location. Nesting is limited.
  */
 #ifndef DT_FILE_JSON_TEXT_H
 #define DT_FILE_JSON_TEXT_H
@@ -28,7 +28,7 @@ bool dt_json_more(dt_json_cursor *c, char close, bool *first);
 bool dt_json_read_text(dt_json_cursor *c, dt_str *out);
 /* A string and the ':' behind it. */
 bool dt_json_read_key(dt_json_cursor *c, dt_str *out);
-/* The number that begins here, as it is written. */
+/* The text of the number that begins here. */
 bool dt_json_read_number(dt_json_cursor *c, char out[DT_JSON_LONGEST_NUMBER + 1]);
 /* true, false or null. */
 bool dt_json_read_word(dt_json_cursor *c);

@@ -45,7 +45,7 @@ dt_status *dt_json_fail(const dt_json_place *row, const char *p, const char *for
     return s;
 }
 
-/* What is wrong between rows stands at the front of the window. */
+/* Reports a fault between rows, which is at the front of the window. */
 static dt_status *fail_here(const dt_json_values *v, const char *what) {
     return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: not JSON: %s", v->path, (long long)v->line,
                    (long long)v->col, what);
@@ -110,7 +110,7 @@ static dt_status *skip_blanks(dt_json_values *v, char *next) {
 typedef struct scan {
     size_t seen;
     int depth;
-    uint64_t braces; /* bit d: what is open at depth d is an object */
+    uint64_t braces; /* bit d: an object, not a list, is open at depth d */
     bool text, escaped, word;
     int64_t values; /* numbers, words and strings */
 } scan;

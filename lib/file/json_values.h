@@ -6,7 +6,7 @@
  *     {"x": [1, 2]}                  [{"x": [1, 2]},            [1, 2]
  *     {"x": [3, 4]}                   {"x": [3, 4]}]            [3, 4]
  *
- * A value is cut out by its brackets and quotes alone; whoever reads it finds its faults. Nothing
+ * A value is cut out by its brackets and quotes alone; its reader finds its faults. Nothing
  * longer than 64 MiB is read.
  */
 #ifndef DT_FILE_JSON_VALUES_H
@@ -24,7 +24,7 @@ typedef struct dt_json_values {
     dt_str window; /* what was read; from `at` on not yet handed out */
     size_t at;
     bool end;                              /* of the file, which is all in the window */
-    int64_t line, col;                     /* of what stands at `at`, from 1, in characters */
+    int64_t line, col;                     /* of `at`, from 1, in characters */
     int64_t offset;                        /* the same in the decompressed file, from 0 */
     bool begun, list;                      /* something was read; inside the list of rows */
     int64_t items;                         /* rows so far */
@@ -33,7 +33,7 @@ typedef struct dt_json_values {
     int64_t row_line, row_col, row_offset; /* where it begins */
 } dt_json_values;
 
-/* The next row. *more false: there is none. */
+/* The next row. *more false: the end. */
 dt_status *dt_json_values_next(dt_json_values *v, bool *more) DT_MUST_USE;
 /* Whether a whole row has been read already. */
 bool dt_json_values_hold(const dt_json_values *v);

@@ -42,7 +42,7 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     return NULL;
 }
 
-/* The first character that is no blank is one with which an object or a list begins. */
+/* Whether the first character after blanks begins an object or a list. */
 static bool sniff(const unsigned char *first, int64_t n) {
     int64_t i = n >= 3 && memcmp(first, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (i < n && strchr(" \t\r\n", first[i]) && first[i]) i++;

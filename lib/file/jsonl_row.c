@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See jsonl_row.h. A row is read once, in place: a key's value goes where the key says. */
+/* See jsonl_row.h. A row is read once, in place: a key's value goes to the elements of that key. */
 #include "file/jsonl_row.h"
 
 #include <math.h>
@@ -177,7 +177,7 @@ static bool put_values(dt_jsonl_row *r, const dt_element_spec *e, int depth, int
     return !r->c.fault;
 }
 
-/* null stands for all values. depth: levels around them. */
+/* null replaces all values. depth: levels around them. */
 static bool put_whole(dt_jsonl_row *r, const dt_element_spec *e, int depth, void *out) {
     const char *at = r->c.at;
     int64_t n = 0;
@@ -231,7 +231,7 @@ static bool put_object(dt_jsonl_row *r) {
     return !r->c.fault;
 }
 
-/* ---- what is not there ---- */
+/* ---- missing keys ---- */
 
 /* Value i of an element, -1: all of them. */
 static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const char *name) {

@@ -34,7 +34,7 @@ typedef struct dt_jsonl_row {
     dt_str key, text;
     const char *name; /* that is being read */
     bool alone;       /* one column of several of its element */
-    dt_str why;       /* what is wrong with its value; empty: nothing */
+    dt_str why;       /* the fault of its value; empty: none */
     const char *at;   /* where */
 } dt_jsonl_row;
 

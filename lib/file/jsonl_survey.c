@@ -45,8 +45,8 @@ static void note_value(keys *k, dt_column *c, char first) {
     }
 }
 
-/* What is below dimension d; *t gets the sizes, of the first list of each dimension. False: lists
- * differ, or hold something else than numbers. */
+/* Reads the list of dimension d; *t gets the sizes of the first list of each dimension. False:
+ * lists differ in size, or contain other values than numbers. */
 static bool note_list(keys *k, dt_column *c, int d, dt_type *t) {
     bool first = true;
     int64_t n = 0;

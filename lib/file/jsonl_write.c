@@ -39,7 +39,8 @@ static void put_integer(writing *w, const char *key) {
     else dt_json_null(&w->j, key);
 }
 
-/* What is below dimension d, nested as the shape is. Recursion is bounded by the rank. */
+/* Writes the values of dimension d and below, nested like the shape. Recursion is bounded by the
+ * rank. */
 static dt_status *put_values(writing *w, const char *key, int d) {
     const dt_type *t = &w->column->type;
     if (d == t->rank) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NPY, what numpy.save writes: a magic string, a version, the length of a header, and the header: a
- * Python dictionary in text that says type, order and shape (numpy/lib/format.py). Three versions
+ * Python dictionary in text with type, order and shape (numpy/lib/format.py). Three versions
  * differ in the width of the length and the encoding of the text.
  *
  *     \x93NUMPY 01 00 76 00 {'descr': '<f4', 'fortran_order': False, 'shape': (64, 4), }   \n

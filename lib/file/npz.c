@@ -86,7 +86,7 @@ typedef struct npz {
     dt_str *rows;    /* [n] of the batch at hand */
     uLong *crc;      /* [n] of what was written of them */
     dt_writer aside; /* where all but the first wait */
-    char *path;      /* of that file; NULL: there is none */
+    char *path;      /* of that file; NULL: no file */
     int64_t *batch;  /* [batches] rows of each */
     int batches, cap;
     int64_t batched; /* rows in batches */
@@ -96,7 +96,7 @@ static dt_status *open_aside(const dt_output *o, npz *z) {
     dt_str path = {0};
     dt_str_printf(&path, "%s.1.tmp", o->path);
     dt_status *s = dt_writer_open(&z->aside, dt_str_text(&path));
-    if (s) dt_str_release(&path); /* whatever has that name is not ours */
+    if (s) dt_str_release(&path); /* a file of that name belongs to another program */
     else z->path = dt_str_take(&path);
     return s;
 }
@@ -188,7 +188,8 @@ static dt_status *copy(const dt_output *o, int i, int fd, char *piece) {
     return NULL;
 }
 
-/* Before the archive gets its name: whoever is told that it is written finds nothing beside it. */
+/* Removes the file before the archive gets its name, so that nothing remains beside a finished
+ * archive. */
 static dt_status *remove_aside(npz *z) {
     DT_TRY(dt_file_remove(z->path)); /* release_npz tries again */
     free(z->path);

@@ -9,7 +9,7 @@
  * element's name (*file becomes "data.npz/x", for messages); or "data.npz/NAME". */
 dt_status *dt_npz_open(dt_arena *arena, const char *element, const char **file,
                        dt_inflow **out) DT_MUST_USE;
-/* "data.npz" of "data.npz/NAME"; any other name as it is. */
+/* "data.npz" of "data.npz/NAME"; any other name unchanged. */
 const char *dt_npz_archive(dt_arena *arena, const char *path);
 
 #endif

@@ -13,13 +13,13 @@ dt_status *dt_files_find(const dt_format_request *r, const dt_tree *names,
                          dt_paths *out) DT_MUST_USE;
 
 /* The entries of `element`, whose names go to *names; each is read by `read`, for the training
- * part: once is enough. element NULL: a fault of its own. */
+ * part only. element NULL: it was reported elsewhere. */
 dt_status *dt_files_check_elements(const dt_format_request *r, const dt_tree *element,
                                    dt_texts *names,
                                    dt_status *(*read)(const dt_format_request *r,
                                                       const dt_entry *e)) DT_MUST_USE;
 /* Examples of the files x->paths, one file after the other, which `read` counts: all files are
- * looked at, missing ones (66) told before bad ones. Faults: too many files, no examples. */
+ * read, missing ones (66) reported before bad ones. Faults: too many files, no examples. */
 dt_status *dt_files_read(const dt_format_request *r, dt_examples *x,
                          dt_status *(*read)(dt_examples *x, int file)) DT_MUST_USE;
 /* The file of an example. */

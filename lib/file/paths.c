@@ -24,7 +24,7 @@ void dt_paths_add(dt_paths *paths, const char *path) {
 
 /* ---- shards ---- */
 
-/* "00002-of-00004" within a path: where its first digit stands, and both numbers. */
+/* Finds "00002-of-00004" in a path: the position of its first digit, and both numbers. */
 static const char *find_shard(const char *path, int64_t *index, int64_t *count) {
     const char *name = strrchr(path, '/');
     const char *of = strstr(name ? name : path, "-of-");
@@ -105,7 +105,7 @@ bool dt_path_is_pattern(const char *path) {
     return strpbrk(path, WILDCARDS) && access(path, F_OK) != 0;
 }
 
-/* The folder's name has no wildcards, whatever it looks like. */
+/* Joins the two; wildcards in the folder's name are escaped, since they are literal. */
 static char *escaped_join(const char *folder, const char *pattern) {
     dt_str escaped = {0};
     for (; folder && *folder; folder++) {
@@ -131,8 +131,8 @@ static dt_status *match(dt_paths *paths, const char *folder, const char *pattern
     return NULL;
 }
 
-/* A name without wildcards is taken as it is: that it is missing is told when it is opened, in the
- * system's words. So is one that is there. */
+/* A name without wildcards is added unchanged, and so is one that exists. If it is missing, opening
+ * it reports the system's error. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) {
     int first = paths->n;
     char *path = dt_path_join(directory, pattern);

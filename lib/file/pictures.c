@@ -37,7 +37,7 @@ static dt_status *describe(dt_row_source *s) {
     return NULL;
 }
 
-/* Folders in a folder are a data set's classes; what is deeper is left out. */
+/* Folders in a folder are the classes of a data set; deeper folders are skipped. */
 static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out) {
     dt_paths all = {0};
     dt_status *bad = dt_paths_list(&all, folder);
@@ -90,7 +90,7 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
     return NULL;
 }
 
-/* A file of the folder, or what stands in the stream. */
+/* Reads a file of the folder, or the picture of the stream. */
 static dt_status *next_picture(dt_row_source *s, void *const *row, bool *more) {
     const pictures *p = s->state;
     dt_str bytes = {0};

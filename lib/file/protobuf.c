@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers on the wire. Where a message is written in place, its length stands before it
- * and is known after it: it always takes five bytes, since a varint may have leading zeros, and is
+ * Protocol buffers on the wire. Where a message is written in place, its length comes before it
+ * but is known after it: it always takes five bytes, since a varint may have leading zeros, and is
  * filled in at the end.
  */
 #include "file/protobuf.h"

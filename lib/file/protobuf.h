@@ -4,7 +4,7 @@
  * number of the field and its wire type, and a value. Integers are varints: base 128, low digits
  * first, with the highest bit of a byte set if more follow.
  *
- * There is no generated code: the messages that are read and written here have few fields, whose
+ * No code is generated: the messages that are read and written here have few fields, whose
  * numbers never change, and a generated struct would be a second copy of every weight. Bytes that
  * are read are hostile: lengths are checked before they are used, and nothing is allocated.
  */
@@ -43,7 +43,7 @@ typedef struct dt_pb_field {
 /*
  * The number, the field at the front of s, which is taken away; before a field s is not empty.
  * *why, if it fails: "varint too long", else as it was. The usual ones are read here, from copies
- * whose address nobody takes, so that they stay in registers.
+ * whose address is not taken, so that they stay in registers.
  */
 bool dt_pb_long_varint(dt_pb_span *s, uint64_t *out, const char **why);
 bool dt_pb_other_field(dt_pb_span *s, dt_pb_field *f, const char **why);

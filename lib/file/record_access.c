@@ -5,9 +5,9 @@
  *
  * Opening reads every file once from front to back. Where a reader can `skip`, that gives an index
  * of records: example i is then read from its place. Else all values are read, so that a bad one is
- * told, with line and column, before training; they are kept as they come, and if they turn out too
- * large they are dropped for the index. Compressed files have no places: their records or values
- * are kept.
+ * reported, with line and column, before training; they are kept as they come, and if they turn out
+ * too large they are dropped for the index. Compressed files have no places: their records or
+ * values are kept.
  */
 #include "file/examples.h"
 
@@ -108,7 +108,7 @@ static dt_status *drop_rows(record_part *x, const dt_row_source *s) {
 
 /* ---- the index ---- */
 
-/* Values of compressed files are never dropped for their places. */
+/* Whether records have places: values of compressed files are always kept instead. */
 static bool has_place(const record_part *x, const dt_row_source *s) {
     return x->skips || !dt_inflow_is_gzip(s->file);
 }
@@ -153,7 +153,8 @@ static int64_t bytes_of_row(const record_part *x) {
     return bytes;
 }
 
-/* Of arrays a header says how large a row is, whatever the file's own size. */
+/* A header of an array can claim rows of any size, so that size is checked before memory is
+ * taken. */
 static dt_status *read_all(record_part *x, int file) {
     dt_row_source *s = &x->source[file];
     bool more = true;
@@ -299,7 +300,7 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
     return unpack(x, row, &bytes, out);
 }
 
-/* The first example is looked at, so that a wrong shape or name is told before training. */
+/* Reads the first example, so that a wrong shape or name is reported before training. */
 static dt_status *try_first(const dt_format_request *r, record_part *x) {
     void **out = dt_arena_array(r->arena, void *, x->base.n);
     dt_status *s = NULL;

@@ -26,8 +26,8 @@ static uint64_t little64(const unsigned char *p) {
 
 /* ---- the window ---- */
 
-/* Makes room behind what is left of the window, and reads what there is: a record of a pipe is
- * there before the next one is written. */
+/* Makes room in the window and reads the bytes that are available, so that a record of a pipe is
+ * read before the next one is written. */
 static dt_status *refill(dt_records *r) {
     int64_t got;
     if (!r->window.data) r->window = (dt_str){.data = dt_alloc(WINDOW + 1), .cap = WINDOW + 1};
@@ -43,8 +43,8 @@ static dt_status *refill(dt_records *r) {
     return NULL;
 }
 
-/* Up to n bytes more in *out; fewer at the end. What is large goes there without the window, and
- * grows with what comes, not with what was promised. */
+/* Appends up to n bytes to *out; fewer at the end. Large records bypass the window, and *out grows
+ * with the bytes that arrive, not by the claimed size. */
 static dt_status *read_bytes(dt_records *r, int64_t n, dt_str *out) {
     enum { PIECE = 1 << 20 };
     for (;;) {
@@ -72,7 +72,7 @@ static dt_status *read_bytes(dt_records *r, int64_t n, dt_str *out) {
 
 static bool is_header(const unsigned char *h) { return dt_crc32c_masked(h, 8) == little32(h + 8); }
 
-/* zlib has no magic of its own: it is looked for only where no record stands. */
+/* zlib has no magic bytes, so it is tried only if the file does not begin with a record. */
 static dt_status *look(dt_records *r) {
     unsigned char h[DT_TFRECORD_HEADER];
     if (dt_inflow_is_gzip(r->file) || dt_inflow_size(r->file) < 2) return NULL;

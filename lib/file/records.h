@@ -47,13 +47,13 @@ dt_status *dt_records_open(dt_records *r, const char *path,
 /* Of a file that is open, which stays its owner's. */
 dt_status *dt_records_take(dt_records *r, dt_inflow *file, const char *path,
                            const dt_record_options *options) DT_MUST_USE;
-/* The next record into *out (cleared first). *more false: there is none. Errors name the file, the
+/* The next record into *out (cleared first). *more false: the end. Errors name the file, the
  * record and its offset. */
 dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more) DT_MUST_USE;
 /* The same, lent until the next call: of TFRecords what the window has, if it has it whole, else in
  * *room. */
 dt_status *dt_records_lend(dt_records *r, dt_str *room, dt_bytes *out, bool *more) DT_MUST_USE;
-/* Whether the next one, of TFRecords or lines, has been read already: nobody waits for it. */
+/* Whether the next TFRecord or line has been read already, so that a call will not wait. */
 bool dt_records_hold(const dt_records *r);
 void dt_records_close(dt_records *r); /* takes one that did not open */
 

@@ -96,7 +96,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
 
 static const char *const wanted = "text";
 
-/* What a file holds goes behind what is there, without its byte order mark. */
+/* Appends a file's contents without a byte order mark. */
 static dt_status *read_file(const char *path, dt_str *out) {
     dt_inflow *f;
     char *piece = dt_alloc(PIECE);
@@ -122,14 +122,15 @@ static dt_status *read_file(const char *path, dt_str *out) {
     return s;
 }
 
-/* Where a file begins in what is joined, so that a fault is told by its place in the file. */
+/* The position of a file in the joined text, so that a fault is reported with its place in the
+ * file. */
 typedef struct origin {
     const char *path;
     int64_t byte, character;
 } origin;
 
-/* All files of a part, one after the other. A character that is cut by a file's end goes on in the
- * next file. */
+/* All files of a part, one after the other. A character that is cut at a file's end continues in
+ * the next file. */
 static dt_status *read_files(const dt_paths *paths, const dt_location *at, origin *from,
                              dt_str *out) {
     for (int i = 0; i < paths->n; i++) {

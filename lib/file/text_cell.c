@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rule for texts, wherever they come from: UTF-8 without NUL, no longer than the element
- * says. */
+/* One rule for texts from all formats: UTF-8 without NUL, at most as long as the element allows. */
 #include "file/text_cell.h"
 
 #include <string.h>

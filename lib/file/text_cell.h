@@ -5,11 +5,11 @@
 
 #include "graph/graph.h"
 
-#define DT_TEXT_BYTES 65535 /* of a text, where an element does not say `max_bytes` */
+#define DT_TEXT_BYTES 65535 /* of a text, if an element has no `max_bytes` */
 
-/* n bytes as a text of that type; NULL, or what is wrong with them: "is not UTF-8". */
+/* Stores n bytes as a text of that type; NULL, or their fault: "is not UTF-8". */
 const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *out);
-/* What is wrong with a text wherever it is used, "is not UTF-8"; NULL: nothing. */
+/* The fault of a text for any element, "is not UTF-8"; NULL: none. */
 const char *dt_text_fault(const char *text, size_t n);
 
 #endif

@@ -10,12 +10,12 @@
  *         label: {dtype: int64}
  *
  * `feature` names the feature of an element; by default it has the element's name. Lists of any
- * length (VarLen) become rows of one with `padding_value`; `default_value` stands for features that
- * are missing. Byte strings that are PNG or JPEG files, as the first example tells, are decoded
- * where their element is a picture: (rows, columns) or (rows, columns, channels) of uint8.
+ * length (VarLen) become rows of one with `padding_value`; `default_value` replaces missing
+ * features. Byte strings that are PNG or JPEG files, according to the first example, are decoded
+ * if their element is a picture: (rows, columns) or (rows, columns, channels) of uint8.
  *
- * Read: of a job whose data is TFRecords all that it says of its elements holds: names of features,
- * padding, pictures, texts. Else a feature has the input's name, and as many values as that.
+ * If the job's data is TFRecords, rows are read by its declaration of elements: names of features,
+ * padding, pictures, texts. Else a feature has the name and the number of values of its input.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@
 #include "file/records.h"
 #include "file/tfrecord_element.h"
 
-/* ---- what a job says ---- */
+/* ---- the job's keys ---- */
 
 struct tfrecord {
     const dt_tree *element;
@@ -82,7 +82,7 @@ static bool holds(const dt_row_source *s) {
     return dt_records_hold(&((const reader *)s->state)->records);
 }
 
-/* Header by header; what is compressed has to be read. */
+/* Skips a record by its header; a compressed one has to be read. */
 static dt_status *skip_record(dt_row_source *s, bool *more) {
     reader *r = s->state;
     const int64_t number = r->records.number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job says of a TFRecord's features, and their values; see tfrecord_element.h. */
+/* A job's description of a TFRecord's features, and their values; see tfrecord_element.h. */
 #include "file/tfrecord_element.h"
 
 #include "base/text.h"
@@ -70,7 +70,7 @@ static bool find_file(const dt_parsed_example *parsed, const dt_tf_element *f, d
     return true;
 }
 
-/* Bytes that are no values of the element may be a file of another kind: it is named. */
+/* Bytes that are not values of the element may be a file of another kind: the error names it. */
 static dt_status *name_file(dt_status *s, const dt_parsed_example *parsed, const dt_tf_element *f) {
     dt_bytes file;
     const dt_file_sort *sort =

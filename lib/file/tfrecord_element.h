@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of TFRecords: which feature they are, and what stands for values that an example does
- * not have. */
+/* Elements of TFRecords: their features, and the replacements of values that an example lacks. */
 #ifndef DT_FILE_TFRECORD_ELEMENT_H
 #define DT_FILE_TFRECORD_ELEMENT_H
 
 #include "conf/conf.h"
 #include "file/example.h"
 
-/* What a job says of one. */
+/* The keys of an element. */
 typedef struct dt_tf_words {
     dt_ints shape;
     int dtype;
@@ -28,11 +27,11 @@ typedef struct dt_tf_element {
 extern const dt_field dt_tf_element_fields[];
 /* One entry of `element`. */
 dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element *out) DT_MUST_USE;
-/* A feature's values, and what the element says of those that are not there. */
+/* A feature's values, with the element's replacements for missing ones. */
 dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_element *f,
                                 void *out) DT_MUST_USE;
 /* Whether that is a byte string with a file of a picture, for pixels; and those pixels, decoded.
- * What is no byte string is taken as it is. */
+ * Other values than byte strings are read directly. */
 bool dt_tf_element_is_picture(const dt_parsed_example *parsed, const dt_tf_element *f);
 dt_status *dt_tf_element_picture(const dt_parsed_example *parsed, const dt_tf_element *f,
                                  void *out) DT_MUST_USE;

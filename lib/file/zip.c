@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ZIP archives (APPNOTE.TXT of PKWARE, 4.3), as far as NPZ files need them: members that are stored
- * or deflated, sizes of 64 bits (ZIP64), no encryption, one part. The directory stands at the end:
+ * or deflated, sizes of 64 bits (ZIP64), no encryption, one part. The directory is at the end:
  *
  *     member: header, data   member: header, data   ...   directory: an entry each   [ZIP64 end, its locator]   end: where the directory is
  *
@@ -70,7 +70,7 @@ bool dt_zip_is(const char *path) {
 
 /* ---- the end ---- */
 
-/* ZIP64's end, where its locator stands right before the plain end. */
+/* Reads ZIP64's end, if its locator is right before the plain end. */
 static dt_status *read_end64(const archive *a, int64_t end, uint64_t *offset, uint64_t *bytes) {
     unsigned char b[END64];
     if (end < LOCATOR) return NULL;
@@ -126,7 +126,7 @@ static dt_status *load_directory(archive *a) {
 
 /* ---- its entries ---- */
 
-/* What is too large for 32 bits stands in an extra field, in this order, and only if it is. */
+/* Numbers that are too large for 32 bits, and only those, are in an extra field, in this order. */
 static bool widen(const unsigned char *extra, int64_t n, uint64_t *const value[3]) {
     int64_t at = 0;
     while (n - at >= 4 && little(extra + at, 2) != ZIP64_EXTRA)

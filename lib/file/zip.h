@@ -10,7 +10,7 @@
 
 typedef struct dt_zip_member {
     const char *name;
-    int64_t header;       /* where the member's own header stands */
+    int64_t header;       /* offset of the member's own header */
     int64_t packed, size; /* bytes in the archive; unpacked */
     uint32_t crc;         /* CRC-32 of the unpacked bytes */
     int method, flags;
@@ -45,12 +45,13 @@ typedef struct dt_archive {
     dt_archived *member; /* [n] */
 } dt_archive;
 
-/* What is put next belongs to a member of that name. TOO_LARGE: the name does not fit. */
+/* Begins a member of that name, to which the next bytes belong. TOO_LARGE: the name does not
+ * fit. */
 dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc,
                             int64_t size) DT_MUST_USE;
 dt_status *dt_archive_put(dt_archive *a, const void *bytes, size_t n) DT_MUST_USE;
 /* Member i has this checksum and this size: its header is written again, `head` (n bytes) behind
- * it, and what is put next goes to the end. */
+ * it, and the next bytes go to the end. */
 dt_status *dt_archive_amend(dt_archive *a, int i, const dt_archived *facts, const void *head,
                             size_t n) DT_MUST_USE;
 dt_status *dt_archive_put_directory(dt_archive *a) DT_MUST_USE;

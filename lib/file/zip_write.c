@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing ZIP archives whose members are stored as they are, one after the other:
+ * Writing ZIP archives whose members are stored uncompressed, one after the other:
  *
  *     for each member    local header: "PK\3\4", CRC-32, sizes, name;  its bytes
  *     directory          for each member "PK\1\2", the same and where it begins
  *     end                "PK\6\6", how many, where the directory is;  "PK\6\7", where that is;  "PK\5\6" for old readers
  *
- * A header says what is known when the member begins, or is written again when that is known. Sizes
- * have 64 bits (ZIP64), as numpy writes them.
+ * A header has the facts that are known when the member begins, or is rewritten when they are.
+ * Sizes have 64 bits (ZIP64), as numpy writes them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A picture's file as an element's value: of the very size that the job tells, or of any and
- * brought to it. */
+/* A picture's file as an element's value: it must have the job's size, or is resized to it. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "file/image/layout.h"
 
 /* Memory for pictures in their own size is shared by all threads that read a data set's part: a
- * thread waits until its picture has room beside the others', or there are no others. */
+ * thread waits until its picture fits beside the others, or is the only one. */
 struct dt_image_room {
     pthread_mutex_t lock;
     pthread_cond_t given_back;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures, decoded to 8 bits a channel: PNG by libpng, JPEG by libjpeg-turbo. What a file is, its
- * first bytes say. Of 16 bits the upper 8 are taken, palettes are looked up; alpha is dropped where
- * it is not asked for, as TensorFlow's decode_image does. A picture's size is looked at before
- * anything of that size is allocated, so a header that lies costs nothing.
+ * Pictures, decoded to 8 bits a channel: PNG by libpng, JPEG by libjpeg-turbo. The
+ * first bytes of a file determine its format. Of 16 bits the upper 8 are taken, palettes are looked
+ * up; alpha is dropped unless it is requested, as TensorFlow's decode_image does. A picture's size
+ * is looked at before anything of that size is allocated, so a header that lies costs nothing.
  */
 #ifndef DT_FILE_IMAGE_IMAGE_H
 #define DT_FILE_IMAGE_IMAGE_H
@@ -14,8 +14,8 @@
 
 #include "base/status.h"
 
-/* What is wanted: (height, width, channels), of which there are 1 (grey), 3 (red, green, blue) or 4
- * (and alpha, 255 where there is none). */
+/* The requested picture: (height, width, channels), with 1 channel (grey), 3 (red, green, blue) or
+ * 4 (and alpha, 255 if the file has none). */
 typedef struct dt_image {
     int64_t height, width;
     int channels;
@@ -34,7 +34,7 @@ bool dt_image_is_other(const char *path);
 /* Whether bytes begin as a picture that can be decoded does. */
 bool dt_image_is(const void *bytes, size_t n);
 
-/* What the beginning of a file says of its picture. */
+/* The size of a picture, from the beginning of its file. */
 typedef struct dt_image_header {
     int64_t height, width; /* pixels */
     /* bytes that decoding takes beside the pixels: a JPEG of several scans is kept as

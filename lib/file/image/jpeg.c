@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG by libjpeg-turbo. Its errors are jumps, as in png.c. It goes on where a file is cut off, and
- * fills the picture up with grey: here that is an error. A picture of several scans (progressive
- * ones are) is kept as coefficients until the last scan has been read: the header says how many
- * bytes that takes. Each scan passes over all of them, however few bytes it has in the file, so the
- * number of scans is limited by the picture's size.
+ * JPEG by libjpeg-turbo. Its errors are jumps, as in png.c. The library accepts a file that is cut
+ * off and fills the picture up with grey, which is an error here. A picture of several scans
+ * (progressive ones are) is kept as coefficients until the last scan has been read: the header says
+ * how many bytes that takes. Each scan passes over all of them, however few bytes it has in the
+ * file, so the number of scans is limited by the picture's size.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -46,7 +46,8 @@ static void on_error(j_common_ptr jpeg) {
     longjmp(r->jump, 1);
 }
 
-/* Level -1: data is missing or wrong. Oddities between the parts of a picture are none of it. */
+/* Level -1: data is missing or wrong. Warnings about bytes between the parts of a picture are
+ * ignored. */
 static void on_message(j_common_ptr jpeg, int level) {
     int code = jpeg->err->msg_code;
     if (level < 0 &&

@@ -96,7 +96,7 @@ dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_imag
 
 /* ---- spreading ---- */
 
-/* Where in its class a row stands: (2 rank + 1) / size, which is between 0 and 2. */
+/* The position of a row in its class: (2 rank + 1) / size, which is between 0 and 2. */
 typedef struct standing {
     int64_t numerator, size;
     int row;

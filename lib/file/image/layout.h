@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `element` says of folders of pictures: {image: {shape: [rows, columns, channels]}, label:
+/* The key `element` for folders of pictures: {image: {shape: [rows, columns, channels]}, label:
  * {num_classes: N}}. */
 #ifndef DT_FILE_IMAGE_LAYOUT_H
 #define DT_FILE_IMAGE_LAYOUT_H
@@ -53,8 +53,8 @@ typedef struct dt_image_name {
 dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes,
                         size_t n, void *out) DT_MUST_USE;
 
-/* Rows 0 .. n - 1, whose classes are told, in an order in which every class is spread evenly: the
- * last examples hold each one's share. */
+/* Orders rows 0 .. n - 1 so that their classes are spread evenly: the last examples have a share of
+ * each class. */
 void dt_image_spread(const int32_t *class, int n, int64_t classes, int *order);
 
 #endif

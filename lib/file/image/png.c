@@ -15,7 +15,7 @@
 
 typedef struct reading {
     const dt_image *want;
-    const uint8_t *at; /* what is left of the file */
+    const uint8_t *at; /* the rest of the file */
     size_t left;
     uint8_t *out, *colours; /* colours: of a picture that is to become grey */
     png_structp png;
@@ -53,7 +53,7 @@ static void on_error(png_structp png, png_const_charp text) {
 
 static void on_warning(png_structp png, png_const_charp text) {
     (void)png;
-    (void)text; /* of chunks that are no part of the picture */
+    (void)text; /* warnings about chunks that are not part of the picture */
 }
 
 static void on_read(png_structp png, png_bytep to, size_t n) {

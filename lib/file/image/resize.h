@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Images of another size: tf.image.resize without antialiasing, pixels having their centres at half
- * coordinates. Which pixels meet with which weights is known once the sizes are, and stands in
- * tables, one for rows and one for columns.
+ * coordinates. The pixels and weights depend on the sizes only and are kept in tables, one for rows
+ * and one for columns.
  */
 #ifndef DT_FILE_IMAGE_RESIZE_H
 #define DT_FILE_IMAGE_RESIZE_H
