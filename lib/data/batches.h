@@ -7,7 +7,7 @@
 #include "data/data.h"
 
 typedef struct dt_batches dt_batches;
-/* Batches of so many examples, in the order that the data set's spec says. */
+/* Batches of so many examples, in the order that the data set's spec defines. */
 dt_status *dt_batches_open(dt_batches **out, dt_dataset *d, int64_t batch) DT_MUST_USE;
 /* The batch with that number, from 0, counted through all epochs. Its values are lent until the
  * next call. */

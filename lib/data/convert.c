@@ -9,9 +9,9 @@
  *                         order
  *     others              one output
  *
- * CSV of a job's own CSV has the columns that the job looks for: its delimiter and its names; where
- * there are none, places from 0, and what no element is made of is empty between them. A column of
- * several elements is written once, as the one that says most has it.
+ * CSV of a job's own CSV has the columns that the job looks for: its delimiter and its names.
+ * Without a header columns keep their numbers, and columns that no element uses are empty. A column
+ * of several elements is written once, from the element that keeps most of it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,8 @@ static bool is_text(const dt_element_spec *e) { return e->stored && e->stored->t
 
 /* ---- columns of a job's own CSV ---- */
 
-/* Of two elements that are made of one column the one to be asked what its fields were. */
+/* How much of a column's fields an element keeps. Of several elements of one column, the one with
+ * the highest rank writes it. */
 static int says(const dt_element_spec *e) {
     enum { FLOATS, DOUBLES, INTEGERS, WORDS, TEXT };
     if (is_text(e) || e->stored->vocabulary.n > 0) return is_text(e) ? TEXT : WORDS;

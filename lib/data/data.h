@@ -33,14 +33,12 @@ enum { DT_LARGEST_BATCH = 1 << 24 };
 
 typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_last_batch;
 
-/* Whether decoded examples are kept in memory: AUTO where they fit (256 MiB), YES whatever their
- * size. */
+/* Whether decoded examples are kept in memory: AUTO if they fit (256 MiB), YES for any size. */
 typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
 typedef struct dt_map dt_map;
 
-/* A file of rows that stands in for the training part of a data set: any format, with the elements
- * that its user wants. */
+/* A file of rows, in any format, that replaces the training part of a data set. */
 typedef struct dt_rows_file {
     const dt_format *format;
     const dt_tree *path;            /* a scalar */
@@ -48,7 +46,7 @@ typedef struct dt_rows_file {
     int n;
 } dt_rows_file;
 
-/* What a job's `dataset` says, checked as far as possible without files. */
+/* A job's `dataset`, checked as far as possible without files. */
 typedef struct dt_dataset_spec {
     const dt_format *format;
     const void *format_args;
@@ -63,7 +61,7 @@ typedef struct dt_dataset_spec {
     dt_location at;
     const char *directory;
     uint64_t seed, shuffle_seed; /* shuffle_seed: seed, unless `shuffle: {seed: N}` */
-    uint64_t map_seed;           /* of random steps that have none of their own: seed */
+    uint64_t map_seed;           /* for random steps without a seed of their own: seed */
     bool own_shuffle_seed;
     int64_t global_batch_size, per_replica_batch_size; /* exactly one is > 0 */
     dt_last_batch last_batch;
@@ -76,7 +74,7 @@ typedef struct dt_dataset_spec {
     dt_cache cache;
     const char *auto_shard_policy;
     bool as_stored; /* without `map`: texts are texts */
-    /* instead of all parts; what steps of `map` learned must be known then; NULL: none */
+    /* replaces all parts; then learned values of `map` must be given; NULL: none */
     const dt_rows_file *rows;
 } dt_dataset_spec;
 
@@ -123,12 +121,12 @@ const dt_element_spec *dt_dataset_stored(const dt_dataset *d, int element);
 int dt_dataset_find(const dt_dataset *d, const char *name); /* index or -1 */
 /* Examples of an epoch (for train: `repeat` passes); 0: no such part. */
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
-/* What a part is called in messages: "validation"; "input" where rows stand in for it. */
+/* The name of a part in messages: "validation"; "input" if spec.rows replaces it. */
 const char *dt_dataset_part_name(const dt_dataset *d, dt_part part);
 /* The file of an example of a part, lent; NULL where files hold several examples. */
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
-/* What steps of `map` learned or were told, lent; n 0: none does. */
+/* The values that steps of `map` learned or were given, lent; n 0: no step learns. */
 const dt_learned *dt_dataset_learned(const dt_dataset *d);
 /* DATA unless every value of an integer element lies in [0, classes), every example of all parts:
  * names file and row. */
@@ -144,7 +142,7 @@ typedef struct dt_target_range {
     double low, high;
 } dt_target_range;
 dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q) DT_MUST_USE;
-/* Where an example of a part stands, for messages: "example 17 of a.csv", counted from 1, or its
+/* Appends the location of an example for messages: "example 17 of a.csv", counted from 1, or its
  * own file, "set/cat/1.png". */
 void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example,
                        dt_str *out);
@@ -188,8 +186,8 @@ typedef struct dt_feed dt_feed;
  * calls it. */
 typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64_t *from,
                             int64_t *to);
-/* What a thread that reads ahead does with a batch as soon as it is whole: it lends it to the
- * device that will compute with it. */
+/* A reading thread lends each batch, as soon as it is complete, to the device that will compute
+ * with it. */
 struct dt_batch;
 typedef struct dt_feed_lend {
     /* by any thread, one batch at a time each; NULL: not wanted */
@@ -201,21 +199,21 @@ typedef struct dt_feed_lend {
 typedef struct dt_feed_options {
     dt_part part;
     int64_t epoch;      /* selects the order, from 0 */
-    int64_t first_step; /* batches of that epoch to leave out: a resumed run goes on here */
-    /* go on for so many epochs without a break, 0: one. The batches say where each ends */
+    int64_t first_step; /* batches of that epoch to skip, for a resumed run */
+    /* the number of epochs to read without a break, 0: one. Batches mark the ends */
     int64_t epochs;
     int64_t batch; /* examples a batch, at least 1 */
     dt_last_batch last;
-    bool shuffle; /* as the spec says, and part is train */
-    /* that read ahead; 0: as the spec says, or as many as are needed, up to one per core */
+    bool shuffle; /* requested by the spec, and part is train */
+    /* that read ahead; 0: the spec's number, or as many as are needed, up to one per core */
     int threads;
-    /* input workers that share the examples as the policy says, and replicas of each; 0: one */
+    /* input workers that share the examples by the policy, and replicas of each; 0: one */
     int workers, replicas;
     const char *policy; /* instead of the spec's auto_shard_policy; NULL: that */
-    bool even;          /* batches in equal parts, the last one, too: the offsets say so */
+    bool even;          /* all batches, the last one too, in equal parts, which the offsets show */
     int keeps;          /* batches before the one at hand that stay valid, too: 0 or 1 */
     bool looks;         /* not to train: `map` draws nothing, of the training part either */
-    /* threads that read ahead tell it what they do, the caller when it waits; NULL: nobody */
+    /* records the work of reading threads, and the caller's waits; NULL: none */
     dt_recorder *recorder;
     dt_own_rows own; /* NULL: all rows of all batches are wanted */
     const void *own_user;
@@ -257,7 +255,7 @@ dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *opt
 /* Bytes of the batches that it reads ahead, and of the one that its caller has. */
 int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *options);
 /* The next batch; waits for the reading threads only when they are behind. Errors come with the
- * batch of their example, the first one of a batch alone, whatever threads meet first. After an
+ * batch of their example, only the first one of a batch, for any order of threads. After an
  * error the feed can only be closed. */
 dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
 /* Nanoseconds that dt_feed_next has waited so far. */

@@ -58,7 +58,7 @@ static dt_status *open_rows(dt_dataset *d, dt_part p) {
     return NULL;
 }
 
-/* All parts are opened, so that all faults are told in one run; missing files (66) stand before bad
+/* Opens all parts, so that all faults are reported in one run; missing files (66) come before bad
  * ones (65). */
 static dt_status *open_parts(dt_dataset *d) {
     dt_status *missing = NULL, *bad = NULL;
@@ -87,7 +87,7 @@ static int find_stored(const dt_rows *r, int n, const char *name) {
     return i;
 }
 
-/* Of the same values the same fault would be told twice. */
+/* Whether the plan of a part fails with the same fault as that of train, which was reported. */
 static bool fails_like_train(const dt_dataset *d, const dt_rows *r, int e) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     return r != train && !train->plan[e] &&
@@ -141,7 +141,7 @@ static void set_types(dt_dataset *d) {
     }
 }
 
-/* floor(n * (1 - f)), where 10,000 * (1 - 0.2) is 8,000 whatever the product rounds to. */
+/* floor(n * (1 - f)), where 10,000 * (1 - 0.2) is 8,000 although the product is rounded. */
 static int64_t training_count(int64_t n, double f) {
     double x = (double)n * (1 - f), near = round(x);
     return (int64_t)(fabs(x - near) < 1e-9 * (double)n ? near : floor(x));
@@ -171,7 +171,7 @@ static dt_example_cache *make_kept(const dt_dataset *d, const dt_rows *r) {
     int64_t *bytes = dt_arena_array(d->arena, int64_t, d->n);
     for (int i = 0; i < d->n; i++) {
         const void *whole = NULL;
-        dt_status_free(whole_of(r->x, i, &whole)); /* if it fails, it will fail again */
+        dt_status_free(whole_of(r->x, i, &whole)); /* reading the rows reports the error */
         bytes[i] = whole ? 0 : dt_type_bytes(&r->stored[i].type);
     }
     return dt_example_cache_create(r->x->count, d->n, bytes,
@@ -267,7 +267,8 @@ void dt_dataset_unref(dt_dataset *d) {
     DT_RETIRE(d);
 }
 
-/* The fragment is a source of its own, so that faults in it have places. held NULL: of files. */
+/* The fragment is a source of its own, so that its faults have locations. held NULL: the data is in
+ * files. */
 static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const void *held,
                                 const char *format, va_list args) {
     dt_source *source = dt_arena_new(arena, dt_source);

@@ -13,7 +13,7 @@ typedef struct dt_rows {
     dt_examples *x; /* NULL: no such part */
     int64_t first, count;
     const dt_element_spec *stored; /* (elements) in the format's own order */
-    const int *index;              /* (elements) where element i stands there */
+    const int *index;              /* (elements) position of element i in `stored` */
     const dt_map_plan **plan;      /* (elements) */
     dt_example_cache *kept;        /* decoded examples that stay in memory; NULL: none */
 } dt_rows;

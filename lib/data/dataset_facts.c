@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an open data set says of itself: how many examples, which elements, what it has learned; and
- * the two things that a program may set. */
+/* Facts of an open data set: the number of examples, its elements, its learned values; and the two
+ * settings that a program may change. */
 #include <string.h>
 
 #include "data/dataset.h"

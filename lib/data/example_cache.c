@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See kept.h. A byte for each example says how far it is; memory that was not filled is not
+/* See example_cache.h. A byte for each example has its state; memory that was not filled is not
  * touched, so it costs nothing. */
 #include "data/example_cache.h"
 

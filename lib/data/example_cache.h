@@ -2,7 +2,7 @@
 /*
  * Decoded examples that stay in memory: `cache`. An example is kept by the thread that decodes it
  * first, straight into its place; from then on all take it from there. Examples of other feeds over
- * the same files are kept together, since what is kept is what files say, before `map`.
+ * the same files are kept together, since examples are kept as they are before `map`.
  */
 #ifndef DT_DATA_EXAMPLE_CACHE_H
 #define DT_DATA_EXAMPLE_CACHE_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20) /* of a part, where the job says nothing */
+#define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20) /* of a part, if the job has no `cache` */
 
 typedef struct dt_example_cache dt_example_cache;
 
@@ -23,8 +23,8 @@ int64_t dt_example_cache_bytes(const dt_example_cache *k, int64_t rows);
 /* Where element e of an example is, or will be. */
 void *dt_example_cache_place(const dt_example_cache *k, int e, int64_t row);
 bool dt_example_cache_has(dt_example_cache *k, int64_t row);
-/* True for one thread alone: it fills the places and says whether they are right; until then,
- * others do as if nothing were kept. */
+/* True for one thread only: it fills the places and reports whether that succeeded. Until then
+ * other threads decode the example themselves. */
 bool dt_example_cache_claim(dt_example_cache *k, int64_t row);
 void dt_example_cache_filled(dt_example_cache *k, int64_t row, bool right);
 

@@ -4,18 +4,18 @@
  *
  *        taken              next                    slots are counted on for ever; slot number modulo depth.
  *          v                 v                      Batches before `taken` were given to the caller. Threads take pieces of batches in
- *     |  o  |  o  |  o  | :. |     |     |          order, each the next one that nobody has; a batch is ready when all its pieces are.
+ * | o | o | o | :. | | | order, each the next free one; a batch is ready when all its pieces are.
  *
  * A batch whose examples are decoded has several pieces, so that threads share the one that is
  * waited for. What a piece holds follows from its number, so neither batches nor their order depend
- * on who fills what; the caller takes batch after batch, and meets errors where their examples
- * stand.
+ * on threads. The caller takes batch after batch, and gets errors with the batch of their
+ * example.
  *
  * A thread fills until the ring is full, then sleeps until it is half empty: it wakes rarely and
  * works in bursts, because on a machine whose every core computes, each wake-up takes a core from
- * somebody. For the same reason there is one thread to begin with; another one is started when the
- * caller stood still for data a good part of the time. The caller, finding a batch ready, makes no
- * system call and takes no lock.
+ * another thread. For the same reason there is one thread to begin with; another one is started
+ * when the caller stood still for data a good part of the time. The caller, finding a batch ready,
+ * makes no system call and takes no lock.
  *
  * Sleeping is safe by the old rule for two sides: each writes its own word, then reads the other's,
  * in sequentially consistent order. Either the sleeper sees the change, or the other sees the
@@ -181,8 +181,8 @@ static void add_thread_if_needed(dt_feed *f) {
 
 /* ---- emptying ---- */
 
-/* Whether a thread that sleeps may go on. It may have slept over its piece for long, while others
- * took later ones. */
+/* Whether a sleeping thread has room for its piece. It may have slept for long, while others took
+ * later pieces. */
 static bool somebody_has_room(dt_feed *f) {
     for (int i = 0; i < f->n_threads; i++)
         if (atomic_load(&f->readers[i].wants) <= f->at) return true;

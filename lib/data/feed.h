@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A feed, as those who fill it, empty it and open it share it; feed.c says how it works. */
+/* The state of a feed, shared by the functions that open, fill and empty it; feed.c describes
+ * it. */
 #ifndef DT_DATA_FEED_H
 #define DT_DATA_FEED_H
 
@@ -32,7 +33,7 @@ typedef struct dt_reader {
     dt_filler *filler;
     pthread_t thread;
     dt_track *track; /* NULL: none */
-    /* while it sleeps: how many batches must be taken before it goes on; else DT_FEED_AWAKE */
+    /* while it sleeps: the number of batches to be taken before it continues; else DT_FEED_AWAKE */
     _Atomic int64_t wants;
 } dt_reader;
 
@@ -59,7 +60,7 @@ struct dt_feed {
     void *memory;
     dt_feed_options o;
     const dt_rows *rows;
-    dt_track *caller; /* where the caller tells that it waits; NULL: none */
+    dt_track *caller; /* records the caller's waits; NULL: none */
     int fill_mark, room_mark, wait_mark;
     int64_t count, steps, batches; /* examples and batches of an epoch; batches in all */
     int64_t most_rows;             /* of a batch */

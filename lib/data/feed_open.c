@@ -31,7 +31,7 @@ static bool is_deferred(const dt_feed *f, int e) {
     return rows * dt_rows_bytes(f->rows, e) > SMALL_FILE && f->o.batch < rows / (4 * f->depth);
 }
 
-/* How many at once, and at most. */
+/* Sets the most threads; returns the number to begin with. */
 static int choose_threads(dt_feed *f) {
     int told = f->o.threads > 0 ? f->o.threads : f->d->spec.parallel, cores = dt_cores();
     f->most_threads = told == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES)
@@ -40,7 +40,7 @@ static int choose_threads(dt_feed *f) {
     return told == 0 ? 1 : f->most_threads;
 }
 
-/* That its threads take besides the batches. */
+/* Bytes that its threads take besides the batches. */
 static int64_t decoding_bytes(dt_feed *f) {
     const dt_examples *x = f->rows->x;
     choose_threads(f);
@@ -154,7 +154,7 @@ static dt_status *share(dt_feed *f) {
     return NULL;
 }
 
-/* What is told of a recording is called. */
+/* Names the spans of a recording. */
 static void make_marks(dt_feed *f) {
     dt_recorder *r = f->o.recorder;
     f->caller = dt_recorder_track(r, "main", DT_FEED_SPANS);
@@ -176,7 +176,7 @@ int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o) {
     f.batches = count_batches(&f);
     dt_status *s = batch_bytes(&f, &bytes);
     const bool known = !s && dt_mul_fits(bytes, choose_depth(&f, bytes), &all);
-    dt_status_free(s); /* opening it will say so */
+    dt_status_free(s); /* opening the feed reports it */
     return known && dt_add_fits(all, decoding_bytes(&f), &all) ? all : INT64_MAX;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See fill.h. Elements whose rows lie in memory are gathered one after the other; the others
- * example by example: fetched, decoded once for all elements, straight into the memory of what is
- * kept where there is room, or into the batch where `map` changes nothing.
+ * example by example: fetched, decoded once for all elements, straight into the cache if there
+ * is room, or into the batch if `map` changes nothing.
  */
 #include "data/fill.h"
 
@@ -14,16 +14,16 @@
 
 enum {
     AHEAD_ROWS = 2,     /* rows are fetched into the cache so many before their turn, */
-    AHEAD_BYTES = 1024, /* and so much of them: the processor goes on by itself */
+    AHEAD_BYTES = 1024, /* bytes of each: then the processor prefetches by itself */
 };
 
 /* One element on its way. */
 typedef struct track {
     const dt_map_plan *plan;
-    int index;            /* in the format's own order */
-    bool deferred, asked; /* asked: whether it lies in memory */
-    bool as_stored;       /* a batch has what is stored: it is decoded where the batch lies */
-    const void *whole;    /* all stored rows, or NULL */
+    int index;                   /* in the format's own order */
+    bool deferred, asked;        /* asked: whether it lies in memory */
+    bool as_stored;              /* a batch has the stored values, which are decoded into it */
+    const void *whole;           /* all stored rows, or NULL */
     int64_t stored_bytes, bytes; /* of a row as stored, in a batch */
     void *buffer;                /* a stored row */
 } track;
@@ -153,8 +153,8 @@ static const char *row_at(const dt_filler *f, const track *t, int64_t i) {
 }
 
 /* Rows lie anywhere in memory: asking for the next ones while this one is turned makes the batch
- * twice as fast. The loop of prefetches stands here because gcc takes a function of nothing else
- * for one without effect, and removes calls of it. */
+ * twice as fast. The loop of prefetches is not a function, because gcc would consider that function
+ * to have no effect, and remove calls of it. */
 static void gather(dt_filler *f, const dt_piece *p, int e) {
     const track *t = &f->tracks[e];
     int64_t bytes = t->stored_bytes < AHEAD_BYTES ? t->stored_bytes : AHEAD_BYTES;

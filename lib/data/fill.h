@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filling a piece of a batch: what one thread of a feed does. It has buffers of its own; everything
- * that threads share does not change, or knows how to be shared (the format's rows, what is kept).
+ * Filling a piece of a batch: the work of one thread of a feed. It has buffers of its own; all
+ * shared data is constant or thread-safe (the format's rows, the cache).
  */
 #ifndef DT_DATA_FILL_H
 #define DT_DATA_FILL_H
@@ -23,9 +23,9 @@ typedef struct dt_filler_options {
     dt_part part;
     bool looks; /* as dt_feed_options has it */
     dt_order order;
-    const dt_workers *workers; /* NULL: `order` alone says what rows are */
+    const dt_workers *workers; /* NULL: `order` alone determines the rows */
     int64_t most_rows;         /* of a piece */
-    /* (n) elements whose file is read whole only for pieces that say `load` */
+    /* (n) elements whose file is read whole only for pieces with `load` */
     const bool *deferred;
 } dt_filler_options;
 

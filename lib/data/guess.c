@@ -74,7 +74,7 @@ static void name_of(const char *file, dt_str *out) {
 
 /* ---- arrays ---- */
 
-/* The elements of a job are few: *room is what is left for those of all files. */
+/* The number of elements of a job is limited: *room is the rest for all files. */
 static dt_status *check_room(const char *path, int64_t arrays, int64_t *room) {
     *room -= arrays;
     if (*room >= 0) return NULL;

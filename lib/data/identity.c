@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See identity.h. Files are read in small pieces, so that whoever waits for the end of it waits no
- * longer than for one. */
+/* See identity.h. Files are read in small pieces, so that a caller that stops it waits for one
+ * piece only. */
 #include "data/identity.h"
 
 #include <stdlib.h>

@@ -23,12 +23,12 @@ dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) DT_MU
 typedef struct dt_conversion {
     dt_dataset *data;
     dt_part part;
-    /* its suffix is the format; {element} in it stands for an element's name */
+    /* its suffix determines the format; {element} is replaced by an element's name */
     const char *output;
     int64_t shards; /* files that records are written to; 1: `output` itself */
 } dt_conversion;
-/* *files: the names of what was written, a line each. Either all of a file is there under its name
- * or none of it. */
+/* *files: the names of what was written, a line each. A file gets its name when it is
+ * complete. */
 dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files) DT_MUST_USE;
 
 typedef struct dt_sharing {
@@ -41,8 +41,8 @@ typedef struct dt_sharing {
     int64_t batch;      /* global */
     bool json;
 } dt_sharing;
-/* Distributes the examples to workers and looks who reads which: lines, or one JSON object.
- * INTERNAL if shards overlap that must not. */
+/* Distributes the examples to workers and lists which worker reads which: lines, or one JSON
+ * object. INTERNAL if shards overlap that must not. */
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) DT_MUST_USE;
 
 #endif

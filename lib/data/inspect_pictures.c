@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder of pictures by itself: classes, how many pictures each has, their sizes, and what is
- * broken. Every picture is decoded whole, as training would.
+ * A folder of pictures without a job: classes, the number and sizes of their pictures, and broken
+ * files. Every picture is decoded whole, as training would.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void nested(look *l, const char *path) {
     note_fault(l, dt_fail(DT_E_NOT_REGULAR, NULL, "%s: is a directory", path));
 }
 
-/* pics/train/cat: somebody looks at the folder above. */
+/* Refuses the folder above the parts, such as pics of pics/train/cat. */
 static dt_status *refuse_nested(const char *folder, const dt_paths *entries) {
     const char *first = NULL;
     for (int i = 0; i < entries->n && !first; i++)

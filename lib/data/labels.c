@@ -21,8 +21,8 @@ typedef struct scan {
     const int64_t *ignored; /* a number that may stand in place of a class; NULL: none */
 } scan;
 
-/* Of several files that one is named in which the example stands, with its number there, from 0: as
- * arrays count. Messages count records from 1, as lines of files. */
+/* The file of an example, and its number there. Numbers are from 0, like those of arrays; messages
+ * count records from 1, like lines. */
 typedef struct place {
     const char *file;
     int64_t number;
@@ -89,7 +89,7 @@ void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t e
                       at.file ? at.file : "the data");
 }
 
-/* The first of n values that is no class, and not the ignored one; -1: there is none. */
+/* The first of n values that is neither a class nor the ignored number; -1: there is none. */
 static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, int64_t n,
                             double *value) {
     for (int64_t from = 0, at; from < n; from += at + 1) {

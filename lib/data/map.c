@@ -58,8 +58,7 @@ static const dt_map_step *step_named(const char *name) {
     return NULL;
 }
 
-/* How many arguments a value gives without naming them; 0: it names them, or is no value for
- * that. */
+/* The number of arguments that a value gives without names; 0: it names them, or does not fit. */
 static int count_brief(const dt_map_step *row, const dt_tree *value) {
     int n = value->kind == DT_TREE_SCALAR || (value->kind == DT_TREE_LIST && row->takes_list) ? 1
             : value->kind == DT_TREE_LIST ? value->n
@@ -216,7 +215,7 @@ static dt_status *check_output(const dt_map_stage *s) {
     return NULL;
 }
 
-/* A copy of the plan as it is now, before the step that is about to be added. */
+/* Adds a copy of the plan before its next step, whose classes are limited. */
 static void add_limit(dt_arena *arena, dt_map_plan *p, int64_t classes) {
     p->limits[p->n_limits++] =
         (dt_map_limit){.before = dt_arena_copy(arena, p, sizeof *p), .classes = classes};

@@ -15,8 +15,8 @@
 
 #include "data/data.h"
 
-/* The rows of steps, and the arguments of one that a bare value, or a list of as many, stands for:
- * at most two, NULL behind the last. *list: a list is the value of the first. */
+/* The rows of steps, and the arguments of one that can be given as a bare value or a list:
+ * at most two, NULL after the last. *list: a list is the value of the first. */
 const dt_kind *const *dt_map_kinds(int *n);
 const char *const *dt_map_brief(const dt_kind *step, bool *list);
 bool dt_texts_have(const dt_texts *names, const char *name);

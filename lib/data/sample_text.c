@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A play that nobody wrote: speakers and verses from a small grammar. Language models trained on it
+ * A generated play: speakers and verses from a small grammar. Language models trained on it
  * learn what they would learn first from a real one: names before speeches, lines of verse, words,
  * the order of a sentence.
  */

@@ -21,7 +21,7 @@ typedef struct shared {
     const char *format, *policy;
     dt_dealing dealing;
     int64_t files;  /* 0: the format has none that follow one another */
-    int64_t count;  /* examples of one pass, whatever `repeat` says */
+    int64_t count;  /* examples of one pass, without `repeat` */
     uint8_t *times; /* [count] how often each was read; 255: as often or more */
     int64_t *read;  /* [workers] */
     int64_t *shown; /* [workers * SHOWN] the first ones */
@@ -81,7 +81,7 @@ static int64_t count_times(const shared *x, bool twice) {
 
 /* By dt_dealing. */
 static const char *const ways[] = {"element", "element", "file", "nothing"};
-/* as `fit` says it */
+/* in the words of `fit` */
 static const char *const sayings[] = {"sharded by element", "sharded by element", "sharded by file",
                                       "not sharded"};
 

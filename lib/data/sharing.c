@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `auto_shard_policy` comes to, in words: workers.h says what it does. */
+/* Describes the effect of `auto_shard_policy` for messages; see workers.h. */
 #include <string.h>
 
 #include "data/dataset.h"

@@ -14,7 +14,7 @@ enum { MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
 static const char *const policies[] = {"auto", "file", "data", "off", "hint", NULL};
 
-/* What the common keys say; not all of it is of use to others. */
+/* The common keys as read. `spec` has the settings, the rest are steps towards them. */
 struct dataset {
     dt_dataset_spec spec;
     const dt_tree *format, *map, *cache;
@@ -111,7 +111,7 @@ static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format
     dt_named named;
     const dt_tree *name = dt_given(dt_tree_get(t, "format"));
     if (*out) return check_held(t);
-    if (!name) /* the table says that it is missing */
+    if (!name) /* the table reports that it is missing */
         return NULL;
     for (int i = 0; i < n; i++) kinds[i] = &dt_format_at(i)->kind;
     DT_TRY(dt_named_read(arena, kinds, n, "data format", name, &named));
@@ -125,8 +125,8 @@ static int count_fields(const dt_field *f) {
     return n;
 }
 
-/* Appends a table whose struct stands `base` bytes into the joined one. A format that was not named
- * requires nothing. */
+/* Appends a table whose struct is at offset `base` of the joined one. Formats that the job does not
+ * name require no keys. */
 static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool required) {
     for (int i = 0; i < count_fields(from); i++) {
         to[*n] = dt_field_moved(&from[i], base);
@@ -134,7 +134,7 @@ static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool r
     }
 }
 
-/* With no known format the keys of all are let through: what is wrong with them cannot be said. */
+/* If the format is unknown, the keys of all formats are accepted, since they cannot be checked. */
 static dt_status *read_keys(dt_arena *arena, const dt_tree *t, struct dataset *d) {
     const size_t align = _Alignof(max_align_t), base = (sizeof *d + align - 1) / align * align;
     const dt_format *format = d->spec.format;

@@ -60,8 +60,7 @@ static dt_status *declare(const dt_stream *s, const char *name, dt_element_spec 
                    name);
 }
 
-/* Nothing says what is stored: the Input's shape, and floats where `map` makes something else of
- * them. */
+/* If the stored type is unknown: the Input's shape, with floats if `map` converts them. */
 static dt_status *guess(const dt_stream *s, const dt_element_spec *input, dt_element_spec *e) {
     const dt_tree *steps = dt_tree_get(dt_tree_get(s->job->tree, "map"), input->name);
     const dt_type *t = &input->type;
@@ -89,7 +88,7 @@ static dt_status *describe(const dt_stream *s, const dt_element_spec *input, dt_
     return NULL;
 }
 
-/* What is fed is converted to the Input's dtype; its sizes must be right. */
+/* Values are converted to the Input's dtype, but their shape must be right. */
 static dt_status *check_shape(const dt_stream *s, const dt_element_spec *input,
                               const dt_type *has) {
     dt_type t = *has, wanted = dt_type_of(t.dtype, input->type.rank - 1, input->type.dim + 1);
@@ -147,7 +146,7 @@ static dt_status *no_rows(const char *path, const unsigned char *first, int64_t 
     return dt_not_this_file(path, wanted, first, n);
 }
 
-/* The format of what is there, and what is stored in it of each input. */
+/* Finds the format of the rows, and the stored element of each input. */
 static dt_status *find_rows(dt_stream *s, const dt_stream_request *q, const dt_format **out) {
     unsigned char first[DT_PEEK] = {0};
     int64_t n;
@@ -204,7 +203,7 @@ void dt_stream_close(dt_stream *s) {
 
 /* ---- rows that are read again ---- */
 
-/* Rows of numbers, or columns that `data convert` has named. */
+/* Whether a table begins with rows of numbers, or with columns named by `data convert`. */
 static bool is_token_table(const char *first, size_t n) {
     static const char column[] = "tokens_0";
     const size_t named = sizeof column - 1;

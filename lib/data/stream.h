@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples that come one after the other: from a file whose kind its first bytes tell, from a
- * folder, or from a pipe that somebody is still writing to. They are what a job's model takes,
- * through its `map`; there may be any number of them, and none is kept.
+ * Examples that come one after the other: from a file whose format is recognized by its first
+ * bytes, from a folder, or from a pipe that is still being written. They go through the job's `map`
+ * to its model; there may be any number of them, and none is kept.
  *
  *     standard input ──▶ NPY, NPZ, IDX, CSV, JSON lines, TFRecord, picture? ──▶ a row of each input ──▶ map ──▶ the caller's batch
  *
- * Files are read by their formats (file/file.h). A row is an example as the job's data set stores
- * it, whatever format the row is in: its elements have the types, columns, vocabularies, defaults
- * that the job declares, else those that a checkpoint or the open data set has
- * (dt_dataset_spec.stored), else the shapes of the model's inputs.
+ * Files are read by their formats (file/file.h). A row of any format is an example as the job's
+ * data set stores it: its elements have the types, columns, vocabularies, defaults that the job
+ * declares, else those that a checkpoint or the open data set has (dt_dataset_spec.stored), else
+ * the shapes of the model's inputs.
  */
 #ifndef DT_DATA_STREAM_H
 #define DT_DATA_STREAM_H
@@ -32,8 +32,7 @@ dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) DT_MUST_U
  * rank 0 is known by its name alone. The caller unrefs *out; the job and q->job->learned must
  * outlive it. */
 dt_status *dt_stream_dataset(dt_dataset **out, const dt_stream_request *q) DT_MUST_USE;
-/* Whether a file is a text, as jobs of texts have it, and no rows of tokens; a pattern is one of
- * texts. */
+/* Whether a file is a text for jobs of texts, not rows of tokens; a pattern always is. */
 dt_status *dt_stream_is_text(const char *path, bool *is_text) DT_MUST_USE;
 /* The inputs as rows carry them, in the model's order: sizes are the model's, dtypes what `map`
  * leaves. */

@@ -39,7 +39,7 @@ typedef struct shape {
     stroke s[MOST_STROKES];
 } shape;
 
-/* Several ways to write a digit; the more often one stands here, the more often it is drawn. */
+/* Several ways to write a digit; a shape that is listed more often is drawn more often. */
 static const shape shapes[] = {
     {0,
      {{10,

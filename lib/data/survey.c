@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at the examples of a part, one after the other, as they are outside of training: until
- * somebody has seen enough. */
+/* Calls a function with the examples of a part, one after the other, as outside of training, until
+ * it returns false. */
 #include <stdlib.h>
 
 #include "base/hash.h"

@@ -32,7 +32,7 @@ static const dt_field fields[] = {
              .help = "standard deviation, instead of variance"),
     DT_END};
 
-/* What is subtracted and what divides, features repeated to a block. */
+/* The subtracted values and the divisors, features repeated to a block. */
 typedef struct block {
     int64_t n;
     bool wide;

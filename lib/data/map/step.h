@@ -5,8 +5,8 @@
  *
  * Random steps draw from (seed, pass over the data, number of the example) and nothing else, so
  * what an example becomes depends neither on replicas nor on threads nor on where a run was
- * resumed. They draw for training only; for other parts they do what is in the middle of it: a
- * random crop is the central one, a random flip none.
+ * resumed. They draw for training only; for other parts they are fixed: a random crop is the
+ * central one, a random flip does nothing.
  */
 #ifndef DT_DATA_MAP_STEP_H
 #define DT_DATA_MAP_STEP_H
@@ -17,7 +17,7 @@
 
 typedef struct dt_map_stage dt_map_stage;
 
-/* What a step takes; images are (rows, columns) or (rows, columns, channels). */
+/* The inputs of a step; images are (rows, columns) or (rows, columns, channels). */
 typedef enum dt_map_takes {
     DT_TAKES_ANY,
     DT_TAKES_INTEGERS,
@@ -25,27 +25,26 @@ typedef enum dt_map_takes {
     DT_TAKES_TEXT
 } dt_map_takes;
 
-/* What a step learns of the training part, an example at a time, in order; Keras' `adapt`. */
+/* Learning from the training part, an example at a time, in order; Keras' `adapt`. */
 typedef struct dt_map_learning {
-    bool (*wants)(const void *args); /* false: the arguments say it all */
+    bool (*wants)(const void *args); /* false: the arguments have everything */
     void *(*begin)(const dt_map_stage *s);
     void (*take)(void *lesson, const dt_map_stage *s, const void *in);
-    /* Frees it. The arena keeps what was learned; NULL: nothing is wanted any more. */
+    /* Frees it. The arena keeps the learned values; NULL: they are not wanted any more. */
     void (*end)(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out);
 } dt_map_learning;
 
 typedef struct dt_map_step {
     dt_kind kind;
-    /* arguments that a bare value, or a list of as many, stands for; NULL: none, the last is
-     * NULL */
+    /* arguments that can be given as a bare value or a list; NULL: none, the last is NULL */
     const char *brief[3];
     bool takes_list; /* a bare list is brief[0] itself */
     dt_map_takes takes;
     bool reads_float32; /* any type is read as float32 */
-    bool keeps_numbers; /* values are those of the input, or infer says what they are below */
-    /* of classes: those of the input, unless infer says others in stage->names */
+    bool keeps_numbers; /* values are those of the input, unless infer sets numbers */
+    /* names of classes are those of the input, unless infer sets stage->names */
     bool keeps_names;
-    /* What arguments say of each other; the place is the step's. NULL: nothing. */
+    /* Checks arguments against each other; `at` is the step's. NULL: nothing to check. */
     dt_status *(*check)(const void *args, const dt_location *at);
     const dt_map_learning *learning; /* NULL: nothing to learn */
     /* stage->out from stage->in, of which it is a copy; may make tables. */
@@ -53,7 +52,7 @@ typedef struct dt_map_step {
     void (*run)(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out);
     int64_t (*classes)(const void *args); /* its input must lie in [0, classes); NULL: any */
     /* What run does outside of training, of a whole batch (B, ...) in a graph: exported models take
-     * what is stored. */
+     * stored values. */
     dt_value (*emit)(const dt_map_stage *s, dt_value x);
 } dt_map_step;
 
@@ -70,7 +69,7 @@ struct dt_map_stage {
     dt_type in, out;
     int64_t values; /* of in */
     dt_texts names; /* of the classes that values of out number; comes as those of in */
-    /* values of out lie in [0, numbers), 0: nobody knows; comes as those of in */
+    /* values of out are in [0, numbers), 0: unknown; initially those of in */
     int64_t numbers;
     const void *made; /* by infer */
 };

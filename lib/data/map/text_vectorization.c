@@ -4,9 +4,9 @@
  *
  *     "The cat, the dog!"  standardize ->  "the cat the dog"  split ->  the | cat | the | dog  look up ->  2 3 2 1 0 0
  *
- * With output_mode int 0 stands behind the last word and 1 for words that the vocabulary has not;
- * with multi_hot, count and tf_idf, a place for each word, unknown ones have place 0; tf_idf
- * multiplies what is counted by what the word's rareness weighs, unknown ones by the mean of that.
+ * With output_mode int, 0 fills the places after the last word and 1 is for unknown words. With
+ * multi_hot, count and tf_idf each word has a place, unknown ones have place 0; tf_idf multiplies
+ * counts by the weight of the word's rareness, for unknown words by the mean of the weights.
  * The vocabulary is given, or learned from the training part: the most frequent words first, of
  * those that are as frequent the one whose bytes are greater. Letters and blanks are ASCII's, as in
  * Keras, whose strings are bytes.

@@ -15,8 +15,8 @@
 
 enum { FIRST_SLOTS = 1024, MOST_WORDS = 1 << 26, SHOWN = 60 };
 
-/* Words come from anybody: under a key that they do not know they cannot choose them so that all
- * fall into one slot. What is counted and found does not depend on it. */
+/* Words may be hostile: with a secret key they cannot be chosen so that all fall into one slot.
+ * Results do not depend on the key. */
 static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n) {
     return (uint32_t)dt_siphash(key, word, n);
 }
@@ -140,7 +140,7 @@ static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out) {
 static const char unknown_word[] = DT_UNKNOWN_TEXT;
 
 /* The lines of a file, in its own memory: line ends become NULs. Keras' get_vocabulary begins with
- * "" and "[UNK]", which are no words; another empty line is an error, as in Keras, where it would
+ * "" and "[UNK]", which are not words; another empty line is an error, as in Keras, where it would
  * shift all words behind it. */
 static dt_status *cut_lines(dt_arena *arena, const char *path, char *text, dt_texts *out) {
     int lines = 1;

@@ -29,7 +29,7 @@ typedef struct dt_words dt_words;
  * NULL: those that the step learned. */
 dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_t most,
                         dt_arena *arena, dt_texts *out) DT_MUST_USE;
-/* A word that stands in the list twice is an error at `at`. */
+/* A word that is in the list twice is an error at `at`. */
 dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_location *at,
                           const dt_words **out) DT_MUST_USE;
 /* A word's number in the list; -1: it is not there. */

@@ -35,7 +35,7 @@ dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_share *share, 
 
 typedef struct rewriter {
     const dt_share *share;
-    /* *out NULL: go on with the inputs */
+    /* *out NULL: continue with the inputs */
     dt_status *(*at)(const struct rewriter *r, dt_pipe *p, dt_pipe **out);
 } rewriter;
 
@@ -91,8 +91,8 @@ static bool has_hint(const dt_pipe *p) {
     return found;
 }
 
-/* A hint that nobody will follow is told before the files are counted: there may be enough of them
- * for what was meant. */
+/* A hint that this policy ignores is reported first, before the number of files is checked, since
+ * there may be enough files for the hint. */
 static dt_status *share_by_files(dt_pipe **out, dt_pipe *in, const dt_share *share) {
     bool reads = false, holds = false;
     look(in, &reads, &holds);
@@ -124,7 +124,7 @@ static dt_status *check_share(const dt_share *q) {
     return NULL;
 }
 
-/* What the public header's form says, checked. */
+/* Checks a share as given to the public header's functions. */
 static dt_status *read_share(const dt_input_share *share, dt_share *out) {
     if (!share) return dt_fail(DT_E_SHARD, NULL, "no worker given: the share must not be NULL");
     *out = (dt_share){share->workers,         share->replicas,
@@ -133,7 +133,7 @@ static dt_status *read_share(const dt_input_share *share, dt_share *out) {
     return check_share(out);
 }
 
-/* The share itself is not cut for replicas, whatever it says of them. */
+/* The share is not divided among replicas, so its number of them is ignored. */
 dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in,
                                  const dt_input_share *share) {
     DT_LIVE(in);

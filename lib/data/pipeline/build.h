@@ -13,7 +13,7 @@
 #include "data/dataset.h"
 #include "data/pipeline/pipe.h"
 
-/* An error kept from before, no data set, or a data set of a job file, which is no pipeline.
+/* An earlier error, no data set, or a data set of a job file, which is not a pipeline.
  * `what`: "batch". */
 dt_status *dt_pipeline_input(const dt_dataset *in, const char *what) DT_MUST_USE;
 dt_status *dt_dataset_build(dt_dataset **out, const dt_pipe_parts *parts) DT_MUST_USE;
@@ -25,7 +25,7 @@ dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t ind
 dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n,
                            bool drop_remainder) DT_MUST_USE;
 dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) DT_MUST_USE;
-/* shard(DT_SHARD_HINT, ...) stands here. */
+/* Whether p is shard(DT_SHARD_HINT, ...). */
 bool dt_pipe_is_hint(const dt_pipe *p);
 dt_status *dt_fail_hint(void) DT_MUST_USE;
 

@@ -6,7 +6,7 @@
  *     AUTO    FILE where files are read, else DATA
  *     FILE    worker w reads files w, w + W, ...                       shard under each read_files
  *     DATA    worker w keeps pieces w, w + W, ... of all pieces        shard at the end
- *     HINT    as shard(DT_SHARD_HINT) says
+ *     HINT    at shard(DT_SHARD_HINT)
  *     OFF     every worker reads everything
  *
  * Batches are cut before that for the replicas: each step takes R pieces from every worker, and a

@@ -32,7 +32,8 @@ static void advance(const dt_expander *x, struct state *s) {
     s->taken = 0;
 }
 
-/* Opens what the next element stands for, in the place at hand; without one the turn passes on. */
+/* Opens the pipeline of the next element in the current place; without an element the turn passes
+ * on. */
 static dt_status *fill(dt_cursor *c, const dt_expander *x, struct state *s) {
     dt_example example = {0};
     dt_pipe *inner = NULL;

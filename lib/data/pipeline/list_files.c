@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list_files(patterns): the names of files, sorted within each pattern, each a vector of bytes.
- * Looked up at once, so that a missing file is told at once. */
+ * The names are looked up immediately, so that a missing file is reported here. */
 #include <string.h>
 
 #include "data/pipeline/build.h"

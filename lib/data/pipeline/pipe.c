@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cursor pulls from its inputs by a call within a call; whoever walks a description sees a shared
- * input once for each use. */
+/* A cursor pulls from its inputs recursively, and a walk over a description visits a shared input
+ * once for each use. Both are limited. */
 enum { DEEPEST = 1000, LARGEST = 100000 };
 
 /* ---- descriptions ---- */
@@ -76,7 +76,7 @@ dt_pipe *dt_pipe_rewrite(const dt_pipe *p, dt_pipe *const *in) {
 }
 
 dt_pipe *dt_pipe_ref(const dt_pipe *p) {
-    dt_pipe *q = (dt_pipe *)p; /* counting is no change that anyone sees */
+    dt_pipe *q = (dt_pipe *)p; /* the count is not part of the description */
     q->refs++;
     return q;
 }
@@ -107,8 +107,8 @@ int64_t dt_pipe_search_batch(const dt_pipe *p) {
 
 int64_t dt_batch_of_input(const dt_pipe *p) { return dt_pipe_search_batch(p->in[0]); }
 
-/* The spec, where it tells. Components whose numbers are known and differ are no batch; else the
- * nearest batch above says. */
+/* The batch size of the spec, if it is known there. Components with known, different sizes are not
+ * a batch; else the nearest batch among the inputs has the size. */
 dt_status *dt_pipe_batch_size(const dt_pipe *p, int64_t *size) {
     bool known = true;
     DT_TRY(dt_spec_rows(&p->spec, size));

@@ -3,7 +3,7 @@
  * Pipelines: data sets described by transformations, in tf.data's words.
  *
  *     range(7) -> batch(4) -> repeat(2)          a description: counted, never changed, shared by
- *                                                whoever builds on it
+ *                                                the pipelines built on it
  *        |           |           |
  *     cursor  <-  cursor  <-  cursor             one iteration over it: pulls from its inputs
  *
@@ -13,8 +13,8 @@
  * transformations, put into a rewritten description (autoshard.c, worker.c).
  *
  * An example is what one transformation hands to the next: a list of tensors in the host's memory,
- * one per component. Behind `batch` it is a whole batch. The spec of a pipeline names the
- * components and says what is known of their types; there a dimension of -1 is unknown.
+ * one per component. Behind `batch` it is a whole batch. The spec of a pipeline has the names
+ * and types of the components; a dimension of -1 is unknown.
  */
 #ifndef DT_DATA_PIPELINE_PIPE_H
 #define DT_DATA_PIPELINE_PIPE_H
@@ -23,7 +23,7 @@
 #include "graph/tensor.h"
 
 #define DT_UNKNOWN_DIM (-1)
-/* Numbers of examples that are none (dt_dataset_cardinality). */
+/* Special numbers of examples (dt_dataset_cardinality). */
 #define DT_ENDLESS (-1)
 #define DT_UNCOUNTED (-2)
 
@@ -117,7 +117,7 @@ typedef struct dt_transform {
     /* by itself, later or more than once; else they are opened before `open` */
     bool opens_inputs;
     bool reads_files; /* its examples come out of the files that its input names */
-    /* The static batch size, or -1: asked where the spec does not tell. NULL: not known. */
+    /* The static batch size, or -1; called if the spec lacks it. NULL: unknown. */
     int64_t (*batch_size)(const dt_pipe *p);
     /* Examples in all, or DT_ENDLESS, DT_UNCOUNTED. NULL: not known. */
     int64_t (*count)(const dt_pipe *p);

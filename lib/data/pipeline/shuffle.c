@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shuffle(buffer_size, seed): a buffer of that many elements, from which one is drawn for each that
- * comes in. What is drawn depends on the seed and the iteration alone.
+ * arrives. The draws depend on the seed and the iteration only.
  */
 #include "data/pipeline/build.h"
 

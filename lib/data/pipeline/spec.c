@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Specs: what is known of all examples of a pipeline before any is read. */
+/* Specs: the properties of all examples of a pipeline, known before any is read. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Examples held in memory: one example as it is (tensors), or one per row of it (slices). */
+/* Examples held in memory: one example (tensors), or one for each of its rows (slices). */
 #include "data/pipeline/build.h"
 
 struct held {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one worker iterates over. A global batch of G is n sizes: G / n, the first G mod n of them
- * one more. Each worker begins with its own replicas' sizes and goes on with the others', so that
+ * one more. Each worker begins with its own replicas' sizes and continues with the others', so that
  * over all workers each step takes every size once:
  *
  *     G 5, 2 workers of 2:  2 1 1 1      worker 0: 2 1 | 1 1 | 2 1 ...      worker 1: 1 1 | 2 1 | 1 1 ...
