@@ -183,7 +183,7 @@ static void add_thread_if_needed(dt_feed *f) {
 
 /* Whether a sleeping thread has room for its piece. It may have slept for long, while others took
  * later pieces. */
-static bool somebody_has_room(dt_feed *f) {
+static bool any_reader_has_room(dt_feed *f) {
     for (int i = 0; i < f->n_threads; i++)
         if (atomic_load(&f->readers[i].wants) <= f->at) return true;
     return false;
@@ -202,7 +202,7 @@ static void give_back(dt_feed *f) {
     atomic_store(&s->left, f->pieces);
     f->lent--;
     atomic_store(&f->taken, (uint32_t)(f->at - f->lent));
-    if (atomic_load(&f->sleepers) && somebody_has_room(f)) dt_futex_wake(&f->taken);
+    if (atomic_load(&f->sleepers) && any_reader_has_room(f)) dt_futex_wake(&f->taken);
 }
 
 static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready) {
