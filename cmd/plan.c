@@ -107,11 +107,8 @@ static dt_status *read_budget(const struct call *call, int64_t *bytes) {
 /* Reads the number of an option, such as "15e12"; 0: not given. */
 static dt_status *read_amount(const struct call *call, const char *name, const char *text,
                               double *amount) {
-    char *end;
     *amount = 0;
-    if (!text) return NULL;
-    *amount = strtod(text, &end);
-    if (end > text && !*end && *amount > 0 && *amount <= 1e18) return NULL;
+    if (!text || (dt_parse_double(text, amount) && *amount > 0 && *amount <= 1e18)) return NULL;
     return usage_error(call, "%s: expected a number above 0, such as 15e12, got '%s'", name,
                        cut_word(text).text);
 }

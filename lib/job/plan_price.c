@@ -4,7 +4,6 @@
  * differ by region, contract and month, so `--price v6e=1.22` replaces it, with a spot or a
  * commitment's price too.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "job/plan.h"
@@ -12,12 +11,12 @@
 /* The generation of "v6e=1.22", and its price; NULL: the text is not a price. */
 static const dt_chip *read_price(const char *text, double *usd_hour) {
     const char *equals = strchr(text, '=');
-    char generation[16], *end;
+    char generation[16];
     if (!equals || equals == text || (size_t)(equals - text) >= sizeof generation) return NULL;
     memcpy(generation, text, (size_t)(equals - text));
     generation[equals - text] = '\0';
-    *usd_hour = strtod(equals + 1, &end);
-    const bool is_price = end > equals + 1 && !*end && *usd_hour > 0 && *usd_hour <= 1e6;
+    const bool is_price =
+        dt_parse_double(equals + 1, usd_hour) && *usd_hour > 0 && *usd_hour <= 1e6;
     return is_price ? dt_chip_find(generation) : NULL;
 }
 
