@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
 /* Opens a regular file for reading; *size is its length. The caller closes *fd. */
@@ -88,5 +89,7 @@ dt_status *dt_path_local(const char *written, char **path) DT_MUST_USE;
 char *dt_path_join(const char *dir, const char *name);
 /* The directory part: "a/b" of "a/b/c", "" of "c". The caller frees it. */
 char *dt_path_dir(const char *path);
+/* A copy without slashes at its end; "/" stays. */
+const char *dt_path_trimmed(dt_arena *arena, const char *path);
 
 #endif

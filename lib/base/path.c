@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/environment.h"
 #include "base/file.h"
 
@@ -93,4 +92,10 @@ dt_status *dt_path_local(const char *written, char **path) {
     const bool is_name = *shell != '`' && shell[1] != '(' && shell[1] != '{';
     return is_name ? dt_suggest(s, "write ${%.*s}", name, shell + 1)
                    : dt_suggest(s, "have the shell replace it: dtrain fit JOB key.path=\"$(...)\"");
+}
+
+const char *dt_path_trimmed(dt_arena *arena, const char *path) {
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    return dt_arena_printf(arena, "%.*s", (int)n, path);
 }

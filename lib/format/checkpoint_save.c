@@ -264,18 +264,11 @@ static dt_status *check_place(const saving *v) {
                    v->final);
 }
 
-/* Without the slashes at its end. */
-static const char *trimmed(dt_arena *arena, const char *path) {
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') n--;
-    return dt_arena_printf(arena, "%.*s", (int)n, path);
-}
-
 dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt_arrays *model,
                           const dt_arrays *optimizer) {
     saving v = {.arena = dt_arena_create(), .state = state, .model = model, .optimizer = optimizer};
     char *parent = NULL;
-    v.final = trimmed(v.arena, path);
+    v.final = dt_path_trimmed(v.arena, path);
     /* no other program uses this name: it is removed first */
     v.temporary = dt_arena_printf(v.arena, "%s.dtrain-tmp", v.final);
     parent = dt_path_dir(v.final);

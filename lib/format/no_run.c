@@ -38,13 +38,6 @@ static int list(dt_arena *arena, const char *folder, const char **name) {
     return n;
 }
 
-/* The text without slashes at its end; "/" stays. */
-static char *without_slashes(dt_arena *arena, const char *path) {
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') n--;
-    return dt_arena_printf(arena, "%.*s", (int)n, path);
-}
-
 static dt_status *name_some(dt_status *s, const char *folder, const char *const *name, int n) {
     dt_str all = {0};
     for (int i = 0; i < n && i < MOST_NAMED; i++) {
@@ -88,7 +81,7 @@ dt_status *dt_no_run(const char *path, const char *fault) {
     dt_arena *arena = dt_arena_create();
     dt_status *s = access(path, F_OK) != 0 ? dt_fail_errno(DT_E_NO_INPUT, path)
                                            : dt_fail(DT_E_NO_INPUT, NULL, "%s: is %s", path, fault);
-    s = suggest_runs(s, arena, without_slashes(arena, path));
+    s = suggest_runs(s, arena, dt_path_trimmed(arena, path));
     dt_arena_destroy(arena);
     return s;
 }

@@ -229,10 +229,7 @@ static void take_label(dt_report_run *r) {
     const char *name = r->start ? dt_report_text(r->start, "name")
                        : r->job ? dt_report_text(r->job, "name")
                                 : NULL;
-    size_t n = strlen(r->path);
-    while (n > 1 && r->path[n - 1] == '/') n--;
-    const char *whole = dt_arena_printf(r->arena, "%.*s", (int)n, r->path),
-               *slash = strrchr(whole, '/');
+    const char *whole = dt_path_trimmed(r->arena, r->path), *slash = strrchr(whole, '/');
     r->label = name && *name       ? dt_arena_strdup(r->arena, name)
                : slash && slash[1] ? slash + 1
                                    : whole;
