@@ -11,7 +11,7 @@
  * Google Cloud's list prices, from memory; [recipes] AI-Hypercomputer/tpu-recipes, microbenchmarks;
  * [mb] AI-Hypercomputer/accelerator-microbenchmarks, whose GB/s of a psum are 2 V (N - 1) / N /
  * seconds. [fit] calibrated on what libtpu 0.0.42.1 estimates for 111 products of matrices a
- * generation (tests/golden/products.h has others, to check): see lib/cost/core_product.c.
+ * generation: see lib/cost/core_product.c.
  */
 DT_CHIP(v2, .kind = "TPU v2",       /* [lib] */
         .cores = 2, .devices = 2,   /* [jax, lib] */

@@ -55,8 +55,13 @@ static dt_status *count_steps(run *r) {
     r->size.steps_per_epoch = fit->steps_per_epoch > 0 ? fit->steps_per_epoch : r->size.data_steps;
     if (r->size.data_steps == 0)
         return dt_fail(DT_E_ELEMENTS, NULL, "the data set has no batch to train on");
-    r->size.steps = r->size.all_steps =
-        fit->steps > 0 ? fit->steps : fit->epochs * r->size.steps_per_epoch;
+    if (fit->steps > 0) r->size.steps = fit->steps;
+    else if (!dt_mul_fits(fit->epochs, r->size.steps_per_epoch, &r->size.steps) ||
+             r->size.steps > (int64_t)1e18)
+        return dt_fail(DT_E_FIT_KEYS, fit->at.source ? &fit->at : NULL,
+                       "%lld epochs of %lld steps are more steps than can be counted",
+                       (long long)fit->epochs, (long long)r->size.steps_per_epoch);
+    r->size.all_steps = r->size.steps;
     if (r->q->run->max_steps > 0 && r->q->run->max_steps < r->size.steps)
         r->size.steps = r->q->run->max_steps;
     r->size.epochs = (r->size.steps + r->size.steps_per_epoch - 1) / r->size.steps_per_epoch;

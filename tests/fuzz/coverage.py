@@ -19,7 +19,8 @@ REPLAY = "build/cov/tests/fuzz/replay_test"
 
 def rows():
     with open(os.path.join(HERE, "targets.h")) as f:
-        return {name: files.split() for name, files in re.findall(r'^FUZZ_ROW\((\w+), *"(.*)"\)$', f.read(), re.M)}
+        found = re.findall(r'^FUZZ_ROW\(\s*(\w+),\s*((?:"[^"]*"\s*)+)\)', f.read(), re.M)
+    return {name: files.replace('"', " ").split() for name, files in found}
 
 
 def apart():

@@ -14,6 +14,8 @@ tr -d '\r' <"$TEST_DIR/run/log.csv" | sed '2,$s/\(,[0-9]*\),.*/\1/'
 "$DTRAIN" fit "$tiny" --fresh --expect 'val_loss<100' --expect 'loss<100' fit.steps=200 fit.validation_freq=8 \
     'fit.callbacks=[EarlyStopping: {patience: 1, min_delta: 9}, ModelCheckpoint: {filepath: "b-{epoch}-{batch}-{val_accuracy:.0f}", save_best_only: true, save_freq: 3}]' >"$TEST_DIR/out"
 grep -E '^step [0-9]+:|^saved' "$TEST_DIR/out" | sed 's/-[01]$//; s/ from [0-9.]* to [0-9.]*/ from N to N/; s/.*\(step-[0-9]*\).*/\1/'
+# A number of steps that cannot be counted is refused.
+"$DTRAIN" fit "$tiny" --fresh fit.steps= fit.epochs=2000000000 fit.steps_per_epoch=1000000000000000 fit.validation_freq=1 2>&1 | sed "s|$TEST_DIR/||"
 
 cat >"$TEST_DIR/fast.c" <<'END'
 #define _GNU_SOURCE
