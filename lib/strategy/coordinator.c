@@ -164,8 +164,7 @@ static dt_status *open_pool(dt_coordinator *c) {
             .how = &c->strategy->servers,
             .packed = &c->packed,
             .closure = "function",
-            .body = dt_scheduled_worker,
-            .body_user = c,
+            .body = dt_scheduled_body(c),
             .last_words =
                 "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
             .asks = asks,

@@ -6,6 +6,12 @@
 #include "strategy/closure_kind.h"
 #include "strategy/worker_pool.h"
 
+/* Data set and values of one worker. */
+typedef struct dt_belongings {
+    dt_iterator *elements;
+    dt_values *values;
+} dt_belongings;
+
 struct dt_per_worker {
     int refs;
     dt_dataset_fn dataset; /* or */
@@ -49,6 +55,13 @@ struct dt_coordinator {
     dt_coordinator_counts past; /* of former pools, and of functions */
     int error; /* of the first function that failed since the last one was reported; 0: none */
     char *text;
+    /* in a worker */
+    struct {
+        int number;
+        dt_belongings *own; /* [n_own] */
+        dt_values *args;    /* of its closure */
+        int kind;           /* the closure's function */
+    } worker;
 };
 
 /* The head of a message with arguments: the kind of the function, and the n_own data sets and
@@ -60,13 +73,8 @@ typedef struct dt_work_head {
 /* Adds the entries of `from` to `into`. distributed: with rows that may differ. ARGUMENT: a name is
  * used twice. */
 dt_status *dt_arguments_add(dt_values *into, const dt_values *from, bool distributed) DT_MUST_USE;
-/* coordinator_worker.c: a dt_worker_main; user: the dt_coordinator. */
-int dt_scheduled_worker(int worker, const int *link, void *user);
-/* Data set and values of one worker. */
-typedef struct dt_belongings {
-    dt_iterator *elements;
-    dt_values *values;
-} dt_belongings;
+/* coordinator_worker.c: what a worker computes. */
+dt_worker_body dt_scheduled_body(dt_coordinator *c);
 /* Sets *out to the worker's next arguments. Calls the user's function for this worker first if b is
  * empty. END_OF_DATA. */
 dt_status *dt_per_worker_next(const dt_per_worker *p, dt_strategy *s, int worker, dt_belongings *b,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker of a coordinator: pulls variables, runs the function that was scheduled, and pushes what
- * it computed. See coordinator.h. */
+/* What a worker of a coordinator computes: the function that was scheduled (worker_serve.c). See
+ * coordinator.h. */
 #include "strategy/coordinator.h"
 
 #include <stdlib.h>
@@ -81,33 +81,23 @@ void dt_belongings_release(dt_belongings *b) {
 
 /* ---- a closure ---- */
 
-typedef struct task {
-    dt_coordinator *c;
-    int worker;
-    dt_worker_link link;
-    dt_belongings *own;     /* [c->n_own] */
-    char *weights, *answer; /* as messages have them */
-    dt_values *args;        /* arguments of the current closure */
-    int kind;               /* its function */
-    dt_str request;         /* for the rows that it looks up */
-} task;
-
-static dt_status *read_arguments(const task *t, const char *more, int64_t n, dt_work_head *h) {
-    dt_values *args = t->args;
-    if (n < (int64_t)sizeof *h)
+static dt_status *read_arguments(dt_coordinator *c, const dt_work *work, dt_work_head *h) {
+    dt_values *args = c->worker.args;
+    if (work->frame.more < (int64_t)sizeof *h)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a message names no function");
-    memcpy(h, more, sizeof *h);
-    if (h->kind < 0 || h->kind >= t->c->n_kinds || h->n_own < 0 || h->n_own > DT_MOST_PER_WORKER)
+    memcpy(h, work->more, sizeof *h);
+    if (h->kind < 0 || h->kind >= c->n_kinds || h->n_own < 0 || h->n_own > DT_MOST_PER_WORKER)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a message names function %d of %d", h->kind,
-                       t->c->n_kinds);
-    DT_TRY(dt_closure_values_read(more + sizeof *h, (size_t)n - sizeof *h, args));
+                       c->n_kinds);
+    DT_TRY(
+        dt_closure_values_read(work->more + sizeof *h, (size_t)work->frame.more - sizeof *h, args));
     for (int i = 0; i < h->n_own; i++) {
         dt_values *own = NULL;
-        if (h->own[i] < 0 || h->own[i] >= t->c->n_own)
+        if (h->own[i] < 0 || h->own[i] >= c->n_own)
             return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "a message names data set %d of %d",
-                           h->own[i], t->c->n_own);
-        dt_status *s = dt_per_worker_next(t->c->own[h->own[i]], t->c->strategy, t->worker,
-                                          &t->own[h->own[i]], &own);
+                           h->own[i], c->n_own);
+        dt_status *s = dt_per_worker_next(c->own[h->own[i]], c->strategy, c->worker.number,
+                                          &c->worker.own[h->own[i]], &own);
         if (!s) s = dt_arguments_add(args, own, false);
         dt_values_unref(own);
         DT_TRY(s);
@@ -124,150 +114,101 @@ static dt_status *check_call(const dt_closure_kind *k, dt_step_call *call) {
                          "the function was scheduled with");
 }
 
-static dt_status *push_results(const task *t, const dt_frame *work, const dt_view *result,
-                               int64_t rows) {
-    const dt_closure_kind *k = t->c->kind[t->kind];
+static dt_status *write_results(const dt_closure_kind *k, const dt_view *result, int64_t rows,
+                                dt_str *more) {
     const int64_t parts = dt_parts_bytes(&k->halves, rows);
-    dt_str more = {0};
+    const dt_graph *g = dt_compiled_step(k->worker.compiled);
     if (parts > DT_MOST_MORE)
-        return dt_worker_push_failure(
-            &t->link, work,
-            dt_fail(DT_E_RANGE, NULL,
-                    "the gradients of rows of a batch of %lld have more than %d bytes; with a "
-                    "parameter server they may have as many",
-                    (long long)rows, DT_MOST_MORE));
+        return dt_fail(DT_E_RANGE, NULL,
+                       "the gradients of rows of a batch of %lld have more than %d bytes; with a "
+                       "parameter server they may have as many",
+                       (long long)rows, DT_MOST_MORE);
     if (parts > 0) {
-        dt_str_reserve(&more, (size_t)parts);
-        dt_parts_write(&k->halves, rows, result, more.data);
-        more.size = (size_t)parts;
+        dt_str_reserve(more, (size_t)parts);
+        dt_parts_write(&k->halves, rows, result, more->data);
+        more->size = (size_t)parts;
     }
-    for (int i = 0; i < dt_compiled_step(k->worker.compiled)->n_results; i++)
+    for (int i = 0; i < g->n_results; i++)
         if (dt_closure_kind_returns(k, i))
-            dt_closure_value_write(dt_compiled_step(k->worker.compiled)->result[i].name, false,
-                                   &result[i], &more);
-    const dt_frame m = {.kind = k->changes ? DT_FRAME_PUSH : DT_FRAME_ANSWER,
-                        .number = work->number,
-                        .version = work->version,
-                        .more = (int64_t)more.size};
-    dt_status *s =
-        more.size > DT_MOST_MORE
-            ? dt_fail(DT_E_RANGE, NULL, "a scheduled function returns %zu bytes; it may return %d",
-                      more.size, DT_MOST_MORE)
-            : NULL;
-    s = s ? dt_worker_push_failure(&t->link, work, s)
-          : dt_worker_push(&t->link, &m, t->answer, dt_str_text(&more));
-    dt_str_release(&more);
-    return s;
+            dt_closure_value_write(g->result[i].name, false, &result[i], more);
+    return more->size <= DT_MOST_MORE
+               ? NULL
+               : dt_fail(DT_E_RANGE, NULL,
+                         "a scheduled function returns %zu bytes; it may return %d", more->size,
+                         DT_MOST_MORE);
 }
 
 /* Reads the function and its arguments. Takes the next element of each data set per worker, so call
  * it once for a closure. */
-static dt_status *take_arguments(task *t, const char *more, int64_t n) {
+static dt_status *take_arguments(dt_coordinator *c, const dt_work *work) {
     dt_work_head h;
-    dt_values_unref(t->args);
-    t->args = NULL;
-    DT_TRY(dt_values_create(&t->args));
-    DT_TRY(read_arguments(t, more, n, &h));
-    t->kind = h.kind;
+    dt_values_unref(c->worker.args);
+    c->worker.args = NULL;
+    DT_TRY(dt_values_create(&c->worker.args));
+    DT_TRY(read_arguments(c, work, &h));
+    c->worker.kind = h.kind;
     return NULL;
 }
 
-static dt_status *ask(task *t, const char *more, int64_t n) {
+static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
+    dt_coordinator *c = user;
     int32_t offsets[2] = {0};
-    dt_step_call call = {.strategy = t->c->strategy, .offsets = offsets};
+    dt_step_call call = {.strategy = c->strategy, .offsets = offsets};
     dt_ran ran = {0};
-    DT_TRY(take_arguments(t, more, n));
-    const dt_closure_kind *k = t->c->kind[t->kind];
+    DT_TRY(take_arguments(c, work));
+    const dt_closure_kind *k = c->kind[c->worker.kind];
     dt_status *s = NULL;
-    call.args = t->args;
-    DT_SCOPE(t->c->strategy) {
+    call.args = c->worker.args;
+    DT_SCOPE(c->strategy) {
         s = check_call(k, &call);
         if (!s) s = dt_traced_run(&k->numbers, &call, &ran);
     }
-    dt_str_clear(&t->request);
     if (!s)
-        s = dt_rows_ask(&t->c->packed, dt_compiled_step(k->numbers.compiled), k->table, ran.result,
-                        &t->request);
+        s = dt_rows_ask(&c->packed, dt_compiled_step(k->numbers.compiled), k->table, ran.result,
+                        request);
     dt_ran_release(&ran);
     return s;
 }
 
-static dt_status *compute(task *t, dt_ran *ran, int64_t *rows) {
-    int32_t offsets[2] = {0};
-    dt_step_call call = {.strategy = t->c->strategy, .args = t->args, .offsets = offsets};
-    const dt_closure_kind *k = t->c->kind[t->kind];
-    dt_status *s = NULL;
-    DT_SCOPE(t->c->strategy) {
-        s = check_call(k, &call);
-        if (!s) s = dt_traced_run(&k->worker, &call, ran);
-    }
-    *rows = offsets[1];
-    return s || !k->changes ? s
-                            : dt_packed_write_step(&t->c->packed, &k->halves, ran->result,
-                                                   t->weights, t->answer);
-}
-
-/* serve_request and serve_work report an error of the closure to the coordinator. They return
- * errors of the link only. */
-static dt_status *serve_request(task *t, const dt_frame *work, const char *more) {
-    dt_status *s = ask(t, more, work->more);
-    return s ? dt_worker_push_failure(&t->link, work, s)
-             : dt_worker_push(&t->link,
-                              &(dt_frame){.kind = DT_FRAME_WANT,
-                                          .number = work->number,
-                                          .more = (int64_t)t->request.size},
-                              NULL, dt_str_text(&t->request));
-}
-
-/* asked: the closure has requested rows, and `more` contains them; otherwise `more` contains its
- * arguments. */
-static dt_status *serve_work(task *t, const dt_frame *work, bool asked, const char *more) {
-    dt_ran ran = {0};
-    int64_t rows = 0;
-    dt_packed_read(&t->c->packed,
-                   work->kind == DT_FRAME_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME, t->weights);
-    dt_status *s = asked ? dt_rows_take(&t->c->packed, &t->request, more, work->more)
-                         : take_arguments(t, more, work->more);
-    if (!s) s = compute(t, &ran, &rows);
-    s = s ? dt_worker_push_failure(&t->link, work, s) : push_results(t, work, ran.result, rows);
-    dt_ran_release(&ran);
-    return s;
-}
-
-/* *end: there is no more work. *asked: number of the closure that has requested rows; -1: none. */
-static dt_status *serve_one(task *t, int64_t *asked, bool *end) {
-    dt_frame work;
-    char *more = NULL;
-    dt_status *s = dt_worker_pull(&t->link, &work, t->weights, &more);
-    *end = !s && work.kind == DT_FRAME_END;
-    if (!s && work.kind == DT_FRAME_ASSIGN) {
-        *asked = work.number;
-        s = serve_request(t, &work, more);
-    } else if (!s && !*end) {
-        s = serve_work(t, &work, *asked == work.number, more);
-        *asked = -1;
-    }
-    free(more);
-    return s;
-}
-
-int dt_scheduled_worker(int worker, const int *link, void *user) {
+static dt_status *compute(void *user, const dt_work *work, dt_frame_kind *kind, char *gradients,
+                          dt_str *more) {
     dt_coordinator *c = user;
-    task t = {.c = c, .worker = worker, .link = {.fd = link, .slices = &c->packed.slices}};
-    int64_t asked = -1;
-    bool end = false;
+    int32_t offsets[2] = {0};
+    dt_ran ran = {0};
+    if (!work->asked) DT_TRY(take_arguments(c, work));
+    dt_step_call call = {.strategy = c->strategy, .args = c->worker.args, .offsets = offsets};
+    const dt_closure_kind *k = c->kind[c->worker.kind];
+    dt_status *s = NULL;
+    DT_SCOPE(c->strategy) {
+        s = check_call(k, &call);
+        if (!s) s = dt_traced_run(&k->worker, &call, &ran);
+    }
+    *kind = k->changes ? DT_FRAME_PUSH : DT_FRAME_ANSWER;
+    if (!s && k->changes)
+        s = dt_packed_write_step(&c->packed, &k->halves, ran.result, work->weights, gradients);
+    if (!s) s = write_results(k, ran.result, offsets[1], more);
+    dt_ran_release(&ran);
+    return s;
+}
+
+static void begin(void *user, int worker) {
+    dt_coordinator *c = user;
     dt_strategy_serve(c->strategy);
     for (int k = 0; k < c->n_kinds; k++) {
         if (c->kind[k]->worker.compiled) dt_compiled_forget(c->kind[k]->worker.compiled);
         if (c->kind[k]->numbers.compiled) dt_compiled_forget(c->kind[k]->numbers.compiled);
     }
-    t.own = dt_alloc((size_t)(c->n_own + 1) * sizeof *t.own);
-    t.weights = dt_try_alloc((size_t)c->packed.slices.bytes + 1);
-    t.answer = dt_try_alloc((size_t)c->packed.slices.bytes + 1);
-    dt_status *s = t.weights && t.answer ? NULL
-                                         : dt_fail(DT_E_NO_MEMORY, NULL,
-                                                   "worker %d has no memory for variables", worker);
-    if (!s) memset(t.answer, 0, (size_t)c->packed.slices.bytes);
-    while (!s && !end) s = serve_one(&t, &asked, &end);
-    return dt_worker_end(worker, s);
+    c->worker.number = worker;
+    c->worker.own = dt_alloc((size_t)(c->n_own + 1) * sizeof *c->worker.own);
+}
+
+static void end(void *user) {
+    dt_coordinator *c = user;
+    for (int i = 0; i < c->n_own; i++) dt_belongings_release(&c->worker.own[i]);
+    dt_values_unref(c->worker.args);
+    free(c->worker.own);
+}
+
+dt_worker_body dt_scheduled_body(dt_coordinator *c) {
+    return (dt_worker_body){begin, ask, compute, end, c};
 }

@@ -395,9 +395,22 @@ int64_t dt_worker_pool_lost(const dt_worker_pool *c) { return c->lost; }
 
 /* ---- opening ---- */
 
+/* The main function of a worker that the pool started. The launcher reports that the coordinator is
+ * gone. */
+static int worker_main(int worker, const int *fd, void *user) {
+    const dt_worker_pool *c = user;
+    dt_status *s = dt_worker_serve(&(dt_worker_link){.worker = worker, .fd = fd}, c->spec.packed,
+                                   &c->spec.body);
+    const int code = s ? dt_status_code(s) : 0;
+    if (s && dt_status_number(s) != DT_E_WORKER_GONE)
+        fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));
+    dt_status_free(s);
+    return code;
+}
+
 static dt_status *start_all(dt_worker_pool *c) {
     const dt_worker_pool_spec *q = &c->spec;
-    DT_TRY(dt_worker_launcher_open(&c->launcher, q->body, q->body_user, q->last_words));
+    DT_TRY(dt_worker_launcher_open(&c->launcher, worker_main, c, q->last_words));
     DT_TRY(dt_servers_open(&c->servers, &q->packed->slices, q->how->workers));
     for (int w = 0; w < q->how->workers; w++) DT_TRY(start_worker(c, w));
     return NULL;
@@ -516,41 +529,18 @@ void dt_worker_pool_close(dt_worker_pool *c) {
 
 /* ---- the worker's side ---- */
 
-dt_status *dt_worker_pool_join(dt_post_link *out, const dt_worker_pool_spec *q) {
+dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *q) {
     const dt_launch *l = &q->how->launch;
+    const int worker = l->task == DT_TASK_PS ? DT_POST_GUEST : l->rank - 1;
     dt_run_key key;
     dt_posts_spec at;
+    dt_post_link post;
     DT_TRY(place_of(q, &key, &at));
-    return dt_post_connect(out, &at, l->task == DT_TASK_PS ? DT_POST_GUEST : l->rank - 1,
-                           &(dt_post_wait){q->how->start_timeout, q->say, q->user});
-}
-
-dt_status *dt_worker_pull(const dt_worker_link *l, dt_frame *m, void *weights, char **more) {
-    return l->fd ? dt_link_pull(l->fd, l->slices, m, weights, more)
-                 : dt_post_pull(l->post, m, weights, more);
-}
-
-dt_status *dt_worker_push(const dt_worker_link *l, const dt_frame *m, const void *gradients,
-                          const void *more) {
-    return l->fd ? dt_link_push(l->fd, l->slices, m, gradients, more)
-                 : dt_post_push(l->post, m, gradients, more);
-}
-
-dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_frame *work, dt_status *bad) {
-    dt_str text = {0};
-    dt_failure_write(bad, &text);
-    bad = dt_worker_push(
-        l, &(dt_frame){.kind = DT_FRAME_FAILED, .number = work->number, .more = (int64_t)text.size},
-        NULL, dt_str_text(&text));
-    dt_str_release(&text);
-    return bad;
-}
-
-/* The process that started the workers reports that the coordinator is gone. */
-int dt_worker_end(int worker, dt_status *s) {
-    const int code = s ? dt_status_code(s) : 0;
-    if (s && dt_status_number(s) != DT_E_WORKER_GONE)
-        fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));
-    dt_status_free(s);
-    return code;
+    dt_status *s = dt_post_connect(&post, &at, worker,
+                                   &(dt_post_wait){q->how->start_timeout, q->say, q->user});
+    if (!s)
+        s = dt_worker_serve(&(dt_worker_link){.worker = worker, .post = &post}, q->packed,
+                            &q->body);
+    dt_post_close(&post);
+    return s;
 }

@@ -15,12 +15,35 @@
 #include "strategy/packed_variables.h"
 #include "strategy/strategy.h"
 
+/* A closure that a worker was given. */
+typedef struct dt_work {
+    dt_frame frame;
+    const char *more; /* [frame.more] rows that it asked for, or its arguments */
+    bool asked;       /* `more` contains the rows, which are already in the variables */
+    char *weights;    /* as they came */
+} dt_work;
+
+/* What a worker computes. The serve loop (worker_serve.c) moves variables and messages; these
+ * functions of the pool's owner compute, and get `user`. An error is the closure's, and is reported
+ * to the coordinator. */
+typedef struct dt_worker_body {
+    /* Called once, in the worker. NULL: nothing to prepare. */
+    void (*begin)(void *user, int worker);
+    /* Reads the closure, and writes its request for rows (dt_rows_ask). */
+    dt_status *(*ask)(void *user, const dt_work *work, dt_str *request);
+    /* Computes with the variables, which have the values of the closure's version. Sets the kind of
+     * the answer; PUSH: fills gradients. `more` is empty before. */
+    dt_status *(*compute)(void *user, const dt_work *work, dt_frame_kind *kind, char *gradients,
+                          dt_str *more);
+    void (*end)(void *user); /* NULL: nothing to release */
+    void *user;              /* its state before any worker is started */
+} dt_worker_body;
+
 typedef struct dt_worker_pool_spec {
     const dt_servers_spec *how;
     const dt_packed_variables *packed; /* the weights */
     const char *closure;               /* its name in messages: "batch" */
-    dt_worker_main body;
-    void *body_user;        /* its state before any worker is started */
+    dt_worker_body body;
     const char *last_words; /* of dt_worker_launcher_open */
     /* Functions of the owner, which get `user`. */
     bool (*asks)(void *user, int64_t number); /* whether the closure's worker asks for rows */
@@ -60,25 +83,21 @@ int64_t dt_worker_pool_lost(const dt_worker_pool *c);
 /* A worker's report of its failure, as an error. */
 dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
 
+/* Serves as a worker that was started separately (how->launch): connects to the coordinator and
+ * computes until the coordinator has no more to do. say: of dt_post_wait. WORKER_GONE: the
+ * coordinator is lost. */
+dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *spec) DT_MUST_USE;
+
+/* ---- worker_serve.c ---- */
+
 /* The worker's side: a link to the coordinator of either kind. */
 typedef struct dt_worker_link {
+    int worker;
     const int *fd; /* [servers] inherited; NULL: post */
     struct dt_post_link *post;
-    const dt_extents *slices;
 } dt_worker_link;
-/* As dt_link_pull and dt_link_push. */
-dt_status *dt_worker_pull(const dt_worker_link *l, dt_frame *m, void *weights,
-                          char **more) DT_MUST_USE;
-dt_status *dt_worker_push(const dt_worker_link *l, const dt_frame *m, const void *gradients,
-                          const void *more) DT_MUST_USE;
-/* Sends an error of the worker as a message that dt_worker_pool_failure reads. Takes `bad`. */
-dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_frame *work,
-                                  dt_status *bad) DT_MUST_USE;
-/* The exit code of a worker that the pool started. Takes the error, if any, and prints it. */
-int dt_worker_end(int worker, dt_status *s);
-/* Connects a worker that was started separately (how->launch) to the coordinator. say: of
- * dt_post_wait. */
-dt_status *dt_worker_pool_join(struct dt_post_link *out,
-                               const dt_worker_pool_spec *spec) DT_MUST_USE;
+/* Pulls, computes and pushes until END. Errors of the link only. */
+dt_status *dt_worker_serve(const dt_worker_link *link, const dt_packed_variables *packed,
+                           const dt_worker_body *body) DT_MUST_USE;
 
 #endif

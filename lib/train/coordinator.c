@@ -228,8 +228,7 @@ static dt_worker_pool_spec describe(dt_coordinated *c) {
         .how = &c->r->strategy->servers,
         .packed = &c->packed,
         .closure = "batch",
-        .body = dt_closure_worker,
-        .body_user = c,
+        .body = dt_closure_body(c),
         .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; "
                       "run the job again to resume from its newest checkpoint",
         .asks = asks,
@@ -264,7 +263,7 @@ bool dt_coordinated_is_worker(const run *r) {
 dt_status *dt_coordinated_work(run *r) {
     dt_status *s = begin(r);
     const dt_worker_pool_spec spec = s ? (dt_worker_pool_spec){0} : describe(r->coordinator);
-    if (!s) s = dt_closure_serve(r->coordinator, &spec);
+    if (!s) s = dt_worker_pool_serve(&spec);
     dt_coordinated_close(r);
     return s && dt_status_number(s) == DT_E_WORKER_GONE
                ? dt_suggest(s, "start the coordinator and its workers again: the run resumes from "

@@ -38,13 +38,15 @@ typedef struct dt_coordinated {
     dt_worker_pool *pool;
     int64_t told_step;             /* of the last event about workers */
     dt_view *argument, *no_result; /* of the update */
+    /* in a worker: the batch of its closure, with room for the row numbers that it looks up, and
+     * the sums of its metrics */
+    dt_batch batch;
+    dt_view *numbers; /* [results of the trainer's numbers] */
+    dt_sums sums;
 } dt_coordinated;
 
-/* closure_worker.c: a dt_worker_main; user: the dt_coordinated as it was before any worker was
- * started. */
-int dt_closure_worker(int worker, const int *link, void *user);
-/* A process that is a worker by itself: serves until the coordinator has no more to do. */
-dt_status *dt_closure_serve(dt_coordinated *c, const dt_worker_pool_spec *spec) DT_MUST_USE;
+/* closure_worker.c: what a worker computes. */
+dt_worker_body dt_closure_body(dt_coordinated *c);
 
 /* coordinator.c */
 /* Nothing where the strategy has no parameter server. Before the run has threads. */

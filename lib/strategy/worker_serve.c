@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop of every worker of a pool, whether its closures are batches of `fit` or functions that a
+ * program scheduled: it pulls variables, lets the pool's owner compute, and pushes the outcome. It
+ * decides nothing, so what a worker computes follows from the closure and the variables.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "fabric/posts.h"
+#include "strategy/worker_pool.h"
+
+typedef struct serving {
+    const dt_worker_link *link;
+    const dt_packed_variables *packed;
+    const dt_worker_body *body;
+    char *weights, *gradients; /* as messages have them */
+    dt_str request, more;
+    int64_t asked; /* number of the closure that has requested rows; -1: none */
+} serving;
+
+/* ---- the link ---- */
+
+static dt_status *pull(const serving *t, dt_frame *m, char **more) {
+    const dt_worker_link *l = t->link;
+    return l->fd ? dt_link_pull(l->fd, &t->packed->slices, m, t->weights, more)
+                 : dt_post_pull(l->post, m, t->weights, more);
+}
+
+static dt_status *push(const serving *t, const dt_frame *m, const dt_str *more) {
+    const dt_worker_link *l = t->link;
+    dt_frame own = *m;
+    own.more = (int64_t)more->size;
+    return l->fd ? dt_link_push(l->fd, &t->packed->slices, &own, t->gradients, dt_str_text(more))
+                 : dt_post_push(l->post, &own, t->gradients, dt_str_text(more));
+}
+
+/* Takes the error. */
+static dt_status *push_failure(const serving *t, const dt_frame *work, dt_status *bad) {
+    dt_str text = {0};
+    dt_failure_write(bad, &text);
+    bad = push(t, &(dt_frame){.kind = DT_FRAME_FAILED, .number = work->number}, &text);
+    dt_str_release(&text);
+    return bad;
+}
+
+/* ---- a closure: an error of its own is reported, so only errors of the link are returned ---- */
+
+static dt_status *serve_request(serving *t, const dt_work *work) {
+    dt_str_clear(&t->request);
+    t->asked = work->frame.number;
+    dt_status *s = t->body->ask(t->body->user, work, &t->request);
+    return s ? push_failure(t, &work->frame, s)
+             : push(t, &(dt_frame){.kind = DT_FRAME_WANT, .number = work->frame.number},
+                    &t->request);
+}
+
+static dt_status *compute(serving *t, dt_work *work, dt_frame_kind *kind) {
+    const dt_frame *m = &work->frame;
+    work->asked = t->asked == m->number;
+    t->asked = -1;
+    dt_packed_read(t->packed, m->kind == DT_FRAME_WORK_ALL ? DT_SENT_ONCE : DT_SENT_EACH_TIME,
+                   t->weights);
+    if (work->asked) DT_TRY(dt_rows_take(t->packed, &t->request, work->more, m->more));
+    dt_str_clear(&t->more);
+    return t->body->compute(t->body->user, work, kind, t->gradients, &t->more);
+}
+
+static dt_status *serve_work(serving *t, dt_work *work) {
+    dt_frame_kind kind = DT_FRAME_PUSH;
+    dt_status *s = compute(t, work, &kind);
+    return s ? push_failure(t, &work->frame, s)
+             : push(t,
+                    &(dt_frame){
+                        .kind = kind, .number = work->frame.number, .version = work->frame.version},
+                    &t->more);
+}
+
+/* More work is to come unless *end. */
+static dt_status *serve_one(serving *t, bool *end) {
+    dt_work work = {.weights = t->weights};
+    char *more = NULL;
+    dt_status *s = pull(t, &work.frame, &more);
+    work.more = more;
+    *end = !s && work.frame.kind == DT_FRAME_END;
+    if (!s && work.frame.kind == DT_FRAME_ASSIGN) s = serve_request(t, &work);
+    else if (!s && !*end) s = serve_work(t, &work);
+    free(more);
+    return s;
+}
+
+static dt_status *begin(serving *t) {
+    const size_t bytes = (size_t)t->packed->slices.bytes + 1;
+    if (t->body->begin) t->body->begin(t->body->user, t->link->worker);
+    t->weights = dt_try_alloc(bytes);
+    t->gradients = dt_try_alloc(bytes);
+    if (!t->weights || !t->gradients)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "a worker has no memory for variables (%zu bytes)",
+                       bytes);
+    memset(t->gradients, 0, bytes);
+    return NULL;
+}
+
+dt_status *dt_worker_serve(const dt_worker_link *link, const dt_packed_variables *packed,
+                           const dt_worker_body *body) {
+    serving t = {.link = link, .packed = packed, .body = body, .asked = -1};
+    bool end = false;
+    dt_status *s = begin(&t);
+    while (!s && !end) s = serve_one(&t, &end);
+    if (body->end) body->end(body->user);
+    free(t.weights);
+    free(t.gradients);
+    dt_str_release(&t.request);
+    dt_str_release(&t.more);
+    return s;
+}
