@@ -200,6 +200,46 @@ const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt
     return NULL;
 }
 
+int64_t dt_json_count(const json_t *value) {
+    static const int64_t largest = (int64_t)1 << 53;
+    const int64_t n = json_integer_value(value);
+    return n > largest ? largest : n < 0 ? 0 : n;
+}
+
+/* A list's elements, up to the longest that the table allows. */
+static void lend_list(const dt_json_member *m, const json_t *list, void *out) {
+    void *v = *(void **)((char *)out + m->offset);
+    const size_t n = json_array_size(list), most = (size_t)m->most;
+    const int count = (int)(n < most ? n : most);
+    for (int i = 0; i < count; i++)
+        if (m->kind == DT_JSON_INT64S)
+            ((int64_t *)v)[i] = dt_json_count(json_array_get(list, (size_t)i));
+        else read_double(json_array_get(list, (size_t)i), &((double *)v)[i]);
+    *(int *)((char *)out + m->count) = count;
+}
+
+static void lend(const dt_json_member *m, const json_t *value, void *out) {
+    void *at = (char *)out + m->offset;
+    const int64_t n = dt_json_count(value);
+    switch (m->kind) {
+    case DT_JSON_INT: *(int *)at = n < INT_MAX ? (int)n : INT_MAX; break;
+    case DT_JSON_INT64: *(int64_t *)at = n; break;
+    case DT_JSON_UINT64:
+        if (read_unsigned(m, value, at)) *(uint64_t *)at = 0;
+        break;
+    case DT_JSON_DOUBLE: read_double(value, at); break;
+    case DT_JSON_BOOL: *(bool *)at = json_is_true(value); break;
+    case DT_JSON_TEXT: *(const char **)at = json_string_value(value); break;
+    case DT_JSON_INT64S:
+    case DT_JSON_DOUBLES: lend_list(m, value, out); break;
+    }
+}
+
+void dt_json_members_lend(const json_t *object, const dt_json_member *table, void *out) {
+    for (const dt_json_member *m = table; m->key || m->put; m++)
+        if (m->key) lend(m, json_object_get(object, m->key), out);
+}
+
 bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out) {
     const int n = (int)json_array_size(list);
     *out = (dt_texts){n, dt_arena_array(arena, const char *, n)};

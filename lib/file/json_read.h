@@ -36,6 +36,12 @@ bool dt_json_get_int(const json_t *object, const char *key, int64_t *out);
  * arena. Returns NULL, or the fault, in the arena: "'step' must be a count". */
 const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt_json_member *table,
                                  void *out);
+/* The same for files that are read as far as they make sense: what is missing or has another type
+ * becomes 0, NULL or, as a double, NaN. Texts are lent by `object`. Numbers of a list are written
+ * to the memory that *out has for them, of m->most numbers. */
+void dt_json_members_lend(const json_t *object, const dt_json_member *table, void *out);
+/* An integer as a count, at least 0 and at most 2^53, which a double can hold; else 0. */
+int64_t dt_json_count(const json_t *value);
 /* A list of texts, copied into the arena; absent: none. False: it is anything else. */
 bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out);
 

@@ -27,6 +27,8 @@ typedef struct dt_history_lines {
     int64_t damaged, first; /* those that do not fit their check, and the number of the first */
 } dt_history_lines;
 
+/* Whether a key of a line names a metric. */
+bool dt_history_is_metric(const char *key);
 /* A line that was read, n bytes without its newline. is_json: it is one that dtrain can have
  * written. */
 void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_json);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/events.h"
 #include "file/json_read.h"
 #include "file/records.h"
 
@@ -12,6 +13,12 @@
 #define BEFORE ", \"" DT_HISTORY_CHECK "\": \""
 #define BEHIND "\"}"
 enum { DIGITS = 8, TAIL = sizeof BEFORE - 1 + DIGITS + sizeof BEHIND - 1 };
+
+bool dt_history_is_metric(const char *key) {
+    const dt_json_member *m = dt_history_members;
+    while ((m->key || m->put) && !(m->key && strcmp(m->key, key) == 0)) m++;
+    return !m->key && strcmp(key, DT_HISTORY_CHECK) != 0;
+}
 
 static uint32_t continue_with(const dt_history_lines *h, const char *line, size_t n) {
     char before[DIGITS + 1];

@@ -61,7 +61,7 @@ static json_t *line_of(const dt_listed *x, const char *run, const dt_str *histor
 }
 
 static bool is_metric(const char *key, const json_t *value) {
-    return json_is_number(value) && strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0;
+    return json_is_number(value) && dt_history_is_metric(key);
 }
 
 static void print_metrics(json_t *line, dt_str *out) {

@@ -133,7 +133,7 @@ static void put_remarks(const dt_report_run *r, dt_json *j) {
 
 static void put_workers(const dt_report_run *r, dt_json *j) {
     const dt_report_workers *last = &r->workers, *before = &r->workers_before;
-    int n = DT_REPORT_STALENESS;
+    int n = DT_STALENESS_BINS;
     if (!r->has_workers) return;
     while (n > 0 && last->staleness[n - 1] + before->staleness[n - 1] == 0) n--;
     dt_json_open(j, "workers", '{');

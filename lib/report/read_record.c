@@ -3,6 +3,8 @@
  * which a killed attempt had done. See train/record.h. */
 #include <string.h>
 
+#include "base/events.h"
+#include "file/json_read.h"
 #include "format/history.h"
 #include "report/run.h"
 
@@ -10,16 +12,11 @@ const char *dt_report_text(const json_t *object, const char *key) {
     return json_string_value(json_object_get(object, key));
 }
 
-/* Counts beyond this are reduced to it: no run has them, and a double cannot hold them exactly. */
-static const int64_t largest = (int64_t)1 << 53;
-
 int64_t dt_report_int(const json_t *object, const char *key) {
-    int64_t x = json_integer_value(json_object_get(object, key));
-    return x > largest ? largest : x < 0 ? 0 : x;
+    return dt_json_count(json_object_get(object, key));
 }
 
-static const char *kept_text(dt_report_run *r, const json_t *line, const char *key) {
-    const char *text = dt_report_text(line, key);
+static const char *kept_text(dt_report_run *r, const char *text) {
     return text ? dt_arena_strdup(r->arena, text) : NULL;
 }
 
@@ -47,7 +44,7 @@ static void add_workers(dt_report_workers *to, const dt_report_workers *more) {
     to->lost += more->lost;
     to->again += more->again;
     to->dropped += more->dropped;
-    for (int i = 0; i < DT_REPORT_STALENESS; i++) to->staleness[i] += more->staleness[i];
+    for (int i = 0; i < DT_STALENESS_BINS; i++) to->staleness[i] += more->staleness[i];
 }
 
 /* A new attempt begins. */
@@ -56,8 +53,8 @@ static void keep_workers(dt_report_run *r) {
     r->workers = (dt_report_workers){.n = r->workers.n};
 }
 
-static void start(dt_report_run *r, json_t *line) {
-    int64_t generation = dt_report_int(line, "generation"), step = dt_report_int(line, "step");
+static void start(dt_report_run *r, const dt_event_line *l, json_t *line) {
+    const int64_t generation = l->generation, step = l->event.step;
     if (generation != r->generation) {
         dt_messages_clear(&r->messages);
         forget_data(r);
@@ -68,31 +65,29 @@ static void start(dt_report_run *r, json_t *line) {
     void_lines(r, generation == r->generation ? (double)step : -1);
     r->generation = generation;
     DT_GROW(r->attempt, r->cap_attempts, r->n_attempts + 1);
-    r->attempt[r->n_attempts++] =
-        (dt_attempt){.began = kept_text(r, line, "time"),
-                     .from = step,
-                     .to = step,
-                     .resumed = json_is_true(json_object_get(line, "resumed"))};
+    r->attempt[r->n_attempts++] = (dt_attempt){
+        .began = kept_text(r, l->time), .from = step, .to = step, .resumed = l->event.resumed};
     json_decref(r->start);
     r->start = json_incref(line);
     r->weights_sha256 = NULL;
 }
 
-static void take_peak(dt_report_run *r, const json_t *line) {
-    r->peak_rss = fmax(r->peak_rss, (double)dt_report_int(line, "peak_rss_bytes"));
+static void take_peak(dt_report_run *r, const dt_event_line *l) {
+    r->peak_rss = fmax(r->peak_rss, (double)l->peak_rss_bytes);
 }
 
-static void end(dt_report_run *r, json_t *line) {
+static void end(dt_report_run *r, const dt_event_line *l, json_t *line) {
     dt_attempt *a = attempt_of(r);
+    (void)line;
     if (!a) return;
-    a->ended = kept_text(r, line, "time");
-    a->exit = (int)dt_report_int(line, "exit");
-    a->error = kept_text(r, line, "error");
-    a->finished = json_is_true(json_object_get(line, "finished"));
-    a->stopped_early = json_is_true(json_object_get(line, "stopped_early"));
-    a->to = dt_report_int(line, "step");
-    r->weights_sha256 = kept_text(r, line, "weights_sha256");
-    take_peak(r, line);
+    a->ended = kept_text(r, l->time);
+    a->exit = l->exit;
+    a->error = kept_text(r, l->error);
+    a->finished = l->finished;
+    a->stopped_early = l->stopped_early;
+    a->to = l->event.step;
+    r->weights_sha256 = kept_text(r, l->event.weights_sha256);
+    take_peak(r, l);
 }
 
 /* ---- what it read ---- */
@@ -106,8 +101,8 @@ static bool are_others(const json_t *a, const json_t *b) {
     return of_a && of_b && how_a && how_b && strcmp(how_a, how_b) == 0 && strcmp(of_a, of_b) != 0;
 }
 
-static void data(dt_report_run *r, json_t *line) {
-    const char *part = dt_report_text(line, "part");
+static void data(dt_report_run *r, const dt_event_line *l, json_t *line) {
+    const char *part = l->event.split;
     for (int i = 0; part && i < DT_REPORT_PARTS; i++)
         if (strcmp(part, dt_report_parts[i]) == 0) {
             r->other_data[i] |= r->data[i] && are_others(r->data[i], line);
@@ -123,19 +118,22 @@ static double number_of(const json_t *x) {
     return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
 
-static double number(const json_t *line, const char *key) {
-    return number_of(json_object_get(line, key));
-}
-
-static void steps(dt_report_run *r, json_t *line) {
-    static const char *const drawn[] = {"loss", "loss_min", "loss_max", "learning_rate"},
-                             *const summed[] = {"n", "examples", "seconds", "waited_s"};
-    double step = (double)dt_report_int(line, "step"), slice = number(line, "virtual_s");
-    if (dt_report_int(line, "n") == 0) return;
-    for (size_t i = 0; i < 4; i++) {
-        dt_series_add(dt_series_of(&r->by_step, drawn[i]), step, number(line, drawn[i]));
-        dt_series_add(dt_series_of(&r->work, summed[i]), step, number(line, summed[i]));
-    }
+static void steps(dt_report_run *r, const dt_event_line *l, json_t *line) {
+    const struct {
+        dt_series_list *of;
+        const char *name;
+        double value;
+    } series[] = {
+        {&r->by_step, "loss", l->loss},         {&r->by_step, "loss_min", l->loss_min},
+        {&r->by_step, "loss_max", l->loss_max}, {&r->by_step, "learning_rate", l->learning_rate},
+        {&r->work, "n", (double)l->n},          {&r->work, "examples", (double)l->event.examples},
+        {&r->work, "seconds", l->seconds},      {&r->work, "waited_s", l->event.waited_s},
+    };
+    const double step = (double)l->event.step, slice = l->event.virtual_s;
+    (void)line;
+    if (l->n == 0) return;
+    for (size_t i = 0; i < sizeof series / sizeof *series; i++)
+        dt_series_add(dt_series_of(series[i].of, series[i].name), step, series[i].value);
     if (slice > 0) dt_series_add(dt_series_of(&r->by_step, "virtual_ms"), step, 1e3 * slice);
 }
 
@@ -152,91 +150,83 @@ static double forget_part(dt_report_run *r, double epoch) {
     return isfinite(last.y) ? last.y : 0;
 }
 
-static void epoch(dt_report_run *r, json_t *line) {
-    const double step = (double)dt_report_int(line, "step"),
-                 epoch = (double)dt_report_int(line, "epoch");
+static void epoch(dt_report_run *r, const dt_event_line *l, json_t *line) {
+    const dt_event *e = &l->event;
+    const double step = (double)e->step, epoch = (double)e->epoch;
     const double waited = forget_part(r, epoch);
+    (void)line;
     dt_series_add(dt_series_of(&r->of_epochs, "epoch"), step, epoch);
-    dt_series_add(dt_series_of(&r->of_epochs, "wall_s"), step, number(line, "wall_s"));
-    dt_series_add(dt_series_of(&r->of_epochs, "examples"), step, number(line, "examples"));
-    dt_series_add(dt_series_of(&r->of_epochs, "waited_s"), step, waited + number(line, "waited_s"));
-    take_peak(r, line);
+    dt_series_add(dt_series_of(&r->of_epochs, "wall_s"), step, e->wall_s);
+    dt_series_add(dt_series_of(&r->of_epochs, "examples"), step, (double)e->examples);
+    dt_series_add(dt_series_of(&r->of_epochs, "waited_s"), step, waited + e->waited_s);
+    take_peak(r, l);
 }
 
-static void eval(dt_report_run *r, json_t *line) {
+static void eval(dt_report_run *r, const dt_event_line *l, json_t *line) {
     const char *key;
     json_t *x;
-    json_object_foreach(json_object_get(line, "metrics"), key, x) dt_series_add(
-        dt_series_of(&r->by_step, key), (double)dt_report_int(line, "step"), number_of(x));
+    json_object_foreach(json_object_get(line, "metrics"), key, x)
+        dt_series_add(dt_series_of(&r->by_step, key), (double)l->event.step, number_of(x));
 }
 
-static void message(dt_report_run *r, json_t *line) {
-    dt_message_line l = {.who = dt_report_text(line, "callback"),
-                         .text = dt_report_text(line, "text"),
-                         .step = dt_report_int(line, "step"),
-                         .epoch = dt_report_int(line, "epoch")};
-    while (strcmp(dt_message_kind(l.kind), dt_report_text(line, "event")) != 0) l.kind++;
-    if (l.text) dt_messages_add(&r->messages, &l);
+static void message(dt_report_run *r, const dt_event_line *l, json_t *line) {
+    const dt_event *e = &l->event;
+    dt_message_line m = {.who = e->callback, .text = e->text, .step = e->step, .epoch = e->epoch};
+    while (strcmp(dt_message_kind(m.kind), dt_report_text(line, "event")) != 0) m.kind++;
+    if (m.text) dt_messages_add(&r->messages, &m);
 }
 
 /* Limits counts so that sums over all attempts cannot overflow. */
 #define MOST_UPDATES (INT64_C(1) << 40)
-static int64_t positive(const json_t *x) {
-    const int64_t n = json_integer_value(x);
-    return n < 0 ? 0 : n < MOST_UPDATES ? n : MOST_UPDATES;
-}
+static int64_t limited(int64_t n) { return n < MOST_UPDATES ? n : MOST_UPDATES; }
 
 /* Lines of one attempt have the counts since its start. */
-static void workers(dt_report_run *r, json_t *line) {
-    const json_t *list = json_object_get(line, "staleness");
+static void workers(dt_report_run *r, const dt_event_line *l, json_t *line) {
+    const dt_event *e = &l->event;
+    (void)line;
     r->has_workers = true;
-    r->workers = (dt_report_workers){.n = positive(json_object_get(line, "workers")),
-                                     .lost = positive(json_object_get(line, "lost")),
-                                     .again = positive(json_object_get(line, "again")),
-                                     .dropped = positive(json_object_get(line, "dropped"))};
-    for (size_t i = 0; i < DT_REPORT_STALENESS; i++)
-        r->workers.staleness[i] = positive(json_array_get(list, i));
+    r->workers = (dt_report_workers){.n = limited(e->workers),
+                                     .lost = limited(e->workers_lost),
+                                     .again = limited(e->batches_again),
+                                     .dropped = limited(e->pushes_dropped)};
+    for (int i = 0; i < e->n_staleness; i++) r->workers.staleness[i] = limited(e->staleness[i]);
 }
 
-static void nothing(dt_report_run *r, json_t *line) {
-    (void)r, (void)line; /* checkpoints are read from their directory */
+static void nothing(dt_report_run *r, const dt_event_line *l, json_t *line) {
+    (void)r, (void)l, (void)line; /* checkpoints are read from their directory */
 }
 
-static const struct {
-    const char *event;
-    void (*take)(dt_report_run *r, json_t *line);
-} events[] = {
-    {"steps", steps},     {"epoch", epoch},      {"eval", eval},     {"checkpoint", nothing},
-    {"start", start},     {"end", end},          {"data", data},     {"workers", workers},
-    {"warning", message}, {"callback", message}, {"fault", message}, {"text", message},
+static void (*const take[DT_LINES])(dt_report_run *r, const dt_event_line *l, json_t *line) = {
+    [DT_EVENT_START] = start,      [DT_LINE_STEPS] = steps,         [DT_EVENT_EPOCH] = epoch,
+    [DT_EVENT_EVAL] = eval,        [DT_EVENT_CHECKPOINT] = nothing, [DT_EVENT_WARNING] = message,
+    [DT_EVENT_CALLBACK] = message, [DT_EVENT_FAULT] = message,      [DT_EVENT_TEXT] = message,
+    [DT_EVENT_DATA] = data,        [DT_EVENT_WORKERS] = workers,    [DT_EVENT_END] = end,
 };
 
 /* Updates the attempt's time and step. */
-static void go_on(dt_report_run *r, const json_t *line) {
+static void update_attempt(dt_report_run *r, const dt_event_line *l) {
     dt_attempt *a = attempt_of(r);
-    double t = number(line, "t");
-    int64_t step = dt_report_int(line, "step");
-    if (a && t >= 0) a->seconds = t;
-    if (a && step > a->to) a->to = step;
+    if (a && l->t >= 0) a->seconds = l->t;
+    if (a && l->event.step > a->to) a->to = l->event.step;
 }
 
 bool dt_report_record_line(dt_report_run *r, json_t *line) {
     const char *event = dt_report_text(line, "event");
-    for (size_t i = 0; event && i < sizeof events / sizeof *events; i++)
-        if (strcmp(event, events[i].event) == 0) {
-            events[i].take(r, line);
-            go_on(r, line);
-            return true;
-        }
-    return false;
+    int kind = 0;
+    while (event && kind < DT_LINES &&
+           !(take[kind] && strcmp(event, dt_event_rows[kind].name) == 0))
+        kind++;
+    if (!event || kind == DT_LINES) return false;
+    int64_t staleness[DT_STALENESS_BINS];
+    dt_event_line l = {.event.staleness = staleness};
+    dt_json_members_lend(line, dt_event_rows[kind].record, &l);
+    dt_json_members_lend(line, dt_record_tail, &l);
+    take[kind](r, &l, line);
+    update_attempt(r, &l);
+    return true;
 }
 
 /* ---- history.jsonl ---- */
-
-static bool is_metric(const char *key) {
-    return strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0 &&
-           strcmp(key, DT_HISTORY_CHECK) != 0;
-}
 
 bool dt_report_history_line(dt_report_run *r, json_t *line) {
     const char *key;
@@ -248,7 +238,7 @@ bool dt_report_history_line(dt_report_run *r, json_t *line) {
                  step = (double)dt_report_int(line, "step");
     /* a validation by steps belongs to the epoch around it */
     const double x = steps > 0 ? step / steps : (double)dt_report_int(line, "epoch");
-    json_object_foreach(line, key, value) if (is_metric(key))
+    json_object_foreach(line, key, value) if (dt_history_is_metric(key))
         dt_series_add(dt_series_of(&r->by_epoch, key), x, number_of(value));
     return true;
 }

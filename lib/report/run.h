@@ -74,11 +74,10 @@ enum { DT_REPORT_PARTS = 3 }; /* train, validation, test */
 extern const char *const dt_report_parts[DT_REPORT_PARTS];
 
 /* The workers of a parameter server, summed over attempts. */
-enum { DT_REPORT_STALENESS = 65 };
 typedef struct dt_report_workers {
     int64_t n, lost, again, dropped; /* n: workers at the end */
     /* updates by their staleness; the last one counts all that are staler */
-    int64_t staleness[DT_REPORT_STALENESS];
+    int64_t staleness[DT_STALENESS_BINS];
 } dt_report_workers;
 
 typedef struct dt_report_run {

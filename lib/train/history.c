@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/events.h"
 #include "base/json_load.h"
 #include "train/train.h"
 
@@ -72,9 +72,8 @@ void dt_history_line(int64_t epoch, int64_t step, const dt_metric *metrics, int 
     dt_json j = {.out = out};
 
     dt_json_open(&j, NULL, '{');
-    dt_json_int(&j, "epoch", epoch);
-    dt_json_int(&j, "step", step);
-    for (int i = 0; i < n; i++) dt_json_double(&j, metrics[i].name, metrics[i].value);
+    dt_json_members(&j, dt_history_members,
+                    &(dt_event){.epoch = epoch, .step = step, .metrics = metrics, .n_metrics = n});
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');
 }
@@ -85,9 +84,7 @@ static int read_metrics(json_t *line, dt_arena *arena, dt_metric *metrics, int m
     int n = 0;
 
     json_object_foreach(line, key, value) {
-        bool is_metric =
-            json_is_number(value) && strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0;
-        if (is_metric && n < most)
+        if (json_is_number(value) && dt_history_is_metric(key) && n < most)
             metrics[n++] =
                 (dt_metric){.name = dt_arena_strdup(arena, key), .value = json_number_value(value)};
     }

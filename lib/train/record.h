@@ -2,15 +2,9 @@
 /*
  * record.jsonl below output.dir: what happened in a run, for `dtrain report`. history.jsonl has the
  * metrics, and the newest checkpoint the position of the run; this file has the rest: the machine,
- * the times of steps and of waiting, memory, warnings, how each attempt ended. Lines are only
- * appended, attempt after attempt:
- *
- *     {"event": "start", "v": 1, "time": ..., "generation": 0, "step": 157, "job": {...}, "config": "...", "host": {...}, ...}
- *     {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min": ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...}
- *     {"event": "data", "part": "train", "files": 2, "bytes": ..., "hashed": "whole", "sha256": "...", "first": [{"path": ..., ...}]}
- *     {"event": "epoch" | "eval" | "checkpoint" | "warning" | "callback" | "fault" | "text", ...}
- *     {"event": "workers", "step": 160, "workers": 4, "lost": 1, "again": 1, "dropped": 0, "staleness": [20, 44, ...]}      of a parameter server
- *     {"event": "end", "exit": 0, ...}                 none: the attempt was killed
+ * the times of steps and of waiting, memory, warnings, how each attempt ended. base/events.h has the
+ * members of its lines. Lines are only appended, attempt after attempt; an attempt without an "end"
+ * was killed.
  *
  * A start at step s makes lines of later steps void, those of the same generation (see
  * dt_state_file) that came before it; one of a new generation all. Nothing depends on the file: it
@@ -41,9 +35,9 @@ dt_status *dt_record_flush(dt_record *c, const run *r) DT_MUST_USE;
 /* How the attempt ended, s NULL: well; closes the file. Takes NULL. */
 dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) DT_MUST_USE;
 
-/* record_hide.c: text that may name files, with what the run must not record (q->hidden) put back
- * as it was written. */
-void dt_record_text(dt_json *j, const run *r, const char *key, const char *text);
+/* record_hide.c: a text that may name files, in which what the run must not record (q->hidden) is
+ * put back as it was written. The caller frees it. NULL: text is NULL. */
+char *dt_record_shown(const run *r, const char *text);
 
 /* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0
  * where nobody knows. */

@@ -32,7 +32,7 @@ static const dt_pair *hidden_at(const run *r, const char *text, const char *at) 
     return found;
 }
 
-void dt_record_text(dt_json *j, const run *r, const char *key, const char *text) {
+char *dt_record_shown(const run *r, const char *text) {
     dt_str shown = {0};
     for (const char *at = text; text && *at;) {
         const dt_pair *p = hidden_at(r, text, at);
@@ -40,6 +40,5 @@ void dt_record_text(dt_json *j, const run *r, const char *key, const char *text)
         else dt_str_putc(&shown, *at);
         at += p ? strlen(p->value) : 1;
     }
-    dt_json_string(j, key, text ? dt_str_text(&shown) : NULL);
-    dt_str_release(&shown);
+    return text ? dt_str_take(&shown) : NULL;
 }

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/events.h"
 #include "base/file.h"
 #include "base/thread.h"
 #include "file/json_read.h"
@@ -88,40 +89,37 @@ typedef struct previous {
     known part[DT_PARTS];
 } previous;
 
-static const char *text_of(dt_arena *arena, const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
+static const char *kept_text(dt_arena *arena, const char *text) {
     return text ? dt_arena_strdup(arena, text) : NULL;
 }
 
 /* The hash of a line; NULL: it is missing or not a SHA-256, since another program may have written
  * the file. */
-static const char *hash_of(dt_arena *arena, const json_t *line) {
-    const char *text = text_of(arena, line, "sha256");
-    return text && strspn(text, "0123456789abcdef") == 64 && !text[64] ? text : NULL;
+static const char *hash_of(dt_arena *arena, const dt_event *data) {
+    const char *text = data->data_sha256;
+    return text && strspn(text, "0123456789abcdef") == 64 && !text[64] ? kept_text(arena, text)
+                                                                       : NULL;
 }
 
-static void take_data(dt_arena *arena, const json_t *line, previous *e) {
-    const char *part = json_string_value(json_object_get(line, "part"));
-    for (dt_part p = 0; part && p < DT_PARTS; p++)
-        if (strcmp(dt_part_name(p), part) == 0)
-            e->part[p] = (known){text_of(arena, line, "hashed"), hash_of(arena, line)};
+static void take_data(dt_arena *arena, const dt_event *data, previous *e) {
+    for (dt_part p = 0; data->split && p < DT_PARTS; p++)
+        if (strcmp(dt_part_name(p), data->split) == 0)
+            e->part[p] = (known){kept_text(arena, data->hashed), hash_of(arena, data)};
 }
 
-/* A line with another generation begins another training. */
-static void take_start(const json_t *line, previous *e) {
-    int64_t generation = json_integer_value(json_object_get(line, "generation"));
-    if (generation != e->generation) *e = (previous){.generation = generation};
-}
-
+/* A line of a start with another generation begins another training. */
 static void take_line(dt_arena *arena, const char *line, size_t n, previous *e) {
     static const char begin[] = "{\"event\": \"start\"", data[] = "{\"event\": \"data\"";
-    bool begins = n > sizeof begin && memcmp(line, begin, sizeof begin - 1) == 0;
+    const bool begins = n > sizeof begin && memcmp(line, begin, sizeof begin - 1) == 0;
     if (!begins && (n <= sizeof data || memcmp(line, data, sizeof data - 1) != 0)) return;
-    json_t *object = NULL;
     const dt_json_text t = {DT_RECORD_FILE, "a line", "key", line, n, DT_E_CHECKPOINT};
+    dt_event_line l = {0};
+    json_t *object = NULL;
     dt_status_free(dt_json_parse(&t, &object)); /* a kill may have cut the line */
-    if (begins && object) take_start(object, e);
-    else if (object) take_data(arena, object, e);
+    if (!object) return;
+    dt_json_members_lend(object, dt_event_rows[begins ? DT_EVENT_START : DT_EVENT_DATA].record, &l);
+    if (!begins) take_data(arena, &l.event, e);
+    else if (l.generation != e->generation) *e = (previous){.generation = l.generation};
     json_decref(object);
 }
 

@@ -3,14 +3,13 @@
 #include "train/record.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/json_table.h"
+#include "base/events.h"
 #include "dtrain.h"
 #include "train/hashing.h"
 #include "train/hook.h"
@@ -74,32 +73,28 @@ dt_status *dt_record_open(dt_record *c, const run *r) {
 
 /* ---- lines ---- */
 
-static dt_json open_line(dt_record *c, const char *event) {
+static void put_line(dt_record *c, int kind, dt_event_line *l) {
     dt_json j = {.out = c->started ? &c->pending : &c->early};
+    l->t = dt_seconds_since(c->began_ns);
     dt_json_open(&j, NULL, '{');
-    dt_json_string(&j, "event", event);
-    return j;
+    dt_json_string(&j, "event", dt_event_rows[kind].name);
+    dt_json_members(&j, dt_event_rows[kind].record, l);
+    dt_json_members(&j, dt_record_tail, l);
+    dt_json_close(&j, '}');
+    dt_str_putc(j.out, '\n');
 }
 
-static void close_line(dt_record *c, dt_json *j) {
-    dt_json_double(j, "t", dt_seconds_since(c->began_ns));
-    dt_json_close(j, '}');
-    dt_str_putc(j->out, '\n');
-}
+typedef struct utc {
+    char text[32];
+} utc;
 
-static void put_time(dt_json *j) {
-    char text[32] = "";
-    struct tm utc;
+/* NULL: unknown. */
+static const char *print_time(utc *x) {
+    struct tm tm;
     time_t now = time(NULL);
-    if (gmtime_r(&now, &utc) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-        dt_json_string(j, "time", text);
-}
-
-static void put_metrics(dt_json *j, const dt_event *e) {
-    dt_json_open(j, "metrics", '{');
-    for (int i = 0; i < e->n_metrics; i++)
-        dt_json_double(j, e->metrics[i].name, e->metrics[i].value);
-    dt_json_close(j, '}');
+    return gmtime_r(&now, &tm) && strftime(x->text, sizeof x->text, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0
+               ? x->text
+               : NULL;
 }
 
 /* ---- the start ---- */
@@ -124,42 +119,6 @@ static void put_slice(dt_json *j, const dt_strategy *s) {
              (const int64_t[]){a->stride[0], a->stride[1], a->stride[2], a->stride[3]});
     dt_json_int(j, "order", a->order);
 }
-
-static void put_devices(dt_json *j, const run *r, const dt_event *e) {
-    dt_device *device = NULL;
-    /* open since the trainer compiled */
-    dt_status_free(dt_strategy_device_of(r->strategy, &device));
-    dt_json_string(j, "strategy", r->strategy->row->kind.name);
-    dt_json_string(j, "backend", e->backend);
-    dt_json_string(j, "device", e->device);
-    dt_json_string(j, "kernels", dt_device_facts_of(device).kernels);
-    dt_json_int(j, "replicas", e->replicas);
-    dt_json_int(j, "logical_devices", e->logical_devices);
-    dt_json_int(j, "threads", e->threads);
-    dt_json_int(j, "hosts", r->strategy->hosts);
-    put_slice(j, r->strategy);
-}
-
-static const dt_json_member numbers[] = {
-    DT_JSON(dt_event, step),
-    DT_JSON(dt_event, steps),
-    DT_JSON(dt_event, epoch),
-    DT_JSON(dt_event, epochs),
-    DT_JSON(dt_event, steps_per_epoch),
-    DT_JSON(dt_event, parameters),
-    DT_JSON(dt_event, peak_bytes),
-    DT_JSON(dt_event, memory_bytes),
-    DT_JSON_AS("steps_bytes", dt_event, step_bytes),
-    DT_JSON(dt_event, evaluation_bytes),
-    DT_JSON(dt_event, state_bytes),
-    DT_JSON(dt_event, data_bytes),
-    DT_JSON(dt_event, program_bytes),
-    DT_JSON(dt_event, train_examples),
-    DT_JSON(dt_event, validation_examples),
-    DT_JSON(dt_event, global_batch),
-    DT_JSON(dt_event, last_batch),
-    {0},
-};
 
 /* Keys of metrics of which less, or more, is better; the direction of
  * others is unknown. */
@@ -192,29 +151,37 @@ static void put_classes(dt_json *j, const run *r) {
     dt_json_close(j, '}');
 }
 
+static void put_run(dt_json *j, const dt_event_line *l) {
+    const run *r = l->of;
+    put_slice(j, r->strategy);
+    put_directions(j, r);
+    put_classes(j, r);
+    dt_record_host(j);
+}
+
 static void put_start(dt_record *c, const run *r, const dt_event *e) {
-    char seed[24];
+    dt_device *device = NULL;
+    char *checkpoint = dt_record_shown(r, e->checkpoint);
+    utc now;
+    /* open since the trainer compiled */
+    dt_status_free(dt_strategy_device_of(r->strategy, &device));
     c->started = true;
     c->every = (e->steps + LINES - 1) / LINES;
-    dt_json j = open_line(c, "start");
-    dt_json_int(&j, "v", 1);
-    put_time(&j);
-    dt_json_string(&j, "dtrain", DTRAIN_VERSION_STRING);
-    dt_json_string(&j, "name", e->job);
-    dt_json_string(&j, "job_sha256", e->job_sha256);
-    snprintf(seed, sizeof seed, "%" PRIu64, e->seed);
-    dt_json_string(&j, "seed", seed);
-    dt_json_int(&j, "generation", r->out.generation);
-    dt_json_members(&j, numbers, e);
-    dt_json_bool(&j, "resumed", e->resumed);
-    dt_record_text(&j, r, "checkpoint", e->checkpoint);
-    put_devices(&j, r, e);
-    put_directions(&j, r);
-    put_classes(&j, r);
-    dt_record_host(&j);
-    dt_json_string(&j, "job", r->q->job);
-    dt_json_string(&j, "config", r->q->config);
-    close_line(c, &j);
+    dt_event_line l = {.event = *e,
+                       .v = 1,
+                       .time = print_time(&now),
+                       .dtrain = DTRAIN_VERSION_STRING,
+                       .generation = r->out.generation,
+                       .strategy = r->strategy->row->kind.name,
+                       .kernels = dt_device_facts_of(device).kernels,
+                       .hosts = r->strategy->hosts,
+                       .more = put_run,
+                       .of = r,
+                       .job_text = r->q->job,
+                       .config = r->q->config};
+    l.event.checkpoint = checkpoint;
+    put_line(c, DT_EVENT_START, &l);
+    free(checkpoint);
     dt_str_puts(&c->pending, dt_str_text(&c->early));
     dt_str_clear(&c->early);
 }
@@ -226,18 +193,17 @@ static void close_window(dt_record *c, const run *r) {
     double rate = NAN;
     if (w->n == 0) return;
     dt_status_free(dt_run_rate(r, &rate)); /* a rate that cannot be told was none of the step's */
-    dt_json j = open_line(c, "steps");
-    dt_json_int(&j, "step", r->at.step);
-    dt_json_int(&j, "n", w->n);
-    dt_json_int(&j, "examples", w->examples);
-    dt_json_double(&j, "loss", w->loss / (double)w->n);
-    dt_json_double(&j, "loss_min", w->least);
-    dt_json_double(&j, "loss_max", w->most);
-    dt_json_double(&j, "learning_rate", rate);
-    dt_json_double(&j, "seconds", w->seconds);
-    dt_json_double(&j, "waited_s", w->waited_s);
-    dt_json_double(&j, "virtual_s", dt_virtual_step_s(r));
-    close_line(c, &j);
+    put_line(c, DT_LINE_STEPS,
+             &(dt_event_line){.event.step = r->at.step,
+                              .event.examples = w->examples,
+                              .event.waited_s = w->waited_s,
+                              .event.virtual_s = dt_virtual_step_s(r),
+                              .n = w->n,
+                              .loss = w->loss / (double)w->n,
+                              .loss_min = w->least,
+                              .loss_max = w->most,
+                              .learning_rate = rate,
+                              .seconds = w->seconds});
     *w = (window){0};
 }
 
@@ -263,133 +229,81 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
 
 /* ---- what else happens ---- */
 
-/* Of the process; of a device that has memory of its own, where it tells. */
-static void put_peaks(dt_json *j, const run *r) {
-    const int64_t device = dt_device_peak_bytes(r->strategy->device);
-    dt_json_int(j, "peak_rss_bytes", dt_record_peak_bytes());
-    if (device > 0) dt_json_int(j, "device_peak_bytes", device);
+/* Of the process, and of a device that has memory of its own and reports it. */
+static void measure_peaks(dt_event_line *l, const run *r) {
+    l->peak_rss_bytes = dt_record_peak_bytes();
+    l->device_peak_bytes = dt_device_peak_bytes(r->strategy->device);
 }
 
-static void put_measured(dt_json *j, const run *r, const dt_event *e) {
-    put_peaks(j, r);
-    put_metrics(j, e);
+static void put_event(dt_record *c, const run *r, const dt_event *e) {
+    char *text = dt_record_shown(r, e->text), *checkpoint = dt_record_shown(r, e->checkpoint);
+    dt_event_line l = {.event = *e};
+    l.event.text = text;
+    l.event.checkpoint = checkpoint;
+    measure_peaks(&l, r);
+    if (e->kind != DT_EVENT_WARNING) close_window(c, r);
+    put_line(c, e->kind, &l);
+    free(text);
+    free(checkpoint);
 }
-
-static void put_own_metrics(dt_json *j, const run *r, const dt_event *e) {
-    (void)r;
-    put_metrics(j, e);
-}
-
-static void put_checkpoint(dt_json *j, const run *r, const dt_event *e) {
-    dt_record_text(j, r, "checkpoint", e->checkpoint);
-    dt_json_string(j, "weights_sha256", e->weights_sha256);
-}
-
-static void put_text(dt_json *j, const run *r, const dt_event *e) {
-    dt_record_text(j, r, "text", e->text);
-}
-
-static const dt_json_member epoch[] = {
-    DT_JSON(dt_event, epoch),
-    DT_JSON(dt_event, step),
-    DT_JSON(dt_event, epoch_step),
-    DT_JSON(dt_event, examples),
-    DT_JSON(dt_event, wall_s),
-    DT_JSON(dt_event, examples_per_s),
-    DT_JSON(dt_event, virtual_s),
-    DT_JSON(dt_event, idle),
-    DT_JSON(dt_event, idle_reading),
-    DT_JSON(dt_event, idle_decoding),
-    DT_JSON(dt_event, idle_map),
-    DT_JSON(dt_event, waited_s),
-    {0},
-};
-static const dt_json_member eval[] = {
-    DT_JSON(dt_event, step),
-    DT_JSON(dt_event, epoch),
-    DT_JSON(dt_event, examples),
-    {0},
-};
-static const dt_json_member checkpoint[] = {
-    DT_JSON(dt_event, step),
-    {0},
-};
-static const dt_json_member words[] = {
-    DT_JSON(dt_event, step, .if_set = true),
-    DT_JSON(dt_event, epoch, .if_set = true),
-    DT_JSON(dt_event, callback, .if_set = true),
-    {0},
-};
-static const dt_json_member workers[] = {
-    DT_JSON(dt_event, step),
-    DT_JSON(dt_event, workers),
-    DT_JSON_AS("lost", dt_event, workers_lost),
-    DT_JSON_AS("again", dt_event, batches_again),
-    DT_JSON_AS("dropped", dt_event, pushes_dropped),
-    DT_JSON(dt_event, staleness, .count = offsetof(dt_event, n_staleness)),
-    {0},
-};
-
-/* Members, and what follows them; put NULL: nothing. */
-static const struct {
-    const char *name;
-    const dt_json_member *members;
-    void (*put)(dt_json *j, const run *r, const dt_event *e);
-} kinds[] = {
-    [DT_EVENT_EPOCH] = {"epoch", epoch, put_measured},
-    [DT_EVENT_EVAL] = {"eval", eval, put_own_metrics},
-    [DT_EVENT_CHECKPOINT] = {"checkpoint", checkpoint, put_checkpoint},
-    [DT_EVENT_WARNING] = {"warning", words, put_text},
-    [DT_EVENT_CALLBACK] = {"callback", words, put_text},
-    [DT_EVENT_FAULT] = {"fault", words, put_text},
-    [DT_EVENT_TEXT] = {"text", words, put_text},
-    [DT_EVENT_WORKERS] = {"workers", workers, NULL},
-};
 
 void dt_record_event(dt_record *c, const run *r, const dt_event *e) {
     if (!c) return;
-    if (e->kind == DT_EVENT_START) put_start(c, r, e);
-    if (e->kind == DT_EVENT_END && e->weights_sha256)
-        snprintf(c->weights, sizeof c->weights, "%s", e->weights_sha256);
-    if ((size_t)e->kind >= sizeof kinds / sizeof *kinds || !kinds[e->kind].members) return;
-    if (e->kind != DT_EVENT_WARNING) close_window(c, r);
-    dt_json j = open_line(c, kinds[e->kind].name);
-    dt_json_members(&j, kinds[e->kind].members, e);
-    if (kinds[e->kind].put) kinds[e->kind].put(&j, r, e);
-    close_line(c, &j);
+    if (e->kind == DT_EVENT_START) {
+        put_start(c, r, e);
+    } else if (e->kind == DT_EVENT_END) { /* its line is written when the run is closed */
+        if (e->weights_sha256) snprintf(c->weights, sizeof c->weights, "%s", e->weights_sha256);
+    } else if (e->kind != DT_EVENT_DATA && dt_event_rows[e->kind].record) {
+        put_event(c, r, e);
+    }
 }
 
 /* ---- the data ---- */
 
+typedef struct part_files {
+    const run *r;
+    const dt_identity *x;
+} part_files;
+
 static void put_file(dt_json *j, const run *r, const dt_file_identity *f) {
+    char *path = dt_record_shown(r, f->path);
     dt_json_open(j, NULL, '{');
-    dt_record_text(j, r, "path", f->path);
+    dt_json_string(j, "path", path);
     if (*f->what) dt_json_string(j, "what", f->what);
     dt_json_int(j, "bytes", f->bytes);
     dt_json_int(j, "modified", f->modified_s);
     if (*f->sha256.hex) dt_json_string(j, "sha256", f->sha256.hex);
     dt_json_close(j, '}');
+    free(path);
 }
 
-static void put_identity(dt_json *j, const run *r, const dt_identity *x) {
-    dt_json_int(j, "files", x->files);
-    dt_json_int(j, "bytes", x->bytes);
-    dt_json_string(j, "hashed", dt_hashed_name(x->hashed));
-    dt_json_string(j, "sha256", x->sha256.hex);
+static void put_first(dt_json *j, const dt_event_line *l) {
+    const part_files *f = l->of;
     dt_json_open(j, "first", '[');
-    for (int i = 0; i < x->n; i++) put_file(j, r, &x->file[i]);
+    for (int i = 0; i < f->x->n; i++) put_file(j, f->r, &f->x->file[i]);
     dt_json_close(j, ']');
+}
+
+static void put_unread(dt_record *c, const run *r, dt_part p, const char *fault) {
+    char *error = dt_record_shown(r, fault);
+    put_line(c, DT_LINE_UNREAD, &(dt_event_line){.event.split = dt_part_name(p), .error = error});
+    free(error);
 }
 
 static void put_part(dt_record *c, const run *r, dt_part p) {
     const char *fault;
     const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
-    if (x && x->files == 0) return;
-    dt_json j = open_line(c, "data");
-    dt_json_string(&j, "part", dt_part_name(p));
-    if (x) put_identity(&j, r, x);
-    else dt_record_text(&j, r, "error", fault);
-    close_line(c, &j);
+    if (!x) put_unread(c, r, p, fault);
+    if (!x || x->files == 0) return;
+    const part_files files = {r, x};
+    put_line(c, DT_EVENT_DATA,
+             &(dt_event_line){.event.split = dt_part_name(p),
+                              .event.files = x->files,
+                              .event.bytes = x->bytes,
+                              .event.hashed = dt_hashed_name(x->hashed),
+                              .event.data_sha256 = x->sha256.hex,
+                              .more = put_first,
+                              .of = &files});
 }
 
 /* Once it is known. */
@@ -420,18 +334,22 @@ const dt_hook_row dt_hook_record = {.step_end = step_end, .settled = settled};
 /* ---- the end ---- */
 
 static void put_end(dt_record *c, const run *r, const dt_status *s) {
-    dt_json j = open_line(c, "end");
-    put_time(&j);
-    dt_json_int(&j, "step", r->at.step);
-    dt_json_int(&j, "exit", s ? dt_status_code(s) : 0);
-    dt_record_text(&j, r, "error", s ? dt_status_text(s) : NULL);
-    dt_json_bool(&j, "finished", !s && (r->at.step >= r->size.steps || r->stop_training));
-    dt_json_bool(&j, "stopped_early", r->stop_training);
-    dt_json_string(&j, "weights_sha256", *c->weights ? c->weights : NULL);
-    dt_record_text(&j, r, "checkpoint", r->out.checkpoint);
-    dt_json_double(&j, "virtual_s", r->virtual_time.all_s);
-    put_peaks(&j, r);
-    close_line(c, &j);
+    char *error = dt_record_shown(r, s ? dt_status_text(s) : NULL),
+         *checkpoint = dt_record_shown(r, r->out.checkpoint);
+    utc now;
+    dt_event_line l = {.event.step = r->at.step,
+                       .event.weights_sha256 = *c->weights ? c->weights : NULL,
+                       .event.checkpoint = checkpoint,
+                       .event.virtual_s = r->virtual_time.all_s,
+                       .time = print_time(&now),
+                       .exit = s ? dt_status_code(s) : 0,
+                       .error = error,
+                       .finished = !s && (r->at.step >= r->size.steps || r->stop_training),
+                       .stopped_early = r->stop_training};
+    measure_peaks(&l, r);
+    put_line(c, DT_EVENT_END, &l);
+    free(error);
+    free(checkpoint);
 }
 
 dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of events: which members a line about an event has, in the output of --json and in a
+ * run's record.jsonl. Lines are written and read by these tables, and scripts/reference writes
+ * docs/reference/events.md from them. dt_event in dtrain/job.h says what each member means.
+ */
+#ifndef DT_BASE_EVENTS_H
+#define DT_BASE_EVENTS_H
+
+#include "base/json_table.h"
+#include "dtrain.h"
+
+/* What lines are made from: an event, and what else is known. Tables of lines with nothing else
+ * are used with a dt_event alone. */
+typedef struct dt_event_line {
+    dt_event event; /* first, so that offsets of its members hold */
+    /* the rest is for record.jsonl, except `exit`, which is the program's exit code */
+    double t;         /* all lines: seconds since the attempt began */
+    const char *time; /* start, end: UTC, "2026-11-22T11:03:10Z" */
+    /* start: the version of the lines, and of dtrain; the job's text, and its file's */
+    int v;
+    const char *dtrain, *job_text, *config;
+    const char *strategy, *kernels; /* start */
+    int hosts;                      /* start */
+    int64_t generation;             /* start: see dt_state_file */
+    /* steps: the number of steps, their mean, smallest and largest loss, and their time */
+    int64_t n;
+    double loss, loss_min, loss_max, learning_rate, seconds;
+    int exit;                     /* end */
+    const char *error;            /* end; data that could not be hashed; NULL: none */
+    bool finished, stopped_early; /* end */
+    /* epoch, end: the most memory of the process, and of a device that has memory of its own and
+     * reports it (otherwise 0) */
+    int64_t peak_rss_bytes, device_peak_bytes;
+    /* start, data: writes members that are lists and objects; NULL: none. Not read. */
+    void (*more)(dt_json *j, const struct dt_event_line *l);
+    const void *of; /* for `more` */
+} dt_event_line;
+
+/* Lines of record.jsonl that are not about an event. */
+enum { DT_LINE_STEPS = DT_EVENT_WAITING + 1, DT_LINE_UNREAD, DT_LINES };
+
+typedef struct dt_event_row {
+    const char *name;
+    const dt_json_member *shown;  /* members with --json; NULL: not shown */
+    const dt_json_member *record; /* members in record.jsonl; NULL: not recorded */
+} dt_event_row;
+extern const dt_event_row dt_event_rows[DT_LINES];
+/* The last members of each line of record.jsonl. */
+extern const dt_json_member dt_record_tail[];
+
+/* The members of a line of history.jsonl, which is written from a dt_event and has a check behind
+ * them (format/history.h). */
+extern const dt_json_member dt_history_members[];
+
+#endif
