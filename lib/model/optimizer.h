@@ -46,9 +46,9 @@ typedef struct dt_optimizer_head {
 #define DT_OPTIMIZER_FIELDS(type) DT_OPTIMIZER_FIELDS_DECAYING(type, NULL)
 #define DT_OPTIMIZER_FIELDS_DECAYING(type, decay)                                                  \
     DT_HEAD_FIELD(TREE, type, learning_rate,                                                       \
-                  .forms = DT_FORMS(DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY),    \
-                                    DT_NAMED("schedule")),                                         \
-                  .help = "learning rate: a number above 0, or a schedule"),                       \
+                  .forms =                                                                         \
+                      DT_FORMS(DT_FORM(DT_FIELD_REAL, .max = INFINITY), DT_NAMED("schedule")),     \
+                  .help = "learning rate: a number of at least 0, or a schedule"),                 \
         DT_HEAD_FIELD(REAL, type, weight_decay, .preset = (decay), .max = INFINITY,                \
                       DT_HEAD_SET(type, has_decay),                                                \
                       .help = "weight decay: multiplied by the rate at each step"),                \
