@@ -3,7 +3,7 @@
 #ifndef DT_FABRIC_FRAME_H
 #define DT_FABRIC_FRAME_H
 
-#include "fabric/servers.h"
+#include "fabric/carrier.h"
 
 #define DT_FRAME_MAGIC 0x64747032u
 

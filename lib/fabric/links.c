@@ -52,25 +52,32 @@ static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_fra
                    (long long)m->number, (long long)m->version);
 }
 
-dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_frame *m, void *weights,
-                        char **more) {
+static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
     *more = NULL;
-    DT_TRY(take_part(link[0], slices, 0, m, weights, more));
-    for (int s = 1; dt_frame_has_slices(m) && s < slices->servers; s++)
-        DT_TRY(take_part(link[s], slices, s, m, weights, more));
+    DT_TRY(take_part(l->fd[0], l->slices, 0, m, weights, more));
+    for (int s = 1; dt_frame_has_slices(m) && s < l->slices->servers; s++)
+        DT_TRY(take_part(l->fd[s], l->slices, s, m, weights, more));
     return NULL;
 }
 
-dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_frame *m,
-                        const void *gradients, const void *more) {
+static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradients,
+                       const void *more) {
     /* only read, as the gradients */
     dt_passage p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
     p.head.magic = DT_FRAME_MAGIC;
-    DT_TRY(finish(&p, link[0], slices, 0, (char *)(uintptr_t)gradients, true));
-    for (int s = 1; dt_frame_has_slices(m) && s < slices->servers; s++) {
+    DT_TRY(finish(&p, l->fd[0], l->slices, 0, (char *)(uintptr_t)gradients, true));
+    for (int s = 1; dt_frame_has_slices(m) && s < l->slices->servers; s++) {
         p = (dt_passage){.head = p.head, .part = -1};
         p.head.more = 0;
-        DT_TRY(finish(&p, link[s], slices, s, (char *)(uintptr_t)gradients, true));
+        DT_TRY(finish(&p, l->fd[s], l->slices, s, (char *)(uintptr_t)gradients, true));
     }
     return NULL;
+}
+
+/* The process that has inherited the sockets closes them by its end. */
+static void close_nothing(dt_worker_link *l) { l->fd = NULL; }
+
+dt_worker_link dt_links_join(int worker, const int *fd, const dt_extents *slices) {
+    static const dt_worker_link_row row = {pull, push, close_nothing};
+    return (dt_worker_link){.row = &row, .worker = worker, .fd = fd, .slices = slices};
 }

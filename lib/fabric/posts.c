@@ -14,14 +14,17 @@
 
 enum { NO_PEER = -1, REPORT_S = 5, FINGERPRINT_MOST = 1024 };
 
-struct dt_posts {
+typedef struct posts {
+    dt_carrier carrier;
     dt_posts_spec spec;
     dt_messenger *m;
     int workers;
     int *peer;                        /* [workers] NO_PEER: it is not connected */
     int *guest;                       /* [n] processes that wait for the end */
     int n_guests, cap_guests, guests; /* guests: all that belong to the run */
-};
+} posts;
+
+static posts *of(dt_carrier *c) { return (posts *)c; }
 
 /* ---- messages ---- */
 
@@ -49,56 +52,39 @@ static char *copy_more(const dt_message *x) {
 
 /* ---- the coordinator ---- */
 
-dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers, int guests) {
-    dt_posts *p = dt_alloc(sizeof *p);
-    *p = (dt_posts){.spec = *spec, .workers = workers, .guests = guests};
-    p->peer = dt_alloc((size_t)workers * sizeof *p->peer);
-    for (int w = 0; w < workers; w++) p->peer[w] = NO_PEER;
-    dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){.key = spec->key,
-                                                                 .open = spec->open,
-                                                                 .name = "coordinator",
-                                                                 .silence_s = spec->silence_s,
-                                                                 .warn = spec->warn,
-                                                                 .user = spec->user});
-    if (!s)
-        s = dt_messenger_listen_at(p->m, spec->address, spec->interface, spec->key || spec->open);
-    if (s) dt_posts_close(p, false);
-    else *out = p;
-    return s;
-}
-
 /* An error means that the peer is gone, which ZeroMQ's next event reports. */
-static void tell(const dt_posts *p, int peer, const dt_frame *head, const void *slices,
+static void tell(const posts *p, int peer, const dt_frame *head, const void *slices,
                  const void *more) {
     dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
 }
 
-void dt_posts_give(dt_posts *p, int w, const dt_frame *m, const dt_shared *weights,
-                   const void *more) {
+static void give(dt_carrier *c, int w, const dt_frame *m, dt_shared *weights, const void *more) {
+    const posts *p = of(c);
     if (p->peer[w] >= 0) tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
 }
 
 /* No process can connect while all expected ones are connected. */
-static void mind_door(dt_posts *p) {
+static void mind_door(posts *p) {
     bool missing = p->n_guests < p->guests;
     for (int w = 0; w < p->workers; w++) missing |= p->peer[w] < 0;
     dt_messenger_admit(p->m, missing);
 }
 
-void dt_posts_drop(dt_posts *p, int w) {
+static void drop(dt_carrier *c, int w) {
+    posts *p = of(c);
     p->peer[w] = NO_PEER;
     mind_door(p);
 }
 
-int dt_posts_guests(const dt_posts *p) { return p->n_guests; }
+int dt_posts_guests(const dt_carrier *c) { return ((const posts *)c)->n_guests; }
 
-static int worker_of(const dt_posts *p, int peer) {
+static int worker_of(const posts *p, int peer) {
     for (int w = 0; w < p->workers; w++)
         if (p->peer[w] == peer) return w;
     return NO_PEER;
 }
 
-static void refuse(const dt_posts *p, int peer, dt_status *why) {
+static void refuse(const posts *p, int peer, dt_status *why) {
     dt_str text = {0};
     dt_failure_write(why, &text);
     tell(p, peer, &(dt_frame){.kind = DT_FRAME_FAILED, .more = (int64_t)text.size}, NULL,
@@ -106,12 +92,13 @@ static void refuse(const dt_posts *p, int peer, dt_status *why) {
     dt_str_release(&text);
 }
 
-void dt_posts_refuse(const dt_posts *p, int w, dt_status *why) {
+static void refuse_worker(dt_carrier *c, int w, dt_status *why) {
+    const posts *p = of(c);
     if (p->peer[w] >= 0) refuse(p, p->peer[w], why);
     else dt_status_free(why);
 }
 
-static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_frame *m) {
+static dt_status *check_guest(const posts *p, const dt_message *x, const dt_frame *m) {
     const size_t n = strlen(p->spec.fingerprint);
     if (m->more > FINGERPRINT_MOST || (size_t)m->more != n ||
         memcmp(x->part[2].bytes, p->spec.fingerprint, n) != 0)
@@ -131,7 +118,7 @@ static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_f
 }
 
 /* The first message of a peer. */
-static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out) {
+static bool welcome(posts *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) || m.kind != DT_FRAME_HELLO)
         return false; /* not a worker of this version */
@@ -153,7 +140,7 @@ static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out) {
 }
 
 /* False: a worker never sends such a message; the caller counts it as gone. */
-static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out) {
+static bool take_push(const posts *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) ||
         (m.kind != DT_FRAME_PUSH && m.kind != DT_FRAME_ANSWER && m.kind != DT_FRAME_FAILED &&
@@ -169,7 +156,7 @@ static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out) {
     return true;
 }
 
-static void lose_guest(dt_posts *p, int peer) {
+static void lose_guest(posts *p, int peer) {
     for (int i = 0; i < p->n_guests; i++)
         if (p->guest[i] == peer) {
             p->guest[i] = p->guest[--p->n_guests];
@@ -179,7 +166,7 @@ static void lose_guest(dt_posts *p, int peer) {
 }
 
 /* True: *out is for the caller. */
-static bool take(dt_posts *p, const dt_message *x, dt_arrival *out) {
+static bool take(posts *p, const dt_message *x, dt_arrival *out) {
     const int w = worker_of(p, x->peer);
     if (w < 0 && x->event == DT_PEER_GONE) lose_guest(p, x->peer);
     if (w < 0) return x->event == DT_PEER_MESSAGE && welcome(p, x, out);
@@ -188,7 +175,8 @@ static bool take(dt_posts *p, const dt_message *x, dt_arrival *out) {
     return x->event != DT_PEER_JOINED;
 }
 
-bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out) {
+static bool next(dt_carrier *c, int64_t deadline_ns, dt_arrival *out) {
+    posts *p = of(c);
     for (bool found = false;;) {
         dt_message *x = NULL;
         const double left = (double)(deadline_ns - dt_now_ns()) / 1e9;
@@ -204,8 +192,13 @@ bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out) {
     }
 }
 
-void dt_posts_close(dt_posts *p, bool well) {
-    if (!p) return;
+static void recycle(dt_carrier *c, void *slices) {
+    (void)c;
+    free(slices);
+}
+
+static void close_all(dt_carrier *c, bool well) {
+    posts *p = of(c);
     for (int w = 0; well && w < p->workers; w++)
         if (p->peer[w] >= 0) tell(p, p->peer[w], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
     for (int i = 0; well && i < p->n_guests; i++)
@@ -216,9 +209,28 @@ void dt_posts_close(dt_posts *p, bool well) {
     free(p);
 }
 
+dt_status *dt_posts_open(dt_carrier **out, const dt_posts_spec *spec, int workers, int guests) {
+    static const dt_carrier_row row = {give, next, recycle, drop, refuse_worker, close_all};
+    posts *p = dt_alloc(sizeof *p);
+    *p = (posts){.carrier = {&row}, .spec = *spec, .workers = workers, .guests = guests};
+    p->peer = dt_alloc((size_t)workers * sizeof *p->peer);
+    for (int w = 0; w < workers; w++) p->peer[w] = NO_PEER;
+    dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){.key = spec->key,
+                                                                 .open = spec->open,
+                                                                 .name = "coordinator",
+                                                                 .silence_s = spec->silence_s,
+                                                                 .warn = spec->warn,
+                                                                 .user = spec->user});
+    if (!s)
+        s = dt_messenger_listen_at(p->m, spec->address, spec->interface, spec->key || spec->open);
+    if (s) close_all(&p->carrier, false);
+    else *out = &p->carrier;
+    return s;
+}
+
 /* ---- the worker's side ---- */
 
-static void describe_wait(const dt_post_link *l, const dt_posts_spec *spec, dt_str *out) {
+static void describe_wait(const dt_worker_link *l, const dt_posts_spec *spec, dt_str *out) {
     dt_str_printf(out, "the coordinator at %s", spec->address);
     if (dt_messenger_refusals(l->m, l->peer))
         dt_str_puts(out, ", where another program answers, or one without this run's secret");
@@ -227,7 +239,7 @@ static void describe_wait(const dt_post_link *l, const dt_posts_spec *spec, dt_s
                          "there and it takes no more");
 }
 
-static void say(const dt_post_link *l, const dt_posts_spec *spec, const dt_post_wait *wait) {
+static void say(const dt_worker_link *l, const dt_posts_spec *spec, const dt_link_wait *wait) {
     dt_str line = {0};
     dt_str_puts(&line, "waiting for ");
     describe_wait(l, spec, &line);
@@ -235,8 +247,8 @@ static void say(const dt_post_link *l, const dt_posts_spec *spec, const dt_post_
     dt_str_release(&line);
 }
 
-static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec,
-                                const dt_post_wait *wait) {
+static dt_status *wait_for_host(dt_worker_link *l, const dt_posts_spec *spec,
+                                const dt_link_wait *wait) {
     const int64_t since = dt_now_ns();
     int64_t said = since;
     for (bool joined = false; !joined;) {
@@ -260,30 +272,8 @@ static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec,
     return NULL;
 }
 
-dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker,
-                           const dt_post_wait *wait) {
-    char name[DT_PEER_NAME];
-    *out = (dt_post_link){.slices = spec->slices,
-                          .worker = worker,
-                          .wait = *wait,
-                          .address = spec->address,
-                          .silence_s = spec->silence_s};
-    snprintf(name, sizeof name, worker == DT_POST_GUEST ? "a guest" : "worker %d", worker + 1);
-    DT_TRY(dt_messenger_open(&out->m, &(dt_messenger_spec){.key = spec->key,
-                                                           .open = spec->open,
-                                                           .name = name,
-                                                           .silence_s = spec->silence_s}));
-    DT_TRY(dt_messenger_connect(out->m, spec->address, &out->peer));
-    DT_TRY(wait_for_host(out, spec, wait));
-    return send_frame(out->m, out->peer, spec->slices,
-                      &(dt_frame){.kind = DT_FRAME_HELLO,
-                                  .number = worker,
-                                  .more = (int64_t)strlen(spec->fingerprint)},
-                      NULL, spec->fingerprint);
-}
-
-static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_frame *m, void *weights,
-                            char **more) {
+static dt_status *take_work(const dt_worker_link *l, const dt_message *x, dt_frame *m,
+                            void *weights, char **more) {
     if (x->event == DT_PEER_GONE)
         return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
     if (!dt_frame_read(x, l->slices, m) ||
@@ -298,7 +288,7 @@ static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_frame
 }
 
 /* The coordinator sends nothing while it validates, saves or is stopped. */
-static void say_silent(const dt_post_link *l, double waited_s) {
+static void say_silent(const dt_worker_link *l, double waited_s) {
     dt_str line = {0};
     dt_str_printf(
         &line,
@@ -309,7 +299,7 @@ static void say_silent(const dt_post_link *l, double waited_s) {
     dt_str_release(&line);
 }
 
-dt_status *dt_post_pull(dt_post_link *l, dt_frame *m, void *weights, char **more) {
+static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
     enum { TIMES = 3 };
     const int64_t since = dt_now_ns();
     double say_at = fmax(REPORT_S, TIMES * l->longest_s);
@@ -333,12 +323,36 @@ dt_status *dt_post_pull(dt_post_link *l, dt_frame *m, void *weights, char **more
     }
 }
 
-dt_status *dt_post_push(dt_post_link *l, const dt_frame *m, const void *gradients,
-                        const void *more) {
+static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradients,
+                       const void *more) {
     return send_frame(l->m, l->peer, l->slices, m, gradients, more);
 }
 
-void dt_post_close(dt_post_link *l) {
+static void disconnect(dt_worker_link *l) {
     dt_messenger_close(l->m);
     l->m = NULL;
+}
+
+dt_status *dt_post_connect(dt_worker_link *out, const dt_posts_spec *spec, int worker,
+                           const dt_link_wait *wait) {
+    static const dt_worker_link_row row = {pull, push, disconnect};
+    char name[DT_PEER_NAME];
+    *out = (dt_worker_link){.row = &row,
+                            .slices = spec->slices,
+                            .worker = worker,
+                            .wait = *wait,
+                            .address = spec->address,
+                            .silence_s = spec->silence_s};
+    snprintf(name, sizeof name, worker == DT_POST_GUEST ? "a guest" : "worker %d", worker + 1);
+    DT_TRY(dt_messenger_open(&out->m, &(dt_messenger_spec){.key = spec->key,
+                                                           .open = spec->open,
+                                                           .name = name,
+                                                           .silence_s = spec->silence_s}));
+    DT_TRY(dt_messenger_connect(out->m, spec->address, &out->peer));
+    DT_TRY(wait_for_host(out, spec, wait));
+    return send_frame(out->m, out->peer, spec->slices,
+                      &(dt_frame){.kind = DT_FRAME_HELLO,
+                                  .number = worker,
+                                  .more = (int64_t)strlen(spec->fingerprint)},
+                      NULL, spec->fingerprint);
 }

@@ -40,15 +40,17 @@ typedef struct worker {
     char *more;
 } worker;
 
+typedef struct servers servers;
 typedef struct server {
-    dt_servers *all;
+    servers *all;
     int number, wake; /* an eventfd */
     pthread_t thread;
     link_ *link;         /* [workers] */
     struct pollfd *poll; /* [1 + workers] */
 } server;
 
-struct dt_servers {
+struct servers {
+    dt_carrier carrier;
     const dt_extents *slices;
     int workers, started;
     pthread_mutex_t lock;
@@ -61,15 +63,17 @@ struct dt_servers {
     void **spare; /* unused buffers for slices */
 };
 
+static servers *of(dt_carrier *c) { return (servers *)c; }
+
 /* ---- a server ---- */
 
-static void tell(dt_servers *a, const dt_arrival *x) {
+static void tell(servers *a, const dt_arrival *x) {
     DT_GROW(a->arrival, a->cap, a->n + 1);
     a->arrival[a->n++] = *x;
     pthread_cond_signal(&a->changed);
 }
 
-static void tell_gone(dt_servers *a, int w, link_ *l) {
+static void tell_gone(servers *a, int w, link_ *l) {
     pthread_mutex_lock(&a->lock);
     l->dead = true;
     pthread_cond_broadcast(&a->changed);
@@ -79,7 +83,7 @@ static void tell_gone(dt_servers *a, int w, link_ *l) {
 }
 
 /* A server has received its part. After the last part the message is complete. */
-static void tell_part(dt_servers *a, int server_, int w, link_ *l) {
+static void tell_part(servers *a, int server_, int w, link_ *l) {
     worker *x = &a->worker[w];
     pthread_mutex_lock(&a->lock);
     if (server_ == 0) {
@@ -103,7 +107,7 @@ static void tell_part(dt_servers *a, int server_, int w, link_ *l) {
     pthread_mutex_unlock(&a->lock);
 }
 
-static void finish_sending(dt_servers *a, link_ *l) {
+static void finish_sending(servers *a, link_ *l) {
     pthread_mutex_lock(&a->lock);
     l->sending = false;
     dt_shared_unref(l->weights);
@@ -114,7 +118,7 @@ static void finish_sending(dt_servers *a, link_ *l) {
     pthread_mutex_unlock(&a->lock);
 }
 
-static void close_link(dt_servers *a, link_ *l) {
+static void close_link(servers *a, link_ *l) {
     finish_sending(a, l);
     pthread_mutex_lock(&a->lock);
     close(l->fd);
@@ -124,7 +128,7 @@ static void close_link(dt_servers *a, link_ *l) {
     pthread_mutex_unlock(&a->lock);
 }
 
-static char *slices_of(dt_servers *a, int w) {
+static char *slices_of(servers *a, int w) {
     pthread_mutex_lock(&a->lock);
     char *slices = a->worker[w].slices;
     pthread_mutex_unlock(&a->lock);
@@ -132,7 +136,7 @@ static char *slices_of(dt_servers *a, int w) {
 }
 
 static void serve(server *s, int w, short events) {
-    dt_servers *a = s->all;
+    servers *a = s->all;
     link_ *l = &s->link[w];
     pthread_mutex_lock(&a->lock);
     const bool sending = l->sending;
@@ -150,7 +154,7 @@ static void serve(server *s, int w, short events) {
 
 /* Lists the descriptors to poll, and closes links that are marked for it. False: stop. */
 static bool look(server *s) {
-    dt_servers *a = s->all;
+    servers *a = s->all;
     s->poll[0] = (struct pollfd){.fd = s->wake, .events = POLLIN};
     for (int w = 0; w < a->workers; w++) {
         link_ *l = &s->link[w];
@@ -183,14 +187,14 @@ static void *server_main(void *argument) {
 
 /* ---- the coordinator ---- */
 
-static void wake_all(const dt_servers *a) {
+static void wake_all(const servers *a) {
     const uint64_t once = 1;
     for (int i = 0; i < a->started; i++)
         if (write(a->server[i].wake, &once, sizeof once) < 0)
             continue; /* it is awake: the counter is full */
 }
 
-static dt_status *start_server(dt_servers *a, int number) {
+static dt_status *start_server(servers *a, int number) {
     server *s = &a->server[number];
     *s = (server){.all = a, .number = number, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     s->link = dt_alloc((size_t)a->workers * sizeof *s->link);
@@ -207,32 +211,14 @@ static dt_status *start_server(dt_servers *a, int number) {
                    "cannot start a parameter server: the system has no more threads or files");
 }
 
-dt_status *dt_servers_open(dt_servers **out, const dt_extents *slices, int workers) {
-    dt_servers *a = dt_alloc(sizeof *a);
-    pthread_condattr_t monotonic;
-    *a = (dt_servers){.slices = slices, .workers = workers};
-    a->worker = dt_alloc((size_t)workers * sizeof *a->worker);
-    a->server = dt_alloc((size_t)slices->servers * sizeof *a->server);
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    dt_status *s = NULL;
-    for (int i = 0; !s && i < slices->servers; i++) s = start_server(a, i);
-    if (s) dt_servers_close(a);
-    else *out = a;
-    return s;
-}
-
-static bool is_closed(const dt_servers *a, int w) {
+static bool is_closed(const servers *a, int w) {
     bool closed = true;
     for (int i = 0; i < a->started; i++) closed &= a->server[i].link[w].fd == NO_LINK;
     return closed;
 }
 
 /* Memory for the slices of a push. NULL: out of memory; the worker cannot push, and is lost. */
-static void *find_room(dt_servers *a) {
+static void *find_room(servers *a) {
     if (a->spare_n > 0) return a->spare[--a->spare_n];
     return dt_try_alloc((size_t)a->slices->bytes);
 }
@@ -243,7 +229,7 @@ static void release_arrival(const dt_arrival *x) {
 }
 
 /* Drops the arrivals of the process that had this number before. */
-static void forget_arrivals(dt_servers *a, int w) {
+static void forget_arrivals(servers *a, int w) {
     int kept = 0;
     for (int i = 0; i < a->n; i++)
         if (a->arrival[i].worker == w) release_arrival(&a->arrival[i]);
@@ -251,7 +237,8 @@ static void forget_arrivals(dt_servers *a, int w) {
     a->n = kept;
 }
 
-void dt_servers_add(dt_servers *a, int w, const int *link) {
+void dt_servers_add(dt_carrier *c, int w, const int *link) {
+    servers *a = of(c);
     pthread_mutex_lock(&a->lock);
     while (!is_closed(a, w)) pthread_cond_wait(&a->changed, &a->lock);
     forget_arrivals(a, w);
@@ -264,7 +251,8 @@ void dt_servers_add(dt_servers *a, int w, const int *link) {
     wake_all(a);
 }
 
-void dt_servers_drop(dt_servers *a, int w) {
+static void drop(dt_carrier *c, int w) {
+    servers *a = of(c);
     pthread_mutex_lock(&a->lock);
     for (int i = 0; i < a->started; i++)
         a->server[i].link[w].closing = a->server[i].link[w].fd != NO_LINK;
@@ -274,12 +262,12 @@ void dt_servers_drop(dt_servers *a, int w) {
 
 /* A worker that answers has received all of its last message, but the thread that sent a part of it
  * may not have recorded this yet. */
-static void wait_for_sent(dt_servers *a, const link_ *l) {
+static void wait_for_sent(servers *a, const link_ *l) {
     while (l->sending && !l->dead && !l->closing) pthread_cond_wait(&a->changed, &a->lock);
 }
 
-void dt_servers_give(dt_servers *a, int w, const dt_frame *m, dt_shared *weights,
-                     const void *more) {
+static void give(dt_carrier *c, int w, const dt_frame *m, dt_shared *weights, const void *more) {
+    servers *a = of(c);
     pthread_mutex_lock(&a->lock);
     if (!a->worker[w].slices) a->worker[w].slices = find_room(a);
     for (int i = 0; i < a->started; i++) {
@@ -299,7 +287,7 @@ void dt_servers_give(dt_servers *a, int w, const dt_frame *m, dt_shared *weights
     wake_all(a);
 }
 
-static bool wait_until(dt_servers *a, int64_t deadline_ns) {
+static bool wait_until(servers *a, int64_t deadline_ns) {
     const struct timespec t = {.tv_sec = deadline_ns / 1000000000,
                                .tv_nsec = deadline_ns % 1000000000};
     while (a->n == 0)
@@ -307,7 +295,8 @@ static bool wait_until(dt_servers *a, int64_t deadline_ns) {
     return a->n > 0;
 }
 
-bool dt_servers_next(dt_servers *a, int64_t deadline_ns, dt_arrival *out) {
+static bool next(dt_carrier *c, int64_t deadline_ns, dt_arrival *out) {
+    servers *a = of(c);
     pthread_mutex_lock(&a->lock);
     const bool any = wait_until(a, deadline_ns);
     if (any) {
@@ -318,7 +307,8 @@ bool dt_servers_next(dt_servers *a, int64_t deadline_ns, dt_arrival *out) {
     return any;
 }
 
-void dt_servers_recycle(dt_servers *a, void *slices) {
+static void recycle(dt_carrier *c, void *slices) {
+    servers *a = of(c);
     if (!slices) return;
     pthread_mutex_lock(&a->lock);
     DT_GROW(a->spare, a->spare_cap, a->spare_n + 1);
@@ -328,7 +318,7 @@ void dt_servers_recycle(dt_servers *a, void *slices) {
 
 /* ---- the end ---- */
 
-static void stop_threads(dt_servers *a) {
+static void stop_threads(servers *a) {
     pthread_mutex_lock(&a->lock);
     a->stop = true;
     pthread_mutex_unlock(&a->lock);
@@ -344,7 +334,7 @@ static void say_end(link_ *l) {
         return; /* it is gone, or will find the link closed */
 }
 
-static void release_server(dt_servers *a, server *s) {
+static void release_server(servers *a, server *s) {
     for (int w = 0; w < a->workers; w++) {
         if (s->link[w].fd == NO_LINK) continue;
         if (s->number == 0) say_end(&s->link[w]);
@@ -355,8 +345,10 @@ static void release_server(dt_servers *a, server *s) {
     free(s->poll);
 }
 
-void dt_servers_close(dt_servers *a) {
-    if (!a) return;
+/* Workers cannot tell how it ends: they are the coordinator's own processes. */
+static void close_all(dt_carrier *c, bool well) {
+    servers *a = of(c);
+    (void)well;
     stop_threads(a);
     for (int i = 0; i < a->started; i++) release_server(a, &a->server[i]);
     for (int w = 0; w < a->workers; w++) {
@@ -372,4 +364,24 @@ void dt_servers_close(dt_servers *a) {
     pthread_cond_destroy(&a->changed);
     pthread_mutex_destroy(&a->lock);
     free(a);
+}
+
+dt_status *dt_servers_open(dt_carrier **out, const dt_extents *slices, int workers) {
+    static const dt_carrier_row row = {
+        .give = give, .next = next, .recycle = recycle, .drop = drop, .close = close_all};
+    servers *a = dt_alloc(sizeof *a);
+    pthread_condattr_t monotonic;
+    *a = (servers){.carrier = {&row}, .slices = slices, .workers = workers};
+    a->worker = dt_alloc((size_t)workers * sizeof *a->worker);
+    a->server = dt_alloc((size_t)slices->servers * sizeof *a->server);
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    dt_status *s = NULL;
+    for (int i = 0; !s && i < slices->servers; i++) s = start_server(a, i);
+    if (s) close_all(&a->carrier, false);
+    else *out = &a->carrier;
+    return s;
 }

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "fabric/posts.h"
+#include "fabric/servers.h"
 
 enum { LOST_IN_A_ROW = 8 };
 
@@ -32,9 +33,8 @@ typedef struct weights_copy {
 
 struct dt_worker_pool {
     dt_worker_pool_spec spec;
-    dt_worker_launcher *launcher;
-    dt_servers *servers; /* for workers that the pool starts */
-    dt_posts *posts;     /* for workers that are started separately; NULL: servers */
+    dt_worker_launcher *launcher; /* NULL: workers are started separately, and come by themselves */
+    dt_carrier *carrier;
     dt_closures closures;
     peer *worker;       /* [how->workers] */
     dt_arrival *pushed; /* [n] waiting to be applied */
@@ -51,31 +51,22 @@ struct dt_worker_pool {
     double slowest_s; /* the longest time of an answer so far; reported silences do not count */
 };
 
-/* ---- carriers ---- */
-
-static void give(dt_worker_pool *c, int w, const dt_frame *m, dt_shared *weights,
-                 const void *more) {
-    if (c->posts) dt_posts_give(c->posts, w, m, weights, more);
-    else dt_servers_give(c->servers, w, m, weights, more);
-}
-
-static bool next(dt_worker_pool *c, int64_t deadline_ns, dt_arrival *out) {
-    return c->posts ? dt_posts_next(c->posts, deadline_ns, out)
-                    : dt_servers_next(c->servers, deadline_ns, out);
-}
-
-static void recycle(dt_worker_pool *c, void *slices) {
-    if (c->posts) free(slices);
-    else dt_servers_recycle(c->servers, slices);
-}
-
 /* ---- workers ---- */
+
+/* Whether a lost worker is replaced at once. */
+static bool starts_again(const dt_worker_pool *c) { return c->spec.how->elastic && c->launcher; }
+
+/* Workers that are started separately count from 1, as the ranks of their processes do. */
+static void write_name(const dt_worker_pool *c, int w, dt_str *out) {
+    if (c->launcher) dt_str_printf(out, "worker %d (process %lld)", w, (long long)c->worker[w].pid);
+    else dt_str_printf(out, "worker %d", w + 1);
+}
 
 static dt_status *start_worker(dt_worker_pool *c, int w) {
     int link[DT_LAUNCHER_LINKS];
     pid_t pid = 0;
     DT_TRY(dt_worker_launcher_start(c->launcher, w, c->spec.how->servers, link, &pid));
-    dt_servers_add(c->servers, w, link);
+    dt_servers_add(c->carrier, w, link);
     c->worker[w] = (peer){.pid = pid, .there = true};
     return NULL;
 }
@@ -89,19 +80,17 @@ static int count_workers(const dt_worker_pool *c, bool late) {
 
 static void tell_lost(const dt_worker_pool *c, int w, int closures, const char *how) {
     dt_str text = {0};
-    if (c->posts) dt_str_printf(&text, "worker %d %s", w + 1, how);
-    else dt_str_printf(&text, "worker %d (process %lld) %s", w, (long long)c->worker[w].pid, how);
+    write_name(c, w, &text);
+    dt_str_printf(&text, " %s", how);
     if (closures) dt_str_printf(&text, "; its %s is given to another worker", c->spec.closure);
-    dt_str_puts(&text,
-                c->spec.how->elastic && !c->posts ? "; another one is started in its place" : "");
+    if (starts_again(c)) dt_str_puts(&text, "; another one is started in its place");
     c->spec.warn(c->spec.user, dt_str_text(&text));
     dt_str_release(&text);
 }
 
 static dt_status *lose_worker(dt_worker_pool *c, int w, const char *how) {
     const int closures = dt_closures_lose(&c->closures, w);
-    if (c->posts) dt_posts_drop(c->posts, w);
-    else dt_servers_drop(c->servers, w);
+    dt_carrier_drop(c->carrier, w);
     c->worker[w].there = c->worker[w].busy = false;
     c->lost++;
     tell_lost(c, w, closures, how);
@@ -110,7 +99,7 @@ static dt_status *lose_worker(dt_worker_pool *c, int w, const char *how) {
             DT_E_WORKER_GONE, NULL,
             "%lld workers were lost one after the other, and none of them computed anything",
             (long long)c->lost_in_a_row);
-    if (c->spec.how->elastic && !c->posts) return start_worker(c, w);
+    if (starts_again(c)) return start_worker(c, w);
     if (count_workers(c, true) > 0 || c->spec.how->elastic) {
         c->alone_ns = dt_now_ns();
         return NULL;
@@ -127,8 +116,7 @@ static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
     dt_str line = {0};
     if (x->told || !c->spec.say || silent_s < TELL_S || silent_s < TIMES * c->slowest_s) return;
     x->told = true;
-    if (c->posts) dt_str_printf(&line, "worker %d", w + 1);
-    else dt_str_printf(&line, "worker %d (process %lld)", w, (long long)x->pid);
+    write_name(c, w, &line);
     dt_str_printf(&line,
                   " has not answered for %.0f s; another one gets its %s after %g s "
                   "(strategy.timeout)",
@@ -150,7 +138,7 @@ static dt_status *look_for_late_ones(dt_worker_pool *c) {
         x->late = true;
         tell_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
         /* a stopped process would keep its place for ever */
-        if (c->spec.how->elastic && !c->posts) {
+        if (starts_again(c)) {
             kill(x->pid, SIGKILL);
             x->late = false;
             x->given_ns = dt_now_ns();
@@ -249,7 +237,7 @@ static dt_status *give_one(dt_worker_pool *c, int w, const dt_closure *x) {
     k->told = false;
     k->answered = !asks;
     k->given_ns = dt_now_ns();
-    give(c, w, &m, weights, more);
+    dt_carrier_give(c->carrier, w, &m, weights, more);
     return NULL;
 }
 
@@ -262,7 +250,7 @@ static dt_status *give_out(dt_worker_pool *c) {
 }
 
 static void release_arrival(dt_worker_pool *c, const dt_arrival *a) {
-    recycle(c, a->slices);
+    dt_carrier_recycle(c->carrier, a->slices);
     free(a->more);
 }
 
@@ -280,12 +268,12 @@ static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t vers
                           a->message.more, rows));
     c->worker[a->worker].answered = true;
     c->worker[a->worker].given_ns = dt_now_ns();
-    give(c, a->worker,
-         &(dt_frame){.kind = all ? DT_FRAME_WORK_ALL : DT_FRAME_WORK,
-                     .number = a->message.number,
-                     .version = version,
-                     .more = (int64_t)rows->size},
-         weights, dt_str_text(rows));
+    dt_carrier_give(c->carrier, a->worker,
+                    &(dt_frame){.kind = all ? DT_FRAME_WORK_ALL : DT_FRAME_WORK,
+                                .number = a->message.number,
+                                .version = version,
+                                .more = (int64_t)rows->size},
+                    weights, dt_str_text(rows));
     return NULL;
 }
 
@@ -293,8 +281,7 @@ static dt_status *give_rows(dt_worker_pool *c, const dt_arrival *a, int64_t vers
 static dt_status *refuse_worker(dt_worker_pool *c, int w, dt_status *why) {
     dt_str how = {0};
     dt_str_printf(&how, "was refused: %s", dt_status_text(why));
-    if (c->posts) dt_posts_refuse(c->posts, w, why);
-    else dt_status_free(why);
+    dt_carrier_refuse(c->carrier, w, why);
     dt_status *s = lose_worker(c, w, dt_str_text(&how));
     dt_str_release(&how);
     return s;
@@ -358,7 +345,7 @@ dt_closures *dt_worker_pool_closures(dt_worker_pool *c) { return &c->closures; }
 dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *came) {
     dt_arrival a;
     dt_status *s = give_out(c);
-    *came = !s && next(c, deadline_ns, &a);
+    *came = !s && dt_carrier_next(c->carrier, deadline_ns, &a);
     /* an arrival is applied before its worker pulls again, which keeps weights less stale */
     if (*came) s = take_arrival(c, &a);
     if (!s) s = look_for_late_ones(c); /* also if the others answer without a pause */
@@ -399,8 +386,8 @@ int64_t dt_worker_pool_lost(const dt_worker_pool *c) { return c->lost; }
  * gone. */
 static int worker_main(int worker, const int *fd, void *user) {
     const dt_worker_pool *c = user;
-    dt_status *s = dt_worker_serve(&(dt_worker_link){.worker = worker, .fd = fd}, c->spec.packed,
-                                   &c->spec.body);
+    dt_worker_link link = dt_links_join(worker, fd, &c->spec.packed->slices);
+    dt_status *s = dt_worker_serve(&link, c->spec.packed, &c->spec.body);
     const int code = s ? dt_status_code(s) : 0;
     if (s && dt_status_number(s) != DT_E_WORKER_GONE)
         fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));
@@ -411,7 +398,7 @@ static int worker_main(int worker, const int *fd, void *user) {
 static dt_status *start_all(dt_worker_pool *c) {
     const dt_worker_pool_spec *q = &c->spec;
     DT_TRY(dt_worker_launcher_open(&c->launcher, worker_main, c, q->last_words));
-    DT_TRY(dt_servers_open(&c->servers, &q->packed->slices, q->how->workers));
+    DT_TRY(dt_servers_open(&c->carrier, &q->packed->slices, q->how->workers));
     for (int w = 0; w < q->how->workers; w++) DT_TRY(start_worker(c, w));
     return NULL;
 }
@@ -441,7 +428,7 @@ static void describe_missing(const dt_worker_pool *c, dt_str *out) {
     int k = 0, first = -1;
     if (n == 0) {
         dt_str_printf(out, "tasks of type ps, of which %d of %d are there",
-                      dt_posts_guests(c->posts), l->ps);
+                      dt_posts_guests(c->carrier), l->ps);
         return;
     }
     dt_str_puts(out, n == 1 ? "worker" : "workers");
@@ -460,7 +447,7 @@ static void describe_missing(const dt_worker_pool *c, dt_str *out) {
  * vain. */
 static bool all_are_there(const dt_worker_pool *c) {
     return count_workers(c, true) == c->spec.how->workers &&
-           dt_posts_guests(c->posts) >= c->spec.how->launch.ps;
+           dt_posts_guests(c->carrier) >= c->spec.how->launch.ps;
 }
 
 static dt_status *wait_for_workers(dt_worker_pool *c) {
@@ -471,7 +458,7 @@ static dt_status *wait_for_workers(dt_worker_pool *c) {
         dt_str who = {0};
         dt_arrival a;
         dt_status *s = NULL;
-        if (next(c, dt_now_ns() + LOOK_NS, &a)) s = take_arrival(c, &a);
+        if (dt_carrier_next(c->carrier, dt_now_ns() + LOOK_NS, &a)) s = take_arrival(c, &a);
         const bool late = dt_seconds_since(since) > c->spec.how->start_timeout;
         if (s || (!late && dt_seconds_since(said) < REPORT_S) || all_are_there(c)) {
             DT_TRY(s);
@@ -494,7 +481,7 @@ static dt_status *meet_all(dt_worker_pool *c) {
     dt_run_key key;
     dt_posts_spec at;
     DT_TRY(place_of(&c->spec, &key, &at));
-    DT_TRY(dt_posts_open(&c->posts, &at, c->spec.how->workers, c->spec.how->launch.ps));
+    DT_TRY(dt_posts_open(&c->carrier, &at, c->spec.how->workers, c->spec.how->launch.ps));
     return wait_for_workers(c);
 }
 
@@ -517,8 +504,7 @@ void dt_worker_pool_close(dt_worker_pool *c) {
     for (int i = 0; i < c->n_pushed; i++) release_arrival(c, &c->pushed[i]);
     drop_copies(c, INT64_MAX);
     dt_shared_unref(c->with_still);
-    dt_servers_close(c->servers);
-    dt_posts_close(c->posts, !c->failed);
+    dt_carrier_close(c->carrier, !c->failed);
     dt_worker_launcher_close(c->launcher);
     dt_closures_release(&c->closures);
     free(c->pushed);
@@ -534,13 +520,11 @@ dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *q) {
     const int worker = l->task == DT_TASK_PS ? DT_POST_GUEST : l->rank - 1;
     dt_run_key key;
     dt_posts_spec at;
-    dt_post_link post;
+    dt_worker_link link;
     DT_TRY(place_of(q, &key, &at));
-    dt_status *s = dt_post_connect(&post, &at, worker,
-                                   &(dt_post_wait){q->how->start_timeout, q->say, q->user});
-    if (!s)
-        s = dt_worker_serve(&(dt_worker_link){.worker = worker, .post = &post}, q->packed,
-                            &q->body);
-    dt_post_close(&post);
+    dt_status *s = dt_post_connect(&link, &at, worker,
+                                   &(dt_link_wait){q->how->start_timeout, q->say, q->user});
+    if (!s) s = dt_worker_serve(&link, q->packed, &q->body);
+    dt_link_close(&link);
     return s;
 }

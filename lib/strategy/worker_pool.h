@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "fabric/worker_launcher.h"
-#include "fabric/servers.h"
+#include "fabric/carrier.h"
 #include "strategy/closures.h"
 #include "strategy/packed_variables.h"
 #include "strategy/strategy.h"
@@ -84,20 +84,14 @@ int64_t dt_worker_pool_lost(const dt_worker_pool *c);
 dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
 
 /* Serves as a worker that was started separately (how->launch): connects to the coordinator and
- * computes until the coordinator has no more to do. say: of dt_post_wait. WORKER_GONE: the
+ * computes until the coordinator has no more to do. say: of dt_link_wait. WORKER_GONE: the
  * coordinator is lost. */
 dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *spec) DT_MUST_USE;
 
 /* ---- worker_serve.c ---- */
 
-/* The worker's side: a link to the coordinator of either kind. */
-typedef struct dt_worker_link {
-    int worker;
-    const int *fd; /* [servers] inherited; NULL: post */
-    struct dt_post_link *post;
-} dt_worker_link;
 /* Pulls, computes and pushes until END. Errors of the link only. */
-dt_status *dt_worker_serve(const dt_worker_link *link, const dt_packed_variables *packed,
+dt_status *dt_worker_serve(dt_worker_link *link, const dt_packed_variables *packed,
                            const dt_worker_body *body) DT_MUST_USE;
 
 #endif

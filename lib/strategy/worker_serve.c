@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "fabric/posts.h"
 #include "strategy/worker_pool.h"
 
 typedef struct serving {
-    const dt_worker_link *link;
+    dt_worker_link *link;
     const dt_packed_variables *packed;
     const dt_worker_body *body;
     char *weights, *gradients; /* as messages have them */
@@ -20,20 +19,10 @@ typedef struct serving {
     int64_t asked; /* number of the closure that has requested rows; -1: none */
 } serving;
 
-/* ---- the link ---- */
-
-static dt_status *pull(const serving *t, dt_frame *m, char **more) {
-    const dt_worker_link *l = t->link;
-    return l->fd ? dt_link_pull(l->fd, &t->packed->slices, m, t->weights, more)
-                 : dt_post_pull(l->post, m, t->weights, more);
-}
-
 static dt_status *push(const serving *t, const dt_frame *m, const dt_str *more) {
-    const dt_worker_link *l = t->link;
     dt_frame own = *m;
     own.more = (int64_t)more->size;
-    return l->fd ? dt_link_push(l->fd, &t->packed->slices, &own, t->gradients, dt_str_text(more))
-                 : dt_post_push(l->post, &own, t->gradients, dt_str_text(more));
+    return dt_link_push(t->link, &own, t->gradients, dt_str_text(more));
 }
 
 /* Takes the error. */
@@ -81,7 +70,7 @@ static dt_status *serve_work(serving *t, dt_work *work) {
 static dt_status *serve_one(serving *t, bool *end) {
     dt_work work = {.weights = t->weights};
     char *more = NULL;
-    dt_status *s = pull(t, &work.frame, &more);
+    dt_status *s = dt_link_pull(t->link, &work.frame, t->weights, &more);
     work.more = more;
     *end = !s && work.frame.kind == DT_FRAME_END;
     if (!s && work.frame.kind == DT_FRAME_ASSIGN) s = serve_request(t, &work);
@@ -102,7 +91,7 @@ static dt_status *begin(serving *t) {
     return NULL;
 }
 
-dt_status *dt_worker_serve(const dt_worker_link *link, const dt_packed_variables *packed,
+dt_status *dt_worker_serve(dt_worker_link *link, const dt_packed_variables *packed,
                            const dt_worker_body *body) {
     serving t = {.link = link, .packed = packed, .body = body, .asked = -1};
     bool end = false;

@@ -32,27 +32,28 @@ static const dt_extents extents = {
 };
 
 /* Adds 1 to each number; worker 2 ends at once, worker 3 sends noise, worker 4 waits for ever. */
-static int work(int worker, const int *link, void *user) {
+static int work(int worker, const int *fd, void *user) {
     static int32_t numbers[NUMBERS];
     const int noise[32] = {0};
+    dt_worker_link link = dt_links_join(worker, fd, &extents);
     dt_frame m;
     char *more = NULL;
     (void)user;
     if (worker == 2) return 3;
-    if (worker == 3 && write(link[1], noise, sizeof noise) > 0) pause();
+    if (worker == 3 && write(fd[1], noise, sizeof noise) > 0) pause();
     if (worker == 4) pause();
     for (;;) {
-        dt_status *s = dt_link_pull(link, &extents, &m, numbers, &more);
+        dt_status *s = dt_link_pull(&link, &m, numbers, &more);
         if (s || m.kind == DT_FRAME_END) return s != NULL;
         for (int i = 0; i < NUMBERS; i++) numbers[i]++;
         m.kind = DT_FRAME_PUSH;
-        s = dt_link_push(link, &extents, &m, numbers, more);
+        s = dt_link_push(&link, &m, numbers, more);
         free(more);
         if (s) return 1;
     }
 }
 
-static void begin(dt_worker_launcher **launcher, dt_servers **servers, pid_t *pid, int workers) {
+static void begin(dt_worker_launcher **launcher, dt_carrier **servers, pid_t *pid, int workers) {
     int link[SERVERS];
     assert_null(dt_worker_launcher_open(launcher, work, NULL, "the test is gone"));
     assert_null(dt_servers_open(servers, &extents, workers));
@@ -62,17 +63,17 @@ static void begin(dt_worker_launcher **launcher, dt_servers **servers, pid_t *pi
     }
 }
 
-static dt_arrival next(dt_servers *servers) {
+static dt_arrival next(dt_carrier *servers) {
     dt_arrival a;
-    assert_true(dt_servers_next(servers, dt_now_ns() + LIMIT_S * INT64_C(1000000000), &a));
+    assert_true(dt_carrier_next(servers, dt_now_ns() + LIMIT_S * INT64_C(1000000000), &a));
     return a;
 }
 
-static void give(dt_servers *servers, int worker, int64_t number) {
+static void give(dt_carrier *servers, int worker, int64_t number) {
     dt_shared *weights = NULL;
     assert_null(dt_shared_new(&weights, extents.bytes));
     for (int i = 0; i < NUMBERS; i++) ((int32_t *)(void *)weights->data)[i] = (int32_t)(i + number);
-    dt_servers_give(
+    dt_carrier_give(
         servers, worker,
         &(dt_frame){.kind = DT_FRAME_WORK, .number = number, .version = 2 * number, .more = 5},
         weights, "hello");
@@ -81,7 +82,7 @@ static void give(dt_servers *servers, int worker, int64_t number) {
 
 static void slices_come_back(void **state) {
     dt_worker_launcher *launcher = NULL;
-    dt_servers *servers = NULL;
+    dt_carrier *servers = NULL;
     pid_t pid[2];
     (void)state;
     begin(&launcher, &servers, pid, 2);
@@ -96,17 +97,17 @@ static void slices_come_back(void **state) {
             assert_string_equal(a.more, "hello");
             for (int i = 0; i < NUMBERS; i += 7)
                 assert_int_equal(((int32_t *)a.slices)[i], i + a.message.number + 1);
-            dt_servers_recycle(servers, a.slices);
+            dt_carrier_recycle(servers, a.slices);
             free(a.more);
         }
     }
-    dt_servers_close(servers);
+    dt_carrier_close(servers, true);
     dt_worker_launcher_close(launcher);
 }
 
 static void lost_ones_are_told_once(void **state) {
     dt_worker_launcher *launcher = NULL;
-    dt_servers *servers = NULL;
+    dt_carrier *servers = NULL;
     pid_t pid[5];
     dt_arrival a;
     int link[SERVERS], lost[5] = {0};
@@ -118,27 +119,27 @@ static void lost_ones_are_told_once(void **state) {
         a = next(servers);
         assert_true(a.gone);
         lost[a.worker]++;
-        dt_servers_drop(servers, a.worker);
+        dt_carrier_drop(servers, a.worker);
     }
     assert_true(lost[2] == 1 && lost[3] == 1 && lost[4] == 1);
-    assert_false(dt_servers_next(servers, dt_now_ns() + 50000000, &a));
+    assert_false(dt_carrier_next(servers, dt_now_ns() + 50000000, &a));
     /* another one in its place */
     assert_null(dt_worker_launcher_start(launcher, 0, SERVERS, link, &pid[4]));
     dt_servers_add(servers, 4, link);
     give(servers, 4, 7);
     a = next(servers);
     assert_true(!a.gone && a.worker == 4 && a.message.number == 7);
-    dt_servers_recycle(servers, a.slices);
+    dt_carrier_recycle(servers, a.slices);
     free(a.more);
     kill(pid[3], SIGKILL); /* it waits for signals */
-    dt_servers_close(servers);
+    dt_carrier_close(servers, true);
     dt_worker_launcher_close(launcher);
 }
 
 /* A push that nobody has taken, and the end of its worker, are not those of the next one. */
 static void the_next_one_begins_anew(void **state) {
     dt_worker_launcher *launcher = NULL;
-    dt_servers *servers = NULL;
+    dt_carrier *servers = NULL;
     pid_t pid[1];
     int link[SERVERS];
     (void)state;
@@ -147,15 +148,15 @@ static void the_next_one_begins_anew(void **state) {
     nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     kill(pid[0], SIGKILL);
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    dt_servers_drop(servers, 0);
+    dt_carrier_drop(servers, 0);
     assert_null(dt_worker_launcher_start(launcher, 0, SERVERS, link, &pid[0]));
     dt_servers_add(servers, 0, link);
     give(servers, 0, 7);
     const dt_arrival a = next(servers);
     assert_true(!a.gone && a.message.number == 7);
-    dt_servers_recycle(servers, a.slices);
+    dt_carrier_recycle(servers, a.slices);
     free(a.more);
-    dt_servers_close(servers);
+    dt_carrier_close(servers, true);
     dt_worker_launcher_close(launcher);
 }
 
@@ -173,15 +174,15 @@ static dt_posts_spec place(const char *address, const char *with) {
 static int come(int worker, const char *address) {
     static int32_t numbers[NUMBERS];
     const dt_posts_spec at = place(address, worker == 1 ? "another fingerprint" : fingerprint);
-    dt_post_link l = {0};
+    dt_worker_link l = {0};
     dt_frame m;
     char *more = NULL;
     unsigned seed = 7;
-    dt_status *s = dt_post_connect(&l, &at, worker, &(dt_post_wait){.patience_s = LIMIT_S});
-    while (!s && !(s = dt_post_pull(&l, &m, numbers, &more)) && m.kind == DT_FRAME_WORK) {
+    dt_status *s = dt_post_connect(&l, &at, worker, &(dt_link_wait){.patience_s = LIMIT_S});
+    while (!s && !(s = dt_link_pull(&l, &m, numbers, &more)) && m.kind == DT_FRAME_WORK) {
         for (int i = 0; i < NUMBERS; i++) numbers[i]++;
         m.kind = DT_FRAME_PUSH;
-        s = dt_post_push(&l, &m, numbers, more);
+        s = dt_link_push(&l, &m, numbers, more);
         free(more);
         for (int k = 0; worker == 2 && !s && k < 200; k++) {
             unsigned char noise[sizeof m];
@@ -198,7 +199,7 @@ static int come(int worker, const char *address) {
     }
     const int code = s ? dt_status_code(s) : 0;
     dt_status_free(s);
-    dt_post_close(&l);
+    dt_link_close(&l);
     return code;
 }
 
@@ -208,13 +209,13 @@ static int code_of(pid_t pid) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool next_post(dt_posts *p, dt_arrival *a) {
-    return dt_posts_next(p, dt_now_ns() + LIMIT_S * INT64_C(1000000000), a);
+static bool next_post(dt_carrier *p, dt_arrival *a) {
+    return dt_carrier_next(p, dt_now_ns() + LIMIT_S * INT64_C(1000000000), a);
 }
 
 static void test_posts(void **state) {
     char address[40];
-    dt_posts *p = NULL;
+    dt_carrier *p = NULL;
     pid_t pid[3];
     dt_arrival a;
     int came = 0, pushed = 0, gone = 0, status = 0;
@@ -240,7 +241,7 @@ static void test_posts(void **state) {
         gone += a.gone;
         if (a.gone) {
             assert_int_equal(a.worker, 2); /* what it sent is none; it is told nothing more */
-            dt_posts_drop(p, a.worker);
+            dt_carrier_drop(p, a.worker);
             continue;
         }
         if (!a.came) {
@@ -251,13 +252,13 @@ static void test_posts(void **state) {
             free(a.more);
         }
         if (a.worker == 0 || a.came)
-            dt_posts_give(p, a.worker,
-                          &(dt_frame){.kind = DT_FRAME_WORK, .number = pushed, .more = 5}, weights,
-                          "hello");
+            dt_carrier_give(p, a.worker,
+                            &(dt_frame){.kind = DT_FRAME_WORK, .number = pushed, .more = 5},
+                            weights, "hello");
     }
     assert_int_equal(came, 2);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 76); /* which has another fingerprint */
-    dt_posts_close(p, true);
+    dt_carrier_close(p, true);
     dt_shared_unref(weights);
     assert_int_equal(code_of(pid[0]), 0);
     kill(pid[2], SIGKILL);
