@@ -67,7 +67,7 @@ static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
 
 /* ---- fit ---- */
 
-static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts told,
+static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts printed,
                       int64_t called_ns) {
     char *directory = dt_job_output(j);
     char *resume = j->checkpoint.resume_path
@@ -90,7 +90,7 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
                                        .config = config,
                                        .n_hidden = j->n_variables,
                                        .hidden = j->variable,
-                                       .told = told,
+                                       .printed = printed,
                                        .seed = j->seed,
                                        .run = o,
                                        .called_ns = called_ns,
@@ -157,11 +157,11 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
             dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
     else DT_TRY(dt_job_open_team(j, options));
     options = or_none(options);
-    dt_texts told = limits_of(j, options);
-    for (int i = 0; i < told.n; i++) warn(options, told.v[i]);
+    dt_texts printed = limits_of(j, options);
+    for (int i = 0; i < printed.n; i++) warn(options, printed.v[i]);
     dt_status *bad =
         dt_cluster_agree(j->cluster, "prepare its training", dt_session_open(j, options, true, &s));
-    if (!bad) bad = fit(j, options, &s, told, called_ns);
+    if (!bad) bad = fit(j, options, &s, printed, called_ns);
     dt_session_close(&s);
     dt_job_close_team(j, bad);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;

@@ -14,7 +14,6 @@
 #include "train/coordinator.h"
 #include "train/faults.h"
 #include "train/hook.h"
-#include "train/record.h"
 
 /* ---- steps ---- */
 
@@ -238,14 +237,11 @@ dt_status *dt_fit(const dt_fit_request *q) {
     r.out.writes = q->directory && !q->run->dry_run && dt_run_is_chief(&r);
     dt_trainer_clear(q->trainer, &r.at.sums);
     r.so_far = dt_arena_array(r.arena, dt_metric, DT_MAX_LOGS);
-    r.record = dt_record_create(&r);
-    for (int i = 0; i < q->told.n; i++)
-        dt_record_event(r.record, &r, &(dt_event){.kind = DT_EVENT_WARNING, .text = q->told.v[i]});
-    dt_status *s = run_it(&r);
+    r.fault = run_it(&r);
     dt_coordinated_close(&r);
-    s = first_fault(s, dt_record_close(r.record, &r, s));
     dt_hooks_close(&r);
     dt_sums_release(&r.at.sums);
     dt_sums_release(&r.validation);
-    return first_fault(s, dt_run_close(&r));
+    dt_status *closing = dt_run_close(&r);
+    return first_fault(r.fault, closing);
 }

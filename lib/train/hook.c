@@ -53,7 +53,7 @@ dt_status *dt_hooks_open(run *r) {
 }
 
 void dt_hooks_close(run *r) {
-    for (int i = r->n_hooks - 1; i >= 0; i--)
+    for (int i = 0; i < r->n_hooks; i++)
         if (r->hook[i].row->close) r->hook[i].row->close(r, &r->hook[i]);
 }
 

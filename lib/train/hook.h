@@ -79,7 +79,7 @@ struct dt_hook_row {
     dt_status *(*saved)(run *r, dt_hook *h);     /* the checkpoint r->out.checkpoint */
     dt_status *(*train_end)(run *r, dt_hook *h); /* before the last checkpoint */
     dt_status *(*end)(run *r, dt_hook *h);       /* after it; neither of them in a run that fails */
-    void (*close)(run *r, dt_hook *h);           /* also after an `open` that failed */
+    void (*close)(run *r, dt_hook *h); /* with r->fault; also after an `open` that failed */
 };
 
 #define DT_HOOK(name) extern const dt_hook_row dt_hook_##name;

@@ -12,10 +12,10 @@
 #endif
 
 /* lib/train/observe */
+DT_HOOK(record)    /* record.jsonl; warnings of the hooks below are part of it */
 DT_HOOK(recording) /* output.trace */
 DT_HOOK(faults)    /* injected ones happen */
 DT_HOOK(time)      /* waiting for data, and the clock of a simulated slice */
-DT_HOOK(record)    /* record.jsonl; steps that the guard refuses are part of it */
 DT_HOOK(guard)     /* replicas that differ, and losses that are not finite, end the run */
 DT_HOOK(data)      /* hashes of the files that the run reads */
 DT_HOOK(events)    /* progress, checkpoints, workers and the end, for the caller */

@@ -5,7 +5,6 @@
 
 #include "format/contents.h"
 #include "train/hook.h"
-#include "train/record.h"
 #include "train/recording.h"
 
 /* ---- going on ---- */
@@ -266,7 +265,6 @@ static dt_status *open_own(run *r) {
     DT_TRY(find_start(r));
     DT_TRY(take_first_weights(r));
     if (r->out.writes) DT_TRY(open_history(r));
-    DT_TRY(dt_record_open(r->record, r));
     if (r->out.resumed)
         r->n_last = dt_history_last_line(r->out.history.path ? r->out.history.path : history_of(r),
                                          r->arena, r->last, DT_MAX_LOGS);
@@ -371,7 +369,6 @@ dt_status *dt_run_save(run *r) {
         r->out.saved_ns = dt_now_ns();
     }
     if (!r->out.writes) return NULL;
-    DT_TRY(dt_record_flush(r->record, r));
     const int64_t since = dt_recording_since(r);
     DT_TRY(write_checkpoint(r));
     dt_recording_span(r, r->recording.mark[DT_RECORDED_CHECKPOINT], since);

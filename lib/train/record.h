@@ -21,20 +21,11 @@
 #define DT_RECORD_FILE "record.jsonl"
 
 typedef struct dt_record dt_record;
-/* Lines wait in memory until there is a file. NULL where nothing is written. */
-dt_record *dt_record_create(const run *r);
-/* Takes the file below the run's directory. */
-dt_status *dt_record_open(dt_record *c, const run *r) DT_MUST_USE;
-/* The next step ends a line, which tells a rate that depends on how many steps were taken. c may be
- * NULL. */
+/* Whether the next step ends a line that has a learning rate which follows a schedule: it must be
+ * read before a further step begins. c may be NULL. */
 bool dt_record_follows_schedule(const dt_record *c, const run *r);
-/* An event as a line; those that people alone want are passed over. c may be NULL. */
+/* Adds the line of an event, where its row in base/events.h has one. c may be NULL. */
 void dt_record_event(dt_record *c, const run *r, const dt_event *e);
-/* Writes what waits to the file, the window of steps at hand too. c may be NULL. */
-dt_status *dt_record_flush(dt_record *c, const run *r) DT_MUST_USE;
-/* How the attempt ended, s NULL: well; closes the file. Takes NULL. */
-dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) DT_MUST_USE;
-
 /* record_hide.c: a text that may name files, in which what the run must not record (q->hidden) is
  * put back as it was written. The caller frees it. NULL: text is NULL. */
 char *dt_record_shown(const run *r, const char *text);

@@ -120,7 +120,7 @@ typedef struct run {
     int n_hooks; /* opened so far */
     struct dt_hook *hook;
     dt_callback_message *messages;
-    struct dt_record *record; /* see record.h; NULL: nothing is written */
+    struct dt_record *record; /* while its hook is open, see record.h; NULL: nothing is written */
     /* see coordinator.h; NULL: this process computes the steps */
     struct dt_coordinated *coordinator;
     uint32_t due; /* with a coordinator: what to do once all given batches are applied */
@@ -131,6 +131,7 @@ typedef struct run {
     bool replaced;              /* the last epoch's metrics do not belong to the final weights */
     int64_t began_ns;
     outputs out;
+    dt_status *fault; /* how training ended, from the hooks' `close` on; NULL: well */
 } run;
 
 /* Whether this is the chief, the worker that writes files. A single process is one. */

@@ -249,7 +249,7 @@ typedef struct dt_fit_request {
     int n_hidden;
     /* pairs of a text and the value that records must not contain: {"${HOME}", "/home/me"} */
     const dt_pair *hidden;
-    dt_texts told; /* warnings that the caller printed already; they are only recorded */
+    dt_texts printed; /* warnings that the caller printed already; they are only recorded */
     uint64_t seed;
     const dt_run_options *run;
     int64_t called_ns;       /* beginning of the run for run->max_seconds; 0: now */

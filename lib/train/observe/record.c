@@ -27,19 +27,12 @@ struct dt_record {
     dt_writer file; /* path NULL: not open */
     dt_str pending; /* lines that wait for it */
     dt_str early;   /* those before the start, which comes first */
-    bool started, told_data;
+    bool started, has_data;
     int64_t every; /* steps of a line */
     window window;
     int64_t began_ns, written_ns;
     char weights[65]; /* at the end */
 };
-
-dt_record *dt_record_create(const run *r) {
-    if (!r->out.writes) return NULL;
-    dt_record *c = dt_alloc(sizeof *c);
-    *c = (dt_record){.file = {.fd = -1}, .began_ns = dt_now_ns()};
-    return c;
-}
 
 /* ---- the file ---- */
 
@@ -52,22 +45,21 @@ static bool ends_in_line(const char *path) {
     return last == '\n';
 }
 
-static dt_status *put_pending(dt_record *c) {
-    dt_status *s = c->file.path && c->started
-                       ? dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size)
-                       : NULL;
-    if (c->file.path && c->started) dt_str_clear(&c->pending);
-    c->written_ns = dt_now_ns();
-    return s;
-}
-
-dt_status *dt_record_open(dt_record *c, const run *r) {
-    if (!c) return NULL;
+static dt_status *open_file(dt_record *c, const run *r) {
     char *path = dt_path_join(r->out.directory.path, DT_RECORD_FILE);
     bool whole = ends_in_line(path);
     dt_status *s = dt_writer_append(&c->file, path);
     if (!s && !whole) s = dt_writer_put(&c->file, "\n", 1);
     free(path);
+    return s;
+}
+
+/* A run that fails before it begins has no file until its end. */
+static dt_status *put_pending(dt_record *c, const run *r) {
+    if (!c->file.path) DT_TRY(open_file(c, r));
+    dt_status *s = dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size);
+    dt_str_clear(&c->pending);
+    c->written_ns = dt_now_ns();
     return s;
 }
 
@@ -308,15 +300,28 @@ static void put_part(dt_record *c, const run *r, dt_part p) {
 
 /* Once it is known. */
 static void put_data(dt_record *c, const run *r) {
-    if (c->told_data || !c->started || !dt_hashing_is_done(r->hashing)) return;
-    c->told_data = true;
+    if (c->has_data || !c->started || !dt_hashing_is_done(r->hashing)) return;
+    c->has_data = true;
     for (dt_part p = 0; p < DT_PARTS; p++) put_part(c, r, p);
 }
 
-dt_status *dt_record_flush(dt_record *c, const run *r) {
-    if (!c) return NULL;
-    close_window(c, r);
-    return put_pending(c);
+/* ---- the moments ---- */
+
+static dt_status *open_record(run *r, dt_hook *h) {
+    const dt_texts *printed = &r->q->printed;
+    (void)h;
+    if (!r->out.writes) return NULL;
+    dt_record *c = dt_alloc(sizeof *c);
+    *c = (dt_record){.file = {.fd = -1}, .began_ns = dt_now_ns()};
+    r->record = c;
+    for (int i = 0; i < printed->n; i++)
+        put_event(c, r, &(dt_event){.kind = DT_EVENT_WARNING, .text = printed->v[i]});
+    return NULL;
+}
+
+static dt_status *begin(run *r, dt_hook *h) {
+    (void)h;
+    return r->record ? open_file(r->record, r) : NULL;
 }
 
 /* Writes waiting lines once a second, or earlier if there are many. */
@@ -326,10 +331,16 @@ static dt_status *settled(run *r, dt_hook *h) {
     if (c) put_data(c, r);
     bool due = c && (c->pending.size >= FULL ||
                      (c->pending.size > 0 && dt_seconds_since(c->written_ns) >= 1));
-    return due ? put_pending(c) : NULL;
+    return due ? put_pending(c, r) : NULL;
 }
 
-const dt_hook_row dt_hook_record = {.step_end = step_end, .settled = settled};
+/* A resumed run continues after the lines of the steps before its checkpoint. */
+static dt_status *saved(run *r, dt_hook *h) {
+    (void)h;
+    if (!r->record) return NULL;
+    close_window(r->record, r);
+    return put_pending(r->record, r);
+}
 
 /* ---- the end ---- */
 
@@ -352,19 +363,33 @@ static void put_end(dt_record *c, const run *r, const dt_status *s) {
     free(checkpoint);
 }
 
-dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) {
-    dt_status *closing = NULL;
-    if (!c) return NULL;
-    if (c->started) {
-        close_window(c, r);
-        put_data(c, r);
-        put_end(c, r, s);
-        closing = put_pending(c);
-    }
-    if (c->file.path && !closing) closing = dt_writer_close(&c->file);
+/* How the attempt ended. An error of writing is reported only if the run has no other one. */
+static dt_status *end_record(dt_record *c, const run *r) {
+    if (!c->started) return NULL;
+    close_window(c, r);
+    put_data(c, r);
+    put_end(c, r, r->fault);
+    DT_TRY(put_pending(c, r));
+    return dt_writer_close(&c->file);
+}
+
+static void close_record(run *r, dt_hook *h) {
+    dt_record *c = r->record;
+    (void)h;
+    if (!c) return;
+    dt_status *s = end_record(c, r);
+    if (r->fault) dt_status_free(s);
+    else r->fault = s;
     dt_writer_abandon(&c->file);
     dt_str_release(&c->pending);
     dt_str_release(&c->early);
     free(c);
-    return closing;
+    r->record = NULL;
 }
+
+const dt_hook_row dt_hook_record = {.open = open_record,
+                                    .begin = begin,
+                                    .step_end = step_end,
+                                    .settled = settled,
+                                    .saved = saved,
+                                    .close = close_record};
