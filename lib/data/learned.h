@@ -14,6 +14,7 @@ typedef struct dt_lesson {
     const char *step;        /* "map/normalize/x/0": its name, its element, its place in the list */
     dt_reals mean, variance; /* one for each feature */
     dt_texts words;          /* in the order of their numbers */
+    dt_reals fill, gaps;     /* what replaces missing values; the features that have some, from 0 */
     dt_reals idf;            /* of each word: log(1 + texts / (1 + texts that have it)) */
 } dt_lesson;
 

@@ -102,8 +102,13 @@ static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out) {
     for (int i = 0; i < STEPS; i++) kinds[i] = &steps[i]->kind;
     DT_TRY(dt_tree_expect(e->value, DT_TREE_LIST, e->key));
     dt_named *named = dt_arena_array(arena, dt_named, e->value->n);
-    for (int i = 0; i < e->value->n; i++)
-        dt_status_append(&s, read_step(arena, kinds, e->value->item[i], &named[i]));
+    for (int i = 0; i < e->value->n; i++) {
+        dt_status *bad = read_step(arena, kinds, e->value->item[i], &named[i]);
+        if (!bad && i > 0 && steps[named[i].row]->comes_first)
+            bad = dt_fail(DT_E_DATASET_KEYS, &named[i].at, "%s must be the first step of '%.80s'",
+                          named[i].kind->name, e->key);
+        dt_status_append(&s, bad);
+    }
     *out = (chain){.name = e->key, .n = e->value->n, .step = named};
     return s;
 }
@@ -190,7 +195,7 @@ static bool is_redundant(const chain *c, int i) {
 
 static dt_status *check_input(const dt_map_stage *s, bool is_text) {
     const char *name = s->step->kind.name;
-    if (is_text != (s->step->takes == DT_TAKES_TEXT))
+    if (s->step->takes != DT_TAKES_TEXT_TOO && is_text != (s->step->takes == DT_TAKES_TEXT))
         return dt_fail(DT_E_DATA_TYPE, s->at,
                        is_text ? "%s: %s needs numbers, got text"
                                : "%s: %s needs text, got numbers",
@@ -245,6 +250,7 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
                         .file = q->stored->file,
                         .directory = q->directory,
                         .in = p->type,
+                        .is_text = p->text,
                         .out = p->type,
                         .numbers = p->numbers,
                         .names = p->names};
@@ -260,7 +266,7 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
     DT_TRY(check_output(s));
     if (s->step->classes) add_limit(arena, p, s->step->classes(s->args));
     p->type = s->out;
-    p->text = false;
+    p->text = p->text && s->step->takes == DT_TAKES_TEXT_TOO;
     p->numbers = s->step->keeps_numbers ? s->numbers : 0;
     p->names = s->step->keeps_names ? s->names : (dt_texts){0};
     p->widest = wider(p->widest, &p->type);

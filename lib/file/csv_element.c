@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "file/missing.h"
 #include "file/text_cell.h"
 
 /* ---- the job's words ---- */
@@ -47,12 +48,14 @@ const dt_field dt_csv_element_fields[] =
     FIELDS("name of the column in the header; its index from 0 if `header` is false",
            "several columns, concatenated",
            "shape of one example; default: [] for column, [number of columns] for columns",
-           "value of empty fields; default: an empty field is an error");
+           "value of missing fields; default: a missing field is an error, unless map has a "
+           "step impute");
 
 const dt_field dt_jsonl_element_fields[] =
     FIELDS("key of the value; default: the element's name", "several keys, concatenated",
            "shape of one example; default: [] for column, [number of keys] for columns",
-           "value of null and of missing keys; default: they are an error");
+           "value of null and of missing keys; default: they are an error, unless map has a "
+           "step impute");
 
 static dt_status *wrong(const dt_element_spec *e, const char *what) {
     return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' %s", e->name, what);
@@ -201,15 +204,19 @@ const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER +
     return memcpy(room, p, (size_t)(end - p));
 }
 
-static dt_status *put_default(const cell *c, void *out) {
+static dt_status *put_missing(const cell *c, void *out) {
     const dt_dtype d = c->element->type.dtype;
     const double x = c->element->default_value;
+    if (c->element->imputes) {
+        dt_missing_put(c->element, out, 0);
+        return NULL;
+    }
     if (!c->element->has_default)
-        return bad(c, "is empty, and the element has no default_value", "");
+        return dt_missing_suggest(bad(c, "is a missing value", ""), c->element);
     if (dt_dtype_is_float(d)
             ? !store_real(d, x, out)
             : fabs(x) > 0x1p62 || x != floor(x) || !store_integer(d, (int64_t)x, out))
-        return bad(c, "is empty, and default_value does not fit ", dt_dtype_name(d));
+        return bad(c, "is missing, and default_value does not fit ", dt_dtype_name(d));
     return NULL;
 }
 
@@ -218,8 +225,12 @@ static dt_status *put_number(const cell *c, const char *number, void *out) {
     const bool real = dt_dtype_is_float(d);
     int64_t n = 0;
     double x = 0;
+    if (c->element->missing_numbers && dt_missing_is(c->element, number))
+        return put_missing(c, out);
     if (real ? !dt_parse_double(number, &x) : !dt_parse_int64(number, &n)) {
-        if (errno == ERANGE) return bad(c, "is out of range", "");
+        const int why = errno;
+        if (dt_missing_is(c->element, number)) return put_missing(c, out);
+        if (why == ERANGE) return bad(c, "is out of range", "");
         return bad(c, real ? "is not a number" : "is not a valid ", real ? "" : dt_dtype_name(d));
     }
     return (real ? store_real(d, x, out) : store_integer(d, n, out))
@@ -235,11 +246,17 @@ static dt_status *put_word(const cell *c, void *out) {
                        ? NULL
                        : bad(c, "has an index in the vocabulary that does not fit ",
                              dt_dtype_name(c->element->type.dtype));
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    const char *text = dt_csv_trim(c->field, room);
+    if (text && dt_missing_is(c->element, text)) return put_missing(c, out);
     return bad(c, "is not in the vocabulary", "");
 }
 
 static dt_status *put_text(const cell *c, char *out) {
     const dt_csv_field *f = c->field;
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    const char *text = c->element->imputes ? dt_csv_trim(f, room) : NULL;
+    if (text && dt_missing_is(c->element, text)) return put_missing(c, out);
     const char *why = dt_text_put(f->text, f->size, &c->element->type, out);
     return why ? bad(c, why, "") : NULL;
 }
@@ -252,7 +269,7 @@ dt_status *dt_csv_value(const dt_csv *c, const dt_element_spec *e, int i, const 
     if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default)) return put_word(&x, out);
     const char *number = dt_csv_trim(f, room);
     if (!number) return bad(&x, "is not a number", "");
-    return *number ? put_number(&x, number, out) : put_default(&x, out);
+    return *number ? put_number(&x, number, out) : put_missing(&x, out);
 }
 
 dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index, char *out) {

@@ -25,6 +25,7 @@
 
 #include "file/csv_element.h"
 #include "file/examples.h"
+#include "file/missing.h"
 
 /* ---- recognizing CSV ---- */
 
@@ -78,6 +79,7 @@ struct csv {
     const dt_tree *element;
     bool header;
     const char *field_delim;
+    dt_texts missing_values;
 };
 
 static const dt_field fields[] = {
@@ -88,7 +90,7 @@ static const dt_field fields[] = {
             .help = "the first line has the column names; false: columns are numbered from 0"),
     DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1,
             .help = "character between fields"),
-    DT_END};
+    DT_TEXTS(struct csv, missing_values, .help = DT_MISSING_HELP), DT_END};
 
 static bool has_header(const dt_tree *keys) {
     const dt_tree *t = dt_tree_get(keys, "header");
@@ -116,6 +118,7 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     DT_TRY(dt_csv_element_read(arena, entry, header ? DT_COLUMNS_NAMED : DT_COLUMNS_NUMBERED, out));
     out->delimiter = delimiter_of(keys);
     out->numbered = !header;
+    DT_TRY(dt_missing_declare(arena, keys, out));
     if (out->type.dtype == DT_FLOAT32)
         out->rounded = dt_arena_array(arena, const char *, out->columns.n);
     return NULL;

@@ -49,8 +49,11 @@ typedef struct dt_element_spec {
     int64_t classes;  /* values of the file are known to lie in [0, classes); 0: not known */
     /* of CSV and JSON lines: their names, and the texts whose places are the values; n 0: none */
     dt_texts columns, vocabulary;
-    bool has_default; /* of empty fields, */
+    bool has_default; /* of missing values, */
     double default_value;
+    bool imputes;         /* a step of `map` replaces them; see file/missing.h */
+    dt_texts missing;     /* texts that stand for one, besides the empty text; */
+    bool missing_numbers; /* some of them are numbers */
     /* CSV: [columns] of each the first whole number that float32 rounds, with its place, for a
      * warning; NULL: none so far. NULL: not float32 */
     const char **rounded;

@@ -22,24 +22,25 @@
 #include "file/examples.h"
 #include "file/json_values.h"
 #include "file/jsonl_row.h"
+#include "file/missing.h"
 
 /* ---- keys ---- */
 
 struct jsonl {
     const dt_tree *element;
+    dt_texts missing_values;
 };
 
 static const dt_field fields[] = {
     DT_ELEMENTS(
         struct jsonl, dt_jsonl_element_fields,
         .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
-    DT_END};
+    DT_TEXTS(struct jsonl, missing_values, .help = DT_MISSING_HELP), DT_END};
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
                           dt_element_spec *out) {
-    (void)keys;
     DT_TRY(dt_csv_element_read(arena, entry, DT_COLUMNS_KEYS, out));
-    return NULL;
+    return dt_missing_declare(arena, keys, out);
 }
 
 /* Whether the first character after blanks begins an object or a list. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/missing.h"
 #include "file/text_cell.h"
 
 /* ---- what keys name ---- */
@@ -59,10 +60,19 @@ static bool wrong_number(dt_jsonl_row *r, const char *at, const dt_element_spec 
 
 static bool put_default(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
                         void *out) {
+    if (e->imputes) {
+        dt_missing_put(e, out, i);
+        return true;
+    }
     if (e->text) return dt_text_put("", 0, &e->type, out) == NULL;
     if (!e->has_default) return wrong(r, at, "is null, and the element has no default_value");
     if (dt_row_source_put(e->type.dtype, e->default_value, out, i)) return true;
     return wrong(r, at, "is null, and default_value does not fit its type");
+}
+
+/* Whether the text at hand is a missing value, and the job says what to do with those. */
+static bool is_missing(const dt_jsonl_row *r, const dt_element_spec *e) {
+    return (e->imputes || e->has_default) && dt_missing_is(e, dt_str_text(&r->text));
 }
 
 /* The text at hand. */
@@ -73,6 +83,7 @@ static bool put_word(dt_jsonl_row *r, const char *at, const dt_element_spec *e, 
             memcmp(e->vocabulary.v[k], dt_str_text(&r->text), r->text.size) == 0)
             return dt_row_source_put(e->type.dtype, k, out, i) ||
                    wrong(r, at, "has an index in the vocabulary that does not fit its type");
+    if (is_missing(r, e)) return put_default(r, at, e, i, out);
     wrong(r, at, "is not in the vocabulary: '");
     dt_str_escaped(&r->why, dt_str_text(&r->text), r->text.size, 40);
     dt_str_putc(&r->why, '\'');
@@ -128,6 +139,7 @@ static bool put_text(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void 
     const char *at = r->c.at;
     if (!dt_json_read_text(&r->c, &r->text)) return false;
     if (e->vocabulary.n > 0) return put_word(r, at, e, i, out);
+    if (is_missing(r, e)) return put_default(r, at, e, i, out);
     if (!e->text) return wrong_number(r, at, e, "has a value that is not a number");
     const char *why = dt_text_put(dt_str_text(&r->text), r->text.size, &e->type, out);
     return !why || wrong(r, at, why);
@@ -235,9 +247,9 @@ static bool put_object(dt_jsonl_row *r) {
 
 /* Value i of an element, -1: all of them. */
 static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const char *name) {
-    const int64_t n = i < 0 ? dt_type_elements(&e->type) : 1;
+    const int64_t n = i < 0 && !e->text ? dt_type_elements(&e->type) : 1;
     r->name = name;
-    if (e->text || !e->has_default) return wrong(r, NULL, "is missing");
+    if (!e->imputes && (e->text || !e->has_default)) return wrong(r, NULL, "is missing");
     for (int64_t k = 0; k < n; k++)
         if (!put_default(r, NULL, e, i < 0 ? k : i, r->out[e - r->s->element])) return false;
     return true;

@@ -38,6 +38,8 @@ const char *dt_learned_print(const dt_learned *l, dt_arena *arena) {
         put_reals(&j, "variance", &l->lesson[i].variance);
         put_texts(&j, "words", &l->lesson[i].words);
         put_reals(&j, "idf", &l->lesson[i].idf);
+        put_reals(&j, "fill", &l->lesson[i].fill);
+        put_reals(&j, "gaps", &l->lesson[i].gaps);
         dt_json_close(&j, '}');
     }
     dt_json_close(&j, '}');
@@ -68,6 +70,8 @@ static bool get_lessons(dt_arena *arena, json_t *root, dt_learned *out) {
         if (!json_is_object(entry) || !get_reals(arena, json_object_get(entry, "mean"), &l->mean) ||
             !get_reals(arena, json_object_get(entry, "variance"), &l->variance) ||
             !get_reals(arena, json_object_get(entry, "idf"), &l->idf) ||
+            !get_reals(arena, json_object_get(entry, "fill"), &l->fill) ||
+            !get_reals(arena, json_object_get(entry, "gaps"), &l->gaps) ||
             !dt_json_texts(arena, json_object_get(entry, "words"), &l->words))
             return false;
     }
@@ -91,7 +95,7 @@ dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned 
     if (!ok)
         return dt_fail(DT_E_CHECKPOINT, NULL,
                        "%s/state.json: 'map' must hold what steps learned: lists 'mean', "
-                       "'variance', 'words' and 'idf'",
+                       "'variance', 'words', 'idf', 'fill' and 'gaps'",
                        c->path);
     *out = l;
     return NULL;

@@ -19,6 +19,9 @@ static const char *const words[] = {
     "default_value: 200}}, map: {s: [string_lookup: {}]}",
     "element: {x: {column: a, dtype: bool}, y: {column: b, dtype: int8}, z: {column: c, dtype: "
     "int16}}",
+    "missing_values: [NA, -1, ''], element: {x: {columns: [a, b]}, s: {column: c, dtype: string, "
+    "max_bytes: 9}, v: {column: d, vocabulary: [p, q]}}, map: {x: [impute: {strategy: median, "
+    "indicator: true}], s: [impute: most_frequent, string_lookup], v: [impute: most_frequent]}",
     "element: {x: {column: a, dtype: int8, vocabulary: [w0,w1,w2,w3,w4,w5,w6,w7,w8,w9]}, y: "
     "{column: b, dtype: int32}}, "
     "map: {y: [one_hot: {num_classes: 3}]}",

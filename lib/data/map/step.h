@@ -22,7 +22,8 @@ typedef enum dt_map_takes {
     DT_TAKES_ANY,
     DT_TAKES_INTEGERS,
     DT_TAKES_IMAGES,
-    DT_TAKES_TEXT
+    DT_TAKES_TEXT,
+    DT_TAKES_TEXT_TOO /* anything; a text becomes a text */
 } dt_map_takes;
 
 /* Learning from the training part, an example at a time, in order; Keras' `adapt`. */
@@ -40,6 +41,7 @@ typedef struct dt_map_step {
     const char *brief[3];
     bool takes_list; /* a bare list is brief[0] itself */
     dt_map_takes takes;
+    bool comes_first;   /* it needs values as they are stored, so no step may stand before it */
     bool reads_float32; /* any type is read as float32 */
     bool keeps_numbers; /* values are those of the input, unless infer sets numbers */
     /* names of classes are those of the input, unless infer sets stage->names */
@@ -67,6 +69,7 @@ struct dt_map_stage {
     /* of what it draws: the element's name and the step's place in the list are in it */
     const char *purpose;
     dt_type in, out;
+    bool is_text;   /* in is a text */
     int64_t values; /* of in */
     dt_texts names; /* of the classes that values of out number; comes as those of in */
     /* values of out are in [0, numbers), 0: unknown; initially those of in */

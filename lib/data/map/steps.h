@@ -4,6 +4,7 @@
 DT_MAP_ROW(cast)
 DT_MAP_ROW(center_crop)
 DT_MAP_ROW(grayscale)
+DT_MAP_ROW(impute)
 DT_MAP_ROW(normalize)
 DT_MAP_ROW(one_hot)
 DT_MAP_ROW(pad)

@@ -128,6 +128,18 @@ dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *ar
     return out;
 }
 
+const char *dt_word_counts_most(const dt_word_counts *c) {
+    const counted *most = NULL;
+    for (int i = 0; i < c->n; i++) {
+        const counted *w = &c->word[i];
+        const bool more = most && w->times == most->times
+                              ? strcmp(c->bytes.data + w->at, c->bytes.data + most->at) < 0
+                              : !most || w->times > most->times;
+        if (more) most = w;
+    }
+    return most ? c->bytes.data + most->at : NULL;
+}
+
 /* ---- vocabularies that are given ---- */
 
 static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out) {

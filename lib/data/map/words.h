@@ -17,6 +17,8 @@ void dt_word_counts_end_text(dt_word_counts *c);
  * bytes are greater comes first, as in Keras. idf, NULL or to be filled: what each word's rareness
  * weighs, log(1 + texts / (1 + texts that have it)). */
 dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena, dt_reals *idf);
+/* The word that occurs most; of several the one whose bytes are least. NULL: there is none. */
+const char *dt_word_counts_most(const dt_word_counts *c);
 void dt_word_counts_destroy(dt_word_counts *c); /* takes NULL */
 
 /* ---- finding ---- */

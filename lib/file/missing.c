@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See missing.h. */
+#include "file/missing.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Those of pandas.read_csv, and what UCI's files and spreadsheets have. */
+static const char *const default_marks[] = {
+    "#N/A", "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
+    "N/A",  "NA",       "NULL", "NaN",     "None",     "n/a",  "nan",  "null",   "?",       "-"};
+enum { DEFAULT_MARKS = sizeof default_marks / sizeof *default_marks };
+
+/* ---- what the job says ---- */
+
+static dt_texts marks_of(dt_arena *arena, const dt_tree *keys) {
+    const dt_tree *list = dt_given(dt_tree_get(keys, "missing_values"));
+    const int n = list ? list->kind == DT_TREE_LIST ? list->n : 0 : DEFAULT_MARKS;
+    dt_texts out = {0, dt_arena_array(arena, const char *, n)};
+    for (int i = 0; i < n; i++) {
+        const char *mark = list ? list->item[i]->text : default_marks[i];
+        if (mark) out.v[out.n++] = mark; /* the table of keys reports others */
+    }
+    return out;
+}
+
+static bool has_impute(const dt_tree *keys, const char *element) {
+    const dt_tree *steps = dt_tree_get(dt_tree_get(keys, "map"), element);
+    for (int i = 0; steps && steps->kind == DT_TREE_LIST && i < steps->n; i++) {
+        const dt_tree *step = steps->item[i];
+        if (step->kind == DT_TREE_SCALAR && strcmp(step->text, "impute") == 0) return true;
+        if (dt_tree_get(step, "impute")) return true;
+    }
+    return false;
+}
+
+/* Whether a value of the type can stand for a missing one. */
+static bool has_sign(const dt_element_spec *e) {
+    const dt_dtype d = e->type.dtype;
+    if (e->text || dt_dtype_is_float(d)) return true;
+    return e->vocabulary.n > 0 && d != DT_BOOL && d != DT_UINT8;
+}
+
+dt_status *dt_missing_declare(dt_arena *arena, const dt_tree *keys, dt_element_spec *e) {
+    double x;
+    e->imputes = has_impute(keys, e->name);
+    e->missing = marks_of(arena, keys);
+    for (int i = 0; i < e->missing.n; i++)
+        e->missing_numbers = e->missing_numbers || dt_parse_double(e->missing.v[i], &x);
+    if (!e->imputes) return NULL;
+    if (e->has_default)
+        return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has both a default_value and a step impute",
+                       e->name);
+    if (has_sign(e)) {
+        e->classes = 0; /* -1 is among them */
+        return NULL;
+    }
+    return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &e->at,
+                              "'%s' is of %s, which has no value that stands for a missing one",
+                              e->name, dt_dtype_name(e->type.dtype)),
+                      e->vocabulary.n > 0 ? "set 'dtype: int32'"
+                                          : "leave its dtype out: impute needs float32 or float64");
+}
+
+/* ---- values ---- */
+
+bool dt_missing_is(const dt_element_spec *e, const char *text) {
+    double x, mark;
+    if (!*text) return true;
+    for (int i = 0; i < e->missing.n; i++)
+        if (strcmp(e->missing.v[i], text) == 0) return true;
+    if (!e->missing_numbers || !dt_parse_double(text, &x)) return false;
+    for (int i = 0; i < e->missing.n; i++)
+        if (dt_parse_double(e->missing.v[i], &mark) && mark == x) return true;
+    return false;
+}
+
+void dt_missing_put(const dt_element_spec *e, void *out, int64_t i) {
+    if (e->text) *(char *)out = '\0';
+    else dt_row_source_put(e->type.dtype, dt_dtype_is_float(e->type.dtype) ? NAN : -1, out, i);
+}
+
+dt_status *dt_missing_suggest(dt_status *s, const dt_element_spec *e) {
+    const bool number = dt_dtype_is_float(e->type.dtype);
+    if (!e->missing.v) return s; /* the data set has no such keys */
+    if (!number && e->vocabulary.n == 0)
+        return dt_suggest(s,
+                          "add 'default_value: 0' to dataset.element.%.80s; or leave its dtype "
+                          "out, and add 'map: {%.80s: [impute: median]}' to dataset",
+                          e->name, e->name);
+    return dt_suggest(s,
+                      "add 'map: {%.80s: [impute: %s]}' to dataset, or 'default_value: 0' to "
+                      "dataset.element.%.80s",
+                      e->name, number ? "median" : "most_frequent", e->name);
+}
