@@ -81,6 +81,11 @@ static dt_status *describe(const dt_stream *s, const dt_element_spec *input, dt_
         DT_TRY(declare(s, input->name, e));
         if (saved && saved->vocabulary.n > 0 && e->vocabulary.n > 0)
             e->vocabulary = saved->vocabulary;
+        if (saved && saved->columns.n > 0 && e->choice != DT_CHOICE_NAMES) {
+            e->columns = saved->columns; /* as the weights were trained with, too */
+            e->type = saved->type;
+            e->settled = true;
+        }
     } else if (saved) *e = *saved;
     else DT_TRY(guess(s, input, e));
     e->name = input->name;

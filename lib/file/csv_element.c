@@ -17,7 +17,7 @@ enum { STRING = DT_FLOAT64 + 1 };
 
 struct words {
     const char *column;
-    dt_texts columns, vocabulary;
+    dt_texts columns, all_but, vocabulary;
     dt_ints shape;
     int dtype;
     int64_t max_bytes;
@@ -28,7 +28,8 @@ struct words {
 #define FIELDS(column_help, columns_help, shape_help, default_help)                                \
     {                                                                                              \
         DT_TEXT(struct words, column, .help = column_help),                                        \
-            DT_TEXTS(struct words, columns, .help = columns_help),                                 \
+            DT_ONE_OF(columns, DT_FORMS(DT_TEXTS(struct words, columns, ), all_but_form),          \
+                      .help = columns_help),                                                       \
             DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = shape_help),                \
             DT_ENUM(struct words, dtype, dtype_names,                                              \
                     .set = 1 + offsetof(struct words, has_dtype),                                  \
@@ -44,13 +45,20 @@ struct words {
             DT_END                                                                                 \
     }
 
+static const dt_field all_but[] = {
+    DT_TEXTS(struct words, all_but, .required = true, .help = "the columns to leave out"), DT_END};
+
+#define all_but_form DT_FORM(DT_FIELD_TABLE, .table = all_but)
 const dt_field dt_csv_element_fields[] =
-    FIELDS("name of the column in the header; its index from 0 if `header` is false",
-           "several columns, concatenated",
+    FIELDS("name of the column in the header, or its number from 0",
+           "several columns: names, numbers from 0, patterns such as \"pixel*\", ranges such as "
+           "pixel0..pixel63; or {all_but: [...]}",
            "shape of one example; default: [] for column, [number of columns] for columns",
            "value of missing fields; default: a missing field is an error, unless map has a "
            "step impute");
 
+#undef all_but_form
+#define all_but_form DT_END
 const dt_field dt_jsonl_element_fields[] =
     FIELDS("key of the value; default: the element's name", "several keys, concatenated",
            "shape of one example; default: [] for column, [number of keys] for columns",
@@ -71,14 +79,19 @@ static dt_status *check_rank(const struct words *w, const dt_element_spec *e) {
 
 static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_element_spec *out) {
     const bool one = w->column != NULL;
-    if (one == (w->columns.n > 0))
+    if (w->all_but.n > 0) out->choice = DT_CHOICE_ALL_BUT;
+    if (one == (w->columns.n + w->all_but.n > 0))
         return wrong(out, one ? "has both 'column' and 'columns'"
                               : "lacks 'column', or 'columns' for several");
-    out->columns = w->columns;
+    out->columns = w->all_but.n > 0 ? w->all_but : w->columns;
     if (one) {
         out->columns = (dt_texts){1, dt_arena_array(arena, const char *, 1)};
         out->columns.v[0] = w->column;
     }
+    for (int i = 0; i < w->columns.n; i++)
+        if (strpbrk(w->columns.v[i], "*?[{") || strstr(w->columns.v[i], ".."))
+            out->choice = DT_CHOICE_PATTERNS;
+    out->shaped = w->shape.n > 0;
     const int64_t n = out->columns.n, bytes = w->max_bytes + 1;
     out->text = w->dtype == STRING;
     if (out->text) out->type = dt_type_of(DT_UINT8, 1, &bytes);
@@ -97,7 +110,7 @@ static dt_status *check_text(const struct words *w, const dt_element_spec *e) {
 
 static dt_status *check_shape(const struct words *w, const dt_element_spec *e, dt_columns columns) {
     if (e->text) return check_text(w, e);
-    const bool whole = columns == DT_COLUMNS_KEYS && w->column;
+    const bool whole = (columns == DT_COLUMNS_KEYS && w->column) || e->choice != DT_CHOICE_NAMES;
     if (dt_type_elements(&e->type) != e->columns.n && !whole)
         return dt_fail(DT_E_DATASET_KEYS, &e->at,
                        "'%s' has %d column%s, but its shape has %lld values", e->name, e->columns.n,
@@ -109,7 +122,7 @@ static dt_status *check_shape(const struct words *w, const dt_element_spec *e, d
 
 static dt_status *check_numbers(const dt_element_spec *e) {
     int64_t n;
-    for (int i = 0; i < e->columns.n; i++)
+    for (int i = 0; i < e->columns.n && e->choice == DT_CHOICE_NAMES; i++)
         if (!dt_parse_int64(e->columns.v[i], &n) || n < 0)
             return dt_fail(DT_E_DATASET_KEYS, &e->at,
                            "'%s': columns are numbers from 0 where 'header' is false, got '%s'",
@@ -126,7 +139,9 @@ static int64_t places_of(const dt_element_spec *e) {
 
 /* Of the classes that its values number; of several columns their own. */
 static dt_texts names_of(const dt_element_spec *e) {
-    return e->columns.n > 1 ? e->columns : places_of(e) > 0 ? e->vocabulary : (dt_texts){0};
+    return e->columns.n > 1 && e->choice == DT_CHOICE_NAMES ? e->columns
+           : places_of(e) > 0                               ? e->vocabulary
+                                                            : (dt_texts){0};
 }
 
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
@@ -145,6 +160,7 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
     out->vocabulary = w.vocabulary;
     out->default_value = w.default_value;
     out->has_default = w.has_default;
+    if (columns == DT_COLUMNS_KEYS) out->choice = DT_CHOICE_NAMES; /* keys may have any name */
     out->numbers = out->classes = places_of(out);
     out->names = names_of(out);
     return columns == DT_COLUMNS_NUMBERED ? check_numbers(out) : NULL;
@@ -285,114 +301,4 @@ dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) {
     const dt_csv_field *f = &c->field[more ? wanted : c->n - 1];
     return dt_csv_fail(c, f->line, more ? f->col : c->end_col, "%d field%s, expected %d", c->n,
                        c->n == 1 ? "" : "s", wanted);
-}
-
-/* ---- columns, found by name in a header, or by number without one ---- */
-
-enum { MOST_NAMES = 256 };
-
-dt_status *dt_csv_check_header(const dt_csv *c) {
-    for (int i = 0; i < c->n; i++)
-        for (int k = 0; k < i; k++)
-            if (strcmp(c->field[i].text, c->field[k].text) == 0 && c->field[i].size > 0) {
-                dt_str name = {0};
-                dt_str_escaped(&name, c->field[i].text, c->field[i].size, 60);
-                dt_status *s = dt_csv_fail(c, c->field[i].line, c->field[i].col,
-                                           "column '%s' appears twice", dt_str_text(&name));
-                dt_str_release(&name);
-                return s;
-            }
-    return NULL;
-}
-
-/* A whole line in one field: another character separates the columns. */
-static char other_delimiter(const dt_csv *c) {
-    static const char likely[] = ";\t|,";
-    for (const char *d = likely; c->n == 1 && *d; d++)
-        if (strchr(c->field[0].text, *d)) return *d;
-    return '\0';
-}
-
-static bool has_number(const dt_csv *c) {
-    double number;
-    for (int i = 0; i < c->n; i++)
-        if (dt_parse_double(c->field[i].text, &number)) return true;
-    return false;
-}
-
-/* A header written as "a, b": the name with the blanks around it; NULL: there is none. */
-static const char *find_padded(const dt_csv *c, const char *name) {
-    for (int i = 0; i < c->n; i++) {
-        const char *text = c->field[i].text + strspn(c->field[i].text, " \t");
-        const size_t n = strlen(name);
-        if (strncmp(text, name, n) == 0 && strspn(text + n, " \t") == strlen(text + n))
-            return c->field[i].text;
-    }
-    return NULL;
-}
-
-/* Lines such as "1 3:0.5 7:1". */
-static bool is_libsvm(const dt_csv *c) {
-    double label, index;
-    const char *text = c->n == 1 ? c->field[0].text : "";
-    const char *blank = strchr(text, ' '), *colon = blank ? strchr(blank, ':') : NULL;
-    char first[32], second[32];
-    if (!colon || blank - text > 31 || colon - blank > 31) return false;
-    snprintf(first, sizeof first, "%.*s", (int)(blank - text), text);
-    snprintf(second, sizeof second, "%.*s", (int)(colon - blank - 1), blank + 1);
-    return dt_parse_double(first, &label) && dt_parse_double(second, &index);
-}
-
-/* Suggests a column name; or, if the first line does not look like a header, `header: false`. */
-static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name) {
-    const char *names[MOST_NAMES];
-    int n = 0;
-    const char delimiter = other_delimiter(c);
-    if (delimiter)
-        return dt_suggest(s, "set dataset.field_delim: \"%s\"",
-                          delimiter == '\t' ? "\\t" : (const char[]){delimiter, '\0'});
-    if (is_libsvm(c))
-        return dt_suggest(s, "this looks like LIBSVM text; convert it to CSV or NPY, such as with "
-                             "scikit-learn: load_svmlight_file(FILE)");
-    const char *padded = find_padded(c, name);
-    if (padded) return dt_suggest(s, "the header has blanks around names: write \"%.80s\"", padded);
-    for (; n < c->n && n < MOST_NAMES; n++) names[n] = c->field[n].text;
-    const char *nearest = dt_nearest(name, names, n);
-    if (nearest) return dt_suggest(s, "did you mean '%.80s'?", nearest);
-    return has_number(c) ? dt_suggest(s, "a file without a header line needs dataset.header: "
-                                         "false, and numbers as columns, from 0")
-                         : s;
-}
-
-/* Lists the columns of the file only with the first missing one. */
-static dt_status *no_column(const dt_csv *c, const dt_element_spec *e, const char *name,
-                            bool header, bool first) {
-    dt_str has = {0};
-    for (int i = 0; i < c->n && i < 16 && header; i++) {
-        dt_str_puts(&has, i ? ", " : "");
-        dt_str_escaped(&has, c->field[i].text, c->field[i].size, 60);
-    }
-    if (!header) dt_str_printf(&has, "0 to %d", c->n - 1);
-    else if (c->n > 16) dt_str_puts(&has, ", ...");
-    dt_status *s = dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column '%s'%s%s", c->path, name,
-                           first ? "; columns: " : "", first ? dt_str_text(&has) : "");
-    dt_str_release(&has);
-    return header ? suggest_column(s, c, name) : s;
-}
-
-static int find_column(const dt_csv *c, const char *name, bool header) {
-    int64_t number;
-    int i = 0;
-    if (!header) return dt_parse_int64(name, &number) && number < c->n ? (int)number : -1;
-    while (i < c->n && strcmp(c->field[i].text, name) != 0) i++;
-    return i < c->n ? i : -1;
-}
-
-dt_status *dt_csv_find_columns(const dt_csv *c, const dt_element_spec *e, bool header, int *to) {
-    dt_status *s = NULL;
-    for (int i = 0; i < e->columns.n; i++) {
-        to[i] = find_column(c, e->columns.v[i], header);
-        if (to[i] < 0) dt_status_append(&s, no_column(c, e, e->columns.v[i], header, !s));
-    }
-    return s;
 }

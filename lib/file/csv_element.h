@@ -22,12 +22,6 @@ extern const dt_field dt_csv_element_fields[], dt_jsonl_element_fields[];
 /* One entry of `element`. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
                                dt_element_spec *out) DT_MUST_USE;
-/* Checks that the current record, a header, has each name once. */
-dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;
-/* The positions of the element's columns in records: to[columns]. The current record is the header,
- * or without a header the first one. */
-dt_status *dt_csv_find_columns(const dt_csv *c, const dt_element_spec *e, bool header,
-                               int *to) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };
 /* The field without blanks at its ends, NUL-terminated: its own text, or a copy in `room` where
  * blanks follow. NULL: too long for a number. */

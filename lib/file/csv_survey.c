@@ -11,11 +11,12 @@
 
 #include "base/arena.h"
 #include "file/column_survey.h"
-#include "file/csv_element.h"
+#include "file/csv_header.h"
 
 typedef struct table {
     dt_column *v;
     int n;
+    dt_arena *arena; /* of headers */
     char delimiter;
     bool header;
     int64_t records;
@@ -56,14 +57,11 @@ static dt_status *begin(table *t, const dt_csv *c) {
                        "%s: %d columns; at most %d can be inspected without a job", c->path, c->n,
                        DT_MOST_COLUMNS);
     t->header = is_header(c);
-    if (t->header) DT_TRY(dt_csv_check_header(c));
+    dt_csv_header h;
+    dt_csv_header_read(t->arena, c, t->header, &h);
     t->n = c->n;
     t->v = dt_alloc((size_t)t->n * sizeof *t->v);
-    for (int i = 0; i < t->n; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%d", i);
-        dt_column_init(&t->v[i], t->header ? c->field[i].text : number);
-    }
+    for (int i = 0; i < t->n; i++) dt_column_init(&t->v[i], h.name[i]);
     return NULL;
 }
 
@@ -77,8 +75,10 @@ static dt_status *note_record(table *t, const dt_csv *c) {
 }
 
 static dt_status *check_header(const table *t, const dt_csv *c) {
+    dt_csv_header h;
+    dt_csv_header_read(t->arena, c, true, &h);
     for (int i = 0; i < t->n && i < c->n; i++)
-        if (strcmp(t->v[i].name, c->field[i].text) != 0)
+        if (strcmp(t->v[i].name, h.name[i]) != 0)
             return dt_csv_fail(c, c->field[i].line, c->field[i].col,
                                "column '%s' where the first file has '%s'", c->field[i].text,
                                t->v[i].name);
@@ -123,7 +123,7 @@ static dt_status *find_delimiter(const char *path, char *out) {
 }
 
 dt_status *dt_csv_survey(const dt_survey_request *g) {
-    table t = {.delimiter = ','};
+    table t = {.delimiter = ',', .arena = dt_arena_create()};
     dt_status *s = find_delimiter(g->path[0], &t.delimiter);
     for (int i = 0; i < g->n && !s; i++) s = look_through(&t, g->path[i]);
     if (!s && t.records == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
@@ -134,5 +134,6 @@ dt_status *dt_csv_survey(const dt_survey_request *g) {
         s = dt_columns_put(t.v, t.n, g);
     }
     dt_columns_release(t.v, t.n);
+    dt_arena_destroy(t.arena);
     return s;
 }

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/csv_element.h"
+#include "file/csv_header.h"
 #include "file/examples.h"
 #include "file/missing.h"
 
@@ -49,6 +49,7 @@ static bool sniff(const unsigned char *b, int64_t n) {
 
 typedef struct table {
     dt_csv csv;
+    dt_csv_header header;
     int **index; /* [n][columns] where they stand */
     int fields;  /* of a record */
     char delimiter;
@@ -124,14 +125,15 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     return NULL;
 }
 
-/* The current record is the header, or without a header the first row. */
-static dt_status *find_columns(dt_row_source *s, table *t, bool header) {
+/* The first file of a data set settles what patterns of columns stand for. */
+static dt_status *find_columns(dt_row_source *s, table *t) {
     dt_status *bad = NULL;
-    if (header) DT_TRY(dt_csv_check_header(&t->csv));
     for (int e = 0; e < s->n; e++) {
-        const dt_element_spec *x = &s->element[e];
+        dt_element_spec *x = &s->element[e];
+        dt_status *own = dt_csv_header_expand(s->arena, &t->csv, &t->header, x);
         t->index[e] = dt_arena_array(s->arena, int, x->columns.n);
-        dt_status_append(&bad, dt_csv_find_columns(&t->csv, x, header, t->index[e]));
+        if (!own) own = dt_csv_find_columns(&t->csv, &t->header, x, t->index[e]);
+        dt_status_append(&bad, own);
     }
     return bad;
 }
@@ -149,26 +151,15 @@ static void name_columns(dt_row_source *s, dt_element_spec *x, bool own) {
         x->columns.v[i] = single ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
 }
 
-static bool has_column(const dt_csv *c, const char *name) {
-    int i = 0;
-    while (i < c->n && strcmp(c->field[i].text, name) != 0) i++;
-    return i < c->n;
-}
-
 /* Whether the header at hand has every column by its name. */
-static bool is_named(const dt_row_source *s, const dt_csv *c) {
+static bool is_named(const dt_row_source *s, const dt_csv_header *h) {
     for (int e = 0; e < s->n; e++)
         for (int i = 0; i < s->element[e].columns.n; i++)
-            if (!has_column(c, s->element[e].columns.v[i])) return false;
+            if (!dt_csv_header_has(h, s->element[e].columns.v[i])) return false;
     return true;
 }
 
-static const char *column_name(const dt_row_source *s, const table *t, int i, bool header) {
-    return header ? dt_arena_strdup(s->arena, t->csv.field[i].text)
-                  : dt_arena_printf(s->arena, "%d", i);
-}
-
-static dt_status *take_in_order(dt_row_source *s, table *t, bool header) {
+static dt_status *take_in_order(dt_row_source *s, table *t) {
     int64_t wanted = dt_row_source_values(s);
     int at = 0;
     if (t->csv.n != wanted)
@@ -181,7 +172,7 @@ static dt_status *take_in_order(dt_row_source *s, table *t, bool header) {
         columns->v = dt_arena_array(s->arena, const char *, columns->n);
         for (int i = 0; i < columns->n; i++, at++) {
             t->index[e][i] = at;
-            columns->v[i] = column_name(s, t, at, header);
+            columns->v[i] = t->header.name[at];
         }
     }
     return NULL;
@@ -190,9 +181,9 @@ static dt_status *take_in_order(dt_row_source *s, table *t, bool header) {
 static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
     for (int own = 1; own >= 0; own--) {
         for (int e = 0; e < s->n; e++) name_columns(s, &s->element[e], own);
-        if (header && is_named(s, &t->csv)) return find_columns(s, t, true);
+        if (header && is_named(s, &t->header)) return find_columns(s, t);
     }
-    return take_in_order(s, t, header);
+    return take_in_order(s, t);
 }
 
 /* ---- rows ---- */
@@ -208,7 +199,8 @@ static dt_status *read_head(dt_row_source *s, table *t) {
     t->fields = t->csv.n;
     const bool header = s->native ? has_header(s->keys) : is_header(&t->csv);
     t->first = !header;
-    return s->native ? find_columns(s, t, header) : find_foreign(s, t, header);
+    dt_csv_header_read(s->arena, &t->csv, header, &t->header);
+    return s->native ? find_columns(s, t) : find_foreign(s, t, header);
 }
 
 static void close_table(dt_row_source *s) {

@@ -25,6 +25,9 @@
 
 /* ---- reading ---- */
 
+/* What `columns` of an element of CSV files has. */
+typedef enum dt_choice { DT_CHOICE_NAMES, DT_CHOICE_PATTERNS, DT_CHOICE_ALL_BUT } dt_choice;
+
 /* A named element of examples. Unknown members are zero. */
 typedef struct dt_element_spec {
     const char *name;
@@ -49,7 +52,9 @@ typedef struct dt_element_spec {
     int64_t classes;  /* values of the file are known to lie in [0, classes); 0: not known */
     /* of CSV and JSON lines: their names, and the texts whose places are the values; n 0: none */
     dt_texts columns, vocabulary;
-    bool has_default; /* of missing values, */
+    dt_choice choice;     /* of `columns`; once settled, they are names all the same */
+    bool settled, shaped; /* shaped: the job gives the shape */
+    bool has_default;     /* of missing values, */
     double default_value;
     bool imputes;         /* a step of `map` replaces them; see file/missing.h */
     dt_texts missing;     /* texts that stand for one, besides the empty text; */

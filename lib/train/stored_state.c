@@ -6,6 +6,8 @@
  *     {"x": {"dtype": "float32", "shape": [2]},
  *      "kind": {"dtype": "int32", "shape": [], "vocabulary": ["iris", "lily"]},
  *      "note": {"dtype": "string", "max_bytes": 65535}}
+ *
+ * Columns that a job names by patterns are written out.
  */
 #include <string.h>
 
@@ -17,6 +19,13 @@
 
 /* ---- printing ---- */
 
+static void put_texts(dt_json *j, const char *key, const dt_texts *x) {
+    if (x->n == 0) return;
+    dt_json_open(j, key, '[');
+    for (int i = 0; i < x->n; i++) dt_json_string(j, NULL, x->v[i]);
+    dt_json_close(j, ']');
+}
+
 static void put_element(dt_json *j, const dt_element_spec *e) {
     dt_json_open(j, e->name, '{');
     dt_json_string(j, "dtype", e->text ? "string" : dt_dtype_name(e->type.dtype));
@@ -27,11 +36,8 @@ static void put_element(dt_json *j, const dt_element_spec *e) {
         for (int i = 0; i < e->type.rank; i++) dt_json_int(j, NULL, e->type.dim[i]);
         dt_json_close(j, ']');
     }
-    if (e->vocabulary.n > 0) {
-        dt_json_open(j, "vocabulary", '[');
-        for (int i = 0; i < e->vocabulary.n; i++) dt_json_string(j, NULL, e->vocabulary.v[i]);
-        dt_json_close(j, ']');
-    }
+    put_texts(j, "vocabulary", &e->vocabulary);
+    if (e->choice != DT_CHOICE_NAMES) put_texts(j, "columns", &e->columns);
     dt_json_close(j, '}');
 }
 
@@ -91,7 +97,9 @@ static bool get_element(dt_arena *arena, const json_t *entry, dt_element_spec *o
     out->names = out->vocabulary;
     if (dtype && strcmp(dtype, "string") == 0) return get_text(entry, out);
     return get_dtype(dtype, &out->type.dtype) &&
-           get_shape(json_object_get(entry, "shape"), &out->type);
+           get_shape(json_object_get(entry, "shape"), &out->type) &&
+           dt_json_texts(arena, json_object_get(entry, "columns"), &out->columns) &&
+           (out->columns.n == 0 || out->columns.n == dt_type_elements(&out->type));
 }
 
 static bool get_elements(dt_arena *arena, json_t *root, dt_dataset_spec *out) {

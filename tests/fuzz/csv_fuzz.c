@@ -19,6 +19,7 @@ static const char *const words[] = {
     "default_value: 200}}, map: {s: [string_lookup: {}]}",
     "element: {x: {column: a, dtype: bool}, y: {column: b, dtype: int8}, z: {column: c, dtype: "
     "int16}}",
+    "element: {x: {columns: [\"a*\", 1]}, y: {columns: {all_but: [\"a*\", b..c]}, dtype: int8}}",
     "missing_values: [NA, -1, ''], element: {x: {columns: [a, b]}, s: {column: c, dtype: string, "
     "max_bytes: 9}, v: {column: d, vocabulary: [p, q]}}, map: {x: [impute: {strategy: median, "
     "indicator: true}], s: [impute: most_frequent, string_lookup], v: [impute: most_frequent]}",

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See csv_header.h. Names are found by bisection, since a table may have thousands of columns, all
+ * of which an element takes. */
+#include "file/csv_header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+
+enum { MOST_NAMES = 256, MOST_PATTERNS = 100 };
+
+/* ---- names ---- */
+
+/* A name and its place; qsort keeps no order of its own. */
+typedef struct placed {
+    const char *name;
+    int at;
+} placed;
+
+static int compare(const void *a, const void *b) {
+    const placed *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static void sort(dt_csv_header *h) {
+    placed *all = dt_alloc((size_t)h->n * sizeof *all + 1);
+    for (int i = 0; i < h->n; i++) all[i] = (placed){h->name[i], i};
+    qsort(all, (size_t)h->n, sizeof *all, compare);
+    for (int i = 0; i < h->n; i++) h->sorted[i] = all[i].at;
+    free(all);
+}
+
+/* The first column of that name, as they are sorted; -1: there is none. */
+static int find_name(const dt_csv_header *h, const char *name) {
+    int low = 0, high = h->n;
+    while (low < high) {
+        const int mid = (low + high) / 2;
+        if (strcmp(h->name[h->sorted[mid]], name) < 0) low = mid + 1;
+        else high = mid;
+    }
+    return low < h->n && strcmp(h->name[h->sorted[low]], name) == 0 ? low : -1;
+}
+
+/* As pandas: a, a.1, a.2; a number that another column's name has is left out. */
+static void rename_again(dt_arena *arena, dt_csv_header *h) {
+    const char **name = dt_arena_array(arena, const char *, h->n);
+    for (int i = 0; i < h->n; i++) name[i] = h->name[i];
+    for (int i = 1, number = 0; i < h->n; i++) {
+        const int at = h->sorted[i];
+        const bool again = strcmp(h->name[at], h->name[h->sorted[i - 1]]) == 0;
+        number = again ? number : 0;
+        if (!again || !*h->name[at]) continue;
+        do name[at] = dt_arena_printf(arena, "%s.%d", h->name[at], ++number);
+        while (find_name(h, name[at]) >= 0);
+    }
+    h->name = name;
+    sort(h);
+}
+
+void dt_csv_header_read(dt_arena *arena, const dt_csv *c, bool named, dt_csv_header *out) {
+    *out = (dt_csv_header){.named = named,
+                           .n = c->n,
+                           .name = dt_arena_array(arena, const char *, c->n),
+                           .sorted = dt_arena_array(arena, int, c->n)};
+    for (int i = 0; i < c->n; i++)
+        out->name[i] =
+            named ? dt_arena_strdup(arena, c->field[i].text) : dt_arena_printf(arena, "%d", i);
+    sort(out);
+    if (named) rename_again(arena, out);
+}
+
+bool dt_csv_header_has(const dt_csv_header *h, const char *name) { return find_name(h, name) >= 0; }
+
+int dt_csv_header_find(const dt_csv_header *h, const char *name) {
+    int64_t number;
+    const int at = find_name(h, name);
+    if (at >= 0) return h->sorted[at];
+    return dt_parse_int64(name, &number) && number >= 0 && number < h->n ? (int)number : -1;
+}
+
+/* ---- no such column ---- */
+
+/* A whole line in one field: another character separates the columns. */
+static char other_delimiter(const dt_csv *c) {
+    static const char likely[] = ";\t|,";
+    for (const char *d = likely; c->n == 1 && *d; d++)
+        if (strchr(c->field[0].text, *d)) return *d;
+    return '\0';
+}
+
+static bool has_number(const dt_csv *c) {
+    double number;
+    for (int i = 0; i < c->n; i++)
+        if (dt_parse_double(c->field[i].text, &number)) return true;
+    return false;
+}
+
+/* A header written as "a, b": the name with the blanks around it; NULL: there is none. */
+static const char *find_padded(const dt_csv *c, const char *name) {
+    for (int i = 0; i < c->n; i++) {
+        const char *text = c->field[i].text + strspn(c->field[i].text, " \t");
+        const size_t n = strlen(name);
+        if (strncmp(text, name, n) == 0 && strspn(text + n, " \t") == strlen(text + n))
+            return c->field[i].text;
+    }
+    return NULL;
+}
+
+/* Lines such as "1 3:0.5 7:1". */
+static bool is_libsvm(const dt_csv *c) {
+    double label, index;
+    const char *text = c->n == 1 ? c->field[0].text : "";
+    const char *blank = strchr(text, ' '), *colon = blank ? strchr(blank, ':') : NULL;
+    char first[32], second[32];
+    if (!colon || blank - text > 31 || colon - blank > 31) return false;
+    snprintf(first, sizeof first, "%.*s", (int)(blank - text), text);
+    snprintf(second, sizeof second, "%.*s", (int)(colon - blank - 1), blank + 1);
+    return dt_parse_double(first, &label) && dt_parse_double(second, &index);
+}
+
+/* Suggests a column name; or, if the first line does not look like a header, `header: false`. */
+static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name) {
+    const char *names[MOST_NAMES];
+    int n = 0;
+    const char delimiter = other_delimiter(c);
+    if (delimiter)
+        return dt_suggest(s, "set dataset.field_delim: \"%s\"",
+                          delimiter == '\t' ? "\\t" : (const char[]){delimiter, '\0'});
+    if (is_libsvm(c))
+        return dt_suggest(s, "this looks like LIBSVM text; convert it to CSV or NPY, such as with "
+                             "scikit-learn: load_svmlight_file(FILE)");
+    const char *padded = find_padded(c, name);
+    if (padded) return dt_suggest(s, "the header has blanks around names: write \"%.80s\"", padded);
+    for (; n < c->n && n < MOST_NAMES; n++) names[n] = c->field[n].text;
+    const char *nearest = dt_nearest(name, names, n);
+    if (nearest) return dt_suggest(s, "did you mean '%.80s'?", nearest);
+    return has_number(c) ? dt_suggest(s, "a file without a header line needs dataset.header: "
+                                         "false, and numbers as columns, from 0")
+                         : s;
+}
+
+/* Lists the columns of the file only with the first missing one. */
+static dt_status *no_column(const dt_csv *c, const dt_csv_header *h, const dt_element_spec *e,
+                            const char *name, bool first) {
+    dt_str has = {0};
+    for (int i = 0; i < h->n && i < 16 && h->named; i++) {
+        dt_str_puts(&has, i ? ", " : "");
+        dt_str_escaped(&has, h->name[i], strlen(h->name[i]), 60);
+    }
+    if (!h->named) dt_str_printf(&has, "0 to %d", h->n - 1);
+    else if (h->n > 16) dt_str_puts(&has, ", ...");
+    dt_status *s = dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column '%.80s'%s%s", c->path, name,
+                           first ? "; columns: " : "", first ? dt_str_text(&has) : "");
+    dt_str_release(&has);
+    return h->named ? suggest_column(s, c, name) : s;
+}
+
+dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_header *h, const dt_element_spec *e,
+                               int *to) {
+    enum { TOLD = 20 };
+    dt_status *s = NULL;
+    for (int i = 0, missing = 0; i < e->columns.n && missing < TOLD; i++) {
+        to[i] = dt_csv_header_find(h, e->columns.v[i]);
+        if (to[i] < 0) {
+            dt_status_append(&s, no_column(c, h, e, e->columns.v[i], !s));
+            missing++;
+        }
+    }
+    return s;
+}
+
+/* ---- patterns ---- */
+
+static int mark(bool *chosen, int from, int to) {
+    for (int i = from; i <= to; i++) chosen[i] = true;
+    return to - from + 1;
+}
+
+/* "first..last"; false: it is none, or one of the two is no column. */
+static bool find_range(dt_arena *arena, const dt_csv_header *h, const char *text, int *from,
+                       int *to) {
+    const char *dots = strstr(text, "..");
+    if (!dots) return false;
+    char *first = dt_arena_strdup(arena, text);
+    first[dots - text] = '\0';
+    *from = dt_csv_header_find(h, first);
+    *to = dt_csv_header_find(h, dots + 2);
+    return *from >= 0 && *to >= *from;
+}
+
+/* Marks the columns that one entry chooses; their number. */
+static int choose(dt_arena *arena, const dt_csv_header *h, const char *text, bool *chosen) {
+    const char *const *pattern;
+    const int at = dt_csv_header_find(h, text);
+    int from, to, n = 0;
+    if (at >= 0) return mark(chosen, at, at);
+    if (find_range(arena, h, text, &from, &to)) return mark(chosen, from, to);
+    if (!strpbrk(text, "*?[{")) return 0;
+    const int patterns = dt_glob_expand(arena, text, MOST_PATTERNS, &pattern);
+    for (int i = 0; patterns > 0 && i < h->n; i++)
+        if (dt_glob_matches(pattern, patterns, h->name[i])) n += mark(chosen, i, i);
+    return n;
+}
+
+/* The chosen columns, or all others, in the file's order; those without a name by their numbers. */
+static void take_columns(dt_arena *arena, const dt_csv_header *h, const bool *chosen,
+                         dt_element_spec *e) {
+    const bool others = e->choice == DT_CHOICE_ALL_BUT;
+    dt_texts names = {0, dt_arena_array(arena, const char *, h->n)};
+    for (int i = 0; i < h->n; i++)
+        if (chosen[i] != others)
+            names.v[names.n++] = *h->name[i] ? h->name[i] : dt_arena_printf(arena, "%d", i);
+    e->columns = names;
+}
+
+static dt_status *set_type(dt_arena *arena, const dt_csv *c, dt_element_spec *e) {
+    const int64_t n = e->columns.n;
+    if (n == 0)
+        return dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column is left for '%s'", c->path, e->name);
+    if (!e->shaped) e->type = dt_type_of(e->type.dtype, 1, &n);
+    if (dt_type_elements(&e->type) != n)
+        return dt_fail(DT_E_DATASET_KEYS, &e->at,
+                       "%s: '%s' has %lld column%s, but its shape has %lld values", c->path,
+                       e->name, (long long)n, n == 1 ? "" : "s",
+                       (long long)dt_type_elements(&e->type));
+    if (e->rounded) e->rounded = dt_arena_array(arena, const char *, n);
+    if (n > 1) e->names = e->columns;
+    e->settled = true;
+    return NULL;
+}
+
+dt_status *dt_csv_header_expand(dt_arena *arena, const dt_csv *c, const dt_csv_header *h,
+                                dt_element_spec *e) {
+    dt_status *bad = NULL;
+    bool *chosen;
+    if (e->choice == DT_CHOICE_NAMES || e->settled) return NULL;
+    chosen = dt_arena_array(arena, bool, h->n);
+    for (int i = 0; i < e->columns.n; i++)
+        if (choose(arena, h, e->columns.v[i], chosen) == 0)
+            dt_status_append(&bad, no_column(c, h, e, e->columns.v[i], !bad));
+    if (bad) return bad;
+    take_columns(arena, h, chosen, e);
+    return set_type(arena, c, e);
+}

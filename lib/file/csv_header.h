@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns of a CSV file: their names in the header, or their numbers from 0. A name that stands
+ * there again becomes NAME.1, NAME.2, ... Elements choose columns by name, by number, or by
+ * patterns, which become names when the first file is opened:
+ *
+ *     columns: [height, 7]               one by its name, one by its number
+ *     columns: ["pixel*"]                those that match, in the file's order
+ *     columns: [pixel0..pixel63]         from one to the other
+ *     columns: {all_but: [id, label]}    all others
+ */
+#ifndef DT_FILE_CSV_HEADER_H
+#define DT_FILE_CSV_HEADER_H
+
+#include "file/csv_element.h"
+
+typedef struct dt_csv_header {
+    bool named; /* false: columns have numbers alone */
+    int n;
+    const char **name; /* [n] */
+    int *sorted;       /* [n] columns by name, those of one name in order */
+} dt_csv_header;
+
+/* Reads the record at hand: the header, or without one the first row. */
+void dt_csv_header_read(dt_arena *arena, const dt_csv *c, bool named, dt_csv_header *out);
+/* The column of a name, or of a number; -1: there is none. */
+int dt_csv_header_find(const dt_csv_header *h, const char *name);
+bool dt_csv_header_has(const dt_csv_header *h, const char *name);
+/* Replaces the patterns of an element by the names of columns, and sets its type. */
+dt_status *dt_csv_header_expand(dt_arena *arena, const dt_csv *c, const dt_csv_header *h,
+                                dt_element_spec *e) DT_MUST_USE;
+/* The positions of the element's columns in records: to[columns]. */
+dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_header *h, const dt_element_spec *e,
+                               int *to) DT_MUST_USE;
+
+#endif
