@@ -63,11 +63,11 @@ static void offer_verbs(const struct goal *g, const char *path) {
         const char *rest = verbs[i]->name + n + (n > 0);
         if (strncmp(verbs[i]->name, path, n) != 0 || (n > 0 && verbs[i]->name[n] != ' ')) continue;
         const size_t m = strcspn(rest, " ");
-        bool told = false;
+        bool offered = false;
         for (int k = 0; k < i; k++)
-            told |= strncmp(verbs[k]->name, verbs[i]->name,
-                            (size_t)(rest - verbs[i]->name) + m + (rest[m] == ' ')) == 0;
-        if (!told) offer(g, rest, m, "", rest[m] ? "" : verbs[i]->line);
+            offered |= strncmp(verbs[k]->name, verbs[i]->name,
+                               (size_t)(rest - verbs[i]->name) + m + (rest[m] == ' ')) == 0;
+        if (!offered) offer(g, rest, m, "", rest[m] ? "" : verbs[i]->line);
     }
 }
 

@@ -275,10 +275,11 @@ static void put_common(dt_str *to, const struct rows *all, const char *sort) {
     bool head = false;
     for (int i = 0; i < all->n; i++) {
         const struct row *r = &all->at[i];
-        bool told = false;
+        bool listed = false;
         if (!same(r->sort, sort) || r->refused || !is_common(all, r)) continue;
-        for (int k = 0; k < i; k++) told |= same(all->at[k].sort, sort) && is_alike(&all->at[k], r);
-        if (told) continue;
+        for (int k = 0; k < i; k++)
+            listed |= same(all->at[k].sort, sort) && is_alike(&all->at[k], r);
+        if (listed) continue;
         if (!head) {
             dt_str_puts(to, "\nNearly all have:\n");
             put_head(to);

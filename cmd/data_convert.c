@@ -15,7 +15,7 @@ struct data_convert {
 };
 
 /* The names of files, which are lines. */
-static void tell_files(const struct call *call, char *lines) {
+static void report_files(const struct call *call, char *lines) {
     const struct data_convert *my = call->settings;
     struct json j;
     for (char *end; (end = strchr(lines, '\n')); lines = end + 1) {
@@ -30,7 +30,7 @@ static void tell_files(const struct call *call, char *lines) {
     }
 }
 
-static void tell_notes(const struct call *call, const char *lines) {
+static void report_notes(const struct call *call, const char *lines) {
     for (const char *end; (end = strchr(lines, '\n')); lines = end + 1)
         out_note(call->out, "%.*s", (int)(end - lines), lines);
 }
@@ -47,8 +47,8 @@ static int run(const struct call *call) {
         request.notes = &notes;
     }
     if (!s) s = dt_data_convert(&request, my->output, (int)my->shards, &files);
-    if (!s && (!call->out->quiet || my->source.json)) tell_files(call, files);
-    if (notes && !call->out->quiet) tell_notes(call, notes);
+    if (!s && (!call->out->quiet || my->source.json)) report_files(call, files);
+    if (notes && !call->out->quiet) report_notes(call, notes);
     free(files);
     free(notes);
     dt_job_unref(job);

@@ -90,7 +90,7 @@ static bool begins_elsewhere(const dt_job *job) {
 
 /* Prints the command that resumes the run from its newest checkpoint, whatever this run started
  * from. */
-static void tell_how_to_go_on(const struct training *t) {
+static void suggest_resume(const struct training *t) {
     dt_str command = {0};
     put_again(&command, t->call);
     if (begins_elsewhere(t->job)) dt_str_puts(&command, " --resume auto");
@@ -112,7 +112,7 @@ static int stopped(struct training *t, dt_status *s) {
     }
     if (!*stop_flag())
         out_note(t->call->out, "the time is up; saved after step %lld", (long long)t->watch.step);
-    tell_how_to_go_on(t);
+    suggest_resume(t);
     return EXIT_STOPPED;
 }
 
@@ -133,7 +133,7 @@ static int finish(struct training *t, dt_status *s) {
 static int run_here(const struct call *call) {
     const struct fit *fit = call->settings;
     struct training t = {.call = call, .fit = fit};
-    if (fit->json) stop_tell_json();
+    if (fit->json) stop_report_json();
     dt_status *s = read_call(&t);
     if (s) return out_error(call->out, s);
     workers_take_rank(&t.source, fit->rank);

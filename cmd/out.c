@@ -111,8 +111,9 @@ dt_status *out_open(struct out *out, const struct common *common) {
 static int width_of(int fd) {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
-    long told = columns ? strtol(columns, NULL, 10) : 0, width = told > 0 ? told : USUAL_WIDTH;
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col && (told <= 0 || size.ws_col < told))
+    long wanted = columns ? strtol(columns, NULL, 10) : 0,
+         width = wanted > 0 ? wanted : USUAL_WIDTH;
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col && (wanted <= 0 || size.ws_col < wanted))
         width = size.ws_col;
     return (int)(width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width) - 1;
 }
@@ -376,30 +377,30 @@ void out_show_error(struct out *out, const dt_status *s) {
 
 /* ---- errors of several processes ---- */
 
-enum { MOST_TOLD = 64 };
-struct told {
-    _Atomic uint64_t hash[MOST_TOLD]; /* hashes of printed texts; 0: unused */
+enum { MOST_REPORTED = 64 };
+struct reported {
+    _Atomic uint64_t hash[MOST_REPORTED]; /* hashes of printed texts; 0: unused */
 };
 
 void out_share_errors(struct out *out) {
-    if (out->told) munmap(out->told, sizeof *out->told);
-    out->told =
-        mmap(NULL, sizeof *out->told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (out->reported) munmap(out->reported, sizeof *out->reported);
+    out->reported = mmap(NULL, sizeof *out->reported, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     /* without shared memory each process prints its own errors */
-    out->told = out->told == MAP_FAILED ? NULL : out->told;
+    out->reported = out->reported == MAP_FAILED ? NULL : out->reported;
 }
 
 /* Whether another process has printed the same error. If not, marks it as printed. */
-static bool is_told(struct told *told, const dt_status *s) {
+static bool is_reported(struct reported *reported, const dt_status *s) {
     char *text = dt_status_format(s);
     uint64_t hash = 0xcbf29ce484222325;
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
         hash = (hash ^ *p) * 0x100000001b3;
     free(text);
     hash += hash == 0;
-    for (int i = 0; i < MOST_TOLD; i++) {
+    for (int i = 0; i < MOST_REPORTED; i++) {
         uint64_t found = 0;
-        if (atomic_compare_exchange_strong(&told->hash[i], &found, hash)) return false;
+        if (atomic_compare_exchange_strong(&reported->hash[i], &found, hash)) return false;
         if (found == hash) return true;
     }
     return false;
@@ -407,7 +408,7 @@ static bool is_told(struct told *told, const dt_status *s) {
 
 int out_error(struct out *out, dt_status *s) {
     int code = dt_status_code(s);
-    if (s && !(out->told && is_told(out->told, s))) out_show_error(out, s);
+    if (s && !(out->reported && is_reported(out->reported, s))) out_show_error(out, s);
     dt_status_free(s);
     return code;
 }

@@ -32,7 +32,7 @@ struct out {
     bool bar;  /* a progress bar is on the terminal */
     int error; /* errno of the first failed write to standard output; 0: none */
     /* errors that workers of this machine have printed, shared by them; NULL: no workers */
-    struct told *told;
+    struct reported *reported;
 };
 
 /* For rows that the library writes to standard output: ends the process when the reader goes

@@ -32,7 +32,7 @@ static bool is_sent_on(int number) {
 }
 
 /* Writes nothing to a full pipe without a reader: the run may be waiting for just that pipe. */
-static void say(int fd, const char *text) {
+static void write_text(int fd, const char *text) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     ssize_t n =
         poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT ? write(fd, text, strlen(text)) : 0;
@@ -54,8 +54,8 @@ static _Noreturn void leave(int code) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].code == code) {
-            say(STDERR_FILENO, rows[i].text);
-            if (json) say(STDOUT_FILENO, rows[i].json);
+            write_text(STDERR_FILENO, rows[i].text);
+            if (json) write_text(STDOUT_FILENO, rows[i].json);
         }
     _exit(code);
 }
@@ -109,7 +109,7 @@ void stop_install(void) {
         install(SIGHUP, on_stop);
 }
 
-void stop_tell_json(void) { json = 1; }
+void stop_report_json(void) { json = 1; }
 
 void stop_steps_begin(void) { stepping = 1; }
 

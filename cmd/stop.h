@@ -15,7 +15,7 @@
 
 /* call it as early as possible: before, a signal ends the process by default */
 void stop_install(void);
-void stop_tell_json(void);   /* an `end` event on standard output for a process that is ended */
+void stop_report_json(void); /* an `end` event on standard output for a process that is ended */
 void stop_steps_begin(void); /* from now on steps check the flag */
 const volatile int *stop_flag(void); /* 0, 1: save and stop, 2: stop at once */
 volatile int *stop_save_flag(void);

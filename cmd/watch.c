@@ -24,7 +24,7 @@ static void keep_metric(struct watch *w, const dt_metric *m) {
 
 static void keep_checkpoint(struct watch *w, const dt_event *e) {
     if (e->checkpoint && (!w->checkpoint || strcmp(e->checkpoint, w->checkpoint) != 0)) {
-        w->told = false;
+        w->reported = false;
         free(w->checkpoint);
         w->checkpoint = dt_strdup(e->checkpoint);
     }
@@ -55,7 +55,7 @@ static void remember(struct watch *w, const dt_event *e) {
         clock_gettime(CLOCK_MONOTONIC, &w->began);
     }
     if (e->kind == DT_EVENT_START || e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL)
-        clock_gettime(CLOCK_MONOTONIC, &w->told_line);
+        clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
     if (e->kind == DT_EVENT_WORKERS) keep_workers(w, e);
     if (e->kind == DT_EVENT_END) w->virtual_s = e->virtual_s;
     w->step = e->step ? e->step : w->step;
@@ -69,9 +69,9 @@ double watch_value(const struct watch *w, const char *name, size_t bytes) {
     return NAN;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
-static void tell_stopping(struct watch *w) {
+static void report_stopping(struct watch *w) {
     if (w->stopping || !*stop_flag() || w->ended) return;
     w->stopping = true;
     out_note(w->out, "stopping after step %lld (press Ctrl-C again to stop now) %s",
@@ -81,14 +81,14 @@ static void tell_stopping(struct watch *w) {
 void watch_event(const dt_event *e, void *user) {
     struct watch *w = user;
     if (e->kind == DT_EVENT_START) stop_steps_begin();
-    if (!w->told_line.tv_sec) clock_gettime(CLOCK_MONOTONIC, &w->told_line);
+    if (!w->printed_line.tv_sec) clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
     remember(w, e);
     if (e->kind == DT_EVENT_WAITING) /* each worker for itself: they may be on different machines */
         out_note(w->out, "%s", e->text);
     if (w->silent) return;
     if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT ||
         (e->kind == DT_EVENT_EVALUATING && w->training))
-        tell_stopping(w);
+        report_stopping(w);
     if (e->kind == DT_EVENT_WARNING) out_warn(w->out, "%s", e->text);
     if (w->json) watch_json(w, e);
     else watch_text(w, e);
@@ -96,13 +96,13 @@ void watch_event(const dt_event *e, void *user) {
 
 /* The first worker has the same job and speaks for all, but not of what this one alone was told
  * (DT187) or lacks (DT192). */
-static bool first_says_it(const dt_status *s) {
+static bool is_reported_by_first(const dt_status *s) {
     const int number = dt_status_number(s);
     return dt_status_code(s) == EXIT_JOB && number != 187 && number != 192;
 }
 
 int watch_error(const struct watch *w, dt_status *s) {
-    if (s && w->silent && first_says_it(s)) {
+    if (s && w->silent && is_reported_by_first(s)) {
         /* mpirun ends all when one fails, so the first one needs time to say it; a signal ends
          * this */
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);

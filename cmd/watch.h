@@ -34,15 +34,15 @@ struct watch {
     } workers; /* of a parameter server; updates 0: there is none */
     bool trained, ended;
     bool stopping, saved_after_stop;
-    bool told; /* `checkpoint` was reported as saved */
+    bool reported; /* `checkpoint` was reported as saved */
 
     /* the bar */
     struct timespec shown, epoch_began;
     int64_t epoch_first; /* the epoch's step at epoch_began; 0: no step yet */
 
     /* lines about steps in a log */
-    struct timespec began, told_line; /* the first step; the last line about steps */
-    int64_t step_before;              /* done before `began` */
+    struct timespec began, printed_line; /* the first step; the last line about steps */
+    int64_t step_before;                 /* done before `began` */
 };
 
 /* dt_run_options.event, with the watch as its user. */

@@ -20,12 +20,12 @@ enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
 
 /* ---- the start ---- */
 
-static void tell_job(const struct watch *w, const dt_event *e) {
+static void report_job(const struct watch *w, const dt_event *e) {
     out_field(w->out, "job", "%s  sha %.*s%s  seed %" PRIu64, w->path, SHORT_HASH,
               e->job_sha256 ? e->job_sha256 : "", out_ellipsis(w->out), e->seed);
 }
 
-static void tell_devices(const struct watch *w, const dt_event *e) {
+static void report_devices(const struct watch *w, const dt_event *e) {
     out_field(w->out, "devices", "%s, %d replica%s x %d logical device%s, %d thread%s",
               e->device ? e->device : e->backend, e->replicas, e->replicas == 1 ? "" : "s",
               e->logical_devices, e->logical_devices == 1 ? "" : "s", e->threads,
@@ -48,7 +48,7 @@ static void put_batch(dt_str *to, const dt_event *e) {
     }
 }
 
-static void tell_data(const struct watch *w, const dt_event *e) {
+static void report_data(const struct watch *w, const dt_event *e) {
     dt_str t = {0};
     dt_str_grouped(&t, e->train_examples);
     if (e->validation_examples) {
@@ -70,7 +70,7 @@ static void put_bytes(dt_str *to, int64_t bytes) {
     else dt_str_bytes(to, (double)bytes);
 }
 
-static void tell_memory(const struct watch *w, const dt_event *e) {
+static void report_memory(const struct watch *w, const dt_event *e) {
     dt_str t = {0};
     const struct {
         const char *of;
@@ -94,12 +94,12 @@ static void tell_memory(const struct watch *w, const dt_event *e) {
     dt_str_release(&t);
 }
 
-static void tell_start(const struct watch *w, const dt_event *e) {
+static void report_start(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
-    tell_job(w, e);
-    tell_devices(w, e);
-    tell_data(w, e);
-    tell_memory(w, e);
+    report_job(w, e);
+    report_devices(w, e);
+    report_data(w, e);
+    report_memory(w, e);
     if (e->resumed)
         out_field(w->out, "resumed", "%s, after step %" PRId64, e->checkpoint ? e->checkpoint : "",
                   e->step);
@@ -173,7 +173,7 @@ static void draw_step(const struct watch *w, const dt_event *e) {
 }
 
 /* Progress at the pace of all steps so far, including validations between them. */
-static void tell_progress(struct watch *w, const dt_event *e) {
+static void report_progress(struct watch *w, const dt_event *e) {
     const double pace = watch_seconds_since(w->began) / (double)(e->step - w->step_before);
     dt_str t = {0};
     put_step(&t, e);
@@ -182,22 +182,23 @@ static void tell_progress(struct watch *w, const dt_event *e) {
     put_time(&t, pace * (double)(e->steps - e->step));
     out_log(w->out, "%s", dt_str_text(&t));
     dt_str_release(&t);
-    clock_gettime(CLOCK_MONOTONIC, &w->told_line);
+    clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
 }
 
-static void tell_step(struct watch *w, const dt_event *e) {
+static void report_step(struct watch *w, const dt_event *e) {
     if (w->epoch_first == 0) {
         w->epoch_first = e->epoch_step;
         clock_gettime(CLOCK_MONOTONIC, &w->epoch_began);
     }
     if (w->out->quiet) return;
     if (w->out->redraws && watch_is_due(w, STEP_SECONDS)) draw_step(w, e);
-    if (e->step < e->steps && watch_seconds_since(w->told_line) >= LOG_SECONDS) tell_progress(w, e);
+    if (e->step < e->steps && watch_seconds_since(w->printed_line) >= LOG_SECONDS)
+        report_progress(w, e);
 }
 
 /* The progress of an evaluation, in fit or evaluate: a separate bar, and in a log a line if no
  * other was printed for that long. */
-static void tell_evaluating(struct watch *w, const dt_event *e) {
+static void report_evaluating(struct watch *w, const dt_event *e) {
     dt_str t = {0};
     if (w->out->quiet) return;
     dt_str_printf(&t, "%s  ", e->split);
@@ -206,9 +207,10 @@ static void tell_evaluating(struct watch *w, const dt_event *e) {
     dt_str_grouped(&t, e->validation_examples);
     dt_str_puts(&t, " examples");
     if (w->out->redraws && watch_is_due(w, STEP_SECONDS)) out_bar(w->out, dt_str_text(&t));
-    if (e->examples < e->validation_examples && watch_seconds_since(w->told_line) >= LOG_SECONDS) {
+    if (e->examples < e->validation_examples &&
+        watch_seconds_since(w->printed_line) >= LOG_SECONDS) {
         out_log(w->out, "%s", dt_str_text(&t));
-        clock_gettime(CLOCK_MONOTONIC, &w->told_line);
+        clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
     }
     dt_str_release(&t);
 }
@@ -242,7 +244,7 @@ static void put_idle(dt_str *to, const dt_event *e) {
     put_reasons(to, e);
 }
 
-static void tell_epoch(struct watch *w, const dt_event *e) {
+static void report_epoch(struct watch *w, const dt_event *e) {
     w->epoch_first = 0;
     if (w->out->quiet) return;
     dt_str t = {0};
@@ -258,7 +260,7 @@ static void tell_epoch(struct watch *w, const dt_event *e) {
     dt_str_release(&t);
 }
 
-static void tell_part(const struct watch *w, const dt_event *e) {
+static void report_part(const struct watch *w, const dt_event *e) {
     dt_str t = {0};
     put_metrics(&t, e->metrics, e->n_metrics);
     dt_str_puts(&t, "  (");
@@ -268,7 +270,7 @@ static void tell_part(const struct watch *w, const dt_event *e) {
 }
 
 /* Validation by steps, between the ends of epochs. */
-static void tell_validation(const struct watch *w, const dt_event *e) {
+static void report_validation(const struct watch *w, const dt_event *e) {
     dt_str t = {0};
     put_step(&t, e);
     put_metrics(&t, e->training, e->n_training);
@@ -278,20 +280,20 @@ static void tell_validation(const struct watch *w, const dt_event *e) {
 }
 
 /* The validation at the end of an epoch is reported in the epoch's line. */
-static void tell_eval(const struct watch *w, const dt_event *e) {
+static void report_eval(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
-    if (e->split) tell_part(w, e);
-    else if (e->n_training) tell_validation(w, e);
+    if (e->split) report_part(w, e);
+    else if (e->n_training) report_validation(w, e);
 }
 
-static void tell_callback(const struct watch *w, const dt_event *e) {
+static void report_callback(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
     if (e->epoch_step) out_line(w->out, "step %" PRId64 ": %s", e->step, e->text);
     else out_line(w->out, "epoch %" PRId64 ": %s", e->epoch, e->text);
 }
 
 /* Indents all lines of a message, so that they are not mistaken for lines of dtrain. */
-static void tell_text(const struct watch *w, const dt_event *e) {
+static void report_text(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
     out_field(w->out, "text", "after step %" PRId64, e->step);
     for (const char *at = e->text; *at; at += strcspn(at, "\n"), at += *at == '\n')
@@ -300,9 +302,9 @@ static void tell_text(const struct watch *w, const dt_event *e) {
 
 /* ---- checkpoints ---- */
 
-static void tell_result(struct watch *w, const char *label) {
-    if (w->out->quiet || w->told || !w->checkpoint) return;
-    w->told = true;
+static void report_result(struct watch *w, const char *label) {
+    if (w->out->quiet || w->reported || !w->checkpoint) return;
+    w->reported = true;
     if (*w->weights)
         out_field(w->out, label, "%s   weights sha %.*s%s", w->checkpoint, SHORT_HASH, w->weights,
                   out_ellipsis(w->out));
@@ -310,12 +312,12 @@ static void tell_result(struct watch *w, const char *label) {
 }
 
 /* Checkpoints of each epoch are not reported; one that was requested is. */
-static void tell_checkpoint(struct watch *w) {
-    if (stop_save_asked() || w->stopping || w->out->verbose) tell_result(w, "saved");
+static void report_checkpoint(struct watch *w) {
+    if (stop_save_asked() || w->stopping || w->out->verbose) report_result(w, "saved");
 }
 
 /* Reports the age of gradients when they changed the weights. */
-static void tell_workers(const struct watch *w) {
+static void report_workers(const struct watch *w) {
     if (w->out->quiet || w->workers.updates == 0) return;
     out_field(w->out, "workers", "staleness %.1f on average, %" PRId64 " at most%s",
               (double)w->workers.sum / (double)w->workers.updates, w->workers.most,
@@ -325,25 +327,25 @@ static void tell_workers(const struct watch *w) {
                  w->workers.lost, w->workers.again, w->workers.again == 1 ? "" : "es");
 }
 
-static void tell_end(struct watch *w) {
-    tell_workers(w);
+static void report_end(struct watch *w) {
+    report_workers(w);
     if (w->training && !w->trained && !w->out->quiet)
         out_field(w->out, "done",
                   "nothing is left to train: raise fit.epochs, or start again with --fresh");
-    tell_result(w, w->training ? "saved" : "of");
+    report_result(w, w->training ? "saved" : "of");
 }
 
 void watch_text(struct watch *w, const dt_event *e) {
     switch (e->kind) {
-    case DT_EVENT_START: tell_start(w, e); break;
-    case DT_EVENT_STEP: tell_step(w, e); break;
-    case DT_EVENT_EVALUATING: tell_evaluating(w, e); break;
-    case DT_EVENT_EPOCH: tell_epoch(w, e); break;
-    case DT_EVENT_EVAL: tell_eval(w, e); break;
-    case DT_EVENT_CHECKPOINT: tell_checkpoint(w); break;
-    case DT_EVENT_END: tell_end(w); break;
-    case DT_EVENT_TEXT: tell_text(w, e); break;
-    case DT_EVENT_CALLBACK: tell_callback(w, e); break;
+    case DT_EVENT_START: report_start(w, e); break;
+    case DT_EVENT_STEP: report_step(w, e); break;
+    case DT_EVENT_EVALUATING: report_evaluating(w, e); break;
+    case DT_EVENT_EPOCH: report_epoch(w, e); break;
+    case DT_EVENT_EVAL: report_eval(w, e); break;
+    case DT_EVENT_CHECKPOINT: report_checkpoint(w); break;
+    case DT_EVENT_END: report_end(w); break;
+    case DT_EVENT_TEXT: report_text(w, e); break;
+    case DT_EVENT_CALLBACK: report_callback(w, e); break;
     case DT_EVENT_FAULT:
         out_note(w->out, "injected in step %" PRId64 ": %s", e->step, e->text);
         break;

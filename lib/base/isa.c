@@ -25,7 +25,7 @@ bool dt_isa_is_here(dt_isa isa) {
     return isa == DT_BASE_ISA;
 }
 
-const char *dt_isa_said(void) { return dt_environment(DT_INSTRUCTIONS_ENV); }
+const char *dt_isa_wanted(void) { return dt_environment(DT_INSTRUCTIONS_ENV); }
 
 dt_isa dt_isa_find(const char *name) {
     for (dt_isa isa = 0; isa < DT_ISAS; isa++)

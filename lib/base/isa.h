@@ -17,7 +17,7 @@ typedef enum dt_isa { DT_AVX512, DT_AVX2, DT_BASE_ISA, DT_ISAS } dt_isa;
 const char *dt_isa_name(dt_isa isa);
 bool dt_isa_is_here(dt_isa isa);
 /* The instruction set that the environment variable names; NULL: unset. */
-const char *dt_isa_said(void);
+const char *dt_isa_wanted(void);
 /* The set of that name if this machine has it, else DT_ISAS. NULL: the best set of this machine. */
 dt_isa dt_isa_find(const char *name);
 

@@ -20,7 +20,7 @@ const dt_random_loops *dt_random_loops_of(dt_isa isa) {
 
 /* The loops that the environment selects. An unknown name is reported where kernels are chosen. */
 static const dt_random_loops *choose(void) {
-    dt_isa isa = dt_isa_find(dt_isa_said());
+    dt_isa isa = dt_isa_find(dt_isa_wanted());
     return dt_random_loops_of(isa == DT_ISAS ? DT_BASE_ISA : isa);
 }
 

@@ -18,15 +18,15 @@
 enum { SHOWN = 80 /* characters */ };
 
 dt_quoted dt_quote_text(const char *text) {
-    dt_quoted said;
+    dt_quoted quoted;
     dt_str shown = {0};
     size_t bytes = strlen(text), characters = bytes <= SHOWN ? bytes : dt_utf8_count(text, bytes);
     dt_str_escaped(&shown, text, bytes, SHOWN);
-    int n = snprintf(said.text, sizeof said.text, "'%s'", dt_str_text(&shown));
-    if (characters > SHOWN && n > 0 && (size_t)n < sizeof said.text)
-        snprintf(said.text + n, sizeof said.text - (size_t)n, " (%zu characters)", characters);
+    int n = snprintf(quoted.text, sizeof quoted.text, "'%s'", dt_str_text(&shown));
+    if (characters > SHOWN && n > 0 && (size_t)n < sizeof quoted.text)
+        snprintf(quoted.text + n, sizeof quoted.text - (size_t)n, " (%zu characters)", characters);
     dt_str_release(&shown);
-    return said;
+    return quoted;
 }
 
 const char *dt_tree_kind_name(dt_tree_kind kind) {
@@ -35,13 +35,13 @@ const char *dt_tree_kind_name(dt_tree_kind kind) {
 }
 
 dt_quoted dt_quote(const dt_tree *t) {
-    dt_quoted said;
+    dt_quoted quoted;
     dt_tree_kind kind = t ? t->kind : DT_TREE_NULL;
     bool number =
         kind == DT_TREE_SCALAR && dt_look_at(t) != DT_LOOKS_TEXT && strlen(t->text) <= SHOWN;
     if (kind == DT_TREE_SCALAR && !number) return dt_quote_text(t->text);
-    snprintf(said.text, sizeof said.text, "%s", number ? t->text : dt_tree_kind_name(kind));
-    return said;
+    snprintf(quoted.text, sizeof quoted.text, "%s", number ? t->text : dt_tree_kind_name(kind));
+    return quoted;
 }
 
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) {

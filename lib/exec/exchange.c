@@ -195,7 +195,7 @@ static void carry(dt_exec *x, dt_exchange *e) {
     dt_span_end(x->exchanges->track, e->mark, since, (dt_numbers){{e->n}});
 }
 
-static void say(_Atomic uint32_t *word, uint32_t value) {
+static void announce(_Atomic uint32_t *word, uint32_t value) {
     atomic_store_explicit(word, value, memory_order_release);
     dt_futex_wake(word);
 }
@@ -224,7 +224,7 @@ static void *carry_all(void *user) {
             /* after a failure no later exchange arrives, so no lane may wait for one */
             done = x->failure ? all->n : i + 1;
             /* after the last exchange the run may end and x may be reused */
-            say(&all->done, (uint32_t)done);
+            announce(&all->done, (uint32_t)done);
         }
     }
 }
@@ -243,7 +243,8 @@ void dt_exchanges_begin(dt_exec *x) {
         atomic_store_explicit(&all->exchange[i].missing, all->exchange[i].parts,
                               memory_order_relaxed);
     atomic_store_explicit(&all->done, 0, memory_order_relaxed);
-    if (all->runs) say(&all->begun, atomic_load_explicit(&all->begun, memory_order_relaxed) + 1);
+    if (all->runs)
+        announce(&all->begun, atomic_load_explicit(&all->begun, memory_order_relaxed) + 1);
 }
 
 static void wait_for(const dt_exec *x, uint32_t n, int lane) {
@@ -303,6 +304,7 @@ void dt_exchanges_mark(dt_exec *x) {
 void dt_exchanges_close(dt_exec *x) {
     if (!x->exchanges || !x->exchanges->runs) return;
     x->exchanges->ends = true;
-    say(&x->exchanges->begun, atomic_load_explicit(&x->exchanges->begun, memory_order_relaxed) + 1);
+    announce(&x->exchanges->begun,
+             atomic_load_explicit(&x->exchanges->begun, memory_order_relaxed) + 1);
     pthread_join(x->exchanges->thread, NULL);
 }

@@ -46,8 +46,8 @@ typedef struct variable {
 
 /* If its variables are unset, the library assumes other threads or uses other kernels. */
 static dt_status *set(variable *v, const char *value) {
-    const char *told = getenv(v->name);
-    v->before = told ? dt_strdup(told) : NULL;
+    const char *current = getenv(v->name);
+    v->before = current ? dt_strdup(current) : NULL;
     return value && setenv(v->name, value, 1) != 0 ? dt_fail_errno(DT_E_NO_MEMORY, v->name) : NULL;
 }
 

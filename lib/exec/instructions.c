@@ -25,14 +25,14 @@ int dt_simd_list(const dt_simd *list[DT_MAX_SIMD]) {
 }
 
 const dt_instructions *dt_instructions_limit(void) {
-    const char *name = dt_isa_said();
+    const char *name = dt_isa_wanted();
     for (dt_isa isa = 0; name && isa < DT_ISAS; isa++)
         if (sets[isa].loops && strcmp(dt_isa_name(isa), name) == 0) return &sets[isa];
     return NULL;
 }
 
 dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) {
-    const char *name = wanted ? wanted : dt_isa_said();
+    const char *name = wanted ? wanted : dt_isa_wanted();
     dt_isa isa = dt_isa_find(name);
     if (isa == DT_ISAS)
         return dt_fail(DT_E_KERNELS, NULL,

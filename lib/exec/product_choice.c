@@ -32,7 +32,7 @@ static int version_of(const dt_gemm_library *onednn) {
 
 bool dt_product_prefers_openblas(const dt_engine *e, const dt_gemm *g) {
     if (e->kernels != DT_KERNELS_AUTO || strcmp(e->gemm.name, "onednn") != 0) return false;
-    const dt_isa isa = dt_isa_find(dt_isa_said());
+    const dt_isa isa = dt_isa_find(dt_isa_wanted());
     const int version = version_of(&e->gemm);
     for (size_t i = 0; i < sizeof of_openblas / sizeof *of_openblas; i++) {
         const row *r = &of_openblas[i];

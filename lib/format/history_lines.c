@@ -48,16 +48,16 @@ static bool can_be_old(const char *line, size_t n) {
 }
 
 void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_json) {
-    uint32_t said = 0;
-    const bool has_check = is_json && read_check(line, n, &said);
+    uint32_t stated = 0;
+    const bool has_check = is_json && read_check(line, n, &stated);
     const uint32_t right = continue_with(h, line, has_check ? n - TAIL : n);
     const bool is_old = is_json && !h->has_checks && can_be_old(line, n);
-    const bool fits = has_check ? said == right || h->is_lost : is_old;
+    const bool fits = has_check ? stated == right || h->is_lost : is_old;
     h->n++;
     if (!fits && h->damaged++ == 0) h->first = h->n;
     h->has_checks |= has_check;
     h->is_lost = !has_check && !is_old;
-    h->check = has_check ? said : right; /* so that only this line is reported */
+    h->check = has_check ? stated : right; /* so that only this line is reported */
     h->begun = true;
 }
 

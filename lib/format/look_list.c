@@ -139,7 +139,7 @@ static void read_history(const char *run, dt_str *out) {
 }
 
 /* Prints a damaged history as an item of the list, like a damaged checkpoint. */
-static void tell_damage(const char *run, const dt_str *history, bool json, dt_str *out) {
+static void print_damage(const char *run, const dt_str *history, bool json, dt_str *out) {
     dt_history_lines lines = {0};
     dt_history_take_all(&lines, history);
     char *path = dt_path_join(run, "history.jsonl"), *damage = dt_history_damage(&lines, path);
@@ -173,7 +173,7 @@ dt_status *dt_checkpoint_list(const char *run, bool json, char **text) {
         (json ? put_item : print_item)(&l.item[i], line, o, &out);
         json_decref(line);
     }
-    tell_damage(run, &history, json, &out);
+    print_damage(run, &history, json, &out);
     dt_str_release(&history);
     dt_listing_release(&l);
     *text = dt_str_take(&out);

@@ -22,7 +22,7 @@ static int count_tensors(const dt_contents *c) {
     return n;
 }
 
-static void tell(const dt_contents *c, bool json, dt_str *out) {
+static void print_contents(const dt_contents *c, bool json, dt_str *out) {
     const dt_saved *k = &c->checkpoint;
     dt_json j = {.out = out};
     if (!json) {
@@ -78,7 +78,7 @@ static dt_status *verify_one(const char *path, bool json, dt_str *out) {
     if (!bad)
         bad = c.checkpoint.only_weights ? read_all(&c.file[0].arrays)
                                         : dt_step_match(path, c.checkpoint.state.step);
-    if (!bad) tell(&c, json, out);
+    if (!bad) print_contents(&c, json, out);
     dt_contents_close(&c);
     return bad;
 }

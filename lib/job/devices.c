@@ -55,7 +55,7 @@ static void forget(machine *m) {
 /* ---- the report ---- */
 
 /* Prints a line for each device; the first one begins with the heading. */
-static void tell(const char *heading, const found *f, int n, dt_str *out) {
+static void print_found(const char *heading, const found *f, int n, dt_str *out) {
     for (int i = 0; i < n; i++)
         dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name,
                       f[i].found ? "" : "not here: ", f[i].about);
@@ -110,8 +110,8 @@ static void print_text(const machine *m, dt_str *out) {
     dt_str_printf(out, "%s\n", m->host.limited ? " (" DT_INSTRUCTIONS_ENV ")" : "");
     dt_str_printf(out, "%-12s%s, %s\n", "tpu", m->tpu->slice->name,
                   m->tpu->why ? m->tpu->why : "simulated");
-    tell("kernels", m->host.library, DT_HOST_LIBRARIES, out);
-    tell("back ends", m->backend, m->backends, out);
+    print_found("kernels", m->host.library, DT_HOST_LIBRARIES, out);
+    print_found("back ends", m->backend, m->backends, out);
     print_plugin(m, out);
     dt_str_printf(out, "%-12s%s\n", "slices", dt_str_text(&slices));
     dt_str_release(&slices);

@@ -200,7 +200,7 @@ static dt_status *look(patient *p) {
     return NULL;
 }
 
-/* ---- telling ---- */
+/* ---- printing ---- */
 
 static void print_text(const patient *p, dt_str *out) {
     for (int i = 0; i < p->facts; i++)

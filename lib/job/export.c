@@ -17,7 +17,7 @@ typedef struct exporting {
 
 enum { FACTS = 5 };
 
-static int tell_facts(const exporting *e, dt_pair facts[FACTS]) {
+static int list_facts(const exporting *e, dt_pair facts[FACTS]) {
     dt_arena *arena = e->job->arena;
     facts[0] = (dt_pair){"job", e->job->name};
     facts[1] = (dt_pair){"weights_sha256", e->weights.hex};
@@ -53,7 +53,7 @@ static dt_status *write_onnx(const exporting *e) {
                                .name = e->job->name,
                                .result = result,
                                .metadata = facts,
-                               .n_metadata = tell_facts(e, facts)};
+                               .n_metadata = list_facts(e, facts)};
     dt_status *bad = dt_onnx_write(&q, &text);
     if (!bad) bad = dt_file_output(e->q->path, dt_str_text(&text), text.size);
     dt_str_release(&text);
@@ -65,7 +65,7 @@ static dt_status *write_safetensors(const exporting *e) {
     dt_pair facts[FACTS];
     dt_arrays weights;
     DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
-    int n = tell_facts(e, facts);
+    int n = list_facts(e, facts);
     return dt_safetensors_export(e->q->path, &weights, facts, n);
 }
 
@@ -91,7 +91,7 @@ static dt_status *export(exporting *e, const dt_run_options *o) {
     return writers[e->q->format](e);
 }
 
-static void tell_end(const exporting *e, const dt_run_options *o) {
+static void report_end(const exporting *e, const dt_run_options *o) {
     if (o->event)
         o->event(&(dt_event){.kind = DT_EVENT_END,
                              .step = e->checkpoint.state.step,
@@ -112,7 +112,7 @@ DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q,
     DT_TRY(dt_want(q->path, "dt_job_export", "path of the file"));
     options = options ? options : &none;
     dt_status *bad = export(&e, options);
-    if (!bad) tell_end(&e, options);
+    if (!bad) report_end(&e, options);
     dt_session_close(&e.session);
     dt_saved_release(&e.checkpoint);
     return bad;

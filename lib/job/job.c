@@ -34,9 +34,9 @@ static dt_status *check_backend(const dt_job *j) {
 
 /* Whether the job's path of the plug-in was refused, and reported with the job's other paths. */
 static bool is_refused(const dt_job *j) {
-    const dt_tree *said = dt_tree_get(dt_tree_get(j->tree, "backend"), "plugin");
+    const dt_tree *stated = dt_tree_get(dt_tree_get(j->tree, "backend"), "plugin");
     char *local = NULL;
-    dt_status *s = said && said->kind == DT_TREE_SCALAR && strcmp(said->text, j->plugin) == 0
+    dt_status *s = stated && stated->kind == DT_TREE_SCALAR && strcmp(stated->text, j->plugin) == 0
                        ? dt_path_local(j->plugin, &local)
                        : NULL;
     const bool refused = s != NULL;

@@ -14,14 +14,14 @@
 
 enum { LONGEST_PATH = 256, MOST_KINDS = 256 };
 
-/* ---- telling ---- */
+/* ---- listing ---- */
 
-typedef struct telling {
+typedef struct listing {
     void (*key)(const dt_job_key *key, void *user);
     void *user;
     const dt_key_table *sort; /* whose keys are listed; NULL: a section's */
     const dt_job_kind *of;
-} telling;
+} listing;
 
 static void put_type(const dt_field *f, dt_str *out);
 
@@ -122,28 +122,28 @@ static const char *const *names_of(const dt_field *f, const char *path,
 
 /* ---- one key ---- */
 
-static void tell_fields(const telling *t, const char *stem, const dt_field *fields);
+static void list_fields(const listing *t, const char *stem, const dt_field *fields);
 
 /* The keys of mappings that a tree may be. */
-static void tell_forms(const telling *t, const char *path, const dt_field *forms) {
+static void list_forms(const listing *t, const char *path, const dt_field *forms) {
     char below[LONGEST_PATH];
     for (const dt_field *f = forms; f && f->kind != DT_FIELD_END; f++) {
-        if (f->kind == DT_FIELD_TABLE) tell_fields(t, path, f->table);
+        if (f->kind == DT_FIELD_TABLE) list_fields(t, path, f->table);
         if (f->kind != DT_FIELD_LIST && f->kind != DT_FIELD_MAP) continue;
         snprintf(below, sizeof below, "%s%s", path, f->kind == DT_FIELD_LIST ? "[]" : ".*");
-        tell_forms(t, below, f->forms);
+        list_forms(t, below, f->forms);
     }
 }
 
 /* The default of an optimizer's learning rate is in its row. */
-static const char *preset_of(const telling *t, const dt_field *f, char buffer[32]) {
+static const char *preset_of(const listing *t, const dt_field *f, char buffer[32]) {
     bool rate =
         t->of && strcmp(t->sort->noun, "optimizer") == 0 && strcmp(f->name, "learning_rate") == 0;
     if (rate) snprintf(buffer, 32, "%.10g", ((const dt_optimizer_row *)t->of->row)->rate);
     return rate ? buffer : dt_field_default(f);
 }
 
-static void tell_field(const telling *t, const char *stem, const dt_field *f) {
+static void list_field(const listing *t, const char *stem, const dt_field *f) {
     char path[LONGEST_PATH], preset[32];
     const char *names[MOST_KINDS];
     dt_str type = {0};
@@ -160,11 +160,11 @@ static void tell_field(const telling *t, const char *stem, const dt_field *f) {
     set_range(numbers_of(f), &key);
     t->key(&key, t->user);
     dt_str_release(&type);
-    if (f->kind == DT_FIELD_TABLE) tell_fields(t, path, f->table);
-    if (has_forms(f)) tell_forms(t, path, f->forms);
+    if (f->kind == DT_FIELD_TABLE) list_fields(t, path, f->table);
+    if (has_forms(f)) list_forms(t, path, f->forms);
 }
 
-static void tell_instead(const telling *t, const char *stem, const dt_field *f) {
+static void list_instead(const listing *t, const char *stem, const dt_field *f) {
     char path[LONGEST_PATH];
     snprintf(path, sizeof path, "%s%s%s", stem, *stem ? "." : "", f->name);
     dt_job_key key = {
@@ -173,16 +173,16 @@ static void tell_instead(const telling *t, const char *stem, const dt_field *f) 
     t->key(&key, t->user);
 }
 
-static void tell_fields(const telling *t, const char *stem, const dt_field *fields) {
+static void list_fields(const listing *t, const char *stem, const dt_field *fields) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++)
-        if (f->kind == DT_FIELD_INSTEAD) tell_instead(t, stem, f);
-        else tell_field(t, stem, f);
+        if (f->kind == DT_FIELD_INSTEAD) list_instead(t, stem, f);
+        else list_field(t, stem, f);
 }
 
 /* A kind without keys is listed too, by its name alone. */
-static void tell_kind(const telling *t, const dt_key_table *s, const dt_job_kind *k) {
+static void list_kind(const listing *t, const dt_key_table *s, const dt_job_kind *k) {
     char stem[LONGEST_PATH];
-    const telling of = {t->key, t->user, s, k};
+    const listing of = {t->key, t->user, s, k};
     snprintf(stem, sizeof stem, "%s.%s", s->stem, k->name);
     if (!s->beside)
         t->key(&(dt_job_key){.path = stem,
@@ -192,20 +192,20 @@ static void tell_kind(const telling *t, const dt_key_table *s, const dt_job_kind
                              .kind = k->name,
                              .about = k->about},
                t->user);
-    tell_fields(&of, s->beside ? s->stem : stem, k->fields);
+    list_fields(&of, s->beside ? s->stem : stem, k->fields);
 }
 
 DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user) {
     if (!key) return;
-    const telling t = {key, user, NULL, NULL};
+    const listing t = {key, user, NULL, NULL};
     int n_sections, n_sorts;
     const dt_section *sections = dt_sections(&n_sections);
     const dt_key_table *sorts = dt_key_tables(&n_sorts);
-    tell_fields(&t, "", dt_job_fields());
-    for (int i = 0; i < n_sections; i++) tell_fields(&t, sections[i].name, sections[i].fields());
+    list_fields(&t, "", dt_job_fields());
+    for (int i = 0; i < n_sections; i++) list_fields(&t, sections[i].name, sections[i].fields());
     for (int i = 0; i < n_sorts; i++)
         for (int n = 0; sorts[i].at(n).name; n++) {
             const dt_job_kind k = sorts[i].at(n);
-            tell_kind(&t, &sorts[i], &k);
+            list_kind(&t, &sorts[i], &k);
         }
 }

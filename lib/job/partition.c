@@ -346,8 +346,8 @@ static dt_status *check_inputs(const dt_job *j) {
     dt_status *faults = NULL;
     if (!j->has_dataset || !j->strategy.spmd || devices_asked_for(j) == 1) return NULL;
     for (int i = 0; i < j->elements.n; i++) {
-        const dt_tree *said = dt_tree_get(given, j->elements.v[i]);
-        if (!said || said->kind == DT_TREE_NULL)
+        const dt_tree *stated = dt_tree_get(given, j->elements.v[i]);
+        if (!stated || stated->kind == DT_TREE_NULL)
             dt_status_append(&faults, no_partition_of(j, j->elements.v[i]));
     }
     return faults;

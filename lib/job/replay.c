@@ -219,7 +219,7 @@ static dt_status *differ(const replay *r) {
     return s;
 }
 
-static void tell(const replay *r, dt_str *out) {
+static void print_result(const replay *r, dt_str *out) {
     const dt_state_file *s = &r->end.state;
     dt_json j = {.out = out};
     if (!r->json) {
@@ -245,7 +245,7 @@ static dt_status *compare(const replay *r, dt_str *out) {
     char *table = NULL;
     DT_TRY(dt_checkpoint_diff(r->end.path, r->saved, 0, r->json, &table, &differs));
     if (differs) dt_str_puts(out, table);
-    else tell(r, out);
+    else print_result(r, out);
     free(table);
     return differs ? differ(r) : NULL;
 }

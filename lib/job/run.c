@@ -216,7 +216,7 @@ dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_sess
     return dt_saved_check_weights(c);
 }
 
-static void tell_result(const dt_event *result, const dt_run_options *o) {
+static void report_result(const dt_event *result, const dt_run_options *o) {
     dt_event end = *result;
     if (!o->event) return;
     o->event(result, o->user);
@@ -254,15 +254,15 @@ static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
         return bad;
     }
     int n = dt_trainer_metrics(s->trainer, &sums, false, metrics);
-    tell_result(&(dt_event){.kind = DT_EVENT_EVAL,
-                            .step = c->state.step,
-                            .examples = (int64_t)sums.examples,
-                            .metrics = metrics,
-                            .n_metrics = n,
-                            .split = dt_dataset_part_name(s->made_of.data, part),
-                            .checkpoint = c->path,
-                            .weights_sha256 = weights.hex},
-                o);
+    report_result(&(dt_event){.kind = DT_EVENT_EVAL,
+                              .step = c->state.step,
+                              .examples = (int64_t)sums.examples,
+                              .metrics = metrics,
+                              .n_metrics = n,
+                              .split = dt_dataset_part_name(s->made_of.data, part),
+                              .checkpoint = c->path,
+                              .weights_sha256 = weights.hex},
+                  o);
     dt_sums_release(&sums);
     if (n == 0 || isfinite(metrics[0].value)) return NULL;
     return dt_fail(DT_E_DIVERGED, NULL,
@@ -398,13 +398,13 @@ typedef struct audience {
     dt_gathered *gathered;
 } audience;
 
-static dt_status *tell_rows(const dt_predicted_rows *p, void *user) {
+static dt_status *report_rows(const dt_predicted_rows *p, void *user) {
     const audience *a = user;
     if (a->gathered) DT_TRY(dt_gather_rows(p, a->gathered));
     return a->q->rows ? a->q->rows(p, a->q->user) : NULL;
 }
 
-static void tell_warning(const char *text, const void *options) { warn(options, text); }
+static void report_warning(const char *text, const void *options) { warn(options, text); }
 
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
                                  const dt_run_options *options, dt_tensor **out) {
@@ -413,10 +413,10 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
     DT_TRY(dt_status_kept());
     DT_TRY(check_request(j, q, out));
     audience a = {q, out ? &g : NULL};
-    dt_predict_rows from = {.rows = tell_rows,
+    dt_predict_rows from = {.rows = report_rows,
                             .user = &a,
                             .everyone = out != NULL,
-                            .warn = tell_warning,
+                            .warn = report_warning,
                             .warn_user = or_none(options)};
     dt_saved c = {0};
     DT_TRY(check_input_of_team(j, q));

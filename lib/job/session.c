@@ -48,7 +48,7 @@ dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session 
     return dt_job_annotate_model(j, s->model);
 }
 
-static void tell_trainer(const dt_job *j, dt_session *s) {
+static void describe_trainer(const dt_job *j, dt_session *s) {
     s->made_of = (dt_trainer_options){.strategy = s->strategy,
                                       .model = s->model,
                                       .compile = &j->compile,
@@ -82,7 +82,7 @@ dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt
     if (training) DT_TRY(check_slice(j, o));
     DT_TRY(dt_session_open_model(j, o, s));
     if (training) s->optimizer = dt_optimizer_compiled(&j->compile);
-    tell_trainer(j, s);
+    describe_trainer(j, s);
     return dt_trainer_create(&s->trainer, &s->made_of);
 }
 
@@ -94,7 +94,7 @@ dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) {
     s->model->seed = j->seed; /* of the numbers that steps draw */
     DT_TRY(dt_job_annotate_model(j, s->model));
     s->optimizer = dt_optimizer_compiled(&j->compile);
-    tell_trainer(j, s);
+    describe_trainer(j, s);
     s->made_of.how.shards = shards;
     return dt_trainer_outline(&s->trainer, &s->made_of);
 }

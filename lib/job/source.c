@@ -228,10 +228,10 @@ static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignm
                                                                  : NULL;
     const char *name = dt_arena_printf(j->arena, "%.*s", (int)strcspn(assignment + n + 1, ".="),
                                        assignment + n + 1);
-    const int said = written ? find_kind(sort, *written) : -1, meant = find_kind(sort, name);
-    if (said < 0 || meant < 0) return;
+    const int stated = written ? find_kind(sort, *written) : -1, meant = find_kind(sort, name);
+    if (stated < 0 || meant < 0) return;
     *written = name;
-    if (said != meant) *t = (dt_tree){.at = t->at};
+    if (stated != meant) *t = (dt_tree){.at = t->at};
 }
 
 /* Whether an override determines the source of the layers: it sets the whole model or its file, or

@@ -12,12 +12,12 @@ static dt_status *check_what_they_share(const dt_job *j) {
     return NULL;
 }
 
-static void tell_waiting(void *user, const char *line) {
+static void report_waiting(void *user, const char *line) {
     const dt_run_options *o = user;
     if (o && o->event) o->event(&(dt_event){.kind = DT_EVENT_WAITING, .text = line}, o->user);
 }
 
-static void tell_unsafe(void *user, const char *text) {
+static void report_unsafe(void *user, const char *text) {
     const dt_run_options *o = user;
     if (o && o->event) o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
 }
@@ -34,8 +34,8 @@ dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) {
     DT_TRY(dt_cluster_open(&j->cluster, &j->strategy.launch,
                            &(dt_cluster_spec){.start_s = j->strategy.start_timeout,
                                               .message_s = j->strategy.launch_timeout,
-                                              .say = tell_waiting,
-                                              .warn = tell_unsafe,
+                                              .say = report_waiting,
+                                              .warn = report_unsafe,
                                               .user = (void *)o}));
     dt_status *s = dt_cluster_compare(j->cluster, "dtrain's version", dt_version());
     if (!s) s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);

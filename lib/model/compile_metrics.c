@@ -66,7 +66,7 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     DT_TRY(read_row(arena, t, &named));
     DT_TRY(check_row(&named));
     const char *key = key_of(arena, &named, w);
-    const bool told = given_name(&named) || named.alias;
+    const bool is_named = given_name(&named) || named.alias;
     dt_location at = named.at;
     const dt_named *if_sparse = NULL;
     if (named.kind == &dt_metric_accuracy.kind)
@@ -80,7 +80,7 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
                            .at = at,
                            .output = w->output,
                            .weighted = w->weighted,
-                           .is_told = told};
+                           .is_named = is_named};
     return NULL;
 }
 
@@ -128,7 +128,7 @@ static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, i
  * names them. */
 static void name_again(dt_arena *arena, dt_metric_use *use, int i) {
     const char *first = use[i].key;
-    for (int k = 1; !use[i].is_told && find_key(use, i, use[i].keys[0]) >= 0; k++) {
+    for (int k = 1; !use[i].is_named && find_key(use, i, use[i].keys[0]) >= 0; k++) {
         use[i].key = dt_arena_printf(arena, "%s_%d", first, k);
         name_numbers(arena, &use[i], use[i].n);
     }

@@ -112,7 +112,7 @@ typedef struct dt_metric_use {
     bool weighted; /* examples are weighted as in the loss of the same output */
     /* the key is from the job, by `name` or by a word such as "acc"; else it is derived from the
      * class */
-    bool is_told;
+    bool is_named;
 } dt_metric_use;
 
 /* The training of one output. */

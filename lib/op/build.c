@@ -112,8 +112,8 @@ dt_value dt_reshape(dt_value x, int rank, const int64_t *dim) {
 
 dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr) {
     const dt_node *n = dt_node_of(x);
-    bool said = n && n->op->role == DT_ROLE_NOTE && memcmp(n->attr, attr, sizeof *attr) == 0;
-    return said ? x : emit1(&dt_op_sharding, x, attr);
+    bool is_noted = n && n->op->role == DT_ROLE_NOTE && memcmp(n->attr, attr, sizeof *attr) == 0;
+    return is_noted ? x : emit1(&dt_op_sharding, x, attr);
 }
 
 dt_value dt_transpose(dt_value x, const int *perm) {

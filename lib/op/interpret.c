@@ -159,11 +159,11 @@ static dt_status *widen_view(const dt_view *x, dt_view *wide, void **memory) {
 
 void dt_op_widen(const dt_node *n, void *attr) {
     const int64_t yes = 1;
-    dt_type said;
+    dt_type type;
     if (n->op->attr.type) {
-        memcpy(&said, (const char *)n->attr + n->op->attr.type - 1, sizeof said);
-        said = widened(&said);
-        memcpy((char *)attr + n->op->attr.type - 1, &said, sizeof said);
+        memcpy(&type, (const char *)n->attr + n->op->attr.type - 1, sizeof type);
+        type = widened(&type);
+        memcpy((char *)attr + n->op->attr.type - 1, &type, sizeof type);
     }
     if (n->op->attr.rounds && n->type.dtype == DT_BFLOAT16)
         memcpy((char *)attr + n->op->attr.rounds - 1, &yes, sizeof yes);

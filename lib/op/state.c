@@ -114,10 +114,10 @@ static bool speaks_of(const dt_sharding_attr *a, int logical) {
  * know of no logical devices: the notes are in their graphs already. */
 static dt_value start_of(dt_trace *t, const dt_trace_state *s) {
     const dt_value own = dt_value_of(t, s->node);
-    const dt_sharding_attr *said = s->variable->sharding;
-    if (!said || t->logical <= 1 || !speaks_of(said, t->logical)) return own;
+    const dt_sharding_attr *sharding = s->variable->sharding;
+    if (!sharding || t->logical <= 1 || !speaks_of(sharding, t->logical)) return own;
     const char *before = dt_trace_path(t, "");
-    const dt_value noted = dt_annotate(own, said);
+    const dt_value noted = dt_annotate(own, sharding);
     dt_trace_path(t, before);
     return noted;
 }

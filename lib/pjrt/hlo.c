@@ -217,8 +217,8 @@ static bool is_one_of(dt_pb_span opcode, const char *const *list) {
 
 /* The number of iterations from the compiler, or from the condition; 0: unknown. */
 static double turns_of(const instruction *i, const computation *condition, bool *bad) {
-    const double said = number_of(i->backend, "\"known_trip_count\":{\"n\":\"");
-    return said > 0 ? fmin(said, most_times) : condition ? trips_of(condition->at, bad) : 0;
+    const double stated = number_of(i->backend, "\"known_trip_count\":{\"n\":\"");
+    return stated > 0 ? fmin(stated, most_times) : condition ? trips_of(condition->at, bad) : 0;
 }
 
 /* Adds the runs of computations that an instruction of computation `at` calls: one for each run of

@@ -67,7 +67,7 @@ static void read_piece(reading *f, const char *at, const char *end) {
     }
 }
 
-static void tell_checks(const reading *f) {
+static void report_checks(const reading *f) {
     char *damage =
         f->take == dt_report_history_line ? dt_history_damage(&f->checks, f->name) : NULL;
     if (damage) dt_report_remark(f->r, "%s", damage);
@@ -87,7 +87,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
         s = dt_file_pread(fd, path, piece, n, at);
         if (!s) read_piece(&f, piece, piece + n);
     }
-    if (!s) tell_checks(&f); /* an incomplete last line is ignored */
+    if (!s) report_checks(&f); /* an incomplete last line is ignored */
     if (!s && size > LARGEST) {
         dt_report_remark(r, "%s has %lld bytes; only the first %lld were read", name,
                          (long long)size, (long long)LARGEST);
@@ -144,7 +144,7 @@ static dt_status *read_history(dt_report_run *r, bool *there) {
 
 /* ---- checkpoints, lock, job ---- */
 
-static void tell_damage(dt_report_run *r) {
+static void report_damage(dt_report_run *r) {
     for (int i = 0; i < r->checkpoints.n; i++)
         if (r->checkpoints.item[i].damage)
             dt_report_remark(r, "damaged checkpoint: %s",
@@ -161,7 +161,7 @@ static dt_status *read_history_and_checkpoints(dt_report_run *r, bool record) {
         dt_status_free(none);
         none = NULL;
     }
-    tell_damage(r);
+    report_damage(r);
     return s ? s : none;
 }
 

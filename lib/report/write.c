@@ -141,7 +141,7 @@ static size_t shared(const dt_report_run *all, int n) {
 }
 
 /* Runs of one name are told apart by their directories. */
-static void tell_apart(dt_report_run *all, int n) {
+static void distinguish_runs(dt_report_run *all, int n) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
             if (k != i && strcmp(all[i].label, all[k].label) == 0) {
@@ -206,7 +206,7 @@ static dt_status *make(const dt_run_report_request *q, dt_str *out) {
     int n = 0;
     dt_status *s = read_runs(q, run, &n);
     if (!s) {
-        tell_apart(run, n);
+        distinguish_runs(run, n);
         thin_all(run, n);
         put_page(run, n, out);
     }

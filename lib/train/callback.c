@@ -195,18 +195,19 @@ struct dt_callback_message {
     int64_t epoch;
 };
 
-void dt_callback_say(run *r, const dt_hook *h, const char *format, ...) {
-    dt_callback_message **last = &r->messages, *said = dt_arena_new(r->arena, dt_callback_message);
+void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) {
+    dt_callback_message **last = &r->messages,
+                        *message = dt_arena_new(r->arena, dt_callback_message);
     dt_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
     while (*last) last = &(*last)->next;
-    *said = (dt_callback_message){.callback = h->named->kind->name,
-                                  .text = dt_arena_strdup(r->arena, dt_str_text(&text)),
-                                  .epoch = r->at.epoch + (r->at.epoch_step > 0)};
-    *last = said;
+    *message = (dt_callback_message){.callback = h->named->kind->name,
+                                     .text = dt_arena_strdup(r->arena, dt_str_text(&text)),
+                                     .epoch = r->at.epoch + (r->at.epoch_step > 0)};
+    *last = message;
     dt_str_release(&text);
 }
 

@@ -125,11 +125,11 @@ void dt_coordinated_drain(const run *r) {
     dt_closures_drain(dt_worker_pool_closures(r->coordinator->pool));
 }
 
-void dt_coordinated_tell(run *r) {
+void dt_coordinated_report(run *r) {
     dt_coordinated *c = r->coordinator;
-    if (c->told_step == r->at.step) return;
+    if (c->reported_step == r->at.step) return;
     const dt_closures *x = dt_worker_pool_closures(c->pool);
-    c->told_step = r->at.step;
+    c->reported_step = r->at.step;
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_WORKERS,
                                .step = r->at.step,
                                .workers = dt_worker_pool_workers(c->pool),
@@ -218,7 +218,7 @@ static dt_status *prepare(dt_coordinated *c) {
     return dt_batches_read(c->batches, r->at.step, &batch);
 }
 
-static void say(void *user, const char *text) {
+static void report_waiting(void *user, const char *text) {
     const dt_coordinated *c = user;
     dt_run_emit(c->r, &(dt_event){.kind = DT_EVENT_WAITING, .text = text});
 }
@@ -235,7 +235,7 @@ static dt_worker_pool_spec describe(dt_coordinated *c) {
         .is_whole = is_whole,
         .failed = failed,
         .warn = warn,
-        .say = say,
+        .say = report_waiting,
         .user = c};
 }
 
@@ -243,7 +243,7 @@ static dt_status *begin(run *r) {
     DT_TRY(check(r));
     dt_coordinated *c = dt_alloc(sizeof *c);
     *c = (dt_coordinated){
-        .r = r, .told_step = r->at.step, .trainer = r->q->trainer, .arena = dt_arena_create()};
+        .r = r, .reported_step = r->at.step, .trainer = r->q->trainer, .arena = dt_arena_create()};
     r->coordinator = c;
     return prepare(c);
 }
@@ -274,7 +274,7 @@ dt_status *dt_coordinated_work(run *r) {
 void dt_coordinated_close(run *r) {
     dt_coordinated *c = r->coordinator;
     if (!c) return;
-    if (c->pool) dt_coordinated_tell(r);
+    if (c->pool) dt_coordinated_report(r);
     r->coordinator = NULL;
     dt_worker_pool_close(c->pool);
     dt_batches_close(c->batches);

@@ -36,7 +36,7 @@ typedef struct dt_coordinated {
     int n_variables;
     dt_batches *batches; /* opened before workers are forked, which share what was read */
     dt_worker_pool *pool;
-    int64_t told_step;             /* of the last event about workers */
+    int64_t reported_step;         /* of the last event about workers */
     dt_view *argument, *no_result; /* of the update */
     /* in a worker: the batch of its closure, with room for the row numbers that it looks up, and
      * the sums of its metrics */
@@ -58,7 +58,7 @@ void dt_coordinated_close(run *r);
 /* Waits for the next update and makes it. *batch says what it was computed from, without values. */
 dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) DT_MUST_USE;
 /* What became of workers and batches since the run began, as an event. */
-void dt_coordinated_tell(run *r);
+void dt_coordinated_report(run *r);
 /* All batches before the run's position have been applied, and none after it. */
 bool dt_coordinated_rests(const run *r);
 /* Comes to rest as soon as what is out has been applied. */

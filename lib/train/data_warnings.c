@@ -432,9 +432,9 @@ static dt_status *doubt_metrics(const dt_trainer *t, int output, dt_arena *arena
             out->v[out->n++] =
                 dt_arena_printf(arena, "%s: metric '%s' (%s) is not made for such targets",
                                 dt_status_text(s), c->metric[i].key, c->metric[i].row->kind.name);
-        const bool is_told = s != NULL;
+        const bool is_reported = s != NULL;
         dt_status_free(s);
-        if (is_told) break;
+        if (is_reported) break;
     }
     return NULL;
 }

@@ -94,11 +94,11 @@ static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
 }
 
 /* Of `all` examples; a long evaluation is not to look like a run that hangs. */
-static void tell(const dt_run_options *run, const char *part, int64_t done, int64_t all,
-                 int64_t *told_ns) {
+static void report_progress(const dt_run_options *run, const char *part, int64_t done, int64_t all,
+                            int64_t *reported_ns) {
     const int64_t now = dt_now_ns();
-    if (!run || !run->event || now - *told_ns < TELL_NS) return;
-    *told_ns = now;
+    if (!run || !run->event || now - *reported_ns < TELL_NS) return;
+    *reported_ns = now;
     run->event(&(dt_event){.kind = DT_EVENT_EVALUATING,
                            .split = part,
                            .examples = done,
@@ -205,7 +205,7 @@ static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s) {
     const int64_t count = dt_dataset_count(t->o.data, x->part),
                   all = count < x->left ? count : x->left;
     const char *part = dt_dataset_part_name(t->o.data, x->part);
-    int64_t told_ns = dt_now_ns();
+    int64_t reported_ns = dt_now_ns();
     dt_batch batch;
     for (int64_t done = 0; x->left > 0; done += batch.rows) {
         DT_TRY(dt_feed_next(x->feed, &batch));
@@ -213,7 +213,7 @@ static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s) {
         if (batch.rows > x->left) shorten(t, &batch, x->left);
         DT_TRY(take_piece(t, x, &batch, done, s));
         x->left -= batch.rows;
-        tell(x->run, part, done + batch.rows, all, &told_ns);
+        report_progress(x->run, part, done + batch.rows, all, &reported_ns);
     }
     return NULL;
 }

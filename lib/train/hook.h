@@ -126,7 +126,7 @@ bool dt_epoch_is_whole(const run *r);
  * results of validations by steps always stay. */
 bool dt_epoch_is_provisional(const run *r);
 /* Reports what a callback did: "reducing learning rate to 0.0005". */
-void dt_callback_say(run *r, const dt_hook *h, const char *format, ...) DT_PRINTF(3, 4);
+void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) DT_PRINTF(3, 4);
 /* Emits these reports as events. */
 void dt_callbacks_emit(run *r);
 /* DIR/name of output.dir, in the run's arena. CALLBACK: the run has no directory. CANT_CREATE: a

@@ -142,7 +142,7 @@ void dt_pjrt_take_back(void *lent) {
     dt_arena_destroy(l->arena);
 }
 
-dt_status *dt_pjrt_told_late(dt_pjrt_device *d) {
+dt_status *dt_pjrt_late_fault(dt_pjrt_device *d) {
     pthread_mutex_lock(&d->lock);
     dt_status *s = d->bad;
     d->bad = NULL;

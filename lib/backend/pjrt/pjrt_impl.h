@@ -154,7 +154,7 @@ dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *ma
 /* May be called by any thread. An error is stored for the next step. */
 void dt_pjrt_take_back(void *lent);
 /* Returns the error that was stored when arrays were taken back. */
-dt_status *dt_pjrt_told_late(dt_pjrt_device *d) DT_MUST_USE;
+dt_status *dt_pjrt_late_fault(dt_pjrt_device *d) DT_MUST_USE;
 
 /* ---- program.c ---- */
 

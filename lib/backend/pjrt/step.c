@@ -217,7 +217,7 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
     for (int i = 0; env->refusal && !env->refusal->finders && i < x->n_checks; i++)
         dt_pjrt_check_rows(x->graph, &x->check[i], env, arg);
     if (env->refusal && env->refusal->finders) return NULL; /* the caller looks */
-    DT_TRY(dt_pjrt_explain(x, dt_pjrt_told_late(x->device)));
+    DT_TRY(dt_pjrt_explain(x, dt_pjrt_late_fault(x->device)));
     if (x->meetings) return dt_pjrt_meet(x->meetings, env, arg, result);
     DT_TRY(dt_pjrt_find_variant(x, env, &v));
     DT_TRY(find_flight(x, &f));

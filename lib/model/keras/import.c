@@ -167,16 +167,17 @@ static dt_status *translate(dt_arena *arena, const dt_tree *root, dt_tree **out)
 
 /* ---- the key ---- */
 
-static const char *const told[] = {"type", "layers", "outputs"};
-enum { TOLD = sizeof told / sizeof *told };
+static const char *const defined[] = {"type", "layers", "outputs"};
+enum { TOLD = sizeof defined / sizeof *defined };
 
 static dt_status *check_alone(const dt_tree *model) {
     dt_status *faults = NULL;
     for (int i = 0; i < TOLD; i++) {
-        const dt_tree *t = dt_tree_get(model, told[i]);
+        const dt_tree *t = dt_tree_get(model, defined[i]);
         if (!t || t->kind == DT_TREE_NULL) continue;
-        dt_status *s = dt_fail(DT_E_KERAS_MODEL, &t->at,
-                               "model.%s conflicts with keras_config, which defines it", told[i]);
+        dt_status *s =
+            dt_fail(DT_E_KERAS_MODEL, &t->at,
+                    "model.%s conflicts with keras_config, which defines it", defined[i]);
         dt_status_append(&faults, dt_suggest(s, "to remove a key of the base, set it to null"));
     }
     return faults;
@@ -189,9 +190,9 @@ void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by) {
     int n = 0;
     dt_keras_drop(model, DT_KERAS_KEY);
     for (int i = 0; i < TOLD; i++) {
-        dt_tree *value = dt_tree_get(by, told[i]);
-        dt_keras_drop(model, told[i]);
-        if (value) all[n++] = (dt_entry){.key = told[i], .key_at = value->at, .value = value};
+        dt_tree *value = dt_tree_get(by, defined[i]);
+        dt_keras_drop(model, defined[i]);
+        if (value) all[n++] = (dt_entry){.key = defined[i], .key_at = value->at, .value = value};
     }
     for (int i = 0; i < model->n; i++) all[n++] = model->entry[i];
     model->entry = all;
@@ -201,7 +202,7 @@ void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by) {
 dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *model) {
     const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
     const char *name;
-    dt_tree *root, *said = NULL;
+    dt_tree *root, *imported = NULL;
     if (!value || value->kind == DT_TREE_NULL) return NULL;
     DT_TRY(dt_tree_text(value, DT_KERAS_KEY, &name));
     DT_TRY(check_alone(model));
@@ -212,7 +213,7 @@ dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *mode
     free(path);
     free(home);
     if (s) return dt_at(s, &value->at);
-    DT_TRY(translate(arena, root, &said));
-    dt_keras_replace(arena, model, said);
+    DT_TRY(translate(arena, root, &imported));
+    dt_keras_replace(arena, model, imported);
     return NULL;
 }

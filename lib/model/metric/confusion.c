@@ -94,14 +94,14 @@ static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p,
     const dt_type type = dt_type_of_value(p), table = table_of(&type, plan->n);
     dt_value limit =
         dt_broadcast_in_dim(vector(p, plan->threshold, plan->n), &table, (int8_t[]){1});
-    dt_value says = dt_convert(dt_compare(spread(p, &table), limit, DT_GT), type.dtype),
-             all = dt_like(says, 1);
+    dt_value predicted = dt_convert(dt_compare(spread(p, &table), limit, DT_GT), type.dtype),
+             all = dt_like(predicted, 1);
     dt_value is = dt_convert(dt_compare(y, dt_like(y, 0), DT_NE), type.dtype);
     dt_value positive = spread(dt_multiply(w, is), &table),
              negative = spread(dt_multiply(w, dt_subtract(dt_like(is, 1), is)), &table);
-    const dt_value counted[] = {dt_multiply(positive, says), dt_multiply(negative, says),
-                                dt_multiply(negative, dt_subtract(all, says)),
-                                dt_multiply(positive, dt_subtract(all, says))};
+    const dt_value counted[] = {dt_multiply(positive, predicted), dt_multiply(negative, predicted),
+                                dt_multiply(negative, dt_subtract(all, predicted)),
+                                dt_multiply(positive, dt_subtract(all, predicted))};
     for (int i = 0; i < 4; i++) m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
 }
 

@@ -50,9 +50,10 @@ static void count(dt_metric_parts *m) {
                               dt_type_of_value(p).rank));
         return;
     }
-    dt_value says = decided(m->args, p), one = dt_like(p, 1);
-    const dt_value counted[] = {dt_multiply(says, y), dt_multiply(says, dt_subtract(one, y)),
-                                dt_multiply(dt_subtract(one, says), y), y};
+    dt_value predicted = decided(m->args, p), one = dt_like(p, 1);
+    const dt_value counted[] = {dt_multiply(predicted, y),
+                                dt_multiply(predicted, dt_subtract(one, y)),
+                                dt_multiply(dt_subtract(one, predicted), y), y};
     for (int i = 0; i < 4; i++) {
         dt_value x = m->weight.trace
                          ? dt_multiply(counted[i], dt_weights_like(m->weight, counted[i]))

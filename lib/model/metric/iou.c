@@ -144,10 +144,10 @@ static void count_numbers(dt_metric_parts *m, dt_value y, dt_value p, dt_value w
     const dt_type table =
         dt_type_of(DT_FLOAT32, 2, (int64_t[]){dt_type_of_value(y).dim[0], classes_of(m->args)});
     w = dt_broadcast_rows(w, &table);
-    dt_value is = dt_multiply(members(y, &table), w), said = members(p, &table);
-    m->part[m->n++] = dt_reduce(dt_multiply(is, said), DT_REDUCE_SUM, 1);
+    dt_value is = dt_multiply(members(y, &table), w), predicted = members(p, &table);
+    m->part[m->n++] = dt_reduce(dt_multiply(is, predicted), DT_REDUCE_SUM, 1);
     m->part[m->n++] = dt_reduce(is, DT_REDUCE_SUM, 1);
-    m->part[m->n++] = dt_reduce(dt_multiply(said, w), DT_REDUCE_SUM, 1);
+    m->part[m->n++] = dt_reduce(dt_multiply(predicted, w), DT_REDUCE_SUM, 1);
 }
 
 /* The weight of each number, (N); like: the type of the numbers before they were flattened. */
@@ -168,8 +168,8 @@ static void count(dt_metric_parts *m) {
 static void count_binary(dt_metric_parts *m) {
     const struct iou *a = m->args;
     const dt_type like = dt_type_of_value(m->target);
-    dt_value says = dt_compare(m->prediction, dt_like(m->prediction, a->threshold), DT_GE);
-    count_numbers(m, numbers(m->target, true), numbers(says, true), weights(m, &like));
+    dt_value predicted = dt_compare(m->prediction, dt_like(m->prediction, a->threshold), DT_GE);
+    count_numbers(m, numbers(m->target, true), numbers(predicted, true), weights(m, &like));
 }
 
 static int sums(const void *args) { return 3 * (int)classes_of(args); }

@@ -132,9 +132,9 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
 static void agree(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     int n_in = node_at(w, i)->n_in;
     if (w->fixed[i]) dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
-    for (int told = 1; told >= 0; told--)
+    for (int annotated = 1; annotated >= 0; annotated--)
         for (int k = 0; k < n_in; k++)
-            if (w->fixed[operand(w, i, k)] == told)
+            if (w->fixed[operand(w, i, k)] == annotated)
                 dt_spmd_add_factors(w, i, k, &w->layout[operand(w, i, k)], factor);
     if (!w->fixed[i]) dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
     dt_spmd_drop_factors(w, i, factor);

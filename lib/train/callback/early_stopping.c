@@ -87,7 +87,7 @@ static dt_status *look(run *r, dt_hook *h, double current) {
     s->stopped = s->wait >= s->x->patience;
     if (s->stopped) {
         r->stop_training = true;
-        dt_callback_say(r, h, "early stopping");
+        dt_callback_report(r, h, "early stopping");
     }
     return NULL;
 }
@@ -114,9 +114,9 @@ static void report_restored(run *r, dt_hook *h) {
     const char *what = s->best_step ? "step" : "epoch";
     long long number = (long long)(s->best_step ? s->best_step : s->best_epoch + 1);
     if (s->monitor.has_best)
-        dt_callback_say(r, h, "restoring the weights of %s %lld: %s %.4f", what, number,
-                        s->monitor.name, s->monitor.best);
-    else dt_callback_say(r, h, "restoring the weights of %s %lld", what, number);
+        dt_callback_report(r, h, "restoring the weights of %s %lld: %s %.4f", what, number,
+                           s->monitor.name, s->monitor.best);
+    else dt_callback_report(r, h, "restoring the weights of %s %lld", what, number);
 }
 
 static dt_status *put_back(run *r, dt_hook *h) {

@@ -143,7 +143,7 @@ static dt_status *compile(const run *r, generator *g) {
     return dt_compiled_create(&g->step, r->strategy, graph, &(dt_compile_options){.alone = true});
 }
 
-static void tell(const run *r, const generator *g) {
+static void report_text(const run *r, const generator *g) {
     dt_str text = {0};
     for (int64_t i = 0; i < g->n; i++) dt_dataset_decode(r->data, g->token[i], &text);
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_TEXT,
@@ -163,7 +163,7 @@ static dt_status *generate(run *r, dt_hook *h) {
         DT_TRY(score(r, g, &scores));
         g->token[g->n] = (int32_t)draw(g, &scores, &random);
     }
-    tell(r, g);
+    report_text(r, g);
     return NULL;
 }
 

@@ -163,12 +163,12 @@ static void decide(run *r, dt_hook *h, const dt_logs *logs) {
     k->due = path_of(r, k, logs);
     k->means = r->swapped;
     if (k->x->save_best_only && !current)
-        dt_callback_say(r, h, "%s is not known here: saving %s, as Keras does", k->monitor.name,
-                        k->due);
+        dt_callback_report(r, h, "%s is not known here: saving %s, as Keras does", k->monitor.name,
+                           k->due);
     else if (current && had_best)
-        dt_callback_say(r, h, "%s improved from %.5f to %.5f, saving %s", k->monitor.name, best,
-                        *current, k->due);
-    else dt_callback_say(r, h, "saving %s", k->due);
+        dt_callback_report(r, h, "%s improved from %.5f to %.5f, saving %s", k->monitor.name, best,
+                           *current, k->due);
+    else dt_callback_report(r, h, "saving %s", k->due);
 }
 
 static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {

@@ -48,7 +48,7 @@ static void reduce(run *r, dt_hook *h, double old) {
     s->cooldown = s->x->cooldown;
     s->wait = 0;
     dt_str_float(&rate, now);
-    dt_callback_say(r, h, "reducing learning rate to %s", dt_str_text(&rate));
+    dt_callback_report(r, h, "reducing learning rate to %s", dt_str_text(&rate));
     dt_str_release(&rate);
 }
 

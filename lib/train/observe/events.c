@@ -91,7 +91,7 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
 /* Reports the workers of a parameter server after each epoch. */
 static dt_status *settled(run *r, dt_hook *h) {
     (void)h;
-    if (r->coordinator && r->at.epoch_step == 0) dt_coordinated_tell(r);
+    if (r->coordinator && r->at.epoch_step == 0) dt_coordinated_report(r);
     return NULL;
 }
 

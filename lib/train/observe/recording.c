@@ -22,7 +22,7 @@ enum { MAIN_ROOM = 1 << 12 };
 /* ---- beginning and ending ---- */
 
 /* A run with --steps gets no warning, because a later run may reach the steps. */
-static void tell_beyond(const run *r) {
+static void warn_of_steps_beyond(const run *r) {
     dt_str text = {0};
 
     dt_str_printf(&text,
@@ -39,7 +39,7 @@ static dt_status *open_recording(run *r, dt_hook *h) {
     (void)h;
 
     if (r->q->trace.last < 1 || !r->out.writes) return NULL;
-    tell_beyond(r);
+    warn_of_steps_beyond(r);
     DT_TRY(dt_strategy_device_of(r->strategy, &device));
     x->recorder = dt_recorder_create();
     x->device = device;
@@ -85,7 +85,7 @@ static double resident_bytes(void) {
 
 /* ---- the file ---- */
 
-static void tell_lost(const run *r, int64_t lost) {
+static void warn_of_lost_spans(const run *r, int64_t lost) {
     dt_str text = {0};
 
     dt_str_printf(&text, "output.trace: %lld of the oldest spans had no room; record fewer steps",
@@ -105,7 +105,7 @@ static dt_status *save(run *r) {
     char *path = dt_path_join(r->q->directory, DT_RECORDING_FILE);
     dt_status *s = dt_recording_write(
         path, &(dt_recording){x->recorder, r->q->name, x->first, x->last}, &lost);
-    if (!s) tell_lost(r, lost);
+    if (!s) warn_of_lost_spans(r, lost);
     free(path);
     return s;
 }
