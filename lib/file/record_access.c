@@ -38,8 +38,7 @@ typedef struct record_part {
     dt_str *rows;     /* [n] all values; of texts the bytes alone, one after the other, */
     int64_t **text;   /* [n][count] which begin there; NULL: no texts */
     int *text_cap;    /* [n] */
-    void **row;       /* [n] where the next one goes */
-    char *longest;    /* room for a text */
+    void **row;       /* [n] where the next one goes; of a text: room for the longest */
 } record_part;
 
 /* ---- keys ---- */
@@ -70,7 +69,7 @@ static char *make_row(record_part *x, int e) {
 
 static void make_rows(record_part *x) {
     for (int e = 0; e < x->base.n; e++)
-        x->row[e] = x->base.stored[e].text ? x->longest : make_row(x, e);
+        if (!x->base.stored[e].text) x->row[e] = make_row(x, e);
 }
 
 static void take_back_rows(record_part *x) {
@@ -82,7 +81,7 @@ static void take_back_rows(record_part *x) {
 static void keep_text(record_part *x, int e) {
     DT_GROW(x->text[e], x->text_cap[e], (int)x->base.count + 1);
     x->text[e][x->base.count] = (int64_t)x->rows[e].size;
-    dt_str_add(&x->rows[e], x->longest, strlen(x->longest) + 1);
+    dt_str_add(&x->rows[e], x->row[e], strlen(x->row[e]) + 1);
 }
 
 static int64_t bytes_kept(const record_part *x) {
@@ -339,7 +338,6 @@ static dt_status *declare_element(const dt_format_request *r, int e, dt_element_
 static dt_status *declare_elements(const dt_format_request *r, record_part *x) {
     const int n = r->element ? r->n : dt_tree_get(r->keys, "element")->n;
     const char *file = dt_arena_strdup(r->arena, x->base.paths.v[0]);
-    int64_t longest = 1;
     x->base.stored = dt_arena_array(r->arena, dt_element_spec, n);
     x->rows = dt_arena_array(r->arena, dt_str, n);
     x->text = dt_arena_array(r->arena, int64_t *, n);
@@ -349,9 +347,8 @@ static dt_status *declare_elements(const dt_format_request *r, record_part *x) {
         dt_element_spec *s = &x->base.stored[x->base.n];
         DT_TRY(declare_element(r, x->base.n, s));
         s->file = file;
-        longest = s->text && s->type.dim[0] > longest ? s->type.dim[0] : longest;
+        if (s->text) x->row[x->base.n] = dt_alloc((size_t)dt_type_bytes(&s->type));
     }
-    x->longest = dt_alloc((size_t)longest);
     return NULL;
 }
 
@@ -361,8 +358,8 @@ static void close_part(dt_examples *base) {
     for (int e = 0; x->text && e < x->base.n; e++) {
         dt_str_release(&x->rows[e]);
         free(x->text[e]);
+        if (x->base.stored[e].text) free(x->row[e]);
     }
-    free(x->longest);
     free(x->place);
     dt_str_release(&x->unpacked);
     dt_paths_release(&x->base.paths);

@@ -135,6 +135,14 @@ static const good_case good_cases[] = {
      1,
      {2},
      {5}},
+    {"texts of two columns",
+     "element: {a: {column: a, dtype: string}, b: {column: b, dtype: string}}, map: {a: "
+     "[string_lookup: {vocabulary: [x, y, z]}, cast: float32], b: [string_lookup: {vocabulary: [p, "
+     "q]}, cast: int32]}",
+     "a,b\nx,q\nz,p\ny,q\n",
+     3,
+     {1, 3, 2},
+     {2, 1, 2}},
     {"names in UTF-8",
      "element: {a: {column: \"h\\u00e9\"}, b: {column: \"a b\", dtype: int32}}",
      "h\xc3\xa9,a b\n1,2\n",
