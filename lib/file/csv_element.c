@@ -148,7 +148,7 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
                                dt_element_spec *out) {
     const dt_field *fields =
         columns == DT_COLUMNS_KEYS ? dt_jsonl_element_fields : dt_csv_element_fields;
-    struct words w;
+    struct words w = {0}; /* not every table of fields has all of its members */
     *out = (dt_element_spec){.name = e->key, .at = e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, &w));
