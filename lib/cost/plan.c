@@ -61,8 +61,8 @@ static int most_layers(const dt_graph *g) {
     return n;
 }
 
-dt_plan *dt_plan_create(const dt_priced_program *told) {
-    dt_priced_program own = *told, *r = &own;
+dt_plan *dt_plan_create(const dt_priced_program *program) {
+    dt_priced_program own = *program, *r = &own;
     dt_arena *arena = dt_arena_create(), *scratch = dt_arena_create();
     dt_plan *p = dt_arena_new(arena, dt_plan);
     const dt_chip *chip = r->topology->slice->chip;

@@ -115,8 +115,8 @@ void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p) 
     dt_arena_destroy(arena);
 }
 
-void dt_plan_print_stages(const dt_priced_program *told, dt_str *out) {
-    dt_priced_program own = *told, *r = &own;
+void dt_plan_print_stages(const dt_priced_program *program, dt_str *out) {
+    dt_priced_program own = *program, *r = &own;
     static const char *const names[] = {[DT_1F1B] = "1F1B", [DT_GPIPE] = "GPipe"};
     dt_arena *arena = dt_arena_create();
     own.made_of = dt_duplicated_values(&own, arena);

@@ -57,7 +57,7 @@ static bool is_text(const dt_element_spec *e) { return e->stored && e->stored->t
 
 /* How much of a column's fields an element keeps. Of several elements of one column, the one with
  * the highest rank writes it. */
-static int says(const dt_element_spec *e) {
+static int rank_of(const dt_element_spec *e) {
     enum { FLOATS, DOUBLES, INTEGERS, WORDS, TEXT };
     if (is_text(e) || e->stored->vocabulary.n > 0) return is_text(e) ? TEXT : WORDS;
     return e->type.dtype == DT_FLOAT32 ? FLOATS : e->type.dtype == DT_FLOAT64 ? DOUBLES : INTEGERS;
@@ -76,7 +76,7 @@ static int place_of(conversion *c, const char *name) {
 static void place_own(conversion *c, const dt_element_spec *e) {
     for (int i = 0; i < e->stored->columns.n; i++) {
         const int at = place_of(c, e->stored->columns.v[i]);
-        if (c->from[at].element && says(e) <= says(c->from[at].element)) continue;
+        if (c->from[at].element && rank_of(e) <= rank_of(c->from[at].element)) continue;
         c->from[at] = (origin){e, i};
         c->column[at] =
             (dt_element_spec){.name = e->stored->columns.v[i],

@@ -81,12 +81,12 @@ static const char *rounded_in(const dt_dataset *d, int e, int column) {
 }
 
 void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out) {
-    enum { TOLD = 8 };
-    *out = (dt_texts){.v = dt_arena_array(arena, const char *, d->n *TOLD)};
+    enum { MOST_LISTED = 8 };
+    *out = (dt_texts){.v = dt_arena_array(arena, const char *, d->n *MOST_LISTED)};
     for (int e = 0; e < d->n; e++) {
         const dt_rows *train = &d->rows[DT_PART_TRAIN];
         const int columns = train->stored[train->index[e]].columns.n;
-        for (int i = 0, told = 0; i < columns && told < TOLD; i++) {
+        for (int i = 0, listed = 0; i < columns && listed < MOST_LISTED; i++) {
             const char *what = rounded_in(d, e, i);
             if (!what) continue;
             out->v[out->n++] = dt_arena_printf(
@@ -94,7 +94,7 @@ void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out) {
                 "%s, because float32 rounds whole numbers beyond 16777216; to keep them, set "
                 "'dtype: float64' in dataset.element.%s, with normalize or rescale in dataset.map",
                 what, d->element[e].name);
-            told++;
+            listed++;
         }
     }
 }

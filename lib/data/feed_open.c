@@ -33,11 +33,11 @@ static bool is_deferred(const dt_feed *f, int e) {
 
 /* Sets the most threads; returns the number to begin with. */
 static int choose_threads(dt_feed *f) {
-    int told = f->o.threads > 0 ? f->o.threads : f->d->spec.parallel, cores = dt_cores();
-    f->most_threads = told == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES)
-                      : told < DT_FEED_MOST_THREADS ? told
-                                                    : DT_FEED_MOST_THREADS;
-    return told == 0 ? 1 : f->most_threads;
+    int wanted = f->o.threads > 0 ? f->o.threads : f->d->spec.parallel, cores = dt_cores();
+    f->most_threads = wanted == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES)
+                      : wanted < DT_FEED_MOST_THREADS ? wanted
+                                                      : DT_FEED_MOST_THREADS;
+    return wanted == 0 ? 1 : f->most_threads;
 }
 
 /* Bytes that its threads take besides the batches. */

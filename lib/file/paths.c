@@ -118,14 +118,14 @@ static char *escaped_join(const char *folder, const char *pattern) {
 }
 
 static dt_status *match(dt_paths *paths, const char *folder, const char *pattern,
-                        const char *told) {
+                        const char *shown) {
     glob_t found;
     char *path = escaped_join(folder, pattern);
     int r = glob(path, 0, NULL, &found);
     free(path);
     if (r == GLOB_NOSPACE)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the files that match '%s'", told);
-    if (r != 0) return dt_fail(DT_E_NO_INPUT, NULL, "no file matches '%s'", told);
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the files that match '%s'", shown);
+    if (r != 0) return dt_fail(DT_E_NO_INPUT, NULL, "no file matches '%s'", shown);
     for (size_t i = 0; i < found.gl_pathc; i++) dt_paths_add(paths, found.gl_pathv[i]);
     globfree(&found);
     return NULL;

@@ -30,7 +30,7 @@ typedef struct dt_rank_option {
 typedef enum dt_task_type { DT_TASK_WORKER, DT_TASK_PS, DT_TASK_EVALUATOR } dt_task_type;
 typedef struct dt_launch {
     int workers, rank;    /* workers 0: this process is alone */
-    int said;             /* the launcher's number of processes, which may be 1; 0: no launcher */
+    int stated;           /* the launcher's number of processes, which may be 1; 0: no launcher */
     dt_task_type task;    /* ranks of other tasks follow those of workers */
     bool has_chief;       /* worker 0 is the chief */
     int ps;               /* tasks of that type */

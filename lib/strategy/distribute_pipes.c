@@ -66,8 +66,8 @@ static dt_dist_pipes *allocate(dt_strategy *s, int workers) {
     return d;
 }
 
-static void tell(dt_dist_pipes *d, const dt_input_options *o, dt_auto_shard_policy policy,
-                 int64_t files) {
+static void report(dt_dist_pipes *d, const dt_input_options *o, dt_auto_shard_policy policy,
+                   int64_t files) {
     static const char *const names[] = {"auto", "file", "data", "off", "hint"};
 
     dt_str_puts(&d->decision, names[policy]);
@@ -96,7 +96,7 @@ dt_status *dt_dist_pipes_create(dt_dist_pipes **out, dt_strategy *s, const dt_pi
     dt_share share = {d->workers,    s->replicas / d->workers, 0, o->auto_shard_policy, o->rebatch,
                       o->no_fallback};
     dt_auto_shard_policy policy = dt_resolve_policy(p, &share, &files);
-    tell(d, o, policy, files);
+    report(d, o, policy, files);
     for (; share.worker < d->workers && !bad; share.worker++)
         bad = dt_pipe_for_worker(&d->pipe[share.worker], (dt_pipe *)p, &share);
     if (bad) {

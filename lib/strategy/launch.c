@@ -176,7 +176,7 @@ static dt_status *read_launcher(const struct launcher *l, dt_launch *out) {
     if (dt_environment(l->rank) && (!read_count(l->rank, &rank) || rank < 0 || rank >= size))
         return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: with %s=%lld it must be 0 to %lld", l->rank,
                        dt_environment(l->rank), l->size, (long long)size, (long long)size - 1);
-    out->said = (int)size;
+    out->stated = (int)size;
     out->workers = size > 1 ? (int)size : 0;
     out->rank = (int)rank;
     return l->start && out->workers ? read_master(out) : NULL;
@@ -369,10 +369,10 @@ static dt_status *take_task(const json_t *whole, dt_launch *out) {
     if (all > 1 || json_object_size(task) > 0) DT_TRY(find_task(whole, chiefs, out));
     if (all == 1 && out->task == DT_TASK_WORKER) {
         out->workers = 0;
-        out->said = 1;
+        out->stated = 1;
     }
     if (all < 2) return NULL;
-    out->said = out->workers;
+    out->stated = out->workers;
     out->has_chief = chiefs > 0;
     out->ps = (int)tasks_of(cluster, "ps");
     out->first = (int)chiefs;
@@ -416,17 +416,17 @@ static dt_status *read_own(dt_launch *out) {
             "=%.60s: 'dtrain fit --workers' sets it for the processes that it starts; unset it",
             text);
     out->rank = (int)rank;
-    out->said = out->workers;
+    out->stated = out->workers;
     return NULL;
 }
 
 /* ---- all of them ---- */
 
 static dt_status *same(const dt_launch *a, const dt_launch *b) {
-    if (a->said == b->said && a->rank == b->rank) return NULL;
+    if (a->stated == b->stated && a->rank == b->rank) return NULL;
     return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
                               "%s says that this is worker %d of %d, but %s says worker %d of %d",
-                              a->by, a->rank, a->said, b->by, b->rank, b->said),
+                              a->by, a->rank, a->stated, b->by, b->rank, b->stated),
                       "%s %s, or start the job without %s", *b->by == '-' ? "leave out" : "unset",
                       b->by, a->launcher);
 }
@@ -435,9 +435,9 @@ static dt_status *same(const dt_launch *a, const dt_launch *b) {
 static dt_status *join_launches(dt_launch *out, dt_launch *other) {
     const bool around = out->sure && other->sure; /* mpirun within a batch system */
     /* one process of srun or mpirun, which starts others */
-    const bool one = out->sure && out->said == 1;
-    dt_status *s = out->said && other->said && !around && !one ? same(out, other) : NULL;
-    if (!s && other->said && !out->workers) {
+    const bool one = out->sure && out->stated == 1;
+    dt_status *s = out->stated && other->stated && !around && !one ? same(out, other) : NULL;
+    if (!s && other->stated && !out->workers) {
         *out = *other;
         return NULL;
     }
@@ -475,7 +475,7 @@ dt_status *dt_launch_find(dt_launch *out, const dt_rank_option *own) {
         if (!s) s = join_launches(out, &each);
         else dt_launch_release(&each);
     }
-    if (!s && !out->said) s = check_traces(own);
+    if (!s && !out->stated) s = check_traces(own);
     if (s) dt_launch_release(out);
     return s;
 }
@@ -517,7 +517,7 @@ static bool read_rank(const dt_rank_option *own, int64_t *rank) {
 
 static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n) {
     return dt_fail(DT_E_LAUNCH, at, "cluster_resolver has %d workers, but %s says %d", n, l->by,
-                   l->said);
+                   l->stated);
 }
 
 dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses addresses,
@@ -528,14 +528,14 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses
         return dt_launch_bad_rank(
             at, option, "with %d workers in cluster_resolver it must be 0 to %d", n, n - 1);
     const dt_launch own = {.workers = n,
-                           .said = n,
+                           .stated = n,
                            .rank = (int)rank,
                            .by = rank_by(option),
                            .launcher = "cluster_resolver",
                            .fabric = &dt_fabric_zmq,
                            .start = "--rank "};
-    const bool counts = out->workers || (out->said && !out->sure);
-    if (counts && out->said != n) return counts_differ(out, at, n);
+    const bool counts = out->workers || (out->stated && !out->sure);
+    if (counts && out->stated != n) return counts_differ(out, at, n);
     if (counts && rank >= 0) DT_TRY(same(out, &own));
     if (out->sure && !out->yields && out->workers) /* this launcher connects the workers itself */
         return NULL;

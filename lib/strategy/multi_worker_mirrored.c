@@ -53,9 +53,9 @@ static const dt_field cluster_fields[] = {
     DT_END};
 
 /* A rate that more than one of something asks for. */
-static dt_status *want_link(const struct cluster *c, const char *key, double told, int64_t n,
+static dt_status *want_link(const struct cluster *c, const char *key, double rate, int64_t n,
                             const char *what) {
-    if (n == 1 || told > 0) return NULL;
+    if (n == 1 || rate > 0) return NULL;
     return dt_fail(DT_E_MISSING_KEY, &c->links_at,
                    "required key '%s' is missing in cluster.links: there are %lld %s", key,
                    (long long)n, what);

@@ -61,7 +61,7 @@ static void print_axes(const bool which[3], dt_str *out) {
         }
 }
 
-static void tell_replicas(const dt_sketch *k, const dt_assignment *a, dt_str **line) {
+static void print_replicas(const dt_sketch *k, const dt_assignment *a, dt_str **line) {
     const int cores = dt_topology_cores(k->t);
     const char *what = dt_topology_device_cores(k->t) > 1 ? "devices" : "cores";
     dt_str_puts((*line)++,
@@ -75,7 +75,7 @@ static void tell_replicas(const dt_sketch *k, const dt_assignment *a, dt_str **l
                       k->roomy ? "-" : ".");
 }
 
-static void tell_hosts(const dt_sketch *k, dt_str *line) {
+static void print_hosts(const dt_sketch *k, dt_str *line) {
     const dt_coords zero = {0};
     int side[3] = {1, 1, 1}; /* chips of the first host */
     for (int axis = 0; axis < 3; axis++) {
@@ -91,7 +91,7 @@ static void tell_hosts(const dt_sketch *k, dt_str *line) {
                   side[0], side[1]);
 }
 
-static void tell_wraps(const dt_sketch *k, dt_str *line) {
+static void print_wraps(const dt_sketch *k, dt_str *line) {
     const bool wrap[3] = {dt_topology_wraps(k->t, 0), dt_topology_wraps(k->t, 1),
                           dt_topology_wraps(k->t, 2)};
     if (wrap[0] || wrap[1])
@@ -107,7 +107,7 @@ static void tell_wraps(const dt_sketch *k, dt_str *line) {
 
 /* "twisted: a full turn around x or y ends 4 chips further along z; no two chips are more than 6
  * links apart (8 without the twist)" */
-static void tell_twist(const dt_sketch *k, dt_str *line) {
+static void print_twist(const dt_sketch *k, dt_str *line) {
     dt_str shorts = {0};
     bool along[3] = {false};
     int by = 0, plain = 0;
@@ -137,7 +137,7 @@ static bool is_same(const dt_slice *a, const dt_slice *b) {
 }
 
 /* Lists other wirings and shapes with as many chips, the most cubic first. */
-static void tell_others(const dt_sketch *k, dt_str *line) {
+static void print_others(const dt_sketch *k, dt_str *line) {
     int n, others = 0, chips = dt_slice_chips(k->t->slice);
     dt_slice *all = dt_slices_of(k->t->slice->chip, &n);
     for (int i = 0; i < n; i++) {
@@ -154,17 +154,17 @@ static void tell_others(const dt_sketch *k, dt_str *line) {
 int dt_draw_legend(const dt_sketch *k, dt_str line[DT_MOST_LEGEND]) {
     const dt_topology *t = k->t;
     dt_str *next = line;
-    if (k->p->assignment) tell_replicas(k, k->p->assignment, &next);
+    if (k->p->assignment) print_replicas(k, k->p->assignment, &next);
     else
         dt_str_puts(next++, t->tasks == 1                     ? "N = device TPU:N"
                             : dt_topology_device_cores(t) > 1 ? "N = id of a device"
                                                               : "N = id of a core");
-    if (t->tasks > 1) tell_hosts(k, next++);
+    if (t->tasks > 1) print_hosts(k, next++);
     if (t->mesh[2] > 1)
         dt_str_puts(next++, "each chip is also linked to the same position in the next z plane");
-    if (t->mesh[0] > 2 || t->mesh[1] > 2 || t->mesh[2] > 2) tell_wraps(k, next++);
-    if (t->slice->twisted) tell_twist(k, next++);
-    tell_others(k, next);
+    if (t->mesh[0] > 2 || t->mesh[1] > 2 || t->mesh[2] > 2) print_wraps(k, next++);
+    if (t->slice->twisted) print_twist(k, next++);
+    print_others(k, next);
     next += next->size > 0;
     return (int)(next - line);
 }

@@ -57,7 +57,7 @@ static void print_replicas(dt_str *out, int64_t n) {
 
 /* ---- on a slice ---- */
 
-static void tell_fits(const blocks *all, const int64_t want[4], dt_str *out) {
+static void print_fits(const blocks *all, const int64_t want[4], dt_str *out) {
     for (int i = 0; i < all->n; i++)
         if (all->at[i].replicas) {
             dt_str_puts(out, "  fits          ");
@@ -70,7 +70,8 @@ static void tell_fits(const blocks *all, const int64_t want[4], dt_str *out) {
         }
 }
 
-static void tell_misfits(const blocks *all, const int mesh[4], int axis, int columns, dt_str *out) {
+static void print_misfits(const blocks *all, const int mesh[4], int axis, int columns,
+                          dt_str *out) {
     dt_str words = {0};
     int n = 0;
     for (int i = 0; i < all->n; i++)
@@ -89,7 +90,7 @@ static void tell_misfits(const blocks *all, const int mesh[4], int axis, int col
     dt_str_release(&words);
 }
 
-static void tell_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {
+static void print_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {
     const int64_t devices = want[0] * want[1] * want[2] * want[3];
     blocks all = blocks_of(devices, t->mesh);
     /* "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the slice has 1" */
@@ -105,8 +106,8 @@ static void tell_slice(const dt_topology *t, const int64_t want[4], int columns,
                       (long long)want[b.axis], t->mesh[b.axis]);
     dt_str_printf(out, "blocks of %lld logical device%s\n", (long long)devices,
                   devices == 1 ? "" : "s");
-    tell_fits(&all, want, out);
-    for (int axis = 0; axis < 4; axis++) tell_misfits(&all, t->mesh, axis, columns, out);
+    print_fits(&all, want, out);
+    for (int axis = 0; axis < 4; axis++) print_misfits(&all, t->mesh, axis, columns, out);
     dt_str_putc(out, '\n');
     free(all.at);
 }
@@ -140,7 +141,7 @@ static int find_rooms(const dt_chip *c, const int64_t want[4], room found[HANDFU
     return n;
 }
 
-static void tell_generation(const dt_chip *c, const int64_t want[4], int columns, dt_str *out) {
+static void print_generation(const dt_chip *c, const int64_t want[4], int columns, dt_str *out) {
     room found[HANDFUL];
     dt_str words = {0};
     const int n = find_rooms(c, want, found);
@@ -162,11 +163,11 @@ void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, d
     int n;
     const dt_chip *const *chip = dt_chips(&n);
     columns = columns ? columns : UNBROKEN;
-    if (t) tell_slice(t, want, columns, out);
+    if (t) print_slice(t, want, columns, out);
     dt_str_puts(out, "slices with room for ");
     dt_list_print(out, want, 4);
     dt_str_puts(out, ", the smallest of each generation\n");
-    for (int i = 0; i < n; i++) tell_generation(chip[i], want, columns, out);
+    for (int i = 0; i < n; i++) print_generation(chip[i], want, columns, out);
 }
 
 /* ---- JSON ---- */

@@ -34,7 +34,7 @@ static int count_chips(const dt_topology *t, const dt_assignment *a, int replica
     return n;
 }
 
-static void tell_logical(const dt_topology *t, const dt_assignment *a, dt_str *out) {
+static void print_logical(const dt_topology *t, const dt_assignment *a, dt_str *out) {
     int far = 0, chips = count_chips(t, a, 0);
     for (int r = 0; r < a->replicas; r++)
         for (int l = 1; l < a->logical; l++) {
@@ -72,7 +72,7 @@ static int count_used(const dt_topology *t, const dt_assignment *a, const int *o
     return count;
 }
 
-static void tell_gradients(const dt_topology *t, const dt_assignment *a, dt_str *out) {
+static void print_gradients(const dt_topology *t, const dt_assignment *a, dt_str *out) {
     int *order = dt_alloc((size_t)a->replicas * sizeof *order);
     dt_assignment_ring(a, t, order);
     dt_str_puts(out, "Gradients: ring ");
@@ -103,8 +103,8 @@ void dt_draw_traffic(const dt_topology_picture *p, dt_str *out) {
         dt_cluster_traffic(t, out);
         return;
     }
-    if (a && a->replicas && a->logical > 1) tell_logical(t, a, out);
-    if (a && a->replicas > 1) tell_gradients(t, a, out);
+    if (a && a->replicas && a->logical > 1) print_logical(t, a, out);
+    if (a && a->replicas > 1) print_gradients(t, a, out);
     else if (a) dt_str_puts(out, "Gradients: one replica, so nothing to sum.");
     else dt_str_printf(out, "%d links, %g GB/s each way.", dt_topology_links(t), link_GBps(t));
 }

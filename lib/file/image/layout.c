@@ -49,8 +49,8 @@ static dt_status *check_shape(const dt_entry *e, const struct element *x) {
 
 static dt_status *check_dtype(const dt_entry *e, const struct element *x) {
     dt_dtype made = x->interpolation == BILINEAR ? DT_FLOAT32 : DT_UINT8,
-             told = x->dtype == 1 ? DT_FLOAT32 : DT_UINT8;
-    if (!x->has_dtype || told == made) return NULL;
+             stated = x->dtype == 1 ? DT_FLOAT32 : DT_UINT8;
+    if (!x->has_dtype || stated == made) return NULL;
     return dt_fail(DT_E_DATASET_KEYS, &e->value->at,
                    "'%s' is %s with interpolation %s; cast it in map", e->key, dt_dtype_name(made),
                    interpolations[x->interpolation]);

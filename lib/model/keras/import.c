@@ -168,11 +168,11 @@ static dt_status *translate(dt_arena *arena, const dt_tree *root, dt_tree **out)
 /* ---- the key ---- */
 
 static const char *const defined[] = {"type", "layers", "outputs"};
-enum { TOLD = sizeof defined / sizeof *defined };
+enum { DEFINED = sizeof defined / sizeof *defined };
 
 static dt_status *check_alone(const dt_tree *model) {
     dt_status *faults = NULL;
-    for (int i = 0; i < TOLD; i++) {
+    for (int i = 0; i < DEFINED; i++) {
         const dt_tree *t = dt_tree_get(model, defined[i]);
         if (!t || t->kind == DT_TREE_NULL) continue;
         dt_status *s =
@@ -186,10 +186,10 @@ static dt_status *check_alone(const dt_tree *model) {
 /* Replaces the key by the entries of `by`. Entries of these names beside the key are removed; they
  * are null. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by) {
-    dt_entry *all = dt_arena_array(arena, dt_entry, model->n + TOLD);
+    dt_entry *all = dt_arena_array(arena, dt_entry, model->n + DEFINED);
     int n = 0;
     dt_keras_drop(model, DT_KERAS_KEY);
-    for (int i = 0; i < TOLD; i++) {
+    for (int i = 0; i < DEFINED; i++) {
         dt_tree *value = dt_tree_get(by, defined[i]);
         dt_keras_drop(model, defined[i]);
         if (value) all[n++] = (dt_entry){.key = defined[i], .key_at = value->at, .value = value};
