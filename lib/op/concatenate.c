@@ -102,3 +102,7 @@ const dt_op dt_op_concatenate = {
     .stack = stack,
     .forms.stablehlo = stablehlo,
 };
+
+const dt_axis_attr *dt_concatenate_of(const dt_node *n) {
+    return n->op == &dt_op_concatenate ? n->attr : NULL;
+}

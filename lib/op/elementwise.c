@@ -274,3 +274,5 @@ UNARY_OP(cosine, floats, dt_portable_cos(x), NULL, dt_multiply(dy, dt_negate(dt_
  * gradient: dx = dy cos(x) */
 UNARY_OP(sine, floats, dt_portable_sin(x), NULL, dt_multiply(dy, dt_cosine(x)), .operations = 118,
          .forms.onnx = "Sin")
+
+bool dt_is_add(const dt_node *n) { return n->op == &dt_op_add; }

@@ -182,6 +182,9 @@ const dt_dot_attr *dt_dot_of(const dt_node *n);
 const dt_convolution_attr *dt_convolution_of(const dt_node *n);
 const dt_precision_attr *dt_precision_of(const dt_node *n);
 const dt_pad_attr *dt_pad_of(const dt_node *n);
+const dt_slice_attr *dt_slice_of(const dt_node *n);
+const dt_axis_attr *dt_concatenate_of(const dt_node *n);
+bool dt_is_add(const dt_node *n);
 /* The dt_reduce_kind that joins parts of the node's result. Sums, unless it is a reduce, or a
  * reduce for each segment, of another kind. */
 int dt_reduce_kind_of(const dt_node *n);

@@ -188,3 +188,7 @@ const dt_op dt_op_slice = {
     .over_devices = &over_devices,
     .forms.stablehlo = stablehlo,
 };
+
+const dt_slice_attr *dt_slice_of(const dt_node *n) {
+    return n->op == &dt_op_slice ? n->attr : NULL;
+}

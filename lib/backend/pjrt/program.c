@@ -83,7 +83,7 @@ static void release_text(program_text *t) {
     *t = (program_text){0};
 }
 
-/* Existing layouts of variables also decide whether loops are used. */
+/* Existing layouts of variables also decide which repeats become loops. */
 static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, bool names_layers,
                              program_text *out) {
     dt_arena *arena = dt_arena_create();
@@ -92,13 +92,16 @@ static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, b
     bool any = false;
     dt_hlo_aim(&q, dt_pjrt_client_platform(x->device->client), x->device->memory);
     q.n_groups = list_settled(x, group, dt_arena_array(arena, int, x->graph->n_states + 1), &any);
-    q.loops = q.n_groups || !any;
+    q.loops = true;
+    q.settled = any && !q.n_groups;
+    const int fewest = q.fewest_blocks;
     if (q.n_groups) q.fewest_blocks = 0;
     *out = (program_text){0};
     dt_status *s = write_as(x, offsets, &q, out);
     if (!s && !lie_alike(x, offsets, &out->takes)) {
         release_text(out);
-        q.loops = false;
+        q.settled = true;
+        q.fewest_blocks = fewest;
         q.n_groups = 0;
         s = write_as(x, offsets, &q, out);
     }

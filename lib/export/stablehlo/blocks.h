@@ -18,6 +18,13 @@
 /* g without barriers that delay nothing which depends on examples. */
 dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
+/* ---- steps of sequences ---- */
+
+/* g with each step of a sequence taken and put by an op of its own; NULL: g has no sequences. */
+dt_status *dt_hlo_number_steps(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+bool dt_hlo_takes_step(const dt_node *n);
+bool dt_hlo_puts_step(const dt_node *n);
+
 /* ---- loops ---- */
 
 /* A loop under construction. Its operands are a counter, an int32 from 0, and the values that
@@ -117,6 +124,7 @@ typedef struct dt_hlo_repeats {
     dt_hlo_repeat *repeat;
 } dt_hlo_repeats;
 void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats *out);
+void dt_hlo_repeat_release(dt_hlo_repeat *r); /* keeps its place and size */
 void dt_hlo_repeats_release(dt_hlo_repeats *r);
 /* The repeat that item i is in and its block, or -1. */
 int dt_hlo_repeat_of(const dt_hlo_repeats *r, int i, int *block, int *offset);

@@ -8,9 +8,9 @@
  *         a stack with another row r[counter]            for each value that is wanted later
  *     })
  *
- * Row numbers are a sum of the counter and a number where they can be, else looked up in a table.
- * States whose new values are written by the loop are read from the same stack, before their row is
- * overwritten: there is one copy of them.
+ * Row numbers are computed from the counter where all but a few are even, else looked up in a
+ * table. States whose new values are written by the loop are read from the same stack, before their
+ * row is overwritten: there is one copy of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +38,12 @@ typedef struct loop {
         dt_hlo_value at;
     } * rows;
 } loop;
+
+/* Row first + step * block, but for n blocks. */
+enum { MOST_EXCEPTIONS = 4 };
+typedef struct rule {
+    int first, step, n, block[MOST_EXCEPTIONS];
+} rule;
 
 static dt_hlo *hlo_of(const loop *l) { return &l->w->hlo; }
 
@@ -95,13 +101,26 @@ static dt_hlo_value table(dt_hlo *h, dt_dtype dtype, const uint64_t *v, int n) {
     return y;
 }
 
+/* The number in the attributes of a block at this offset. */
+static uint64_t number_of(const loop *l, int offset, int block) {
+    const dt_node *n = node_of(l, l->r->first + block * l->r->period + offset);
+    uint64_t number;
+    memcpy(&number, (const char *)n->attr + n->op->attr.number - 1, sizeof number);
+    return number;
+}
+
+/* Whether the numbers at this offset differ by the same from block to block. */
+static bool are_even(const loop *l, int offset) {
+    const uint64_t first = number_of(l, offset, 0), step = number_of(l, offset, 1) - first;
+    for (int b = 2; b < l->r->n; b++)
+        if (number_of(l, offset, b) != first + step * (uint64_t)b) return false;
+    return true;
+}
+
 /* The numbers in the attributes at this offset. */
 static dt_hlo_value numbers_at(const loop *l, int offset) {
     uint64_t *v = dt_alloc(dt_size_mul((size_t)l->r->n, sizeof *v));
-    for (int b = 0; b < l->r->n; b++) {
-        const dt_node *n = node_of(l, l->r->first + b * l->r->period + offset);
-        memcpy(&v[b], (const char *)n->attr + n->op->attr.number - 1, sizeof *v);
-    }
+    for (int b = 0; b < l->r->n; b++) v[b] = number_of(l, offset, b);
     dt_hlo_value y = table(hlo_of(l), DT_UINT64, v, l->r->n);
     free(v);
     return y;
@@ -133,10 +152,24 @@ static void list_operands(loop *l) {
     for (int i = 0; i < l->r->n_same; i++) add_operand(l, dt_hlo_value_of(w, l->r->same[i]));
     l->number = l->n;
     for (int j = 0; j < l->r->period; j++)
-        if (l->r->numbered[j]) add_operand(l, numbers_at(l, j));
+        if (l->r->numbered[j] && !are_even(l, j)) add_operand(l, numbers_at(l, j));
 }
 
 /* ---- rows ---- */
+
+/* The rows as even ones but for a few exceptions, such as the first block; false: they are a table.
+ * Text does not grow with the number of blocks then. */
+static bool find_exceptions(const uint64_t *v, int n, rule *out) {
+    const int middle = n / 2;
+    *out = (rule){.step = (int)v[middle] - (int)v[middle - 1]};
+    out->first = (int)v[middle] - out->step * middle;
+    for (int b = 0; b < n; b++) {
+        if ((int)v[b] == out->first + out->step * b) continue;
+        if (out->n == MOST_EXCEPTIONS) return false;
+        out->block[out->n++] = b;
+    }
+    return true;
+}
 
 static dt_hlo_value look_up(const loop *l, const uint64_t *v) {
     dt_hlo *h = hlo_of(l);
@@ -147,30 +180,43 @@ static dt_hlo_value look_up(const loop *l, const uint64_t *v) {
 static dt_hlo_value even_row(const loop *l, int first, int step) {
     dt_hlo *h = hlo_of(l);
     dt_hlo_value x = l->counter;
+    if (step == 0) return dt_hlo_like(h, x, first);
     if (step == -1) return dt_hlo_binary(h, "subtract", dt_hlo_like(h, x, first), x);
     x = step == 1 ? x : dt_hlo_binary(h, "multiply", x, dt_hlo_like(h, x, step));
     return first == 0 ? x : dt_hlo_binary(h, "add", x, dt_hlo_like(h, x, first));
 }
 
+static dt_hlo_value row_of_rule(const loop *l, const rule *r, const uint64_t *v) {
+    dt_hlo *h = hlo_of(l);
+    dt_hlo_value at = even_row(l, r->first, r->step);
+    for (int i = 0; i < r->n; i++) {
+        const dt_hlo_value block = dt_hlo_like(h, l->counter, r->block[i]);
+        at = dt_hlo_select(h, dt_hlo_compare(h, DT_EQ, l->counter, block),
+                           dt_hlo_like(h, at, (double)v[r->block[i]]), at);
+    }
+    return at;
+}
+
+static bool lacks_rows(const loop *l, const int *row) {
+    for (int b = 0; b < l->r->n; b++)
+        if (row[b] < 0) return true;
+    return false;
+}
+
 /* The number of the row that a block has; `scratch` where it has none. */
 static dt_hlo_value row_number(loop *l, const int *row, int scratch) {
-    int n = l->r->n, step = row[1] - row[0];
-    bool even = true, lacks = false;
-    for (int b = 0; b < n; b++) lacks = lacks || row[b] < 0;
+    const int n = l->r->n, missing = lacks_rows(l, row) ? scratch : -1;
+    rule even;
     for (int i = 0; i < l->n_rows; i++)
-        if (l->rows[i].scratch == (lacks ? scratch : -1) &&
-            are_same_rows(l->r, l->rows[i].row, row))
+        if (l->rows[i].scratch == missing && are_same_rows(l->r, l->rows[i].row, row))
             return l->rows[i].at;
     uint64_t *v = dt_alloc(dt_size_mul((size_t)n, sizeof *v));
-    for (int b = 0; b < n; b++) {
-        v[b] = (uint64_t)(row[b] < 0 ? scratch : row[b]);
-        even = even && row[b] >= 0 && row[b] == row[0] + b * step;
-    }
-    dt_hlo_value at = even ? even_row(l, row[0], step) : look_up(l, v);
+    for (int b = 0; b < n; b++) v[b] = (uint64_t)(row[b] < 0 ? scratch : row[b]);
+    dt_hlo_value at = find_exceptions(v, n, &even) ? row_of_rule(l, &even, v) : look_up(l, v);
     free(v);
     DT_GROW(l->rows, l->cap_rows, l->n_rows + 1);
     l->rows[l->n_rows].row = row;
-    l->rows[l->n_rows].scratch = lacks ? scratch : -1;
+    l->rows[l->n_rows].scratch = missing;
     l->rows[l->n_rows++].at = at;
     return at;
 }
@@ -208,13 +254,23 @@ static dt_hlo_value input_of(const loop *l, int offset, int k) {
     return dt_hlo_value_of(l->w, b->at);
 }
 
+/* The number of the block at this offset: computed where it can be, else the next operand. */
+static dt_hlo_value block_number(const loop *l, int offset, int *operand) {
+    dt_hlo *h = hlo_of(l);
+    if (!are_even(l, offset)) return dt_hlo_get_row(h, l->now[(*operand)++], l->counter);
+    const dt_hlo_value at = dt_hlo_convert(h, l->counter, DT_UINT64);
+    const uint64_t first = number_of(l, offset, 0), step = number_of(l, offset, 1) - first;
+    return dt_hlo_binary(h, "add", dt_hlo_word(h, &at.type, first),
+                         dt_hlo_binary(h, "multiply", at, dt_hlo_word(h, &at.type, step)));
+}
+
 static dt_status *put_statements(loop *l) {
     int number = l->number;
     for (int j = 0; j < l->r->period; j++) {
         int item = l->r->first + j;
         dt_hlo_value in[DT_MAX_IN], own;
         for (int k = 0; k < node_of(l, item)->n_in; k++) in[k] = input_of(l, j, k);
-        if (l->r->numbered[j]) own = dt_hlo_get_row(hlo_of(l), l->now[number++], l->counter);
+        if (l->r->numbered[j]) own = block_number(l, j, &number);
         DT_TRY(dt_hlo_write_item(l->w, item, in, l->r->numbered[j] ? &own : NULL));
         l->made[j] = l->w->value[item];
     }

@@ -12,7 +12,8 @@
  *        gradient that goes on to the block below
  *
  * All else is written when somebody first needs it. What is made of weights alone (gathered,
- * converted) is made anew for the backward pass: a loop would have to keep it for all blocks.
+ * converted) is made anew for the backward pass: a loop would have to keep it for all blocks. A
+ * step of a mask is made anew for each reader: two layers may read it in different blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +23,16 @@
 typedef struct ordering {
     const dt_graph *g;
     dt_hlo_order *out;
-    bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient;
+    bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient, *fresh;
     int *height, *waits; /* waits: inputs of this pass that are not there yet */
     int *item[2];        /* by node: its item, in the forward pass and behind it; -1 */
     int pass;
     int *user, *users_at; /* user[users_at[i] .. users_at[i + 1]) read node i */
     int *heap, n_heap, cap_heap;
+    bool numbered; /* sequences are put together step by step (steps.c) */
     int *stack, cap_stack;
+    dt_hlo_item *items;
+    int cap_items;
 } ordering;
 
 static const dt_node *node_at(const ordering *o, int i) { return &o->g->node[i]; }
@@ -60,6 +64,19 @@ static void classify(ordering *o, int i) {
     }
     o->light[i] = o->early[i] && !is_fed(n) && (again || (cheap && o->constant[i]));
     o->early[i] &= !o->drawn[i] && (o->light[i] || !dt_type_has_batch(&n->type));
+}
+
+/* Steps that are only spread over units, as a mask's are, and what they are spread to. */
+static void find_fresh(ordering *o) {
+    const int n = o->g->n_nodes;
+    for (int i = 0; i < n; i++) o->fresh[i] = dt_hlo_takes_step(node_at(o, i));
+    for (int i = 0; i < n; i++)
+        for (int k = 0; o->needed[i] && k < node_at(o, i)->n_in; k++)
+            if (node_at(o, i)->op->role != DT_ROLE_REPEAT) o->fresh[input(o, i, k)] = false;
+    for (int i = 0; i < n; i++)
+        if (node_at(o, i)->op->role == DT_ROLE_REPEAT &&
+            dt_hlo_takes_step(node_at(o, input(o, i, 0))))
+            o->fresh[i] = o->fresh[input(o, i, 0)];
 }
 
 static void mark(const ordering *o, bool *marks) {
@@ -101,7 +118,7 @@ static void find_gradients(ordering *o) {
 
 /* Whether node i is written as soon as possible in this pass. */
 static bool is_eager(const ordering *o, int i) {
-    return o->needed[i] && !is_fed(node_at(o, i)) &&
+    return o->needed[i] && !o->fresh[i] && !is_fed(node_at(o, i)) &&
            (o->pass == 0 ? o->forward[i] && o->flows[i] : o->gradient[i]);
 }
 
@@ -119,11 +136,12 @@ static void list_users(ordering *o, dt_arena *arena) {
 
 /* ---- the heap: the lowest first ---- */
 
-/* A piece of a gradient that is put together of pieces, such as the part that a time step has in
- * the gradient of all: it is written when nothing else is left that could be, and first what most
+/* A time step of a sequence, or where steps are not numbered a piece of a gradient that is put
+ * together of pieces: it is written when nothing else is left that could be, and first what most
  * others wait for. Steps would have it in turns otherwise, and be no blocks. */
 static bool is_piece(const ordering *o, int i) {
-    return o->pass == 1 && dt_pad_of(node_at(o, i)) != NULL;
+    return dt_hlo_takes_step(node_at(o, i)) ||
+           (o->pass == 1 && !o->numbered && dt_pad_of(node_at(o, i)) != NULL);
 }
 
 static bool is_before(const ordering *o, int a, int b) {
@@ -156,7 +174,8 @@ static int pop(ordering *o) {
 
 static void put(ordering *o, int node) {
     dt_hlo_order *out = o->out;
-    dt_hlo_item *item = &out->item[out->n];
+    DT_GROW(o->items, o->cap_items, out->n + 1);
+    dt_hlo_item *item = &o->items[out->n];
     bool again = !o->drawn[node] && !o->early[node] && !is_fed(node_at(o, node));
     item->node = node;
     item->light = o->light[node];
@@ -164,6 +183,10 @@ static void put(ordering *o, int node) {
         item->in[k] = o->item[o->pass][input(o, node, k)];
     o->item[o->pass][node] = out->n;
     if (!again) o->item[0][node] = o->item[1][node] = out->n;
+    for (int k = 0; k < node_at(o, node)->n_in; k++) {
+        const int in = input(o, node, k);
+        if (o->fresh[in]) o->item[0][in] = o->item[1][in] = -1;
+    }
     out->n++;
 }
 
@@ -236,22 +259,26 @@ dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena) {
     size_t n = (size_t)g->n_nodes + 1;
     ordering o = {.g = g, .out = dt_arena_new(arena, dt_hlo_order)};
     int **ints[] = {&o.height, &o.waits, &o.item[0], &o.item[1]};
-    bool **bools[] = {&o.needed, &o.forward, &o.flows,    &o.drawn,
-                      &o.early,  &o.light,   &o.constant, &o.gradient};
+    bool **bools[] = {&o.needed, &o.forward,  &o.flows,    &o.drawn, &o.early,
+                      &o.light,  &o.constant, &o.gradient, &o.fresh};
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++)
         *ints[i] = dt_arena_array(arena, int, n);
     for (size_t i = 0; i < sizeof bools / sizeof *bools; i++)
         *bools[i] = dt_arena_array(arena, bool, n);
-    *o.out = (dt_hlo_order){.g = g, .item = dt_arena_array(arena, dt_hlo_item, 2 * n)};
+    *o.out = (dt_hlo_order){.g = g};
     for (int i = 0; i < g->n_nodes; i++) {
         classify(&o, i);
+        o.numbered |= dt_hlo_takes_step(&g->node[i]);
         o.item[0][i] = o.item[1][i] = -1;
     }
     find_needed(&o);
     find_gradients(&o);
+    find_fresh(&o);
     list_users(&o, arena);
     put_all(&o);
     fill_ends(&o, arena);
+    o.out->item = dt_arena_copy(arena, o.items, dt_size_mul((size_t)o.out->n, sizeof *o.items));
+    free(o.items);
     free(o.heap);
     free(o.stack);
     return o.out;

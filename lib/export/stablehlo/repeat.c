@@ -148,14 +148,23 @@ static void add_candidate(search *s, int from, int to, int period) {
     s->found[s->n++] = (candidate){from + best, n, period};
 }
 
+static void list_at(search *s, int period) {
+    for (int i = s->o->from + period, start = i; i <= s->o->n; i++)
+        if (i == s->o->n || s->symbol[i] != s->symbol[i - period]) {
+            add_candidate(s, start - period, i, period);
+            start = i + 1;
+        }
+}
+
+/* Blocks of equal layers side by side, such as the two of Bidirectional, have their statements in
+ * turns: then a block is several of the distances at which windows come again. */
+enum { MOST_TURNS = 4 };
+
 static void list_candidates(search *s) {
     int period[MOST_PERIODS], n = list_periods(s, period);
     for (int p = 0; p < n; p++)
-        for (int i = s->o->from + period[p], start = i; i <= s->o->n; i++)
-            if (i == s->o->n || s->symbol[i] != s->symbol[i - period[p]]) {
-                add_candidate(s, start - period[p], i, period[p]);
-                start = i + 1;
-            }
+        for (int turns = 1; turns <= MOST_TURNS && turns * (long)period[p] < s->o->n; turns++)
+            list_at(s, turns * period[p]);
 }
 
 static int by_saved(const void *a, const void *b) {
@@ -231,7 +240,7 @@ static bool bind_each(const search *s, dt_hlo_repeat *r, int offset, int k) {
     return node_of(s->o, list[0])->type.rank < DT_MAX_RANK;
 }
 
-static void forget(dt_hlo_repeat *r) {
+void dt_hlo_repeat_release(dt_hlo_repeat *r) {
     free(r->carry);
     free(r->list);
     free(r->same);
@@ -265,7 +274,7 @@ static bool settle(const search *s, const candidate *c, dt_hlo_repeat *r) {
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};
     while (r->n >= FEWEST_BLOCKS && (r->n - 1) * (long)r->period >= FEWEST_SAVED) {
         if (bind_all(s, r, &bad)) return true;
-        forget(r);
+        dt_hlo_repeat_release(r);
         if (bad == r->n) return false; /* values that cannot be stacked */
         if (bad > r->n / 2) r->n = bad;
         else {
@@ -312,7 +321,7 @@ void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats 
 }
 
 void dt_hlo_repeats_release(dt_hlo_repeats *r) {
-    for (int i = 0; i < r->n; i++) forget(&r->repeat[i]);
+    for (int i = 0; i < r->n; i++) dt_hlo_repeat_release(&r->repeat[i]);
     free(r->repeat);
     *r = (dt_hlo_repeats){0};
 }

@@ -38,6 +38,8 @@ typedef struct dt_hlo_request {
     /* repeated blocks become loops over stacked variables, which are arguments; false: blocks
      * are written one by one, and each variable is an argument */
     bool loops;
+    /* variables have their layouts: only repeats that stack none become loops */
+    bool settled;
     /* [segments + 1]: first rows of the segments of a folded graph; NULL: all segments have the
      * same number of rows */
     const int32_t *offsets;

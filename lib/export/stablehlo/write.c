@@ -344,8 +344,47 @@ static dt_hlo_sizes sizes_of(const dt_graph *g, const dt_hlo_request *q) {
                           .large = q->large ? q->large : DT_HLO_LARGE};
 }
 
-static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str *out,
-                              dt_hlo_signature *s) {
+/* Leaves out repeats that would need new stacks of variables. */
+static void keep_settled(dt_hlo_plan *p) {
+    int n = 0;
+    for (int i = 0; i < p->repeats.n; i++) {
+        dt_hlo_repeat *r = &p->repeats.repeat[i];
+        bool stacks = false;
+        for (int l = 0; l < r->n_lists; l++)
+            stacks |= p->o->g->node[p->o->item[r->list[l][0]].node].op->role == DT_ROLE_STATE;
+        if (stacks) dt_hlo_repeat_release(r);
+        else p->repeats.repeat[n++] = *r;
+    }
+    p->repeats.n = n;
+}
+
+static void begin(dt_hlo_writer *w, const dt_graph *g, const dt_hlo_request *q, dt_arena *arena) {
+    w->plan = (dt_hlo_plan){.o = dt_hlo_order_create(g, arena),
+                            .arena = arena,
+                            .batch = w->hlo.batch,
+                            .group = q->group,
+                            .n_groups = q->n_groups};
+    w->value = dt_arena_array(arena, dt_hlo_value, w->plan.o->n + 1);
+    for (int i = 0; i < w->plan.o->n; i++) w->value[i].id = -1;
+    if (q->loops) dt_hlo_find_repeats(w->plan.o, arena, &w->plan.repeats);
+    if (q->settled) keep_settled(&w->plan);
+    if (blocks_of_largest(&w->plan.repeats) < q->fewest_blocks)
+        dt_hlo_repeats_release(&w->plan.repeats);
+}
+
+/* Whether loops put most steps of sequences together: outside of a loop each copies all of its
+ * sequence. */
+static bool loops_over_steps(const dt_hlo_plan *p) {
+    int inside = 0, outside = 0, block, offset;
+    for (int i = 0; i < p->o->n; i++)
+        if (dt_hlo_puts_step(&p->o->g->node[p->o->item[i].node]))
+            ++*(dt_hlo_repeat_of(&p->repeats, i, &block, &offset) >= 0 ? &inside : &outside);
+    return outside <= inside;
+}
+
+/* numbered: g with numbered steps of sequences; NULL: it has none. */
+static dt_status *write_graph(const dt_graph *g, const dt_graph *numbered, const dt_hlo_request *q,
+                              dt_str *out, dt_hlo_signature *s) {
     dt_arena *arena = dt_arena_create();
     dt_hlo_writer w = {.hlo = {.out = out,
                                .batch = q->batch / g->batch_parts,
@@ -355,16 +394,11 @@ static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str
                                .chain = q->chain,
                                .names_layers = q->names_layers},
                        .sizes = sizes_of(g, q)};
-    w.plan = (dt_hlo_plan){.o = dt_hlo_order_create(g, arena),
-                           .arena = arena,
-                           .batch = w.hlo.batch,
-                           .group = q->group,
-                           .n_groups = q->n_groups};
-    w.value = dt_arena_array(arena, dt_hlo_value, w.plan.o->n + 1);
-    for (int i = 0; i < w.plan.o->n; i++) w.value[i].id = -1;
-    if (q->loops) dt_hlo_find_repeats(w.plan.o, arena, &w.plan.repeats);
-    if (blocks_of_largest(&w.plan.repeats) < q->fewest_blocks)
+    begin(&w, numbered ? numbered : g, q, arena);
+    if (numbered && !loops_over_steps(&w.plan)) {
         dt_hlo_repeats_release(&w.plan.repeats);
+        begin(&w, g, q, arena);
+    }
     dt_hlo_plan_create(&w.plan);
     *s = (dt_hlo_signature){.arena = dt_arena_create(), .loops = w.plan.repeats.n};
     list_ports(&w, s);
@@ -385,16 +419,18 @@ bool dt_hlo_has_form(const dt_op *op) { return op->forms.stablehlo != NULL; }
 
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) {
-    dt_graph *free_of = NULL, *plain = NULL;
+    dt_graph *free_of = NULL, *plain = NULL, *numbered = NULL;
     const dt_hlo_sizes sizes = sizes_of(g, request);
     dt_hlo_signature s = {0};
     DT_TRY(dt_drop_barriers(g, &free_of));
     dt_status *bad = dt_decompose_but_pieces(free_of, &sizes, &plain);
     dt_graph_destroy(free_of);
     DT_TRY(bad);
-    bad = write_graph(plain, request, out, &s);
+    if (request->loops) bad = dt_hlo_number_steps(plain, &numbered);
+    if (!bad) bad = write_graph(plain, numbered, request, out, &s);
+    dt_graph_destroy(numbered);
     dt_graph_destroy(plain);
-    if (bad || !signature) dt_hlo_signature_release(&s);
+    if (s.arena && (bad || !signature)) dt_hlo_signature_release(&s);
     if (signature) *signature = s;
     return bad;
 }

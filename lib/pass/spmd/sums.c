@@ -30,7 +30,7 @@ static bool can_wait(const dt_spmd_work *w, int i) {
 
 static bool is_added(const dt_spmd_work *w, int i) {
     const dt_node *n = reader_of(w, i);
-    return n && n->op == &dt_op_add;
+    return n && dt_is_add(n);
 }
 
 /* ---- adding up ---- */
@@ -97,7 +97,7 @@ static dt_value sum_of(dt_spmd_work *w, int i, const dt_made *a, const dt_made *
 
 bool dt_spmd_emit_sum(dt_spmd_work *w, int i) {
     const dt_node *n = node_at(w, i);
-    if (n->op != &dt_op_add || w->fixed[i] || !dt_dtype_is_float(n->type.dtype)) return false;
+    if (!dt_is_add(n) || w->fixed[i] || !dt_dtype_is_float(n->type.dtype)) return false;
     term a = term_of(w, n->in[0]), b = term_of(w, n->in[1]);
     bool made = !w->free[n->in[0]] && !w->free[n->in[1]];
     bool mixed = (a.whole.value.trace || b.whole.value.trace) &&
