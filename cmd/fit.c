@@ -77,6 +77,7 @@ static dt_status *train(struct training *t) {
         .n_inject = fit->inject.n,
         .stop = stop_flag(),
         .save = stop_save_flag(),
+        .program = t->call->argv,
     };
     return dt_job_fit(t->job, &options);
 }

@@ -88,7 +88,7 @@ static int print_version(struct out *out) {
 
 /* Runs the verb with settings that are there; `operand` has room for all words. */
 static int run_verb(const struct verb *verb, void *settings, struct words words,
-                    const char **operand) {
+                    const char **operand, const char *const *argv) {
     struct out out;
     struct words operands = {.at = operand};
     const struct common *common = settings;
@@ -104,7 +104,7 @@ static int run_verb(const struct verb *verb, void *settings, struct words words,
         return common->help ? print_help(&out, verb) : print_version(&out);
     if (opened) return out_close(&out, out_error(&out, opened));
     env_warn(&out);
-    return finish(&out, verb, verb->run(&(struct call){verb, settings, operands, &out}));
+    return finish(&out, verb, verb->run(&(struct call){verb, settings, operands, &out, argv}));
 }
 
 /* Before anything is read: the first signal may be there already. */
@@ -118,13 +118,14 @@ static void await_signals(int argc, char **argv) {
 }
 
 /* Creates the verb's struct and the list of operands, runs the verb, and releases both. */
-static int enter_verb(const struct verb *verb, const struct common *common, struct words words) {
+static int enter_verb(const struct verb *verb, const struct common *common, struct words words,
+                      const char *const *argv) {
     struct common *settings = calloc(1, verb->size);
     const char **operand = calloc((size_t)words.n + 1, sizeof *operand);
     int code = EXIT_MEMORY;
     if (settings && operand) {
         *settings = *common;
-        code = run_verb(verb, settings, words, operand);
+        code = run_verb(verb, settings, words, operand, argv);
         options_release(verb, settings);
     } else {
         fputs("dtrain: error: out of memory [DT115]\n", stderr);
@@ -151,7 +152,9 @@ int main(int argc, char **argv) {
     words = (struct words){words.at + used, words.n - used};
     const struct verb *verb = NULL;
     if (!s && words.n && !common.help && !common.version) verb = verb_find(&words, &used, &s);
-    if (verb) return enter_verb(verb, &common, (struct words){words.at + used, words.n - used});
+    if (verb)
+        return enter_verb(verb, &common, (struct words){words.at + used, words.n - used},
+                          (const char *const *)argv);
     common.log_file = NULL;
     dt_status_free(out_open(&out, &common));
     if (s) return finish(&out, NULL, out_error(&out, s));

@@ -193,6 +193,11 @@ typedef struct dt_run_options {
      * examples as the data set stores them. A job of text takes a text, and a job of folders of
      * images such a folder. NULL: none */
     const char *input;
+    /* fit: argv of this program, where it does nothing but train this job: ends with NULL; lent.
+     * A parameter server then starts its workers as this program with these arguments; dt_job_fit
+     * is in each of them a worker, and returns when the run has ended. Standard input is empty, or
+     * the job that came by it. NULL: workers are forked, which needs a process with one thread */
+    const char *const *program;
 } dt_run_options;
 
 /* Trains the job. options NULL: all fields 0. TEMPFAIL (75): stopped after saving, or before the

@@ -156,6 +156,9 @@ static inline dt_status *dt_link_push(dt_worker_link *l, const dt_frame *m, cons
                                       const void *more) {
     return l->row->push(l, m, gradients, more);
 }
-static inline void dt_link_close(dt_worker_link *l) { l->row->close(l); }
+/* Takes a link that was never joined, all 0. */
+static inline void dt_link_close(dt_worker_link *l) {
+    if (l->row) l->row->close(l);
+}
 
 #endif

@@ -27,4 +27,10 @@ static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_extents *e) {
     return e->bytes - (m->kind == DT_FRAME_WORK_ALL ? 0 : e->still_bytes);
 }
 
+/* links.c: a worker waits for its coordinator, which sends nothing while it validates, saves or is
+ * stopped. The first report is due after *say_at seconds, the next one when the wait has
+ * doubled. */
+double dt_link_say_at(const dt_worker_link *l);
+void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at);
+
 #endif

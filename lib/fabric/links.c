@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker's side of parameter servers: passages that wait for their link; and errors in frames.
  * See servers.h. */
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "fabric/passage.h"
 #include "fabric/servers.h"
 
@@ -24,21 +26,58 @@ dt_status *dt_failure_read(const char *more, int64_t n, dt_error otherwise, cons
                      : dt_fail(error, NULL, "%s", text);
 }
 
-static dt_status *finish(dt_passage *p, int fd, const dt_extents *e, int server, char *slices,
-                         bool sends) {
-    int done;
-    while ((done = sends ? dt_passage_send(p, fd, e, server, slices)
-                         : dt_passage_receive(p, fd, e, server, slices)) == 0)
-        poll(&(struct pollfd){.fd = fd, .events = sends ? POLLOUT : POLLIN}, 1, -1);
-    return done < 0
-               ? dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone")
-               : NULL;
+/* ---- waiting ---- */
+
+enum { LOOK_MS = 1000, REPORT_S = 5, TIMES = 3 };
+
+double dt_link_say_at(const dt_worker_link *l) { return fmax(REPORT_S, TIMES * l->longest_s); }
+
+/* Workers that are started separately count from 1, as the ranks of their processes do. */
+void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at) {
+    dt_str line = {0};
+    if (!l->wait.say || l->worker < 0 || waited_s < *say_at) return;
+    *say_at = 2 * waited_s;
+    dt_str_printf(&line, "worker %d has waited %.0f s for the coordinator",
+                  l->worker + (l->address != NULL), waited_s);
+    if (l->address) dt_str_printf(&line, " at %s", l->address);
+    dt_str_puts(&line, ", which validates, saves or is stopped");
+    if (l->silence_s > 0)
+        dt_str_printf(&line, "; it counts as lost after %g s of silence (twice strategy.timeout)",
+                      l->silence_s);
+    l->wait.say(l->wait.user, dt_str_text(&line));
+    dt_str_release(&line);
 }
 
-static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_frame *m,
-                            void *weights, char **more) {
+/* ---- moving ---- */
+
+static dt_status *gone(void) {
+    return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
+}
+
+static dt_status *finish_sending(const dt_worker_link *l, dt_passage *p, int server, char *slices) {
+    const int fd = l->fd[server];
+    int done;
+    while ((done = dt_passage_send(p, fd, l->slices, server, slices)) == 0)
+        poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+    return done < 0 ? gone() : NULL;
+}
+
+static dt_status *finish_receiving(dt_worker_link *l, dt_passage *p, int server, char *slices) {
+    const int fd = l->fd[server];
+    const int64_t since = dt_now_ns();
+    double say_at = dt_link_say_at(l);
+    int done;
+    while ((done = dt_passage_receive(p, fd, l->slices, server, slices)) == 0)
+        if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, LOOK_MS) == 0)
+            dt_link_waited(l, dt_seconds_since(since), &say_at);
+    l->longest_s = fmax(l->longest_s, dt_seconds_since(since));
+    return done < 0 ? gone() : NULL;
+}
+
+static dt_status *take_part(dt_worker_link *l, int server, dt_frame *m, void *weights,
+                            char **more) {
     dt_passage p = {.part = -1};
-    dt_status *s = finish(&p, fd, slices, server, weights, false);
+    dt_status *s = finish_receiving(l, &p, server, weights);
     if (server == 0) {
         *m = p.head;
         *more = p.more;
@@ -54,9 +93,9 @@ static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_fra
 
 static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
     *more = NULL;
-    DT_TRY(take_part(l->fd[0], l->slices, 0, m, weights, more));
+    DT_TRY(take_part(l, 0, m, weights, more));
     for (int s = 1; dt_frame_has_slices(m) && s < l->slices->servers; s++)
-        DT_TRY(take_part(l->fd[s], l->slices, s, m, weights, more));
+        DT_TRY(take_part(l, s, m, weights, more));
     return NULL;
 }
 
@@ -65,11 +104,11 @@ static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradien
     /* only read, as the gradients */
     dt_passage p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
     p.head.magic = DT_FRAME_MAGIC;
-    DT_TRY(finish(&p, l->fd[0], l->slices, 0, (char *)(uintptr_t)gradients, true));
+    DT_TRY(finish_sending(l, &p, 0, (char *)(uintptr_t)gradients));
     for (int s = 1; dt_frame_has_slices(m) && s < l->slices->servers; s++) {
         p = (dt_passage){.head = p.head, .part = -1};
         p.head.more = 0;
-        DT_TRY(finish(&p, l->fd[s], l->slices, s, (char *)(uintptr_t)gradients, true));
+        DT_TRY(finish_sending(l, &p, s, (char *)(uintptr_t)gradients));
     }
     return NULL;
 }

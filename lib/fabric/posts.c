@@ -287,23 +287,9 @@ static dt_status *take_work(const dt_worker_link *l, const dt_message *x, dt_fra
     return NULL;
 }
 
-/* The coordinator sends nothing while it validates, saves or is stopped. */
-static void say_silent(const dt_worker_link *l, double waited_s) {
-    dt_str line = {0};
-    dt_str_printf(
-        &line,
-        "worker %d has waited %.0f s for the coordinator at %s, which validates, saves or "
-        "is stopped; it counts as lost after %g s of silence (twice strategy.timeout)",
-        l->worker + 1, waited_s, l->address, l->silence_s);
-    l->wait.say(l->wait.user, dt_str_text(&line));
-    dt_str_release(&line);
-}
-
 static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
-    enum { TIMES = 3 };
     const int64_t since = dt_now_ns();
-    double say_at = fmax(REPORT_S, TIMES * l->longest_s);
-    const bool says = l->wait.say && l->worker != DT_POST_GUEST;
+    double say_at = dt_link_say_at(l);
     *more = NULL;
     for (;;) {
         dt_message *x = NULL;
@@ -311,9 +297,7 @@ static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **mor
         const double waited_s = dt_seconds_since(since);
         if (!x || x->event == DT_PEER_JOINED) {
             dt_message_free(x);
-            if (!says || waited_s < say_at) continue;
-            say_silent(l, waited_s);
-            say_at = 2 * waited_s;
+            dt_link_waited(l, waited_s, &say_at);
             continue;
         }
         l->longest_s = fmax(l->longest_s, waited_s);

@@ -28,12 +28,13 @@ struct dt_job { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_purpose purpose;
-    dt_rank_option rank;   /* of this process, as the caller gave it */
-    bool sealed;           /* no plug-in may be opened: the job is only looked at */
-    dt_tree *tree;         /* resolved: base, overrides and substitutions are in it */
-    dt_location at;        /* of the whole */
-    const dt_source *base; /* the file that it extends; NULL: none */
-    bool overridden;       /* on the command line */
+    dt_rank_option rank;    /* of this process, as the caller gave it */
+    bool sealed;            /* no plug-in may be opened: the job is only looked at */
+    dt_tree *tree;          /* resolved: base, overrides and substitutions are in it */
+    dt_location at;         /* of the whole */
+    const dt_source *input; /* the text that came by standard input; NULL: the job is a file */
+    const dt_source *base;  /* the file that it extends; NULL: none */
+    bool overridden;        /* on the command line */
     /* the file of its model is missing, and the run may have what it said; else NULL */
     dt_status *no_model;
     const char *data_directory; /* relative data files start here: the job file's */

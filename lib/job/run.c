@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job at work: fit, evaluate, predict, lower over what session.c makes of it, on the workers that
  * team.c connects. */
+#define _GNU_SOURCE /* memfd_create */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -145,18 +148,40 @@ DT_API int dt_job_worker(const dt_job *j) {
     return j ? j->strategy.launch.rank : 0;
 }
 
-DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
-    DT_LIVE(j);
+/* A file in memory with the job that came by standard input, which its workers read, too; -1: it
+ * is a file. */
+static dt_status *copy_input(const dt_job *j, int *out) {
+    *out = -1;
+    if (!j->input) return NULL;
+    *out = memfd_create("job", MFD_CLOEXEC);
+    if (*out < 0) return dt_fail_errno(DT_E_IO, "the job for workers");
+    for (size_t done = 0; done < j->input->size;) {
+        const ssize_t n = write(*out, j->input->text + done, j->input->size - done);
+        if (n < 0) return dt_fail_errno(DT_E_IO, "the job for workers");
+        done += (size_t)n;
+    }
+    return NULL;
+}
+
+/* Around a coordinator processes meet as soon as they can compute; others before. */
+static dt_status *prepare_to_meet(dt_job *j, const dt_run_options *o) {
+    dt_servers_spec *q = &j->strategy.servers;
+    if (!dt_job_meets_coordinator(j)) DT_TRY(dt_job_open_team(j, o));
+    if (!q->workers) return NULL;
+    q->fingerprint = dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
+    q->program = o->program;
+    return q->program ? copy_input(j, &q->input) : NULL;
+}
+
+static void close_input(dt_job *j) {
+    dt_servers_spec *q = &j->strategy.servers;
+    if (q->program && q->input >= 0) close(q->input);
+    q->program = NULL;
+    q->input = -1;
+}
+
+static dt_status *fit_here(dt_job *j, const dt_run_options *options, int64_t called_ns) {
     dt_session s = {0};
-    int64_t called_ns = dt_now_ns();
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_fit", "job"));
-    DT_TRY(check_is_numbered(j));
-    if (dt_job_meets_coordinator(j)) /* as soon as it can compute */
-        j->strategy.servers.fingerprint =
-            dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
-    else DT_TRY(dt_job_open_team(j, options));
-    options = or_none(options);
     dt_texts printed = limits_of(j, options);
     for (int i = 0; i < printed.n; i++) warn(options, printed.v[i]);
     dt_status *bad =
@@ -164,6 +189,19 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
     if (!bad) bad = fit(j, options, &s, printed, called_ns);
     dt_session_close(&s);
     dt_job_close_team(j, bad);
+    return bad;
+}
+
+DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
+    DT_LIVE(j);
+    const int64_t called_ns = dt_now_ns();
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_fit", "job"));
+    DT_TRY(check_is_numbered(j));
+    options = or_none(options);
+    dt_status *bad = prepare_to_meet(j, options);
+    if (!bad) bad = fit_here(j, options, called_ns);
+    close_input(j);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
     if (!bad) return unwritten;
     dt_status_free(unwritten); /* the error of training is the one to report */

@@ -278,6 +278,7 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
     j->overridden = source->n_overrides > 0;
     dt_status *faults = dt_tree_read(j->arena, source->path, &text, &j->tree);
     if (!j->tree) return faults;
+    j->input = is_stdin(source->path) ? text : NULL;
     dt_job_drop_definitions(j->tree);
     j->at = j->tree->at;
     dt_status *s = extend(j);

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "fabric/run_key.h"
+#include "fabric/worker_launcher.h"
 
 #define DT_RANK_VARIABLE "DTRAIN_RANK"
 #define DT_SECRET_VARIABLE "DTRAIN_SECRET_FILE" /* a path; "none": no secret, on any interface */
@@ -48,6 +49,7 @@ typedef struct dt_launch {
     const char *start;
     int first;
     const char *secret_file; /* lent; NULL: the environment's */
+    dt_inherited inherited;  /* a worker that a coordinator of this machine has started */
 } dt_launch;
 /* LAUNCH: two launchers contradict each other, an index does not exist, or a text cannot be
  * read. */

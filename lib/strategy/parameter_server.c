@@ -124,11 +124,27 @@ static dt_status *find_partitioner(const struct partitioner *x, dt_partitioner *
     return NULL;
 }
 
+/* This process is a worker that the coordinator of the same job has started. */
+static void take_inherited(dt_launch *l, const dt_inherited *x) {
+    *l = (dt_launch){.workers = x->workers + 1,
+                     .rank = x->worker + 1,
+                     .by = DT_POOL_VARIABLE,
+                     .launcher = "the coordinator",
+                     .inherited = *x};
+}
+
 /* The processes that a launcher has started, or that the job names: the first one is the
  * coordinator. */
 static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x, const dt_tree *t,
                               dt_strategy_spec *out) {
     dt_launch *l = &out->launch;
+    dt_inherited inherited;
+    DT_TRY(dt_inherited_read(&inherited));
+    if (inherited.workers) {
+        take_inherited(l, &inherited);
+        out->servers.workers = inherited.workers;
+        return NULL;
+    }
     DT_TRY(dt_launch_find(l, &out->rank));
     if (x->cluster_resolver) DT_TRY(dt_resolver_read(arena, x->cluster_resolver, &out->rank, l));
     if (!l->workers) return NULL;
@@ -166,6 +182,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     out->replicas = 1;
     out->servers = (dt_servers_spec){.workers = (int)x->workers,
                                      .servers = (int)x->parameter_servers,
+                                     .input = -1,
                                      .in_order = x->schedule == VIRTUAL,
                                      .elastic = x->elastic,
                                      .timeout = x->timeout,

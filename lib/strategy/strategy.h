@@ -43,6 +43,9 @@ typedef struct dt_servers_spec {
     double start_timeout; /* seconds within which those must connect */
     /* a line that must be the same in coordinator and workers; lent; NULL: none */
     const char *fingerprint;
+    /* how the coordinator starts its workers: as dt_worker_launcher_spec */
+    const char *const *program;
+    int input;
 } dt_servers_spec;
 
 /* A job's `strategy`, or the arguments of a constructor of the C API, checked as far as possible

@@ -12,12 +12,14 @@
 #include "fabric/posts.h"
 #include "fabric/servers.h"
 
-enum { LOST_IN_A_ROW = 8 };
+enum { LOST_IN_A_ROW = 8, MOST_STARTS = 8 };
 
 typedef struct peer {
     pid_t pid;
     /* late: its closure was given to another worker, and it has not answered since */
     bool there, busy, late;
+    bool coming;   /* a program that was started, and has not said that it can compute */
+    int starts;    /* of programs, one after the other, that ended before they could compute */
     bool told;     /* its silence was reported */
     bool answered; /* it has received the rows that it asked for */
     int64_t still; /* the pool's `still` at its last message with all values; 0: none yet */
@@ -33,7 +35,7 @@ typedef struct weights_copy {
 
 struct dt_worker_pool {
     dt_worker_pool_spec spec;
-    dt_worker_launcher *launcher; /* NULL: workers are started separately, and come by themselves */
+    dt_worker_launcher *launcher; /* NULL: workers are started separately */
     dt_carrier *carrier;
     dt_closures closures;
     peer *worker;       /* [how->workers] */
@@ -67,7 +69,12 @@ static dt_status *start_worker(dt_worker_pool *c, int w) {
     pid_t pid = 0;
     DT_TRY(dt_worker_launcher_start(c->launcher, w, c->spec.how->servers, link, &pid));
     dt_servers_add(c->carrier, w, link);
-    c->worker[w] = (peer){.pid = pid, .there = true};
+    const bool program = c->spec.how->program;
+    c->worker[w] = (peer){.pid = pid,
+                          .there = true,
+                          .coming = program,
+                          .starts = c->worker[w].starts + program,
+                          .given_ns = dt_now_ns()};
     return NULL;
 }
 
@@ -91,7 +98,7 @@ static void tell_lost(const dt_worker_pool *c, int w, int closures, const char *
 static dt_status *lose_worker(dt_worker_pool *c, int w, const char *how) {
     const int closures = dt_closures_lose(&c->closures, w);
     dt_carrier_drop(c->carrier, w);
-    c->worker[w].there = c->worker[w].busy = false;
+    c->worker[w].there = c->worker[w].busy = c->worker[w].coming = false;
     c->lost++;
     tell_lost(c, w, closures, how);
     if (++c->lost_in_a_row > LOST_IN_A_ROW * (int64_t)c->spec.how->workers)
@@ -99,7 +106,7 @@ static dt_status *lose_worker(dt_worker_pool *c, int w, const char *how) {
             DT_E_WORKER_GONE, NULL,
             "%lld workers were lost one after the other, and none of them computed anything",
             (long long)c->lost_in_a_row);
-    if (starts_again(c)) return start_worker(c, w);
+    if (starts_again(c) && c->worker[w].starts < MOST_STARTS) return start_worker(c, w);
     if (count_workers(c, true) > 0 || c->spec.how->elastic) {
         c->alone_ns = dt_now_ns();
         return NULL;
@@ -129,6 +136,8 @@ static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
 static dt_status *look_for_late_ones(dt_worker_pool *c) {
     for (int w = 0; w < c->spec.how->workers; w++) {
         peer *x = &c->worker[w];
+        if (x->coming && dt_seconds_since(x->given_ns) > c->spec.how->start_timeout)
+            kill(x->pid, SIGKILL);
         if (!x->there || !x->busy || x->late) continue;
         const double silent_s = dt_seconds_since(x->given_ns);
         if (silent_s < c->spec.how->timeout) {
@@ -241,10 +250,12 @@ static dt_status *give_one(dt_worker_pool *c, int w, const dt_closure *x) {
     return NULL;
 }
 
+static bool is_idle(const peer *x) { return x->there && !x->busy && !x->coming; }
+
 static dt_status *give_out(dt_worker_pool *c) {
     dt_closure x;
     for (int w = 0; w < c->spec.how->workers; w++)
-        if (c->worker[w].there && !c->worker[w].busy && dt_closures_give(&c->closures, w, &x))
+        if (is_idle(&c->worker[w]) && dt_closures_give(&c->closures, w, &x))
             DT_TRY(give_one(c, w, &x));
     return NULL;
 }
@@ -323,6 +334,28 @@ static dt_status *answer_request(dt_worker_pool *c, const dt_arrival *a) {
     return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse_worker(c, a->worker, s) : s;
 }
 
+/* A program that the pool has started can compute now. The job may have changed since this one
+ * began. */
+static dt_status *welcome(dt_worker_pool *c, const dt_arrival *a) {
+    peer *x = &c->worker[a->worker];
+    const char *own = c->spec.how->fingerprint;
+    const bool same = own && x->coming && a->message.more == (int64_t)strlen(own) &&
+                      memcmp(a->more, own, strlen(own)) == 0;
+    dt_status *s = NULL;
+    if (same) {
+        x->coming = false;
+        x->starts = 0;
+    } else {
+        x->starts = MOST_STARTS; /* the next one would have the same job */
+        s = refuse_worker(c, a->worker,
+                          dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                                  "the coordinator has %s, it has %.200s", own ? own : "no job",
+                                  a->more));
+    }
+    free(a->more);
+    return s;
+}
+
 static dt_status *take_arrival(dt_worker_pool *c, const dt_arrival *a) {
     if (a->came) {
         c->worker[a->worker] = (peer){.there = true};
@@ -330,6 +363,7 @@ static dt_status *take_arrival(dt_worker_pool *c, const dt_arrival *a) {
     }
     if (a->gone) return c->worker[a->worker].there ? lose_worker(c, a->worker, "was lost") : NULL;
     peer *x = &c->worker[a->worker];
+    if (a->message.kind == DT_FRAME_HELLO) return welcome(c, a);
     if (a->message.kind == DT_FRAME_WANT) {
         x->late = false;
         return answer_request(c, a);
@@ -395,14 +429,6 @@ static int worker_main(int worker, const int *fd, void *user) {
     return code;
 }
 
-static dt_status *start_all(dt_worker_pool *c) {
-    const dt_worker_pool_spec *q = &c->spec;
-    DT_TRY(dt_worker_launcher_open(&c->launcher, worker_main, c, q->last_words));
-    DT_TRY(dt_servers_open(&c->carrier, &q->packed->slices, q->how->workers));
-    for (int w = 0; w < q->how->workers; w++) DT_TRY(start_worker(c, w));
-    return NULL;
-}
-
 /* The address and the settings with which coordinator and workers meet. key: memory for the key. */
 static dt_status *place_of(const dt_worker_pool_spec *q, dt_run_key *key, dt_posts_spec *out) {
     const dt_launch *l = &q->how->launch;
@@ -421,10 +447,21 @@ static dt_status *place_of(const dt_worker_pool_spec *q, dt_run_key *key, dt_pos
     return NULL;
 }
 
+/* Whether the run waits for this worker before it begins. */
+static bool is_missing(const dt_worker_pool *c, int w) {
+    return c->launcher ? c->worker[w].coming : !c->worker[w].there;
+}
+
+static int count_missing(const dt_worker_pool *c) {
+    int n = 0;
+    for (int w = 0; w < c->spec.how->workers; w++) n += is_missing(c, w);
+    return n;
+}
+
 /* "workers 1 and 3 of 4; start worker 1 at node1:2222 by the same command with --rank 1" */
 static void describe_missing(const dt_worker_pool *c, dt_str *out) {
     const dt_launch *l = &c->spec.how->launch;
-    const int n = c->spec.how->workers - count_workers(c, true);
+    const int n = count_missing(c), from = !c->launcher;
     int k = 0, first = -1;
     if (n == 0) {
         dt_str_printf(out, "tasks of type ps, of which %d of %d are there",
@@ -433,12 +470,17 @@ static void describe_missing(const dt_worker_pool *c, dt_str *out) {
     }
     dt_str_puts(out, n == 1 ? "worker" : "workers");
     for (int w = 0; w < c->spec.how->workers; w++)
-        if (!c->worker[w].there) {
-            dt_str_printf(out, "%s%d", k == 0 ? " " : k == n - 1 ? " and " : ", ", w + 1);
-            first = first < 0 ? w + 1 : first;
+        if (is_missing(c, w)) {
+            dt_str_printf(out, "%s%d", k == 0 ? " " : k == n - 1 ? " and " : ", ", w + from);
+            first = first < 0 ? w + from : first;
             k++;
         }
-    dt_str_printf(out, " of %d; start worker %d", c->spec.how->workers, first);
+    dt_str_printf(out, " of %d", c->spec.how->workers);
+    if (c->launcher) {
+        dt_str_puts(out, ", which read the job and its data");
+        return;
+    }
+    dt_str_printf(out, "; start worker %d", first);
     if (l->addresses > 1) dt_str_printf(out, " at %s", l->address[first]);
     dt_str_printf(out, " by the same command with %s%d", l->start, first - l->first);
 }
@@ -446,8 +488,8 @@ static void describe_missing(const dt_worker_pool *c, dt_str *out) {
 /* Includes the processes that only wait for the end: one that connects after it would wait in
  * vain. */
 static bool all_are_there(const dt_worker_pool *c) {
-    return count_workers(c, true) == c->spec.how->workers &&
-           dt_posts_guests(c->carrier) >= c->spec.how->launch.ps;
+    return count_missing(c) == 0 &&
+           (c->launcher || dt_posts_guests(c->carrier) >= c->spec.how->launch.ps);
 }
 
 static dt_status *wait_for_workers(dt_worker_pool *c) {
@@ -475,6 +517,20 @@ static dt_status *wait_for_workers(dt_worker_pool *c) {
         DT_TRY(s);
     }
     return NULL;
+}
+
+static dt_status *start_all(dt_worker_pool *c) {
+    const dt_worker_pool_spec *q = &c->spec;
+    DT_TRY(dt_worker_launcher_open(&c->launcher,
+                                   &(dt_worker_launcher_spec){.program = q->how->program,
+                                                              .input = q->how->input,
+                                                              .workers = q->how->workers,
+                                                              .body = worker_main,
+                                                              .user = c,
+                                                              .last_words = q->last_words}));
+    DT_TRY(dt_servers_open(&c->carrier, &q->packed->slices, q->how->workers));
+    for (int w = 0; w < q->how->workers; w++) DT_TRY(start_worker(c, w));
+    return q->how->program ? wait_for_workers(c) : NULL;
 }
 
 static dt_status *meet_all(dt_worker_pool *c) {
@@ -515,15 +571,36 @@ void dt_worker_pool_close(dt_worker_pool *c) {
 
 /* ---- the worker's side ---- */
 
-dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *q) {
+/* A worker that the pool has started: its links are there, and it says that it can compute. Its
+ * standard error is the coordinator's, so one of them reports for all. */
+static dt_status *join_inherited(const dt_worker_pool_spec *q, dt_worker_link *link) {
+    const dt_inherited *x = &q->how->launch.inherited;
+    const char *fingerprint = q->how->fingerprint;
+    if (x->links != q->how->servers)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "the coordinator has %d parameter servers, and this job %d", x->links,
+                       q->how->servers);
+    *link = dt_links_join(x->worker, x->link, &q->packed->slices);
+    if (x->worker == 0) link->wait = (dt_link_wait){.say = q->say, .user = q->user};
+    dt_inherited_serve(x);
+    return dt_link_push(link,
+                        &(dt_frame){.kind = DT_FRAME_HELLO, .more = (int64_t)strlen(fingerprint)},
+                        NULL, fingerprint);
+}
+
+static dt_status *join_post(const dt_worker_pool_spec *q, dt_worker_link *link) {
     const dt_launch *l = &q->how->launch;
-    const int worker = l->task == DT_TASK_PS ? DT_POST_GUEST : l->rank - 1;
     dt_run_key key;
     dt_posts_spec at;
-    dt_worker_link link;
     DT_TRY(place_of(q, &key, &at));
-    dt_status *s = dt_post_connect(&link, &at, worker,
-                                   &(dt_link_wait){q->how->start_timeout, q->say, q->user});
+    return dt_post_connect(link, &at, l->task == DT_TASK_PS ? DT_POST_GUEST : l->rank - 1,
+                           &(dt_link_wait){q->how->start_timeout, q->say, q->user});
+}
+
+dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *q) {
+    dt_worker_link link = {0};
+    dt_status *s =
+        q->how->launch.inherited.workers ? join_inherited(q, &link) : join_post(q, &link);
     if (!s) s = dt_worker_serve(&link, q->packed, &q->body);
     dt_link_close(&link);
     return s;

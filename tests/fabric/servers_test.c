@@ -55,7 +55,8 @@ static int work(int worker, const int *fd, void *user) {
 
 static void begin(dt_worker_launcher **launcher, dt_carrier **servers, pid_t *pid, int workers) {
     int link[SERVERS];
-    assert_null(dt_worker_launcher_open(launcher, work, NULL, "the test is gone"));
+    assert_null(dt_worker_launcher_open(
+        launcher, &(dt_worker_launcher_spec){.body = work, .last_words = "the test is gone"}));
     assert_null(dt_servers_open(servers, &extents, workers));
     for (int w = 0; w < workers; w++) {
         assert_null(dt_worker_launcher_start(*launcher, w, SERVERS, link, &pid[w]));

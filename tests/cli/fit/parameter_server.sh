@@ -55,35 +55,25 @@ all_gone() {
     echo "left behind after 5 s:$alive"
 }
 
-echo "== forked without threads"
+echo "== workers are programs: nothing is forked"
 cat >"$TEST_DIR/alone.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <pthread.h>
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 /* What a thread of this process has locked would be locked in its children for ever. */
-static int threads;
-
-int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*body)(void *), void *user)
-{
-    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
-    threads++;
-    return create(t, a, body, user);
-}
-
 pid_t fork(void)
 {
     pid_t (*real)(void);
     *(void **)&real = dlsym(RTLD_NEXT, "fork");
-    fprintf(stderr, "forks after %d threads\n", threads);
+    fprintf(stderr, "%s forks\n", program_invocation_short_name);
     return real();
 }
 END
 alone=$(preload alone -ldl) || exit
-LD_PRELOAD=$alone fit "output.dir=$TEST_DIR/forks" --fresh fit.epochs=1 2>&1 >"$TEST_DIR/json" | sort -u
+LD_PRELOAD=$alone fit "output.dir=$TEST_DIR/forks" --fresh fit.epochs=1 2>&1 >"$TEST_DIR/json" | sort -u # by timeout alone
 
 echo "== trains"
 fit "output.dir=$TEST_DIR/run" >"$TEST_DIR/json" || echo "exit $?"
@@ -145,6 +135,31 @@ echo "exit $?"
 has "$TEST_DIR/err" "worker 1 (process "
 has "$TEST_DIR/err" "has not answered for 5 s; another one gets its batch after 7 s (strategy.timeout)"
 
+echo "== the coordinator is stopped"
+begin fit.epochs=100000 "output.dir=$TEST_DIR/lost" --fresh
+kill -STOP $run
+wait_for 'worker 0 has waited' "$TEST_DIR/err"
+kill -CONT $run
+kill -TERM $run
+ended $run
+echo "exit $?"
+has "$TEST_DIR/err" " s for the coordinator, which validates, saves or is stopped"
+
+echo "== the job is edited while it trains"
+cp "$job" "$TEST_DIR/kept.yaml"
+begin fit.epochs=100000 "output.dir=$TEST_DIR/lost" strategy.elastic=true
+sed -i 's/units: 16/units: 17/' "$job"
+kill -KILL "$(worker 1)"
+wait_for 'was refused: the coordinator has' "$TEST_DIR/err"
+kill -TERM $run
+ended $run
+echo "exit $?"
+cp "$TEST_DIR/kept.yaml" "$job"
+
+echo "== the job comes by standard input"
+"$DTRAIN" fit - --json --fresh "output.dir=$TEST_DIR/input" <"$job" >"$TEST_DIR/json" || echo "exit $?"
+updates "$TEST_DIR/json"
+
 echo "== all workers are killed"
 begin fit.epochs=100000 "output.dir=$TEST_DIR/lost"
 lose KILL 0 1 2
@@ -177,6 +192,8 @@ echo "== an error in a worker"
 show fit "$job" "output.dir=$TEST_DIR/bad" strategy.workers=1 'model={type: sequential, layers: [Input: {name: image, shape: [6, 6, 1]}, Flatten, Embedding: {input_dim: 2, output_dim: 2}, Flatten, Dense: {units: 3}]}' 'dataset.map={image: [rescale: {scale: 9}, cast: int32]}' -q | sed 's/row number -*[0-9]* at .* is not/row number N is not/'
 
 echo "== refused"
+DTRAIN_POOL_WORKER='0 1 1 0' show fit "$job" -n -q
+DTRAIN_POOL_WORKER='1 1 1' show fit "$job" -n -q
 show fit "$job" -n -q 'strategy={type: parameter_server, variable_partitioner: {}}'
 show fit "$job" -n -q 'strategy={type: parameter_server, variable_partitioner: {MinSize: {}, MaxSize: {max_shard_bytes: 4}}}'
 show fit "$job" -n -q 'strategy={type: parameter_server, workers: 0, max_staleness: -1}'
