@@ -212,7 +212,9 @@ typedef struct dt_feed_options {
     const char *policy; /* instead of the spec's auto_shard_policy; NULL: that */
     bool even;          /* all batches, the last one too, in equal parts, which the offsets show */
     int keeps;          /* batches before the one at hand that stay valid, too: 0 or 1 */
-    bool looks;         /* not to train: `map` draws nothing, of the training part either */
+    /* no thread reads ahead: batches are read by dt_feed_read, files whole when first needed */
+    bool by_number;
+    bool looks; /* not to train: `map` draws nothing, of the training part either */
     /* records the work of reading threads, and the caller's waits; NULL: none */
     dt_recorder *recorder;
     dt_own_rows own; /* NULL: all rows of all batches are wanted */
@@ -258,6 +260,10 @@ int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *options);
  * batch of their example, only the first one of a batch, for any order of threads. After an
  * error the feed can only be closed. */
 dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
+/* Of a feed `by_number`: batch `number`, from 0, counted from the feed's beginning through all
+ * epochs, in any order. Lent until the next call. The caller's thread reads it, so the feed may be
+ * used in a process forked since it was opened. After an error other batches can be read. */
+dt_status *dt_feed_read(dt_feed *f, int64_t number, dt_batch *batch) DT_MUST_USE;
 /* Nanoseconds that dt_feed_next has waited so far. */
 int64_t dt_feed_waited_ns(const dt_feed *f);
 int dt_feed_threads(const dt_feed *f); /* that were started so far */

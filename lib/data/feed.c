@@ -23,6 +23,8 @@
  */
 #include "data/feed.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/reserve.h"
 #include "base/thread.h"
@@ -165,7 +167,7 @@ dt_status *dt_feed_add_thread(dt_feed *f) {
                                                              .workers = f->workers,
                                                              .most_rows = f->most_rows,
                                                              .deferred = f->deferred}));
-    dt_status *s = start_thread(r);
+    dt_status *s = f->o.by_number ? NULL : start_thread(r);
     if (s) dt_filler_destroy(r->filler);
     else f->n_threads++;
     return s;
@@ -237,6 +239,7 @@ static dt_status *collect(const dt_feed *f, dt_slot *s, dt_batch *out) {
 }
 
 dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) {
+    assert(!f->o.by_number);
     *batch = (dt_batch){.n = f->d->n};
     give_back(f);
     if (f->ended || f->at == f->batches) return NULL;
@@ -255,6 +258,19 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) {
     batch->offsets = f->offsets;
     if (f->offsets) dt_workers_cut(f->workers, h.step, f->offsets);
     return error;
+}
+
+dt_status *dt_feed_read(dt_feed *f, int64_t number, dt_batch *batch) {
+    assert(f->o.by_number);
+    const int64_t since = dt_now_ns();
+    const header h = header_of(f, number);
+    dt_slot *s = &f->slots[0];
+    *batch = (dt_batch){.n = f->d->n};
+    atomic_store(&s->left, f->pieces);
+    for (int k = 0; k < f->pieces; k++) fill(f, &f->readers[0], number, k);
+    describe(f, s, &h, batch);
+    batch->waited_s = dt_seconds_since(since);
+    return collect(f, s, batch);
 }
 
 int64_t dt_feed_waited_ns(const dt_feed *f) { return f->waited_ns; }

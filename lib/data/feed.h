@@ -48,7 +48,7 @@ struct dt_feed {
     int64_t lent;            /* so many before it are in the caller's hands */
     bool ended;
     int64_t opened_ns, waited_ns, waited_first_ns;
-    int n_threads, most_threads;
+    int n_threads, most_threads; /* by_number: 1, the caller */
     dt_reader readers[DT_FEED_MOST_THREADS];
     /* All read these. */
     uint32_t depth;
@@ -71,7 +71,7 @@ struct dt_feed {
 
 /* The device has it no longer. */
 void dt_feed_take_back(const dt_feed *f, dt_slot *s);
-/* Starts one more thread. */
+/* Starts one more thread; by_number: makes the caller the only reader. */
 dt_status *dt_feed_add_thread(dt_feed *f) DT_MUST_USE;
 
 #endif

@@ -69,6 +69,7 @@ static dt_status *batch_bytes(const dt_feed *f, int64_t *out) {
 /* Batches ahead of the caller, and those in its hands. No more than there are. */
 static uint32_t choose_depth(const dt_feed *f, int64_t bytes) {
     int64_t ahead = f->d->spec.prefetch;
+    if (f->o.by_number) return 1;
     if (ahead == 0)
         ahead = RING_BYTES / (bytes + 1) < LEAST_AHEAD ? LEAST_AHEAD : RING_BYTES / (bytes + 1);
     if (f->d->spec.prefetch == 0 && ahead > MOST_AHEAD) ahead = MOST_AHEAD;
@@ -101,7 +102,7 @@ static dt_status *allocate(dt_feed *f) {
                        "out of memory (wanted %lld bytes for batches read ahead)",
                        (long long)(bytes * f->depth));
     f->deferred = dt_arena_array(f->arena, bool, f->d->n);
-    for (int e = 0; e < f->d->n; e++) f->deferred[e] = is_deferred(f, e);
+    for (int e = 0; e < f->d->n; e++) f->deferred[e] = !f->o.by_number && is_deferred(f, e);
     lay_out(f);
     return NULL;
 }
@@ -119,6 +120,7 @@ static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o) {
     f->d = d;
     f->arena = dt_arena_create();
     f->o = *o;
+    if (o->by_number) f->o.threads = 1; /* the caller */
     f->opened_ns = dt_now_ns();
     f->rows = &d->rows[o->part];
     f->count = dt_dataset_count(d, o->part);
@@ -209,7 +211,7 @@ static void join_threads(dt_feed *f) {
     atomic_fetch_add(&f->taken, 1); /* a thread about to sleep on the old value will not */
     dt_futex_wake(&f->taken);
     for (int i = 0; i < f->n_threads; i++) {
-        pthread_join(f->readers[i].thread, NULL);
+        if (!f->o.by_number) pthread_join(f->readers[i].thread, NULL);
         dt_filler_destroy(f->readers[i].filler);
     }
 }

@@ -204,6 +204,7 @@ static void list_variables(dt_coordinated *c) {
 /* What workers will share is read by the first batch. */
 static dt_status *prepare(dt_coordinated *c) {
     const run *r = c->r;
+    const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     dt_batch batch;
     list_variables(c);
     DT_TRY(dt_packed_make(&c->packed, c->arena, c->variable, c->n_variables, c->sent,
@@ -214,8 +215,13 @@ static dt_status *prepare(dt_coordinated *c) {
         dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_args + 1);
     c->no_result =
         dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_results + 1);
-    DT_TRY(dt_batches_open(&c->batches, r->data, r->size.batch));
-    return dt_batches_read(c->batches, r->at.step, &batch);
+    DT_TRY(dt_feed_open(&c->batches, r->data,
+                        &(dt_feed_options){.part = DT_PART_TRAIN,
+                                           .batch = r->size.batch,
+                                           .last = spec->last_batch,
+                                           .shuffle = spec->shuffle,
+                                           .by_number = true}));
+    return dt_feed_read(c->batches, r->at.step, &batch);
 }
 
 static void report_waiting(void *user, const char *text) {
@@ -277,7 +283,7 @@ void dt_coordinated_close(run *r) {
     if (c->pool) dt_coordinated_report(r);
     r->coordinator = NULL;
     dt_worker_pool_close(c->pool);
-    dt_batches_close(c->batches);
+    dt_feed_close(c->batches);
     dt_arena_destroy(c->arena);
     free(c);
 }

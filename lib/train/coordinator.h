@@ -12,7 +12,6 @@
 #ifndef DT_TRAIN_COORDINATOR_H
 #define DT_TRAIN_COORDINATOR_H
 
-#include "data/batches.h"
 #include "strategy/worker_pool.h"
 #include "strategy/packed_variables.h"
 #include "train/run.h"
@@ -34,7 +33,7 @@ typedef struct dt_coordinated {
     /* the model's weights, then the number of accumulated examples, if gradients are */
     dt_variable **variable;
     int n_variables;
-    dt_batches *batches; /* opened before workers are forked, which share what was read */
+    dt_feed *batches; /* by number; opened before workers are forked, which share what was read */
     dt_worker_pool *pool;
     int64_t reported_step;         /* of the last event about workers */
     dt_view *argument, *no_result; /* of the update */

@@ -246,6 +246,31 @@ static void test_huge_file_is_read_row_by_row(void **state) {
     unlink(HERE "/huge.idx");
 }
 
+/* Batches by their number, in any order and more than once, a file that feeds read late included. */
+static void test_any_batch_by_its_number(void **state) {
+    (void)state;
+    static const int64_t rows[] = {3, 100, 120000}, numbers[] = {0, 7, 2, 2, 1 << 20, 29, 15, 0};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        write_rows((int)rows[k]);
+        dt_dataset *d = open_rows("shuffle: {seed: 4}, repeat: 2, prefetch: 3");
+        dt_order order = dt_order_make(4, rows[k], 2, true, true);
+        const int64_t batch = rows[k] == 3 ? 16 : 7, count = 2 * rows[k],
+                      steps = dt_steps_per_epoch(count, batch, DT_LAST_PARTIAL);
+        dt_feed *f = NULL;
+        dt_batch b;
+        OK(dt_feed_open(&f, d,
+                        &(dt_feed_options){.batch = batch, .shuffle = true, .by_number = true}));
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            const int64_t step = numbers[i] % steps, left = count - step * batch;
+            OK(dt_feed_read(f, numbers[i], &b));
+            check_batch(&b, numbers[i] / steps, step, left < batch ? left : batch);
+            check_rows(&b, &order, step * batch);
+        }
+        dt_feed_close(f);
+        dt_dataset_unref(d);
+    }
+}
+
 static void own_third(const void *user, int64_t batch, int64_t rows, int64_t *from, int64_t *to) {
     const int64_t third = (batch + *(const int *)user) % 3;
     *from = rows * third / 3;
@@ -396,6 +421,7 @@ int main(void) {
         cmocka_unit_test(test_two_feeds_over_one_file),
         cmocka_unit_test(test_part_that_is_not_there),
         cmocka_unit_test(test_thread_blocks_signals),
+        cmocka_unit_test(test_any_batch_by_its_number),
         cmocka_unit_test(test_own_rows),
     };
     return cmocka_run_group_tests_name("feeds", tests, NULL, NULL);

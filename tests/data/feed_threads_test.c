@@ -170,6 +170,31 @@ static void test_errors_come_in_order(void **state) {
         }
 }
 
+/* An error of one batch, of several pieces, leaves the others readable. */
+static void test_batches_by_number_outlive_errors(void **state) {
+    (void)state;
+    static const int64_t numbers[] = {1, 0, 1, 1, 2, 0};
+    dt_dataset *d = NULL;
+    dt_feed *f = NULL;
+    dt_batch b;
+    write_pictures();
+    spoil(13);
+    d = open_pictures("cache: true");
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 8, .by_number = true}));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        dt_status *s = dt_feed_read(f, numbers[i], &b);
+        if (numbers[i] == 1) {
+            expect_fault("spoilt", s, DT_E_DATA_FILE, 65, "a/39.png: not a PNG or");
+            continue;
+        }
+        OK(s);
+        assert_int_equal(b.step, numbers[i]);
+        assert_int_equal(b.rows, 8);
+    }
+    dt_feed_close(f);
+    dt_dataset_unref(d);
+}
+
 /* ---- examples in memory ---- */
 
 static void test_arrays_too(void **state) {
@@ -308,6 +333,7 @@ int main(void) {
         cmocka_unit_test(test_passes_differ),
         cmocka_unit_test(test_resume_anywhere),
         cmocka_unit_test(test_errors_come_in_order),
+        cmocka_unit_test(test_batches_by_number_outlive_errors),
         cmocka_unit_test(test_arrays_too),
         cmocka_unit_test(test_closing_at_any_moment),
         cmocka_unit_test(test_slow_and_fast_callers),
