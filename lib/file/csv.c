@@ -70,13 +70,39 @@ static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size) {
     }
 }
 
+/* The same where quotes may be escaped, or stand in a comment. */
+typedef struct seeker {
+    size_t seen;
+    bool open, escaped, comment;
+} seeker;
+
+static bool find_end_styled(const dt_csv *c, seeker *k, size_t *size) {
+    const char *p = dt_str_text(&c->window) + c->at;
+    const size_t left = c->window.size - c->at;
+    while (k->seen < left) {
+        const char x = p[k->seen++];
+        const bool escaped = k->escaped;
+        k->escaped = false;
+        if (x == '\n' && !escaped && (k->comment || !k->open)) {
+            *size = k->seen;
+            return true;
+        }
+        if (escaped || k->comment) continue;
+        k->escaped = x && x == c->style.escape;
+        k->comment = x && x == c->style.comment && !k->open;
+        if (x == '"') k->open = !k->open;
+    }
+    *size = k->seen;
+    return false;
+}
+
 /* Reads until the window has a whole record of *size bytes; 0: there are no more. A record beyond
  * the limit is cut, for messages. */
 static dt_status *fill(dt_csv *c, size_t *size, bool *whole) {
-    size_t seen = 0;
-    bool open = false;
+    seeker k = {0};
     for (;;) {
-        *whole = find_end(c, &seen, &open, size) || c->end;
+        *whole = (c->styled ? find_end_styled(c, &k, size) : find_end(c, &k.seen, &k.open, size)) ||
+                 c->end;
         if (*size > LONGEST) {
             *size = LONGEST;
             *whole = false;
@@ -104,6 +130,35 @@ static void step(cutter *k) {
     k->p++;
 }
 
+static bool is_escape(const cutter *k) {
+    return k->c->style.escape && *k->p == k->c->style.escape && k->p + 1 < k->end;
+}
+
+/* Passes over the escape; what follows stands for itself or, as MySQL writes them, for a control
+ * character. */
+static void unescape(cutter *k) {
+    static const char *const controls = "n\nt\tr\r";
+    step(k);
+    for (const char *x = controls; *x; x += 2)
+        if (*k->p == *x) {
+            *k->p = x[1];
+            break;
+        }
+}
+
+static bool is_gap(const cutter *k) {
+    return k->c->style.blanks ? *k->p == ' ' || *k->p == '\t' : *k->p == k->c->style.delimiter;
+}
+
+static void skip_blanks(cutter *k) {
+    while (k->c->style.blanks && k->p < k->end && is_gap(k)) step(k);
+}
+
+/* The rest of the line is a comment. */
+static void drop_comment(cutter *k) {
+    if (k->p < k->end && k->c->style.comment && *k->p == k->c->style.comment) k->end = k->p;
+}
+
 /* Cuts a field from its opening quote; k is then after the closing one. Doubled quotes become one,
  * in place. */
 static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
@@ -111,7 +166,9 @@ static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
     f->text = to;
     f->quoted = true;
     for (step(k); k->p < k->end; *to++ = *(k->p - 1)) {
-        if (*k->p == '"') {
+        if (is_escape(k)) {
+            unescape(k);
+        } else if (*k->p == '"') {
             step(k);
             if (k->p == k->end || *k->p != '"') {
                 f->size = (size_t)(to - f->text);
@@ -129,19 +186,40 @@ static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
  * one. */
 static bool is_plain(char c) { return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"'; }
 
+static dt_status *stray(const cutter *k) {
+    return *k->p == '"'
+               ? dt_csv_fail(k->c, k->line, k->col, "stray quote in an unquoted field")
+               : dt_csv_fail(k->c, k->line, k->col,
+                             "a carriage return without a line feed: lines end with LF or CRLF");
+}
+
+/* Of a file with blanks, comments or escapes. \N alone is an empty field, as MySQL writes it. */
+static dt_status *cut_styled(cutter *k, dt_csv_field *f) {
+    char *to = k->p;
+    const char *from = to;
+    f->text = to;
+    for (; k->p < k->end && !is_gap(k); step(k)) {
+        drop_comment(k);
+        if (k->p == k->end) break;
+        if (is_escape(k)) unescape(k);
+        else if (*k->p == '"' || *k->p == '\r') return stray(k);
+        *to++ = *k->p;
+    }
+    const bool is_null = k->p - from == 2 && to - from == 1 && *from == 'N';
+    if (is_null) to = k->p - 2;
+    f->size = (size_t)(to - from);
+    if (to < k->p) *to = '\0';
+    return NULL;
+}
+
 static dt_status *cut_plain(cutter *k, dt_csv_field *f) {
-    const char delimiter = k->c->delimiter, *p = k->p, *end = k->end;
+    const char delimiter = k->c->style.delimiter, *p = k->p, *end = k->end;
     f->text = p;
     while (p < end && *p != delimiter && is_plain(*p)) p++;
     k->p += p - f->text;
     k->col += p - f->text;
-    for (; k->p < k->end && *k->p != delimiter; step(k)) {
-        if (*k->p == '"')
-            return dt_csv_fail(k->c, k->line, k->col, "stray quote in an unquoted field");
-        if (*k->p == '\r')
-            return dt_csv_fail(k->c, k->line, k->col,
-                               "a carriage return without a line feed: lines end with LF or CRLF");
-    }
+    for (; k->p < k->end && *k->p != delimiter; step(k))
+        if (*k->p == '"' || *k->p == '\r') return stray(k);
     f->size = (size_t)(k->p - f->text);
     return NULL;
 }
@@ -152,13 +230,20 @@ static dt_status *cut_field(cutter *k, bool *more) {
     if (c->n == c->cap) DT_GROW(c->field, c->cap, c->n + 1);
     dt_csv_field *f = &c->field[c->n++];
     *f = (dt_csv_field){.line = k->line, .col = k->col};
-    DT_TRY(k->p < k->end && *k->p == '"' ? cut_quoted(k, f) : cut_plain(k, f));
+    const bool is_quoted = k->p < k->end && *k->p == '"';
+    DT_TRY(is_quoted ? cut_quoted(k, f) : c->styled ? cut_styled(k, f) : cut_plain(k, f));
+    if (c->styled) drop_comment(k);
     *more = k->p < k->end;
     c->end_col = k->col;
-    if (*more && *k->p != c->delimiter)
-        return dt_csv_fail(c, k->line, k->col, "text follows a quoted field");
+    if (*more && !is_gap(k)) return dt_csv_fail(c, k->line, k->col, "text follows a quoted field");
+    char *const gap = k->p;
     if (*more) step(k);
-    ((char *)k->p - *more)[0] = '\0'; /* over the delimiter, or the line end */
+    *gap = '\0'; /* over the delimiter, or the line end */
+    skip_blanks(k);
+    if (c->style.blanks) {
+        drop_comment(k);
+        *more = k->p < k->end;
+    }
     return NULL;
 }
 
@@ -174,6 +259,7 @@ static dt_status *cut(dt_csv *c, size_t size) {
     bool more = true;
     const dt_text_file text = text_of(c);
     dt_status *s = dt_text_check(&text, p, size, c->line);
+    skip_blanks(&k);
     for (c->n = 0; more && !s;) s = cut_field(&k, &more);
     return s;
 }
@@ -198,11 +284,52 @@ static dt_status *too_long(dt_csv *c) {
     return dt_csv_fail(c, c->line, 1, "line longer than 1 MiB");
 }
 
+/* Passes over a line, whatever it has. */
+static dt_status *skip_line(dt_csv *c) {
+    for (size_t seen = 0;;) {
+        const char *p = dt_str_text(&c->window) + c->at;
+        const size_t left = c->window.size - c->at;
+        const char *end = left > seen ? memchr(p + seen, '\n', left - seen) : NULL;
+        if (end || c->end) {
+            const size_t n = end ? (size_t)(end + 1 - p) : left;
+            c->at += n;
+            c->offset += (int64_t)n;
+            c->line += end != NULL;
+            return NULL;
+        }
+        if (left > LONGEST) return dt_csv_fail(c, c->line, 1, "line longer than 1 MiB");
+        seen = left;
+        DT_TRY(read_piece(c));
+    }
+}
+
+/* Passes over lines before the header, and over those that are blank or a comment as a whole. */
+static dt_status *skip_lines(dt_csv *c) {
+    for (; c->style.skip_lines > 0; c->style.skip_lines--) DT_TRY(skip_line(c));
+    while (c->styled) {
+        if (c->at == c->window.size) DT_TRY(read_piece(c));
+        const char *p = dt_str_text(&c->window) + c->at;
+        size_t blanks = strspn(p, " \t");
+        while (c->at + blanks == c->window.size && !c->end && blanks < PIECE) {
+            DT_TRY(read_piece(c));
+            p = dt_str_text(&c->window) + c->at;
+            blanks = strspn(p, " \t");
+        }
+        const bool is_blank = c->style.blanks && p[blanks] && strchr("\r\n", p[blanks]);
+        if (c->at == c->window.size ||
+            !(is_blank || (c->style.comment && p[blanks] == c->style.comment)))
+            return NULL;
+        DT_TRY(skip_line(c));
+    }
+    return NULL;
+}
+
 dt_status *dt_csv_next(dt_csv *c, bool *more) {
     size_t size;
     bool whole, empty;
     DT_TRY(dt_reserve_check());
     do {
+        if (c->styled || c->style.skip_lines > 0) DT_TRY(skip_lines(c));
         DT_TRY(fill(c, &size, &whole));
         *more = size > 0;
         if (!whole) return too_long(c);
@@ -231,6 +358,22 @@ static bool is_json(const char *p, const char *end) {
     return (seen[0] == '{' || seen[0] == '[') && (seen[1] == '"' || seen[1] == '{');
 }
 
+/* Spreadsheets write "sep=;" into a first line. */
+static dt_status *take_separator(dt_csv *c) {
+    const char *p = dt_str_text(&c->window) + c->at;
+    if (strncmp(p, "sep=", 4) != 0 || !p[4] || (p[5] != '\n' && strncmp(p + 5, "\r\n", 2) != 0))
+        return NULL;
+    if (!c->style.is_given && (unsigned char)p[4] < 0x80) c->style.delimiter = p[4];
+    return skip_line(c);
+}
+
+static dt_csv made(const char *path, const dt_csv_style *style) {
+    return (dt_csv){.path = path,
+                    .style = *style,
+                    .styled = style->blanks || style->comment || style->escape,
+                    .line = 1};
+}
+
 static dt_status *begin(dt_csv *c) {
     const dt_text_file text = text_of(c);
     if (dt_inflow_size(c->file) == 0)
@@ -245,22 +388,26 @@ static dt_status *begin(dt_csv *c) {
         return dt_suggest(
             dt_fail(DT_E_DATA_FILE, NULL, "%s: is JSON, not CSV", c->path),
             "convert it, such as with pandas: read_json(FILE).to_csv(OUT, index=False)");
-    return NULL;
+    return take_separator(c);
 }
 
-dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter) {
-    *c = (dt_csv){.path = path, .delimiter = delimiter, .line = 1};
+dt_status *dt_csv_open(dt_csv *c, const char *path, const dt_csv_style *style) {
+    *c = made(path, style);
     DT_TRY(dt_inflow_open(&c->file, path));
     return begin(c);
 }
 
-dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter) {
-    *c = (dt_csv){.file = file, .path = path, .delimiter = delimiter, .line = 1};
+dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, const dt_csv_style *style) {
+    *c = made(path, style);
+    c->file = file;
     return begin(c);
 }
 
-void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes, size_t n) {
-    *c = (dt_csv){.path = path, .delimiter = delimiter, .line = 1, .end = true};
+void dt_csv_hold(dt_csv *c, const char *path, const dt_csv_style *style, const void *bytes,
+                 size_t n) {
+    *c = made(path, style);
+    c->style.skip_lines = 0;
+    c->end = true;
     dt_str_add(&c->window, bytes, n);
 }
 

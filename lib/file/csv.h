@@ -18,10 +18,21 @@ typedef struct dt_csv_field {
     bool quoted;
 } dt_csv_field;
 
+/* How files differ from RFC 4180. */
+typedef struct dt_csv_style {
+    char delimiter;     /* blanks: ' ' */
+    bool is_given;      /* the job names it; else a first line "sep=;" may */
+    bool blanks;        /* any number of blanks and tabs is a delimiter */
+    char comment;       /* skipped to the end of the line; 0: there are none */
+    char escape;        /* the next character is taken as it is; 0: there are none */
+    int64_t skip_lines; /* before the header */
+} dt_csv_style;
+
 typedef struct dt_csv {
     dt_inflow *file;  /* NULL: the window has everything */
     const char *path; /* lent */
-    char delimiter;
+    dt_csv_style style;
+    bool styled;   /* it has blanks, comments or escapes */
     dt_str window; /* what was read; from `at` on not yet handed out */
     size_t at;
     int64_t offset;                     /* of `at` in the decompressed file */
@@ -36,11 +47,13 @@ typedef struct dt_csv {
 /* As dt_format has it. */
 struct dt_survey_request;
 dt_status *dt_csv_survey(const struct dt_survey_request *q) DT_MUST_USE;
-dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter) DT_MUST_USE;
+dt_status *dt_csv_open(dt_csv *c, const char *path, const dt_csv_style *style) DT_MUST_USE;
 /* Of a file that is open: closing takes it, too. */
-dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter) DT_MUST_USE;
+dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path,
+                       const dt_csv_style *style) DT_MUST_USE;
 /* A record by itself, which is copied. */
-void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes, size_t n);
+void dt_csv_hold(dt_csv *c, const char *path, const dt_csv_style *style, const void *bytes,
+                 size_t n);
 /* The next record. *more false: the end. */
 dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
 void dt_csv_close(dt_csv *c); /* takes one that did not open */

@@ -2,9 +2,12 @@
 /* A job's description of CSV columns, their positions, and values of fields; see csv_element.h. */
 #include "file/csv_element.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "file/missing.h"
 #include "file/text_cell.h"
@@ -17,7 +20,8 @@ enum { STRING = DT_FLOAT64 + 1 };
 
 struct words {
     const char *column;
-    dt_texts columns, all_but, vocabulary;
+    dt_texts columns, all_but, vocabulary, names; /* names: of the words, as classes */
+    const dt_tree *words;
     dt_ints shape;
     int dtype;
     int64_t max_bytes;
@@ -37,9 +41,11 @@ struct words {
                             "float32; string: text for map"),                                      \
             DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535",           \
                    .help = "for dtype string: longest text allowed"),                              \
-            DT_TEXTS(struct words, vocabulary,                                                     \
-                     .help = "allowed texts; the value is the index of the text in this list, "    \
-                             "from 0"),                                                            \
+            DT_KEY(TREE, "vocabulary", struct words, words,                                        \
+                   .forms =                                                                        \
+                       DT_FORMS(DT_FORM(DT_FIELD_TEXTS), DT_MAP_BY_NAME(DT_FORM(DT_FIELD_TEXT))),  \
+                   .help = "allowed texts; the value is the index of the text in this list, "      \
+                           "from 0; or {text: name of the class}"),                                \
             DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),   \
                     .help = default_help),                                                         \
             DT_END                                                                                 \
@@ -74,6 +80,23 @@ static dt_status *check_rank(const struct words *w, const dt_element_spec *e) {
     if (w->shape.n > DT_MAX_RANK - 1)
         return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has %d dimensions; at most %d", e->name,
                        w->shape.n, DT_MAX_RANK - 1);
+    return NULL;
+}
+
+/* A list of texts, or a mapping of texts to names of classes. */
+static dt_status *read_words(dt_arena *arena, struct words *w) {
+    const dt_tree *t = dt_given(w->words);
+    if (!t) return NULL;
+    const bool named = t->kind == DT_TREE_MAP;
+    if (!named) DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "vocabulary"));
+    w->vocabulary.v = dt_arena_array(arena, const char *, t->n);
+    w->names.v = dt_arena_array(arena, const char *, t->n);
+    for (int i = 0; i < t->n; i++) {
+        const dt_tree *text = named ? t->entry[i].value : t->item[i];
+        DT_TRY(dt_tree_text(text, "a word of 'vocabulary'", &w->names.v[i]));
+        w->vocabulary.v[i] = named ? t->entry[i].key : w->names.v[i];
+    }
+    w->vocabulary.n = w->names.n = t->n;
     return NULL;
 }
 
@@ -138,9 +161,9 @@ static int64_t places_of(const dt_element_spec *e) {
 }
 
 /* Of the classes that its values number; of several columns their own. */
-static dt_texts names_of(const dt_element_spec *e) {
+static dt_texts names_of(const dt_element_spec *e, const struct words *w) {
     return e->columns.n > 1 && e->choice == DT_CHOICE_NAMES ? e->columns
-           : places_of(e) > 0                               ? e->vocabulary
+           : places_of(e) > 0                               ? w->names
                                                             : (dt_texts){0};
 }
 
@@ -152,6 +175,7 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
     *out = (dt_element_spec){.name = e->key, .at = e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, &w));
+    DT_TRY(read_words(arena, &w));
     if (columns == DT_COLUMNS_KEYS && !w.column && w.columns.n == 0) w.column = e->key;
     if (!w.has_dtype) w.dtype = w.vocabulary.n > 0 ? DT_INT32 : DT_FLOAT32;
     DT_TRY(check_rank(&w, out));
@@ -162,7 +186,7 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
     out->has_default = w.has_default;
     if (columns == DT_COLUMNS_KEYS) out->choice = DT_CHOICE_NAMES; /* keys may have any name */
     out->numbers = out->classes = places_of(out);
-    out->names = names_of(out);
+    out->names = names_of(out, &w);
     return columns == DT_COLUMNS_NUMBERED ? check_numbers(out) : NULL;
 }
 
@@ -175,10 +199,12 @@ typedef struct cell {
     const dt_csv_field *field;
     const dt_element_spec *element;
     const char *column;
+    const char **what; /* set by `bad` */
 } cell;
 
 static dt_status *bad(const cell *c, const char *what, const char *than) {
     dt_str text = {0}, column = {0};
+    *c->what = what;
     dt_str_escaped(&text, c->field->text, c->field->size, SHOWN);
     dt_str_escaped(&column, c->column, strlen(c->column), SHOWN);
     dt_status *s = dt_csv_fail(c->csv, c->field->line, c->field->col, "column '%s': '%s' %s%s",
@@ -236,22 +262,92 @@ static dt_status *put_missing(const cell *c, void *out) {
     return NULL;
 }
 
+/* A number of the element's own notation as strtod reads it; false: a point that is no decimal
+ * point stands in it. */
+static bool respell(const dt_element_spec *e, const char *text,
+                    char out[DT_CSV_LONGEST_NUMBER + 1]) {
+    for (const char *p = text; *p; p++) {
+        const bool between =
+            p > text && isdigit((unsigned char)p[-1]) && isdigit((unsigned char)p[1]);
+        if (e->thousands && *p == e->thousands && between) continue;
+        if (e->decimal && *p == '.') return false;
+        *out++ = e->decimal && *p == e->decimal ? '.' : *p;
+    }
+    *out = '\0';
+    return true;
+}
+
+/* Of booleans; false: the text is none. */
+static bool find_bool(const char *text, int64_t *out) {
+    static const char *const words[] = {"false", "true", "no", "yes", "f", "t", "n", "y"};
+    for (int i = 0; i < 8; i++)
+        if (strcasecmp(text, words[i]) == 0) {
+            *out = i % 2;
+            return true;
+        }
+    return false;
+}
+
+/* Integers may be written as pandas writes those of a column with gaps: 3.0. */
+static bool find_integer(const dt_element_spec *e, const char *text, int64_t *out) {
+    double x;
+    if (dt_parse_int64(text, out) || (e->type.dtype == DT_BOOL && find_bool(text, out)))
+        return true;
+    const int why = errno;
+    if (dt_parse_double(text, &x) && x == floor(x) && fabs(x) <= 0x1p53) {
+        *out = (int64_t)x;
+        return true;
+    }
+    errno = why;
+    return false;
+}
+
+/* The cure where it is known. */
+static dt_status *suggest_notation(dt_status *s, const dt_element_spec *e, const char *text) {
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    double x;
+    int64_t yes;
+    const dt_element_spec grouped = {.thousands = ','}, comma = {.thousands = '.', .decimal = ','};
+    if (find_bool(text, &yes)) return dt_suggest(s, "for words of yes and no set 'dtype: bool'");
+    if (respell(&grouped, text, room) && dt_parse_double(room, &x) && !e->decimal)
+        return dt_suggest(s, "set dataset.thousands: \",\"; or dataset.decimal: \",\" if it is the "
+                             "decimal point");
+    if (respell(&comma, text, room) && dt_parse_double(room, &x))
+        return dt_suggest(s, "set dataset.decimal: \",\"");
+    return s;
+}
+
 static dt_status *put_number(const cell *c, const char *number, void *out) {
     const dt_dtype d = c->element->type.dtype;
     const bool real = dt_dtype_is_float(d);
+    char room[DT_CSV_LONGEST_NUMBER + 1];
     int64_t n = 0;
     double x = 0;
+    const char *spelt = number;
+    if (c->element->thousands || c->element->decimal)
+        spelt = respell(c->element, number, room) ? room : "";
     if (c->element->missing_numbers && dt_missing_is(c->element, number))
         return put_missing(c, out);
-    if (real ? !dt_parse_double(number, &x) : !dt_parse_int64(number, &n)) {
+    if (real ? !dt_parse_double(spelt, &x) : !find_integer(c->element, spelt, &n)) {
         const int why = errno;
         if (dt_missing_is(c->element, number)) return put_missing(c, out);
         if (why == ERANGE) return bad(c, "is out of range", "");
-        return bad(c, real ? "is not a number" : "is not a valid ", real ? "" : dt_dtype_name(d));
+        return suggest_notation(
+            bad(c, real ? "is not a number" : "is not a valid ", real ? "" : dt_dtype_name(d)),
+            c->element, number);
     }
     return (real ? store_real(d, x, out) : store_integer(d, n, out))
                ? NULL
                : bad(c, "is out of range of ", dt_dtype_name(d));
+}
+
+/* The word that is the same number, written in another way; -1: there is none. */
+static int find_number(const dt_texts *words, const char *text) {
+    double x, word;
+    if (!dt_parse_double(text, &x)) return -1;
+    for (int i = 0; i < words->n; i++)
+        if (dt_parse_double(words->v[i], &word) && word == x) return i;
+    return -1;
 }
 
 static dt_status *put_word(const cell *c, void *out) {
@@ -265,7 +361,10 @@ static dt_status *put_word(const cell *c, void *out) {
     char room[DT_CSV_LONGEST_NUMBER + 1];
     const char *text = dt_csv_trim(c->field, room);
     if (text && dt_missing_is(c->element, text)) return put_missing(c, out);
-    return bad(c, "is not in the vocabulary", "");
+    const int number = text ? find_number(v, text) : -1;
+    return number >= 0 && store_integer(c->element->type.dtype, number, out)
+               ? NULL
+               : bad(c, "is not in the vocabulary", "");
 }
 
 static dt_status *put_text(const cell *c, char *out) {
@@ -277,22 +376,61 @@ static dt_status *put_text(const cell *c, char *out) {
     return why ? bad(c, why, "") : NULL;
 }
 
-dt_status *dt_csv_value(const dt_csv *c, const dt_element_spec *e, int i, const dt_csv_field *f,
-                        void *out) {
-    const cell x = {c, f, e, e->columns.v[i]};
+static dt_status *put_value(const cell *x, void *out) {
+    const dt_element_spec *e = x->element;
+    const dt_csv_field *f = x->field;
     char room[DT_CSV_LONGEST_NUMBER + 1];
-    if (e->text) return put_text(&x, out);
-    if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default)) return put_word(&x, out);
+    if (e->text) return put_text(x, out);
+    if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default)) return put_word(x, out);
     const char *number = dt_csv_trim(f, room);
-    if (!number) return bad(&x, "is not a number", "");
-    return *number ? put_number(&x, number, out) : put_missing(&x, out);
+    if (!number) return bad(x, "is not a number", "");
+    return *number ? put_number(x, number, out) : put_missing(x, out);
 }
 
-dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index, char *out) {
+dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index, char *out,
+                         dt_csv_faults *faults) {
     const size_t size = dt_dtype_size(e->type.dtype);
-    for (int i = 0; i < e->columns.n; i++, out += size)
-        DT_TRY(dt_csv_value(c, e, i, &c->field[index[i]], out));
+    for (int i = 0; i < e->columns.n; i++, out += size) {
+        const char *what = "";
+        const cell x = {c, &c->field[index[i]], e, e->columns.v[i], &what};
+        dt_status *bad = put_value(&x, out);
+        if (bad && !faults) return bad;
+        if (bad) dt_csv_faults_add(faults, x.column, what, bad);
+    }
     return NULL;
+}
+
+/* ---- faults of many rows ---- */
+
+enum { MOST_KINDS = 20 };
+
+void dt_csv_faults_add(dt_csv_faults *f, const char *column, const char *what, dt_status *s) {
+    int i = 0;
+    while (i < f->n && (f->kind[i].what != what || strcmp(f->kind[i].column, column) != 0)) i++;
+    if (i == f->n && f->n < MOST_KINDS) {
+        DT_GROW(f->kind, f->cap, f->n + 1);
+        f->kind[f->n++] = (struct dt_csv_fault){column, what, 1, s};
+        return;
+    }
+    if (i < f->n) f->kind[i].times++;
+    else f->others++;
+    dt_status_free(s);
+}
+
+dt_status *dt_csv_faults_take(dt_csv_faults *f, int64_t rows, dt_status *last) {
+    dt_status *all = NULL;
+    for (int i = 0; i < f->n; i++) {
+        const struct dt_csv_fault *k = &f->kind[i];
+        dt_status_append(&all, k->times == 1
+                                   ? k->first
+                                   : dt_note(k->first, "%lld such values in the first %lld rows",
+                                             (long long)k->times, (long long)rows));
+    }
+    if (f->others > 0) all = dt_note(all, "and %lld faults of other kinds", (long long)f->others);
+    free(f->kind);
+    *f = (dt_csv_faults){0};
+    dt_status_append(&all, last);
+    return all;
 }
 
 dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) {

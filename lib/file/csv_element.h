@@ -26,12 +26,25 @@ enum { DT_CSV_LONGEST_NUMBER = 400 };
 /* The field without blanks at its ends, NUL-terminated: its own text, or a copy in `room` where
  * blanks follow. NULL: too long for a number. */
 const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]);
-/* A record's field as value i of an element. */
-dt_status *dt_csv_value(const dt_csv *c, const dt_element_spec *e, int i, const dt_csv_field *f,
-                        void *out) DT_MUST_USE;
-/* All values of an element; `index` has the positions of their fields. */
-dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index,
-                         char *out) DT_MUST_USE;
+/* Faults of rows by their kind, so that one run names all of them. Zeroed at first. */
+typedef struct dt_csv_faults {
+    struct dt_csv_fault {
+        const char *column, *what; /* together they are the kind */
+        int64_t times;
+        dt_status *first;
+    } * kind; /* [n] */
+    int n, cap;
+    int64_t others; /* faults of further kinds */
+} dt_csv_faults;
+/* Takes a fault. */
+void dt_csv_faults_add(dt_csv_faults *f, const char *column, const char *what, dt_status *s);
+/* All of them in one, with `last`, and forgets them; NULL: there are none. rows: that were read. */
+dt_status *dt_csv_faults_take(dt_csv_faults *f, int64_t rows, dt_status *last) DT_MUST_USE;
+
+/* All values of an element; `index` has the positions of their fields. faults: takes those of
+ * values; NULL: the first one is returned. */
+dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index, char *out,
+                         dt_csv_faults *faults) DT_MUST_USE;
 /* Checks that the current record has as many fields as the first one. */
 dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) DT_MUST_USE;
 

@@ -131,6 +131,9 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
     if (is_libsvm(c))
         return dt_suggest(s, "this looks like LIBSVM text; convert it to CSV or NPY, such as with "
                              "scikit-learn: load_svmlight_file(FILE)");
+    if (c->n > 0 && *c->field[0].text == '#')
+        return dt_suggest(s, "the first line is no header: set dataset.comment: \"#\", or "
+                             "dataset.skip_rows");
     const char *padded = find_padded(c, name);
     if (padded) return dt_suggest(s, "the header has blanks around names: write \"%.80s\"", padded);
     for (; n < c->n && n < MOST_NAMES; n++) names[n] = c->field[n].text;

@@ -17,7 +17,7 @@ typedef struct table {
     dt_column *v;
     int n;
     dt_arena *arena; /* of headers */
-    char delimiter;
+    dt_csv_style style;
     bool header;
     int64_t records;
 } table;
@@ -88,7 +88,7 @@ static dt_status *check_header(const table *t, const dt_csv *c) {
 static dt_status *look_through(table *t, const char *path) {
     dt_csv c;
     bool more = false;
-    dt_status *s = dt_csv_open(&c, path, t->delimiter);
+    dt_status *s = dt_csv_open(&c, path, &t->style);
     if (!s) s = dt_csv_next(&c, &more);
     if (!s && more && !t->v) s = begin(t, &c);
     if (!s && more && t->header) {
@@ -109,11 +109,11 @@ static dt_status *find_delimiter(const char *path, char *out) {
     for (const char *d = ",;\t"; *d; d++) {
         dt_csv c;
         bool more;
-        dt_status *s = dt_csv_open(&c, path, *d);
+        dt_status *s = dt_csv_open(&c, path, &(dt_csv_style){.delimiter = *d});
         if (!s) s = dt_csv_next(&c, &more);
         if (!s && c.n > most) {
             most = c.n;
-            *out = *d;
+            *out = c.style.delimiter;
         }
         dt_csv_close(&c);
         if (s && (*d == ',' || dt_status_number(s) == DT_E_NO_MEMORY)) return s;
@@ -123,12 +123,12 @@ static dt_status *find_delimiter(const char *path, char *out) {
 }
 
 dt_status *dt_csv_survey(const dt_survey_request *g) {
-    table t = {.delimiter = ',', .arena = dt_arena_create()};
-    dt_status *s = find_delimiter(g->path[0], &t.delimiter);
+    table t = {.style.delimiter = ',', .arena = dt_arena_create()};
+    dt_status *s = find_delimiter(g->path[0], &t.style.delimiter);
     for (int i = 0; i < g->n && !s; i++) s = look_through(&t, g->path[i]);
     if (!s && t.records == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
     if (!s) {
-        const char delimiter[] = {t.delimiter, '\0'};
+        const char delimiter[] = {t.style.delimiter, '\0'};
         dt_json_bool(g->j, "header", t.header);
         dt_json_string(g->j, "field_delim", delimiter);
         s = dt_columns_put(t.v, t.n, g);

@@ -50,10 +50,10 @@ static bool sniff(const unsigned char *b, int64_t n) {
 typedef struct table {
     dt_csv csv;
     dt_csv_header header;
-    int **index; /* [n][columns] where they stand */
-    int fields;  /* of a record */
-    char delimiter;
-    bool first; /* the record at hand is the first row, not yet handed out */
+    dt_csv_faults faults; /* of the first rows of a data set's file */
+    int **index;          /* [n][columns] where they stand */
+    int fields;           /* of a record */
+    bool first;           /* the record at hand is the first row, not yet handed out */
 } table;
 
 /* Also one that no element takes: out of range, nan, inf. */
@@ -79,7 +79,8 @@ static bool is_header(const dt_csv *c) {
 struct csv {
     const dt_tree *element;
     bool header;
-    const char *field_delim;
+    const char *field_delim, *comment, *escapechar, *thousands, *decimal;
+    int64_t skip_rows;
     dt_texts missing_values;
 };
 
@@ -89,27 +90,67 @@ static const dt_field fields[] = {
         .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
     DT_FLAG(struct csv, header, .preset = "true",
             .help = "the first line has the column names; false: columns are numbered from 0"),
-    DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1,
-            .help = "character between fields"),
-    DT_TEXTS(struct csv, missing_values, .help = DT_MISSING_HELP), DT_END};
+    DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 10,
+            .help = "character between fields; whitespace: any number of blanks and tabs"),
+    DT_INT(struct csv, skip_rows, .max = 1e6, .help = "lines to skip before the header"),
+    DT_TEXT(struct csv, comment, .min = 1, .max = 1,
+            .help = "the rest of a line is skipped from this character on"),
+    DT_TEXT(struct csv, escapechar, .min = 1, .max = 1,
+            .help = "the character behind this one is taken as it is; \\n, \\t and \\N of MySQL"),
+    DT_TEXT(struct csv, thousands, .min = 1, .max = 1,
+            .help = "character between groups of digits"),
+    DT_TEXT(struct csv, decimal, .preset = ".", .min = 1, .max = 1, .help = "the decimal point"),
+    DT_TEXTS(struct csv, missing_values, .help = DT_MISSING_HELP),
+    DT_END};
 
 static bool has_header(const dt_tree *keys) {
     const dt_tree *t = dt_tree_get(keys, "header");
     return !t || t->kind != DT_TREE_SCALAR || strcmp(t->text, "true") == 0;
 }
 
-static char delimiter_of(const dt_tree *keys) {
-    const dt_tree *t = dt_tree_get(keys, "field_delim");
-    return t && t->kind == DT_TREE_SCALAR ? *t->text : ',';
+/* The first character of a key's text; 0: it is not given. */
+static char char_of(const dt_tree *keys, const char *key) {
+    const dt_tree *t = dt_tree_get(keys, key);
+    return t && t->kind == DT_TREE_SCALAR ? *t->text : '\0';
+}
+
+static dt_csv_style style_of(const dt_tree *keys) {
+    const dt_tree *t = dt_tree_get(keys, "field_delim"), *skip = dt_tree_get(keys, "skip_rows");
+    dt_csv_style s = {.delimiter = char_of(keys, "field_delim"),
+                      .comment = char_of(keys, "comment"),
+                      .escape = char_of(keys, "escapechar")};
+    s.is_given = s.delimiter != '\0';
+    s.blanks = s.is_given && strcmp(t->text, "whitespace") == 0;
+    if (s.blanks || !s.is_given) s.delimiter = s.blanks ? ' ' : ',';
+    if (dt_given(skip)) dt_status_free(dt_tree_int(skip, "skip_rows", 0, 1e6, &s.skip_lines));
+    return s;
+}
+
+/* A character that may set fields apart or mark something in them. */
+static bool is_mark(const char *text) {
+    return text[0] && !text[1] && !strchr("\"\r\n", *text) && (unsigned char)*text < 128;
+}
+
+static dt_status *check_marks(const dt_format_request *r) {
+    static const char *const keys[] = {"field_delim", "comment", "escapechar", "thousands",
+                                       "decimal"};
+    dt_status *s = NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const dt_tree *t = dt_tree_get(r->keys, keys[i]);
+        const bool blanks =
+            i == 0 && t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "whitespace") == 0;
+        if (!t || t->kind != DT_TREE_SCALAR || blanks || is_mark(t->text)) continue;
+        dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, r->at,
+                                     "%s must be one ASCII character other than quotes and line "
+                                     "ends%s",
+                                     keys[i], i == 0 ? ", or whitespace" : ""));
+    }
+    return s;
 }
 
 static dt_status *check(const dt_format_request *r, dt_texts *names) {
     dt_status *s = dt_records_check(r, names);
-    const char c = delimiter_of(r->keys);
-    if (r->part == DT_PART_TRAIN && (!c || strchr("\"\r\n", c) || (unsigned char)c > 127))
-        dt_status_append(
-            &s, dt_fail(DT_E_DATASET_KEYS, r->at,
-                        "field_delim must be one ASCII character other than quotes and line ends"));
+    if (r->part == DT_PART_TRAIN) dt_status_append(&s, check_marks(r));
     return s;
 }
 
@@ -117,7 +158,10 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
                           dt_element_spec *out) {
     const bool header = has_header(keys);
     DT_TRY(dt_csv_element_read(arena, entry, header ? DT_COLUMNS_NAMED : DT_COLUMNS_NUMBERED, out));
-    out->delimiter = delimiter_of(keys);
+    out->delimiter = style_of(keys).delimiter;
+    out->thousands = char_of(keys, "thousands");
+    out->decimal = char_of(keys, "decimal");
+    if (out->decimal == '.') out->decimal = '\0';
     out->numbered = !header;
     DT_TRY(dt_missing_declare(arena, keys, out));
     if (out->type.dtype == DT_FLOAT32)
@@ -192,6 +236,8 @@ static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
 #define FLOAT_EXACT 0x1p24F
 #define DOUBLE_EXACT 0x1p53F
 
+enum { LOOKED_THROUGH = 1000 }; /* rows whose faults are reported together */
+
 static dt_status *read_head(dt_row_source *s, table *t) {
     bool more;
     DT_TRY(dt_csv_next(&t->csv, &more));
@@ -205,8 +251,11 @@ static dt_status *read_head(dt_row_source *s, table *t) {
 
 static void close_table(dt_row_source *s) {
     table *t = s->state;
-    t->csv.file = NULL; /* the caller's */
+    dt_status_free(dt_csv_faults_take(&t->faults, 0, NULL));
+    const dt_csv_style style = t->csv.style; /* rows are read again */
+    t->csv.file = NULL;                      /* the caller's */
     dt_csv_close(&t->csv);
+    t->csv.style = style;
 }
 
 /* A quoted field may contain line ends. The reader then waits for the rest of the record, which is
@@ -235,17 +284,31 @@ static void note_rounded(dt_row_source *s, const table *t, int e, const float *v
     }
 }
 
+static dt_status *read_values(dt_row_source *s, table *t, void *const *row) {
+    dt_csv_faults *faults = s->again && s->row < LOOKED_THROUGH ? &t->faults : NULL;
+    dt_status *bad = dt_csv_check_fields(&t->csv, t->fields);
+    if (bad && faults) {
+        dt_csv_faults_add(faults, "", "fields", bad);
+        return NULL;
+    }
+    for (int e = 0; e < s->n && !bad; e++) {
+        bad = dt_csv_values(&t->csv, &s->element[e], t->index[e], row[e], faults);
+        if (!bad && t->faults.n == 0) note_rounded(s, t, e, row[e]);
+    }
+    return bad;
+}
+
+/* Faults of the first rows come in one run. */
 static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
     table *t = s->state;
+    dt_status *bad = NULL;
     *more = t->first;
-    if (!t->first) DT_TRY(dt_csv_next(&t->csv, more));
+    if (!t->first) bad = dt_csv_next(&t->csv, more);
     t->first = false;
-    if (!*more) return NULL;
-    DT_TRY(dt_csv_check_fields(&t->csv, t->fields));
-    for (int e = 0; e < s->n; e++) {
-        DT_TRY(dt_csv_values(&t->csv, &s->element[e], t->index[e], row[e]));
-        note_rounded(s, t, e, row[e]);
-    }
+    if (t->faults.n > 0 && (bad || !*more || s->row >= LOOKED_THROUGH))
+        return dt_csv_faults_take(&t->faults, s->row, bad);
+    if (bad || !*more) return bad;
+    DT_TRY(read_values(s, t, row));
     s->record = (dt_row_record){
         .number = s->row, .offset = t->csv.record_offset, .size = t->csv.record_size};
     return NULL;
@@ -256,13 +319,14 @@ static dt_status *record_at(const dt_row_source *s, const dt_row_record *r, void
     const table *t = s->state;
     dt_csv c;
     bool more = false;
-    dt_csv_hold(&c, s->path, t->delimiter, r->bytes, (size_t)r->size);
+    dt_csv_hold(&c, s->path, &t->csv.style, r->bytes, (size_t)r->size);
     dt_status *bad = dt_csv_next(&c, &more);
     if (!bad && (!more || c.n != t->fields))
         bad = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: file changed while in use", s->path);
     for (int e = 0; e < s->n && !bad; e++)
         if (out[e])
-            bad = dt_at(dt_csv_values(&c, &s->element[e], t->index[e], out[e]), &s->element[e].at);
+            bad = dt_at(dt_csv_values(&c, &s->element[e], t->index[e], out[e], NULL),
+                        &s->element[e].at);
     dt_csv_close(&c);
     return bad;
 }
@@ -272,8 +336,8 @@ static dt_status *open_table(dt_row_source *s) {
         .next = next_record, .holds = holds, .at = record_at, .close = close_table};
     table *t = s->state = dt_arena_new(s->arena, table);
     t->index = dt_arena_array(s->arena, int *, s->n);
-    t->delimiter = delimiter_of(s->keys);
-    dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, t->delimiter);
+    const dt_csv_style style = s->native ? style_of(s->keys) : (dt_csv_style){.delimiter = ','};
+    dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, &style);
     if (!bad) bad = read_head(s, t);
     if (bad) close_table(s);
     else s->reader = &reader;

@@ -66,7 +66,9 @@ dt_status *dt_csv_write_row(dt_output *o, const void *const *row) {
             dt_str_puts(&o->text, i || k ? gap : "");
             if (!p) continue;
             if (c->text) put_text(o, p);
-            else if (c->names.n > 0) put_text(o, word_of(&c->names, c->type.dtype, p));
+            else if (c->names.n > 0)
+                put_text(o, word_of(c->vocabulary.n == c->names.n ? &c->vocabulary : &c->names,
+                                    c->type.dtype, p));
             else put_number(o, c->type.dtype, p);
         }
     }

@@ -62,9 +62,10 @@ typedef struct dt_element_spec {
     /* CSV: [columns] of each the first whole number that float32 rounds, with its place, for a
      * warning; NULL: none so far. NULL: not float32 */
     const char **rounded;
-    char delimiter;  /* of CSV files */
-    bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
-    const void *own; /* what the data set's format has read of its keys, see `declare` */
+    char delimiter;          /* of CSV files */
+    char thousands, decimal; /* in their numbers; 0: none, and a point */
+    bool numbered;           /* CSV files without a header: the columns' names are numbers from 0 */
+    const void *own;         /* what the data set's format has read of its keys, see `declare` */
     /* TFRecords: byte strings that are files of pictures, according to the first record */
     bool pictures;
 } dt_element_spec;

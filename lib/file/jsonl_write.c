@@ -31,7 +31,8 @@ static dt_status *put_real(writing *w, const char *key) {
 
 /* A default_value may be no place in the vocabulary: it stood for null. */
 static void put_integer(writing *w, const char *key) {
-    const dt_texts *words = &w->column->names;
+    const dt_element_spec *c = w->column;
+    const dt_texts *words = c->vocabulary.n == c->names.n ? &c->vocabulary : &c->names;
     int64_t x;
     dt_cast(w->column->type.dtype, DT_INT64, w->value, &x, 1);
     if (words->n == 0) dt_json_int(&w->j, key, x);

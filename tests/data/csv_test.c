@@ -143,6 +143,58 @@ static const good_case good_cases[] = {
      3,
      {1, 3, 2},
      {2, 1, 2}},
+    {"booleans, and integers as floats",
+     "element: {a: {column: a, dtype: bool}, b: {column: b, dtype: int32}}, map: {a: [cast: "
+     "float32]}",
+     "a,b\nTrue,0.0\nFALSE,2.\nyes,1e3\n",
+     3,
+     {1, 0, 1},
+     {0, 2, 1000}},
+    {"thousands",
+     "thousands: ',', " AB,
+     "a,b\n\"1,234.5\",\"-2,000\"\n12,7\n",
+     2,
+     {1234.5F, 12},
+     {-2000, 7}},
+    {"a decimal comma",
+     "field_delim: ';', decimal: ',', thousands: '.', " AB,
+     "a;b\n1.234,5;2.000\n0,25;7\n",
+     2,
+     {1234.5F, 0.25F},
+     {2000, 7}},
+    {"comments behind and between rows",
+     "comment: '#', " AB,
+     "# a \"title\n#\na,b\n1,2 # it's \"odd\"\n  # 5,6\n\"3\",\"4\"#\n",
+     2,
+     {1, 3},
+     {2, 4}},
+    {"lines before the header", "skip_rows: 2, " AB, "It's \"odd\n\na,b\n1,2\n", 1, {1}, {2}},
+    {"runs of blanks",
+     "field_delim: whitespace, " AB,
+     "  a \t b  s\n\n 1   2 \"x y\"  \r\n \t\n3\t4\tz",
+     2,
+     {1, 3},
+     {2, 4}},
+    {"escapes",
+     "escapechar: \"\\\\\", element: {a: {column: a, default_value: 8}, b: {column: s, vocabulary: "
+     "['x,y', 'q\"', \"l\\nm\"]}}",
+     "a,s\n1,x\\,y\n\\N,\"q\\\"\"\n2,l\\nm\n",
+     3,
+     {1, 8, 2},
+     {0, 1, 2}},
+    {"an escaped line end",
+     "escapechar: \"\\\\\", element: {a: {column: a}, b: {column: s, vocabulary: [\"l\\nm\"]}}",
+     "a,s\n1,l\\\nm\n",
+     1,
+     {1},
+     {0}},
+    {"the delimiter in a first line", AB, "sep=;\r\na;b\r\n1;2\r\n", 1, {1}, {2}},
+    {"words that are numbers, and their names",
+     "element: {a: {column: a}, b: {column: s, vocabulary: {\"1\": died, \"2\": survived}}}",
+     "s,a\n1,1\n2.0,2\n",
+     2,
+     {1, 2},
+     {0, 1}},
     {"names in UTF-8",
      "element: {a: {column: \"h\\u00e9\"}, b: {column: \"a b\", dtype: int32}}",
      "h\xc3\xa9,a b\n1,2\n",
@@ -169,6 +221,35 @@ static void test_forms(void **state) {
         free(b);
         dt_dataset_unref(d);
     }
+}
+
+/* ---- all faults of the first rows ---- */
+
+static void test_faults_come_together(void **state) {
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_str text = {0};
+    dt_str_puts(&text, "a,b\n");
+    for (int i = 0; i < 999; i++)
+        dt_str_puts(&text, i == 10   ? "x,1\n"
+                           : i == 20 ? "1\n"
+                           : i == 30 ? "NA,y\n"
+                           : i == 40 ? "z,1\n"
+                                     : "1,2\n");
+    dt_status *s = open_text(&d, dt_str_text(&text), text.size, AB);
+    assert_non_null(s);
+    dt_str all = {0};
+    for (const dt_status *each = s; each; each = dt_status_next(each))
+        dt_str_printf(&all, "%s\n", dt_status_text(each));
+    static const char *const wanted[] = {"x.csv:12:1: column 'a': 'x' is not a number",
+                                         "x.csv:22:2: 1 field, expected 2",
+                                         "x.csv:32:1: column 'a': 'NA' is a missing value",
+                                         "x.csv:32:4: column 'b': 'y' is not a valid int32"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strstr(dt_str_text(&all), wanted[i])) fail_msg("%s\n%s", wanted[i], dt_str_text(&all));
+    dt_status_free(s);
+    dt_str_release(&all);
+    dt_str_release(&text);
 }
 
 /* ---- files that are not ---- */
@@ -199,6 +280,16 @@ static const bad_case bad_cases[] = {
      "feature 0 has no values to learn from"},
     {"a value that is not used", MISSING("a: [impute: {strategy: mean, fill_value: 2}]"),
      "a,b\n,2\n", 0, DT_E_DATASET_KEYS, 78, "fill_value needs 'strategy: constant'"},
+    {"a mark of two characters", "comment: '\"', " AB, "a,b\n1,2\n", 0, DT_E_DATASET_KEYS, 78,
+     "comment must be one ASCII character other than quotes and line ends"},
+    {"thousands that nobody expects", AB, "a,b\n\"1,234.5\",2\n", 0, DT_E_DATA_FILE, 65,
+     "column 'a': '1,234.5' is not a number"},
+    {"two points", "decimal: ',', field_delim: ';', " AB, "a;b\n1.5;2\n", 0, DT_E_DATA_FILE, 65,
+     "column 'a': '1.5' is not a number"},
+    {"a fraction for an integer", AB, "a,b\n1,2.5\n", 0, DT_E_DATA_FILE, 65,
+     "column 'b': '2.5' is not a valid int32"},
+    {"skipped to the end", "skip_rows: 9, " AB, "a,b\n1,2\n", 0, DT_E_DATA_EMPTY, 65,
+     "no examples"},
     {"a pattern that no column matches", "element: {a: {columns: [\"q*\"]}}", "a,b\n1,2\n", 0,
      DT_E_DATA_FILE, 65, "x.csv: no column 'q*'; columns: a, b"},
     {"all but a column that is not there", "element: {a: {columns: {all_but: [z]}}}", "a,b\n1,2\n",
@@ -238,8 +329,8 @@ static const bad_case bad_cases[] = {
      "x.csv:2:1: column 'a': 'nan' is a missing value"},
     {"decimal comma", AB, "a,b\n\"1,5\",2\n", 0, DT_E_DATA_FILE, 65,
      "x.csv:2:1: column 'a': '1,5' is not a number"},
-    {"fraction", AB, "a,b\n1,2.0\n", 0, DT_E_DATA_FILE, 65,
-     "x.csv:2:3: column 'b': '2.0' is not a valid int32"},
+    {"fraction", AB, "a,b\n1,2.5\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:3: column 'b': '2.5' is not a valid int32"},
     {"escaped", AB, "a,b\n\"\x1b[2J\n\",2\n", 0, DT_E_DATA_FILE, 65,
      "x.csv:2:1: column 'a': '\\x1b[2J\\x0a' is not a number"},
     {"empty field", AB, "a,b\n1,\n", 0, DT_E_DATA_FILE, 65,
@@ -493,6 +584,7 @@ int main(void) {
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_label_in_a_later_file),
         cmocka_unit_test(test_default_that_is_no_place),
+        cmocka_unit_test(test_faults_come_together),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_lines_that_are_too_long),
         cmocka_unit_test(test_files_with_columns_in_other_orders),

@@ -20,6 +20,10 @@ static const char *const words[] = {
     "element: {x: {column: a, dtype: bool}, y: {column: b, dtype: int8}, z: {column: c, dtype: "
     "int16}}",
     "element: {x: {columns: [\"a*\", 1]}, y: {columns: {all_but: [\"a*\", b..c]}, dtype: int8}}",
+    "field_delim: whitespace, comment: '#', skip_rows: 1, element: {x: {columns: [a, b], dtype: "
+    "int32}, y: {column: c, dtype: bool}}",
+    "escapechar: \"\\\\\", comment: '#', thousands: ',', decimal: \".\", element: {x: {columns: "
+    "[a, b]}, y: {column: c, vocabulary: {\"1\": p, \"2\": q}}}",
     "missing_values: [NA, -1, ''], element: {x: {columns: [a, b]}, s: {column: c, dtype: string, "
     "max_bytes: 9}, v: {column: d, vocabulary: [p, q]}}, map: {x: [impute: {strategy: median, "
     "indicator: true}], s: [impute: most_frequent, string_lookup], v: [impute: most_frequent]}",
