@@ -13,11 +13,13 @@ struct evaluate {
     const char *checkpoint, *input;
     int64_t steps; /* 0: all */
     int64_t workers, rank;
-    int split;
+    int split, threshold_for;
     struct words expect;
     bool json;
 };
 
+static const char *const scores[] = {"f1",     "accuracy", "balanced_accuracy", "mcc", "precision",
+                                     "recall", NULL};
 static const char *const splits[] = {"validation", "test", "train", NULL};
 
 static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *watch) {
@@ -27,6 +29,7 @@ static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *w
         .kernels = (dt_kernels)my->compute.kernels,
         .max_steps = my->steps,
         .input = my->input,
+        .threshold_for = (dt_threshold_score)my->threshold_for,
         .event = watch_event,
         .user = watch,
     };
@@ -68,6 +71,8 @@ static const struct option options[] = {
          "evaluate these examples instead of a split: a file with inputs and targets (NPZ, CSV, "
          "JSON lines, TFRecord), or a text or folder of pictures where the job's data are such"),
     CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate"),
+    CHOICE(struct evaluate, threshold_for, "threshold-for", "METRIC", scores,
+           "of two classes: find the threshold at which this score is largest"),
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),
     LIST(struct evaluate, expect, "expect", "EXPR",
          "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),

@@ -3,12 +3,28 @@
  * A run as JSON Lines: one object an event, with the schema version `v` first. `end` comes last
  * whatever happens; `step` comes about twice a second, or for every step with --every-step.
  */
+#include <stdlib.h>
+
 #include "base/events.h"
 #include "print.h"
 #include "verb.h"
 #include "watch.h"
 
 #define STEP_SECONDS 0.5
+
+/* The line that follows the eval of evaluate. Its text fails only without memory, which the
+ * library's next call reports. */
+static void print_explained(struct watch *w, const dt_event *e) {
+    struct json j;
+    char *text = NULL;
+    dt_status *s = dt_evaluation_json(e->evaluation, &text);
+    json_open_event(&j, "explained");
+    dt_json_int(&j.to, "step", e->step);
+    if (!s) dt_json_raw(&j.to, "outputs", text);
+    json_print(&j, w->out);
+    dt_status_free(s);
+    free(text);
+}
 
 /* DT_EVENT_END is printed when the exit code is known. */
 void watch_json(struct watch *w, const dt_event *e) {
@@ -19,6 +35,7 @@ void watch_json(struct watch *w, const dt_event *e) {
     json_open_event(&j, row->name);
     dt_json_members(&j.to, row->shown, e);
     json_print(&j, w->out);
+    if (e->evaluation) print_explained(w, e);
 }
 
 void watch_json_error(const struct watch *w, const dt_status *s) {

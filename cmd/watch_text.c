@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "explained.h"
 #include "stop.h"
 #include "print.h"
 #include "watch.h"
@@ -279,11 +280,20 @@ static void report_validation(const struct watch *w, const dt_event *e) {
     dt_str_release(&t);
 }
 
+static void report_explained(const struct watch *w, const dt_event *e) {
+    dt_str t = {0};
+    explained_put(&t, e->evaluation, false);
+    dt_str_putc(&t, '\n');
+    out_text(w->out, dt_str_text(&t));
+    dt_str_release(&t);
+}
+
 /* The validation at the end of an epoch is reported in the epoch's line. */
 static void report_eval(const struct watch *w, const dt_event *e) {
     if (w->out->quiet) return;
     if (e->split) report_part(w, e);
     else if (e->n_training) report_validation(w, e);
+    if (e->evaluation) report_explained(w, e);
 }
 
 static void report_callback(const struct watch *w, const dt_event *e) {

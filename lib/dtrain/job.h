@@ -79,6 +79,119 @@ DT_API dt_resume dt_job_resume(const dt_job *j);
  * one, which writes and reports, or the only one. */
 DT_API int dt_job_worker(const dt_job *j);
 
+/* ---- explained evaluations ---- */
+
+/*
+ * What evaluate finds out about an output besides its metrics: which classes are confused, at which
+ * threshold a classifier of two classes should decide, how large the errors of a regression are,
+ * and which examples are worst. The names of the numbers are scikit-learn's.
+ *
+ * Every example counts once: sample weights do not matter here. Numbers are the same for any number
+ * of workers and replicas.
+ */
+
+/* What an output was measured as. */
+typedef enum dt_explained_as {
+    DT_EXPLAINED_CLASSES, /* one class of several is right; the predicted one has the highest score */
+    DT_EXPLAINED_BINARY, /* the same for two classes: the second one is predicted above 0.5 */
+    DT_EXPLAINED_LABELS, /* independent labels, each predicted above 0.5 */
+    DT_EXPLAINED_VALUES  /* numbers */
+} dt_explained_as;
+
+/* Of a class, or of a label; 0 where a quotient has no divisor. */
+typedef struct dt_class_score {
+    const char *name;        /* its number, where it has none */
+    int64_t number, support; /* support: examples of the class */
+    double precision, recall, f1_score;
+} dt_class_score;
+
+/* `count` examples of class `actual` were taken for `predicted`. */
+typedef struct dt_confused {
+    int64_t actual, predicted, count;
+} dt_confused;
+
+/* The scores of a decision "class 1 if its probability is at least `threshold`". */
+typedef struct dt_threshold {
+    double threshold, precision, recall, f1, accuracy, balanced_accuracy, mcc;
+} dt_threshold;
+typedef enum dt_threshold_score {
+    DT_THRESHOLD_F1,
+    DT_THRESHOLD_ACCURACY,
+    DT_THRESHOLD_BALANCED_ACCURACY,
+    DT_THRESHOLD_MCC,
+    DT_THRESHOLD_PRECISION,
+    DT_THRESHOLD_RECALL
+} dt_threshold_score;
+
+/* A point of a curve. ROC: false and true positive rate. Precision-recall: recall, precision. `at`
+ * is the threshold of both. Calibration: the mean probability of a bin, the share of class 1 in it;
+ * `at` is the number of its examples. */
+typedef struct dt_curve_point {
+    double x, y, at;
+} dt_curve_point;
+typedef struct dt_curve {
+    int n;
+    const dt_curve_point *point; /* [n] at most 201, evenly spread over all of them */
+} dt_curve;
+
+/* Of one column of numbers. An error is the prediction minus the target. */
+enum { DT_ERROR_QUANTILES = 9 };
+typedef struct dt_error_scores {
+    const char *name; /* NULL: none */
+    double mean_error, mean_absolute_error, root_mean_squared_error, r2_score;
+    /* of the errors: 0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99 and 1 */
+    double quantile[DT_ERROR_QUANTILES];
+} dt_error_scores;
+
+/* One of the examples with the largest loss, largest first. */
+typedef struct dt_worst_example {
+    int64_t example;   /* its number in the split, from 0 */
+    const char *where; /* "example 17 of a.csv", or its own file */
+    double loss;
+    /* classes: numbers of classes, and the probability of the actual one; values: of the first
+     * column, with score NaN; labels: NaN */
+    double actual, predicted, score;
+} dt_worst_example;
+
+typedef struct dt_output_explained {
+    const char *name; /* of the output */
+    dt_explained_as as;
+    int64_t examples; /* that have a target */
+    double accuracy;  /* classes, binary; labels: of examples with all labels right */
+    int64_t n_classes;
+    /* [n_classes], in order. macro_average: the mean over classes that have examples or
+     * predictions; weighted_average: weighted by support. values: NULL */
+    const dt_class_score *class_score;
+    dt_class_score macro_average, weighted_average;
+    /* classes, binary: [n_classes][n_classes] counts[actual][predicted]; NULL: more than 20 */
+    const int64_t *confusion;
+    int n_confused; /* the largest confusions, at most 20, largest first */
+    const dt_confused *confused;
+    /* binary: a table, and the threshold with the largest best_score. Areas under the curves, and the
+     * mean squared difference of probability and class; NaN if all examples are of one class */
+    int n_thresholds;
+    const dt_threshold *threshold;
+    dt_threshold best;
+    const char *best_for; /* "f1" */
+    double best_score;
+    double roc_auc, average_precision, brier_score;
+    dt_curve roc, precision_recall, calibration;
+    int n_values; /* values: columns */
+    const dt_error_scores *error;
+    int n_worst;
+    const dt_worst_example *worst; /* at most 10 */
+} dt_output_explained;
+
+typedef struct dt_evaluation {
+    int n;
+    const dt_output_explained *output; /* [n] the outputs that can be explained */
+} dt_evaluation;
+
+/* As a JSON object without line breaks: {"OUTPUT": {...}}. The caller frees *text. */
+DT_API dt_status *dt_evaluation_json(const dt_evaluation *e, char **text) DT_CHECKED;
+
+/* ---- runs ---- */
+
 /* Something that happened, reported as it happens. Fields that an event does not use are 0 or NULL.
  * Comments name the events that use a field. */
 typedef enum dt_event_kind {
@@ -164,7 +277,8 @@ typedef struct dt_event {
     int64_t workers, workers_lost, batches_again, pushes_dropped;
     const int64_t *staleness;
     int n_staleness;
-    bool resumed; /* start: resumes from `step` of `checkpoint` */
+    bool resumed;                    /* start: resumes from `step` of `checkpoint` */
+    const dt_evaluation *evaluation; /* eval of evaluate; NULL: no output can be explained */
 } dt_event;
 
 typedef struct dt_run_options {
@@ -198,6 +312,7 @@ typedef struct dt_run_options {
      * is in each of them a worker, and returns when the run has ended. Standard input is empty, or
      * the job that came by it. NULL: workers are forked, which needs a process with one thread */
     const char *const *program;
+    dt_threshold_score threshold_for; /* evaluate: what the best threshold maximizes */
 } dt_run_options;
 
 /* Trains the job. options NULL: all fields 0. TEMPFAIL (75): stopped after saving, or before the

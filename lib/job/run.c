@@ -254,14 +254,6 @@ dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_sess
     return dt_saved_check_weights(c);
 }
 
-static void report_result(const dt_event *result, const dt_run_options *o) {
-    dt_event end = *result;
-    if (!o->event) return;
-    o->event(result, o->user);
-    end.kind = DT_EVENT_END;
-    o->event(&end, o->user);
-}
-
 static void warn_texts(const dt_run_options *o, const dt_texts *warnings) {
     for (int i = 0; i < warnings->n; i++) warn(o, warnings->v[i]);
 }
@@ -276,39 +268,6 @@ static dt_status *warn_about_evaluation(const dt_job *j, dt_part part, const dt_
     return NULL;
 }
 
-static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
-                           const dt_run_options *o) {
-    dt_metric metrics[DT_MAX_KEYS];
-    dt_sums sums = {0};
-    dt_status *bad = dt_trainer_evaluate(s->trainer, part, o->max_steps, o, &sums);
-    if (bad) {
-        dt_sums_release(&sums);
-        return bad;
-    }
-    dt_digest weights;
-    bad = dt_weights_digest(s->model, &weights);
-    if (bad) {
-        dt_sums_release(&sums);
-        return bad;
-    }
-    int n = dt_trainer_metrics(s->trainer, &sums, false, metrics);
-    report_result(&(dt_event){.kind = DT_EVENT_EVAL,
-                              .step = c->state.step,
-                              .examples = (int64_t)sums.examples,
-                              .metrics = metrics,
-                              .n_metrics = n,
-                              .split = dt_dataset_part_name(s->made_of.data, part),
-                              .checkpoint = c->path,
-                              .weights_sha256 = weights.hex},
-                  o);
-    dt_sums_release(&sums);
-    if (n == 0 || isfinite(metrics[0].value)) return NULL;
-    return dt_fail(DT_E_DIVERGED, NULL,
-                   "the loss of the %s data is not finite, although the data is: the model "
-                   "computes NaN or infinity",
-                   dt_dataset_part_name(s->made_of.data, part));
-}
-
 typedef struct evaluation {
     const char *checkpoint;
     dt_part part;
@@ -316,6 +275,64 @@ typedef struct evaluation {
     dt_session session;
     dt_dataset *rows, *own; /* those of `input`, and the job's data meanwhile; NULL: none */
 } evaluation;
+
+static dt_status *explain(const dt_job *j, const evaluation *e, const dt_run_options *o,
+                          dt_evaluation *out) {
+    dt_class_names names;
+    DT_TRY(dt_class_names_read(&e->saved, &j->model, j->arena, &names));
+    return dt_trainer_explain(&(dt_explain_request){.trainer = e->session.trainer,
+                                                    .part = e->part,
+                                                    .batches = o->max_steps,
+                                                    .names = &names,
+                                                    .threshold_for = o->threshold_for,
+                                                    .arena = j->arena},
+                              out);
+}
+
+static void report_results(const dt_event *result, const dt_evaluation *explained,
+                           const dt_run_options *o) {
+    dt_event next = *result;
+    if (!o->event) return;
+    next.evaluation = explained->n > 0 ? explained : NULL;
+    o->event(&next, o->user);
+    next.evaluation = NULL;
+    next.kind = DT_EVENT_END;
+    o->event(&next, o->user);
+}
+
+static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const dt_sums *sums,
+                                    const dt_run_options *o) {
+    const char *part = dt_dataset_part_name(e->session.made_of.data, e->part);
+    dt_metric metrics[DT_MAX_KEYS];
+    dt_evaluation explained = {0};
+    dt_digest weights;
+    DT_TRY(dt_weights_digest(e->session.model, &weights));
+    const int n = dt_trainer_metrics(e->session.trainer, sums, false, metrics);
+    const bool finite = n == 0 || isfinite(metrics[0].value);
+    if (finite) DT_TRY(explain(j, e, o, &explained));
+    report_results(&(dt_event){.kind = DT_EVENT_EVAL,
+                               .step = e->saved.state.step,
+                               .examples = (int64_t)sums->examples,
+                               .metrics = metrics,
+                               .n_metrics = n,
+                               .split = part,
+                               .checkpoint = e->saved.path,
+                               .weights_sha256 = weights.hex},
+                   &explained, o);
+    if (finite) return NULL;
+    return dt_fail(DT_E_DIVERGED, NULL,
+                   "the loss of the %s data is not finite, although the data is: the model "
+                   "computes NaN or infinity",
+                   part);
+}
+
+static dt_status *evaluate(const dt_job *j, const evaluation *e, const dt_run_options *o) {
+    dt_sums sums = {0};
+    dt_status *bad = dt_trainer_evaluate(e->session.trainer, e->part, o->max_steps, o, &sums);
+    if (!bad) bad = report_evaluation(j, e, &sums, o);
+    dt_sums_release(&sums);
+    return bad;
+}
 
 static dt_status *open_rows_of(dt_job *j, const char *input, evaluation *e) {
     DT_TRY(dt_job_open_input(j, input, &e->part, &e->rows));
@@ -353,7 +370,7 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
         dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, &e, options));
     if (!bad) bad = dt_job_compare_team(j, &e.session, &e.saved);
     if (!bad) bad = warn_about_evaluation(j, e.part, &e.session, options);
-    if (!bad) bad = evaluate(e.part, &e.saved, &e.session, options);
+    if (!bad) bad = evaluate(j, &e, options);
     dt_session_close(&e.session);
     close_rows_of(j, &e);
     dt_saved_release(&e.saved);

@@ -22,7 +22,7 @@
 #include "strategy/divided.h"
 #include "strategy/values.h"
 #include "train/device_upload.h"
-#include "train/train.h"
+#include "train/trainer.h"
 
 /*
  * ---- several workers ----
@@ -121,11 +121,14 @@ static bool turn_result(const turn *t, int w, dt_view *result) {
 /* ---- a prediction ---- */
 
 /* A batch on its way. */
+/* results of a step: outputs, and to explain them losses and targets; its arguments */
+enum { MOST_RESULTS = 3 * DT_MAX_OUTPUTS, MOST_ARGS = DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS };
+
 typedef struct flight {
     dt_executable *executable; /* NULL: the step has finished */
     const dt_view *element;
     int64_t rows; /* rows whose outputs are wanted */
-    dt_view result[DT_MAX_OUTPUTS];
+    dt_view result[MOST_RESULTS];
 } flight;
 
 typedef struct prediction {
@@ -135,10 +138,12 @@ typedef struct prediction {
     int n;
     dt_compiled *step;
     int32_t *offsets; /* [replicas + 1] */
+    int n_results;    /* of the step; the first are the outputs */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
     bool warned;               /* of outputs that are not finite */
     const char **file;         /* [batch] of the examples at hand; NULL: unknown */
     int64_t done;              /* examples passed on so far */
+    int64_t left;              /* examples to predict, at most */
     bool ahead;                /* a batch may start before the previous one is finished */
     flight flights[2];         /* [k % 2] of batch k */
     int64_t started, finished; /* batches */
@@ -209,7 +214,9 @@ static dt_status *compile(prediction *p, const dt_element_spec *inputs) {
     dt_graph *g = NULL;
 
     p->offsets = dt_alloc(((size_t)p->model->strategy->replicas + 1) * sizeof *p->offsets);
-    DT_TRY(dt_forward_trace_of(p->model, inputs, p->model->spec.n_inputs, &g));
+    DT_TRY(p->from->explains ? dt_step_trace(p->from->explains, DT_STEP_EXPLAIN, &g)
+                             : dt_forward_trace_of(p->model, inputs, p->model->spec.n_inputs, &g));
+    p->n_results = g->n_results;
     for (int i = 0; i < p->model->spec.n_outputs; i++) p->meaning[i] = meaning_of(p, g, i);
     DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g,
                               &(dt_compile_options){.alone = true, .beside = beside}));
@@ -283,20 +290,20 @@ static const char *const *files_of(prediction *p, int64_t rows) {
 /* Passes the first `rows` rows of the results to the caller. */
 static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
     const dt_model_spec *m = &p->model->spec;
-    dt_tensor values[DT_MAX_OUTPUTS];
-    const dt_tensor *value[DT_MAX_OUTPUTS];
-    const char *name[DT_MAX_OUTPUTS];
+    dt_tensor values[MOST_RESULTS];
+    const dt_tensor *value[MOST_RESULTS];
+    const char *name[MOST_RESULTS];
 
-    for (int i = 0; i < m->n_outputs; i++) {
+    for (int i = 0; i < p->n_results; i++) {
         values[i] = (dt_tensor){.refs = 1, .type = result[i].type, .data = result[i].data};
         values[i].type.dim[0] = rows;
         value[i] = &values[i];
-        name[i] = m->output[i].name;
+        name[i] = i < m->n_outputs ? m->output[i].name : dt_compiled_step(p->step)->result[i].name;
     }
     dt_status *s = p->from->rows(&(dt_predicted_rows){.first = p->done,
                                                       .n_rows = rows,
                                                       .of = count(p),
-                                                      .n_outputs = m->n_outputs,
+                                                      .n_outputs = p->n_results,
                                                       .names = name,
                                                       .values = value,
                                                       .meaning = p->meaning,
@@ -308,7 +315,7 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
 
 /* Starts a batch with `computed` rows, of which the first `rows` are wanted. */
 static dt_status *start(prediction *p, const dt_view *element, int64_t computed, int64_t rows) {
-    dt_view arg[DT_MAX_INPUTS];
+    dt_view arg[MOST_ARGS];
     const dt_graph *step = dt_compiled_step(p->step);
     flight *f = &p->flights[p->started % 2];
 
@@ -333,7 +340,7 @@ static dt_status *finish(prediction *p, flight **out) {
 
 /* Collects the outputs of all workers, and passes them on. */
 static dt_status *end_turn(prediction *p) {
-    dt_view result[DT_MAX_OUTPUTS];
+    dt_view result[MOST_RESULTS];
     DT_TRY(turn_collect(&p->turn));
     for (int w = 0; w < p->turn.n; w++) {
         if (!turn_result(&p->turn, w, result)) continue;
@@ -401,8 +408,10 @@ static dt_status *predict_feed(prediction *p, dt_feed *feed) {
             dt_status_free(before ? bad : NULL);
             return before ? before : bad;
         }
-        if (batch.rows == 0) return end(p);
-        DT_TRY(predict_batch(p, batch.element, batch.rows, batch.rows));
+        const int64_t rows = p->left < batch.rows ? p->left : batch.rows;
+        if (rows == 0) return end(p);
+        DT_TRY(predict_batch(p, batch.element, batch.rows, rows));
+        p->left -= rows;
     }
 }
 
@@ -482,7 +491,7 @@ static dt_status *predict_stream(prediction *p) {
 /* ---- the whole ---- */
 
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
-    prediction p = {.model = m, .from = from};
+    prediction p = {.model = m, .from = from, .left = from->most ? from->most : INT64_MAX};
     dt_status *s = from->stream ? predict_stream(&p) : predict_part(&p);
 
     dt_compiled_destroy(p.step);

@@ -21,6 +21,10 @@ const char *dt_weight_result(dt_arena *arena, const dt_compile_spec *c, int outp
     return is_alone(c) ? "weight" : dt_arena_printf(arena, "weight/%d", output);
 }
 
+const char *dt_target_result(dt_arena *arena, int output) {
+    return dt_arena_printf(arena, "target/%d", output);
+}
+
 const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metric, int k) {
     if (k == DT_DIVISOR) return dt_arena_printf(arena, "sums/%d/weight", metric);
     return c->metric[metric].row->parts ? dt_arena_printf(arena, "sums/%d/%d", metric, k)

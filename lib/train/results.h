@@ -40,6 +40,8 @@ const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output
 const char *dt_whole_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_weight_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metric, int k);
+/* Of the targets of an output, as float32. */
+const char *dt_target_result(dt_arena *arena, int output);
 #define DT_PENALTY_RESULT "penalty"   /* the regularization of weights */
 #define DT_ACTIVITY_RESULT "activity" /* the regularization of activities, summed over examples */
 

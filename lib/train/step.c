@@ -254,17 +254,25 @@ static void return_sums(dt_trace *trace, const dt_trainer *t, const forward *f) 
     return_weights(trace, t, f);
 }
 
-/* Returns results for people to read: nothing is summed over replicas. */
-static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f) {
+/* Returns results for people to read: nothing is summed over replicas. whole: with losses that are
+ * one number for the batch. */
+static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f, bool whole) {
     dt_arena *arena = dt_trace_arena(trace);
 
     for (int i = 0; i < f->n; i++) {
         dt_return(trace, dt_output_result(arena, &t->o.model->spec, i), f->of[i].prediction);
-        if (f->of[i].whole.trace)
+        if (f->of[i].whole.trace && whole)
             dt_return(trace, dt_whole_result(arena, t->o.compile, i), f->of[i].whole);
-        else if (f->of[i].rows.trace)
+        else if (f->of[i].rows.trace && !f->of[i].whole.trace)
             dt_return(trace, dt_loss_result(arena, t->o.compile, i), f->of[i].rows);
     }
+}
+
+static void return_targets(dt_trace *trace, const forward *f) {
+    for (int i = 0; i < f->n; i++)
+        if (f->of[i].target.trace)
+            dt_return(trace, dt_target_result(dt_trace_arena(trace), i),
+                      dt_convert(f->of[i].target, DT_FLOAT32));
 }
 
 /* ---- the number of examples ---- */
@@ -437,14 +445,16 @@ static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const forwar
 
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) {
     dt_value examples;
-    static const char *const names[] = {"forward", "evaluate", "train", "accumulate", "gradient"};
+    static const char *const names[] = {"forward",    "evaluate", "train",
+                                        "accumulate", "gradient", "explain"};
     dt_trace *trace = dt_trace_create(names[kind]);
 
     dt_trace_set_replicas(trace, t->o.strategy->replicas);
     dt_trace_set_logical(trace, t->o.strategy->logical);
-    forward f = emit_forward(trace, t, kind != DT_STEP_EVALUATE);
-    if (kind == DT_STEP_FORWARD) {
-        return_rows(trace, t, &f);
+    forward f = emit_forward(trace, t, kind != DT_STEP_EVALUATE && kind != DT_STEP_EXPLAIN);
+    if (kind == DT_STEP_FORWARD || kind == DT_STEP_EXPLAIN) {
+        return_rows(trace, t, &f, kind == DT_STEP_FORWARD);
+        if (kind == DT_STEP_EXPLAIN) return_targets(trace, &f);
         return dt_trace_end(trace, out);
     }
     return_sums(trace, t, &f);

@@ -303,8 +303,23 @@ typedef struct dt_predict_rows {
     bool everyone; /* all workers receive the outputs, not only the first */
     void (*warn)(const char *text, const void *user); /* receives warnings; may be NULL */
     const void *warn_user;
+    /* computes losses and targets as well: `values` of the rows are the results of its step
+     * EXPLAIN; NULL: outputs alone */
+    const dt_trainer *explains;
+    int64_t most; /* examples at most; 0: all */
 } dt_predict_rows;
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) DT_MUST_USE;
+/* See dt_evaluation. Computes the outputs of the part once more, unless none of them can be
+ * explained. The first worker gets the result, which lives in the arena. */
+typedef struct dt_explain_request {
+    dt_trainer *trainer;
+    dt_part part;
+    int64_t batches;             /* of the part's first examples; 0: all */
+    const dt_class_names *names; /* NULL: those of the data */
+    dt_threshold_score threshold_for;
+    dt_arena *arena;
+} dt_explain_request;
+dt_status *dt_trainer_explain(const dt_explain_request *q, dt_evaluation *out) DT_MUST_USE;
 /* The global batch of a data set, from either key. */
 int64_t dt_predict_batch(dt_dataset *data, const dt_model *m);
 /* Gathers all rows of a model's only output in one tensor: pass dt_gather_rows as `rows` with a

@@ -53,11 +53,13 @@ typedef enum dt_step_kind {
     DT_STEP_EVALUATE,
     DT_STEP_TRAIN,
     DT_STEP_ACCUMULATE,
-    DT_STEP_GRADIENT
+    DT_STEP_GRADIENT,
+    DT_STEP_EXPLAIN
 } dt_step_kind;
 /* Traces the step of one replica. Its arguments are the elements for inputs, targets and
  * weights. Its results, named in results.h, are sums over the examples of all replicas. FORWARD:
- * without sums, for people to read. ACCUMULATE: adds gradients to those of earlier steps. GRADIENT:
+ * without sums, for people to read. EXPLAIN: the same as evaluate computes it, and targets
+ * (dt_target_result). ACCUMULATE: adds gradients to those of earlier steps. GRADIENT:
  * returns gradients in addition, and updates nothing. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 

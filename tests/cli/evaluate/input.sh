@@ -39,7 +39,7 @@ for job in csv npy; do
     done
     mv gone train && mv gone.csv all.csv
 done
-"$DTRAIN" evaluate csv.yaml --input new.csv | sed 's/sha .*/sha .../'
+"$DTRAIN" evaluate csv.yaml --input new.csv | sed 's/sha .*/sha .../' | grep -e ^validation -e ^input -e ^of
 # it is the job's own data that it trains with afterwards, and nothing but these rows is counted
 "$DTRAIN" evaluate csv.yaml --input new.csv --steps 1 | sed -n 's/.*(/(/p' | head -n 1
 
