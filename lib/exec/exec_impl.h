@@ -42,8 +42,6 @@ typedef struct dt_product {
     struct dt_tiles *tiles;
     size_t scratch; /* bytes of working memory, besides its matrices */
 } dt_product;
-/* exec/product_choice.c: whether OpenBLAS is to compute it though oneDNN is there. */
-bool dt_product_prefers_openblas(const dt_engine *e, const dt_gemm *g);
 dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) DT_MUST_USE;
 /* scratch: p->scratch bytes. */
 void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch);

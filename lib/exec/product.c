@@ -2,7 +2,7 @@
 /*
  * Planned matrix products. They use the engine's library. If that was chosen automatically
  * (`auto`), OpenBLAS computes what oneDNN rejects, and what it is slow at by the table of
- * product_choice.c. The choice depends on sizes and versions alone, and so do the bits.
+ * a table. The choice depends on sizes and versions alone, and so do the bits.
  *
  * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies
  * bfloat16, a tile of each is packed, and multiplied as it is (dot_bf16.c). Elsewhere, and where it
@@ -12,13 +12,57 @@
  *     for each panel of C    for each stretch of k    float(A tile)    for each tile of the panel    C (f32) += float(A tile) float(B tile)
  *                            then the panel is stored as C is to be
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/isa.h"
 #include "base/size.h"
 #include "exec/dot_bf16.h"
 #include "exec/exec_impl.h"
+
+/* ---- the choice of an engine ---- */
+
+/*
+ * Which library computes a product where the user leaves it to us, and both are there: oneDNN, but
+ * for what a row of the table names. scripts/bench.d/products measures both and prints such rows. A
+ * row asks for nothing but the matrices' layout, the instruction set and oneDNN's version: never
+ * for the number of rows, which differs between pieces of one batch, nor for the time that a
+ * product takes here.
+ */
+
+typedef struct row {
+    dt_isa isa; /* the best that the libraries use */
+    int below;  /* oneDNN's version: 100 * major + minor */
+    bool trans_b;
+    int64_t multiple; /* B's row stride is a multiple of this number of floats */
+} row;
+
+static const row of_openblas[] = {
+    /* Rows 2 or 4 KiB apart fall into the same cache sets: 0.95 to 2.3 times OpenBLAS's time, the
+     * geometric mean of 60 sizes 1.36 (2.6.3). */
+    {.isa = DT_AVX2, .below = 303, .trans_b = false, .multiple = 512},
+};
+
+static int version_of(const dt_gemm_library *onednn) {
+    int major = 0, minor = 0;
+    return sscanf(onednn->about, "%d.%d", &major, &minor) == 2 ? 100 * major + minor : 0;
+}
+
+/* Whether OpenBLAS computes a product although oneDNN is there. */
+static bool prefers_openblas(const dt_engine *e, const dt_gemm *g) {
+    if (e->kernels != DT_KERNELS_AUTO || strcmp(e->gemm.name, "onednn") != 0) return false;
+    const dt_isa isa = dt_isa_find(dt_isa_wanted());
+    const int version = version_of(&e->gemm);
+    for (size_t i = 0; i < sizeof of_openblas / sizeof *of_openblas; i++) {
+        const row *r = &of_openblas[i];
+        if (isa == r->isa && version < r->below && g->trans_b == r->trans_b &&
+            g->ldb % r->multiple == 0 && g->ldb > 0)
+            return true;
+    }
+    return false;
+}
 
 enum { TILE_M = 256, TILE_N = 256, TILE_K = 512, PANEL_N = 2048 };
 
@@ -47,7 +91,7 @@ static dt_status *open_second(dt_engine *e) {
 }
 
 static dt_status *choose_library(dt_engine *e, const dt_gemm *g, const dt_gemm_library **out) {
-    const bool second = dt_product_prefers_openblas(e, g);
+    const bool second = prefers_openblas(e, g);
     if (second) DT_TRY(open_second(e));
     *out = second ? &e->second : &e->gemm;
     return NULL;

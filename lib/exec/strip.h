@@ -77,7 +77,7 @@ typedef struct dt_window_loops {
 /*
  * C = op(A) op(B), or C += where g->adds: sums of blocks of k, each a chain of fused
  * multiplications and additions (simd/product.c). A part of C is made at a time. `room` has a part
- * of C for each buffer of the tree over the blocks (gemm_own.c).
+ * of C for each buffer of the tree over the blocks (engine.c).
  */
 enum { DT_PRODUCT_BLOCK = 256, DT_PRODUCT_ROWS = 240, DT_PRODUCT_COLUMNS = 512 };
 typedef void (*dt_product_function)(const struct dt_gemm *g, const float *a, const float *b,

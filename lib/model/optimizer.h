@@ -176,8 +176,6 @@ void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variable
                            const dt_value *gradient, dt_value examples);
 void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
                             dt_value *gradient, dt_value *examples);
-/* Clips gradients in place by the limits of the head. */
-void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
 /* With use_ema, sets variables to their running means; *any: whether there are any. */
 dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v,
                                       bool *any) DT_MUST_USE;

@@ -10,8 +10,6 @@ void dt_convolution_rule(const dt_type *in, const dt_convolution_attr *a, dt_rul
 /* Views are concrete. */
 void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs,
                          const dt_view *out);
-/* The op's gradient (convolution_grad.c). */
-void dt_convolution_grad(dt_grad *g);
 
 /* ---- over devices (convolution_split.c) ---- */
 

@@ -6,8 +6,6 @@
 #include "op/op.h"
 #include "op/stablehlo.h"
 
-/* dot_general's gradient (dot_general_grad.c). */
-void dt_dot_grad(dt_grad *g);
 /* Its form in StableHLO (dot_stablehlo.c). */
 dt_hlo_value dt_dot_stablehlo(const dt_hlo_call *c);
 

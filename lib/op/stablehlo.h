@@ -98,8 +98,6 @@ dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value 
                            const dt_type *type, const char *attributes, ...) DT_PRINTF(5, 6);
 /* x, once `after` is there. */
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
-/* random of op/random.c; in: step, example. */
-dt_hlo_value dt_hlo_random(const dt_hlo_call *c);
 
 /* ---- text ---- */
 

@@ -17,32 +17,239 @@
  * What has no folded form (a row's number, the best row) is refused, unless there is one replica:
  * then all rows are its own.
  */
+#include <string.h>
+
 #include "op/shapes.h"
-#include "pass/fold_impl.h"
+#include "pass/pass.h"
+
+typedef struct folder {
+    const dt_graph *g;
+    dt_trace *t;
+    int replicas;
+    const dt_replication *spread;
+    bool *need, *need_sum; /* by node */
+    dt_value *value, *sum; /* by node: folded, and summed over replicas */
+} folder;
+
+/*
+ * The folded form of a node's own value, by its spread: ROWS stay rows, STACKED ones get a leading
+ * dimension R, UNIFORM ones stay one.
+ *
+ *     reads            makes rows                      makes (R, ...)
+ *     rows             the op itself, if row-wise      a reduction per segment
+ *     (R, ...)         to every row its replica's      the op's stacked form
+ *     uniform          the op itself                   (with others) repeated R times
+ */
+
+/* ---- what an op does to rows ---- */
+
+static bool reads_rows(const folder *f, const dt_node *n) {
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] == DT_ROWS) return true;
+    return false;
+}
+
+/* Rows in, no rows out: a sum or maximum over the batch. */
+static bool contracts_batch(const folder *f, const dt_node *n) {
+    return !dt_type_has_batch(&n->type) && n->op->segment && reads_rows(f, n);
+}
+
+/* The size that a get_dimension_size finds: a number, or -k for k * B. */
+static int64_t size_of(const folder *f, const dt_node *n) {
+    return f->g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis];
+}
+
+static bool counts_rows(const folder *f, const dt_node *n) {
+    return n->op->role == DT_ROLE_SIZE && size_of(f, n) < 0;
+}
+
+/* Row i of the result comes from row i of the inputs: the rule splits dimension 0 of all of them
+ * together. */
+static bool is_row_wise(const folder *f, const dt_node *n) {
+    dt_type in[DT_MAX_IN];
+    dt_rule rule;
+
+    for (int k = 0; k < n->n_in; k++) in[k] = f->g->node[n->in[k]].type;
+    dt_rule_whole(&rule);
+    n->op->rule(in, &n->type, n->attr, &rule);
+    if (rule.out[0] < 0) return false;
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] == DT_ROWS && rule.in[k][0] != rule.out[0]) return false;
+    return true;
+}
+
+/* ---- values ---- */
+
+static dt_value refuse(folder *f, const dt_node *n) {
+    dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "%s cannot be folded over replicas here",
+                                n->op->name));
+    return (dt_value){0};
+}
+
+/* Removes the replica's dimension, of size 1, where there is one replica. */
+static dt_value without_replica(const folder *f, int node, dt_value x) {
+    const dt_type *own = &f->g->node[node].type;
+    return f->spread[node] == DT_STACKED ? dt_reshape(x, own->rank, own->dim) : x;
+}
+
+/* Emits the op unchanged: a single replica has all rows. */
+static dt_value emit_alone(folder *f, int i) {
+    const dt_node *n = &f->g->node[i];
+    dt_value in[DT_MAX_IN];
+
+    if (f->replicas > 1 || n->type.rank == DT_MAX_RANK) return refuse(f, n);
+    for (int k = 0; k < n->n_in; k++) in[k] = without_replica(f, n->in[k], f->value[n->in[k]]);
+    dt_value y = dt_emit(f->t, n->op, in, n->n_in, n->attr);
+    dt_type type = dt_stack_type(1, &n->type);
+    return f->spread[i] == DT_STACKED ? dt_reshape(y, type.rank, type.dim) : y;
+}
+
+/* (R, ...): a value that is the same for every replica, repeated. */
+static dt_value stacked_of(folder *f, dt_value x) {
+    dt_type from = dt_type_of_value(x), to = dt_stack_type(f->replicas, &from);
+    int8_t dims[DT_MAX_RANK];
+
+    for (int d = 0; d < DT_MAX_RANK; d++) dims[d] = (int8_t)(d + 1);
+    return dt_broadcast_in_dim(x, &to, dims);
+}
+
+static dt_value emit_stacked(folder *f, int i, dt_value *in) {
+    const dt_node *n = &f->g->node[i];
+
+    for (int k = 0; k < n->n_in; k++)
+        if (f->g->node[n->in[k]].type.rank == DT_MAX_RANK)
+            return refuse(f, n); /* no room for a leading dimension */
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] == DT_UNIFORM) in[k] = stacked_of(f, in[k]);
+    if (dt_is_elementwise(n->op)) return dt_emit(f->t, n->op, in, n->n_in, n->attr);
+    if (n->op->stack && n->type.rank < DT_MAX_RANK)
+        return n->op->stack(&(dt_fold_call){
+            .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS});
+    return emit_alone(f, i);
+}
+
+/* Repeats each replica's entry for its rows: (R, ...) to (rows, ...), rows being B or k * B. */
+static dt_value spread_over_rows(folder *f, dt_value x, int64_t rows) {
+    dt_segment_attr a;
+
+    memset(&a, 0, sizeof a);
+    a.cut = DT_CUT_REPLICAS;
+    a.count = f->replicas;
+    a.type = dt_type_of_value(x);
+    a.type.dim[0] = rows;
+    return dt_emit(f->t, &dt_op_segment_broadcast, &x, 1, &a);
+}
+
+/* A per-replica value broadcast along the replica's rows: (R, ...) to (B, ...), then to the shape
+ * of the node. */
+static dt_value emit_broadcast(folder *f, const dt_node *n, dt_value x) {
+    const dt_broadcast_attr *a = n->attr;
+    dt_type from = dt_type_of_value(x), kept = dt_type_of(from.dtype, 1, from.dim);
+    int8_t dims[DT_MAX_RANK] = {0};
+
+    for (int d = 1; d < from.rank; d++)
+        /* a dimension that becomes the rows has size 1 and is dropped, since the replica's
+         * dimension is repeated along the rows instead */
+        if (a->dims[d - 1] > 0) {
+            kept.dim[kept.rank] = from.dim[d];
+            dims[kept.rank++] = a->dims[d - 1];
+        }
+    return dt_broadcast_in_dim(
+        spread_over_rows(f, dt_reshape(x, kept.rank, kept.dim), n->type.dim[0]), &n->type, dims);
+}
+
+/* Rows times a table that differs between replicas: a product for each row with its replica's
+ * table. */
+static dt_value emit_row_products(folder *f, const dt_node *n, const dt_value *in) {
+    dt_dot_attr a = *(const dt_dot_attr *)n->attr;
+    int table = f->spread[n->in[0]] == DT_STACKED ? 0 : 1;
+    int8_t *contract = table ? a.rhs_contract : a.lhs_contract;
+    dt_value side[2] = {in[0], in[1]};
+
+    side[table] = spread_over_rows(f, in[table], n->type.dim[0]);
+    a.n_batch = 1;
+    a.lhs_batch[0] = a.rhs_batch[0] = 0;
+    for (int i = 0; i < a.n_contract; i++) contract[i]++;
+    return dt_dot_general(side[0], side[1], &a);
+}
+
+static dt_value emit_rows(folder *f, int i, const dt_value *in) {
+    const dt_node *n = &f->g->node[i];
+    bool stacked_in = false;
+
+    for (int k = 0; k < n->n_in; k++) stacked_in |= f->spread[n->in[k]] == DT_STACKED;
+    if (!stacked_in && is_row_wise(f, n)) return dt_emit(f->t, n->op, in, n->n_in, n->attr);
+    if (stacked_in && f->replicas > 1 && dt_dot_of(n) && dt_dot_of(n)->n_batch == 0)
+        return emit_row_products(f, n, in);
+    if (stacked_in && n->op->role == DT_ROLE_REPEAT) return emit_broadcast(f, n, in[0]);
+    return emit_alone(f, i);
+}
+
+static dt_value emit_segments(folder *f, int i, const dt_value *in) {
+    const dt_node *n = &f->g->node[i];
+
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] != DT_ROWS) return emit_alone(f, i);
+    return n->op->segment(&(dt_fold_call){
+        .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS});
+}
+
+static dt_value replica_numbers(folder *f) {
+    dt_type type = dt_type_of(DT_INT32, 1, (int64_t[]){f->replicas});
+    return dt_iota(f->t, &type, 0);
+}
+
+/* Examples of replicas follow each other. */
+static dt_value example_numbers(folder *f, const dt_node *n) { return dt_iota(f->t, &n->type, 0); }
+
+/* The rows of each replica, `each` for every example. */
+static dt_value rows_per_replica(folder *f, int64_t each) {
+    dt_value n = dt_emit(f->t, &dt_op_segment_sizes, NULL, 0,
+                         &(dt_segment_attr){.cut = DT_CUT_REPLICAS, .count = f->replicas});
+    return each == 1 ? n : dt_multiply(n, dt_like(n, (double)each));
+}
+
+/* Emits node i of the folded graph: the values of all replicas, or one value if it is the same
+ * for all. Its inputs have been emitted. */
+static dt_value fold_value(folder *f, int i) {
+    const dt_node *n = &f->g->node[i];
+    dt_value in[DT_MAX_IN];
+
+    for (int k = 0; k < n->n_in; k++) in[k] = f->value[n->in[k]];
+    if (n->op == &dt_op_replica_id) return replica_numbers(f);
+    if (n->op == &dt_op_example_id) return example_numbers(f, n);
+    if (n->op->role == DT_ROLE_SIZE)
+        return counts_rows(f, n) ? rows_per_replica(f, -size_of(f, n))
+                                 : dt_scalar(f->t, DT_INT32, (double)size_of(f, n));
+    if (f->spread[i] == DT_UNIFORM) return dt_emit(f->t, n->op, in, n->n_in, n->attr);
+    if (f->spread[i] == DT_ROWS) return emit_rows(f, i, in);
+    if (contracts_batch(f, n)) return emit_segments(f, i, in);
+    return reads_rows(f, n) ? emit_alone(f, i) : emit_stacked(f, i, in);
+}
 
 /* Whether the node sums over rows, so that the sum over replicas of its results is one sum over
  * all rows. A maximum is not such a node. */
-static bool sums_batch(const dt_folder *f, const dt_node *n) {
-    return dt_reduce_kind_of(n) == DT_REDUCE_SUM && dt_fold_contracts_batch(f, n);
+static bool sums_batch(const folder *f, const dt_node *n) {
+    return dt_reduce_kind_of(n) == DT_REDUCE_SUM && contracts_batch(f, n);
 }
 
 /* ---- backward: what is needed ---- */
 
-static void need_inputs(dt_folder *f, const dt_node *n) {
+static void need_inputs(folder *f, const dt_node *n) {
     for (int k = 0; k < n->n_in; k++) f->need[n->in[k]] = true;
 }
 
 /* Padding with 0, the gradient of a slice, is linear; with anything else it is not. A gradient that
  * was computed in few digits is converted after it was summed: so it is rounded once, whatever the
  * number of replicas. */
-static bool is_linear_in(const dt_folder *f, const dt_node *n, int input) {
+static bool is_linear_in(const folder *f, const dt_node *n, int input) {
     bool now = n->op->linear_when && n->op->linear_when(n->attr, &f->g->node[n->in[0]].type);
     return now || n->op->linear >> input & 1;
 }
 
 /* The only input that differs between replicas, if the op is linear in it, so that the sum over
  * replicas may be taken of the input instead. -1: the result itself must be summed. */
-static int linear_input(const dt_folder *f, const dt_node *n) {
+static int linear_input(const folder *f, const dt_node *n) {
     int varying = -1;
 
     for (int k = 0; k < n->n_in; k++)
@@ -54,13 +261,13 @@ static int linear_input(const dt_folder *f, const dt_node *n) {
     return varying >= 0 && exact && is_linear_in(f, n, varying) ? varying : -1;
 }
 
-static void need_sum(dt_folder *f, int i) {
+static void need_sum(folder *f, int i) {
     const dt_node *n = &f->g->node[i];
     int through = linear_input(f, n);
 
     if (f->spread[i] == DT_UNIFORM) {
         f->need[i] = true;
-    } else if (sums_batch(f, n) || dt_fold_counts_rows(f, n)) {
+    } else if (sums_batch(f, n) || counts_rows(f, n)) {
         need_inputs(f, n);
     } else if (through >= 0) {
         for (int k = 0; k < n->n_in; k++) (k == through ? f->need_sum : f->need)[n->in[k]] = true;
@@ -71,7 +278,7 @@ static void need_sum(dt_folder *f, int i) {
     }
 }
 
-static void mark_needs(dt_folder *f) {
+static void mark_needs(folder *f) {
     const dt_graph *g = f->g;
 
     for (int i = 0; i < g->n_results; i++) f->need[g->result[i].node] = true;
@@ -90,10 +297,10 @@ static void mark_needs(dt_folder *f) {
 
 static dt_value reduce_stacked(dt_value x) { return dt_reduce(x, DT_REDUCE_SUM, 1u); }
 
-static dt_value sum_node(dt_folder *f, int i) {
+static dt_value sum_node(folder *f, int i) {
     const dt_node *n = &f->g->node[i];
     int through = linear_input(f, n);
-    bool over_rows = sums_batch(f, n) || dt_fold_counts_rows(f, n);
+    bool over_rows = sums_batch(f, n) || counts_rows(f, n);
     dt_value in[DT_MAX_IN];
 
     if (f->spread[i] == DT_UNIFORM)
@@ -106,7 +313,7 @@ static dt_value sum_node(dt_folder *f, int i) {
     return dt_emit(f->t, n->op, in, n->n_in, n->attr);
 }
 
-static dt_value all_reduce(dt_folder *f, const dt_node *n) {
+static dt_value all_reduce(folder *f, const dt_node *n) {
     const dt_all_reduce_attr *a = n->attr;
     dt_value sum = f->sum[n->in[0]];
 
@@ -122,7 +329,7 @@ static dt_variable *folded_variable(const dt_state *s) {
     return s->variable->stack ? s->variable->stack : s->variable;
 }
 
-static void declare_arguments(dt_folder *f) {
+static void declare_arguments(folder *f) {
     for (int i = 0; i < f->g->n_args; i++) {
         int node = f->g->arg[i].node;
         const dt_type *own = &f->g->node[node].type;
@@ -140,12 +347,12 @@ static void declare_arguments(dt_folder *f) {
 
 /* Where each replica has a copy of the variable, a value that is the same for all is assigned to
  * each copy. */
-static dt_value folded_update(dt_folder *f, const dt_state *s) {
+static dt_value folded_update(folder *f, const dt_state *s) {
     dt_value x = f->value[s->update];
-    return s->variable->stack && f->spread[s->update] == DT_UNIFORM ? dt_fold_stacked(f, x) : x;
+    return s->variable->stack && f->spread[s->update] == DT_UNIFORM ? stacked_of(f, x) : x;
 }
 
-static void export_all(dt_folder *f) {
+static void export_all(folder *f) {
     for (int i = 0; i < f->g->n_results; i++)
         dt_return(f->t, f->g->result[i].name, f->value[f->g->result[i].node]);
     for (int i = 0; i < f->g->n_states; i++)
@@ -153,19 +360,19 @@ static void export_all(dt_folder *f) {
             dt_assign(f->t, folded_variable(&f->g->state[i]), folded_update(f, &f->g->state[i]));
 }
 
-static void emit_nodes(dt_folder *f) {
+static void emit_nodes(folder *f) {
     for (int i = 0; i < f->g->n_nodes; i++) {
         const dt_node *n = &f->g->node[i];
         const char *path = dt_trace_path(f->t, n->path);
         if (f->need[i] && !f->value[i].trace)
-            f->value[i] = n->op->traits.collective ? all_reduce(f, n) : dt_fold_value(f, i);
+            f->value[i] = n->op->traits.collective ? all_reduce(f, n) : fold_value(f, i);
         if (f->need_sum[i]) f->sum[i] = sum_node(f, i);
         dt_trace_path(f->t, path);
     }
     export_all(f);
 }
 
-static void note_spreads(const dt_folder *f, dt_folded *out) {
+static void note_spreads(const folder *f, dt_folded *out) {
     out->arg = dt_arena_array(out->graph->arena, dt_replication, f->g->n_args);
     out->result = dt_arena_array(out->graph->arena, dt_replication, f->g->n_results);
     for (int i = 0; i < f->g->n_args; i++) out->arg[i] = f->spread[f->g->arg[i].node];
@@ -177,7 +384,7 @@ dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas, dt_
     dt_arena *arena = dt_arena_create();
     dt_replication *spread = NULL;
     dt_status *s = dt_replication_of(g, distributed, arena, &spread);
-    dt_folder f = {.g = g, .replicas = replicas, .spread = spread};
+    folder f = {.g = g, .replicas = replicas, .spread = spread};
 
     *out = (dt_folded){0};
     if (!s) {

@@ -82,7 +82,7 @@ typedef struct dt_spmd {
     dt_layout *layout;
     const char **note; /* by node of local: a remark for printing, such as a fall-back, or NULL */
     dt_spmd_undivided undivided;
-    /* by node of local: collectives of one number are one launch (spmd/buckets.c); -1: nothing
+    /* by node of local: collectives of one number are one launch (spmd/emit.c); -1: nothing
      * travels */
     int *bucket;
 } dt_spmd;

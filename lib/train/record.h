@@ -26,9 +26,6 @@ typedef struct dt_record dt_record;
 bool dt_record_follows_schedule(const dt_record *c, const run *r);
 /* Adds the line of an event, where its row in base/events.h has one. c may be NULL. */
 void dt_record_event(dt_record *c, const run *r, const dt_event *e);
-/* record_hide.c: a text that may name files, in which what the run must not record (q->hidden) is
- * put back as it was written. The caller frees it. NULL: text is NULL. */
-char *dt_record_shown(const run *r, const char *text);
 
 /* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0
  * where nobody knows. */

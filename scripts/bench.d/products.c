@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products by oneDNN beside OpenBLAS, for the table of exec/product_choice.c: time of oneDNN in times of OpenBLAS, one line a product, on one thread.
+ * Matrix products by oneDNN beside OpenBLAS, for the table of exec/product.c: time of oneDNN in times of OpenBLAS, one line a product, on one thread.
  * Calls take turns, and processor time is counted, so that neighbours on the machine disturb both alike; the least of all rounds counts.
  *
  *     products [ROUNDS]        by scripts/bench.d/products: DTRAIN_INSTRUCTIONS says for which instruction set

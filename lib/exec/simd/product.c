@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products in one fixed order, built once per instruction set, with the same bits on all
- * (gemm_own.c). An element of C is the sum of blocks of DT_PRODUCT_BLOCK values of k, added by the
+ * (engine.c). An element of C is the sum of blocks of DT_PRODUCT_BLOCK values of k, added by the
  * tree of exec/sums.h, so a long k loses no digits. A block is one chain,
  *
  *     c = fma(a[k], b[k], c)    k ascending, from 0

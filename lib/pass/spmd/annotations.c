@@ -120,7 +120,7 @@ void dt_spmd_read_notes(dt_spmd_work *w) {
         w->layout[i] = read_note(w, n, a, w->layout[i].on);
         w->fixed[i] = true;
         const dt_node *of = &w->g->node[n->in[0]];
-        /* an annotation of a placement, which placement.c resolves */
+        /* an annotation of a placement, which emit.c resolves */
         bool is_place = a->kind == DT_SHARDING_MAXIMAL;
         if ((of->op->role == DT_ROLE_STATE || of->op->role == DT_ROLE_ARGUMENT) && !is_place) {
             /* it holds for the variable or argument whose value it annotates */

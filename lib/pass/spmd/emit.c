@@ -8,12 +8,147 @@
  * holds of them. A state's variable is an outline of the part of the whole state's variable that a
  * device holds.
  */
-#include "pass/spmd/spmd_impl.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/trace.h"
+#include "op/placement.h"
+#include "pass/spmd/spmd_impl.h"
+
+/* ---- placement ---- */
+
+/*
+ * Without the SPMD mode every op is placed on one logical device, or on all (op/placement.h says
+ * which). The graph is annotated where values move, in the gradient too, so one forward walk finds
+ * most placements. Nodes without arguments are placed, in a backward walk, with their earliest
+ * reader: weights with their layer, an optimizer's slots with their weights.
+ *
+ * The placement is part of the layout: values on one device are split only over time
+ * (micro-batches).
+ */
+
+typedef struct places {
+    const dt_graph *g;
+    dt_placement *at; /* by node */
+    bool *state;      /* by node: depends on a variable's value */
+    int *reader; /* by node: where the earliest reader with a place is; ANYWHERE: none has one */
+} places;
+
+static void follow(places *p, int i) {
+    const dt_node *n = &p->g->node[i];
+    dt_placement in[DT_MAX_IN];
+    p->state[i] |= n->op->role == DT_ROLE_STATE;
+    for (int k = 0; k < n->n_in; k++) {
+        in[k] = p->at[n->in[k]];
+        p->state[i] |= p->state[n->in[k]] && n->op->role != DT_ROLE_SIZE;
+    }
+    if (p->at[i].device == DT_ANYWHERE) p->at[i] = dt_placement_of(n, in);
+}
+
+/* An argument that is annotated itself is fed there. */
+static void place_arguments(places *p) {
+    for (int i = p->g->n_nodes - 1; i >= 0; i--) {
+        const dt_node *n = &p->g->node[i];
+        if (n->op->role == DT_ROLE_NOTE && p->g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT)
+            p->at[n->in[0]] = dt_placement_of(n, &(dt_placement){0});
+    }
+}
+
+static void follow_readers(places *p) {
+    for (int i = 0; i < p->g->n_nodes; i++) p->reader[i] = DT_ANYWHERE;
+    for (int i = p->g->n_nodes - 1; i >= 0; i--) {
+        if (p->at[i].device == DT_ANYWHERE && p->state[i]) p->at[i].device = p->reader[i];
+        for (int k = 0; k < p->g->node[i].n_in && p->at[i].device != DT_ANYWHERE; k++)
+            p->reader[p->g->node[i].in[k]] = p->at[i].device;
+    }
+}
+
+static void find(places *p) {
+    for (int i = 0; i < p->g->n_nodes; i++) p->at[i] = (dt_placement){.device = DT_ANYWHERE};
+    place_arguments(p);
+    for (int i = 0; i < p->g->n_nodes; i++) follow(p, i);
+    follow_readers(p);
+    for (int i = 0; i < p->g->n_nodes; i++) { /* nodes that no placed node reads */
+        follow(p, i);
+        if (p->at[i].device == DT_ANYWHERE && p->state[i]) p->at[i].device = 0;
+    }
+}
+
+/* layout and only of all nodes that run on one device. */
+static void place(dt_spmd_work *w) {
+    int n = w->g->n_nodes + 1;
+    places p = {.g = w->g,
+                .at = dt_arena_array(w->arena, dt_placement, n),
+                .state = dt_arena_array(w->arena, bool, n),
+                .reader = dt_arena_array(w->arena, int, n)};
+    find(&p);
+    for (int i = 0; i < w->g->n_nodes; i++)
+        if (p.at[i].device >= 0 && !w->free[i]) {
+            w->layout[i] = (dt_layout){.on = 1 + p.at[i].device};
+            w->only[i] = w->mesh.time;
+        }
+}
+
+/* ---- buckets ---- */
+
+/*
+ * Buckets: collectives that go out in one launch. Sums that are neighbours in the program's
+ * sequence of collectives share one when they are of one kind, over the same axes and of one dtype,
+ * and none needs what another of them gives:
+ *
+ *     %8 = all_reduce(dw2)      bucket 3
+ *     %9 = update of w2         waits for the bucket, as all its readers do
+ *     %12 = all_reduce(dw1)     bucket 3: needs nothing of %8
+ *
+ * A bucket goes out when its last member is ready. What reads a member comes later, other
+ * collectives stand before or behind all of it: so there is always an order. This is an analysis
+ * beside the program, which stays as it is. What is gathered is not collected so: it would have to
+ * stay in memory from the first use to the last.
+ */
+
+typedef struct packing {
+    const dt_spmd *s;
+    int *bucket, *needs; /* by node: its bucket; the last bucket that it needs, -1: none */
+    int open;            /* the bucket that may still grow: the last one */
+    int last;            /* its last member; -1: empty */
+} packing;
+
+static bool travels(const dt_node *n, dt_mesh_axes time) {
+    return n->op->across && n->op->role == DT_ROLE_COLLECTIVE &&
+           ((const dt_across_attr *)n->attr)->axes != time;
+}
+
+static bool are_alike(const dt_node *a, const dt_node *b) {
+    const dt_across_attr *x = a->attr, *y = b->attr;
+    return a->op == b->op && a->type.dtype == b->type.dtype && x->axes == y->axes &&
+           x->kind == y->kind;
+}
+
+static void pack(packing *p, int i) {
+    const dt_node *n = &p->s->local->node[i];
+    bool joins = dt_across_sums(n) && p->last >= 0 && p->needs[i] < p->open &&
+                 are_alike(n, &p->s->local->node[p->last]);
+    p->open += joins ? 0 : 1;
+    p->last = i;
+    p->bucket[i] = p->needs[i] = p->open;
+}
+
+static int *find_launches(const dt_spmd *s, dt_arena *arena) {
+    int n = s->local->n_nodes;
+    packing p = {.s = s,
+                 .bucket = dt_arena_array(arena, int, n + 1),
+                 .needs = dt_arena_array(arena, int, n + 1),
+                 .open = -1,
+                 .last = -1};
+    for (int i = 0; i < n; i++) {
+        const dt_node *node = &s->local->node[i];
+        p.bucket[i] = p.needs[i] = -1;
+        for (int k = 0; k < node->n_in; k++)
+            if (p.needs[node->in[k]] > p.needs[i]) p.needs[i] = p.needs[node->in[k]];
+        if (travels(node, s->mesh.time)) pack(&p, i);
+    }
+    return p.bucket;
+}
 
 void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l) {
     if (!v.trace) return;
@@ -189,7 +324,7 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
     dt_status *bad = dt_trace_end(w->t, &s->local);
     if (!bad) {
         keep_layouts(w, s);
-        s->bucket = dt_spmd_buckets(s, s->arena);
+        s->bucket = find_launches(s, s->arena);
     }
     for (int i = 0; i < w->g->n_states; i++)
         dt_variable_unref(w->variable[i]); /* the program has references to them */
@@ -257,7 +392,7 @@ static bool lay_out(dt_spmd_work *w, bool apart) {
     w->batch_axes = 0;
     w->now = w->batch_changed = 1;
     read_graph(w);
-    if (w->o->places && w->o->devices > 1) dt_spmd_place(w);
+    if (w->o->places && w->o->devices > 1) place(w);
     dt_spmd_read_notes(w);
     dt_spmd_cut_time(w);
     dt_spmd_deal_rows(w);

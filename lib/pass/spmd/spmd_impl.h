@@ -77,11 +77,6 @@ bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w);
 /* Counts the bytes that a device has of such variables beyond an equal share. */
 void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 
-/* ---- placement (placement.c) ---- */
-
-/* layout and only of all nodes that run on one device. */
-void dt_spmd_place(dt_spmd_work *w);
-
 /* ---- where everything lies (propagate.c) ---- */
 
 /* Whether `axes` divide dimension d of a value of type t evenly; for rows, with those that cut
@@ -140,10 +135,6 @@ bool dt_spmd_is_optimizers(const dt_node *n);
 
 /* Called when all nodes are emitted: records the order in which gradients are needed. */
 void dt_spmd_order_gradients(dt_spmd_work *w);
-
-/* ---- launches (buckets.c) ---- */
-
-int *dt_spmd_buckets(const dt_spmd *s, dt_arena *arena);
 
 /* ---- the program (emit.c) ---- */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a run: see record.h. */
-#include "train/record.h"
-
+#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +13,51 @@
 #include "train/hashing.h"
 #include "train/hook.h"
 #include "train/monitor.h"
+#include "train/record.h"
+
+/* ---- what a record must not contain ---- */
+
+/*
+ * What a record must not contain. Paths may come from the environment, where secrets are, and
+ * warnings, errors and file names repeat them. A long value is replaced wherever it appears; a
+ * short one, which might match by chance, only as a whole word.
+ */
+
+enum { SHORT = 4 };
+
+static bool is_in_word(const char *text, const char *at) {
+    return at >= text && *at && (isalnum((unsigned char)*at) || *at == '_');
+}
+
+static bool stands_at(const char *text, const char *at, const char *value) {
+    const size_t n = strlen(value);
+    if (strncmp(at, value, n) != 0) return false;
+    return n >= SHORT || !(is_in_word(text, at - 1) || is_in_word(text, at + n));
+}
+
+/* The longest hidden value at this position, since one value may contain another. */
+static const dt_pair *hidden_at(const run *r, const char *text, const char *at) {
+    const dt_pair *found = NULL;
+    for (int i = 0; i < r->q->n_hidden; i++) {
+        const dt_pair *p = &r->q->hidden[i];
+        if (stands_at(text, at, p->value) && (!found || strlen(p->value) > strlen(found->value)))
+            found = p;
+    }
+    return found;
+}
+
+/* A text that may name files, in which what the run must not record (q->hidden) is put back as it
+ * was written. The caller frees it. NULL: text is NULL. */
+static char *hide(const run *r, const char *text) {
+    dt_str shown = {0};
+    for (const char *at = text; text && *at;) {
+        const dt_pair *p = hidden_at(r, text, at);
+        if (p) dt_str_puts(&shown, p->key);
+        else dt_str_putc(&shown, *at);
+        at += p ? strlen(p->value) : 1;
+    }
+    return text ? dt_str_take(&shown) : NULL;
+}
 
 enum { LINES = 1000, FULL = 1 << 16 };
 
@@ -153,7 +197,7 @@ static void put_run(dt_json *j, const dt_event_line *l) {
 
 static void put_start(dt_record *c, const run *r, const dt_event *e) {
     dt_device *device = NULL;
-    char *checkpoint = dt_record_shown(r, e->checkpoint);
+    char *checkpoint = hide(r, e->checkpoint);
     utc now;
     /* open since the trainer compiled */
     dt_status_free(dt_strategy_device_of(r->strategy, &device));
@@ -228,7 +272,7 @@ static void measure_peaks(dt_event_line *l, const run *r) {
 }
 
 static void put_event(dt_record *c, const run *r, const dt_event *e) {
-    char *text = dt_record_shown(r, e->text), *checkpoint = dt_record_shown(r, e->checkpoint);
+    char *text = hide(r, e->text), *checkpoint = hide(r, e->checkpoint);
     dt_event_line l = {.event = *e};
     l.event.text = text;
     l.event.checkpoint = checkpoint;
@@ -258,7 +302,7 @@ typedef struct part_files {
 } part_files;
 
 static void put_file(dt_json *j, const run *r, const dt_file_identity *f) {
-    char *path = dt_record_shown(r, f->path);
+    char *path = hide(r, f->path);
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "path", path);
     if (*f->what) dt_json_string(j, "what", f->what);
@@ -277,7 +321,7 @@ static void put_first(dt_json *j, const dt_event_line *l) {
 }
 
 static void put_unread(dt_record *c, const run *r, dt_part p, const char *fault) {
-    char *error = dt_record_shown(r, fault);
+    char *error = hide(r, fault);
     put_line(c, DT_LINE_UNREAD, &(dt_event_line){.event.split = dt_part_name(p), .error = error});
     free(error);
 }
@@ -345,8 +389,7 @@ static dt_status *saved(run *r, dt_hook *h) {
 /* ---- the end ---- */
 
 static void put_end(dt_record *c, const run *r, const dt_status *s) {
-    char *error = dt_record_shown(r, s ? dt_status_text(s) : NULL),
-         *checkpoint = dt_record_shown(r, r->out.checkpoint);
+    char *error = hide(r, s ? dt_status_text(s) : NULL), *checkpoint = hide(r, r->out.checkpoint);
     utc now;
     dt_event_line l = {.event.step = r->at.step,
                        .event.weights_sha256 = *c->weights ? c->weights : NULL,
