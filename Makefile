@@ -68,7 +68,7 @@ STRICT   := $(if $(filter 1,$(WERROR)),-Werror)
 
 # Sources are found by wildcard: a new layer, op or verb touches no makefile.
 find_c   = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
-LIB_C   := $(filter-out lib/fabric/plugin/%,$(call find_c,$(addprefix lib/,$(ROOMS))))
+LIB_C   := $(filter-out lib/net/plugin/%,$(call find_c,$(addprefix lib/,$(ROOMS))))
 # A room's simd/*.c are compiled once per instruction set; the best is chosen at start-up.
 SIMD_C  := $(filter $(addsuffix /simd/%,$(wildcard lib/*)),$(LIB_C))
 PLAIN_C := $(filter-out $(SIMD_C),$(LIB_C))
@@ -108,7 +108,7 @@ EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 mpicc    = $(firstword $(shell command -v mpicc.$(1) || (mpicc -show 2>/dev/null | grep -q $(2) && command -v mpicc)))
 MPICC_openmpi := $(call mpicc,openmpi,openmpi)
 MPICC_mpich   := $(call mpicc,mpich,mpich)
-MPI_PLUGINS   := $(strip $(if $(filter fabric,$(ROOMS)),$(foreach m,openmpi mpich,$(if $(MPICC_$(m)),$(BUILD)/dtrain-fabric-$(m).so))))
+MPI_PLUGINS   := $(strip $(if $(filter net,$(ROOMS)),$(foreach m,openmpi mpich,$(if $(MPICC_$(m)),$(BUILD)/dtrain-fabric-$(m).so))))
 
 all: $(BUILD)/dtrain $(BUILD)/libdtrain.a $(BUILD)/libdtrain.so $(MPI_PLUGINS)
 
@@ -175,7 +175,7 @@ $(BUILD)/libdtrain.so: $(LIB_O) $(BUILD)/libdtrain.map
 $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 # Not under sanitizers: MPI libraries are not built for them.
-$(BUILD)/dtrain-fabric-%.so: lib/fabric/plugin/mpi.c lib/fabric/plugin/mpi.h $(BUILD)/flags
+$(BUILD)/dtrain-fabric-%.so: lib/net/plugin/mpi.c lib/net/plugin/mpi.h $(BUILD)/flags
 	$(MPICC_$*) -shared -std=gnu17 $(WARN) $(STRICT) -Ilib -fPIC -fvisibility=hidden $(HARDEN) $(CFLAGS) $(HARDEN_LD) -o $@ $<
 # The program for machines that have nothing but the C library: the wheel. What it loads (OpenBLAS, MPI plug-ins) may lie in ../lib/dtrain.
 # `linked` lists what the linker took, for the bill of materials.
@@ -235,8 +235,8 @@ $(BUILD)/tests/fuzz/replay_test: $(FUZZ_O) $(BUILD)/tests/fuzz/libverbs.a $(BUIL
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -Wl,--wrap=dt_try_alloc,--wrap=dt_try_alloc_dense -o $@ $^ $(TESTLIBS) $(LDLIBS)
 
 # Plug-ins lie beside the program that loads them.
-$(BUILD)/tests/fabric/mpi_test: | $(MPI_PLUGINS:$(BUILD)/%=$(BUILD)/tests/fabric/%)
-$(BUILD)/tests/fabric/dtrain-fabric-%.so: $(BUILD)/dtrain-fabric-%.so
+$(BUILD)/tests/net/mpi_test: | $(MPI_PLUGINS:$(BUILD)/%=$(BUILD)/tests/net/%)
+$(BUILD)/tests/net/dtrain-fabric-%.so: $(BUILD)/dtrain-fabric-%.so
 	@mkdir -p $(@D)
 	ln -sf ../../$(<F) $@
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See workers.h. Each two workers share a pair of sockets that they inherit; DTRAIN_WORKER tells a
- * worker which one it is and its descriptors (lib/fabric/sockets.c). Signals go to this process,
+ * worker which one it is and its descriptors (lib/net/sockets.c). Signals go to this process,
  * which passes them on; a worker whose parent ends is ended by the kernel.
  */
 #define _GNU_SOURCE

@@ -15,7 +15,7 @@
  *     permute, broadcast   V                         V                         1, log2 h
  *
  * V is the group's whole buffer, of a permute what one rank sends. Between hosts these are the
- * bytes and rounds of the sums that workers make (fabric/tree.c). A message takes hop_s before its
+ * bytes and rounds of the sums that workers make (net/tree.c). A message takes hop_s before its
  * first byte; inside a host that is left out.
  */
 #include "coll/switched.h"

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 #include "exec/instructions.h"
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 #include "op/workers.h"
 
 enum { TRACK_ROOM = 1 << 12 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers exchange: tree_join adds what they have summed of their own shards (fabric/tree.c),
- * worker_rows puts together what they hold in parts (fabric/rows.c). Which nodes travel together,
+ * What workers exchange: tree_join adds what they have summed of their own shards (net/tree.c),
+ * worker_rows puts together what they hold in parts (net/rows.c). Which nodes travel together,
  * and who carries them when, is in exchange.c.
  */
 #include "exec/exchange.h"
 #include "exec/exec_impl.h"
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 #include "op/workers.h"
 
 static dt_status *carry_join(const dt_exec *x, const dt_exchange *e) {

@@ -257,7 +257,7 @@ typedef struct dt_env {
     /* number of threads of this process that work beside the step at the moment, such as those
      * that prepare batches; NULL: none */
     const _Atomic uint32_t *beside;
-    /* the member of a worker that shares the batch with others (fabric/fabric.h); NULL: all rows
+    /* the member of a worker that shares the batch with others (net/fabric.h); NULL: all rows
      * are here */
     struct dt_member *member;
 } dt_env;

@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/environment.h"
-#include "fabric/fabric.h"
-#include "fabric/rendezvous.h"
+#include "net/fabric.h"
+#include "net/rendezvous.h"
 #include "op/workers.h"
 
 dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key, bool *open) {

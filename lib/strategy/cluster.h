@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "fabric/run_key.h"
-#include "fabric/worker_launcher.h"
+#include "net/run_key.h"
+#include "net/worker_launcher.h"
 
 #define DT_RANK_VARIABLE "DTRAIN_RANK"
 #define DT_SECRET_VARIABLE "DTRAIN_SECRET_FILE" /* a path; "none": no secret, on any interface */
@@ -83,7 +83,7 @@ const char *dt_launch_interface(void);
 
 typedef struct dt_cluster {
     int workers, rank;
-    struct dt_team *team; /* fabric/fabric.h */
+    struct dt_team *team; /* net/fabric.h */
     struct dt_member *member;
     int64_t sums; /* member->flag_sums when the step began */
 } dt_cluster;

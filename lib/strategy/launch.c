@@ -15,9 +15,9 @@
 
 #include "base/arena.h"
 #include "base/environment.h"
-#include "fabric/address.h"
-#include "fabric/fabric.h"
-#include "fabric/rendezvous.h"
+#include "net/address.h"
+#include "net/fabric.h"
+#include "net/rendezvous.h"
 #include "strategy/cluster.h"
 #include "strategy/strategy.h"
 

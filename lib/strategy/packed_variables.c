@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/size.h"
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 #include "strategy/variable.h"
 
 /* ---- slices ---- */

@@ -18,7 +18,7 @@
 #define DT_STRATEGY_PACKED_VARIABLES_H
 
 #include "base/str.h"
-#include "fabric/carrier.h"
+#include "net/carrier.h"
 #include "strategy/strategy.h"
 
 typedef enum dt_sent { DT_SENT_EACH_TIME, DT_SENT_ONCE, DT_SENT_BY_ROWS } dt_sent;

@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "fabric/posts.h"
-#include "fabric/servers.h"
+#include "net/posts.h"
+#include "net/servers.h"
 
 enum { LOST_IN_A_ROW = 8, MOST_STARTS = 8 };
 

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "fabric/worker_launcher.h"
-#include "fabric/carrier.h"
+#include "net/worker_launcher.h"
+#include "net/carrier.h"
 #include "strategy/closures.h"
 #include "strategy/packed_variables.h"
 #include "strategy/strategy.h"

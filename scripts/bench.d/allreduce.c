@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 
 enum { ROUNDS = 15, MOST = 10000000 };
 

@@ -19,7 +19,7 @@
 #include "../support/local_fabric.h"
 #include "backend/backend.h"
 #include "base/status.h"
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 #include "graph/graph.h"
 #include "op/workers.h"
 

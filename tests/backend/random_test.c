@@ -16,7 +16,7 @@
 #include "../support/local_fabric.h"
 #include "../support/status.h"
 #include "backend/backend.h"
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 #include "pass/workers.h"
 #include "../support/outcome.h"
 

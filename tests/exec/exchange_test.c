@@ -10,7 +10,7 @@
 
 #include "base/thread.h"
 #include "exec/exchange.h"
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 #include "op/cells.h"
 #include "op/workers.h"
 #include "pass/workers.h"

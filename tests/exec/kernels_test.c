@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 #include "kernel_rows.h"
 
 /* ---- running one ---- */

@@ -54,15 +54,13 @@ FUZZ_ROW(stream, "lib/data/stream.c lib/file/array_source.c lib/file/csv_table.c
                  "lib/file/tfrecord.c")
 FUZZ_ROW(substitute, "lib/job/substitute.c")
 FUZZ_ROW(text, "lib/file/text.c")
-FUZZ_ROW(tf_config, "lib/strategy/launch.c lib/fabric/address.c")
+FUZZ_ROW(tf_config, "lib/strategy/launch.c lib/net/address.c")
 FUZZ_ROW(tfrecord, "lib/file/tfrecord.c lib/file/record_access.c lib/file/crc32c.c")
 FUZZ_ROW(topology, "lib/topo/slices.c lib/topo/device.c lib/topo/resolver.c")
 FUZZ_ROW(topology_proto, "lib/topo/topology_proto.c")
 FUZZ_ROW(trace, "lib/job/run_trace.c")
 FUZZ_ROW(weights, "lib/format/weights.c lib/format/weights_npz.c")
-FUZZ_ROW(
-    wire,
-    "lib/fabric/wire.c lib/fabric/passage.c lib/fabric/address.c lib/strategy/closure_values.c")
+FUZZ_ROW(wire, "lib/net/wire.c lib/net/passage.c lib/net/address.c lib/strategy/closure_values.c")
 FUZZ_ROW(words,
          "lib/data/map/words.c lib/data/map/text_vectorization.c lib/data/map/string_lookup.c")
 FUZZ_ROW(yaml, "lib/conf/check.c lib/conf/syntax.c lib/conf/tree.c lib/conf/print.c")

@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fabric/address.h"
-#include "fabric/passage.h"
-#include "fabric/posts.h"
-#include "fabric/wire.h"
+#include "net/address.h"
+#include "net/passage.h"
+#include "net/posts.h"
+#include "net/wire.h"
 #include "fuzz.h"
 #include "strategy/closure_values.h"
 #include "strategy/worker_pool.h"

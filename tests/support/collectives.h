@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 
 /* The sum over all ranks of n floats, in place. */
 static inline dt_status *sum_floats(dt_member *m, int n, float *x) {

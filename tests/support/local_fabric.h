@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_LOCAL_FABRIC_H
 #define TESTS_SUPPORT_LOCAL_FABRIC_H
 
-#include "fabric/fabric.h"
+#include "net/fabric.h"
 
 extern const dt_fabric dt_fabric_local;
 

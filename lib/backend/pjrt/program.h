@@ -83,7 +83,7 @@ void dt_pjrt_release_room(dt_pjrt_program *x);
 dt_status *dt_pjrt_meetings_create(const dt_pjrt_program *x, int64_t first,
                                    dt_pjrt_meetings **out) DT_MUST_USE;
 void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m); /* accepts NULL */
-/* All of a step: result[] as dt_executable_start has it. Errors of fabric/fabric.h, too. */
+/* All of a step: result[] as dt_executable_start has it. Errors of net/fabric.h, too. */
 dt_status *dt_pjrt_meet(dt_pjrt_meetings *m, const dt_env *env, const dt_view *arg,
                         dt_view *result) DT_MUST_USE;
 int64_t dt_pjrt_meetings_bytes(const dt_pjrt_meetings *m);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-fast: fabric strategy train
+# check-fast: net strategy train
 # Workers that are started one by one and meet at an address (torchrun's variables, TF_CONFIG, cluster_resolver): the bits of one process; IPv6 and a secret;
 # evaluate and predict, too; contradictions, wrong ranks, ports that are taken and missing workers are named on both sides; a lost worker is named, and nobody is left behind.
 # shellcheck disable=SC2317 # functions are called by functions that are given their names

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-fast: fabric strategy train
+# check-fast: net strategy train
 # fit --workers N: processes of this machine without MPI. The bits of one process; a lost worker is named, and --max-restarts goes on to the same bits;
 # signals; nobody is left behind.
 . tests/cli/setup.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Workers that keep a part of the optimizer's state each, or of the weights, too: checkpoints, weights and slots have the bytes of one process, for every
 # optimizer and any number of workers; a run stops on 4 workers and resumes on 3, 1 and 2.
-# check-fast: fabric pass strategy train
+# check-fast: net pass strategy train
 . tests/cli/setup.sh
 job=$TEST_DIR/job.yaml
 cat >"$job" <<END

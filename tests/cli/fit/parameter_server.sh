@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-fast: fabric strategy train
+# check-fast: net strategy train
 # strategy: parameter_server. A lost worker costs nothing: every batch is applied once. The virtual schedule gives the same bits for any number of
 # workers; signals save what can be resumed; without the coordinator nobody is left.
 . tests/cli/setup.sh

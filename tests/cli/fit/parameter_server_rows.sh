@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-fast: fabric strategy train
+# check-fast: net strategy train
 # A parameter server and a large table: rows travel in place of it, with the bits of a table that is sent whole, and nothing is lost with a worker.
 . tests/cli/setup.sh
 job=$TEST_DIR/job.yaml

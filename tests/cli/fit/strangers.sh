@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-fast: fabric
+# check-fast: net
 # Hundreds of connections that say nothing, of somebody who does not have the run's secret and comes again whenever he is cut off, to a worker that may open
 # 256 files: before the workers meet, while they train and save, and to the coordinator of a parameter server. Every run ends, with the bits of one process.
 # shellcheck disable=SC2317,SC3045 # functions are called by functions that are given their names; dash and bash have ulimit -n

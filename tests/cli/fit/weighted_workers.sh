@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Sample weights and class weights count the same on 1, 2 and 3 workers and on 1 and 2 replicas: one hash, and the same losses and metrics, per reduction.
-# check-fast: fabric strategy train
+# check-fast: net strategy train
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 # weights from 0 to 5, so that parts of a batch differ in their sums; the last batch has one example

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-fast: fabric strategy train
+# check-fast: net strategy train
 # Workers in separate processes, started by mpirun: the bits of one process for any number of them; one of them writes and speaks; a job stops on 4 and goes on
 # on 3 and 1; a worker that dies, stops or has another job is named, and nobody is left behind.
 . tests/cli/setup.sh

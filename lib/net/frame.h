@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules for frames that both sides of a link share. */
+#ifndef DT_NET_FRAME_H
+#define DT_NET_FRAME_H
+
+#include "net/carrier.h"
+
+#define DT_FRAME_MAGIC 0x64747032u
+
+static inline bool dt_frame_is_sound(const dt_frame *m) {
+    return m->magic == DT_FRAME_MAGIC && m->kind >= DT_FRAME_WORK && m->kind <= DT_FRAME_WORK_ALL &&
+           m->more >= 0 && m->more <= DT_MOST_MORE;
+}
+
+static inline bool dt_frame_has_slices(const dt_frame *m) {
+    return m->kind == DT_FRAME_WORK || m->kind == DT_FRAME_WORK_ALL || m->kind == DT_FRAME_PUSH;
+}
+
+/* Slices that a server sends or receives with the message, and bytes of all servers' slices. */
+static inline int dt_frame_slices(const dt_frame *m, const dt_extents *e, int server) {
+    if (!dt_frame_has_slices(m)) return 0;
+    return e->n[server] - (e->n_still && m->kind != DT_FRAME_WORK_ALL ? e->n_still[server] : 0);
+}
+
+static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_extents *e) {
+    if (!dt_frame_has_slices(m)) return 0;
+    return e->bytes - (m->kind == DT_FRAME_WORK_ALL ? 0 : e->still_bytes);
+}
+
+/* links.c: a worker waits for its coordinator, which sends nothing while it validates, saves or is
+ * stopped. The first report is due after *say_at seconds, the next one when the wait has
+ * doubled. */
+double dt_link_say_at(const dt_worker_link *l);
+void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at);
+
+#endif

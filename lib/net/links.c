@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker's side of parameter servers: passages that wait for their link; and errors in frames.
+ * See servers.h. */
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "net/passage.h"
+#include "net/servers.h"
+
+void dt_failure_write(dt_status *why, dt_str *more) {
+    const int32_t number = (int32_t)dt_status_number(why);
+    dt_str_add(more, &number, sizeof number);
+    dt_str_puts(more, dt_status_text(why));
+    dt_status_free(why);
+}
+
+dt_status *dt_failure_read(const char *more, int64_t n, dt_error otherwise, const char *text) {
+    int32_t number = 0;
+    const int64_t bytes = n - (int64_t)sizeof number;
+    if (bytes >= 0) memcpy(&number, more, sizeof number);
+    const dt_error error = dt_error_find(number) ? (dt_error)number : otherwise;
+    return bytes > 0 ? dt_fail(error, NULL, "%.*s", (int)bytes, more + sizeof number)
+                     : dt_fail(error, NULL, "%s", text);
+}
+
+/* ---- waiting ---- */
+
+enum { LOOK_MS = 1000, REPORT_S = 5, TIMES = 3 };
+
+double dt_link_say_at(const dt_worker_link *l) { return fmax(REPORT_S, TIMES * l->longest_s); }
+
+/* Workers that are started separately count from 1, as the ranks of their processes do. */
+void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at) {
+    dt_str line = {0};
+    if (!l->wait.say || l->worker < 0 || waited_s < *say_at) return;
+    *say_at = 2 * waited_s;
+    dt_str_printf(&line, "worker %d has waited %.0f s for the coordinator",
+                  l->worker + (l->address != NULL), waited_s);
+    if (l->address) dt_str_printf(&line, " at %s", l->address);
+    dt_str_puts(&line, ", which validates, saves or is stopped");
+    if (l->silence_s > 0)
+        dt_str_printf(&line, "; it counts as lost after %g s of silence (twice strategy.timeout)",
+                      l->silence_s);
+    l->wait.say(l->wait.user, dt_str_text(&line));
+    dt_str_release(&line);
+}
+
+/* ---- moving ---- */
+
+static dt_status *gone(void) {
+    return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
+}
+
+static dt_status *finish_sending(const dt_worker_link *l, dt_passage *p, int server, char *slices) {
+    const int fd = l->fd[server];
+    int done;
+    while ((done = dt_passage_send(p, fd, l->slices, server, slices)) == 0)
+        poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+    return done < 0 ? gone() : NULL;
+}
+
+static dt_status *finish_receiving(dt_worker_link *l, dt_passage *p, int server, char *slices) {
+    const int fd = l->fd[server];
+    const int64_t since = dt_now_ns();
+    double say_at = dt_link_say_at(l);
+    int done;
+    while ((done = dt_passage_receive(p, fd, l->slices, server, slices)) == 0)
+        if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, LOOK_MS) == 0)
+            dt_link_waited(l, dt_seconds_since(since), &say_at);
+    l->longest_s = fmax(l->longest_s, dt_seconds_since(since));
+    return done < 0 ? gone() : NULL;
+}
+
+static dt_status *take_part(dt_worker_link *l, int server, dt_frame *m, void *weights,
+                            char **more) {
+    dt_passage p = {.part = -1};
+    dt_status *s = finish_receiving(l, &p, server, weights);
+    if (server == 0) {
+        *m = p.head;
+        *more = p.more;
+        return s;
+    }
+    free(p.more);
+    if (s || (p.head.number == m->number && p.head.version == m->version)) return s;
+    return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                   "server %d sent closure %lld, version %lld, server 0 closure %lld, version %lld",
+                   server, (long long)p.head.number, (long long)p.head.version,
+                   (long long)m->number, (long long)m->version);
+}
+
+static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
+    *more = NULL;
+    DT_TRY(take_part(l, 0, m, weights, more));
+    for (int s = 1; dt_frame_has_slices(m) && s < l->slices->servers; s++)
+        DT_TRY(take_part(l, s, m, weights, more));
+    return NULL;
+}
+
+static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradients,
+                       const void *more) {
+    /* only read, as the gradients */
+    dt_passage p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
+    p.head.magic = DT_FRAME_MAGIC;
+    DT_TRY(finish_sending(l, &p, 0, (char *)(uintptr_t)gradients));
+    for (int s = 1; dt_frame_has_slices(m) && s < l->slices->servers; s++) {
+        p = (dt_passage){.head = p.head, .part = -1};
+        p.head.more = 0;
+        DT_TRY(finish_sending(l, &p, s, (char *)(uintptr_t)gradients));
+    }
+    return NULL;
+}
+
+/* The process that has inherited the sockets closes them by its end. */
+static void close_nothing(dt_worker_link *l) { l->fd = NULL; }
+
+dt_worker_link dt_links_join(int worker, const int *fd, const dt_extents *slices) {
+    static const dt_worker_link_row row = {pull, push, close_nothing};
+    return (dt_worker_link){.row = &row, .worker = worker, .fd = fd, .slices = slices};
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a messenger receives (messages.h). A connection begins with a greeting of each side, which
+ * names the version of this layer; it is sent again if the connection is lost before the answer.
+ * All messages after that are for the caller.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "net/messenger.h"
+
+static const char greeting[] = DT_GREETING;
+enum { GREETING_KIND = 16, PEERS_MOST = 1 << 16 }; /* bytes of a greeting that all versions have */
+enum { LIFE = 17 };                                /* bytes behind the name in a routing id */
+
+/* A message whose parts are owned by ZeroMQ. */
+typedef struct held {
+    dt_message base;
+    int (*close)(dt_zmq_msg *m); /* the library stays when the messenger is closed */
+    dt_zmq_msg msg[DT_MESSAGE_PARTS];
+} held;
+
+void dt_message_free(dt_message *x) {
+    held *h = (held *)x;
+    for (int i = 0; h && i < x->n; i++) h->close(&h->msg[i]);
+    free(h);
+}
+
+static held *event_of(const dt_messenger *m, dt_peer_event event, int peer) {
+    held *h = dt_alloc(sizeof *h);
+    h->close = m->z.msg_close;
+    h->base.event = event;
+    h->base.peer = peer;
+    return h;
+}
+
+/* What came on a link: *fd, and to the server from whom. */
+typedef struct arrival {
+    char routing[DT_ROUTING_MOST]; /* "": not one of our peers */
+    int fd;
+    held *message; /* NULL: nothing came */
+    bool too_long; /* more parts than a message may have */
+} arrival;
+
+static void take_routing(const dt_messenger *m, dt_zmq_msg *part, arrival *a) {
+    const size_t n = m->z.msg_size(part);
+    const char *bytes = m->z.msg_data(part);
+    if (n > LIFE && n < DT_ROUTING_MOST && !memchr(bytes, '\0', n) && bytes[n - LIFE] == '/')
+        memcpy(a->routing, bytes, n);
+}
+
+/* Receives in place, because ZeroMQ's messages may not be copied. False: that was the last part, or
+ * no part has arrived. */
+static bool take_part(dt_messenger *m, dt_link *l, arrival *a, int i) {
+    held *h = m->spare = m->spare ? m->spare : event_of(m, DT_PEER_MESSAGE, 0);
+    const bool is_routing = i == 0 && l->peer < 0,
+               is_kept = !is_routing && h->base.n < DT_MESSAGE_PARTS;
+    dt_zmq_msg other, *part = is_kept ? &h->msg[h->base.n] : &other;
+    m->z.msg_init(part);
+    if (m->z.msg_recv(part, l->socket, DT_ZMQ_DONT_WAIT) < 0) {
+        m->z.msg_close(part);
+        return false;
+    }
+    a->message = h;
+    a->fd = m->z.msg_get(part, DT_ZMQ_FD);
+    a->too_long |= !is_routing && !is_kept;
+    const bool more = m->z.msg_get(part, DT_ZMQ_MORE) > 0;
+    if (is_kept)
+        h->base.part[h->base.n++] = (dt_message_part){m->z.msg_data(part), m->z.msg_size(part)};
+    else if (is_routing) take_routing(m, part, a);
+    if (!is_kept) m->z.msg_close(part);
+    return more;
+}
+
+static arrival take_arrival(dt_messenger *m, dt_link *l) {
+    arrival a = {.fd = -1};
+    for (int i = 0; take_part(m, l, &a, i);) i++;
+    if (a.message) {
+        a.message->base.peer = l->peer;
+        m->spare = NULL;
+    }
+    return a;
+}
+
+static int find_peer(const dt_messenger *m, const char *routing) {
+    for (int i = 0; i < m->peers; i++)
+        if (strcmp(m->peer[i].routing, routing) == 0) return i;
+    return -1;
+}
+
+static bool is_greeting(const dt_message *x, size_t n) {
+    return x->n == 1 && x->part[0].n >= n && memcmp(x->part[0].bytes, greeting, n) == 0 &&
+           (n < sizeof greeting - 1 || x->part[0].n == n);
+}
+
+/* Admits a new peer. *out is NULL unless its greeting is the same as ours. A peer of another
+ * version receives our greeting. */
+static dt_status *admit(dt_messenger *m, dt_link *l, const arrival *a, dt_message **out) {
+    const dt_message *x = &a->message->base;
+    dt_peer guest = {.link = l, .fd = a->fd};
+    memcpy(guest.routing, a->routing, sizeof guest.routing);
+    if (!a->routing[0] || !is_greeting(x, GREETING_KIND) || m->peers >= PEERS_MOST) return NULL;
+    DT_TRY(dt_peer_greet(m, &guest));
+    if (!is_greeting(x, sizeof greeting - 1)) return NULL;
+    char name[DT_ROUTING_MOST];
+    snprintf(name, sizeof name, "%.*s", (int)strlen(a->routing) - LIFE, a->routing);
+    if (!dt_peer_is_name(name)) return NULL;
+    const int peer = dt_peer_add(m, l, name);
+    memcpy(m->peer[peer].routing, a->routing, sizeof a->routing);
+    m->peer[peer].fd = a->fd;
+    m->peer[peer].state =
+        a->fd >= 0 && a->fd < m->fds && m->is_closed[a->fd] ? DT_PEER_ENDS : DT_PEER_HERE;
+    *out = &event_of(m, DT_PEER_JOINED, peer)->base;
+    return NULL;
+}
+
+static dt_status *come_to_server(dt_messenger *m, dt_link *l, const arrival *a, bool *is_wanted,
+                                 dt_message **out) {
+    const int peer = a->routing[0] ? find_peer(m, a->routing) : -1;
+    if (peer < 0) return admit(m, l, a, out);
+    dt_peer *p = &m->peer[peer];
+    /* or a connection that was lost and comes back: its peer has ended */
+    if (a->too_long || (a->fd >= 0 && p->fd != a->fd))
+        p->state = p->state == DT_PEER_PAST ? DT_PEER_PAST : DT_PEER_ENDS;
+    else *is_wanted = p->state != DT_PEER_PAST;
+    a->message->base.peer = peer;
+    return NULL;
+}
+
+static dt_status *come_to_client(dt_messenger *m, const dt_link *l, const arrival *a,
+                                 bool *is_wanted, dt_message **out) {
+    dt_peer *p = &m->peer[l->peer];
+    const dt_message *x = &a->message->base;
+    if (p->state != DT_PEER_COMES) {
+        *is_wanted = p->state != DT_PEER_PAST && !a->too_long;
+        if (a->too_long && p->state == DT_PEER_HERE) p->state = DT_PEER_ENDS;
+        return NULL;
+    }
+    if (!is_greeting(x, GREETING_KIND)) {
+        p->refusals++;
+        return NULL;
+    }
+    if (!is_greeting(x, sizeof greeting - 1))
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "%s speaks another version of dtrain's messages ('%.*s', here '%s')",
+                       p->name, x->part[0].n < 40 ? (int)x->part[0].n : 40,
+                       (const char *)x->part[0].bytes, greeting);
+    p->state = DT_PEER_HERE;
+    *out = &event_of(m, DT_PEER_JOINED, l->peer)->base;
+    return NULL;
+}
+
+/* The next event of a link; *more: something came, whether it was an event or not. */
+static dt_status *take_from(dt_messenger *m, dt_link *l, bool *more, dt_message **out) {
+    bool is_wanted = false;
+    arrival a = take_arrival(m, l);
+    *more = a.message != NULL;
+    if (!a.message) return NULL;
+    /* so that a number of a file that was used again is known to be */
+    if (dt_link_watch(m, l) && l->peer >= 0) DT_TRY(dt_peer_greet(m, &m->peer[l->peer]));
+    dt_status *s = l->peer < 0 ? come_to_server(m, l, &a, &is_wanted, out)
+                               : come_to_client(m, l, &a, &is_wanted, out);
+    if (is_wanted && !s && a.message->base.n > 0 &&
+        !is_greeting(&a.message->base, sizeof greeting - 1))
+        *out = &a.message->base;
+    else dt_message_free(&a.message->base);
+    return s;
+}
+
+/* Reports a peer that has ended and whose last message has been taken. */
+static dt_message *find_ended(dt_messenger *m) {
+    for (int i = 0; i < m->peers; i++)
+        if (m->peer[i].state == DT_PEER_ENDS) {
+            m->peer[i].state = DT_PEER_PAST;
+            return &event_of(m, DT_PEER_GONE, i)->base;
+        }
+    return NULL;
+}
+
+static dt_status *look(dt_messenger *m, dt_message **out) {
+    dt_gate_answer(m);
+    for (int i = 0; i < m->links; i++)
+        if (dt_link_watch(m, m->link[i])) DT_TRY(dt_peer_greet(m, &m->peer[m->link[i]->peer]));
+    dt_link_mind_door(m);
+    for (int i = 0, quiet = 0; quiet < m->links && !*out; i++) {
+        bool more = false;
+        m->next_link = (m->next_link + 1) % m->links;
+        DT_TRY(take_from(m, m->link[m->next_link], &more, out));
+        quiet = more ? 0 : quiet + 1;
+    }
+    if (!*out) *out = find_ended(m);
+    return NULL;
+}
+
+static void sleep_until(dt_messenger *m, double seconds) {
+    dt_zmq_item *item = dt_alloc((size_t)(2 * m->links + 1) * sizeof *item);
+    int n = 0;
+    for (int i = 0; i < m->links; i++) {
+        item[n++] = (dt_zmq_item){.socket = m->link[i]->socket, .events = DT_ZMQ_READABLE};
+        item[n++] = (dt_zmq_item){.socket = m->link[i]->monitor, .events = DT_ZMQ_READABLE};
+    }
+    if (m->gate) item[n++] = (dt_zmq_item){.socket = m->gate, .events = DT_ZMQ_READABLE};
+    m->z.poll(item, n, (long)(seconds * 1000) + 1);
+    free(item);
+}
+
+dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) {
+    const int64_t since = dt_now_ns();
+    for (*out = NULL; m->links;) {
+        DT_TRY(look(m, out));
+        const double left = seconds - dt_seconds_since(since);
+        if (*out || left <= 0) return NULL;
+        sleep_until(m, left);
+    }
+    return NULL;
+}

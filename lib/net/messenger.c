@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A messenger's sockets. ZeroMQ reports connections by their file descriptors, and each message
+ * names the one that it came through, so the end of a connection becomes the end of a peer. ZeroMQ
+ * sends the key of each process that connects to a gate, a socket inside this process, which admits
+ * or refuses it.
+ */
+#include "net/messenger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+enum { LINGER_MS = 2000, CONNECT_MS = 5000 };
+
+/* ---- sockets ---- */
+
+static int set_int(dt_messenger *m, void *socket, int option, int value) {
+    return m->z.set(socket, option, &value, sizeof value);
+}
+
+static int set_common(dt_messenger *m, void *socket) {
+    const int silence = (int)(m->spec.silence_s * 1000);
+    const int64_t most = (int64_t)m->spec.most_bytes;
+    return set_int(m, socket, DT_ZMQ_IPV6, 1) || set_int(m, socket, DT_ZMQ_LINGER, LINGER_MS) ||
+           set_int(m, socket, DT_ZMQ_SEND_MOST, 0) || set_int(m, socket, DT_ZMQ_RECV_MOST, 0) ||
+           set_int(m, socket, DT_ZMQ_BEAT, silence / 4 + 1) ||
+           set_int(m, socket, DT_ZMQ_BEAT_TIMEOUT, silence) ||
+           set_int(m, socket, DT_ZMQ_BEAT_TTL, silence) ||
+           m->z.set(socket, DT_ZMQ_MAX_MESSAGE, &most, sizeof most);
+}
+
+static int set_key(dt_messenger *m, void *socket, bool listens) {
+    if (!m->gate) return 0;
+    if (listens)
+        return set_int(m, socket, DT_ZMQ_CURVE_SERVER, 1) ||
+               m->z.set(socket, DT_ZMQ_CURVE_SECRET, m->key.listens, DT_KEY_BYTES) ||
+               m->z.set(socket, DT_ZMQ_DOMAIN, "run", 3);
+    return m->z.set(socket, DT_ZMQ_CURVE_SERVER_KEY, m->server, DT_KEY_BYTES) ||
+           m->z.set(socket, DT_ZMQ_CURVE_PUBLIC, m->known, DT_KEY_BYTES) ||
+           m->z.set(socket, DT_ZMQ_CURVE_SECRET, m->key.connects, DT_KEY_BYTES);
+}
+
+/* ZeroMQ's option IMMEDIATE is left alone: with it, messages that came before a connection ended
+ * are dropped. */
+static int set_kind(dt_messenger *m, void *socket, bool listens) {
+    if (listens)
+        return set_int(m, socket, DT_ZMQ_MANDATORY, 1) ||
+               set_int(m, socket, DT_ZMQ_HANDSHAKE_MS, DT_DOOR_HANDSHAKE_MS);
+    /* The kernel's own retries are up to a minute apart: too long for one that a full or shut door
+     * kept out. */
+    return set_int(m, socket, DT_ZMQ_CONNECT_MS, CONNECT_MS) ||
+           m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
+}
+
+static int open_monitor(dt_messenger *m, dt_link *l) {
+    enum {
+        EVENTS = DT_ZMQ_CONNECTED | DT_ZMQ_LISTENING | DT_ZMQ_ACCEPTED | DT_ZMQ_CLOSED |
+                 DT_ZMQ_DISCONNECTED | DT_ZMQ_HANDSHAKE_DONE
+    };
+    char endpoint[60];
+    snprintf(endpoint, sizeof endpoint, "inproc://monitor-%d", m->links);
+    l->monitor = m->z.socket(m->context, DT_ZMQ_PAIR);
+    return !l->monitor || m->z.monitor(l->socket, endpoint, EVENTS) ||
+           set_int(m, l->monitor, DT_ZMQ_LINGER, 0) || m->z.connect(l->monitor, endpoint);
+}
+
+dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_link **out) {
+    const bool listens = type == DT_ZMQ_ROUTER;
+    dt_link *l = dt_alloc(sizeof *l);
+    l->peer = peer;
+    DT_GROW(m->link, m->links_cap, m->links + 1);
+    m->link[m->links] = l;
+    l->socket = m->z.socket(m->context, type);
+    const bool bad = !l->socket || set_common(m, l->socket) || set_key(m, l->socket, listens) ||
+                     set_kind(m, l->socket, listens) || open_monitor(m, l);
+    m->links++;
+    *out = l;
+    return bad ? dt_zmq_failed(&m->z, "cannot open a", "socket") : NULL;
+}
+
+/* ---- what happens to connections ---- */
+
+static void note_fd(dt_messenger *m, int fd, bool is_closed) {
+    enum { MOST = 1 << 20 };
+    if (fd < 0 || fd >= MOST) return;
+    if (fd >= m->fds) {
+        const int n = fd + 64;
+        m->is_closed = dt_realloc(m->is_closed, (size_t)n);
+        memset(m->is_closed + m->fds, 0, (size_t)(n - m->fds));
+        m->fds = n;
+    }
+    m->is_closed[fd] = is_closed;
+}
+
+/* Of the connections that are open, those that are no peers. */
+static int count_strangers(const dt_messenger *m) {
+    int n = m->accepted;
+    for (int i = 0; i < m->peers; i++)
+        n -= m->peer[i].link->peer < 0 && m->peer[i].state == DT_PEER_HERE;
+    return n;
+}
+
+void dt_link_mind_door(dt_messenger *m) {
+    dt_door_mind(&m->door, m->door.stays_shut ? 0 : count_strangers(m));
+}
+
+static void watch_server(dt_messenger *m, int event, int fd) {
+    const bool ends = event & (DT_ZMQ_DISCONNECTED | DT_ZMQ_CLOSED);
+    if (event & DT_ZMQ_LISTENING) m->door.fd = fd;
+    m->accepted += event & DT_ZMQ_ACCEPTED ? 1 : event & DT_ZMQ_DISCONNECTED ? -1 : 0;
+    if (ends || event & DT_ZMQ_ACCEPTED) note_fd(m, fd, ends);
+    bool is_peer = false;
+    for (int i = 0; ends && i < m->peers; i++)
+        if (m->peer[i].link->peer < 0 && m->peer[i].fd == fd && m->peer[i].state == DT_PEER_HERE) {
+            m->peer[i].state = DT_PEER_ENDS;
+            is_peer = true;
+        }
+    m->turned_away += event & DT_ZMQ_DISCONNECTED && !is_peer;
+}
+
+/* True: the handshake is done, so a greeting can be sent. */
+static bool watch_connection(dt_messenger *m, dt_link *l, int event) {
+    dt_peer *p = &m->peer[l->peer];
+    if (event & DT_ZMQ_DISCONNECTED) {
+        p->refusals += l->half_open && p->state == DT_PEER_COMES;
+        if (p->state == DT_PEER_HERE) p->state = DT_PEER_ENDS;
+    }
+    l->half_open = (event & DT_ZMQ_CONNECTED) != 0;
+    l->reached |= l->half_open;
+    return event & DT_ZMQ_HANDSHAKE_DONE && p->state == DT_PEER_COMES;
+}
+
+/* A report has two parts: two bytes of event and four of value, and an address. */
+static bool read_report(dt_messenger *m, void *monitor, uint16_t *event, uint32_t *value) {
+    dt_zmq_msg part;
+    *event = 0;
+    for (int i = 0, more = 1; more; i++) {
+        m->z.msg_init(&part);
+        if (m->z.msg_recv(&part, monitor, DT_ZMQ_DONT_WAIT) < 0) {
+            m->z.msg_close(&part);
+            return false;
+        }
+        const unsigned char *bytes = m->z.msg_data(&part);
+        if (i == 0 && m->z.msg_size(&part) == sizeof *event + sizeof *value) {
+            memcpy(event, bytes, sizeof *event);
+            memcpy(value, bytes + sizeof *event, sizeof *value);
+        }
+        more = m->z.msg_get(&part, DT_ZMQ_MORE);
+        m->z.msg_close(&part);
+    }
+    return true;
+}
+
+bool dt_link_watch(dt_messenger *m, dt_link *l) {
+    uint16_t event = 0;
+    uint32_t value = 0;
+    bool greets = false;
+    while (read_report(m, l->monitor, &event, &value))
+        if (l->peer < 0) watch_server(m, event, (int)value);
+        else greets |= watch_connection(m, l, event);
+    return greets;
+}
+
+/* ---- the gate: ZeroMQ's authentication protocol, version 1.0 ---- */
+
+enum { ID = 1, MECHANISM = 5, KEY = 6, ID_MOST = 255 };
+
+dt_status *dt_gate_open(dt_messenger *m) {
+    char secret[DT_ZMQ_KEY_TEXT], text[DT_ZMQ_KEY_TEXT];
+    if (!m->z.has("curve"))
+        return dt_fail(DT_E_MESSAGES, NULL,
+                       "the installed libzmq has no CURVE, so it cannot encrypt");
+    m->gate = m->z.socket(m->context, DT_ZMQ_REP);
+    if (!m->gate || set_int(m, m->gate, DT_ZMQ_LINGER, 0) ||
+        m->z.bind(m->gate, "inproc://zeromq.zap.01"))
+        return dt_zmq_failed(&m->z, "cannot check", "keys");
+    if (!m->z.z85_encode(secret, m->key.connects, DT_KEY_BYTES) ||
+        m->z.curve_public(text, secret) || !m->z.z85_decode(m->known, text) ||
+        !m->z.z85_encode(secret, m->key.listens, DT_KEY_BYTES) || m->z.curve_public(text, secret) ||
+        !m->z.z85_decode(m->server, text))
+        return dt_zmq_failed(&m->z, "cannot derive", "keys");
+    return NULL;
+}
+
+/* False: no thread waits. */
+static bool read_request(dt_messenger *m, char *id, size_t *id_size, bool *welcome) {
+    dt_zmq_msg part;
+    bool is_curve = false;
+    *id_size = 0;
+    *welcome = false;
+    for (int i = 0, more = 1; more; i++) {
+        m->z.msg_init(&part);
+        const bool got = m->z.msg_recv(&part, m->gate, DT_ZMQ_DONT_WAIT) >= 0;
+        const void *bytes = m->z.msg_data(&part);
+        const size_t n = m->z.msg_size(&part);
+        if (got && i == ID && n <= ID_MOST) memcpy(id, bytes, *id_size = n);
+        if (got && i == MECHANISM) is_curve = n == 5 && memcmp(bytes, "CURVE", n) == 0;
+        if (got && i == KEY)
+            *welcome = is_curve && n == DT_KEY_BYTES && memcmp(bytes, m->known, n) == 0;
+        more = got && m->z.msg_get(&part, DT_ZMQ_MORE);
+        m->z.msg_close(&part);
+        if (!got) return false;
+    }
+    return true;
+}
+
+void dt_gate_answer(dt_messenger *m) {
+    char id[ID_MOST];
+    size_t id_size = 0;
+    bool welcome = false;
+    while (m->gate && read_request(m, id, &id_size, &welcome)) {
+        const dt_message_part reply[] = {{"1.0", 3},
+                                         {id, id_size},
+                                         {welcome ? "200" : "400", 3},
+                                         {welcome ? "OK" : "unknown key", welcome ? 2 : 11},
+                                         {"", 0},
+                                         {"", 0}};
+        enum { PARTS = sizeof reply / sizeof *reply };
+        for (int i = 0; i < PARTS; i++) {
+            dt_zmq_msg part;
+            if (m->z.msg_init_size(&part, reply[i].n)) return; /* the process will connect again */
+            memcpy(m->z.msg_data(&part), reply[i].bytes, reply[i].n);
+            if (m->z.msg_send(&part, m->gate, i + 1 < PARTS ? DT_ZMQ_SEND_MORE : 0) < 0)
+                m->z.msg_close(&part);
+        }
+    }
+}

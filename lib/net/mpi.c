@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mpi: ranks are the processes that mpirun or srun has started. MPI places, connects and starts
+ * them; this file adds deadlines and the names of failed ranks, which MPI lacks. Nothing of MPI is
+ * linked: the plug-in of the library that started this process is loaded when a job asks for it
+ * (plugin/mpi.h).
+ *
+ *     a message:   header (its tag, its size)   bytes
+ *
+ * A short message is one transfer. The bytes of a long one are a second transfer, straight to where
+ * they are wanted.
+ *
+ * A rank that waits asks MPI again and again, later sleeping in between, and now and then looks
+ * whether the other processes of this machine still live: so a killed one is named long before the
+ * deadline. After the first error nothing more is sent, and MPI_Finalize, which would wait for the
+ * dead, is left out.
+ */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/library.h"
+#include "net/peers.h"
+#include "net/plugin/mpi.h"
+
+typedef struct header {
+    dt_tag tag;
+    uint64_t bytes;
+} header;
+
+enum { SHORT_BYTES = 8192 };
+/* The first transfer of a message. */
+typedef struct head {
+    header header;
+    char bytes[SHORT_BYTES]; /* of a short message */
+} head;
+
+static bool is_short(size_t n) { return n <= SHORT_BYTES; }
+
+/* Under way: its head, then its bytes. */
+typedef struct sending {
+    struct sending *next;
+    dt_mpi_transfer *part[2];
+    int to;
+    head head; /* the bytes of a long message are not there */
+} sending;
+
+typedef struct mpi_team {
+    dt_team base;
+    const dt_mpi_plugin *mpi;
+    void *library;
+    bool joined;
+} mpi_team;
+
+typedef struct mpi_member {
+    dt_member base;
+    dt_peers peers;
+    sending *first;
+    head came;
+    int64_t spin_ns;
+} mpi_member;
+
+static mpi_team *team_of(const dt_member *m) { return (mpi_team *)m->team; }
+
+/* ---- the plug-in ---- */
+
+/* The library whose launcher started this process, by the variables that it sets. */
+static const char *file_for_launcher(void) {
+    const bool open = dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMIX_RANK");
+    return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so"
+                                               : "dtrain-fabric-mpich.so";
+}
+
+static void add_folder(dt_str *name, const char *of, const char *below, const char *file) {
+    const char *slash = strrchr(of, '/');
+    dt_str_printf(name, "%.*s%s%s", slash ? (int)(slash - of) + 1 : 0, of, below, file);
+}
+
+/* Beside the program or the library, or where `make install` and packages put it:
+ * PREFIX/lib/dtrain, found from PREFIX/bin, PREFIX/lib and PREFIX/lib/x86_64-linux-gnu. */
+static dt_status *load(mpi_team *t) {
+    const char *file = file_for_launcher(), *why = NULL;
+    char program[4096];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    Dl_info here = {0};
+    if (!dladdr(&dt_fabric_mpi, &here) || !here.dli_fname) here.dli_fname = program;
+    enum { PLACES = 5 };
+    dt_str name[PLACES] = {{0}};
+    add_folder(&name[0], program, "", file);
+    add_folder(&name[1], here.dli_fname, "", file);
+    add_folder(&name[2], program, "../lib/dtrain/", file);
+    add_folder(&name[3], here.dli_fname, "dtrain/", file);
+    add_folder(&name[4], here.dli_fname, "../dtrain/", file);
+    dt_status *s = NULL;
+    for (int i = 0; !s && !t->library && i < PLACES; i++) {
+        const char *path = dt_str_text(&name[i]);
+        /* if the file exists, the loader's message names what is missing */
+        if (access(path, R_OK) == 0)
+            s = dt_library_open(&t->library, (const char *const[]){path, NULL},
+                                RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
+    }
+    t->mpi = t->library ? dlsym(t->library, DT_MPI_SYMBOL) : NULL;
+    if (!s && !t->library)
+        s = why ? dt_suggest(dt_fail(DT_E_KERNELS, NULL, "cannot load the MPI plug-in: %s", why),
+                             "install Open MPI 4 or MPICH 4 of this system, "
+                             "the one whose mpirun starts dtrain, or start workers without MPI")
+                : dt_suggest(dt_fail(DT_E_KERNELS, NULL,
+                                     "there is no MPI plug-in: %s is not beside the program", file),
+                             "install the package dtrain-openmpi or dtrain-mpich, build dtrain "
+                             "where mpicc is installed, or start workers without MPI");
+    if (!s && (!t->mpi || t->mpi->abi != DT_MPI_ABI))
+        s = dt_fail(DT_E_KERNELS, NULL, "%s belongs to another version of dtrain", file);
+    for (int i = 0; i < PLACES; i++) dt_str_release(&name[i]);
+    return s;
+}
+
+/* Without a PMI each task of srun is a separate MPI job. */
+static const char *cure(void) {
+    if (dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMI_SIZE") ||
+        !dt_environment("SLURM_STEP_NUM_TASKS"))
+        return "start dtrain with the mpirun of the MPI library that its plug-in was built with";
+    return "start it by 'srun --mpi=pmix' (MPICH: --mpi=pmi2), or without MPI: set MASTER_ADDR to "
+           "worker 0's machine, MASTER_PORT, WORLD_SIZE and RANK";
+}
+
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous) {
+    (void)rendezvous;
+    mpi_team *t = dt_alloc(sizeof *t);
+    char words[512] = "";
+    dt_status *s = load(t);
+    if (!s && t->mpi->start(&t->base.own, &t->base.ranks, words, sizeof words))
+        s = dt_fail(DT_E_KERNELS, NULL, "MPI does not start: %s", words);
+    if (!s && ranks && ranks != t->base.ranks)
+        s = dt_suggest(dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                               "the launcher started %d processes, but %s sees %d", ranks,
+                               t->mpi->library(), t->base.ranks),
+                       "%s", cure());
+    if (s) {
+        free(t);
+        return s;
+    }
+    *out = &t->base;
+    return NULL;
+}
+
+static void close_team(dt_team *base) {
+    mpi_team *t = (mpi_team *)base;
+    if (base->broken) /* others that wait see the same fault before they see this process end */
+        nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    else t->mpi->stop();
+    free(t);
+}
+
+/* ---- waiting ---- */
+
+/* A rank that yields its core to another process gets it back after milliseconds. So it spins for
+ * the time of a usual message if there are cores for all ranks. Later it may sleep: a nap takes a
+ * tenth of a millisecond, so it sleeps only when that is little compared with the time already
+ * waited. */
+enum {
+    SPIN_NS = 500000,
+    YIELD_NS = 2000000,
+    NAP_NS = 20000,
+    LONG_NS = 50000000,
+    LONG_NAP_NS = 200000
+};
+static void pause_after(const mpi_member *m, int64_t waited_ns) {
+    if (waited_ns < m->spin_ns) return;
+    if (waited_ns < YIELD_NS) sched_yield();
+    else nanosleep(&(struct timespec){.tv_nsec = waited_ns < LONG_NS ? NAP_NS : LONG_NAP_NS}, NULL);
+}
+
+static dt_status *refused(mpi_member *m, int peer) {
+    m->base.team->broken = true;
+    return dt_fail(DT_E_WORKER_GONE, NULL, "MPI lost the connection between rank %d and rank %d",
+                   m->base.rank, peer);
+}
+
+/* Waits for a transfer, *t, which is NULL then. */
+enum { LOOKS = 64 }; /* between two looks at the clock */
+static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n) {
+    const dt_mpi_plugin *mpi = team_of(&m->base)->mpi;
+    const int64_t since = dt_now_ns();
+    dt_status *s = NULL;
+    for (int looks = 0, done = 0; !s; looks += looks < LOOKS) {
+        done = *t ? mpi->test(*t) : 1;
+        if (done) *t = NULL;
+        if (done) return done < 0 ? refused(m, peer) : NULL;
+        if (looks < LOOKS) continue;
+        const int64_t waited_ns = dt_now_ns() - since;
+        pause_after(m, waited_ns);
+        if (waited_ns >= YIELD_NS)
+            s = dt_peers_wait(&m->peers, &m->base, &(dt_awaited){peer, tag, n, since});
+    }
+    m->base.team->broken = true;
+    return s;
+}
+
+static dt_status *is_broken(const dt_member *m) {
+    return m->team->broken
+               ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank)
+               : NULL;
+}
+
+/* ---- messages ---- */
+
+static dt_status *send(dt_member *base, int to, const dt_tag *tag, const void *bytes, size_t n) {
+    mpi_member *m = (mpi_member *)base;
+    const dt_mpi_plugin *mpi = team_of(base)->mpi;
+    DT_TRY(is_broken(base));
+    const size_t beside = is_short(n) ? n : 0;
+    sending *x = dt_alloc(offsetof(sending, head.bytes) + beside);
+    x->to = to;
+    x->head.header = (header){.tag = *tag, .bytes = n};
+    if (beside) memcpy(x->head.bytes, bytes, beside);
+    x->next = m->first;
+    m->first = x;
+    x->part[0] = mpi->send(to, &x->head, offsetof(head, bytes) + beside);
+    x->part[1] = !is_short(n) && x->part[0] ? mpi->send(to, bytes, n) : NULL;
+    return !x->part[0] || (!is_short(n) && !x->part[1]) ? refused(m, to) : NULL;
+}
+
+static dt_status *settle(dt_member *base) {
+    mpi_member *m = (mpi_member *)base;
+    while (m->first) {
+        sending *x = m->first;
+        DT_TRY(is_broken(base));
+        for (int i = 0; i < 2; i++)
+            DT_TRY(wait(m, &x->part[i], x->to, &x->head.header.tag, (size_t)x->head.header.bytes));
+        m->first = x->next;
+        free(x);
+    }
+    return NULL;
+}
+
+static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes, size_t n) {
+    mpi_member *m = (mpi_member *)base;
+    const dt_mpi_plugin *mpi = team_of(base)->mpi;
+    DT_TRY(is_broken(base));
+    dt_mpi_transfer *t = mpi->recv(from, &m->came, sizeof m->came);
+    DT_TRY(t ? wait(m, &t, from, tag, n) : refused(m, from));
+    const header *came = &m->came.header;
+    if (came->bytes != n || !dt_tag_same(&came->tag, tag)) {
+        base->team->broken = true;
+        return dt_tags_differ(base, from, tag, n, &came->tag, (size_t)came->bytes);
+    }
+    base->flags |= came->tag.flags;
+    if (is_short(n)) {
+        if (n) memcpy(bytes, m->came.bytes, n);
+        return NULL;
+    }
+    t = mpi->recv(from, bytes, n);
+    return t ? wait(m, &t, from, tag, n) : refused(m, from);
+}
+
+/* ---- members ---- */
+
+static void leave(dt_member *base) {
+    mpi_member *m = (mpi_member *)base;
+    if (!m->first) /* pending transfers still read them */
+        dt_peers_release(&m->peers);
+    base->team->broken |= m->first != NULL;
+    if (!m->first) free(m);
+}
+
+static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
+    mpi_team *t = (mpi_team *)base;
+    if (rank != base->own)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
+    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
+    t->joined = true;
+    mpi_member *m = dt_alloc(sizeof *m);
+    /* identities are exchanged as messages */
+    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
+    *out = &m->base;
+    DT_TRY(dt_peers_meet(&m->peers, &m->base));
+    m->spin_ns = dt_peers_here(&m->peers, &m->base) <= sysconf(_SC_NPROCESSORS_ONLN) ? SPIN_NS : 0;
+    return NULL;
+}
+
+const dt_fabric dt_fabric_mpi = {
+    .kind = {.name = "mpi", .about = "ranks are the processes that mpirun or srun started"},
+    .open = open_team,
+    .close = close_team,
+    .join = join,
+    .leave = leave,
+    .send = send,
+    .settle = settle,
+    .recv = recv,
+};

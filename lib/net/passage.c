@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See passage.h; and the copies of weights that several of them send. */
+#include "net/passage.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/arena.h"
+
+/* ---- copies of weights ---- */
+
+dt_status *dt_shared_new(dt_shared **out, int64_t bytes) {
+    *out = dt_try_alloc(sizeof(dt_shared) + (size_t)bytes);
+    if (!*out)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for a copy of the weights (%lld bytes)",
+                       (long long)bytes);
+    atomic_init(&(*out)->refs, 1);
+    return NULL;
+}
+
+dt_shared *dt_shared_ref(dt_shared *s) {
+    atomic_fetch_add(&s->refs, 1);
+    return s;
+}
+
+void dt_shared_unref(dt_shared *s) {
+    if (s && atomic_fetch_sub(&s->refs, 1) == 1) free(s);
+}
+
+/* ---- parts ---- */
+
+/* The address and the length of the current part. */
+typedef struct part {
+    char *at;
+    int64_t bytes;
+} part;
+
+static part part_of(dt_passage *p, const dt_extents *e, int server, char *slices) {
+    if (p->part < 0) return (part){(char *)&p->head, (int64_t)sizeof p->head};
+    if (p->part < dt_frame_slices(&p->head, e, server))
+        return (part){slices + e->slice[server][p->part].offset, e->slice[server][p->part].bytes};
+    return (part){p->more, p->head.more};
+}
+
+static bool is_whole(const dt_passage *p, const dt_extents *e, int server) {
+    return p->part > dt_frame_slices(&p->head, e, server);
+}
+
+static void go_on(dt_passage *p) {
+    p->part++;
+    p->done = 0;
+}
+
+/* The result of a system call. 1: bytes were moved, or it was interrupted; 0: try again later; -1:
+ * the link is closed. */
+static int outcome(dt_passage *p, ssize_t n) {
+    if (n < 0 && errno != EINTR) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+    p->done += n > 0 ? n : 0;
+    return 1;
+}
+
+/* ---- moving ---- */
+
+int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, const char *slices) {
+    for (; !is_whole(p, e, server); go_on(p)) {
+        const part x = part_of(p, e, server, (char *)(uintptr_t)slices); /* only read */
+        while (p->done < x.bytes) {
+            const int moved = outcome(p, send(fd, x.at + p->done, (size_t)(x.bytes - p->done),
+                                              MSG_NOSIGNAL | MSG_DONTWAIT));
+            if (moved <= 0) return moved;
+        }
+    }
+    return 1;
+}
+
+/* Whether the received head is valid and there is memory for the rest. A worker that was given
+ * nothing must not push slices. */
+static bool take_head(dt_passage *p, const char *slices) {
+    if (!dt_frame_is_sound(&p->head) || (dt_frame_has_slices(&p->head) && !slices)) return false;
+    p->more = dt_alloc((size_t)p->head.more + 1);
+    return true;
+}
+
+int dt_passage_receive(dt_passage *p, int fd, const dt_extents *e, int server, char *slices) {
+    for (; !is_whole(p, e, server); go_on(p)) {
+        const part x = part_of(p, e, server, slices);
+        while (p->done < x.bytes) {
+            const ssize_t n = recv(fd, x.at + p->done, (size_t)(x.bytes - p->done), MSG_DONTWAIT);
+            const int moved = n == 0 ? -1 : outcome(p, n);
+            if (moved <= 0) return moved;
+        }
+        if (p->part < 0 && !take_head(p, slices)) return -1;
+    }
+    return 1;
+}

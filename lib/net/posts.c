@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See posts.h. */
+#include "net/posts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "net/rendezvous.h"
+#include "net/frame.h"
+
+enum { NO_PEER = -1, REPORT_S = 5, FINGERPRINT_MOST = 1024 };
+
+typedef struct posts {
+    dt_carrier carrier;
+    dt_posts_spec spec;
+    dt_messenger *m;
+    int workers;
+    int *peer;                        /* [workers] NO_PEER: it is not connected */
+    int *guest;                       /* [n] processes that wait for the end */
+    int n_guests, cap_guests, guests; /* guests: all that belong to the run */
+} posts;
+
+static posts *of(dt_carrier *c) { return (posts *)c; }
+
+/* ---- messages ---- */
+
+static dt_status *send_frame(dt_messenger *m, int peer, const dt_extents *e, const dt_frame *head,
+                             const void *slices, const void *more) {
+    dt_frame own = *head;
+    own.magic = DT_FRAME_MAGIC;
+    const dt_message_part part[] = {
+        {&own, sizeof own}, {slices, (size_t)dt_frame_bytes(head, e)}, {more, (size_t)head->more}};
+    return dt_messenger_send(m, peer, part, 3);
+}
+
+bool dt_frame_read(const dt_message *x, const dt_extents *e, dt_frame *out) {
+    if (x->event != DT_PEER_MESSAGE || x->n != 3 || x->part[0].n != sizeof *out) return false;
+    memcpy(out, x->part[0].bytes, sizeof *out);
+    return dt_frame_is_sound(out) && x->part[1].n == (size_t)dt_frame_bytes(out, e) &&
+           x->part[2].n == (size_t)out->more;
+}
+
+static char *copy_more(const dt_message *x) {
+    char *more = dt_alloc(x->part[2].n + 1);
+    if (x->part[2].n > 0) memcpy(more, x->part[2].bytes, x->part[2].n);
+    return more;
+}
+
+/* ---- the coordinator ---- */
+
+/* An error means that the peer is gone, which ZeroMQ's next event reports. */
+static void tell(const posts *p, int peer, const dt_frame *head, const void *slices,
+                 const void *more) {
+    dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
+}
+
+static void give(dt_carrier *c, int w, const dt_frame *m, dt_shared *weights, const void *more) {
+    const posts *p = of(c);
+    if (p->peer[w] >= 0) tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
+}
+
+/* No process can connect while all expected ones are connected. */
+static void mind_door(posts *p) {
+    bool missing = p->n_guests < p->guests;
+    for (int w = 0; w < p->workers; w++) missing |= p->peer[w] < 0;
+    dt_messenger_admit(p->m, missing);
+}
+
+static void drop(dt_carrier *c, int w) {
+    posts *p = of(c);
+    p->peer[w] = NO_PEER;
+    mind_door(p);
+}
+
+int dt_posts_guests(const dt_carrier *c) { return ((const posts *)c)->n_guests; }
+
+static int worker_of(const posts *p, int peer) {
+    for (int w = 0; w < p->workers; w++)
+        if (p->peer[w] == peer) return w;
+    return NO_PEER;
+}
+
+static void refuse(const posts *p, int peer, dt_status *why) {
+    dt_str text = {0};
+    dt_failure_write(why, &text);
+    tell(p, peer, &(dt_frame){.kind = DT_FRAME_FAILED, .more = (int64_t)text.size}, NULL,
+         dt_str_text(&text));
+    dt_str_release(&text);
+}
+
+static void refuse_worker(dt_carrier *c, int w, dt_status *why) {
+    const posts *p = of(c);
+    if (p->peer[w] >= 0) refuse(p, p->peer[w], why);
+    else dt_status_free(why);
+}
+
+static dt_status *check_guest(const posts *p, const dt_message *x, const dt_frame *m) {
+    const size_t n = strlen(p->spec.fingerprint);
+    if (m->more > FINGERPRINT_MOST || (size_t)m->more != n ||
+        memcmp(x->part[2].bytes, p->spec.fingerprint, n) != 0)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator has %s, %s has %.*s",
+                       p->spec.fingerprint, dt_messenger_peer(p->m, x->peer),
+                       m->more > FINGERPRINT_MOST ? 0 : (int)m->more,
+                       m->more ? (const char *)x->part[2].bytes : "");
+    if (m->number >= p->workers || m->number < DT_POST_GUEST)
+        return dt_fail(
+            DT_E_LAUNCH, NULL,
+            "the coordinator has %d workers, from 1 on, but a process says that it is worker %lld",
+            p->workers, (long long)m->number + 1);
+    if (m->number >= 0 && p->peer[m->number] >= 0)
+        return dt_fail(DT_E_LAUNCH, NULL, "two processes say that they are worker %lld",
+                       (long long)m->number + 1);
+    return NULL;
+}
+
+/* The first message of a peer. */
+static bool welcome(posts *p, const dt_message *x, dt_arrival *out) {
+    dt_frame m;
+    if (!dt_frame_read(x, p->spec.slices, &m) || m.kind != DT_FRAME_HELLO)
+        return false; /* not a worker of this version */
+    dt_status *bad = check_guest(p, x, &m);
+    if (bad) {
+        refuse(p, x->peer, bad);
+        return false;
+    }
+    if (m.number == DT_POST_GUEST) {
+        DT_GROW(p->guest, p->cap_guests, p->n_guests + 1);
+        p->guest[p->n_guests++] = x->peer;
+        mind_door(p);
+        return false;
+    }
+    p->peer[m.number] = x->peer;
+    mind_door(p);
+    *out = (dt_arrival){.worker = (int)m.number, .came = true};
+    return true;
+}
+
+/* False: a worker never sends such a message; the caller counts it as gone. */
+static bool take_push(const posts *p, const dt_message *x, dt_arrival *out) {
+    dt_frame m;
+    if (!dt_frame_read(x, p->spec.slices, &m) ||
+        (m.kind != DT_FRAME_PUSH && m.kind != DT_FRAME_ANSWER && m.kind != DT_FRAME_FAILED &&
+         m.kind != DT_FRAME_WANT))
+        return false;
+    out->message = m;
+    if (dt_frame_has_slices(&m)) {
+        out->slices = dt_try_alloc(x->part[1].n + 1);
+        if (!out->slices) return false;
+        memcpy(out->slices, x->part[1].bytes, x->part[1].n);
+    }
+    out->more = copy_more(x);
+    return true;
+}
+
+static void lose_guest(posts *p, int peer) {
+    for (int i = 0; i < p->n_guests; i++)
+        if (p->guest[i] == peer) {
+            p->guest[i] = p->guest[--p->n_guests];
+            mind_door(p);
+            return;
+        }
+}
+
+/* True: *out is for the caller. */
+static bool take(posts *p, const dt_message *x, dt_arrival *out) {
+    const int w = worker_of(p, x->peer);
+    if (w < 0 && x->event == DT_PEER_GONE) lose_guest(p, x->peer);
+    if (w < 0) return x->event == DT_PEER_MESSAGE && welcome(p, x, out);
+    *out = (dt_arrival){.worker = w, .gone = true};
+    if (x->event == DT_PEER_MESSAGE) out->gone = !take_push(p, x, out);
+    return x->event != DT_PEER_JOINED;
+}
+
+static bool next(dt_carrier *c, int64_t deadline_ns, dt_arrival *out) {
+    posts *p = of(c);
+    for (bool found = false;;) {
+        dt_message *x = NULL;
+        const double left = (double)(deadline_ns - dt_now_ns()) / 1e9;
+        dt_status *s = dt_messenger_wait(p->m, left > 0 ? left : 0, &x);
+        if (s || !x) {
+            dt_status_free(s); /* of a peer of another version */
+            if (!s || left <= 0) return false;
+            continue;
+        }
+        found = take(p, x, out);
+        dt_message_free(x);
+        if (found) return true;
+    }
+}
+
+static void recycle(dt_carrier *c, void *slices) {
+    (void)c;
+    free(slices);
+}
+
+static void close_all(dt_carrier *c, bool well) {
+    posts *p = of(c);
+    for (int w = 0; well && w < p->workers; w++)
+        if (p->peer[w] >= 0) tell(p, p->peer[w], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
+    for (int i = 0; well && i < p->n_guests; i++)
+        tell(p, p->guest[i], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
+    dt_messenger_close(p->m);
+    free(p->guest);
+    free(p->peer);
+    free(p);
+}
+
+dt_status *dt_posts_open(dt_carrier **out, const dt_posts_spec *spec, int workers, int guests) {
+    static const dt_carrier_row row = {give, next, recycle, drop, refuse_worker, close_all};
+    posts *p = dt_alloc(sizeof *p);
+    *p = (posts){.carrier = {&row}, .spec = *spec, .workers = workers, .guests = guests};
+    p->peer = dt_alloc((size_t)workers * sizeof *p->peer);
+    for (int w = 0; w < workers; w++) p->peer[w] = NO_PEER;
+    dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){.key = spec->key,
+                                                                 .open = spec->open,
+                                                                 .name = "coordinator",
+                                                                 .silence_s = spec->silence_s,
+                                                                 .warn = spec->warn,
+                                                                 .user = spec->user});
+    if (!s)
+        s = dt_messenger_listen_at(p->m, spec->address, spec->interface, spec->key || spec->open);
+    if (s) close_all(&p->carrier, false);
+    else *out = &p->carrier;
+    return s;
+}
+
+/* ---- the worker's side ---- */
+
+static void describe_wait(const dt_worker_link *l, const dt_posts_spec *spec, dt_str *out) {
+    dt_str_printf(out, "the coordinator at %s", spec->address);
+    if (dt_messenger_refusals(l->m, l->peer))
+        dt_str_puts(out, ", where another program answers, or one without this run's secret");
+    else if (!dt_messenger_reached(l->m, l->peer))
+        dt_str_puts(out, ", which does not answer: it has not started, or its workers are all "
+                         "there and it takes no more");
+}
+
+static void say(const dt_worker_link *l, const dt_posts_spec *spec, const dt_link_wait *wait) {
+    dt_str line = {0};
+    dt_str_puts(&line, "waiting for ");
+    describe_wait(l, spec, &line);
+    wait->say(wait->user, dt_str_text(&line));
+    dt_str_release(&line);
+}
+
+static dt_status *wait_for_host(dt_worker_link *l, const dt_posts_spec *spec,
+                                const dt_link_wait *wait) {
+    const int64_t since = dt_now_ns();
+    int64_t said = since;
+    for (bool joined = false; !joined;) {
+        dt_message *x = NULL;
+        DT_TRY(dt_messenger_wait(l->m, 0.5, &x));
+        joined = x && x->event == DT_PEER_JOINED;
+        dt_message_free(x);
+        if (!joined && dt_seconds_since(since) > wait->patience_s) {
+            dt_str who = {0};
+            describe_wait(l, spec, &who);
+            dt_status *s = dt_fail(DT_E_WORKER_LATE, NULL, "this worker has waited %g s for %s",
+                                   wait->patience_s, dt_str_text(&who));
+            dt_str_release(&who);
+            return s;
+        }
+        if (!joined && wait->say && dt_seconds_since(said) >= REPORT_S) {
+            said = dt_now_ns();
+            say(l, spec, wait);
+        }
+    }
+    return NULL;
+}
+
+static dt_status *take_work(const dt_worker_link *l, const dt_message *x, dt_frame *m,
+                            void *weights, char **more) {
+    if (x->event == DT_PEER_GONE)
+        return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
+    if (!dt_frame_read(x, l->slices, m) ||
+        (m->kind != DT_FRAME_WORK && m->kind != DT_FRAME_WORK_ALL && m->kind != DT_FRAME_ASSIGN &&
+         m->kind != DT_FRAME_END && m->kind != DT_FRAME_FAILED))
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
+    if (m->kind == DT_FRAME_FAILED)
+        return dt_failure_read(x->part[2].bytes, m->more, DT_E_WORKER_GONE, "");
+    if (dt_frame_has_slices(m)) memcpy(weights, x->part[1].bytes, x->part[1].n);
+    *more = copy_more(x);
+    return NULL;
+}
+
+static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
+    const int64_t since = dt_now_ns();
+    double say_at = dt_link_say_at(l);
+    *more = NULL;
+    for (;;) {
+        dt_message *x = NULL;
+        DT_TRY(dt_messenger_wait(l->m, 1, &x));
+        const double waited_s = dt_seconds_since(since);
+        if (!x || x->event == DT_PEER_JOINED) {
+            dt_message_free(x);
+            dt_link_waited(l, waited_s, &say_at);
+            continue;
+        }
+        l->longest_s = fmax(l->longest_s, waited_s);
+        dt_status *s = take_work(l, x, m, weights, more);
+        dt_message_free(x);
+        return s;
+    }
+}
+
+static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradients,
+                       const void *more) {
+    return send_frame(l->m, l->peer, l->slices, m, gradients, more);
+}
+
+static void disconnect(dt_worker_link *l) {
+    dt_messenger_close(l->m);
+    l->m = NULL;
+}
+
+dt_status *dt_post_connect(dt_worker_link *out, const dt_posts_spec *spec, int worker,
+                           const dt_link_wait *wait) {
+    static const dt_worker_link_row row = {pull, push, disconnect};
+    char name[DT_PEER_NAME];
+    *out = (dt_worker_link){.row = &row,
+                            .slices = spec->slices,
+                            .worker = worker,
+                            .wait = *wait,
+                            .address = spec->address,
+                            .silence_s = spec->silence_s};
+    snprintf(name, sizeof name, worker == DT_POST_GUEST ? "a guest" : "worker %d", worker + 1);
+    DT_TRY(dt_messenger_open(&out->m, &(dt_messenger_spec){.key = spec->key,
+                                                           .open = spec->open,
+                                                           .name = name,
+                                                           .silence_s = spec->silence_s}));
+    DT_TRY(dt_messenger_connect(out->m, spec->address, &out->peer));
+    DT_TRY(wait_for_host(out, spec, wait));
+    return send_frame(out->m, out->peer, spec->slices,
+                      &(dt_frame){.kind = DT_FRAME_HELLO,
+                                  .number = worker,
+                                  .more = (int64_t)strlen(spec->fingerprint)},
+                      NULL, spec->fingerprint);
+}

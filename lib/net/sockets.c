@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sockets: ranks are processes of one machine that one process has started (`fit --workers`), with
+ * a socket between each two of them that they inherited: no names, no ports, nothing that another
+ * program could open, and nothing to clean up. The kernel reports when a process ends.
+ *
+ *     a message:   header (its tag, its size)   bytes
+ *
+ * Sending never blocks: messages are queued, and a rank sends its queue while it waits. Every
+ * awaited message comes from a rank that waits or computes, so there is no deadlock.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/environment.h"
+#include "net/peers.h"
+
+typedef struct header {
+    dt_tag tag;
+    uint64_t bytes;
+} header;
+
+/* To be sent: `done` bytes of header and message have been. */
+typedef struct message {
+    struct message *next;
+    header header;
+    const char *bytes; /* the caller's, until settle */
+    size_t done;
+} message;
+
+typedef struct link_ {
+    int fd; /* -1: this rank itself */
+    message *first, **last;
+} link_;
+
+typedef struct sockets_team {
+    dt_team base;
+    link_ *link; /* [ranks] */
+    bool joined;
+} sockets_team;
+
+typedef struct sockets_member {
+    dt_member base;
+    dt_peers peers;
+    struct pollfd *poll; /* [ranks] */
+    bool spins;
+} sockets_member;
+
+static sockets_team *team_of(const dt_member *m) { return (sockets_team *)m->team; }
+
+/* ---- teams: DTRAIN_WORKER, "RANK FD FD ...", a descriptor for each rank, - for this one ---- */
+
+static dt_status *not_inherited(const char *text) {
+    return dt_fail(
+        DT_E_LAUNCH, NULL,
+        DT_SOCKETS_VARIABLE
+        "=%.60s: 'dtrain fit --workers' sets it for the processes that it starts; unset it",
+        text);
+}
+
+static dt_status *read_links(sockets_team *t, const char *text) {
+    char *copy = dt_strdup(text), *rest = copy;
+    const char *word = strsep(&rest, " ");
+    int64_t own = -1, fd = -1;
+    int n = 0;
+    bool good = dt_parse_int64(word, &own) && own >= 0 && rest;
+    while (good && rest && n <= DT_SOCKETS_RANKS) {
+        int type = 0;
+        socklen_t size = sizeof type;
+        word = strsep(&rest, " ");
+        const bool self = strcmp(word, "-") == 0;
+        good = self ? n == own
+                    : dt_parse_int64(word, &fd) && fd > 2 && fd < 1 << 20 &&
+                          getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+                          type == SOCK_STREAM;
+        t->link[n++] = (link_){.fd = self ? -1 : (int)fd};
+    }
+    free(copy);
+    if (!good || n < 2 || n > DT_SOCKETS_RANKS || own >= n || t->link[own].fd >= 0)
+        return not_inherited(text);
+    t->base.ranks = n;
+    t->base.own = (int)own;
+    return NULL;
+}
+
+/* As large as the kernel allows: gradients that fit are sent without waiting for their reader. */
+enum { BUFFER_BYTES = 8 << 20 };
+static void prepare(link_ *l) {
+    const int bytes = BUFFER_BYTES;
+    l->last = &l->first;
+    if (l->fd >= 0) setsockopt(l->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous *rendezvous) {
+    (void)rendezvous;
+    const char *text = dt_environment(DT_SOCKETS_VARIABLE);
+    sockets_team *t = dt_alloc(sizeof *t);
+    t->link = dt_alloc((DT_SOCKETS_RANKS + 1) * sizeof *t->link);
+    dt_status *s = read_links(t, text ? text : "");
+    if (!s && ranks && ranks != t->base.ranks)
+        s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%d workers were started, but %d were connected",
+                    ranks, t->base.ranks);
+    for (int r = 0; !s && r < t->base.ranks; r++) prepare(&t->link[r]);
+    if (s) {
+        free(t->link);
+        free(t);
+        return s;
+    }
+    *out = &t->base;
+    return NULL;
+}
+
+static void close_team(dt_team *base) {
+    sockets_team *t = (sockets_team *)base;
+    if (base->broken) /* others that wait see the same fault before they see this process end */
+        nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    for (int r = 0; r < base->ranks; r++)
+        if (t->link[r].fd >= 0) close(t->link[r].fd);
+    free(t->link);
+    free(t);
+}
+
+/* ---- moving bytes ---- */
+
+static void drop_first(link_ *l) {
+    message *x = l->first;
+    l->first = x->next;
+    if (!l->first) l->last = &l->first;
+    free(x);
+}
+
+/* As much as the socket takes; false: the other end is gone. */
+static bool push(link_ *l) {
+    while (l->first) {
+        message *x = l->first;
+        const size_t head = sizeof x->header, all = head + (size_t)x->header.bytes,
+                     body = x->done > head ? x->done - head : 0;
+        struct iovec part[2] = {{(char *)&x->header + (x->done < head ? x->done : head),
+                                 x->done < head ? head - x->done : 0},
+                                {(char *)x->bytes + body, (size_t)x->header.bytes - body}};
+        struct msghdr h = {.msg_iov = part, .msg_iovlen = 2};
+        ssize_t n = sendmsg(l->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        x->done += (size_t)n;
+        if (x->done < all) continue;
+        drop_first(l);
+    }
+    return true;
+}
+
+static dt_status *broken(sockets_member *m, dt_status *s) {
+    m->base.team->broken = true;
+    return s;
+}
+
+static dt_status *is_broken(const dt_member *m) {
+    return m->team->broken
+               ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank)
+               : NULL;
+}
+
+/* The message that a rank waits for. */
+typedef struct awaited {
+    int from; /* -1: waits until all has been sent */
+    const dt_tag *tag;
+    size_t n;
+    int64_t since_ns;
+} awaited;
+
+/* Sends queued messages, as far as the sockets take them. */
+static dt_status *push_all(sockets_member *m, const awaited *a) {
+    sockets_team *t = team_of(&m->base);
+    for (int r = 0; r < t->base.ranks; r++)
+        if (t->link[r].first && !push(&t->link[r]))
+            return broken(m, dt_peers_gone(&m->peers, &m->base, r, a->tag, a->n));
+    return NULL;
+}
+
+/* Sleeps until a socket is ready, and sends. The error names the rank that is lost or late. The
+ * socket of a process that has ended stays readable, so the other ranks are only checked when
+ * nothing has come for a while. */
+static dt_status *wait(sockets_member *m, const awaited *a) {
+    sockets_team *t = team_of(&m->base);
+    const int who = a->from;
+    int n = 0, first = 0;
+    for (int r = 0; r < t->base.ranks; r++) {
+        const short events = (short)((t->link[r].first ? POLLOUT : 0) | (r == who ? POLLIN : 0));
+        if (events) {
+            first = n ? first : r;
+            m->poll[n++] = (struct pollfd){.fd = t->link[r].fd, .events = events};
+        }
+    }
+    poll(m->poll, (nfds_t)n, 100);
+    DT_TRY(push_all(m, a));
+    const int other = who >= 0 ? who : n ? first : 0;
+    dt_status *s =
+        dt_peers_wait(&m->peers, &m->base, &(dt_awaited){other, a->tag, a->n, a->since_ns});
+    return s ? broken(m, s) : NULL;
+}
+
+/* Looks for a while before it sleeps, if there are cores for all ranks: to be woken takes longer
+ * than most messages do. */
+enum { SPIN_NS = 300000 };
+static dt_status *take(sockets_member *m, const awaited *a, void *to, size_t n) {
+    const int fd = team_of(&m->base)->link[a->from].fd;
+    int64_t idle_ns = 0; /* since when nothing has come; 0: something has */
+    for (size_t done = 0; done < n;) {
+        ssize_t got = recv(fd, (char *)to + done, n - done, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+            return broken(m, dt_peers_gone(&m->peers, &m->base, a->from, a->tag, a->n));
+        done += got > 0 ? (size_t)got : 0;
+        if (got > 0) {
+            idle_ns = 0;
+            continue;
+        }
+        idle_ns = idle_ns ? idle_ns : dt_now_ns();
+        DT_TRY(m->spins && dt_now_ns() - idle_ns < SPIN_NS ? push_all(m, a) : wait(m, a));
+    }
+    return NULL;
+}
+
+/* ---- messages ---- */
+
+static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const void *bytes,
+                               size_t n) {
+    sockets_member *m = (sockets_member *)base;
+    link_ *l = &team_of(base)->link[to];
+    DT_TRY(is_broken(base));
+    message *x = dt_alloc(sizeof *x);
+    x->header.tag = *tag;
+    x->header.bytes = n;
+    x->bytes = bytes;
+    *l->last = x;
+    l->last = &x->next;
+    return push(l) ? NULL : broken(m, dt_peers_gone(&m->peers, base, to, tag, n));
+}
+
+static dt_status *settle(dt_member *base) {
+    sockets_member *m = (sockets_member *)base;
+    sockets_team *t = team_of(base);
+    const int64_t since = dt_now_ns();
+    for (int r = 0; r < base->team->ranks; r++)
+        while (t->link[r].first) {
+            const awaited a = {.from = -1,
+                               .tag = &t->link[r].first->header.tag,
+                               .n = (size_t)t->link[r].first->header.bytes,
+                               .since_ns = since};
+            DT_TRY(is_broken(base));
+            const dt_tag tag = *a.tag; /* the message may go while others are sent */
+            DT_TRY(wait(m, &(awaited){.from = -1, .tag = &tag, .n = a.n, .since_ns = since}));
+        }
+    return NULL;
+}
+
+static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, void *bytes,
+                               size_t n) {
+    sockets_member *m = (sockets_member *)base;
+    const awaited a = {.from = from, .tag = tag, .n = n, .since_ns = dt_now_ns()};
+    header h;
+    DT_TRY(is_broken(base));
+    DT_TRY(take(m, &a, &h, sizeof h));
+    if (h.bytes != n || !dt_tag_same(&h.tag, tag))
+        return broken(m, dt_tags_differ(base, from, tag, n, &h.tag, (size_t)h.bytes));
+    base->flags |= h.tag.flags;
+    return take(m, &a, bytes, n);
+}
+
+/* ---- members ---- */
+
+/* Ranks that end without an error wait for each other, so that any other end is an error. */
+static void leave(dt_member *base) {
+    sockets_member *m = (sockets_member *)base;
+    const char bye = 0;
+    char *all = dt_alloc((size_t)base->team->ranks);
+    if (!base->team->broken && m->peers.identity)
+        dt_status_free(dt_member_gather(base, &bye, 1, all));
+    sockets_team *t = team_of(base);
+    for (int r = 0; r < base->team->ranks; r++)
+        while (t->link[r].first) drop_first(&t->link[r]);
+    free(all);
+    dt_peers_release(&m->peers);
+    free(m->poll);
+    free(m);
+}
+
+static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
+    sockets_team *t = (sockets_team *)base;
+    if (rank != base->own)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
+    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
+    t->joined = true;
+    sockets_member *m = dt_alloc(sizeof *m);
+    /* identities are exchanged as messages */
+    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
+    m->poll = dt_alloc((size_t)base->ranks * sizeof *m->poll);
+    *out = &m->base;
+    DT_TRY(dt_peers_meet(&m->peers, &m->base));
+    m->spins = dt_peers_here(&m->peers, &m->base) <= sysconf(_SC_NPROCESSORS_ONLN);
+    return NULL;
+}
+
+const dt_fabric dt_fabric_sockets = {
+    .kind = {.name = "sockets",
+             .about = "ranks are processes of this machine, connected by whoever started them"},
+    .open = open_team,
+    .close = close_team,
+    .join = join,
+    .leave = leave,
+    .send = send_message,
+    .settle = settle,
+    .recv = recv_message,
+};
