@@ -117,7 +117,7 @@ dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_data
 
 void dt_dist_dataset_unref(dt_dist_dataset *d) {
     if (!DT_LAST(d)) return;
-    dt_resumed_discard(d->pending);
+    dt_iterator_discard(d->pending);
     dt_dataset_unref(d->data);
     dt_dist_pipes_destroy(d->pipes);
     dt_strategy_unref(d->strategy);
@@ -192,11 +192,11 @@ static dt_status *iterate_job(dt_iterator **out, dt_dist_dataset *data) {
 
 /* Where a checkpoint was restored to. */
 static void iterate_pending(dt_iterator **out, dt_dist_dataset *data) {
-    dt_resumed *r = data->pending;
+    dt_iterator *there = data->pending;
 
     data->pending = NULL;
-    start(out, &r->it);
-    free(r);
+    start(out, there);
+    free(there);
 }
 
 dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data) {

@@ -16,10 +16,10 @@ struct dt_dist_dataset {
     bool even;
     dt_str decision;
     dt_dist_pipes *pipes;
-    int64_t epoch;       /* of the next iterator */
-    dt_iterator *newest; /* not counted; NULL: it has been released */
-    dt_resumed *pending; /* position of the next iterator; NULL: the beginning */
-    bool tracked;        /* iterators keep their last batch */
+    int64_t epoch;        /* of the next iterator */
+    dt_iterator *newest;  /* not counted; NULL: it has been released */
+    dt_iterator *pending; /* the next iterator, resumed; NULL: that begins at the beginning */
+    bool tracked;         /* iterators keep their last batch */
 };
 
 struct dt_iterator {
@@ -34,10 +34,6 @@ struct dt_iterator {
     bool ended, tracked;
     int n_last;
     dt_tensor **last; /* [n_last] of the last batch, where it is kept */
-};
-
-struct dt_resumed {
-    dt_iterator it; /* of and from are lent */
 };
 
 /* The feed of an epoch of a job's data set, from that batch on. */

@@ -59,7 +59,7 @@ static bool is_under_way(const dt_dist_dataset *d) { return d->newest && !d->new
 
 dt_position dt_dist_dataset_position(const dt_dist_dataset *d) {
     if (is_under_way(d)) return dt_iterator_position(d->newest);
-    return d->pending ? dt_iterator_position(&d->pending->it) : (dt_position){.epoch = d->epoch};
+    return d->pending ? dt_iterator_position(d->pending) : (dt_position){.epoch = d->epoch};
 }
 
 int64_t dt_dist_dataset_epoch(const dt_dist_dataset *d) {
@@ -125,48 +125,48 @@ static dt_status *go_there(dt_iterator *it, const dt_position *p) {
     return check_last(it, p);
 }
 
-dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of, const dt_position *p) {
-    dt_resumed *r = dt_alloc(sizeof *r);
+dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of, const dt_position *p) {
+    dt_iterator *it = dt_alloc(sizeof *it);
 
-    *r = (dt_resumed){.it = {.of = of->of, .from = of->from, .epoch = p->epoch, .tracked = true}};
-    dt_status *s = go_there(&r->it, p);
-    if (s) dt_resumed_discard(r);
-    else *out = r;
+    *it = (dt_iterator){.of = of->of, .from = of->from, .epoch = p->epoch, .tracked = true};
+    dt_status *s = go_there(it, p);
+    if (s) dt_iterator_discard(it);
+    else *out = it;
     return s;
 }
 
-dt_status *dt_resumed_open_data(dt_resumed **out, dt_dist_dataset *of, const dt_position *p) {
-    return dt_resumed_open(out, &(dt_iterator){.of = of}, p);
+dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of, const dt_position *p) {
+    return dt_iterator_open_at(out, &(dt_iterator){.of = of}, p);
 }
 
-void dt_resumed_discard(dt_resumed *r) {
-    if (r) dt_iterator_close(&r->it);
-    free(r);
+void dt_iterator_discard(dt_iterator *there) {
+    if (there) dt_iterator_close(there);
+    free(there);
 }
 
 /* ---- going there ---- */
 
-void dt_iterator_resume(dt_iterator *it, dt_resumed *r) {
+void dt_iterator_resume(dt_iterator *it, dt_iterator *there) {
     const dt_iterator before = *it;
 
     dt_iterator_close(it);
-    *it = r->it;
+    *it = *there;
     it->refs = before.refs;
-    free(r);
+    free(there);
     if (it->from) dt_dataset_begin_at(it->from, (uint64_t)it->epoch + 1);
     if (!it->of) return;
-    dt_resumed_discard(it->of->pending);
+    dt_iterator_discard(it->of->pending);
     it->of->pending = NULL;
     it->of->newest = it;
     it->of->epoch = it->epoch + 1;
 }
 
-void dt_dist_dataset_resume(dt_dist_dataset *d, dt_resumed *r) {
+void dt_dist_dataset_resume(dt_dist_dataset *d, dt_iterator *there) {
     if (is_under_way(d)) {
-        dt_iterator_resume(d->newest, r);
+        dt_iterator_resume(d->newest, there);
         return;
     }
-    dt_resumed_discard(d->pending);
-    d->pending = r;
-    d->epoch = r->it.epoch;
+    dt_iterator_discard(d->pending);
+    d->pending = there;
+    d->epoch = there->epoch;
 }

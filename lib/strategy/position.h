@@ -35,17 +35,17 @@ dt_position dt_dist_dataset_position(const dt_dist_dataset *d);
 /* Whether only a checkpoint has it, and its data set a newer one: the loop reads from that. */
 bool dt_iterator_is_replaced(const dt_iterator *it);
 
-/* An iterator at a position, before it is given to an iterator or data set below. CHECKPOINT_DATA:
- * the data set has no such batch, or a different one. */
-typedef struct dt_resumed dt_resumed;
-dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of,
-                           const dt_position *p) DT_MUST_USE;
-dt_status *dt_resumed_open_data(dt_resumed **out, dt_dist_dataset *of,
-                                const dt_position *p) DT_MUST_USE;
-/* Puts `it`, or the data set's newest iterator if it has not ended and else its next one, there.
- * Takes r. */
-void dt_iterator_resume(dt_iterator *it, dt_resumed *r);
-void dt_dist_dataset_resume(dt_dist_dataset *d, dt_resumed *r);
-void dt_resumed_discard(dt_resumed *r); /* takes NULL */
+/* A second iterator over what `of` iterates over, at a position. It counts no references: while
+ * `of` lives it must be given to an iterator or data set below, or discarded. CHECKPOINT_DATA: the
+ * data set has no such batch, or a different one. */
+dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of,
+                               const dt_position *p) DT_MUST_USE;
+dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of,
+                                   const dt_position *p) DT_MUST_USE;
+/* Puts `it`, or the data set's newest iterator if it has not ended and else its next one, where
+ * `there` is. Takes `there`. */
+void dt_iterator_resume(dt_iterator *it, dt_iterator *there);
+void dt_dist_dataset_resume(dt_dist_dataset *d, dt_iterator *there);
+void dt_iterator_discard(dt_iterator *there); /* takes NULL */
 
 #endif

@@ -18,7 +18,7 @@ typedef struct restoring {
     dt_loop loop;
     dt_bound bound[DT_BOUND_FILES];
     dt_arrays read[DT_BOUND_FILES]; /* the same tensors, in separate memory */
-    dt_resumed **resumed;           /* [c->n] */
+    dt_iterator **resumed;          /* [c->n] */
 } restoring;
 
 /* ---- names ---- */
@@ -180,14 +180,14 @@ static dt_status *read_tensors(restoring *r) {
 /* ---- positions ---- */
 
 static dt_status *open_positions(restoring *r) {
-    r->resumed = dt_arena_array(r->arena, dt_resumed *, r->c->n + 1);
+    r->resumed = dt_arena_array(r->arena, dt_iterator *, r->c->n + 1);
     for (int i = 0; i < r->c->n; i++) {
         const dt_tracked *t = &r->c->item[i];
         const dt_loop_item *item = dt_loop_find(&r->loop, t->kind, t->name);
         dt_status *s = t->kind == DT_AN_ITERATOR
-                           ? dt_resumed_open(&r->resumed[i], t->object, &item->position)
+                           ? dt_iterator_open_at(&r->resumed[i], t->object, &item->position)
                        : t->kind == DT_A_DATA_SET
-                           ? dt_resumed_open_data(&r->resumed[i], t->object, &item->position)
+                           ? dt_dist_dataset_open_at(&r->resumed[i], t->object, &item->position)
                            : NULL;
         DT_TRY(dt_note(s, "in the %s '%s', restored from %s", dt_tracked_word(t->kind), t->name,
                        r->saved.path));
@@ -242,7 +242,7 @@ dt_status *dt_checkpoint_restore(dt_checkpoint *c, const char *path) {
     restoring r = {.c = c, .arena = dt_arena_create()};
     dt_status *s = prepare(&r, path);
     if (!s) commit(&r);
-    for (int i = 0; s && r.resumed && i < c->n; i++) dt_resumed_discard(r.resumed[i]);
+    for (int i = 0; s && r.resumed && i < c->n; i++) dt_iterator_discard(r.resumed[i]);
     for (int f = 0; f < DT_BOUND_FILES; f++)
         for (int i = 0; i < r.read[f].n; i++) free(r.read[f].array[i].data);
     dt_saved_release(&r.saved);
