@@ -20,7 +20,9 @@
 #include "base/glob.h"
 #include "base/hash.h"
 #include "job/partition.h"
+#include "op/op.h"
 #include "op/placement.h"
+#include "strategy/strategy.h"
 
 /*
  * ---- names ----
@@ -394,6 +396,50 @@ dt_status *dt_job_check_targets(const dt_job *j) {
 
 /* ---- annotating ---- */
 
+/*
+ * Sequence parallelism: between the products of a block each device has some steps of every
+ * sequence. A product whose weight is split needs all steps, so what it reads is gathered, and its
+ * result, a sum over the devices, is scattered; gradients go the same ways back.
+ *
+ *     residual, norm    divided    ──▶ gathered ──▶ products ──▶ scattered ──▶ residual
+ */
+static bool ends_with(const char *name, const char *end) {
+    const size_t n = strlen(name), own = strlen(end);
+    return n >= own && strcmp(name + n - own, end) == 0;
+}
+
+/* The kind of a layer of the model; "": it is none. */
+static const char *kind_of(const dt_job *j, const char *name) {
+    for (int i = 0; i < j->model.n_layers; i++)
+        if (strcmp(j->model.layer[i].name, name) == 0) return j->model.layer[i].row->kind.name;
+    return "";
+}
+
+static bool is_gathered(const dt_job *j, const char *name) {
+    return ends_with(name, "/self_attention_layernorm") ||
+           ends_with(name, "/feedforward_layernorm") ||
+           ends_with(name, "/self_attention_layer_norm") ||
+           ends_with(name, "/feedforward_layer_norm") ||
+           ends_with(kind_of(j, name), "Normalization");
+}
+
+static bool is_scattered(const dt_job *j, const char *name) {
+    return ends_with(name, "/self_attention") || ends_with(name, "/self_attention_layer") ||
+           ends_with(name, "/feedforward_output_dense") || ends_with(kind_of(j, name), "Embedding");
+}
+
+static dt_value divide_sequence(const dt_job *j, const char *name, dt_value x) {
+    const dt_type t = dt_type_of_value(x);
+    const int logical = j->annotates->logical;
+    bool gathered = is_gathered(j, name);
+    if ((!gathered && !is_scattered(j, name)) || t.rank != 3 || t.dim[1] % logical != 0) return x;
+    return dt_annotate(
+        x, &(dt_sharding_attr){.kind = gathered ? DT_SHARDING_REPLICATED : DT_SHARDING_OTHER,
+                               .rank = 3,
+                               .parts = {1, logical, 1},
+                               .opposite = true});
+}
+
 static dt_value annotate_value(const void *job, const char *name, dt_value x) {
     const dt_job *j = job;
     for (int i = 0; x.trace && i < j->partition->n_values; i++) {
@@ -405,7 +451,7 @@ static dt_value annotate_value(const void *job, const char *name, dt_value x) {
                        ? dt_strategy_assign_to_logical_device(j->annotates, x, (int)how->device)
                        : dt_strategy_replicate_to_logical_devices(j->annotates, x);
     }
-    return x;
+    return x.trace && j->partition->sequence_parallel ? divide_sequence(j, name, x) : x;
 }
 
 /* A layer that is assigned to a device takes its inputs there, so that all of it runs there. */

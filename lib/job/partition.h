@@ -5,6 +5,8 @@
  *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, a layer's output, a value within a layer
  *     weights:       [{match: "*" , split: [2]}]   rules for weights, the first that matches
  *     over_replicas: none | optimizer | weights    the variables that are divided among replicas
+ *     sequence_parallel: true                      values between a block's products are divided
+ *                                                  along the sequence
  *     micro_batches: 4                             parts that a batch passes through a pipeline of
  *                                                  layers in
  */
@@ -42,6 +44,7 @@ struct dt_job_partition {
     int n_values, n_rules; /* read without faults */
     dt_job_value *value;
     dt_job_rule *rule;
+    bool sequence_parallel, collective_products;
     dt_location over_at, micro_at;
 };
 

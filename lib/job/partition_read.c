@@ -112,6 +112,7 @@ struct reserved {
     const dt_tree *weights;
     int over_replicas;
     int64_t micro_batches;
+    bool sequence_parallel, collective_products;
     dt_location over_at, micro_at;
 };
 static const dt_field reserved_fields[] = {
@@ -123,6 +124,13 @@ static const dt_field reserved_fields[] = {
     DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",
            DT_AT(struct reserved, micro_at),
            .help = "number of micro-batches in a pipeline of layers"),
+    DT_FLAG(struct reserved, sequence_parallel,
+            .help = "divide what KerasHub's blocks compute between their products along the "
+                    "sequence, over all logical devices of a replica"),
+    DT_FLAG(struct reserved, collective_products,
+            .help =
+                "plan as compilers do that move pieces of a product's operand or result between "
+                "a replica's devices while they multiply others"),
     DT_END};
 
 static bool is_reserved(const char *key) {
@@ -150,6 +158,8 @@ static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *o
 
     j->how.over_replicas = (dt_over_replicas)x.over_replicas;
     j->how.micro_batches = (int)x.micro_batches;
+    out->sequence_parallel = x.sequence_parallel;
+    out->collective_products = x.collective_products;
     out->over_at = x.over_at;
     out->micro_at = x.micro_at;
     if (x.weights) dt_status_append(&faults, read_rules(j->arena, x.weights, out));

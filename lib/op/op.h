@@ -168,12 +168,15 @@ typedef struct dt_gelu_attr {
 } dt_gelu_attr; /* by tanh; gelu, gelu_grad */
 
 /* custom_call @Sharding: parts by dimension for OTHER, the device for MAXIMAL; members that a
- * kind does not use are 0. */
+ * kind does not use are 0. The gradient of a value lies as the value does; `opposite`: of a value
+ * that is divided (OTHER) it is whole, of one that is whole (REPLICATED) it is divided into
+ * `parts`. */
 typedef struct dt_sharding_attr {
     int32_t kind; /* dt_sharding_kind */
-    int32_t rank; /* OTHER: numbers in parts */
+    int32_t rank; /* OTHER, or opposite: numbers in parts */
     int64_t parts[DT_MAX_RANK];
     int64_t device;
+    int64_t opposite;
 } dt_sharding_attr;
 
 /* The attributes of a node if it has that op, else NULL. */

@@ -11,7 +11,8 @@
  * (C1) Tiles are cut along every dimension of x, each into at least one part.
  * (C2) The device has a number of at least 0.
  *
- * What comes back through it is asked to lie alike, or to go back to the device that x is on.
+ * What comes back through it is asked to lie alike (or, where the annotation says so, divided
+ * instead of whole and whole instead of divided), or to go back to the device that x is on.
  * Nothing is computed: whoever runs one device per replica reads x (pass/unannotate.c).
  */
 #include "op/cells.h"
@@ -22,7 +23,7 @@
 static dt_status *infer(dt_infer *q) {
     const dt_sharding_attr *a = q->attr;
     q->out = q->in[0];
-    if (a->kind == DT_SHARDING_OTHER && a->rank != q->in[0].rank)
+    if ((a->kind == DT_SHARDING_OTHER || a->opposite) && a->rank != q->in[0].rank)
         return dt_bad_shape(
             q, "(C1) expected a number of parts for each of the %d dimensions of %s, got %d",
             q->in[0].rank, dt_text_of(&q->in[0]).s, a->rank);
@@ -40,7 +41,10 @@ static void grad(dt_grad *g) {
     const dt_sharding_attr *a = g->node->attr;
     int from = dt_placement_of_value(g->in[0]).device;
     bool back = a->kind == DT_SHARDING_MAXIMAL && from >= 0;
-    g->din[0] = back ? dt_move_to(g->dout, from) : dt_annotate(g->dout, a);
+    dt_sharding_attr there = *a;
+    if (a->opposite)
+        there.kind = a->kind == DT_SHARDING_OTHER ? DT_SHARDING_REPLICATED : DT_SHARDING_OTHER;
+    g->din[0] = back ? dt_move_to(g->dout, from) : dt_annotate(g->dout, &there);
 }
 
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
@@ -57,7 +61,7 @@ static void eval(const dt_call *c) {
 /* The stacked dimension of replicas is not divided over a replica's devices. */
 static dt_value stack(const dt_fold_call *c) {
     dt_sharding_attr a = *(const dt_sharding_attr *)c->node->attr;
-    if (a.kind == DT_SHARDING_OTHER) {
+    if (a.rank > 0) {
         for (int d = a.rank++; d > 0; d--) a.parts[d] = a.parts[d - 1];
         a.parts[0] = 1;
     }
@@ -70,6 +74,7 @@ static void print(const void *attr, dt_str *out) {
     if (a->kind == DT_SHARDING_MAXIMAL)
         dt_str_printf(out, "@Sharding {maximal device=%lld}", (long long)a->device);
     if (a->kind == DT_SHARDING_REPLICATED) dt_str_puts(out, "@Sharding {replicated}");
+    if (a->opposite) dt_str_puts(out, " gradient");
     if (a->kind != DT_SHARDING_OTHER) return;
     dt_str_puts(out, "@Sharding {devices=[");
     for (int d = 0; d < a->rank; devices *= a->parts[d++])
