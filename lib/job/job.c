@@ -111,6 +111,11 @@ static dt_status *check_runs(const dt_job *j) {
     dt_status *faults = NULL;
     bool runs =
         j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_EVALUATE || j->purpose == DT_FOR_PREDICT;
+    if (runs && j->has_compile && j->compile.quantization != DT_QUANTIZE_NONE)
+        dt_status_append(&faults, dt_suggest(dt_fail(DT_E_NOT_YET, &j->compile.quantization_at,
+                                                     "quantization %s can be planned, not run",
+                                                     dt_quantizations[j->compile.quantization]),
+                                             "set it to none to run without"));
     if (runs && j->has_strategy && j->strategy.slices > 1)
         dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &j->strategy.at,
                                           "%lld slices can be planned, not run yet; one can",

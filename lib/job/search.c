@@ -151,7 +151,7 @@ static dt_status *plan_base(search *s) {
     if (!bad) bad = dt_job_plan_create(&p, job, &(dt_plan_options){.budget = s->q->budget});
     if (!bad) {
         keep(&s->base, p);
-        s->base.rematerialize = dt_rematerialize_names[job->model.rematerialize];
+        s->base.rematerialize = job->model.rematerialize.name;
         s->base.over_replicas = dt_over_replicas_names[job->how.over_replicas];
         s->examples = dt_dataset_count(p->session.made_of.data, DT_PART_TRAIN);
         s->has_partition = job->partition && p->logical > 1;

@@ -7,6 +7,8 @@
 
 struct compile {
     const dt_tree *optimizer, *precision;
+    int quantization;
+    dt_location quantization_at;
     dt_compile_trees by_output;
     bool auto_scale_loss, jit_compile;
     double fixed_scale;  /* 0: none */
@@ -29,6 +31,7 @@ static const dt_field loss_scale_fields[] = {
 #define ELEMENTS                                                                                   \
     DT_FORMS(DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_MAP_OF(DT_FORM(DT_FIELD_TEXT)))
 
+const char *const dt_quantizations[] = {"none", "int8", "fp8", NULL};
 static const char *const jit_words[] = {"auto", NULL};
 
 static const dt_field fields[] = {
@@ -44,6 +47,9 @@ static const dt_field fields[] = {
               .help = "list of metrics: [accuracy]; with several outputs {OUTPUT: [accuracy]}"),
     DT_TREE(struct compile, precision, .forms = DT_FORMS(DT_WORDS(dt_policies)),
             .help = "dtype policy: float32, mixed_bfloat16, mixed_float16"),
+    DT_ENUM(struct compile, quantization, dt_quantizations, DT_AT(struct compile, quantization_at),
+            .help = "8 bits for products with weights, but the output layer's: none, int8, fp8. "
+                    "It can be planned, not trained"),
     BY_OUTPUT(target, .forms = ELEMENTS,
               .help = "data element with the targets; default: the one that is not an Input; with "
                       "several outputs, those with their names"),
@@ -168,6 +174,8 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location 
     dt_status_append(&s, dt_compile_read_losses(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, dt_compile_read_metrics(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, read_precision(c.precision, out));
+    out->quantization = (dt_quantization)c.quantization;
+    out->quantization_at = c.quantization_at;
     dt_status_append(&s, set_loss_scale(&c, out));
     return s;
 }

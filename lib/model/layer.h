@@ -34,7 +34,7 @@ typedef struct dt_yield {
 /* The largest weight, and the largest value that one example may become on its way through a
  * model. */
 #define DT_MAX_WEIGHT_BYTES 0x1p40
-#define DT_MAX_EXAMPLE_BYTES 0x1p32
+#define DT_MAX_EXAMPLE_BYTES 0x1p38
 
 typedef struct dt_weight_spec {
     const char *name; /* "kernel" */

@@ -50,9 +50,38 @@ typedef struct dt_output_spec {
     dt_type type;
 } dt_output_spec;
 
-/* The values that are recomputed for the gradient instead of stored; modes of Keras' RematScope. */
-typedef enum dt_rematerialize { DT_REMAT_NONE, DT_REMAT_FULL } dt_rematerialize;
-extern const char *const dt_rematerialize_names[];
+/* Values of a block that a policy of rematerialization keeps, as a set of bits. */
+typedef enum dt_remat_value {
+    DT_REMAT_LAYER_INPUT = 1 << 0, /* what a block reads, which is always kept */
+    DT_REMAT_QUERY = 1 << 1,       /* results of products, before activations */
+    DT_REMAT_KEY = 1 << 2,
+    DT_REMAT_VALUE = 1 << 3,
+    DT_REMAT_CONTEXT = 1 << 4, /* what attention gives to the product behind it */
+    DT_REMAT_OUT = 1 << 5,
+    DT_REMAT_WI_0 = 1 << 6, /* the gate, and what it gates, of the feed-forward part */
+    DT_REMAT_WI_1 = 1 << 7,
+    DT_REMAT_WO = 1 << 8
+} dt_remat_value;
+
+/* The values that are stored for the gradient; all others are recomputed. */
+typedef struct dt_rematerialize {
+    const char *name; /* the policy's; "custom": lists of values */
+    bool on;          /* false: everything is stored */
+    unsigned save;    /* dt_remat_value bits: kept on the device */
+    unsigned offload; /* the same: kept in the host's memory */
+} dt_rematerialize;
+extern const char *const dt_rematerialize_names[]; /* policies; "none" and "full" come first */
+
+extern const char *const dt_remat_value_names[]; /* names of values; some are several */
+
+/* A policy as lists of values' names, of a job file; `given` false: a policy by name. */
+typedef struct dt_remat_lists {
+    bool given;
+    const struct dt_tree *save, *offload;
+} dt_remat_lists;
+/* policy: index of dt_rematerialize_names. UNKNOWN_NAME at the item. */
+dt_status *dt_rematerialize_read(const dt_remat_lists *lists, int policy,
+                                 dt_rematerialize *out) DT_MUST_USE;
 
 #define DT_MAX_INPUTS 32
 #define DT_MAX_OUTPUTS 32
@@ -77,6 +106,8 @@ typedef struct dt_model_spec {
     const dt_weight_spec *const *weight;
     int64_t parameters;
     dt_rematerialize rematerialize;
+    int vocabulary_tiling;   /* pieces in which a slice computes the last layer's output */
+    bool no_flash_attention; /* scores of attention are stored */
 } dt_model_spec;
 
 /* Writes out every Repeat in the list of layers. turns[i]: the turn of a Repeat that contains
@@ -129,6 +160,14 @@ typedef struct dt_output_use {
     dt_location sample_weight_at;
 } dt_output_use;
 
+/* The operands of products with weights, where they have 8 bits. */
+typedef enum dt_quantization {
+    DT_QUANTIZE_NONE,
+    DT_QUANTIZE_INT8,
+    DT_QUANTIZE_FP8
+} dt_quantization;
+extern const char *const dt_quantizations[];
+
 typedef struct dt_compile_spec {
     dt_named optimizer;
     int n_outputs;         /* the model's; 1 where that is faulty */
@@ -138,6 +177,8 @@ typedef struct dt_compile_spec {
     dt_metric_use *metric;
     dt_policy precision; /* compute dtype of layers; variables are float32 */
     dt_location precision_at;
+    dt_quantization quantization;
+    dt_location quantization_at;
     dt_loss_scale scaling; /* under mixed_float16, unless the job sets it */
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it is faulty. precision is one of dt_policies. `accuracy` and

@@ -118,7 +118,7 @@ static dt_status *check_example(const dt_layer_build *b) {
     for (int i = 1; i < b->out.rank; i++) bytes *= (double)b->out.dim[i];
     if (bytes <= DT_MAX_EXAMPLE_BYTES) return NULL;
     return dt_fail(DT_E_MODEL_SIZE, &b->at,
-                   "an example of shape %s needs %s; one may take at most 4 GiB",
+                   "an example of shape %s needs %s; one may take at most 256 GiB",
                    dt_text_of_shape(&b->out).s, dt_text_of_bytes(bytes).s);
 }
 
@@ -265,14 +265,26 @@ static dt_status *fill_spec(const dt_reader *r, int n_outputs, const int *output
 
 enum { SEQUENTIAL, FUNCTIONAL };
 struct model {
-    int type, rematerialize;
+    int type, policy;
+    int64_t vocabulary_tiling;
+    bool flash_attention;
+    dt_remat_lists kept;
     const dt_tree *layers, *outputs;
     const char *keras_config; /* the file that it names was read before */
     dt_init_from init_from;
 };
 static const char *const types[] = {"sequential", "functional", NULL};
-const char *const dt_rematerialize_names[] = {
-    [DT_REMAT_NONE] = "none", [DT_REMAT_FULL] = "full", NULL};
+static const dt_field kept_fields[] = {
+    DT_TREE(dt_remat_lists, save, .as = DT_TREE_LIST,
+            .forms = DT_FORMS(DT_LIST_OF(DT_WORDS(dt_remat_value_names))),
+            .help = "values of each block that stay on the device: decoder_layer_input, "
+                    "query_proj, key_proj, value_proj, qkv_proj, context, out_proj, mlpwi_0, "
+                    "mlpwi_1, mlpwi, mlpwo"),
+    DT_TREE(dt_remat_lists, offload, .as = DT_TREE_LIST,
+            .forms = DT_FORMS(DT_LIST_OF(DT_WORDS(dt_remat_value_names))),
+            .help = "values of each block that a simulated slice keeps in its host's memory; the "
+                    "same names"),
+    DT_END};
 static const dt_field init_fields[] = {
     DT_TEXT(dt_init_from, path, .required = true,
             .help = "a checkpoint, a run, or a file of weights, relative to the working directory"),
@@ -289,9 +301,20 @@ static const dt_field fields[] = {
     DT_TREE(struct model, outputs, .forms = DT_NAME_OR_NAMES,
             .help = "for functional models: the output layer, or a list of layers; default: the "
                     "last layer"),
-    DT_ENUM(struct model, rematerialize, dt_rematerialize_names, .noun = "rematerialisation",
-            .help = "full: save memory by recomputing activations in the backward pass; only the "
-                    "inputs of each Repeat block (or layer) are kept"),
+    DT_ONE_OF(
+        rematerialize,
+        DT_FORMS(DT_ENUM(struct model, policy, dt_rematerialize_names, .noun = "rematerialisation"),
+                 DT_TABLE(struct model, kept, kept_fields, DT_SET(struct model, kept.given))),
+        .help = "save memory by recomputing activations in the backward pass. full: only the "
+                "inputs of each Repeat block (or layer) are kept; other policies, MaxText's, also "
+                "keep results of a block's products; {save: [...], offload: [...]} names them"),
+    DT_INT(struct model, vocabulary_tiling, .min = 1, .max = 65536, .preset = "1",
+           .help =
+               "number of pieces in which a simulated slice computes the output layer, its loss "
+               "and their gradient; runs on this machine compute them in one"),
+    DT_FLAG(struct model, flash_attention, .preset = "true",
+            .help =
+                "false: attention stores its scores, (B, heads, steps, steps), for the gradient"),
     DT_ONE_OF(keras_config, DT_FORMS(DT_PLAIN(TEXT, struct model, keras_config)),
               .help =
                   "file of model.to_json() or model.save(), instead of type, layers and outputs"),
@@ -345,13 +368,15 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
     dt_status_append(&s, build_layers(&r));
     DT_TRY(s);
     s = fill_spec(&r, n_outputs, outputs, out);
-    out->rematerialize = (dt_rematerialize)m->rematerialize;
+    dt_status_append(&s, dt_rematerialize_read(&m->kept, m->policy, &out->rematerialize));
+    out->vocabulary_tiling = (int)m->vocabulary_tiling;
+    out->no_flash_attention = !m->flash_attention;
     return s;
 }
 
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
                          dt_model_spec *out) {
-    struct model m = {.layers = model};
+    struct model m = {.layers = model, .vocabulary_tiling = 1, .flash_attention = true};
     dt_status *faults = NULL;
     if (model && model->kind == DT_TREE_MAP) {
         at = &model->at;

@@ -76,18 +76,33 @@ dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- rematerialisation ---- */
 
+/* A kind of values that units keep for the backward pass: results of products with the weight
+ * ".../WEIGHT/kernel", or else of an op, wherever they are in a unit. */
+typedef struct dt_kept_value {
+    const char *weight; /* NULL: of `op` */
+    const dt_op *op;
+    bool on_host; /* kept in the host's memory */
+} dt_kept_value;
+
 /* Layers grouped into units. The values that a unit needs for its gradient are computed a second
  * time. */
 typedef struct dt_layer_units {
     int n;
     const char *const *layer; /* their names, which nodes' paths begin with */
     const int *unit;          /* [n] from 0 */
+    int n_kept;
+    const dt_kept_value *kept; /* besides the units' inputs */
+    bool inputs_on_host;       /* the units' inputs are kept in the host's memory */
 } dt_layer_units;
-/* g, changed such that units store only their inputs for the backward pass. */
+/* g, changed such that units store only their inputs and `kept` for the backward pass. */
 dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
 /* Whether a node repeats work for the backward pass. It counts as work of the hardware but not
  * of the model. */
 bool dt_is_rematerialized(const dt_node *n);
+/* Whether a node is a value that comes back from the host's memory: another name for its first
+ * input, which goes there once the forward pass has read it. Its second input is the gradient
+ * that starts the unit's backward pass. */
+bool dt_is_from_host(const dt_node *n);
 
 /* ---- pieces of images ---- */
 

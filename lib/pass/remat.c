@@ -14,6 +14,10 @@
  * unit's forward pass has a barrier too: where memory is planned by segments, units can then reuse
  * each other's memory.
  *
+ * A unit may keep more: named values, which are not recomputed. Values that are kept on the host
+ * come back through a barrier, too, whose name tells the pricing of it; on this machine, whose
+ * memory is the host's, it is one more name.
+ *
  * A unit whose gradient has no rows is left unchanged. Recomputation repeats the same operations on
  * the same numbers: the same bits.
  */
@@ -24,7 +28,9 @@
 #include "base/hash_index.h"
 #include "pass/pass.h"
 
-static const char again_name[] = "rematerialized";
+static const char again_name[] = "rematerialized", host_name[] = "from_host";
+
+enum { AGAIN, KEPT, ON_HOST };
 
 typedef struct remat {
     const dt_graph *g;
@@ -34,6 +40,8 @@ typedef struct remat {
     bool *forward; /* by node: a result needs it */
     bool *follows; /* by node: it depends on examples */
     bool *leaves;  /* by node: other units read it */
+    int8_t *keeps; /* by node: AGAIN, KEPT or ON_HOST, as the policy says */
+    bool inputs_on_host;
     /* by unit: the gradient that its backward pass waits for; -1: none, so nothing is recomputed */
     int *after;
     dt_value *kept, *again; /* by node */
@@ -77,6 +85,40 @@ static void find_flow(remat *r) {
     for (int i = 0; i < r->g->n_results; i++) r->leaves[r->g->result[i].node] = true;
 }
 
+/* The variable that a product reads through conversions and names; NULL: none. */
+static const dt_variable *weight_of(const remat *r, int i) {
+    for (int k = 0; k < node_at(r, i)->n_in; k++) {
+        int in = node_at(r, i)->in[k];
+        while (node_at(r, in)->n_in == 1) in = node_at(r, in)->in[0];
+        for (int s = 0; node_at(r, in)->op->role == DT_ROLE_STATE && s < r->g->n_states; s++)
+            if (r->g->state[s].node == in) return r->g->state[s].variable;
+    }
+    return NULL;
+}
+
+/* Whether the path is "NAME/kernel" or ends with "/NAME/kernel". */
+static bool is_kernel_of(const char *path, const char *name) {
+    static const char end[] = "/kernel";
+    const size_t n = strlen(path), own = strlen(name), after = sizeof end - 1;
+    if (n < own + after || strcmp(path + n - after, end) != 0) return false;
+    const char *at = path + n - after - own;
+    return strncmp(at, name, own) == 0 && (at == path || at[-1] == '/');
+}
+
+static bool is_of(const dt_kept_value *v, const dt_node *n, const dt_variable *weight) {
+    return v->weight ? weight && is_kernel_of(weight->path, v->weight) : n->op == v->op;
+}
+
+static void find_kept(remat *r, const dt_layer_units *u) {
+    for (int i = 0; i < r->g->n_nodes && u->n_kept > 0; i++) {
+        const dt_node *n = node_at(r, i);
+        if (r->unit[i] < 0 || !r->forward[i] || !r->follows[i]) continue;
+        const dt_variable *weight = n->op->role == DT_ROLE_PRODUCT ? weight_of(r, i) : NULL;
+        for (int k = 0; k < u->n_kept; k++)
+            if (is_of(&u->kept[k], n, weight)) r->keeps[i] = u->kept[k].on_host ? ON_HOST : KEPT;
+    }
+}
+
 /* The first gradient with rows that comes into each unit's backward pass. */
 static void find_gradients(remat *r, int n_units) {
     for (int u = 0; u < n_units; u++) r->after[u] = -1;
@@ -109,7 +151,7 @@ static bool has_rows_of(const remat *r, int a, int b) {
 
 static bool is_remade(const remat *r, int i) {
     return r->unit[i] >= 0 && r->after[r->unit[i]] >= 0 && r->forward[i] && r->follows[i] &&
-           !r->leaves[i] && !node_at(r, i)->op->traits.collective;
+           !r->leaves[i] && r->keeps[i] == AGAIN && !node_at(r, i)->op->traits.collective;
 }
 
 /* Whether reader i, which may be recomputed itself, reads the recomputed input. */
@@ -117,9 +159,20 @@ static bool takes_again(const remat *r, item i, int in) {
     return is_remade(r, in) && (i.again ? r->unit[in] == r->unit[i.node] : !r->forward[i.node]);
 }
 
+/* Whether the backward work i of a unit reads `in` from the host. */
+static bool comes_from_host(const remat *r, item i, int in) {
+    int unit = r->unit[i.node];
+    if ((!i.again && r->forward[i.node]) || !r->forward[in] || unit < 0 || r->after[unit] < 0)
+        return false;
+    bool input = r->unit[in] != unit && node_at(r, in)->n_in > 0 && r->follows[in];
+    return has_rows_of(r, in, r->after[unit]) &&
+           (input ? r->inputs_on_host : r->keeps[in] == ON_HOST);
+}
+
 /* The gradient that input `in` waits for on its way into i; `in` itself at the border of a forward
  * unit; -1: no barrier. */
 static int barrier_at(const remat *r, item i, int in) {
+    if (comes_from_host(r, i, in)) return r->after[r->unit[i.node]];
     if (!i.again && r->forward[i.node] && r->unit[i.node] >= 0 && r->after[r->unit[i.node]] >= 0)
         return r->unit[in] != r->unit[i.node] && dt_type_has_batch(&node_at(r, in)->type) ? in : -1;
     if (!i.again || takes_again(r, i, in)) return -1;
@@ -150,6 +203,14 @@ static dt_value behind(remat *r, int node, int after) {
     return dt_emit(r->trace, &dt_op_optimization_barrier, in, 2, NULL);
 }
 
+static dt_value from_host(remat *r, int node, int after) {
+    const char *path = dt_arena_printf(r->arena, "%s/%s", node_at(r, node)->path, host_name);
+    const char *before = dt_trace_path(r->trace, path);
+    dt_value v = behind(r, node, after);
+    dt_trace_path(r->trace, before);
+    return v;
+}
+
 static dt_value emit(remat *r, item i) {
     const dt_node *n = node_at(r, i.node);
     dt_value in[DT_MAX_IN];
@@ -157,8 +218,9 @@ static dt_value emit(remat *r, item i) {
         r->trace, i.again ? dt_arena_printf(r->arena, "%s/%s", n->path, again_name) : n->path);
     for (int k = 0; k < n->n_in; k++) {
         int after = barrier_at(r, i, n->in[k]);
-        in[k] = after >= 0 ? behind(r, n->in[k], after)
-                           : *place_of(r, (item){n->in[k], takes_again(r, i, n->in[k])});
+        in[k] = comes_from_host(r, i, n->in[k]) ? from_host(r, n->in[k], after)
+                : after >= 0                    ? behind(r, n->in[k], after)
+                             : *place_of(r, (item){n->in[k], takes_again(r, i, n->in[k])});
     }
     dt_value v = i.again && n->n_in == 0 ? behind(r, i.node, r->after[r->unit[i.node]])
                                          : dt_emit(r->trace, n->op, in, n->n_in, n->attr);
@@ -211,18 +273,27 @@ dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **o
     r.follows = dt_arena_array(r.arena, bool, n);
     r.leaves = dt_arena_array(r.arena, bool, n);
     r.after = dt_arena_array(r.arena, int, n_units + 1);
+    r.keeps = dt_arena_array(r.arena, int8_t, n);
+    r.inputs_on_host = units->inputs_on_host;
     r.kept = dt_arena_array(r.arena, dt_value, n);
     r.again = dt_arena_array(r.arena, dt_value, n);
     find_units(&r, units);
     find_forward(&r);
     find_flow(&r);
+    find_kept(&r, units);
     find_gradients(&r, n_units);
     dt_status *s = rewrite(&r, out);
     dt_arena_destroy(r.arena);
     return s;
 }
 
-bool dt_is_rematerialized(const dt_node *n) {
-    size_t length = strlen(n->path), own = sizeof again_name - 1;
-    return length >= own && strcmp(n->path + length - own, again_name) == 0;
+static bool ends_with(const char *path, const char *end) {
+    size_t length = strlen(path), own = strlen(end);
+    return length >= own && strcmp(path + length - own, end) == 0;
+}
+
+bool dt_is_rematerialized(const dt_node *n) { return ends_with(n->path, again_name); }
+
+bool dt_is_from_host(const dt_node *n) {
+    return n->op == &dt_op_optimization_barrier && ends_with(n->path, host_name);
 }

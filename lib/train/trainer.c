@@ -10,27 +10,10 @@
 
 /* ---- compiling ---- */
 
-/* The scopes of which only the inputs are kept for the gradient: the iterations of Repeats, or
- * every layer in a model without them. */
-static dt_layer_units list_units(const dt_trainer *t) {
-    const dt_model_spec *m = &t->o.model->spec;
-    const char **layer = dt_arena_array(t->arena, const char *, m->n_layers);
-    int *unit = dt_arena_array(t->arena, int, m->n_layers), n = 0;
-    bool repeats = false;
-
-    for (int i = 0; i < m->n_layers; i++) repeats |= m->layer[i].turn > 0;
-    for (int i = 0; i < m->n_layers; i++)
-        if (m->layer[i].n_in > 0 && (!repeats || m->layer[i].turn > 0)) {
-            layer[n] = m->layer[i].name;
-            unit[n++] = repeats ? m->layer[i].turn : i;
-        }
-    return (dt_layer_units){n, layer, unit};
-}
-
 /* Takes the graph. */
 static dt_status *compile_graph(const dt_trainer *t, dt_step_kind kind, dt_graph *g, bool remakes,
                                 dt_compiled **out) {
-    const dt_layer_units units = remakes ? list_units(t) : (dt_layer_units){0};
+    const dt_layer_units units = remakes ? dt_trainer_units(t) : (dt_layer_units){0};
     return dt_compiled_create(
         out, t->o.strategy, g,
         &(dt_compile_options){.how = t->o.how,
@@ -46,9 +29,7 @@ static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool rema
     return compile_graph(t, kind, g, remakes, out);
 }
 
-static bool rematerializes(const dt_trainer *t) {
-    return t->o.model->spec.rematerialize != DT_REMAT_NONE;
-}
+static bool rematerializes(const dt_trainer *t) { return t->o.model->spec.rematerialize.on; }
 
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) {
     return compile_step(t, kind, kind >= DT_STEP_TRAIN && rematerializes(t), out);

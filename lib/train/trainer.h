@@ -73,6 +73,9 @@ extern const char dt_pushed_examples[];
 dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool last,
                            dt_graph **out) DT_MUST_USE;
 
+/* The scopes that rematerialization works on: the iterations of Repeats, or every layer in a model
+ * without them; and what the model's policy keeps of them. In the trainer's arena. */
+dt_layer_units dt_trainer_units(const dt_trainer *t);
 /* Traces and compiles a step for the strategy. */
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;
 /* The class of a target: its number, or the index of the largest value of a one-hot vector. */

@@ -249,7 +249,7 @@ static const fault_case model_cases[] = {
     {"M14", 14, "    - Input: {name: image, shape: [-4]}", 78, 14, 36,
      "shape[0] must be at least 1, got -4", NULL},
     {"M15", 14, "    - Input: {name: image, shape: [65536, 65536, 65536, 65536]}", 78, 14, 7,
-     "needs 64.0 EiB; one may take at most 4 GiB", NULL},
+     "needs 64.0 EiB; one may take at most 256 GiB", NULL},
     {"M16", 15, "    - Dense: {units: 4, name: ../../x}", 78, 15, 31,
      "layer name '../../x' contains '/' or '..'", NULL},
     {"M17", 16, "    - Dense: {units: 3, name: h}", 78, 16, 31,

@@ -113,8 +113,9 @@ static const struct bad {
      NULL},
     {INPUT "- Dense: {units: 9223372036854775808}", DT_E_RANGE, 2, 18,
      "units: 9223372036854775808 is out of range", NULL},
-    {INPUT "- Dense: {units: 3000000000, use_bias: false}", DT_E_MODEL_SIZE, 2, 3,
-     "an example of shape (B, 3000000000) needs 11.2 GiB; one may take at most 4 GiB", NULL},
+    {"- Input: {shape: [1]}\n- Dense: {units: 100000000000, use_bias: false}", DT_E_MODEL_SIZE, 2,
+     3, "an example of shape (B, 100000000000) needs 372.5 GiB; one may take at most 256 GiB",
+     NULL},
     {INPUT "- Dense: {units: 3, activation: reu}", DT_E_UNKNOWN_NAME, 2, 33,
      "unknown activation 'reu'", "did you mean 'relu'?"},
     {INPUT "- Normalization", DT_E_UNKNOWN_NAME, 2, 3, "unknown layer 'Normalization'",
@@ -164,8 +165,8 @@ static const struct bad {
     {"- Input: {shape: [-4]}\n- Flatten", DT_E_RANGE, 1, 19, "shape[0] must be at least 1, got -4",
      NULL},
     {"- Input: {shape: [65536, 65536, 65536, 65536]}\n- Flatten", DT_E_MODEL_SIZE, 1, 3,
-     "an example of shape (B, 65536, 65536, 65536, 65536) needs 64.0 EiB; one may take at most 4 "
-     "GiB",
+     "an example of shape (B, 65536, 65536, 65536, 65536) needs 64.0 EiB; one may take at most "
+     "256 GiB",
      NULL},
     {"- Input: {shape: [1, 1, 1, 1, 1, 1, 1, 1]}", DT_E_MODEL_SHAPE, 1, 3,
      "shape has 8 dimensions; at most 7 are possible", NULL},

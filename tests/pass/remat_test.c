@@ -25,8 +25,8 @@ static dt_graph *step_of(void) {
     for (int i = 0; i < UNITS; i++) {
         const char *before = dt_trace_path(t, names[i]);
         for (int k = 2 * i; k < 2 * i + 2; k++) {
-            char path[16];
-            snprintf(path, sizeof path, "%s/%d", names[i], k);
+            char path[24];
+            snprintf(path, sizeof path, "%s/%s/kernel", names[i], k % 2 ? "narrow" : "wide");
             assert_null(dt_variable_alloc(&v[k], path, &square, true));
             for (int64_t e = 0; e < WIDTH * WIDTH; e++)
                 ((float *)v[k]->host_data)[e] = (float)((e * 7 + k * 5) % 11 - 5) / 10;
@@ -51,7 +51,24 @@ static dt_graph *remade(const dt_graph *g) {
     static const char *const layers[] = {"a", "b", "c", "d"};
     static const int unit[] = {0, 1, 2, 3};
     dt_graph *out = NULL;
-    assert_null(dt_remat(g, &(dt_layer_units){UNITS, layers, unit}, &out));
+    assert_null(dt_remat(g, &(dt_layer_units){.n = UNITS, .layer = layers, .unit = unit}, &out));
+    return out;
+}
+
+/* Units that keep the result of the first product of each, there or on the host. */
+static dt_graph *kept(const dt_graph *g, bool on_host) {
+    static const char *const layers[] = {"a", "b", "c", "d"};
+    static const int unit[] = {0, 1, 2, 3};
+    const dt_kept_value wide = {.weight = "wide", .on_host = on_host};
+    dt_graph *out = NULL;
+    assert_null(dt_remat(g,
+                         &(dt_layer_units){.n = UNITS,
+                                           .layer = layers,
+                                           .unit = unit,
+                                           .n_kept = 1,
+                                           .kept = &wide,
+                                           .inputs_on_host = on_host},
+                         &out));
     return out;
 }
 
@@ -76,6 +93,29 @@ static void test_what_is_made_again(void **state) {
     dt_graph_destroy(g);
     dt_graph_destroy(r);
     dt_graph_destroy(simple);
+}
+
+/* A product that is kept is not made again; what follows it is. */
+static void test_named_values_are_kept(void **state) {
+    (void)state;
+    dt_graph *g = step_of(), *r = kept(g, false);
+    assert_int_equal(count(r, &dt_op_dot_general, true), 0);
+    assert_int_equal(count(r, &dt_op_tanh, true), UNITS);
+    for (int i = 0; i < r->n_nodes; i++) assert_false(dt_is_from_host(&r->node[i]));
+    dt_graph_destroy(g);
+    dt_graph_destroy(r);
+}
+
+/* Each unit reads its product from the host once, and each but the first its input, which is an
+ * argument. */
+static void test_values_come_back_from_the_host(void **state) {
+    (void)state;
+    dt_graph *g = step_of(), *r = kept(g, true);
+    int n = 0;
+    for (int i = 0; i < r->n_nodes; i++) n += dt_is_from_host(&r->node[i]);
+    assert_int_equal(n, UNITS + UNITS - 1);
+    dt_graph_destroy(g);
+    dt_graph_destroy(r);
 }
 
 /* What backward nodes read of a forward pass is inputs of units (sums), what leaves the last one,
@@ -106,10 +146,9 @@ static void interpret(const dt_graph *g, dt_interpretation *out) {
     assert_null(dt_interpret(g, &env, 1, (int64_t[]){ROWS}, &arg, out));
 }
 
-static void test_the_same_bits(void **state) {
-    (void)state;
+static void expect_same_bits(dt_graph *r) {
     dt_interpretation a, b;
-    dt_graph *g = step_of(), *r = remade(g);
+    dt_graph *g = step_of();
     interpret(g, &a);
     interpret(r, &b);
     assert_memory_equal(a.result[0].data, b.result[0].data, sizeof(float));
@@ -121,9 +160,19 @@ static void test_the_same_bits(void **state) {
     dt_graph_destroy(r);
 }
 
+static void test_the_same_bits(void **state) {
+    (void)state;
+    dt_graph *g = step_of();
+    expect_same_bits(remade(g));
+    expect_same_bits(kept(g, false));
+    expect_same_bits(kept(g, true));
+    dt_graph_destroy(g);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_made_again),
-                                       cmocka_unit_test(test_what_is_kept),
-                                       cmocka_unit_test(test_the_same_bits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_made_again), cmocka_unit_test(test_named_values_are_kept),
+        cmocka_unit_test(test_values_come_back_from_the_host), cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_the_same_bits)};
     return cmocka_run_group_tests_name("pass/remat", tests, NULL, NULL);
 }

@@ -176,11 +176,11 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
 }
 
 /* Scores that are dropped must be there: written out. */
-static dt_value take_with_dropout(const dt_layer_call *c, const dt_value *qkv,
-                                  const dt_value *weight) {
+static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
+                               bool drops) {
     const dt_heads *h = c->made;
     dt_value scores = dt_softmax(mask_scores(h, scores_of(h, qkv[0], repeat_heads(h, qkv[1]))));
-    return take_values(drop(c, scores, weight), repeat_heads(h, qkv[2]));
+    return take_values(drops ? drop(c, scores, weight) : scores, repeat_heads(h, qkv[2]));
 }
 
 /* A step whose keys are all masked attends to all keys equally, as in Keras. */
@@ -218,8 +218,9 @@ dt_value dt_heads_call(const dt_layer_call *c) {
     qkv[2] = project_input(c, "value", &weight);
     bool drops_scores = drops && !h->drops_taken;
     dt_value taken = c->masks[0].trace ? take_masked(c, qkv, weight, drops_scores)
-                     : drops_scores    ? take_with_dropout(c, qkv, weight)
-                                       : take(h, qkv);
+                     : drops_scores || c->model->spec.no_flash_attention
+                         ? take_by_scores(c, qkv, weight, drops_scores)
+                         : take(h, qkv);
     taken = drops && h->drops_taken ? drop(c, taken, weight) : taken;
     return project(h, h->use_gate ? dt_multiply(taken, gate) : taken, 2, &weight);
 }

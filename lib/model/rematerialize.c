@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Policies of rematerialization, by MaxText's names. A policy says which results of a block's
+ * products are kept for the backward pass, on the device or in the host's memory:
+ *
+ *     rematerialize: minimal
+ *     rematerialize: {save: [query_proj, out_proj], offload: [decoder_layer_input]}
+ *
+ * train/units.c says which products these are.
+ */
+#include <string.h>
+
+#include "model/model.h"
+
+enum {
+    LAYER_INPUT = DT_REMAT_LAYER_INPUT,
+    QUERY = DT_REMAT_QUERY,
+    KEY = DT_REMAT_KEY,
+    VALUE = DT_REMAT_VALUE,
+    CONTEXT = DT_REMAT_CONTEXT,
+    OUT = DT_REMAT_OUT,
+    WI_0 = DT_REMAT_WI_0,
+    WI_1 = DT_REMAT_WI_1,
+    WO = DT_REMAT_WO,
+    QKV = QUERY | KEY | VALUE,
+    WI = WI_0 | WI_1,
+    PRODUCTS = QKV | OUT | WI | WO
+};
+
+/* X(name, kept on the device, kept on the host) */
+#define POLICIES(X)                                                                                \
+    X(none, 0, 0)                                                                                  \
+    X(full, 0, 0)                                                                                  \
+    X(minimal, PRODUCTS, 0)                                                                        \
+    X(minimal_with_context, PRODUCTS | CONTEXT, 0)                                                 \
+    X(minimal_flash, PRODUCTS | CONTEXT, 0)                                                        \
+    X(minimal_offloaded, 0, PRODUCTS)                                                              \
+    X(save_dot_except_mlpwi, QKV | OUT | WO, 0)                                                    \
+    X(save_dot_except_mlp, QKV | OUT, 0)                                                           \
+    X(save_dot_with_context_except_mlp, QKV | CONTEXT | OUT, 0)                                    \
+    X(save_qkv_proj, QKV, 0)                                                                       \
+    X(save_out_proj, OUT, 0)                                                                       \
+    X(qkv_proj_offloaded, 0, QKV)
+
+#define NAME(name, save, offload) #name,
+const char *const dt_rematerialize_names[] = {POLICIES(NAME) NULL};
+#define POLICY(name, save, offload) {#name, true, save, offload},
+static const dt_rematerialize policies[] = {POLICIES(POLICY)};
+
+/* X(name, values): some names stand for several. */
+#define VALUES(X)                                                                                  \
+    X(decoder_layer_input, LAYER_INPUT)                                                            \
+    X(query_proj, QUERY)                                                                           \
+    X(key_proj, KEY)                                                                               \
+    X(value_proj, VALUE)                                                                           \
+    X(qkv_proj, QKV)                                                                               \
+    X(context, CONTEXT)                                                                            \
+    X(out_proj, OUT)                                                                               \
+    X(mlpwi_0, WI_0)                                                                               \
+    X(mlpwi_1, WI_1)                                                                               \
+    X(mlpwi, WI)                                                                                   \
+    X(mlpwo, WO)
+
+#define VALUE_NAME(name, values) #name,
+const char *const dt_remat_value_names[] = {VALUES(VALUE_NAME) NULL};
+#define VALUE_SET(name, values) values,
+static const unsigned value_sets[] = {VALUES(VALUE_SET)};
+enum { N_VALUES = sizeof value_sets / sizeof *value_sets };
+
+static dt_status *unknown_value(const dt_tree *item) {
+    const char *near = dt_nearest(item->text, dt_remat_value_names, N_VALUES);
+    dt_status *s =
+        dt_fail(DT_E_UNKNOWN_NAME, &item->at, "unknown value of a block '%.80s'", item->text);
+    if (near) return dt_suggest(s, "did you mean '%s'?", near);
+    return dt_suggest(s, "known: decoder_layer_input, query_proj, key_proj, value_proj, qkv_proj, "
+                         "context, out_proj, mlpwi_0, mlpwi_1, mlpwi, mlpwo");
+}
+
+static dt_status *read_values(const dt_tree *list, const char *key, unsigned *out) {
+    if (!list || list->kind == DT_TREE_NULL) return NULL;
+    DT_TRY(dt_tree_expect(list, DT_TREE_LIST, key));
+    for (int i = 0; i < list->n; i++) {
+        int k = 0;
+        DT_TRY(dt_tree_expect(list->item[i], DT_TREE_SCALAR, key));
+        while (k < N_VALUES && strcmp(dt_remat_value_names[k], list->item[i]->text) != 0) k++;
+        if (k == N_VALUES) return unknown_value(list->item[i]);
+        *out |= value_sets[k];
+    }
+    return NULL;
+}
+
+dt_status *dt_rematerialize_read(const dt_remat_lists *lists, int policy, dt_rematerialize *out) {
+    *out = policies[policy];
+    out->on = policy != 0;
+    if (!lists->given) return NULL;
+    *out = (dt_rematerialize){.name = "custom", .on = true};
+    DT_TRY(read_values(lists->save, "save", &out->save));
+    DT_TRY(read_values(lists->offload, "offload", &out->offload));
+    out->save &= ~out->offload;
+    return NULL;
+}
