@@ -9,7 +9,15 @@
  *                                  ^ waiting: time of links that nothing hides
  *
  * Weights that are gathered from other replicas for the forward pass are gathered again for the
- * backward pass.
+ * backward pass. Values that the host keeps go there over its bus, and come back one unit ahead of
+ * the unit that reads them.
+ *
+ * Where the job asks for it, a product and a collective between the devices of a replica that
+ * gathers its operand, or scatters its result, run together, as some compilers' options make them:
+ * one piece moves while another is multiplied.
+ *
+ *     links     | gather 1 | gather 2 | gather 3 |
+ *     kernels              | piece 1  | piece 2  | piece 3  |
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +34,7 @@ typedef struct item {
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
+    int pieces;   /* that it can share with a neighbour: ranks of a collective; 0: it is whole */
     bool layers;  /* a bucket with sums of several layers */
     int waits;    /* for so many items that are not done */
     double ready; /* when the last of those that are done was */
@@ -49,6 +58,9 @@ typedef struct clock {
     int *again;   /* by node: the item that gathers it once more, -1 */
     int *bucket;  /* by bucket: its item */
     int *between; /* by item: the item that continues it between slices; -1: none */
+    /* by node that comes from the host: the item that sends it there, and the node that starts its
+     * way back, -1: none */
+    int *sent, *waits_for;
     edge *edge;
     int n_edges, cap_edges;
     int *first;  /* by item: its first edge, -1 */
@@ -69,6 +81,15 @@ static double put_in(const clock *c, int i) {
     dt_type t = dt_priced_type(c->r, c->g->node[i].in[0]);
     t.dtype = dt_priced_type(c->r, i).dtype;
     return (double)dt_type_bytes(&t);
+}
+
+/* The number of pieces in which collective i can be part of a product; 0: it cannot. */
+static int pieces_of(const clock *c, int i) {
+    const dt_across_kind kind = dt_across_kind_of(&c->g->node[i]);
+    const dt_mesh *mesh = &c->r->program->mesh;
+    if (kind != DT_ACROSS_ALL_GATHER && kind != DT_ACROSS_REDUCE_SCATTER) return 0;
+    const dt_mesh_axes axes = ((const dt_across_attr *)c->g->node[i].attr)->axes;
+    return !c->r->collective_products || (axes & mesh->replicas) ? 0 : dt_mesh_parts(mesh, axes);
 }
 
 static int add_item(clock *c, item it) {
@@ -108,6 +129,42 @@ static void add_between(clock *c) {
     }
 }
 
+/* ---- the host's memory ---- */
+
+static double seconds_to_host(const clock *c, double bytes) {
+    const dt_topology *t = c->r->topology;
+    const double share = c->p->chip->pcie_Bps / t->mesh[3]; /* devices of a chip share its bus */
+    return share > 0 ? bytes / share : 0;
+}
+
+static void add_copies(clock *c) {
+    int out = c->n, now = -1, before = -1;
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        const dt_node *n = &c->g->node[i];
+        if (!dt_is_from_host(n)) continue;
+        dt_type t = dt_priced_type(c->r, i);
+        double bytes = (double)dt_type_bytes(&t) * dt_priced_times(c->r, i);
+        int from = dt_priced_source(c->r, n->in[0]), after = dt_priced_source(c->r, n->in[1]);
+        item copy = {.node = i,
+                     .place = from,
+                     .unit = DT_UNIT_HOST,
+                     .bytes = bytes,
+                     .seconds = seconds_to_host(c, bytes),
+                     .schedule = "to the host"};
+        if (after != now) {
+            before = now;
+            now = after;
+        }
+        out = add_item(c, copy);
+        copy.place = i;
+        copy.schedule = "from the host";
+        c->of[i] = add_item(c, copy);
+        c->sent[i] = out;
+        c->waits_for[i] = before;
+        c->p->offloaded += bytes;
+    }
+}
+
 static void find_readers(clock *c) {
     for (int j = c->g->n_nodes - 1; j > 0; j--)
         for (int k = 0; !c->forward[j] && k < c->g->node[j].n_in; k++)
@@ -126,12 +183,13 @@ static bool same_layer(const char *a, const char *b) {
 }
 
 static void add_again(clock *c, int i) {
-    int place = dt_priced_is_gathered_weight(c->r, i) ? read_again_at(c, i) : c->g->n_nodes;
+    int place = dt_priced_is_gathered_twice(c->r, i) ? read_again_at(c, i) : c->g->n_nodes;
     c->again[i] = -1;
     if (place < c->g->n_nodes && place != c->item[c->of[i]].place && c->forward[i])
         c->again[i] = add_item(c, (item){.node = i,
                                          .unit = DT_UNIT_LINKS,
                                          .place = place,
+                                         .pieces = pieces_of(c, i),
                                          .bytes = put_in(c, i) * dt_priced_times(c->r, i)});
 }
 
@@ -165,6 +223,7 @@ static void add_items(clock *c) {
             item *it = &c->item[c->bucket[bucket]];
             it->layers |= !same_layer(c->g->node[it->node].path, c->g->node[i].path);
             it->place = i;
+            it->pieces = pieces_of(c, i);
             it->bytes += put_in(c, i) * dt_priced_times(c->r, i);
             c->of[i] = c->bucket[bucket];
             add_again(c, i);
@@ -172,6 +231,9 @@ static void add_items(clock *c) {
     }
     for (int i = c->k->n; i < c->n; i++) price_link(c, &c->item[i]);
     add_between(c);
+    const int links = c->n;
+    add_copies(c);
+    for (int i = links; i < c->n; i++) c->between[i] = -1;
 }
 
 /* ---- what waits for what ---- */
@@ -184,15 +246,32 @@ static void add_edge(clock *c, int from, int to) {
     c->item[to].waits++;
 }
 
+static int last_item_of(const clock *c, int node) {
+    int giver = c->of[node];
+    return giver >= 0 && c->between[giver] >= 0 ? c->between[giver] : giver;
+}
+
+static void add_copy_edges(clock *c, int i) {
+    int from = dt_priced_source(c->r, c->g->node[i].in[0]);
+    add_edge(c, last_item_of(c, from), c->sent[i]);
+    add_edge(c, c->sent[i], c->of[i]);
+    if (c->waits_for[i] >= 0) add_edge(c, last_item_of(c, c->waits_for[i]), c->of[i]);
+}
+
 static void add_edges(clock *c) {
     for (int i = 0; i < c->n; i++) c->first[i] = -1;
-    for (int i = 0; i < c->g->n_nodes; i++)
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        if (dt_is_from_host(&c->g->node[i])) {
+            add_copy_edges(c, i);
+            continue;
+        }
         for (int k = 0; c->of[i] >= 0 && k < c->g->node[i].n_in; k++) {
             int from = dt_priced_source(c->r, c->g->node[i].in[k]);
             bool again = c->again[from] >= 0 && !c->forward[i];
             int giver = again ? c->again[from] : c->of[from];
             add_edge(c, giver >= 0 && c->between[giver] >= 0 ? c->between[giver] : giver, c->of[i]);
         }
+    }
     for (int i = 0; i < c->n; i++)
         if (c->between[i] >= 0) add_edge(c, i, c->between[i]);
 }
@@ -205,11 +284,16 @@ static void wait_for_unit(clock *c, int i) {
                        &(dt_queued){.ready = it->ready, .place = it->place, .item = i});
 }
 
+static double *part_of(dt_plan *p, dt_plan_unit unit) {
+    return unit == DT_UNIT_NETWORK ? &p->parts.dcn
+           : unit == DT_UNIT_HOST  ? &p->parts.host
+                                   : &p->parts.links;
+}
+
 /* The layer that the kernel waits for is charged, or the bucket, where it is of several. */
 static void note_wait(clock *c, const item *it, double wait) {
     if (wait <= 0) return;
-    *(it->behind >= 0 && c->item[it->behind].unit == DT_UNIT_NETWORK ? &c->p->parts.dcn
-                                                                     : &c->p->parts.links) += wait;
+    *part_of(c->p, it->behind >= 0 ? c->item[it->behind].unit : DT_UNIT_LINKS) += wait;
     const item *behind = it->behind >= 0 ? &c->item[it->behind] : it;
     dt_plan_layer *l =
         dt_plan_layer_of(c->p, behind->layers ? "(gradients)" : c->g->node[behind->node].path);
@@ -217,11 +301,22 @@ static void note_wait(clock *c, const item *it, double wait) {
     l->seconds += wait;
 }
 
+/* When `to` can start that waits for `it`, which runs from start to end. */
+static double ready_at(const item *it, double start, double end, const item *to) {
+    const item *link = it->unit == DT_UNIT_LINKS ? it : to, *product = link == it ? to : it;
+    const bool together = link->unit == DT_UNIT_LINKS && link->pieces > 1 &&
+                          product->unit == DT_UNIT_CHIP && product->work.product[0].count > 0;
+    if (!together) return end;
+    const double first = start + it->seconds / link->pieces,
+                 last = end - to->seconds * (link->pieces - 1) / link->pieces;
+    return first > last ? first : last;
+}
+
 static void run_item(clock *c, int i, double *free_at) {
     item *it = &c->item[i];
     double start = it->ready > *free_at ? it->ready : *free_at, end = start + it->seconds;
     if (it->unit == DT_UNIT_CHIP) note_wait(c, it, start - *free_at);
-    else c->p->link_busy += it->seconds;
+    else if (it->unit != DT_UNIT_HOST) c->p->link_busy += it->seconds;
     c->p->event[c->p->n_events++] = (dt_plan_event){.start = start,
                                                     .end = end,
                                                     .unit = it->unit,
@@ -232,8 +327,9 @@ static void run_item(clock *c, int i, double *free_at) {
     *free_at = end;
     for (int e = c->first[i]; e >= 0; e = c->edge[e].next) {
         item *to = &c->item[c->edge[e].to];
-        if (end >= to->ready) {
-            to->ready = end;
+        double ready = ready_at(it, start, end, to);
+        if (ready >= to->ready) {
+            to->ready = ready;
             to->behind = i;
         }
         if (--to->waits == 0) wait_for_unit(c, c->edge[e].to);
@@ -270,14 +366,13 @@ static void run(clock *c) {
     int last = DT_UNIT_CHIP;
     for (int unit = 0; unit < DT_UNITS; unit++) last = free_at[unit] > free_at[last] ? unit : last;
     c->p->seconds = free_at[last];
-    *(last == DT_UNIT_NETWORK ? &c->p->parts.dcn : &c->p->parts.links) +=
-        free_at[last] - free_at[DT_UNIT_CHIP];
+    *part_of(c->p, (dt_plan_unit)last) += free_at[last] - free_at[DT_UNIT_CHIP];
 }
 
 void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
     dt_arena *arena = dt_arena_create();
     const dt_graph *g = r->program->local;
-    int most = k->n + 4 * g->n_nodes + 1;
+    int most = k->n + 6 * g->n_nodes + 1;
     clock c = {.r = r,
                .g = g,
                .k = k,
@@ -290,6 +385,8 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
                .bucket = dt_arena_array(arena, int, g->n_nodes + 1),
                .first = dt_arena_array(arena, int, most),
                .between = dt_arena_array(arena, int, most),
+               .sent = dt_arena_array(arena, int, g->n_nodes + 1),
+               .waits_for = dt_arena_array(arena, int, g->n_nodes + 1),
                .forward = dt_priced_forward(r, arena)};
     c.reader = dt_arena_array(arena, int, g->n_nodes + 1);
     for (int i = 0; i <= g->n_nodes; i++) c.bucket[i] = -1;

@@ -44,7 +44,9 @@ double dt_core_norm(double a, double b, double c) {
 static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows, int64_t columns) {
     const dt_kernel_rates *r = &c->kernel;
     bool bytes = dt_dtype_size(p->dtype) == 1;
-    double faster = bytes && r->int8_rate > 0 ? r->int8_rate : 1,
+    double faster = p->faster > 0               ? p->faster
+                    : bytes && r->int8_rate > 0 ? r->int8_rate
+                                                : 1,
            unpacking = bytes ? r->int8_rows : 0;
     int64_t shorter = p->k < columns ? p->k : columns;
     double part = shorter < c->mxu_size ? fmax((double)shorter / c->mxu_size, LEAST_TILE) : 1;

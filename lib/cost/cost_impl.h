@@ -16,11 +16,16 @@ dt_cost dt_priced_cost(const dt_priced_program *r, int i);
 int dt_priced_source(const dt_priced_program *r, int i);
 /* Whether i is read from memory. Constants, counters and sizes are computed where they are read. */
 bool dt_priced_lies_there(const dt_priced_program *r, int i);
-/* Parts of a variable brought together from other replicas: gathered once for the forward pass,
- * once for the backward pass. */
-bool dt_priced_is_gathered_weight(const dt_priced_program *r, int i);
+/* Parts of a variable brought together from other replicas, or of a value from a replica's other
+ * devices: gathered once for the forward pass, once for the backward pass. */
+bool dt_priced_is_gathered_twice(const dt_priced_program *r, int i);
 /* By node: whether a result needs it; the rest is backward work and updates. In `arena`. */
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
+/* Whether i is as large as the output layer's result, belongs to it or to its loss, and is there in
+ * pieces. */
+bool dt_priced_is_piece(const dt_priced_program *r, int i);
+/* Adds what 8-bit operands change in the cost of node i. */
+void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost);
 /* How often node i is computed in a step. */
 double dt_priced_times(const dt_priced_program *r, int i);
 
@@ -38,6 +43,7 @@ typedef struct dt_launch {
     int at;   /* position in the program: the first node at which it can run */
     int head; /* the node that it is named after: the one with a product, else the last one */
     double times;
+    double again; /* of these, those that repeat work for the backward pass */
     /* in a pipeline: runs for all micro-batches over the number of devices, since only one
      * device has it; else 1 */
     double share;

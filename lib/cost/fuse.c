@@ -24,7 +24,7 @@
 
 typedef enum role {
     ROLE_NONE,   /* no work: parameters, names, values that are computed where they are read */
-    ROLE_LINK,   /* a collective */
+    ROLE_LINK,   /* comes over links: a collective, or a value from the host */
     ROLE_LOOP,   /* element by element: may be part of any kernel */
     ROLE_REDUCE, /* fuses element-wise ops that compute its inputs */
     /* on matrix units: fuses the ops that compute its operands, and those on its result */
@@ -39,6 +39,7 @@ typedef struct fusing {
     role *role;
     /* by node: its kernel, named by its root node; -1: none. By root: the kernel's place */
     int *of, *at;
+    const bool *forward; /* by node */
     bool *out;           /* by node: a result or an update */
     int *reader, *begin; /* readers of a node, behind names: reader[begin[i] .. begin[i + 1]) */
 } fusing;
@@ -49,6 +50,7 @@ static role role_of(const dt_priced_program *r, int i) {
     const dt_node *n = &r->program->local->node[i];
     if (n->n_in == 0 || n->op->role == DT_ROLE_SIZE || dt_priced_source(r, i) != i)
         return ROLE_NONE;
+    if (dt_is_from_host(n)) return ROLE_LINK;
     if (dt_is_elementwise(n->op) || n->op->role == DT_ROLE_MOVE) return ROLE_LOOP;
     if (n->op->across) return ROLE_LINK;
     return n->op->role == DT_ROLE_REDUCE    ? ROLE_REDUCE
@@ -231,14 +233,16 @@ static double own_bytes(const fusing *f, int i, const dt_cost *alone) {
 }
 
 static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept, int *seen) {
-    dt_cost alone = dt_priced_cost(f->r, i);
+    dt_cost alone = dt_priced_cost(f->r, i), eight = alone;
+    dt_priced_quantize(f->r, i, &eight);
     bool own = f->role[i] == ROLE_ALONE;
     k->work.flops += alone.flops;
-    k->work.vector += alone.vector;
-    k->work.bytes +=
-        (own ? own_bytes(f, i, &alone) : read_bytes(f, i, root, seen)) + (kept ? size_of(f, i) : 0);
+    k->work.vector += eight.vector;
+    k->work.bytes += eight.bytes - alone.bytes +
+                     (own ? own_bytes(f, i, &alone) : read_bytes(f, i, root, seen)) +
+                     (kept ? size_of(f, i) : 0);
     if (alone.product[0].count > 0) {
-        memcpy(k->work.product, alone.product, sizeof alone.product);
+        memcpy(k->work.product, eight.product, sizeof alone.product);
         k->head = i;
     }
 }
@@ -270,6 +274,17 @@ static dt_launches collect(fusing *f) {
     return k;
 }
 
+/* In pieces, the output layer's product is computed once for the loss and once for the gradient. */
+static void repeat_pieces(const fusing *f, dt_launch *k) {
+    const dt_node *n = &f->g->node[k->head];
+    k->again = dt_is_rematerialized(n) ? k->times : 0;
+    if (f->role[k->head] != ROLE_PRODUCT || !f->forward[k->head] ||
+        !dt_priced_is_piece(f->r, k->head))
+        return;
+    k->again += 1;
+    k->times += 1;
+}
+
 dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
     const dt_graph *g = r->program->local;
     const dt_core core = dt_core_of(r->topology);
@@ -277,6 +292,7 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
     fusing f = {.r = r,
                 .g = g,
                 .arena = arena,
+                .forward = dt_priced_forward(r, arena),
                 .role = dt_arena_array(arena, role, n),
                 .of = dt_arena_array(arena, int, n),
                 .at = dt_arena_array(arena, int, n),
@@ -290,6 +306,7 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
     join_producers(&f);
     join_consumers(&f);
     dt_launches k = collect(&f);
+    for (int i = 0; i < k.n; i++) repeat_pieces(&f, &k.kernel[i]);
     for (int i = 0; i < k.n; i++) k.kernel[i].price = dt_core_time(&core, &k.kernel[i].work);
     return k;
 }

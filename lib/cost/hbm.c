@@ -10,8 +10,9 @@
  *     activations all else at the peak, the batch too
  *     padding     what tiles add to these
  *
- * Parts of weights that are gathered from other replicas exist twice for a while: once for the
- * forward pass, once for the backward pass.
+ * Parts that are gathered, of weights from other replicas and of values from a replica's other
+ * devices, exist twice for a while: once for the forward pass, once for the backward pass. So do values that the host keeps in between; they come
+ * back one unit ahead of the unit that reads them.
  */
 #include "cost/cost_impl.h"
 #include "op/across.h"
@@ -25,19 +26,65 @@ typedef struct holding {
     bool *updates;       /* by kernel: computes the new value of a weight or slot */
     bool *gradient;      /* by node */
     const bool *forward; /* by node */
+    int *place;          /* by kernel: where it runs */
     /* by position: padded bytes that begin to live there, and that die behind it */
     int64_t *born, *dies;
     int64_t *true_born, *true_dies;
 } holding;
 
 static int place_of(const holding *h, int i) {
-    return h->k->of[i] >= 0 ? h->k->kernel[h->k->of[i]].at : i;
+    return h->k->of[i] >= 0 ? h->place[h->k->of[i]] : i;
 }
 
 static int64_t bytes_of(const holding *h, int i, bool padded) {
     dt_type t = dt_priced_type(h->r, i);
-    return padded && !h->r->topology->slice->chip->is_host ? dt_padded_bytes(&t)
-                                                           : dt_type_bytes(&t);
+    int64_t bytes =
+        padded && !h->r->topology->slice->chip->is_host ? dt_padded_bytes(&t) : dt_type_bytes(&t);
+    return dt_priced_is_piece(h->r, i) ? bytes / h->r->pieces : bytes;
+}
+
+/* ---- places ---- */
+
+enum { SHRINKS = 8 };
+
+/* By kernel, what it reads and writes. */
+typedef struct flow {
+    int64_t largest, kept;
+    int ready; /* the last place that gives it an input */
+} flow;
+
+static void follow_inputs(const holding *h, int i, flow *f) {
+    for (int k = 0; k < h->g->node[i].n_in; k++) {
+        int from = dt_priced_source(h->r, h->g->node[i].in[k]);
+        if (h->k->of[from] == h->k->of[i] || h->g->node[from].n_in == 0) continue;
+        int64_t bytes = bytes_of(h, from, true);
+        f->largest = bytes > f->largest ? bytes : f->largest;
+        f->ready = place_of(h, from) > f->ready ? place_of(h, from) : f->ready;
+    }
+}
+
+/* A kernel whose results are small beside what it reads runs as soon as it can, as a compiler that
+ * saves memory orders it: losses and metrics, before the gradient needs more. */
+static void find_places(holding *h) {
+    flow *f = dt_arena_array(h->arena, flow, h->k->n + 1);
+    h->place = dt_arena_array(h->arena, int, h->k->n + 1);
+    for (int k = 0; k < h->k->n; k++) h->place[k] = h->k->kernel[k].at;
+    int *last = dt_arena_array(h->arena, int, h->k->n + 1);
+    bool *again = dt_arena_array(h->arena, bool, h->k->n + 1);
+    for (int i = 0; i < h->g->n_nodes; i++)
+        if (h->k->of[i] >= 0) {
+            last[h->k->of[i]] = i;
+            again[h->k->of[i]] |= dt_is_rematerialized(&h->g->node[i]);
+        }
+    for (int i = 0; i < h->g->n_nodes; i++) {
+        int k = h->k->of[i];
+        if (k < 0) continue;
+        follow_inputs(h, i, &f[k]);
+        if (h->k->kept[i]) f[k].kept += bytes_of(h, i, true);
+        if (i == last[k] && !again[k] && f[k].kept * SHRINKS <= f[k].largest &&
+            f[k].ready < h->place[k])
+            h->place[k] = f[k].ready;
+    }
 }
 
 /* ---- variables ---- */
@@ -112,32 +159,81 @@ static void read_at(span *s, int place, bool forward) {
     }
 }
 
+/* Where a value starts to come back from the host: when the backward pass enters the unit before,
+ * at the gradient that the last value waited for which has another one. */
+static void start_early(const holding *h, span *s) {
+    int now = -1, before = -1;
+    for (int i = 0; i < h->g->n_nodes; i++) {
+        if (!dt_is_from_host(&h->g->node[i])) continue;
+        int after = dt_priced_source(h->r, h->g->node[i].in[1]);
+        if (after != now) {
+            before = now;
+            now = after;
+        }
+        if (before >= 0) s[i].first = place_of(h, before);
+    }
+}
+
 static span *spans_of(const holding *h) {
     span *s = dt_arena_array(h->arena, span, h->g->n_nodes + 1);
     for (int i = 0; i < h->g->n_nodes; i++)
         s[i] = (span){.first = place_of(h, i), .last = -1, .again = h->g->n_nodes, .end = -1};
     for (int i = 0; i < h->g->n_nodes; i++)
-        for (int k = 0; k < h->g->node[i].n_in; k++)
+        for (int k = 0; k < h->g->node[i].n_in && !dt_is_from_host(&h->g->node[i]); k++)
             read_at(&s[dt_priced_source(h->r, h->g->node[i].in[k])], place_of(h, i), h->forward[i]);
     for (int i = 0; i < h->r->program->local->n_results; i++)
         s[dt_priced_source(h->r, h->g->result[i].node)].end = h->g->n_nodes;
+    start_early(h, s);
     return s;
 }
 
 static bool takes_room(const holding *h, int i) {
     if (h->gradient[i] || h->g->node[i].n_in == 0 || dt_priced_source(h->r, i) != i) return false;
-    return h->k->of[i] >= 0 ? h->k->kept[i] : h->g->node[i].op->across != NULL;
+    return h->k->of[i] >= 0 ? h->k->kept[i]
+                            : h->g->node[i].op->across != NULL || dt_is_from_host(&h->g->node[i]);
+}
+
+static int end_of(const span *s) { return s->end > s->last ? s->end : s->last; }
+
+/* Whether a kernel can write its result over input `from`, which it is the last to read: it has no
+ * product, reads no element at another place, and both are of one size. */
+static bool is_written_over(const holding *h, const span *s, int i, int reader, int from) {
+    const dt_launch *k = &h->k->kernel[h->k->of[i]];
+    return k->work.product[0].count == 0 && h->g->node[reader].op->role != DT_ROLE_MOVE &&
+           takes_room(h, from) && h->k->of[from] != h->k->of[i] &&
+           end_of(&s[from]) == h->place[h->k->of[i]] && !dt_priced_is_gathered_twice(h->r, from) &&
+           bytes_of(h, from, true) == bytes_of(h, i, true);
+}
+
+/* Values that are written over inputs of their kernels begin where those end. */
+static void reuse_inputs(const holding *h, span *s) {
+    bool *taken = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
+    int *result = dt_arena_array(h->arena, int, h->k->n + 1); /* by kernel: 1 + its first result */
+    for (int i = h->g->n_nodes - 1; i >= 0; i--)
+        if (h->k->of[i] >= 0 && takes_room(h, i)) result[h->k->of[i]] = 1 + i;
+    for (int i = 0; i < h->g->n_nodes; i++) {
+        int to = h->k->of[i] >= 0 ? result[h->k->of[i]] - 1 : -1;
+        for (int k = 0; to >= 0 && k < h->g->node[i].n_in; k++) {
+            int from = dt_priced_source(h->r, h->g->node[i].in[k]);
+            if (taken[from] || !is_written_over(h, s, to, i, from)) continue;
+            taken[from] = true;
+            result[h->k->of[i]] = 0;
+            s[to].first++;
+            to = -1;
+        }
+    }
 }
 
 static void count_values(holding *h) {
     span *s = spans_of(h);
+    reuse_inputs(h, s);
     for (int i = 0; i < h->g->n_nodes; i++) {
         if (!takes_room(h, i)) continue;
-        if (dt_priced_is_gathered_weight(h->r, i) && s[i].end >= 0) {
+        if (dt_priced_is_gathered_twice(h->r, i) && s[i].end >= 0) {
             live(h, i, s[i].first, s[i].last);
             live(h, i, s[i].again, s[i].end);
         } else {
-            live(h, i, s[i].first, s[i].end > s[i].last ? s[i].end : s[i].last);
+            live(h, i, s[i].first, end_of(&s[i]));
         }
     }
 }
@@ -193,6 +289,7 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                  .dies = dt_arena_array(arena, int64_t, n),
                  .true_born = dt_arena_array(arena, int64_t, n),
                  .true_dies = dt_arena_array(arena, int64_t, n)};
+    find_places(&h);
     mark_updates(&h);
     mark_gradients(&h, p);
     forget_updates(&h);

@@ -24,6 +24,12 @@ static bool is_of_layers(const char *path) {
     return *path != '\0';
 }
 
+/* Whether the loss or a metric computes a node: what it gives to layers alone, which is a gradient,
+ * is converted where it is computed. */
+static bool is_of_loss(const char *path) {
+    return strncmp(path, "loss", 4) == 0 || strncmp(path, "metrics", 7) == 0;
+}
+
 static bool is_float(const dt_graph *g, int i) { return g->node[i].type.dtype == DT_FLOAT32; }
 
 /* The dtype for pricing. A collective has that of its readers: sums of gradients are read by the
@@ -32,12 +38,19 @@ int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena) {
     const dt_graph *g = s->local;
     int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);
     bool *for_layers = dt_arena_array(arena, bool, g->n_nodes + 1);
+    bool *for_others = dt_arena_array(arena, bool, g->n_nodes + 1);
+    for (int i = 0; i < g->n_results; i++) for_others[g->result[i].node] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &g->node[i];
         bool passes = n->op->across || *n->path == '\0';
-        bool layers = passes ? for_layers[i] : is_of_layers(n->path);
+        bool layers = passes                ? for_layers[i]
+                      : is_of_loss(n->path) ? for_layers[i] && !for_others[i]
+                                            : is_of_layers(n->path);
         dtype[i] = (int8_t)(is_float(g, i) && layers && n->n_in > 0 ? narrow : n->type.dtype);
-        for (int k = 0; k < n->n_in; k++) for_layers[n->in[k]] |= layers;
+        for (int k = 0; k < n->n_in; k++) {
+            for_layers[n->in[k]] |= layers;
+            for_others[n->in[k]] |= !layers;
+        }
     }
     return dtype;
 }

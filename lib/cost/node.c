@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A node for pricing: its type on one device, and the cost of its op alone. */
+#include <string.h>
+
 #include "cost/cost_impl.h"
 #include "op/across.h"
 #include "op/op.h"
@@ -13,6 +15,53 @@ dt_type dt_priced_type(const dt_priced_program *r, int i) {
     dt_type t = dt_type_at(&g->node[i].type, r->program->batch / g->batch_parts);
     if (r->dtype) t.dtype = (dt_dtype)r->dtype[i];
     return t;
+}
+
+/* ---- pieces of the output ---- */
+
+static bool is_within(const char *path, const char *layer) {
+    const size_t n = strlen(layer);
+    return strncmp(path, layer, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+static bool is_output_product(const dt_priced_program *r, int i) {
+    const dt_node *n = node_of(r, i);
+    return r->output && n->op->role == DT_ROLE_PRODUCT && is_within(n->path, r->output) &&
+           dt_type_has_batch(&n->type);
+}
+
+bool dt_priced_is_piece(const dt_priced_program *r, int i) {
+    const dt_node *n = node_of(r, i);
+    if (r->pieces <= 1 || !r->output || !dt_type_has_batch(&n->type)) return false;
+    if (is_output_product(r, i)) return n->type.rank >= 2;
+    return n->type.rank >= 2 && (is_within(n->path, "loss") || is_within(n->path, "metrics")) &&
+           n->n_in > 0 && dt_type_has_batch(&node_of(r, n->in[0])->type);
+}
+
+/* ---- 8-bit operands ---- */
+
+/* The largest magnitude, then scaling, rounding and clipping. */
+#define QUANTIZE_OPERATIONS 6
+
+/* Whether both operands of a product can have 8 bits: it multiplies by a weight, or makes the
+ * gradient of one. The output layer and the products of attention stay as they are. */
+static bool is_quantized(const dt_priced_program *r, int i) {
+    const dt_dot_attr *dot = dt_dot_of(node_of(r, i));
+    return dot && dot->n_batch == 0 && !(r->output && is_within(node_of(r, i)->path, r->output));
+}
+
+void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost) {
+    const dt_kernel_rates *rates = &r->topology->slice->chip->kernel;
+    if (r->quantization == DT_QUANTIZE_NONE || !is_quantized(r, i)) return;
+    const double rate = r->quantization == DT_QUANTIZE_INT8 ? rates->int8_rate : rates->fp8_rate;
+    cost->product[0].faster = rate > 0 ? rate : 1;
+    for (int k = 0; k < 2; k++) {
+        dt_type t = dt_priced_type(r, node_of(r, i)->in[k]);
+        /* read once more for the largest magnitude; what is written and read in 8 bits takes as
+         * long as one reading in 16 */
+        cost->vector += QUANTIZE_OPERATIONS * (double)dt_type_elements(&t);
+        cost->bytes += (double)dt_type_bytes(&t);
+    }
 }
 
 double dt_priced_times(const dt_priced_program *r, int i) { return r->times ? r->times[i] : 1; }
@@ -29,6 +78,7 @@ dt_cost dt_priced_cost(const dt_priced_program *r, int i) {
 
 int dt_priced_source(const dt_priced_program *r, int i) {
     for (;;) {
+        if (dt_is_from_host(node_of(r, i))) return i;
         if (node_of(r, i)->op->traits.read_through) i = node_of(r, i)->in[0];
         else if (r->made_of && r->made_of[i] >= 0) i = r->made_of[i];
         else return i;
@@ -50,8 +100,10 @@ bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena) {
     return forward;
 }
 
-bool dt_priced_is_gathered_weight(const dt_priced_program *r, int i) {
+bool dt_priced_is_gathered_twice(const dt_priced_program *r, int i) {
     const dt_node *n = node_of(r, i);
-    return dt_across_kind_of(n) == DT_ACROSS_ALL_GATHER &&
-           node_of(r, dt_priced_source(r, n->in[0]))->op->role == DT_ROLE_STATE;
+    if (dt_across_kind_of(n) != DT_ACROSS_ALL_GATHER) return false;
+    const dt_across_attr *across = n->attr;
+    return node_of(r, dt_priced_source(r, n->in[0]))->op->role == DT_ROLE_STATE ||
+           !(across->axes & r->program->mesh.replicas);
 }

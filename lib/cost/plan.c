@@ -50,8 +50,7 @@ static void count_kernels(const dt_priced_program *r, const dt_launches *kernels
         l->times = k->times > l->times ? k->times : l->times;
         l->flops += k->work.flops * times;
         p->flops += k->work.flops * times;
-        p->model_flops +=
-            dt_is_rematerialized(&r->program->local->node[k->head]) ? 0 : k->work.flops * times;
+        p->model_flops += k->work.flops * (k->times - k->again) * k->share;
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/hash_index.h"
 #include "cost/cost.h"
+#include "model/model.h"
 #include "pass/spmd.h"
 
 /* A chip whose links take `times` times as long as they should. */
@@ -30,7 +31,13 @@ typedef struct dt_priced_program {
     const int8_t *dtype;
     /* by node: how often it is computed (a repeated block may be in the graph once); NULL: once */
     const double *times;
-    int slices; /* joined by a network, each with a share of the batch; 0 is 1 */
+    dt_quantization quantization; /* of products with weights, except those of `output` */
+    const char *output;           /* the path of the output layer; NULL: there is none */
+    /* in which the output layer, its loss and its gradient are computed, one after the other; the
+     * output layer's product twice: 0 is 1 */
+    int pieces;
+    bool collective_products; /* collectives overlap the products that they feed, in pieces */
+    int slices;               /* joined by a network, each with a share of the batch; 0 is 1 */
     /* by node: the value from which it is recomputed at each read; -1: stored; NULL: all are
      * stored. Set by dt_plan_create. */
     const int *made_of;
@@ -53,6 +60,7 @@ typedef struct dt_plan_bytes {
 typedef struct dt_plan_parts {
     double matrix, memory, vector, launch; /* seconds of kernels, by their bottleneck */
     double links, dcn;                     /* waiting for collectives that nothing hides */
+    double host;                           /* waiting for values from the host's memory */
     double bubble;                         /* idle seconds in a pipeline of stages */
 } dt_plan_parts;
 
@@ -75,7 +83,13 @@ typedef struct dt_plan_layer {
 } dt_plan_layer;
 
 /* The units that work side by side on the virtual clock. */
-typedef enum dt_plan_unit { DT_UNIT_CHIP, DT_UNIT_LINKS, DT_UNIT_NETWORK, DT_UNITS } dt_plan_unit;
+typedef enum dt_plan_unit {
+    DT_UNIT_CHIP,
+    DT_UNIT_LINKS,
+    DT_UNIT_NETWORK,
+    DT_UNIT_HOST, /* the bus to the host's memory */
+    DT_UNITS
+} dt_plan_unit;
 
 /* A launch on a device's virtual clock. All devices do the same, except in a pipeline. */
 typedef struct dt_plan_event {
@@ -100,6 +114,7 @@ typedef struct dt_plan {
     double link_busy;    /* seconds of all collectives, including hidden ones */
     double infeed_bytes; /* bytes of a step's batch that a chip receives from the host */
     double infeed_s;     /* seconds that they take; 0: the rate between chip and host is unknown */
+    double offloaded;    /* bytes that a device sends to the host's memory and reads again */
     double received;     /* bytes over links that a device receives in a step */
     /* over the busiest link along x, y, z in a step; [1]: towards larger coordinates */
     double link_bytes[3][2];

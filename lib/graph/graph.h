@@ -313,6 +313,7 @@ typedef struct dt_matrix_work {
     double count; /* 0: none */
     int64_t m, k, n;
     dt_dtype dtype; /* of the operands */
+    double faster;  /* than bfloat16, where the operands are quantized; 0: they are not */
 } dt_matrix_work;
 
 typedef struct dt_cost {

@@ -10,6 +10,7 @@
 #include "job/plan.h"
 #include "job/plan_check.h"
 #include "job/plan_host.h"
+#include "job/partition.h"
 
 /*
  * ---- a plan as a trace ----
@@ -41,6 +42,7 @@ static void put_device(dt_json *j, const dt_job_plan *p, int d) {
     put_name(j, d, 0, "thread_name", "kernels");
     put_name(j, d, 1, "thread_name", "links");
     if (dt_job_plan_slices(p) > 1) put_name(j, d, 2, "thread_name", "network between slices");
+    if (p->plan[0]->offloaded > 0) put_name(j, d, 3, "thread_name", "bus to the host");
     dt_str_release(&name);
 }
 
@@ -53,7 +55,11 @@ static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "ph", "X");
     dt_json_string(j, "name", e->stage ? stage_name(e->stage) : n->op->name);
-    dt_json_string(j, "cat", e->stage ? "stage" : e->unit ? "collective" : "kernel");
+    dt_json_string(j, "cat",
+                   e->stage                  ? "stage"
+                   : e->unit == DT_UNIT_HOST ? "copy"
+                   : e->unit                 ? "collective"
+                                             : "kernel");
     dt_json_int(j, "pid", pid);
     dt_json_int(j, "tid", e->unit);
     dt_json_double(j, "ts", e->start * 1e6);
@@ -125,6 +131,7 @@ static void put_parts(dt_json *j, const dt_plan_parts *p) {
     dt_json_double(j, "launch", p->launch);
     dt_json_double(j, "links", p->links);
     dt_json_double(j, "dcn", p->dcn);
+    dt_json_double(j, "host", p->host);
     dt_json_double(j, "bubble", p->bubble);
     dt_json_close(j, '}');
 }
@@ -205,6 +212,8 @@ static void put_plan(dt_json *j, const dt_job_plan *p) {
     dt_json_int(j, "slices", dt_job_plan_slices(p));
     dt_json_int(j, "replicas", p->replicas);
     dt_json_int(j, "logical_devices", p->logical);
+    dt_json_string(j, "rematerialize", p->job->model.rematerialize.name);
+    dt_json_string(j, "quantization", dt_quantizations[p->job->compile.quantization]);
     dt_json_int(j, "parameters", (int64_t)p->parameters);
     dt_json_int(j, "parameters_per_device", (int64_t)p->parameters_here);
     put_bytes(j, &train->bytes);
@@ -218,6 +227,7 @@ static void put_plan(dt_json *j, const dt_job_plan *p) {
     dt_json_double(j, "model_flops", train->model_flops);
     dt_json_double(j, "mfu", dt_plan_mfu(train));
     dt_json_double(j, "infeed_s", p->plan[0]->infeed_s);
+    dt_json_double(j, "offloaded_bytes", train->offloaded);
     dt_json_double(j, "examples_per_s", dt_job_plan_examples_per_s(p));
     put_price(j, p);
     dt_json_bool(j, "fits", dt_job_plan_fits(p));
@@ -269,6 +279,11 @@ const dt_topology *dt_job_plan_topology(const dt_job_plan *p) {
     return dt_strategy_spec_topology(&p->job->strategy);
 }
 
+/* The layer of the only output; NULL: there are several. */
+static const char *output_of(const dt_model_spec *m) {
+    return m->n_outputs == 1 ? m->output[0].name : NULL;
+}
+
 static dt_status *price(dt_job_plan *p, int i) {
     int64_t slices = dt_job_plan_slices(p);
     const dt_outlined of_a_slice = {p->step[i].name, (p->step[i].rows + slices - 1) / slices,
@@ -276,6 +291,11 @@ static dt_status *price(dt_job_plan *p, int i) {
     dt_arena *arena = dt_arena_create();
     dt_priced_program priced = {.topology = dt_job_plan_topology(p),
                                 .assignment = p->session.strategy->assignment,
+                                .quantization = p->job->compile.quantization,
+                                .collective_products =
+                                    p->job->partition && p->job->partition->collective_products,
+                                .output = output_of(&p->job->model),
+                                .pieces = p->job->model.vocabulary_tiling,
                                 .slices = (int)slices};
     dt_status *s = dt_trainer_priced(p->session.trainer, &of_a_slice, &p->program[i]);
     priced.program = p->program[i];

@@ -64,6 +64,12 @@ static void put_links(const dt_job_plan *p, dt_str *s) {
     dt_put_seconds(s, train_of(p)->parts.links);
 }
 static void put_dcn(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.dcn); }
+static void put_host_bus(const dt_job_plan *p, dt_str *s) {
+    dt_put_seconds(s, train_of(p)->parts.host);
+}
+static void put_offloaded(const dt_job_plan *p, dt_str *s) {
+    dt_str_bytes(s, train_of(p)->offloaded);
+}
 static void put_bubble(const dt_job_plan *p, dt_str *s) {
     dt_put_seconds(s, train_of(p)->parts.bubble);
 }
@@ -106,6 +112,7 @@ static double always(const dt_job_plan *p) {
 }
 static double has_host(const dt_job_plan *p) { return (double)p->host_bytes; }
 static double has_dcn(const dt_job_plan *p) { return train_of(p)->parts.dcn; }
+static double has_offloaded(const dt_job_plan *p) { return train_of(p)->offloaded; }
 static double has_bubble(const dt_job_plan *p) { return train_of(p)->parts.bubble; }
 
 typedef struct row {
@@ -123,6 +130,7 @@ static const row rows[] = {
     {"    in", put_peak, always, false},
     {"  padding of tiles", put_padding, always, false},
     {"  total", put_total, always, false},
+    {"kept in the host's memory", put_offloaded, has_offloaded, true},
     {"  fits", put_fits, always, false},
     {"host arena, this machine", put_host, has_host, true},
     {"step time (virtual)", put_step, always, false},
@@ -132,6 +140,7 @@ static const row rows[] = {
     {"  kernel launches", put_launch, always, false},
     {"  waiting for links", put_links, always, false},
     {"  waiting for slices", put_dcn, has_dcn, false},
+    {"  waiting for the host", put_host_bus, has_offloaded, false},
     {"  pipeline bubble", put_bubble, has_bubble, false},
     {"examples per second", put_rate, always, false},
     {"received over links", put_received, always, false},

@@ -239,6 +239,7 @@ DT_CHIP(
                .share = 0.88,
                .result = 4.15,
                .hbm_share = 0.78,
+               .fp8_rate = 2, /* [docs] 4,614 TFLOP/s */
                .int8_rows = 200,
                .vectors = true,
                /* [recipes] 16384^3: 82.4 %, 32768^3: 82.9 % */

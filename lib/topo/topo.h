@@ -43,6 +43,7 @@ typedef struct dt_kernel_rates {
      * none */
     const char *calibrated;
     double int8_rate; /* 8-bit integers against bfloat16; 0: as bfloat16 */
+    double fp8_rate;  /* 8-bit floats, the same */
     double int8_rows; /* unpacking a tile of 8-bit integers takes as long as this number of rows */
     bool vectors;     /* matrix units compute products by a vector; false: vector units do */
     /* bytes of an operand that the compiler can prefetch into the chip: its memory less what

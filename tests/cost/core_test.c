@@ -25,14 +25,14 @@ typedef struct row {
 } row;
 
 #define ESTIMATE(generation, dtype, count, m, k, n, cycles)                                        \
-    {#generation, {count, m, k, n, dtype}, cycles},
+    {#generation, {count, m, k, n, dtype, 0}, cycles},
 static const row shared[] = {
 #define ESTIMATE_SHARED
 #include "estimates.h"
 #undef ESTIMATE_SHARED
 };
 #define ESTIMATE(generation, dtype, count, m, k, n, cycles)                                        \
-    {#generation, {count, m, k, n, dtype}, cycles},
+    {#generation, {count, m, k, n, dtype, 0}, cycles},
 static const row drawn[] = {
 #define ESTIMATE_DRAWN
 #include "estimates.h"
