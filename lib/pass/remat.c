@@ -295,5 +295,5 @@ static bool ends_with(const char *path, const char *end) {
 bool dt_is_rematerialized(const dt_node *n) { return ends_with(n->path, again_name); }
 
 bool dt_is_from_host(const dt_node *n) {
-    return n->op == &dt_op_optimization_barrier && ends_with(n->path, host_name);
+    return n->op->role == DT_ROLE_NAME && ends_with(n->path, host_name);
 }
