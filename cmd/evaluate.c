@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain evaluate: the exact metrics of a checkpoint. */
 #include "env.h"
-#include "expect.h"
+#include "result_files.h"
 #include "verb.h"
 #include "watch.h"
 #include "workers.h"
@@ -15,6 +15,7 @@ struct evaluate {
     int64_t workers, rank;
     int split, threshold_for;
     struct words expect;
+    struct result_files files;
     bool json;
 };
 
@@ -52,6 +53,7 @@ static int run_here(const struct call *call) {
     if (!s) s = expect_check(&expectations, job, false);
     if (!s) s = evaluate(call, job, &watch);
     int code = s ? watch_error(&watch, s) : watch.silent ? 0 : expect_judge(&expectations, &watch);
+    code = result_files_write(&my->files, &watch, &expectations, code);
     watch_end(&watch, code);
     watch_release(&watch);
     dt_job_unref(job);
@@ -76,6 +78,7 @@ static const struct option options[] = {
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),
     LIST(struct evaluate, expect, "expect", "EXPR",
          "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
+    RESULT_FILE_OPTIONS(struct evaluate),
     WORKERS_OPTION(struct evaluate, "evaluate"),
     RANK_OPTION(struct evaluate),
     FLAG(struct evaluate, json, "json", "print JSON lines"),

@@ -102,7 +102,7 @@ dt_status *expect_check(const struct expectations *e, const dt_job *job, bool tr
     return NULL;
 }
 
-static bool holds(const struct expectation *e, double value) {
+bool expect_holds(const struct expectation *e, double value) {
     bool equal = value == e->number;
     if (e->op[0] == '>') return value > e->number || (e->op[1] && equal);
     if (e->op[0] == '<') return value < e->number || (e->op[1] && equal);
@@ -124,7 +124,7 @@ int expect_judge(const struct expectations *e, const struct watch *w) {
     int code = 0;
     for (int i = 0; i < e->n; i++) {
         double value = watch_value(w, e->at[i].name, e->at[i].bytes);
-        if (!holds(&e->at[i], value)) code = watch_error(w, broken(&e->at[i], value));
+        if (!expect_holds(&e->at[i], value)) code = watch_error(w, broken(&e->at[i], value));
     }
     return code;
 }

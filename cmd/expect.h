@@ -24,6 +24,8 @@ struct expectations {
 dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e);
 /* Are these metrics of the job? `training`: of fit, which reports those with val_ as well. */
 dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training);
+/* Whether this value meets it; NaN meets nothing. */
+bool expect_holds(const struct expectation *e, double value);
 /* Compares the last values with the expectations. Prints each that is not met as an error;
  * returns the exit code, 0 or 80. */
 int expect_judge(const struct expectations *e, const struct watch *w);

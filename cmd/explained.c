@@ -23,7 +23,7 @@ static void put_title(const struct putting *p, const char *title) {
     dt_str_puts(p->to, title);
     if (p->named) {
         dt_str_puts(p->to, " of ");
-        put_shown(p->to, p->o->name);
+        put_plain(p->to, p->o->name, p->markdown);
     }
     dt_str_puts(p->to, p->markdown ? "\n\n" : "\n");
 }
@@ -155,7 +155,7 @@ static void put_thresholds(const struct putting *p) {
              o->best.threshold);
     put_note(p, note);
     dt_str_printf(p->to, "%sclass ", p->markdown ? "\n" : "");
-    put_shown(p->to, name_of(o, 1));
+    put_plain(p->to, name_of(o, 1), p->markdown);
     dt_str_puts(p->to, ": roc_auc ");
     put_value(p->to, o->roc_auc);
     dt_str_puts(p->to, "  average_precision ");
@@ -190,7 +190,7 @@ static void put_errors(const struct putting *p) {
     for (int i = 0; i < o->n_values; i++) {
         dt_str line = {0};
         if (o->error[i].name) {
-            put_shown(&line, o->error[i].name);
+            put_plain(&line, o->error[i].name, p->markdown);
             dt_str_puts(&line, ": ");
         }
         dt_str_printf(&line, "mean error %.4g, mean absolute %.4g, root mean squared %.4g, r2 ",

@@ -5,7 +5,7 @@
 
 #include "again.h"
 #include "env.h"
-#include "expect.h"
+#include "result_files.h"
 #include "stop.h"
 #include "print.h"
 #include "verb.h"
@@ -22,6 +22,7 @@ struct fit {
     double time; /* seconds; 0: no limit */
     int64_t workers, max_restarts, rank;
     struct words expect, inject;
+    struct result_files files;
 };
 
 /* The state of one run, which is released in one place. */
@@ -127,7 +128,9 @@ static int finish(struct training *t, dt_status *s) {
             out_field(t->call->out, "dry run", "the job is ready to train; nothing was written");
         return 0;
     }
-    return t->watch.silent ? 0 : expect_judge(&t->expectations, &t->watch);
+    if (t->watch.silent) return 0;
+    code = expect_judge(&t->expectations, &t->watch);
+    return result_files_write(&t->fit->files, &t->watch, &t->expectations, code);
 }
 
 /* Runs in this process, or in each of the workers if there are several. */
@@ -198,6 +201,7 @@ static const struct option options[] = {
     LIST(struct fit, expect, "expect", "EXPR",
          "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==",
          .words = EXPECT_WORDS),
+    RESULT_FILE_OPTIONS(struct fit),
     WORKERS_OPTION(struct fit, "train"),
     RANK_OPTION(struct fit),
     INTEGER(struct fit, max_restarts, "max-restarts", "K",

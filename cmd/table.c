@@ -80,6 +80,14 @@ static void put_cell(dt_str *to, const char *text) {
     }
 }
 
+void put_plain(dt_str *to, const char *text, bool markdown) {
+    dt_str shown = {0};
+    put_shown(&shown, text);
+    if (markdown) put_cell(to, dt_str_text(&shown));
+    else dt_str_puts(to, dt_str_text(&shown));
+    dt_str_release(&shown);
+}
+
 static void put_rule(dt_str *to, const struct table *t) {
     for (int c = 0; c < t->columns; c++) dt_str_puts(to, c ? " ---: |" : "| :--- |");
     dt_str_putc(to, '\n');

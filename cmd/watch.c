@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explained.h"
 #include "stop.h"
 #include "print.h"
 #include "verb.h"
@@ -42,6 +43,13 @@ static void keep_workers(struct watch *w, const dt_event *e) {
     w->workers.again = e->batches_again;
 }
 
+static void keep_explained(struct watch *w, const dt_event *e) {
+    dt_str t = {0};
+    explained_put(&t, e->evaluation, true);
+    free(w->explained);
+    w->explained = dt_str_take(&t);
+}
+
 /* A step's loss is one batch's: only whole epochs and evaluations count as results. */
 static void remember(struct watch *w, const dt_event *e) {
     if (e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL || e->kind == DT_EVENT_END)
@@ -57,6 +65,7 @@ static void remember(struct watch *w, const dt_event *e) {
     if (e->kind == DT_EVENT_START || e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL)
         clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
     if (e->kind == DT_EVENT_WORKERS) keep_workers(w, e);
+    if (e->evaluation) keep_explained(w, e);
     if (e->kind == DT_EVENT_END) w->virtual_s = e->virtual_s;
     w->step = e->step ? e->step : w->step;
     w->ended = w->ended || e->kind == DT_EVENT_END;
@@ -121,6 +130,7 @@ void watch_release(struct watch *w) {
     for (int i = 0; i < w->n_last; i++) free(w->last[i].name);
     free(w->last);
     free(w->checkpoint);
+    free(w->explained);
 }
 
 /* ---- time ---- */

@@ -26,6 +26,7 @@ struct watch {
     int n_last;
     char *checkpoint;          /* the newest; owned */
     char weights[80];          /* SHA-256 in hexadecimal, of `checkpoint` or the end */
+    char *explained;           /* Markdown of what evaluate found out; owned; NULL: nothing */
     int64_t step, epoch_steps; /* the newest one; in an epoch */
     double virtual_s;          /* simulated seconds of all steps */
     struct {

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results as files for CI: --metrics, --summary and --junit. Each appears under its name when it is
+ * complete. */
+#ifndef CMD_RESULT_FILES_H
+#define CMD_RESULT_FILES_H
+
+#include "expect.h"
+
+struct result_files {
+    const char *metrics, *summary, *junit; /* paths; NULL: not wanted */
+};
+
+#define RESULT_FILE_OPTIONS(s)                                                                     \
+    PATH(s, files.metrics, "metrics", "FILE",                                                      \
+         "write the last value of each metric to FILE, as one JSON object"),                       \
+        PATH(s, files.summary, "summary", "FILE", "write the results to FILE, in Markdown"),       \
+        PATH(s, files.junit, "junit", "FILE",                                                      \
+             "write a test case for each --expect to FILE, as JUnit XML")
+
+/* Writes the files of a run that ended with exit code `code`, if that is 0 or 80. Returns the exit
+ * code to end with: that of a write that failed, otherwise `code`. */
+int result_files_write(const struct result_files *f, const struct watch *w,
+                       const struct expectations *e, int code);
+
+#endif
