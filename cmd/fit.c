@@ -18,7 +18,7 @@ struct fit {
     struct compute compute;
     bool dry_run, fresh, json, every_step;
     const char *resume;
-    int64_t steps;
+    int64_t steps, until_epoch;
     double time; /* seconds; 0: no limit */
     int64_t workers, max_restarts, rank;
     struct words expect, inject;
@@ -69,6 +69,7 @@ static dt_status *train(struct training *t) {
         .resume = resume,
         .resume_path = resume == DT_RESUME_PATH ? fit->resume : NULL,
         .max_steps = fit->steps,
+        .max_epochs = fit->until_epoch,
         .max_seconds = fit->time,
         .dry_run = fit->dry_run,
         .every_step = fit->every_step,
@@ -196,6 +197,8 @@ static const struct option options[] = {
         .once = true),
     INTEGER(struct fit, steps, "steps", "N", "save and stop when N steps are done in total",
             .min = 1),
+    INTEGER(struct fit, until_epoch, "until-epoch", "N",
+            "save and stop when N epochs are done in total", .min = 1),
     SECONDS(struct fit, time, "time", "TIME",
             "save and exit with 75 after this time (90s, 55m, 1h30m), at the end of a step"),
     LIST(struct fit, expect, "expect", "EXPR",

@@ -289,6 +289,7 @@ typedef struct dt_run_options {
     /* fit: stop after this many global steps, 0: the job's own; evaluate: use this many batches
      * of the split, 0: all */
     int64_t max_steps;
+    int64_t max_epochs; /* fit: the same, in whole epochs */
     /* --time: after this many seconds fit finishes the step, saves and stops (75); 0: no limit */
     double max_seconds;
     bool dry_run;    /* compile and report start, but write nothing */

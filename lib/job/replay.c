@@ -164,7 +164,7 @@ static void note_steps(const dt_event *e, void *user) {
 static dt_status *measure(replay *r) {
     dt_run_options o = *r->options;
     o.resume = DT_RESUME_NEVER;
-    o.max_steps = 0;
+    o.max_steps = o.max_epochs = 0;
     o.dry_run = true;
     o.event = note_steps;
     o.user = r;

@@ -39,6 +39,14 @@ int64_t dt_run_fed(const run *r, int64_t steps) {
     return whole * all + rest * r->size.batch; /* only the last batch may be smaller */
 }
 
+/* --until-epoch and --steps. */
+static void limit_steps(run *r) {
+    int64_t part = r->q->run->max_epochs, most = r->q->run->max_steps;
+    if (part > 0 && dt_mul_fits(part, r->size.steps_per_epoch, &part) && part < r->size.steps)
+        r->size.steps = part;
+    if (most > 0 && most < r->size.steps) r->size.steps = most;
+}
+
 static dt_status *count_steps(run *r) {
     const dt_fit_spec *fit = r->q->fit;
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
@@ -62,8 +70,7 @@ static dt_status *count_steps(run *r) {
                        "%lld epochs of %lld steps are more steps than can be counted",
                        (long long)fit->epochs, (long long)r->size.steps_per_epoch);
     r->size.all_steps = r->size.steps;
-    if (r->q->run->max_steps > 0 && r->q->run->max_steps < r->size.steps)
-        r->size.steps = r->q->run->max_steps;
+    limit_steps(r);
     r->size.epochs = (r->size.steps + r->size.steps_per_epoch - 1) / r->size.steps_per_epoch;
     r->at.epoch = fit->initial_epoch;
     r->at.step = fit->initial_epoch * r->size.steps_per_epoch;

@@ -21,14 +21,14 @@ enum { MAIN_ROOM = 1 << 12 };
 
 /* ---- beginning and ending ---- */
 
-/* A run with --steps gets no warning, because a later run may reach the steps. */
+/* A run with --steps or --until-epoch gets no warning, because a later run may reach the steps. */
 static void warn_of_steps_beyond(const run *r) {
     dt_str text = {0};
 
     dt_str_printf(&text,
                   "output.trace: step %lld is beyond the run's %lld steps; nothing is recorded",
                   (long long)r->q->trace.first, (long long)r->size.steps);
-    if (r->q->trace.first > r->size.steps && r->q->run->max_steps == 0)
+    if (r->q->trace.first > r->size.steps && r->size.steps == r->size.all_steps)
         dt_run_warn(r, dt_str_text(&text));
     dt_str_release(&text);
 }
