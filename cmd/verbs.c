@@ -55,6 +55,9 @@ static const struct {
     {"info", "doctor"},
     {"list", "ckpt ls"},
     {"benchmark", "bench"},
+    {"search", "sweep"},
+    {"tune", "sweep"},
+    {"lr-find", "sweep"},
     {"plot", "report"},
     {"dashboard", "report"},
     {"visualize", "report"},
@@ -81,9 +84,6 @@ static const char *meant(const char *name) {
     return nearest && !find(nearest) ? called_elsewhere(nearest) : nearest;
 }
 
-#define SWEEP                                                                                      \
-    "run 'dtrain fit' once for each setting (fit JOB seed=1 output.dir=runs/a), then 'dtrain "     \
-    "report runs/*' (docs/recipes.md#comparing-runs)"
 #define LAUNCH "run: dtrain fit JOB --workers N; or start the job with mpirun, srun or torchrun"
 
 /* Commands of other tools that have no verb here: what does the same. */
@@ -96,10 +96,6 @@ static const struct {
     {"generate", "text is generated during training: fit.callbacks: [GenerateText]; see 'dtrain "
                  "help GenerateText'"},
     {"deploy", "to serve a model elsewhere, run: dtrain export JOB -o model.onnx"},
-    {"sweep", SWEEP},
-    {"search", SWEEP},
-    {"tune", SWEEP},
-    {"lr-find", SWEEP},
     {"launch", LAUNCH},
     {"torchrun", LAUNCH},
     {"accelerate", LAUNCH},

@@ -2,6 +2,7 @@
 /* The verbs, in the order of the usage screen: VERB(name) is the row verb_<name>. No include
  * guard. */
 VERB(fit)
+VERB(sweep)
 VERB(evaluate)
 VERB(predict)
 VERB(validate)

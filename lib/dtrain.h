@@ -53,6 +53,7 @@
 #include "dtrain/coordinator.h"
 #include "dtrain/checkpoint.h"
 #include "dtrain/job.h"
+#include "dtrain/sweep.h"
 #include "dtrain/numerics.h"
 #include "dtrain/look.h"
 #include "dtrain/auto.h"

@@ -88,6 +88,8 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) DT_MUST_USE;
 void dt_job_drop_definitions(dt_tree *root);
 /* Makes the paths to data files of an extended base relative to the job's own file. */
 void dt_job_move_paths(dt_job *j);
+/* Puts `prefix` in front of relative paths to data files, for a copy of the job in another folder. */
+void dt_job_prefix_paths(dt_job *j, const char *prefix);
 
 /* ---- model.c ---- */
 

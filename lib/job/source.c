@@ -302,7 +302,6 @@ static char *directory_of_base(const dt_job *j) {
 }
 
 static void move_path(const dt_job *j, const char *directory, dt_tree *t) {
-    if (t->kind != DT_TREE_SCALAR || t->at.source != j->base || !*t->text) return;
     char *path = dt_path_join(directory, t->text);
     t->text = dt_arena_strdup(j->arena, path);
     free(path);
@@ -319,15 +318,34 @@ static bool is_count(const dt_tree *t) {
     return t->kind == DT_TREE_SCALAR && !t->quoted && dt_parse_int64(t->text, &n);
 }
 
+typedef bool moves(const dt_job *j, const dt_tree *path);
+
+static void move_paths(const dt_job *j, const char *directory, moves *which) {
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        dt_tree *part = dt_tree_get(dt_tree_get(j->tree, "dataset"), dt_part_name(p));
+        const bool alone = part && part->kind == DT_TREE_SCALAR;
+        for (int i = 0; part && !is_count(part) && i < (alone ? 1 : part->n); i++) {
+            dt_tree *path = alone                       ? part
+                            : part->kind == DT_TREE_MAP ? part->entry[i].value
+                                                        : part->item[i];
+            if (path->kind == DT_TREE_SCALAR && *path->text && which(j, path))
+                move_path(j, directory, path);
+        }
+    }
+}
+
+static bool is_of_base(const dt_job *j, const dt_tree *path) { return path->at.source == j->base; }
+
 void dt_job_move_paths(dt_job *j) {
     if (!j->base) return;
     char *directory = directory_of_base(j);
-    for (dt_part p = 0; p < DT_PARTS; p++) {
-        dt_tree *part = dt_tree_get(dt_tree_get(j->tree, "dataset"), dt_part_name(p));
-        if (part && !is_count(part)) move_path(j, directory, part);
-        for (int i = 0; part && part->kind != DT_TREE_SCALAR && i < part->n; i++)
-            move_path(j, directory,
-                      part->kind == DT_TREE_MAP ? part->entry[i].value : part->item[i]);
-    }
+    move_paths(j, directory, is_of_base);
     free(directory);
 }
+
+static bool is_relative(const dt_job *j, const dt_tree *path) {
+    (void)j;
+    return !strchr("/~", *path->text);
+}
+
+void dt_job_prefix_paths(dt_job *j, const char *prefix) { move_paths(j, prefix, is_relative); }

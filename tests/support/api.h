@@ -26,7 +26,7 @@ enum { API_SLOTS = 3, API_FORMAT = 16 }; /* API_FORMAT + k: the format whose tex
 #define API_HANDLES(X) \
     X(tensor) X(variable) X(values) X(dataset) X(dist_dataset) X(iterator) X(job) X(row_writer) X(model) X(optimizer) X(loss) X(history) X(meter) \
     X(rate_schedule) X(function) X(strategy) X(resolver) X(topology) X(device_assignment) X(variables) X(checkpoint) \
-    X(coordinator) X(per_worker) X(remote)
+    X(coordinator) X(per_worker) X(remote) X(sweep)
 /* clang-format on */
 
 typedef struct api {
@@ -291,6 +291,11 @@ MAYBE_UNUSED dt_gradients give_dt_gradients(api *s, int k) {
     return i || !s->trace ? (dt_gradients){0} : (dt_gradients){.value = value, .trace = s->trace};
 }
 
+MAYBE_UNUSED dt_sweep_trial *give_dt_sweep_trial_p(api *s, int k) {
+    static dt_sweep_trial of;
+    return s->choose(s, k, 2) ? NULL : &of;
+}
+
 /* ---- options ---- */
 
 /* None of it said, no options, and for some a choice of what was said. */
@@ -318,6 +323,7 @@ API_OPTIONS(dt_topology_options, {api_shape, 4, api_zeros, api_places, 3})
 API_OPTIONS(dt_step_options, {true})
 API_OPTIONS(dt_spec, {.name = "value", .dtype = DT_INT64})
 API_OPTIONS(dt_search_request, {0})
+API_OPTIONS(dt_sweep_options, {0})
 API_OPTIONS(dt_run_report_request, {.runs = api_runs, .n_runs = 1, .output = "report.html"})
 API_OPTIONS(dt_row_writer_options, {.path = "rows.csv"})
 API_OPTIONS(dt_predicted_rows, {0})
@@ -399,6 +405,7 @@ MAYBE_UNUSED dt_value_fn give_dt_value_fn(api *s, int k) {
 #define API_DROP_dt_dtype API_DROP
 #define API_DROP_dt_gradients API_DROP
 #define API_DROP_dt_resume API_DROP
+#define API_DROP_dt_sweep_counts API_DROP
 #define API_DROP_dt_remote_state API_DROP
 #define API_DROP_dt_scope(call)                                                                    \
     do {                                                                                           \

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sweep: trials of one job, each a run in a folder of its own.
+ *
+ *     sweep_space.c    lists and ranges of values, and the values of a trial
+ *     sweep_open.c     options, the job, the folder and its settings (sweep.json)
+ *     sweep_run.c      which trial is next, rungs of halving, results (trials.jsonl)
+ *     sweep_board.c    the leaderboard, best.yaml and the report
+ *
+ * A trial's values are a function of seed, key and number, and its results are a line that is
+ * synced to disk. So a sweep that was killed continues with the same trials.
+ */
+#ifndef DT_JOB_SWEEP_H
+#define DT_JOB_SWEEP_H
+
+#include "dtrain.h"
+#include "job/job.h"
+
+/* ---- sweep_space.c ---- */
+
+enum { DT_SWEEP_MOST_TRIALS = 10000, DT_SWEEP_MOST_PARAMETERS = 64, DT_SWEEP_MOST_RUNGS = 20 };
+
+typedef enum dt_sweep_kind {
+    DT_SWEPT_LIST,
+    DT_SWEPT_REAL,
+    DT_SWEPT_LOG,
+    DT_SWEPT_INT,
+    DT_SWEPT_LOG_INT
+} dt_sweep_kind;
+
+/* A key with several values. */
+typedef struct dt_sweep_range {
+    const char *key;  /* "let.width" */
+    const char *text; /* the override as given */
+    int operand;      /* its index among the overrides */
+    dt_sweep_kind kind;
+    int n; /* list */
+    const char *const *value;
+    double least, most; /* ranges; both ends are included */
+} dt_sweep_range;
+
+typedef struct dt_sweep_space {
+    int n;
+    dt_sweep_range range[DT_SWEEP_MOST_PARAMETERS];
+    bool is_grid; /* no range among them */
+    int64_t grid; /* number of combinations of the lists; INT64_MAX: that or more */
+} dt_sweep_space;
+
+/* Reads the overrides that have several values. All faults, at the override (BAD_OVERRIDE). */
+dt_status *dt_space_read(dt_arena *arena, const char *const *overrides, int n,
+                         dt_sweep_space *out) DT_MUST_USE;
+/* The value of a parameter in trial i, counted from 0, in the arena. */
+const char *dt_space_grid(dt_arena *arena, const dt_sweep_space *s, int64_t i, int parameter);
+const char *dt_space_random(dt_arena *arena, const dt_sweep_space *s, uint64_t seed, int64_t i,
+                            int parameter);
+
+/* ---- sweep_open.c ---- */
+
+typedef enum dt_sweep_state {
+    DT_TRIAL_WAITING,
+    DT_TRIAL_RUNNING,
+    DT_TRIAL_COMPLETED,
+    DT_TRIAL_FAILED,
+    DT_TRIAL_INTERRUPTED
+} dt_sweep_state;
+
+typedef struct dt_sweep_entry {
+    const char *const *value;     /* [space.n] */
+    const char *const *overrides; /* [n_overrides] */
+    const char *settings;
+    const char *directory; /* with -C */
+    dt_sweep_state state;  /* in its last rung */
+    int rung;              /* from 0 */
+    bool scored[DT_SWEEP_MOST_RUNGS];
+    double score[DT_SWEEP_MOST_RUNGS]; /* the metric at the end of each rung; NaN: none */
+    int exit_code;
+    const char *error;  /* NULL: none */
+    const char *sha256; /* of the weights; NULL: unknown */
+} dt_sweep_entry;
+
+struct dt_sweep { /* the public handle */
+    int refs;
+    dt_arena *arena;
+    dt_job *job; /* with the settings of the first valid trial */
+    dt_job_source source;
+    int n_overrides; /* of each trial */
+    dt_sweep_space space;
+    bool random, less, dry_run;
+    uint64_t seed;
+    int64_t halving;
+    const char *metric, *title;
+    const char *directory; /* with -C */
+    dt_writer lock;
+    bool locked;
+    bool torn;                    /* the last line of trials.jsonl has no end */
+    int rungs, rung, halted_code; /* rung: the one at hand, from 0 */
+    int n;
+    dt_sweep_entry *trial;
+};
+
+/* The metric's name with the direction for people: "lower is better". */
+const char *dt_sweep_direction(const dt_sweep *s);
+
+/* ---- sweep_run.c ---- */
+
+/* Takes the results of trials.jsonl, where there is one. */
+dt_status *dt_sweep_read_results(dt_sweep *s) DT_MUST_USE;
+/* The last rung in which the trial has a result; -1: none, or the trial failed later. */
+int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t);
+/* The trials, best first, into order[s->n]; returns how many of them have a result. */
+int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order);
+/* Where a rung ends: of `all` epochs or steps. */
+int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all);
+
+#endif
