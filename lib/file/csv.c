@@ -235,10 +235,12 @@ static dt_status *cut_field(cutter *k, bool *more) {
     if (c->styled) drop_comment(k);
     *more = k->p < k->end;
     c->end_col = k->col;
-    if (*more && !is_gap(k)) return dt_csv_fail(c, k->line, k->col, "text follows a quoted field");
+    if (*more && *k->p != c->style.delimiter && !is_gap(k))
+        return dt_csv_fail(c, k->line, k->col, "text follows a quoted field");
     char *const gap = k->p;
     if (*more) step(k);
     *gap = '\0'; /* over the delimiter, or the line end */
+    if (!c->styled) return NULL;
     skip_blanks(k);
     if (c->style.blanks) {
         drop_comment(k);
