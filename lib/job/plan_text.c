@@ -353,8 +353,7 @@ static void print_error(const char *what, const char *kind, const char *generati
                             *other = e ? NULL : dt_expected_error_of(kind, NULL);
     dt_str_printf(out, "%s: ", what);
     if (!e)
-        dt_str_puts(out, other ? "none compared on this chip; on "
-                               : "not known; no similar step was compared");
+        dt_str_puts(out, other ? "none compared on this chip; on " : "not compared with any run");
     if (other) dt_str_printf(out, "%s ", other->generation);
     e = e ? e : other;
     if (e)

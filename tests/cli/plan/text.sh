@@ -54,3 +54,5 @@ sed 's/^strategy.*/strategy: {type: mirrored}/; /^let/d' job.yaml >mirrored.yaml
 show plan mirrored.yaml --svg -
 show trace mirrored.yaml
 exits 0 plan mirrored.yaml --tpu v3-8
+# a family that no published run belongs to
+"$DTRAIN" plan job.yaml 2>&1 | grep -c "not compared with any run"
