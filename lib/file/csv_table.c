@@ -336,7 +336,8 @@ static dt_status *open_table(dt_row_source *s) {
         .next = next_record, .holds = holds, .at = record_at, .close = close_table};
     table *t = s->state = dt_arena_new(s->arena, table);
     t->index = dt_arena_array(s->arena, int *, s->n);
-    const dt_csv_style style = s->native ? style_of(s->keys) : (dt_csv_style){.delimiter = ','};
+    dt_csv_style style = style_of(s->keys);
+    if (!s->native) style = (dt_csv_style){.delimiter = style.delimiter};
     dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, &style);
     if (!bad) bad = read_head(s, t);
     if (bad) close_table(s);
