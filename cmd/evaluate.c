@@ -34,7 +34,7 @@ static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *w
         .event = watch_event,
         .user = watch,
     };
-    return dt_job_evaluate(job, my->checkpoint, splits[my->split], &options);
+    return dt_job_evaluate(job, my->checkpoint, splits[my->split < 0 ? 0 : my->split], &options);
 }
 
 static int run_here(const struct call *call) {
@@ -44,6 +44,9 @@ static int run_here(const struct call *call) {
     dt_job *job = NULL;
     dt_status *s = take_job(call, &my->place, &source);
     if (!s) s = expect_parse(call, my->expect, &expectations);
+    if (!s && my->input && my->split >= 0)
+        s = usage_error(call, "--split names a part of the job's data, which --input replaces; "
+                              "leave one of them out");
     if (s) return out_error(call->out, s);
     struct watch watch = {.out = call->out, .json = my->json, .path = source.path};
     source.purpose = DT_FOR_EVALUATE;
@@ -72,7 +75,7 @@ static const struct option options[] = {
     PATH(struct evaluate, input, "input", "FILE",
          "evaluate these examples instead of a split: a file with inputs and targets (NPZ, CSV, "
          "JSON lines, TFRecord), or a text or folder of pictures where the job's data are such"),
-    CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate"),
+    CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate", .min = -1),
     CHOICE(struct evaluate, threshold_for, "threshold-for", "METRIC", scores,
            "of two classes: find the threshold at which this score is largest"),
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),

@@ -293,7 +293,7 @@ static dt_status *read_environment(struct walk *w, const struct option *o) {
 
 static void set_fallback(struct walk *w, const struct option *o) {
     if (o->kind == OPTION_INTEGER) *(int64_t *)field(w, o) = o->fallback;
-    if (o->kind == OPTION_CHOICE) *(int *)field(w, o) = (int)o->fallback;
+    if (o->kind == OPTION_CHOICE) *(int *)field(w, o) = o->min < 0 ? -1 : (int)o->fallback;
 }
 
 /* ---- all of it ---- */

@@ -36,6 +36,9 @@ static dt_status *read_call(struct prediction *p) {
     if (s) return s;
     if (p->my->input && strcmp(p->my->input, "-") == 0 && strcmp(p->source.path, "-") == 0)
         return usage_error(p->call, "standard input holds the job or the examples, not both");
+    if (p->my->input && p->my->split >= 0)
+        return usage_error(p->call, "--split names a part of the job's data, which --input "
+                                    "replaces; leave one of them out");
     return NULL;
 }
 
@@ -66,7 +69,7 @@ static dt_status *predict(struct prediction *p) {
     const dt_predict_request request = {
         .checkpoint = my->checkpoint,
         .input = my->input,
-        .split = splits[my->split],
+        .split = splits[my->split < 0 ? 0 : my->split],
         .rows = p->watch.silent ? drop_rows : dt_row_writer_put,
         .user = p->writer,
     };
@@ -128,7 +131,8 @@ static const struct option options[] = {
          "the checkpoint or saved model; default: the newest in output.dir"),
     WORKERS_OPTION(struct predict, "predict"),
     RANK_OPTION(struct predict),
-    CHOICE(struct predict, split, "split", "PART", splits, "the split of the job's data"),
+    CHOICE(struct predict, split, "split", "PART", splits, "the split of the job's data",
+           .min = -1),
     COMPUTE_OPTIONS(struct predict),
     BACKEND_OPTIONS(struct predict),
     PLACE_OPTIONS(struct predict),

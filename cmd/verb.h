@@ -76,7 +76,7 @@ enum option_kind {
     OPTION_INTEGER,  /* int64_t in min..max */
     OPTION_UNSIGNED, /* uint64_t */
     OPTION_SECONDS,  /* double, written as 90s, 55m, 1h30m */
-    OPTION_CHOICE,   /* int: index in choices */
+    OPTION_CHOICE,   /* int: index in choices; with min -1, that is -1 unless it is given */
 };
 
 struct option {
