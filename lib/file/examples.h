@@ -8,6 +8,7 @@
 #define DT_FILE_EXAMPLES_H
 
 #include "file/file.h"
+#include "file/places.h"
 #include "file/records.h"
 
 typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
@@ -54,6 +55,7 @@ typedef struct dt_read_buffer {
     int64_t offset;
     /* the example behind the last one, and the bytes of those that followed one another so far */
     int64_t next, run;
+    dt_places_cursor cursor;
     /* dt_now_ns when the bytes of the last example had been read and decoding them began; 0: its
      * format decodes nothing */
     int64_t fetched_ns;

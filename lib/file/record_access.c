@@ -22,17 +22,13 @@
 
 enum { MOST_RECORDS = 1 << 30 };
 
-typedef struct place {
-    int64_t offset;     /* in the file; in `unpacked` for compressed ones */
-    int32_t size, file; /* no record is longer than 1 GiB */
-} place;
-
 typedef struct record_part {
     dt_examples base;
     const dt_format *kind;
     dt_row_source *source; /* [paths.n] whose file is NULL when records are not read from it */
-    place *place;          /* [count] until all values are kept; see has_place */
-    int cap;
+    /* [count] until all values are kept; see has_place. Offsets are in the file, or in `unpacked`
+     * for compressed ones */
+    dt_places places;
     dt_str unpacked;  /* records of compressed files */
     bool skips, kept; /* readers can `skip`; all values are kept */
     dt_str *rows;     /* [n] all values; of texts the bytes alone, one after the other, */
@@ -114,7 +110,7 @@ static bool has_place(const record_part *x, const dt_row_source *s) {
 
 static dt_status *add_record(record_part *x, int file) {
     const dt_row_source *s = &x->source[file];
-    place p = {s->record.offset, (int32_t)s->record.size, file};
+    dt_place p = {s->record.offset, s->record.size, file};
     if (x->base.count == MOST_RECORDS)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", s->path,
                        MOST_RECORDS);
@@ -131,8 +127,8 @@ static dt_status *add_record(record_part *x, int file) {
                            "uncompressed files may have any size");
         dt_str_add(&x->unpacked, s->record.bytes, (size_t)p.size);
     }
-    DT_GROW(x->place, x->cap, (int)x->base.count + 1);
-    x->place[x->base.count++] = p;
+    dt_places_add(&x->places, &p);
+    x->base.count++;
     return NULL;
 }
 
@@ -205,10 +201,7 @@ static dt_status *settle(const dt_format_request *r, record_part *x) {
         }
     }
     x->base.encoded = !x->kept;
-    if (x->kept) {
-        free(x->place);
-        x->place = NULL;
-    }
+    if (x->kept) dt_places_release(&x->places);
     return NULL;
 }
 
@@ -224,14 +217,14 @@ static bool make_room(dt_str *buffer, size_t n) {
 
 /* Examples that are read in turn are read many at a time, up to twice as much as was wanted so
  * far. */
-static int64_t bytes_ahead(const place *p, const dt_inflow *file, int64_t run) {
+static int64_t bytes_ahead(const dt_place *p, const dt_inflow *file, int64_t run) {
     enum { MOST = 1 << 18 };
     const int64_t left = dt_inflow_size(file) - p->offset, most = 2 * run < MOST ? 2 * run : MOST,
                   wanted = most < left ? most : left;
     return wanted > p->size ? wanted : p->size;
 }
 
-static dt_status *fill(const dt_row_source *s, const place *p, dt_read_buffer *b) {
+static dt_status *fill(const dt_row_source *s, const dt_place *p, dt_read_buffer *b) {
     const int64_t n = bytes_ahead(p, s->file, b->run);
     b->bytes.size = 0;
     if (!make_room(&b->bytes, (size_t)n))
@@ -244,9 +237,10 @@ static dt_status *fill(const dt_row_source *s, const place *p, dt_read_buffer *b
     return NULL;
 }
 
-/* The record's bytes: of the buffer, or what was unpacked. */
-static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt_bytes *out) {
-    const place *p = &x->place[row];
+/* The place and the bytes of a record: of the buffer, or what was unpacked. */
+static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt_place *p,
+                        dt_bytes *out) {
+    *p = dt_places_find(&x->places, row, &b->cursor);
     const dt_row_source *s = &x->source[p->file];
     *out = (dt_bytes){dt_str_text(&x->unpacked) + p->offset, (size_t)p->size};
     if (!s->file) return NULL;
@@ -259,9 +253,8 @@ static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt
     return NULL;
 }
 
-static dt_status *unpack(const record_part *x, int64_t row, const dt_bytes *bytes,
-                         void *const *out) {
-    const place *p = &x->place[row];
+static dt_status *unpack(const record_part *x, int64_t row, const dt_place *p,
+                         const dt_bytes *bytes, void *const *out) {
     const dt_row_source *s = &x->source[p->file];
     const dt_row_record record = {.number = row - x->base.first[p->file],
                                   .offset = p->offset,
@@ -289,14 +282,15 @@ static void copy_kept(const record_part *x, int64_t row, void *const *out) {
 static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
                                void *const *out) {
     const record_part *x = (const record_part *)base;
+    dt_place place;
     dt_bytes bytes;
     if (x->kept) {
         copy_kept(x, row, out);
         return NULL;
     }
-    DT_TRY(fetch(x, row, buffer, &bytes));
+    DT_TRY(fetch(x, row, buffer, &place, &bytes));
     buffer->fetched_ns = dt_now_ns();
-    return unpack(x, row, &bytes, out);
+    return unpack(x, row, &place, &bytes, out);
 }
 
 /* Reads the first example, so that a wrong shape or name is reported before training. */
@@ -304,6 +298,7 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
     void **out = dt_arena_array(r->arena, void *, x->base.n);
     dt_status *s = NULL;
     dt_read_buffer buffer = {0};
+    dt_place place = {0};
     dt_bytes bytes;
     for (int e = 0; e < x->base.n && !s; e++) {
         out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->base.stored[e].type) + 1);
@@ -311,14 +306,14 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
             s = dt_fail(DT_E_NO_MEMORY, &x->base.stored[e].at,
                         "out of memory for an example of '%s'", x->base.stored[e].name);
     }
-    if (!s) s = dt_at(fetch(x, 0, &buffer, &bytes), &x->base.stored[0].at);
+    if (!s) s = dt_at(fetch(x, 0, &buffer, &place, &bytes), &x->base.stored[0].at);
     if (!s) {
-        dt_row_source *first = &x->source[x->place[0].file];
+        dt_row_source *first = &x->source[place.file];
         if (first->reader->look)
-            first->reader->look(first, &(dt_row_record){.size = x->place[0].size,
-                                                        .bytes = bytes.data,
-                                                        .checked = !first->file});
-        s = unpack(x, 0, &bytes, out);
+            first->reader->look(
+                first,
+                &(dt_row_record){.size = place.size, .bytes = bytes.data, .checked = !first->file});
+        s = unpack(x, 0, &place, &bytes, out);
     }
     for (int e = 0; e < x->base.n; e++) free(out[e]);
     dt_str_release(&buffer.bytes);
@@ -360,7 +355,7 @@ static void close_part(dt_examples *base) {
         free(x->text[e]);
         if (x->base.stored[e].text) free(x->row[e]);
     }
-    free(x->place);
+    dt_places_release(&x->places);
     dt_str_release(&x->unpacked);
     dt_paths_release(&x->base.paths);
 }
