@@ -15,4 +15,4 @@ exits 73 evaluate tiny.yaml --junit .
 rm -f m.json
 exits 66 evaluate tiny.yaml --ckpt nothing --metrics m.json
 [ ! -e m.json ] || echo "there is a file of no result"
-ls | grep -v -e '^out$' -e '^err$'
+find . -maxdepth 1 -mindepth 1 ! -name out ! -name err | sed 's|^./||' | sort

@@ -25,7 +25,7 @@ for i in 1 2 3 4; do
     width=$1
     set -- 0.01 0.1 0.01 0.1
     shift $((i - 1))
-    "$DTRAIN" fit data/job.yaml let.width=$width $rate="$1" output.dir=f$i --json >f$i.jsonl
+    "$DTRAIN" fit data/job.yaml let.width="$width" "$rate=$1" output.dir=f$i --json >f$i.jsonl
     has s/trials.jsonl "\"trial\": $i, \"rung\": 1, \"exit\": 0"
     has s/trials.jsonl "$(weights f$i.jsonl)"
 done

@@ -13,7 +13,7 @@ compare() {
     [ "$(grep -c '"exit": 0' "$1/trials.jsonl")" = 3 ] || echo 'not a line for each trial'
 }
 trials() { # those that train
-    for pid in $(cat "/proc/$1/task/$1/children"); do echo "$pid"; done
+    tr " " "\n" <"/proc/$1/task/$1/children" | grep .
 }
 await() {
     for _ in $(seq 600); do
