@@ -48,10 +48,22 @@ dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, vo
 
 /* ---- opening the parts ---- */
 
+static dt_format_request request_part(const dt_dataset *d, dt_part p) {
+    const dt_rows *train = &d->rows[DT_PART_TRAIN];
+    dt_format_request q = dt_dataset_request(&d->spec, p, d->arena);
+    q.known = d->spec.stored;
+    q.n_known = d->spec.n_stored;
+    if (p != DT_PART_TRAIN && train->stored) {
+        q.known = train->stored;
+        q.n_known = train->x->n;
+    }
+    return q;
+}
+
 static dt_status *open_rows(dt_dataset *d, dt_part p) {
     dt_rows *r = &d->rows[p];
-    const dt_format_request q = d->spec.rows ? dt_dataset_request_rows(&d->spec, d->arena)
-                                             : dt_dataset_request(&d->spec, p, d->arena);
+    const dt_format_request q =
+        d->spec.rows ? dt_dataset_request_rows(&d->spec, d->arena) : request_part(d, p);
     DT_TRY((d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x));
     r->stored = r->x->stored;
     r->count = r->x->count;

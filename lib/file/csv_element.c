@@ -190,6 +190,23 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
     return columns == DT_COLUMNS_NUMBERED ? check_numbers(out) : NULL;
 }
 
+dt_status *dt_csv_settle_columns(dt_arena *arena, dt_element_spec *e, const dt_texts *columns) {
+    const int64_t n = columns->n;
+    if (n == 0)
+        return dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column is left for '%s'", e->file, e->name);
+    if (!e->shaped) e->type = dt_type_of(e->type.dtype, 1, &n);
+    if (dt_type_elements(&e->type) != n)
+        return dt_fail(DT_E_DATASET_KEYS, &e->at,
+                       "%s: '%s' has %lld column%s, but its shape has %lld values", e->file,
+                       e->name, (long long)n, n == 1 ? "" : "s",
+                       (long long)dt_type_elements(&e->type));
+    e->columns = *columns;
+    if (e->rounded) e->rounded = dt_arena_array(arena, const char *, n);
+    if (n > 1) e->names = e->columns;
+    e->settled = true;
+    return NULL;
+}
+
 /* ---- values ---- */
 
 enum { SHOWN = 40 };

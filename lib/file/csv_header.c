@@ -208,30 +208,13 @@ static int choose(dt_arena *arena, const dt_csv_header *h, const char *text, boo
 }
 
 /* The chosen columns, or all others, in the file's order; those without a name by their numbers. */
-static void take_columns(dt_arena *arena, const dt_csv_header *h, const bool *chosen,
-                         dt_element_spec *e) {
-    const bool others = e->choice == DT_CHOICE_ALL_BUT;
+static dt_texts list_columns(dt_arena *arena, const dt_csv_header *h, const bool *chosen,
+                             bool others) {
     dt_texts names = {0, dt_arena_array(arena, const char *, h->n)};
     for (int i = 0; i < h->n; i++)
         if (chosen[i] != others)
             names.v[names.n++] = *h->name[i] ? h->name[i] : dt_arena_printf(arena, "%d", i);
-    e->columns = names;
-}
-
-static dt_status *set_type(dt_arena *arena, const dt_csv *c, dt_element_spec *e) {
-    const int64_t n = e->columns.n;
-    if (n == 0)
-        return dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column is left for '%s'", c->path, e->name);
-    if (!e->shaped) e->type = dt_type_of(e->type.dtype, 1, &n);
-    if (dt_type_elements(&e->type) != n)
-        return dt_fail(DT_E_DATASET_KEYS, &e->at,
-                       "%s: '%s' has %lld column%s, but its shape has %lld values", c->path,
-                       e->name, (long long)n, n == 1 ? "" : "s",
-                       (long long)dt_type_elements(&e->type));
-    if (e->rounded) e->rounded = dt_arena_array(arena, const char *, n);
-    if (n > 1) e->names = e->columns;
-    e->settled = true;
-    return NULL;
+    return names;
 }
 
 dt_status *dt_csv_header_expand(dt_arena *arena, const dt_csv *c, const dt_csv_header *h,
@@ -244,6 +227,6 @@ dt_status *dt_csv_header_expand(dt_arena *arena, const dt_csv *c, const dt_csv_h
         if (choose(arena, h, e->columns.v[i], chosen) == 0)
             dt_status_append(&bad, no_column(c, h, e, e->columns.v[i], !bad));
     if (bad) return bad;
-    take_columns(arena, h, chosen, e);
-    return set_type(arena, c, e);
+    const dt_texts columns = list_columns(arena, h, chosen, e->choice == DT_CHOICE_ALL_BUT);
+    return dt_csv_settle_columns(arena, e, &columns);
 }

@@ -33,6 +33,10 @@ typedef struct dt_format_request {
     const dt_element_spec *element;
     int n;
     bool foreign; /* `format` is not that of the keys */
+    /* [n_known] elements of a checkpoint or of train, by name: where the keys have patterns of
+     * columns, these have the columns in the order of training; see dt_csv_settle_columns */
+    const dt_element_spec *known;
+    int n_known;
 } dt_format_request;
 
 /* One part, opened: a format's own state begins with it. */

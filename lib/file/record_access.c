@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "file/csv_element.h"
 #include "file/part_files.h"
 
 #define LARGEST_KEPT ((int64_t)256 << 20)   /* bytes of all values of a part */
@@ -322,6 +323,16 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
 
 /* ---- a part ---- */
 
+/* Patterns of columns stand for the columns that they were trained with. Resolved again, they would
+ * follow the order of this file. */
+static dt_status *settle_element(const dt_format_request *r, dt_element_spec *e) {
+    const dt_element_spec *known = NULL;
+    for (int i = 0; i < r->n_known && e->choice != DT_CHOICE_NAMES; i++)
+        if (strcmp(r->known[i].name, e->name) == 0 && r->known[i].columns.n > 0)
+            known = &r->known[i];
+    return known ? dt_csv_settle_columns(r->arena, e, &known->columns) : NULL;
+}
+
 static dt_status *declare_element(const dt_format_request *r, int e, dt_element_spec *out) {
     if (!r->element)
         return r->format->declare(r->arena, &dt_tree_get(r->keys, "element")->entry[e], r->keys,
@@ -342,6 +353,7 @@ static dt_status *declare_elements(const dt_format_request *r, record_part *x) {
         dt_element_spec *s = &x->base.stored[x->base.n];
         DT_TRY(declare_element(r, x->base.n, s));
         s->file = file;
+        DT_TRY(settle_element(r, s));
         if (s->text) x->row[x->base.n] = dt_alloc((size_t)dt_type_bytes(&s->type));
     }
     return NULL;

@@ -108,6 +108,7 @@ static dt_status *go_on_from(run *r, const dt_saved *c) {
     DT_TRY(same_workers(r, c));
     DT_TRY(same_steps(r, c));
     DT_TRY(same_lessons(r, c));
+    DT_TRY(dt_stored_compare(c, r->data, r->arena));
     DT_TRY(load_tensors(r, c));
     DT_TRY(dt_hooks_restore(r, c));
     take_position(r, &c->state);

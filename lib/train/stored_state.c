@@ -134,3 +134,32 @@ dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *o
                         "what the data set stores",
                         c->path);
 }
+
+/* ---- comparing ---- */
+
+static bool equal(const dt_texts *a, const dt_texts *b) {
+    bool same = a->n == b->n;
+    for (int i = 0; i < a->n && same; i++) same = strcmp(a->v[i], b->v[i]) == 0;
+    return same;
+}
+
+/* Elements that the checkpoint does not describe are not compared. */
+dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) {
+    dt_dataset_spec then = {0};
+    const dt_element_spec *elements;
+    const int n = dt_dataset_elements(d, &elements);
+    DT_TRY(dt_stored_read(c, arena, &then));
+    for (int k = 0; k < n * then.n_stored; k++) {
+        const dt_element_spec *now = dt_dataset_stored(d, k % n), *old = &then.stored[k / n];
+        if (!now || now->choice == DT_CHOICE_NAMES || old->columns.n == 0 ||
+            strcmp(old->name, elements[k % n].name) != 0 || equal(&now->columns, &old->columns))
+            continue;
+        return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL,
+                                  "the columns of '%s' stand in another order, or are others, than "
+                                  "those that checkpoint %s was trained with",
+                                  old->name, c->path),
+                          "the files have changed: start over with --fresh, or restore the old "
+                          "ones");
+    }
+    return NULL;
+}

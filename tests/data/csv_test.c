@@ -458,6 +458,36 @@ static void test_files_with_columns_in_other_orders(void **state) {
                  DT_E_DATA_FILE, 65, "p-1.csv: no column 'b'; columns: a");
 }
 
+/* Values of x in the examples of a part, all of which are (1, 2, 3). */
+static void expect_in_order(dt_dataset *d, dt_part part) {
+    dt_feed *f = NULL;
+    dt_batch b;
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = part, .batch = 2}));
+    OK(dt_feed_next(f, &b));
+    const float *x = b.element[0].data;
+    assert_int_equal(b.rows, 2);
+    for (int i = 0; i < 6; i++) assert_true((int)x[i] == i % 3 + 1);
+    dt_feed_close(f);
+}
+
+/* A file of another part may have columns in another order, and more of them. */
+static void test_patterns_are_those_of_train(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"{all_but: [y]}", "[\"x*\"]", "[x1..x3]"};
+    write_file("train.csv", "x1,x2,x3,y\n1,2,3,0\n1,2,3,0\n", 27);
+    write_file("test.csv", "y,x3,id,x2,x1,x9\n0,3,7,2,1,9\n0,3,7,2,1,9\n", 41);
+    for (int i = 0; i < 3; i++) {
+        dt_dataset *d = NULL;
+        OK(dt_dataset_open(&d,
+                           "{format: csv, train: " HERE "/train.csv, test: " HERE
+                           "/test.csv, element: {x: {columns: %s}}, global_batch_size: 2}",
+                           patterns[i]));
+        expect_in_order(d, DT_PART_TRAIN);
+        expect_in_order(d, DT_PART_TEST);
+        dt_dataset_unref(d);
+    }
+}
+
 /* ---- random tables ---- */
 
 static void put_number(dt_str *s, double x, uint32_t random) {
@@ -588,6 +618,7 @@ int main(void) {
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_lines_that_are_too_long),
         cmocka_unit_test(test_files_with_columns_in_other_orders),
+        cmocka_unit_test(test_patterns_are_those_of_train),
         cmocka_unit_test(test_random_tables),
         cmocka_unit_test(test_large_tables_are_read_from_their_places),
     };
