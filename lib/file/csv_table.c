@@ -13,9 +13,9 @@
  *
  * Rows of a data set of another format: a first record without a number is a header. Where it has
  * the names of all columns (`columns` of JSON lines; or NAME or NAME_0, NAME_1, ... of an element),
- * they are found by name, and others are skipped; else columns are values in order, as many as the inputs have. A
- * first record with a number is a row, or an error: taken as a header, it would be lost
- * silently.
+ * they are found by name, and others are skipped; else columns are values in order, as many as the
+ * inputs have, and a header that has some of the names in another order is an error. A first record
+ * with a number is a row, or an error: taken as a header, it would be lost silently.
  *
  * Written: a column of several values is name_0, name_1, ... Numbers read back as the same bits.
  */
@@ -184,12 +184,14 @@ static dt_status *find_columns(dt_row_source *s, table *t) {
 
 /* ---- rows of a data set of another format ---- */
 
-/* Sets the names of an element's columns: its own, one for each value; or those that `data convert`
- * writes: its name, or name_0, name_1, ... */
-static void name_columns(dt_row_source *s, dt_element_spec *x, bool own) {
+/* Names of an element's columns: its own, one for each value; those that `data convert` writes, its
+ * name or name_0, name_1, ...; the same, where a list of one value has the plain name. */
+enum { OWN, WRITTEN, PLAIN, NAMINGS };
+
+static void name_columns(dt_row_source *s, dt_element_spec *x, int naming) {
     const int64_t n = x->text ? 1 : dt_type_elements(&x->type);
-    const bool single = x->text || x->type.rank == 0;
-    if (own && x->columns.n == n) return;
+    const bool single = x->text || x->type.rank == 0 || (naming == PLAIN && n == 1);
+    if (naming == OWN && x->columns.n == n) return;
     x->columns = (dt_texts){(int)n, dt_arena_array(s->arena, const char *, n)};
     for (int i = 0; i < n; i++)
         x->columns.v[i] = single ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
@@ -222,12 +224,44 @@ static dt_status *take_in_order(dt_row_source *s, table *t) {
     return NULL;
 }
 
-static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
-    for (int own = 1; own >= 0; own--) {
-        for (int e = 0; e < s->n; e++) name_columns(s, &s->element[e], own);
-        if (header && is_named(s, &t->header)) return find_columns(s, t);
+/* The column of that name, around which blanks may stand; -1: there is none. */
+static int find_padded(const dt_csv_header *h, const char *name) {
+    const size_t size = strlen(name);
+    for (int i = 0; i < h->n; i++) {
+        const char *text = h->name[i] + strspn(h->name[i], " \t");
+        if (strncmp(text, name, size) == 0 && !text[size + strspn(text + size, " \t")]) return i;
     }
-    return take_in_order(s, t);
+    return -1;
+}
+
+/* A header that has some names must not have them in another order than values are taken in. */
+static dt_status *check_order(const dt_row_source *s, const dt_csv_header *h) {
+    for (int e = 0, at = 0; e < s->n; e++)
+        for (int i = 0; i < s->element[e].columns.n; i++, at++) {
+            const char *name = s->element[e].columns.v[i];
+            const int found = find_padded(h, name);
+            if (found < 0 || found == at) continue;
+            return dt_suggest(dt_fail(DT_E_ELEMENTS, NULL,
+                                      "%s: the header has '%.80s' as column %d, but lacks other "
+                                      "names, and in order it would be column %d",
+                                      s->path, name, found + 1, at + 1),
+                              "name all columns as 'dtrain data convert' does, or leave the header "
+                              "out");
+        }
+    return NULL;
+}
+
+static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
+    dt_status *bad = NULL;
+    for (int naming = OWN; naming < NAMINGS; naming++) {
+        for (int e = 0; e < s->n; e++) name_columns(s, &s->element[e], naming);
+        if (header && is_named(s, &t->header)) {
+            dt_status_free(bad);
+            return find_columns(s, t);
+        }
+        if (header && !bad) bad = check_order(s, &t->header);
+    }
+    return bad ? bad : take_in_order(s, t);
 }
 
 /* ---- rows ---- */
@@ -275,7 +309,8 @@ static void note_rounded(dt_row_source *s, const table *t, int e, const float *v
     double x;
     for (int i = 0; rounded && i < columns->n; i++) {
         const dt_csv_field *f = &t->csv.field[t->index[e][i]];
-        if (rounded[i] || fabsf(value[i]) < FLOAT_EXACT || fabsf(value[i]) > DOUBLE_EXACT) continue;
+        const float size = fabsf(value[i]); /* NaN: a missing value */
+        if (rounded[i] || !(size >= FLOAT_EXACT && size <= DOUBLE_EXACT)) continue;
         const char *number = dt_csv_trim(f, room);
         if (number && dt_parse_double(number, &x) && x == floor(x) && x != (double)value[i])
             rounded[i] = dt_arena_printf(
