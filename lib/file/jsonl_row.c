@@ -65,9 +65,10 @@ static bool put_default(dt_jsonl_row *r, const char *at, const dt_element_spec *
         return true;
     }
     if (e->text) return dt_text_put("", 0, &e->type, out) == NULL;
-    if (!e->has_default) return wrong(r, at, "is null, and the element has no default_value");
+    if (!e->has_default)
+        return wrong(r, at, "is a missing value, and the element has no default_value");
     if (dt_row_source_put(e->type.dtype, e->default_value, out, i)) return true;
-    return wrong(r, at, "is null, and default_value does not fit its type");
+    return wrong(r, at, "is a missing value, and default_value does not fit its type");
 }
 
 /* Whether the text at hand is a missing value, and the job says what to do with those. */
@@ -103,6 +104,7 @@ static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_sp
             return dt_row_source_put(e->type.dtype, k, out, i) ||
                    wrong(r, at, "has an index in the vocabulary that does not fit its type");
     }
+    if (e->missing_numbers && is_missing(r, e)) return put_default(r, at, e, i, out);
     if (!numbers && x >= 0 && x < e->vocabulary.n && x == floor(x) &&
         dt_row_source_put(e->type.dtype, x, out, i))
         return true;
@@ -130,6 +132,7 @@ static bool put_number(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, voi
         dt_str_puts(&r->text, number);
         return put_word_number(r, at, e, i, out);
     }
+    if (e->missing_numbers && dt_missing_is(e, number)) return put_default(r, at, e, i, out);
     if (put_integer(e, number, i, out)) return true;
     if (dt_parse_double(number, &x) && dt_row_source_put(e->type.dtype, x, out, i)) return true;
     return wrong_number(r, at, e, "has a value that is out of range for its type");
