@@ -305,17 +305,24 @@ static dt_status *skip_line(dt_csv *c) {
     }
 }
 
+/* What may stand before a comment that has a line to itself: a delimiter there is an empty field. */
+static const char *blanks_of(const dt_csv_style *s) {
+    if (s->blanks || (s->delimiter != ' ' && s->delimiter != '\t')) return " \t";
+    return s->delimiter == ' ' ? "\t" : " ";
+}
+
 /* Passes over lines before the header, and over those that are blank or a comment as a whole. */
 static dt_status *skip_lines(dt_csv *c) {
+    const char *const blank = blanks_of(&c->style);
     for (; c->style.skip_lines > 0; c->style.skip_lines--) DT_TRY(skip_line(c));
     while (c->styled) {
         if (c->at == c->window.size) DT_TRY(read_piece(c));
         const char *p = dt_str_text(&c->window) + c->at;
-        size_t blanks = strspn(p, " \t");
+        size_t blanks = strspn(p, blank);
         while (c->at + blanks == c->window.size && !c->end && blanks < PIECE) {
             DT_TRY(read_piece(c));
             p = dt_str_text(&c->window) + c->at;
-            blanks = strspn(p, " \t");
+            blanks = strspn(p, blank);
         }
         const bool is_blank = c->style.blanks && p[blanks] && strchr("\r\n", p[blanks]);
         if (c->at == c->window.size ||

@@ -156,6 +156,13 @@ static const good_case good_cases[] = {
      2,
      {1234.5F, 12},
      {-2000, 7}},
+    {"empty fields before a comment",
+     "field_delim: \"\\t\", comment: '#', element: {a: {column: a, default_value: 4}, b: {column: "
+     "b, dtype: int32, default_value: 5}}",
+     "a\tb\n1\t2\n\t# all empty\n  # no row\n",
+     2,
+     {1, 4},
+     {2, 5}},
     {"a decimal comma",
      "field_delim: ';', decimal: ',', thousands: '.', " AB,
      "a;b\n1.234,5;2.000\n0,25;7\n",
