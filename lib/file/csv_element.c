@@ -279,19 +279,29 @@ static dt_status *put_missing(const cell *c, void *out) {
     return NULL;
 }
 
-/* A number of the element's own notation as strtod reads it; false: a point that is no decimal
- * point stands in it. */
+static bool is_digit(char c) { return isdigit((unsigned char)c); }
+
+/* A number of the element's own notation as strtod reads it. False: it has a point that is no
+ * decimal point; a separator of thousands behind one; or not three digits behind the last
+ * separator, as in 1,5, where it is the decimal point of another notation. */
 static bool respell(const dt_element_spec *e, const char *text,
                     char out[DT_CSV_LONGEST_NUMBER + 1]) {
+    const char point = e->decimal ? e->decimal : '.';
+    bool whole = true; /* before the decimal point */
+    int wanted = -1;   /* digits of the group; -1: there is no group */
     for (const char *p = text; *p; p++) {
-        const bool between =
-            p > text && isdigit((unsigned char)p[-1]) && isdigit((unsigned char)p[1]);
-        if (e->thousands && *p == e->thousands && between) continue;
-        if (e->decimal && *p == '.') return false;
-        *out++ = e->decimal && *p == e->decimal ? '.' : *p;
+        if (e->thousands && *p == e->thousands && p > text && is_digit(p[-1]) && is_digit(p[1])) {
+            if (!whole) return false;
+            wanted = 3;
+            continue;
+        }
+        if (is_digit(*p) ? wanted == 0 : wanted > 0 || (e->decimal && *p == '.')) return false;
+        wanted = is_digit(*p) && wanted > 0 ? wanted - 1 : is_digit(*p) ? wanted : -1;
+        whole = whole && *p != point;
+        *out++ = *p == point ? '.' : *p;
     }
     *out = '\0';
-    return true;
+    return wanted <= 0;
 }
 
 /* Of booleans; false: the text is none. */
