@@ -294,6 +294,7 @@ void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_n
     *r = (dt_jsonl_row){.s = s, .names = names};
     r->order = dt_alloc((size_t)names->n * sizeof *r->order);
     r->seen = dt_alloc((size_t)names->n * sizeof *r->seen);
+    for (int k = 0; k < names->n; k++) r->order[k] = -1; /* not known yet */
 }
 
 dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t size,

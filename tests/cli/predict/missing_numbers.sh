@@ -28,5 +28,5 @@ cmp csv.txt jsonl.txt
 "$DTRAIN" data convert job.yaml --mapped -q -o csv.csv
 "$DTRAIN" data convert job.yaml --mapped -q -o jsonl.csv dataset.format=jsonl dataset.train=t.jsonl
 cmp csv.csv jsonl.csv
-cat csv.csv
+tr -d '\r' <csv.csv
 show data inspect job.yaml dataset.format=jsonl dataset.train=t.jsonl dataset.map=null
