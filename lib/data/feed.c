@@ -262,6 +262,9 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) {
 
 dt_status *dt_feed_read(dt_feed *f, int64_t number, dt_batch *batch) {
     assert(f->o.by_number);
+    if (number < 0 || number > INT64_MAX / DT_FEED_MOST_PIECES || f->steps == 0)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "there is no batch number %lld in the data",
+                       (long long)number);
     const int64_t since = dt_now_ns();
     const header h = header_of(f, number);
     dt_slot *s = &f->slots[0];

@@ -266,6 +266,10 @@ static void test_any_batch_by_its_number(void **state) {
             check_batch(&b, numbers[i] / steps, step, left < batch ? left : batch);
             check_rows(&b, &order, step * batch);
         }
+        expect_fault("number", dt_feed_read(f, -1, &b), DT_E_WORKERS_DISAGREE, 76,
+                     "there is no batch number -1 in the data");
+        expect_fault("number", dt_feed_read(f, INT64_MAX, &b), DT_E_WORKERS_DISAGREE, 76,
+                     "there is no batch number 9223372036854775807 in the data");
         dt_feed_close(f);
         dt_dataset_unref(d);
     }
