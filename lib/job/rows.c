@@ -14,31 +14,57 @@ static dt_status *learn_for_stream(dt_job *j) {
     return NULL;
 }
 
+/* Whether the job names columns by patterns, whose order is that of the training data. */
+static bool has_patterns(const dt_job *j) {
+    const dt_tree *t = dt_tree_get(j->dataset.tree, "element");
+    bool has = false;
+    for (int i = 0; t && j->dataset.format->declare && i < t->n && !has; i++) {
+        dt_element_spec e = {.name = ""};
+        dt_status_free(j->dataset.format->declare(j->arena, &t->entry[i], j->dataset.tree, &e));
+        has = e.choice != DT_CHOICE_NAMES;
+    }
+    return has;
+}
+
+static dt_texts copy_columns(dt_arena *arena, const dt_element_spec *e) {
+    dt_texts out = {.v = dt_arena_array(arena, const char *, e->columns.n)};
+    while (e->choice != DT_CHOICE_NAMES && out.n < e->columns.n) {
+        out.v[out.n] = dt_arena_strdup(arena, e->columns.v[out.n]);
+        out.n++;
+    }
+    return out;
+}
+
 /* If a file of weights does not describe what the data set stores, the files of the data set do. If
- * these are missing too, rows have the types of the model's inputs. */
-static void store_for_stream(dt_job *j) {
+ * these are missing too, rows have the types of the model's inputs; columns by patterns are then an
+ * error. */
+static dt_status *store_for_stream(dt_job *j) {
     const dt_element_spec *elements;
     dt_dataset *d = NULL;
     dt_dataset_spec as_stored = j->dataset;
-    if (j->dataset.n_stored > 0 || j->dataset.format->declare) return;
+    const bool patterns = j->dataset.n_stored == 0 && has_patterns(j);
+    if (j->dataset.n_stored > 0 || (j->dataset.format->declare && !patterns)) return NULL;
     as_stored.as_stored = true;
     dt_status *missing = j->data ? NULL : dt_dataset_create(&d, &as_stored);
+    if (missing && patterns) return missing;
     const dt_dataset *from = j->data ? j->data : d;
     const int n = from ? dt_dataset_elements(from, &elements) : 0;
     dt_element_spec *all = dt_arena_array(j->arena, dt_element_spec, n);
     for (int e = 0; e < n; e++)
         all[e] = (dt_element_spec){.name = dt_arena_strdup(j->arena, elements[e].name),
-                                   .type = dt_dataset_stored(from, e)->type};
+                                   .type = dt_dataset_stored(from, e)->type,
+                                   .columns = copy_columns(j->arena, dt_dataset_stored(from, e))};
     j->dataset.stored = all;
     j->dataset.n_stored = n;
     dt_status_free(missing);
     dt_dataset_unref(d);
+    return NULL;
 }
 
 /* The Inputs as batches carry them. */
 dt_status *dt_job_open_stream(dt_job *j, const char *path, dt_stream **out) {
     DT_TRY(learn_for_stream(j));
-    store_for_stream(j);
+    DT_TRY(store_for_stream(j));
     dt_element_spec *input = dt_arena_array(j->arena, dt_element_spec, j->model.n_inputs);
     for (int i = 0; i < j->model.n_inputs; i++)
         input[i] =
@@ -69,7 +95,7 @@ static int name_elements(const dt_job *j, const dt_match *m, dt_element_spec *ou
 static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **out) {
     dt_match match;
     DT_TRY(learn_for_stream(j));
-    store_for_stream(j);
+    DT_TRY(store_for_stream(j));
     DT_TRY(dt_match_names(&j->elements, &j->model, &j->compile, &match));
     dt_element_spec *element =
         dt_arena_array(j->arena, dt_element_spec, match.n_inputs + 2 * j->model.n_outputs);
