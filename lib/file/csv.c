@@ -305,7 +305,7 @@ static dt_status *skip_line(dt_csv *c) {
     }
 }
 
-/* What may stand before a comment that has a line to itself: a delimiter there is an empty field. */
+/* What may stand before a comment that has its own line: a delimiter there is an empty field. */
 static const char *blanks_of(const dt_csv_style *s) {
     if (s->blanks || (s->delimiter != ' ' && s->delimiter != '\t')) return " \t";
     return s->delimiter == ' ' ? "\t" : " ";

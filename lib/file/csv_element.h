@@ -22,8 +22,8 @@ extern const dt_field dt_csv_element_fields[], dt_jsonl_element_fields[];
 /* One entry of `element`. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
                                dt_element_spec *out) DT_MUST_USE;
-/* Sets the columns that the patterns of an element stand for, its type and its names; an error where
- * they are none, or not as many as the values of its shape. */
+/* Sets the columns that the patterns of an element stand for, its type and its names; an error
+ * where they are none, or not as many as the values of its shape. */
 dt_status *dt_csv_settle_columns(dt_arena *arena, dt_element_spec *e,
                                  const dt_texts *columns) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };

@@ -323,8 +323,8 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
 
 /* ---- a part ---- */
 
-/* Patterns of columns stand for the columns that they were trained with. Resolved again, they would
- * follow the order of this file. */
+/* Patterns of columns stand for the columns that they were trained with. Resolved again, they
+ * would follow the order of this file. */
 static dt_status *settle_element(const dt_format_request *r, dt_element_spec *e) {
     const dt_element_spec *known = NULL;
     for (int i = 0; i < r->n_known && e->choice != DT_CHOICE_NAMES; i++)

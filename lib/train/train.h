@@ -343,8 +343,8 @@ const char *dt_stored_print(const dt_dataset *d, dt_arena *arena);
 /* Reads that JSON from a checkpoint into out->stored, which is unchanged where the checkpoint
  * has none. CHECKPOINT: it has another form. */
 dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *out) DT_MUST_USE;
-/* An error where patterns of columns stand for other columns than they did in the checkpoint, or for
- * the same ones in another order. */
+/* An error where patterns of columns stand for other columns than they did in the checkpoint, or
+ * for the same ones in another order. */
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) DT_MUST_USE;
 
 /* Traces one replica's forward pass for export. It begins with stored examples and contains
