@@ -254,13 +254,14 @@ static void return_sums(dt_trace *trace, const dt_trainer *t, const forward *f) 
     return_weights(trace, t, f);
 }
 
-/* Returns results for people to read: nothing is summed over replicas. whole: with losses that are
- * one number for the batch. */
+/* Returns results for people to read: nothing is summed over replicas. The outputs come first, as
+ * a prediction expects them. whole: with losses that are one number for the batch. */
 static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f, bool whole) {
     dt_arena *arena = dt_trace_arena(trace);
 
-    for (int i = 0; i < f->n; i++) {
+    for (int i = 0; i < f->n; i++)
         dt_return(trace, dt_output_result(arena, &t->o.model->spec, i), f->of[i].prediction);
+    for (int i = 0; i < f->n; i++) {
         if (f->of[i].whole.trace && whole)
             dt_return(trace, dt_whole_result(arena, t->o.compile, i), f->of[i].whole);
         else if (f->of[i].rows.trace && !f->of[i].whole.trace)

@@ -33,3 +33,21 @@ done
 "$DTRAIN" evaluate good.yaml --threshold-for recall | sed -n 's/at a threshold.*//; /^best/p'
 exits 64 evaluate good.yaml --threshold-for nonsense
 "$DTRAIN" evaluate good.yaml -q
+
+# Several outputs: each with its own numbers, so the mean of the squared errors is its loss.
+cat >several.yaml <<END
+version: 1
+seed: 3
+dataset: {format: csv, train: all.csv, element: {x: {columns: [a, b]}, good: {column: good, vocabulary: [no, yes]}, price: {column: price}}, validation_split: 0.5, global_batch_size: 8}
+model:
+  type: functional
+  layers: [Input: {name: x, shape: [2]}, Dense: {name: good, units: 1, activation: sigmoid, inputs: x}, Dense: {name: price, units: 1, inputs: x}]
+  outputs: [good, price]
+compile: {optimizer: Adam, loss: {good: binary_crossentropy, price: mse}, metrics: {good: [accuracy], price: [mae]}}
+fit: {epochs: 2}
+END
+"$DTRAIN" fit several.yaml -q || exit 1
+"$DTRAIN" evaluate several.yaml --json >several.jsonl
+number() { sed -n "s/.*\"$1\":\([-0-9.e+]*\).*/\1/p" several.jsonl | head -n 1; }
+awk -v loss="$(number price_loss)" -v mae="$(number price_mae)" -v rmse="$(number root_mean_squared_error)" -v absolute="$(number mean_absolute_error)" \
+    'BEGIN { print (loss > 0 && (rmse * rmse / loss - 1) ^ 2 < 1e-8 && (absolute / mae - 1) ^ 2 < 1e-8) ? "the same" : loss " " rmse " " mae " " absolute }'
