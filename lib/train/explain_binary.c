@@ -36,7 +36,8 @@ static dt_threshold scores_at(const decided *d, double threshold) {
                       .recall = quotient(d->true_one, d->ones),
                       .accuracy = quotient(d->true_one + tn, d->ones + d->zeros)};
     t.f1 = quotient(2 * d->true_one, d->ones + d->true_one + d->false_one);
-    t.balanced_accuracy = (t.recall + quotient(tn, d->zeros)) / 2;
+    /* the mean of the recalls of the classes that there are */
+    t.balanced_accuracy = (t.recall + quotient(tn, d->zeros)) / ((d->ones > 0) + (d->zeros > 0));
     t.mcc = square > 0 ? (d->true_one * tn - d->false_one * fn) / sqrt(square) : 0;
     return t;
 }

@@ -34,6 +34,10 @@ done
 exits 64 evaluate good.yaml --threshold-for nonsense
 "$DTRAIN" evaluate good.yaml -q
 
+# One class of two: as in scikit-learn, the balanced accuracy is the recall of the one that there is.
+grep -e kind -e yes all.csv >yes.csv
+"$DTRAIN" evaluate good.yaml --input yes.csv --json | grep -o '"best_threshold":{[^}]*}' | sed 's/.*"recall":\([^,]*\),.*"balanced_accuracy":\([^,]*\),.*/\1 \2/'
+
 # Several outputs: each with its own numbers, so the mean of the squared errors is its loss.
 cat >several.yaml <<END
 version: 1
