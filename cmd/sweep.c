@@ -61,8 +61,8 @@ struct sweeping {
 
 struct command {
     dt_arena *arena;
-    int n;
-    char *word[512];
+    int n, room;
+    char **word; /* [n], then NULL */
 };
 
 static void add(struct command *c, const char *format, ...) DT_FORMAT(2, 3);
@@ -72,9 +72,15 @@ static void add(struct command *c, const char *format, ...) {
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
-    if (c->n + 1 < (int)(sizeof c->word / sizeof *c->word))
-        c->word[c->n++] = dt_arena_strdup(c->arena, dt_str_text(&text));
+    DT_GROW(c->word, c->room, c->n + 2);
+    c->word[c->n++] = dt_arena_strdup(c->arena, dt_str_text(&text));
+    c->word[c->n] = NULL;
     dt_str_release(&text);
+}
+
+static void release_command(struct command *c) {
+    free(c->word);
+    dt_arena_destroy(c->arena);
 }
 
 /* Cores are divided among the trials that train at a time. */
@@ -88,8 +94,6 @@ static void make_command(const struct sweeping *w, const dt_sweep_trial *t, stru
     const struct sweep *my = w->my;
     add(c, "dtrain");
     add(c, "fit");
-    add(c, "%s", w->source.path);
-    for (int i = 0; i < t->n_overrides; i++) add(c, "%s", t->overrides[i]);
     if (t->max_epochs) add(c, "--until-epoch=%lld", (long long)t->max_epochs);
     if (t->max_steps) add(c, "--steps=%lld", (long long)t->max_steps);
     if (my->place.directory) add(c, "--directory=%s", my->place.directory);
@@ -100,7 +104,29 @@ static void make_command(const struct sweeping *w, const dt_sweep_trial *t, stru
     add(c, "--resume=auto");
     add(c, "--color=never");
     add(c, "--log-file=%s/fit.log", t->directory);
-    c->word[c->n] = NULL;
+    add(c, "--"); /* the job's name may begin with a dash */
+    add(c, "%s", w->source.path);
+    for (int i = 0; i < t->n_overrides; i++) add(c, "%s", t->overrides[i]);
+}
+
+static void set_stop_signals(sigset_t *set) {
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+}
+
+/* Our handlers would only note a signal that arrives before the program is replaced, and the trial
+ * would train on. Without them it ends; what nohup ignores stays ignored. */
+static void reset_stop_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now;
+    sigset_t set;
+    for (int i = 0; i < 3; i++)
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            signal(numbers[i], SIG_DFL);
+    set_stop_signals(&set);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* The terminal's signals come through the parent, once. A trial ends with a killed parent: the next
@@ -108,6 +134,7 @@ static void make_command(const struct sweeping *w, const dt_sweep_trial *t, stru
 static _Noreturn void become_trial(char *const *word, int errors, pid_t parent) {
     const int nothing = open("/dev/null", O_RDWR);
     setpgid(0, 0);
+    reset_stop_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || nothing < 0) _exit(LOST);
     dup2(nothing, STDIN_FILENO);
@@ -119,29 +146,42 @@ static _Noreturn void become_trial(char *const *word, int errors, pid_t parent) 
     _exit(LOST);
 }
 
+/* Signals wait until the child's pid is known, and the child has none of our handlers. */
+static pid_t fork_trial(char *const *word, int errors) {
+    const pid_t parent = getpid();
+    sigset_t set, before;
+    set_stop_signals(&set);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    const pid_t pid = fork();
+    if (pid == 0) become_trial(word, errors, parent);
+    const int why = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return pid;
+}
+
 static dt_status *start(struct sweeping *w, struct child *c, const dt_sweep_trial *t) {
     struct command command = {.arena = dt_arena_create()};
     int ends[2];
-    const pid_t parent = getpid();
     dt_status *s = dt_dir_make(t->directory);
     if (!s && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         s = dt_status_create(ERROR_IO, "no pipe for trial %d: %s", t->number, strerror(errno));
     if (s) {
-        dt_arena_destroy(command.arena);
+        release_command(&command);
         return s;
     }
     make_command(w, t, &command);
     *c = (struct child){.number = t->number, .errors = ends[0]};
     fflush(NULL);
-    c->pid = fork();
-    if (c->pid == 0) become_trial(command.word, ends[1], parent);
+    c->pid = fork_trial(command.word, ends[1]);
+    const int why = errno;
     close(ends[1]);
-    dt_arena_destroy(command.arena);
+    release_command(&command);
     if (c->pid > 0) return NULL;
     c->pid = 0;
     close(ends[0]);
     return dt_status_create(ERROR_NO_MEMORY, "trial %d could not be started: %s", t->number,
-                            strerror(errno));
+                            strerror(why));
 }
 
 /* ---- an end ---- */

@@ -53,3 +53,9 @@ list let.width=1,2,3,4,5,6,7,8 --trials 8 --method random | awk 'NR > 1 { print 
 "$DTRAIN" sweep data/job.yaml let.width=4..64 --trials 2 --seed 9 output.dir=m -q >/dev/null
 "$DTRAIN" sweep data/job.yaml let.width=4..64 --trials 3 --seed 9 output.dir=m -q >/dev/null
 grep -c '"start"' m/trial-*/record.jsonl
+
+# The job's name may begin with a dash, and a trial has as many overrides as the sweep.
+cp data/job.yaml data/-job.yaml
+# shellcheck disable=SC2046 # many words
+(cd data && exits 0 sweep -q -- -job.yaml $(yes fit.epochs=1 | head -n 600) let.width=4,8 output.dir=../dash)
+grep -c '"exit": 0' dash/trials.jsonl
