@@ -141,6 +141,19 @@ static dt_status *read_one(const reading *r, dt_sweep_range *out, bool *several)
     return n > 1 ? read_list(r, n, out) : NULL;
 }
 
+/* A later value of a swept key, or of a mapping that it is in, would replace that of each trial. */
+static dt_status *check_replaces(const reading *r, const dt_sweep_space *s, const char *key) {
+    const size_t n = strlen(key);
+    for (int i = 0; i < s->n; i++) {
+        const char *its = s->range[i].key;
+        if (strncmp(its, key, n) == 0 && (!its[n] || its[n] == '.'))
+            return fault(r, r->source->text, n,
+                         "an override before this one gives several values, which this one would "
+                         "replace");
+    }
+    return NULL;
+}
+
 static dt_status *check_key(const reading *r, const dt_sweep_space *s, const char *key) {
     if (strcmp(key, "output.dir") == 0)
         return fault(r, r->value, strlen(r->value),
@@ -148,6 +161,7 @@ static dt_status *check_key(const reading *r, const dt_sweep_space *s, const cha
     for (int i = 0; i < s->n; i++)
         if (strcmp(s->range[i].key, key) == 0)
             return fault(r, r->source->text, strlen(key), "this key has several values already");
+    DT_TRY(check_replaces(r, s, key));
     if (s->n == DT_SWEEP_MOST_PARAMETERS)
         return fault(r, r->source->text, strlen(key), "at most 64 keys can have several values");
     return NULL;
@@ -163,7 +177,7 @@ static dt_status *read_override(dt_arena *arena, const char *text, int i, dt_swe
     const reading r = {arena, source, equals + 1};
     range.key = dt_arena_printf(arena, "%.*s", (int)(equals - text), text);
     DT_TRY(read_one(&r, &range, &several));
-    if (!several) return NULL;
+    if (!several) return check_replaces(&r, s, range.key);
     DT_TRY(check_key(&r, s, range.key));
     s->range[s->n++] = range;
     return NULL;

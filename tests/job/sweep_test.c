@@ -163,6 +163,26 @@ static void test_single_values(void **state) {
     dt_arena_destroy(arena);
 }
 
+/* A value that would replace those of the trials is refused: of the same key, or of a mapping that
+ * it is in. Before them it is no fault, and neither is a key that only begins alike. */
+static void test_replaced_values(void **state) {
+    (void)state;
+    static const char *const text[][2] = {{"let.width=1,2", "let.width=3"},
+                                          {"let.width=1,2", "let={width: 3}"},
+                                          {"let.width=1..9", "let={width: 3},{width: 4}"},
+                                          {"let.width=3", "let.width=1,2"},
+                                          {"let.width=1,2", "let.wid=3"}};
+    for (int i = 0; i < 5; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_sweep_space s;
+        dt_status *bad = dt_space_read(arena, text[i], 2, &s);
+        assert_int_equal(dt_status_code(bad), i < 3 ? 78 : 0);
+        if (bad) assert_non_null(strstr(dt_status_text(bad), "would replace"));
+        dt_status_free(bad);
+        dt_arena_destroy(arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_are_of_their_ranges),
@@ -171,6 +191,7 @@ int main(void) {
         cmocka_unit_test(test_values_are_spread),
         cmocka_unit_test(test_values_never_change),
         cmocka_unit_test(test_single_values),
+        cmocka_unit_test(test_replaced_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
