@@ -86,10 +86,11 @@ dt_status *dt_sweep_read_results(dt_sweep *s) {
         dt_status_free(bad);
         bad = NULL;
     }
-    const char *at = dt_str_text(&text);
-    for (const char *end; !bad && (end = strchr(at, '\n')); at = end + 1)
+    /* after a power cut a file may have zeros where a line was: they end neither it nor the text */
+    const char *at = dt_str_text(&text), *const all = at + text.size;
+    for (const char *end; !bad && (end = memchr(at, '\n', (size_t)(all - at))); at = end + 1)
         if (end > at) read_line(s, path, at, (size_t)(end - at));
-    s->torn = *at;
+    s->torn = at < all;
     free(path);
     dt_str_release(&text);
     return bad;
@@ -166,12 +167,14 @@ static place place_of(const dt_sweep *s, const dt_sweep_entry *t, int rung) {
 int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
     place *all = dt_alloc((size_t)s->n * sizeof *all);
     int ranked = 0;
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i < s->n; i++) {
         all[i] = place_of(s, &s->trial[i], dt_trial_scored(s, &s->trial[i]));
+        if (!isfinite(all[i].score)) all[i].rung = -1; /* last, however long it trained */
+    }
     qsort(all, (size_t)s->n, sizeof *all, by_place);
     for (int i = 0; i < s->n; i++) {
         order[i] = all[i].trial;
-        ranked += all[i].rung >= 0 && isfinite(all[i].score);
+        ranked += all[i].rung >= 0;
     }
     free(all);
     return ranked;

@@ -32,6 +32,10 @@ printf '{"v": 1, "tri' >>k/trials.jsonl
 exits 0 sweep tiny.yaml let.width=4,8,12 output.dir=k -q
 compare k
 grep -c '"start"' k/trial-001/record.jsonl
+# Zeros where a line was, as after a power cut: the lines after them count.
+{ printf '\0\0\0\n' && cat k/trials.jsonl; } >zeros && mv zeros k/trials.jsonl
+exits 0 sweep tiny.yaml let.width=4,8,12 output.dir=k -q
+grep -c '"start"' k/trial-003/record.jsonl
 
 # A signal lets the trials save.
 "$DTRAIN" sweep tiny.yaml let.width=4,8,12 output.dir=t >/dev/null 2>t.err &
