@@ -27,11 +27,20 @@ static const float *floats_of(const dt_predicted_rows *p, int result) {
     return result >= 0 ? (const float *)p->values[result]->data : NULL;
 }
 
+static void note_ignored(explaining *x, int i) {
+    const dt_named *loss = &x->trainer->o.compile->output[i].loss;
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    const int64_t *number = row && row->ignored ? row->ignored(loss->args) : NULL;
+    x->tally[i].ignores = number != NULL;
+    if (number) x->tally[i].ignored = *number;
+}
+
 static void open_tallies(explaining *x, const dt_predicted_rows *p) {
     const dt_compile_spec *c = x->trainer->o.compile;
     x->is_open = true;
     for (int i = 0; i < x->n; i++) {
         dt_explained_tally *t = &x->tally[i];
+        note_ignored(x, i);
         t->loss = find_result(p, dt_loss_result(x->arena, c, i));
         t->target = find_result(p, dt_target_result(x->arena, i));
         if (t->target < 0) continue;

@@ -44,6 +44,8 @@ typedef struct dt_explained_tally {
     int loss, target;  /* their numbers among the results; -1: none */
     int64_t width;     /* numbers of the output per example */
     bool one_hot;      /* targets have as many */
+    bool ignores;      /* classes: the loss ignores the examples of class `ignored` */
+    int64_t ignored;
     int64_t n_classes, examples, right;
     dt_tallied_class *class; /* [n_classes] */
     dt_pair_count *pair_count;

@@ -112,8 +112,9 @@ static int64_t largest(const float *v, int64_t n) {
     return most;
 }
 
-/* -1: the target is no class, such as the number of ignored examples. */
+/* -1: the target is no class, or that of ignored examples. */
 static int64_t class_of(const dt_explained_tally *t, const float *target) {
+    if (t->ignores && !t->one_hot && *target == (float)t->ignored) return -1;
     if (t->as == DT_EXPLAINED_BINARY && !t->pair) return *target > 0.5F;
     if (t->one_hot) return largest(target, t->width);
     return *target >= 0 && *target < (float)t->n_classes ? (int64_t)*target : -1;

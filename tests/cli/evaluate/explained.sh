@@ -38,6 +38,10 @@ exits 64 evaluate good.yaml --threshold-for nonsense
 grep -e kind -e yes all.csv >yes.csv
 "$DTRAIN" evaluate good.yaml --input yes.csv --json | grep -o '"best_threshold":{[^}]*}' | sed 's/.*"recall":\([^,]*\),.*"balanced_accuracy":\([^,]*\),.*/\1 \2/'
 
+# Examples of the class that the loss ignores do not count.
+job ignored 'kind: {column: kind, vocabulary: ["x|y", <b>, "\e[1mz"]}' 'units: 3, activation: softmax' '{SparseCategoricalCrossentropy: {ignore_class: 1}}'
+"$DTRAIN" evaluate ignored.yaml --json | grep -o '"examples":[0-9]*,"classes"\|"support":[0-9]*' | head -n 4
+
 # Several outputs: each with its own numbers, so the mean of the squared errors is its loss.
 cat >several.yaml <<END
 version: 1
