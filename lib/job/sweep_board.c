@@ -22,8 +22,12 @@ typedef struct board {
     char (*cell)[CELL]; /* [rows * columns] */
 } board;
 
+/* What does not fit is cut off between two characters. */
 static void put_cell(const board *b, int row, int column, const char *text) {
-    snprintf(b->cell[row * b->columns + column], CELL, "%s", text);
+    size_t n = strlen(text);
+    if (n >= CELL)
+        for (n = CELL - 1; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;) n--;
+    snprintf(b->cell[row * b->columns + column], CELL, "%.*s", (int)n, text);
 }
 
 static void put_score(const board *b, int row, int column, double x) {

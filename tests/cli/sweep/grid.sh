@@ -59,3 +59,5 @@ cp data/job.yaml data/-job.yaml
 # shellcheck disable=SC2046 # many words
 (cd data && exits 0 sweep -q -- -job.yaml $(yes fit.epochs=1 | head -n 600) let.width=4,8 output.dir=../dash)
 grep -c '"exit": 0' dash/trials.jsonl
+# A long value is cut off between two characters.
+list "name=x,$(yes é | head -n 40 | tr -d '\n')" | tail -n 1
