@@ -277,15 +277,18 @@ typedef struct evaluation {
 } evaluation;
 
 static dt_status *explain(const dt_job *j, const evaluation *e, const dt_run_options *o,
-                          dt_evaluation *out) {
+                          dt_arena *arena, dt_evaluation *out) {
     dt_class_names names;
-    DT_TRY(dt_class_names_read(&e->saved, &j->model, j->arena, &names));
+    if ((unsigned)o->threshold_for > DT_THRESHOLD_RECALL)
+        return dt_fail(DT_E_MISUSE, NULL, "dt_job_evaluate got threshold_for %d, which is no score",
+                       (int)o->threshold_for);
+    DT_TRY(dt_class_names_read(&e->saved, &j->model, arena, &names));
     return dt_trainer_explain(&(dt_explain_request){.trainer = e->session.trainer,
                                                     .part = e->part,
                                                     .batches = o->max_steps,
                                                     .names = &names,
                                                     .threshold_for = o->threshold_for,
-                                                    .arena = j->arena},
+                                                    .arena = arena},
                               out);
 }
 
@@ -301,7 +304,7 @@ static void report_results(const dt_event *result, const dt_evaluation *explaine
 }
 
 static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const dt_sums *sums,
-                                    const dt_run_options *o) {
+                                    const dt_run_options *o, dt_arena *arena) {
     const char *part = dt_dataset_part_name(e->session.made_of.data, e->part);
     dt_metric metrics[DT_MAX_KEYS];
     dt_evaluation explained = {0};
@@ -309,7 +312,7 @@ static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const 
     DT_TRY(dt_weights_digest(e->session.model, &weights));
     const int n = dt_trainer_metrics(e->session.trainer, sums, false, metrics);
     const bool finite = n == 0 || isfinite(metrics[0].value);
-    if (finite) DT_TRY(explain(j, e, o, &explained));
+    if (finite) DT_TRY(explain(j, e, o, arena, &explained));
     report_results(&(dt_event){.kind = DT_EVENT_EVAL,
                                .step = e->saved.state.step,
                                .examples = (int64_t)sums->examples,
@@ -328,8 +331,11 @@ static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const 
 
 static dt_status *evaluate(const dt_job *j, const evaluation *e, const dt_run_options *o) {
     dt_sums sums = {0};
+    /* not the job's: a job may be evaluated any number of times */
+    dt_arena *arena = dt_arena_create();
     dt_status *bad = dt_trainer_evaluate(e->session.trainer, e->part, o->max_steps, o, &sums);
-    if (!bad) bad = report_evaluation(j, e, &sums, o);
+    if (!bad) bad = report_evaluation(j, e, &sums, o, arena);
+    dt_arena_destroy(arena);
     dt_sums_release(&sums);
     return bad;
 }

@@ -279,6 +279,18 @@ static void test_evaluate_gives_the_numbers_of_fit(void **state) {
     assert_string_not_equal(t.sha, trained.sha);
 }
 
+static void test_evaluate_refuses_unknown_scores(void **state) {
+    (void)state;
+    const request q = {.job = "mirrored", .output = "evaluate"};
+    dt_job *job = open_request(&q);
+    dt_status *s = dt_job_evaluate(job, NULL, "validation",
+                                   &(dt_run_options){.threshold_for = (dt_threshold_score)99});
+    assert_non_null(s);
+    assert_non_null(strstr(dt_status_text(s), "threshold_for 99"));
+    dt_status_free(s);
+    dt_job_unref(job);
+}
+
 /* Rows of an image (6, 6, 2) and a side (5): in order as CSV, by name as JSON lines; the same
  * outputs. */
 static void predict_rows_of_two_inputs(dt_job *job) {
@@ -555,6 +567,7 @@ int main(void) {
         cmocka_unit_test(test_a_simulated_slice_is_told),
         cmocka_unit_test(test_a_dry_run_writes_nothing),
         cmocka_unit_test(test_evaluate_gives_the_numbers_of_fit),
+        cmocka_unit_test(test_evaluate_refuses_unknown_scores),
         cmocka_unit_test(test_functional_models_come_back),
         cmocka_unit_test(test_resumed_functional_model_ends_the_same),
         cmocka_unit_test(test_what_cannot_be_evaluated),
