@@ -147,13 +147,14 @@ static bool is_taken(const steps *s, int i) {
 
 /* ---- what is put together ---- */
 
-/* The axis along which a pad adds zeros at the ends; -1: it does something else. */
+/* The axis along which a pad adds zeros at the ends; -1: it does something else, such as cutting
+ * along another axis as much as it adds there. */
 static int padded_axis(const steps *s, const dt_node *n) {
     const dt_pad_attr *a = dt_pad_of(n);
     const int axis = a ? axis_between(&node_at(s, n->in[0])->type, &n->type) : -1;
-    if (axis < 0 || a->value != 0 || a->dim[axis].interior || a->dim[axis].low < 0 ||
-        a->dim[axis].high < 0)
-        return -1;
+    if (axis < 0 || a->value != 0) return -1;
+    for (int d = 0; d < n->type.rank; d++)
+        if (a->dim[d].interior || a->dim[d].low < 0 || a->dim[d].high < 0) return -1;
     return axis;
 }
 

@@ -152,6 +152,33 @@ static void test_blocks_are_found(void **state) {
     assert_in_range(found, 45, 60);
 }
 
+/* Steps that are put together are not only moved: each is shifted along another axis, too. */
+static void test_shifted_steps_stay_shifted(void **state) {
+    enum { STEPS = 40 };
+    const dt_type step = dt_type_of(DT_FLOAT32, 3, (int64_t[]){DT_BATCH, 1, 3});
+    const dt_hlo_request request = {.batch = ROWS, .replicas = 1, .loops = true};
+    dt_trace *t = dt_trace_create("shifts");
+    dt_graph *g = NULL;
+    dt_str text = {0};
+    dt_value x = dt_trace_declare(t, "x", &step), all = {0};
+    (void)state;
+    for (int i = 0; i < STEPS; i++) {
+        dt_pad_attr pad = {0};
+        pad.dim[1].low = i;
+        pad.dim[1].high = STEPS - 1 - i;
+        pad.dim[2].low = -1;
+        pad.dim[2].high = 1;
+        x = dt_tanh(dt_add(dt_multiply(x, x), dt_logistic(x)));
+        all = i == 0 ? dt_pad(x, &pad) : dt_add(all, dt_pad(x, &pad));
+    }
+    dt_return(t, "all", all);
+    assert_null(dt_trace_end(t, &g));
+    assert_null(dt_stablehlo_write(g, &request, &text, NULL));
+    assert_int_not_equal(count_of(dt_str_text(&text), "stablehlo.pad"), 0);
+    dt_str_release(&text);
+    dt_graph_destroy(g);
+}
+
 static void test_xla_computes_the_same(void **state) {
     (void)state;
     const char *python = getenv("DTRAIN_TEST_JAX");
@@ -174,6 +201,7 @@ static void test_xla_computes_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks_are_found),
+                                       cmocka_unit_test(test_shifted_steps_stay_shifted),
                                        cmocka_unit_test(test_long_sums_have_steps_on_cpus),
                                        cmocka_unit_test(test_xla_computes_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
