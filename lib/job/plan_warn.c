@@ -2,6 +2,7 @@
 /* What a plan should not be read without: one rule, one row. */
 #include <stdio.h>
 
+#include "job/partition.h"
 #include "job/plan.h"
 
 typedef struct rule {
@@ -116,6 +117,40 @@ static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const 
     dt_str_release(&text);
 }
 
+/* ---- keys that change nothing here ---- */
+
+static void warn_without_rate(const dt_job_plan *p, void (*line)(void *user, const char *text),
+                              void *user) {
+    const dt_chip *chip = dt_job_plan_topology(p)->slice->chip;
+    const dt_quantization q = p->job->compile.quantization;
+    const double rate = q == DT_QUANTIZE_INT8 ? chip->kernel.int8_rate : chip->kernel.fp8_rate;
+    char text[256];
+    if (q != DT_QUANTIZE_NONE && rate <= 0) {
+        snprintf(text, sizeof text,
+                 "no rate of %s products is known for %s: they take as long as in bfloat16",
+                 dt_quantizations[q], chip->generation);
+        line(user, text);
+    }
+    if (p->plan[0]->offloaded > 0 && chip->pcie_Bps <= 0) {
+        snprintf(text, sizeof text,
+                 "the rate of the host's bus of %s is not known: copies to and from the host take "
+                 "no time in this plan",
+                 chip->generation);
+        line(user, text);
+    }
+}
+
+static void warn_without_effect(const dt_job_plan *p, void (*line)(void *user, const char *text),
+                                void *user) {
+    const dt_job_partition *split = p->job->partition;
+    if (split && p->logical == 1 && (split->sequence_parallel || split->collective_products))
+        line(user, "sequence_parallel and collective_products are without effect: each replica has "
+                   "one logical device");
+    if (p->job->model.rematerialize.offload && p->plan[0]->offloaded <= 0)
+        line(user, "rematerialize keeps nothing in the host's memory: the model has none of the "
+                   "values that it offloads");
+}
+
 void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char *text),
                       void *user) {
     char text[256];
@@ -127,4 +162,6 @@ void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char 
     }
     warn_waiting(p, line, user);
     warn_undivided(p, line, user);
+    warn_without_rate(p, line, user);
+    warn_without_effect(p, line, user);
 }

@@ -56,3 +56,6 @@ show trace mirrored.yaml
 exits 0 plan mirrored.yaml --tpu v3-8
 # a family that no published run belongs to
 "$DTRAIN" plan job.yaml 2>&1 | grep -c "not compared with any run"
+# keys that change nothing on this slice or in this model
+"$DTRAIN" plan job.yaml strategy.cluster_resolver.tpu=sim:v3-8 compile.quantization=int8 model.rematerialize=minimal_offloaded \
+    partition.sequence_parallel=true 2>&1 | grep -E "no rate|without effect|keeps nothing"
