@@ -11,8 +11,8 @@
  *     padding     what tiles add to these
  *
  * Parts that are gathered, of weights from other replicas and of values from a replica's other
- * devices, exist twice for a while: once for the forward pass, once for the backward pass. So do values that the host keeps in between; they come
- * back one unit ahead of the unit that reads them.
+ * devices, exist twice for a while: once for the forward pass, once for the backward pass. So do
+ * values that the host keeps in between; they come back one unit ahead of the unit that reads them.
  */
 #include "cost/cost_impl.h"
 #include "op/across.h"
