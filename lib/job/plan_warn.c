@@ -143,12 +143,17 @@ static void warn_without_rate(const dt_job_plan *p, void (*line)(void *user, con
 static void warn_without_effect(const dt_job_plan *p, void (*line)(void *user, const char *text),
                                 void *user) {
     const dt_job_partition *split = p->job->partition;
+    const dt_rematerialize *r = &p->job->model.rematerialize;
     if (split && p->logical == 1 && (split->sequence_parallel || split->collective_products))
         line(user, "sequence_parallel and collective_products are without effect: each replica has "
                    "one logical device");
-    if (p->job->model.rematerialize.offload && p->plan[0]->offloaded <= 0)
+    if (r->offload && p->plan[0]->offloaded <= 0)
         line(user, "rematerialize keeps nothing in the host's memory: the model has none of the "
                    "values that it offloads");
+    if (p->job->model.no_flash_attention && ((r->save | r->offload) & DT_REMAT_CONTEXT))
+        line(user,
+             "rematerialize does not keep context with flash_attention: false, which computes "
+             "attention as products");
 }
 
 void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char *text),

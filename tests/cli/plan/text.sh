@@ -59,3 +59,4 @@ exits 0 plan mirrored.yaml --tpu v3-8
 # keys that change nothing on this slice or in this model
 "$DTRAIN" plan job.yaml strategy.cluster_resolver.tpu=sim:v3-8 compile.quantization=int8 model.rematerialize=minimal_offloaded \
     partition.sequence_parallel=true 2>&1 | grep -E "no rate|without effect|keeps nothing"
+"$DTRAIN" plan job.yaml model.rematerialize=minimal_flash model.flash_attention=false 2>&1 | grep "keep context"
