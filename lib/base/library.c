@@ -9,15 +9,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ROOM ((size_t)256 << 20) /* more than any of them is large */
+#define ROOM ((size_t)256 << 20) /* more bytes than any library that is opened here */
 
 static bool has_room(void) {
     void *at = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at != MAP_FAILED && munmap(at, ROOM) == 0;
 }
 
-/* NULL: it had no memory for the words either. That it cannot map a segment has other reasons too,
- * a file system without execution for one. */
+/* Whether the loader failed for lack of memory. why: its message; NULL: memory was lacking for that
+ * too. "cannot map segment" can also mean a file system mounted noexec, so memory is probed. */
 static bool is_memory(const char *why) {
     return !why || strstr(why, "emory") || (strstr(why, "map segment") && !has_room());
 }
