@@ -28,9 +28,9 @@ typedef struct dt_yaml {
 dt_yaml dt_yaml_open(const dt_source *source, size_t from);
 /* The byte that a mark points at. */
 size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark);
-/* From mark to mark; without a width when they are not on one line. */
+/* The location from start to end; it has no width if they are on different lines. */
 dt_location dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
-/* Of a byte at or behind `from`. Walks over all the text before it. */
+/* The location of a byte at or after `from`. Walks over all the text before it. */
 dt_location dt_yaml_place_at(const dt_yaml *y, size_t offset);
 /* libyaml's mark of a value with an anchor or a tag is theirs; moves it to the value if that is on
  * the same line. */
@@ -38,7 +38,7 @@ void dt_yaml_skip_properties(dt_location *at);
 
 /* ---- reading ---- */
 
-/* Of the size alone; the text need not be there. */
+/* Refuses a source that is too large; uses only its size, so its text need not be read yet. */
 dt_status *dt_yaml_check_size(const dt_source *source) DT_MUST_USE;
 /* Refuses what libyaml must not see: see check.c. */
 dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
@@ -51,7 +51,7 @@ typedef struct dt_yaml_before {
     yaml_mark_t start, end;
     const dt_location *bracket; /* the innermost one that is open; NULL: none */
 } dt_yaml_before;
-/* What libyaml stopped at, in our words. */
+/* A syntax error that explains where and why libyaml stopped. */
 dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml,
                           const dt_yaml_before *before) DT_MUST_USE;
 
@@ -69,7 +69,7 @@ dt_quoted dt_quote(const dt_tree *t);      /* 'ten', 1.5, null, a list */
 typedef enum dt_look {
     DT_LOOKS_TEXT,
     DT_LOOKS_INT,
-    DT_LOOKS_AMBIGUOUS, /* 010: ten or eight */
+    DT_LOOKS_AMBIGUOUS, /* 010: ten, or eight in octal */
     DT_LOOKS_REAL,
     DT_LOOKS_NOT_FINITE,
 } dt_look;
@@ -95,7 +95,7 @@ const char *dt_foreign_name(const char *noun, const char *name);
 const char *dt_foreign_key(const char *what, const char *key);
 /* Suggests how to write a mapping or a list where a single value was given. */
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value);
-/* The name behind the last dot: `Adam` of torch.optim.Adam. */
+/* The name after the last dot: `Adam` of torch.optim.Adam. */
 const char *dt_name_last(const char *name);
 /* "did you mean 'NEAREST'?", or when that is NULL "LABEL: all, of, them". */
 dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,

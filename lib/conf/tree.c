@@ -53,7 +53,7 @@ typedef struct reader {
     dt_arena *arena;
     dt_yaml text;
     yaml_parser_t yaml;
-    dt_yaml_before before; /* bracket is looked for when it is needed */
+    dt_yaml_before before; /* `bracket` is set only to report a syntax error */
     level level[DT_JOB_DEPTH];
     int depth, nodes;
     anchor *anchor;
