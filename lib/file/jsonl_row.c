@@ -71,12 +71,12 @@ static bool put_default(dt_jsonl_row *r, const char *at, const dt_element_spec *
     return wrong(r, at, "is a missing value, and default_value does not fit its type");
 }
 
-/* Whether the text at hand is a missing value, and the job says what to do with those. */
+/* Whether r->text is a missing value that the job imputes or gives a default. */
 static bool is_missing(const dt_jsonl_row *r, const dt_element_spec *e) {
     return (e->imputes || e->has_default) && dt_missing_is(e, dt_str_text(&r->text));
 }
 
-/* The text at hand. */
+/* Stores the index in the vocabulary of r->text. */
 static bool put_word(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
                      void *out) {
     for (int k = 0; k < e->vocabulary.n; k++)
@@ -91,7 +91,7 @@ static bool put_word(dt_jsonl_row *r, const char *at, const dt_element_spec *e, 
     return false;
 }
 
-/* Where words are numbers themselves, a number is one of them; else it is the number of a word. */
+/* Stores an index: the place of a number in a vocabulary of numbers, otherwise the number. */
 static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
                             void *out) {
     double x, word;
@@ -113,7 +113,7 @@ static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_sp
     return false;
 }
 
-/* Whole numbers of 64 bits, which a double need not hold. */
+/* Stores an int64, which a double might not represent. False: x is no such number. */
 static bool put_integer(const dt_element_spec *e, const char *number, int64_t i, void *out) {
     int64_t x;
     if (e->type.dtype != DT_INT64 || !dt_parse_int64(number, &x)) return false;
@@ -176,7 +176,7 @@ static bool put_value(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void
     }
 }
 
-/* All values of an element, however they are nested; *n: so far. */
+/* Stores all values of an element, at any depth of nesting; *n: the number stored so far. */
 static bool put_values(dt_jsonl_row *r, const dt_element_spec *e, int depth, int64_t *n,
                        void *out) {
     const int64_t most = e->text ? 1 : dt_type_elements(&e->type);
@@ -207,7 +207,7 @@ static bool put_whole(dt_jsonl_row *r, const dt_element_spec *e, int depth, void
            wrong_number(r, at, e, "has too few values");
 }
 
-/* The value at hand, for every target of its name. */
+/* Stores the value at the cursor in every target of its key: target i and those chained to it. */
 static bool put_targets(dt_jsonl_row *r, int i) {
     const dt_json_cursor begin = r->c;
     for (; i >= 0; i = r->names->target[i].same) {
@@ -248,7 +248,7 @@ static bool put_object(dt_jsonl_row *r) {
 
 /* ---- missing keys ---- */
 
-/* Value i of an element, -1: all of them. */
+/* Stores the default for value i of an element without a key in the row; -1: for all values. */
 static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const char *name) {
     const int64_t n = i < 0 && !e->text ? dt_type_elements(&e->type) : 1;
     r->name = name;
@@ -258,7 +258,7 @@ static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const 
     return true;
 }
 
-/* An element needs all of its columns, or its own name. */
+/* Handles missing keys: an element needs a key for each of its columns, or one of its name. */
 static bool put_absent(dt_jsonl_row *r) {
     const dt_jsonl_names *l = r->names;
     for (int from = 0, to; from < l->n; from = to) {
