@@ -13,7 +13,7 @@ enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8, DT_FEED_SPANS = 1 << 
 
 #define DT_FEED_AWAKE INT64_MAX
 
-/* A piece of a batch, as it came out. */
+/* The result of reading one piece of a batch. */
 typedef struct dt_outcome {
     dt_status *error;
     int64_t spent_ns[DT_SPENT_KINDS];
@@ -24,8 +24,8 @@ typedef struct dt_slot {
     _Atomic int left;       /* pieces that are not done */
     dt_view *element;       /* (n) */
     dt_outcome piece[DT_FEED_MOST_PIECES];
-    void *lent;         /* to a device, until the slot is filled again; NULL: it is not */
-    dt_status *refused; /* that */
+    void *lent;         /* the handle of the slot's memory while a device may read it; NULL: none */
+    dt_status *refused; /* why the device could not take it */
 } dt_slot;
 
 typedef struct dt_reader {
@@ -43,14 +43,14 @@ struct dt_feed {
     _Atomic uint32_t sleepers;
     _Atomic uint32_t stop;
     _Alignas(64) _Atomic uint32_t caller_waits;
-    /* The caller's. */
+    /* The caller's thread uses these. */
     _Alignas(64) int64_t at; /* the batch that comes next */
-    int64_t lent;            /* so many before it are in the caller's hands */
+    int64_t lent;            /* number of batches before `at` that the caller still uses */
     bool ended;
     int64_t opened_ns, waited_ns, waited_first_ns;
     int n_threads, most_threads; /* by_number: 1, the caller */
     dt_reader readers[DT_FEED_MOST_THREADS];
-    /* All read these. */
+    /* All threads read these. */
     uint32_t depth;
     int pieces;     /* of a batch */
     dt_slot *slots; /* (depth) */
@@ -65,11 +65,11 @@ struct dt_feed {
     int64_t count, steps, batches; /* examples and batches of an epoch; batches in all */
     int64_t most_rows;             /* of a batch */
     dt_order order;
-    dt_workers *workers; /* that share the examples; NULL: one, in the order of `order` */
-    int32_t *offsets;    /* of the batch in the caller's hands */
+    dt_workers *workers; /* that share the examples; NULL: one worker, which reads all in `order` */
+    int32_t *offsets;    /* of the batch that the caller uses */
 };
 
-/* The device has it no longer. */
+/* Ends the device's use of the slot's memory; no effect on a slot that is not lent. */
 void dt_feed_take_back(const dt_feed *f, dt_slot *s);
 /* Starts one more thread; by_number: makes the caller the only reader. */
 dt_status *dt_feed_add_thread(dt_feed *f) DT_MUST_USE;

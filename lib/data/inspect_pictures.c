@@ -28,11 +28,11 @@ typedef struct look {
     dt_arena *arena;
     class *classes; /* [n] */
     int n, cap;
-    size *sizes; /* [n_sizes] the most frequent first, in the end */
+    size *sizes; /* [n_sizes] sorted before they are printed: the most frequent first */
     int n_sizes, cap_sizes;
     int64_t pictures, broken;
-    int64_t folders; /* in folders of classes, where pictures ought to be */
-    dt_str faults;   /* lines, of the first few */
+    int64_t folders; /* folders within the folders of classes, where only pictures belong */
+    dt_str faults;   /* a line for each of the first few broken files */
 } look;
 
 /* ---- pictures ---- */
@@ -135,7 +135,7 @@ static dt_status *look_at_all(look *l, const char *folder) {
     return s;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 static void put_count(dt_str *out, size_t from, int64_t n) {
     dt_str_pad(out, from, 24);

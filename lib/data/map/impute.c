@@ -63,7 +63,7 @@ typedef struct feature {
 
 typedef struct lesson {
     feature *feature;      /* [values] */
-    dt_word_counts *words; /* of texts */
+    dt_word_counts *words; /* counts of the values of text features */
 } lesson;
 
 static bool wants(const void *args) {
@@ -108,7 +108,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of values that are as frequent the least. */
+/* The most frequent value; the smallest of several that are equally frequent. */
 static double most_frequent(const feature *f) {
     int64_t most = 0, run = 0, at = 0;
     for (int64_t i = 0; i < f->n; i++) {
@@ -141,7 +141,7 @@ static void keep_numbers(const lesson *l, const dt_map_stage *s, dt_arena *arena
     for (int64_t i = 0; i < s->values; i++) {
         const double fill = fill_of(&l->feature[i], a->strategy);
         if (!isnan(fill)) out->fill.v[i] = fill;
-        else out->fill.n = i < out->fill.n ? (int)i : out->fill.n; /* infer reports this one */
+        else out->fill.n = i < out->fill.n ? (int)i : out->fill.n; /* infer reports feature i */
     }
 }
 
@@ -161,7 +161,7 @@ static void end(void *from, const dt_map_stage *s, dt_arena *arena, dt_lesson *o
 
 static const dt_map_learning learning = {.wants = wants, .begin = begin, .take = take, .end = end};
 
-/* ---- what replaces them ---- */
+/* ---- replacements ---- */
 
 static dt_status *no_values(const dt_map_stage *s, int64_t number) {
     const char *name = number < s->names.n && s->names.n == s->values ? s->names.v[number] : NULL;
@@ -261,7 +261,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
-/* ---- turning ---- */
+/* ---- application ---- */
 
 #define FILL(type, is_missing)                                                                     \
     {                                                                                              \

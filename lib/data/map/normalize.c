@@ -117,7 +117,7 @@ static struct normalize settled(const dt_map_stage *s) {
     return a;
 }
 
-/* ---- turning ---- */
+/* ---- application ---- */
 
 static dt_status *check_learned(const dt_map_stage *s, const struct normalize *a) {
     for (int i = 0; s->learned && i < a->mean.n && i < a->variance.n; i++)

@@ -75,7 +75,7 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
 
 static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
 
-/* ---- turning ---- */
+/* ---- application ---- */
 
 static dt_texts index_names(dt_arena *arena, const dt_texts *words, int64_t unknown) {
     const int before = (int)unknown;

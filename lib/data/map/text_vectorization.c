@@ -86,7 +86,7 @@ static dt_status *check(const void *args, const dt_location *at) {
     return NULL;
 }
 
-/* The number of the first word. */
+/* The index of the vocabulary's first word; those below it have a fixed meaning. */
 static int first_word(const struct text_vectorization *a) { return a->output_mode == INT ? 2 : 1; }
 
 /* ---- words of a text ---- */
@@ -132,7 +132,7 @@ static void split_at_blanks(reading *r) {
     }
 }
 
-/* A byte that begins no UTF-8 character is one by itself. */
+/* A byte that does not begin a valid UTF-8 character counts as one character. */
 static void split_characters(reading *r) {
     const char *text = dt_str_text(&r->text);
     uint32_t code;
@@ -143,7 +143,7 @@ static void split_characters(reading *r) {
     }
 }
 
-/* Runs of words with one blank between each two, the shorter runs first. */
+/* Forms the n-grams: words joined by single spaces, shorter n-grams first. */
 static void take_runs(reading *r) {
     const char *text = dt_str_text(&r->text);
     dt_str run = {0};
@@ -201,7 +201,7 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
 
 static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
 
-/* ---- turning ---- */
+/* ---- application ---- */
 
 typedef struct made {
     const dt_words *words;
