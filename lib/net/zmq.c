@@ -21,7 +21,7 @@
 
 typedef struct queue {
     dt_message *first, **last;
-    bool gone; /* nothing more comes */
+    bool gone; /* the rank has ended and sends nothing more */
 } queue;
 
 typedef struct zmq_team {
@@ -34,7 +34,7 @@ typedef struct zmq_team {
 typedef struct zmq_member {
     dt_member base;
     dt_peers peers;
-    bool leaves; /* others may have left before */
+    bool leaves; /* this member is leaving, so peers that are gone are no error */
 } zmq_member;
 
 static zmq_team *team_of(const dt_member *m) { return (zmq_team *)m->team; }
@@ -47,7 +47,7 @@ static int rank_of(const zmq_team *t, int peer) {
     return r < t->base.ranks ? r : -1;
 }
 
-/* Takes the message. */
+/* Appends a message to the queue of its rank; frees one that is not for the team. Takes x. */
 static void store(zmq_team *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
     /* messages of one part still belong to the rendezvous */
@@ -70,7 +70,7 @@ static dt_message *take_first(queue *q) {
 
 static void close_team(dt_team *base) {
     zmq_team *t = (zmq_team *)base;
-    if (base->broken) /* others that wait see the same fault before they see this process end */
+    if (base->broken) /* other ranks see the same fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; t->from && r < base->ranks; r++)
         while (t->from[r].first) dt_message_free(take_first(&t->from[r]));
@@ -127,7 +127,7 @@ static int find_gone(const zmq_team *t) {
     return -1;
 }
 
-/* The next message of a rank, the caller's. */
+/* Waits for the next message of rank `from`; the caller owns *out. */
 static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_message **out) {
     zmq_team *t = team_of(&m->base);
     const int64_t since = dt_now_ns();
