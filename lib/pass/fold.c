@@ -118,7 +118,7 @@ static dt_value emit_stacked(folder *f, int i, dt_value *in) {
 
     for (int k = 0; k < n->n_in; k++)
         if (f->g->node[n->in[k]].type.rank == DT_MAX_RANK)
-            return refuse(f, n); /* no room for a leading dimension */
+            return refuse(f, n); /* the rank is at its limit: no leading dimension can be added */
     for (int k = 0; k < n->n_in; k++)
         if (f->spread[n->in[k]] == DT_UNIFORM) in[k] = stacked_of(f, in[k]);
     if (dt_is_elementwise(n->op)) return dt_emit(f->t, n->op, in, n->n_in, n->attr);
@@ -239,9 +239,9 @@ static void need_inputs(folder *f, const dt_node *n) {
     for (int k = 0; k < n->n_in; k++) f->need[n->in[k]] = true;
 }
 
-/* Padding with 0, the gradient of a slice, is linear; with anything else it is not. A gradient that
- * was computed in few digits is converted after it was summed: so it is rounded once, whatever the
- * number of replicas. */
+/* Padding with 0, the gradient of a slice, is linear; with anything else it is not. A gradient in
+ * float16 or bfloat16 is converted after it was summed, so it is rounded once for any number of
+ * replicas. */
 static bool is_linear_in(const folder *f, const dt_node *n, int input) {
     bool now = n->op->linear_when && n->op->linear_when(n->attr, &f->g->node[n->in[0]].type);
     return now || n->op->linear >> input & 1;

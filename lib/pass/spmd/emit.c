@@ -74,7 +74,7 @@ static void find(places *p) {
     }
 }
 
-/* layout and only of all nodes that run on one device. */
+/* Sets w->layout and w->only of all nodes that run on one device. */
 static void place(dt_spmd_work *w) {
     int n = w->g->n_nodes + 1;
     places p = {.g = w->g,
@@ -109,8 +109,8 @@ static void place(dt_spmd_work *w) {
 typedef struct packing {
     const dt_spmd *s;
     int *bucket, *needs; /* by node: its bucket; the last bucket that it needs, -1: none */
-    int open;            /* the bucket that may still grow: the last one */
-    int last;            /* its last member; -1: empty */
+    int open;            /* the last bucket, the only one that may still grow */
+    int last;            /* the last member of bucket `open`; -1: it is empty */
 } packing;
 
 static bool travels(const dt_node *n, dt_mesh_axes time) {

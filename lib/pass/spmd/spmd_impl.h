@@ -9,7 +9,7 @@
 typedef struct dt_made {
     dt_value value;
     dt_layout layout;
-    /* partial, still to be added to value, by the one reader, which adds; no trace: nothing */
+    /* a partial sum that the only reader still has to add to `value`; no trace: none */
     dt_value pending;
     dt_layout pending_layout;
     bool anywhere; /* depends on constants alone */
@@ -54,7 +54,7 @@ typedef struct dt_spmd_work {
 /* The mesh of `devices` on which the notes of g are cut without going round corners: the first
  * note's parts, in their order, as prime axes. */
 dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
-/* layout and fixed of all nodes that the notes speak of. */
+/* Sets w->layout and w->fixed of all nodes that have notes. */
 void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* ---- the replicas' axes (replicas.c) ---- */
@@ -62,7 +62,7 @@ void dt_spmd_read_notes(dt_spmd_work *w);
 /* Adds an innermost axis for replicas to the mesh; apart: an axis for each prime factor of the
  * sizes of o->grid, or of the number of replicas. */
 void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart);
-/* Rows belong to replicas: arguments, and values that notes speak of. */
+/* Divides the rows of arguments, and of values that have notes, among the replicas. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
 
 /* ---- variables (states.c) ---- */
@@ -79,8 +79,8 @@ void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 
 /* ---- where everything lies (propagate.c) ---- */
 
-/* Whether `axes` divide dimension d of a value of type t evenly; for rows, with those that cut
- * the batch already. */
+/* Whether `axes` divide dimension d of a value of type t evenly; along rows of
+ * the batch, together with the axes that divide the batch already. */
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
 /* Propagates layouts through the optimizer's nodes only, where known layouts are to meet first;
  * or through all nodes. */
