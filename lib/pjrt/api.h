@@ -96,7 +96,7 @@ typedef struct dt_pjrt_named_value {
         float number;
         bool boolean;
     } value;
-    size_t value_size; /* characters or numbers; 1 */
+    size_t value_size; /* a string's characters, a list's numbers; otherwise 1 */
 } dt_pjrt_named_value;
 
 /* ---- what functions take; members behind "gives" are filled by the plug-in ---- */
