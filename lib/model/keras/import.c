@@ -165,7 +165,7 @@ static dt_status *translate(dt_arena *arena, const dt_tree *root, dt_tree **out)
     return NULL;
 }
 
-/* ---- the key ---- */
+/* ---- keras_config ---- */
 
 static const char *const defined[] = {"type", "layers", "outputs"};
 enum { DEFINED = sizeof defined / sizeof *defined };
