@@ -21,12 +21,12 @@ typedef struct dt_share {
 /* The step for one number of rows. */
 typedef struct dt_sized {
     int64_t rows;
-    bool even; /* all replicas have as many rows, and no worker is beside this process */
+    bool even; /* all replicas have the same number of rows, and all are in this process */
     dt_share share;
     dt_graph *own; /* the program of this worker, of several; NULL: all rows are computed here */
-    /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
+    /* the step partitioned over logical devices; NULL: each replica computes as one device */
     dt_spmd *spmd;
-    dt_graph *unrolled; /* all devices' work, of spmd */
+    dt_graph *unrolled; /* the work of all devices of `spmd` in one graph */
     dt_spmd *priced;    /* the program of each device of each replica; NULL: not needed */
     /* graph of `over` without annotations of logical devices; NULL: they are kept, or there are
      * none */
@@ -46,9 +46,9 @@ struct dt_compiled {
     dt_strategy *strategy;
     dt_arena *arena;
     dt_graph *step;      /* one replica's, simplified */
-    dt_folded folded;    /* graph NULL: it has no folded form */
+    dt_folded folded;    /* its graph is NULL if the step has no folded form */
     dt_graph *unsharded; /* the folded graph before it was cut into shards; NULL: it was not */
-    dt_graph *alone;     /* what runs replica by replica where that is not `step`; NULL: it is */
+    dt_graph *alone;     /* the graph that runs replica by replica; NULL: `step` */
     bool annotated;      /* the folded graph places values on logical devices */
     const dt_replication *arg, *result; /* by argument and result */
     unsigned *revision; /* [states] of the step: the variable's, when it was compiled */
@@ -64,19 +64,19 @@ struct dt_compiled {
     int n_parts;            /* states of which this worker keeps a part (divided.h) */
     struct dt_divided **part;
     int shards;  /* of how.shards; at least one for each worker; 0: none */
-    int n, next; /* sizes made, the one to be replaced next */
+    int n, next; /* number of sizes compiled; the size to be replaced next */
     dt_sized size[DT_SIZES];
     int n_priced;
     dt_priced priced[DT_SIZES]; /* asked for by dt_compiled_priced */
     void **joined;              /* unfolded: [results] of the last run, owned */
 };
 
-/* Sums and products are made as the slice's chip makes them: numerics: chip. */
+/* Whether sums and products round as on the slice's chip (numerics: chip). */
 bool dt_compiled_is_chip(const dt_compiled *c);
 /* Cuts a step that has a folded form for a batch of `rows`: fills *z except `executable` and
  * `priced`. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
-void dt_sized_release(dt_sized *z); /* takes a zeroed one */
+void dt_sized_release(dt_sized *z); /* z may be zeroed */
 /* The request for a back end; lends from both arguments. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
 /* For a back end with several devices: sets z->over to the program of each. It stays NULL where the
@@ -85,7 +85,7 @@ dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) 
 /* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they
  * do not. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
-/* As many as asked for, or the next smaller number that divides the rows of every replica. */
+/* The requested number, or the next smaller one that divides the rows of every replica. */
 int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows);
 /* Of a step that does not fit the slice's memory: notes of what would, each tried. Returns s. */
 dt_status *dt_compiled_what_fits(const dt_compiled *c, int64_t rows, const dt_device *d,

@@ -14,18 +14,18 @@
 
 struct dt_divided {
     dt_variable_holder holder;
-    dt_variable *whole; /* it hangs on this one */
+    dt_variable *whole; /* the variable whose holder this is */
     dt_variable *own;   /* this worker's rows */
     dt_cluster *cluster;
     bool filled;
-    unsigned written; /* whole's, as the part knows it */
+    unsigned written; /* whole->written when the two were last equal */
 };
 
 static bool is_slot(const dt_variable *v) {
     return v->slot && !v->on_all && v->of && v->lacks == 0;
 }
 
-enum { LEAST_BYTES = 65536 }; /* of a weight: less is not worth a message in each step */
+enum { LEAST_BYTES = 65536 }; /* a smaller weight is not worth a message in each step */
 static bool is_large_weight(const dt_variable *v) {
     return v->trainable && !v->slot && v->type.rank > 1 && dt_type_bytes(&v->type) >= LEAST_BYTES;
 }
@@ -122,7 +122,7 @@ void dt_divided_ready(dt_divided *p) {
     p->filled = true;
 }
 
-/* Of whole pages: what they held is in the parts. */
+/* Returns the whole pages of v's memory to the system; the workers' parts have its values. */
 static void give_back(const dt_variable *v) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)dt_host_data(v);
     const uintptr_t from = (first + page - 1) & ~(page - 1),
