@@ -26,7 +26,7 @@ static void put_key(dt_str *out, const char *key) {
     else dt_tree_print(&t, out);
 }
 
-/* Written on the key's line: all but mappings, and lists that hold some. */
+/* Whether the value is written on its key's line: no entries of mappings are in it. */
 static bool is_leaf(const dt_tree *t) {
     bool leaf = t->kind != DT_TREE_MAP || t->n == 0;
     for (int i = 0; t->kind == DT_TREE_LIST && i < t->n; i++) leaf = leaf && is_leaf(t->item[i]);
@@ -45,7 +45,7 @@ static void put_leaf(dt_str *out, const dt_tree *t) {
 typedef struct page {
     dt_str *out;
     bool origin;
-    size_t line; /* where the line at hand begins */
+    size_t line; /* where the current line begins */
 } page;
 
 static void end_line(page *p, const dt_location *at) {
@@ -63,7 +63,7 @@ static void end_line(page *p, const dt_location *at) {
 
 static void put_tree(page *p, const dt_tree *t, int indent, bool dash);
 
-/* "key: value", or "key:" and what it holds below. */
+/* Writes "key: value", or "key:" with the entries of the value on the lines below. */
 static void put_entry(page *p, const dt_entry *e, int indent, bool dash) {
     dt_str_printf(p->out, "%*s%s", dash ? indent - 2 : indent, "", dash ? "- " : "");
     put_key(p->out, e->key);
@@ -145,7 +145,7 @@ static void add_defaults(const dt_job *j, dt_tree *root) {
     }
 }
 
-/* Texts have the values of its words already, which nothing uses any more. */
+/* Removes `let`: its values have been substituted wherever the job used them. */
 static void leave_let(dt_tree *root) {
     int n = 0;
     for (int i = 0; i < root->n; i++)
@@ -170,7 +170,7 @@ DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **t
 
 /* ---- differences ---- */
 
-/* A text that would be one without quotes, too. */
+/* Whether YAML reads the text as a string even without quotes. */
 static bool is_bare_word(const dt_tree *t) {
     static const char *const others[] = {"true", "false", "null", "nan", "inf", "infinity"};
     if (t->kind != DT_TREE_SCALAR || !is_plain(t->text) || !isalpha((unsigned char)t->text[0]))
@@ -183,7 +183,7 @@ static bool is_bare_word(const dt_tree *t) {
 static void put_side(dt_str *out, char sign, const char *path, const dt_tree *t) {
     if (!t) return;
     dt_str_printf(out, "%c %s: ", sign, path);
-    if (is_bare_word(t)) /* a checkpoint has it in quotes */
+    if (is_bare_word(t)) /* quoted in a checkpoint, but not in a job */
         dt_str_puts(out, t->text);
     else put_leaf(out, t);
     dt_str_putc(out, '\n');
@@ -217,7 +217,7 @@ static void compare_lists(dt_str *out, const char *path, const dt_tree *a, const
     }
 }
 
-/* NULL: not said at all, which null means too. */
+/* Writes the differences between two values; a missing value (NULL) equals null. */
 static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b) {
     a = a && a->kind == DT_TREE_NULL ? NULL : a;
     b = b && b->kind == DT_TREE_NULL ? NULL : b;
@@ -235,7 +235,7 @@ static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tr
 static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out) {
     dt_saved c = {0};
     dt_status *warnings = NULL, *s = dt_saved_newest(&c, run, &warnings);
-    dt_status_free(warnings); /* older ones are not asked */
+    dt_status_free(warnings); /* they concern only checkpoints that are not read */
     if (!s && !c.path) s = dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run);
     if (!s) {
         dt_source *source = dt_arena_new(a->arena, dt_source);

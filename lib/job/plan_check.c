@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "export/stablehlo/stablehlo.h"
 
-/* ---- ours ---- */
+/* ---- the plan's figures ---- */
 
 static double padded(const dt_spmd *s, int node) {
     dt_type t = dt_type_at(&s->local->node[node].type, s->batch / s->local->batch_parts);
@@ -34,7 +34,7 @@ static void count_ends(const dt_spmd *s, dt_plan_figures *f) {
         double bytes = padded(s, g->state[i].node), changed = g->state[i].update >= 0 ? bytes : 0;
         f->argument += bytes;
         f->output += changed;
-        f->alias += changed; /* a variable's new value lies where the old one did */
+        f->alias += changed; /* a variable's new value overwrites the old one */
     }
 }
 
@@ -46,7 +46,7 @@ static int kind_of(const dt_node *n) {
 _Static_assert((int)DT_PJRT_KINDS == (int)DT_ACROSS_KINDS, "kinds of collectives");
 
 static void count_collectives(const dt_spmd *s, dt_plan_figures *f) {
-    int last[DT_PJRT_KINDS]; /* buckets; they are numbered as they go out */
+    int last[DT_PJRT_KINDS]; /* each kind's last bucket; numbers rise in the order of launches */
     memset(last, -1, sizeof last);
     for (int i = 0; i < s->local->n_nodes; i++) {
         const dt_node *n = &s->local->node[i];
@@ -68,7 +68,7 @@ static dt_plan_figures figures_of(const dt_spmd *s, const dt_plan *p) {
     return f;
 }
 
-/* ---- theirs ---- */
+/* ---- the compiler's figures ---- */
 
 static dt_plan_figures figures_from(const dt_pjrt_report *r, const dt_chip *chip) {
     dt_plan_figures f = {.argument = (double)r->argument,

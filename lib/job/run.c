@@ -404,7 +404,7 @@ static int64_t batch_of(const dt_job *j, const dt_model *m) {
     return each > 0 ? each * m->strategy->replicas : j->dataset.global_batch_size;
 }
 
-/* As the checkpoint has them; one that has none leaves them to data that is open anyway. */
+/* Takes class names from the checkpoint; if it has none, from the job's data where it is open. */
 static dt_status *name_classes(const dt_job *j, const dt_saved *c, dt_class_names *out) {
     dt_match match;
     DT_TRY(dt_class_names_read(c, &j->model, j->arena, out));
