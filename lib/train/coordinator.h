@@ -17,7 +17,7 @@
 #include "train/run.h"
 #include "train/trainer.h"
 
-/* What a push says besides its gradients; as many sums follow. */
+/* The head of the gradients that a worker sends; `sums` sums follow it. */
 typedef struct dt_push_report {
     int64_t rows, sums;
     double loss, waited_s, seconds, spent_s[DT_SPENT_KINDS];
@@ -48,19 +48,19 @@ typedef struct dt_coordinated {
 dt_worker_body dt_closure_body(dt_coordinated *c);
 
 /* coordinator.c */
-/* Nothing where the strategy has no parameter server. Before the run has threads. */
+/* Does nothing without a parameter server. It may fork workers, so call it before threads start. */
 dt_status *dt_coordinated_open(run *r) DT_MUST_USE;
-/* This process is a worker of a coordinator elsewhere, or waits for its end. */
+/* Whether this process is a worker of a coordinator elsewhere, or waits for its end. */
 bool dt_coordinated_is_worker(const run *r);
 dt_status *dt_coordinated_work(run *r) DT_MUST_USE;
 void dt_coordinated_close(run *r);
 /* Waits for the next update and makes it. *batch says what it was computed from, without values. */
 dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) DT_MUST_USE;
-/* What became of workers and batches since the run began, as an event. */
+/* Emits an event with the numbers of workers and batches since the run began. */
 void dt_coordinated_report(run *r);
-/* All batches before the run's position have been applied, and none after it. */
+/* Whether all batches before the run's position have been applied, and none after it. */
 bool dt_coordinated_rests(const run *r);
-/* Comes to rest as soon as what is out has been applied. */
+/* Gives out no more batches; dt_coordinated_rests is true when those given out are applied. */
 void dt_coordinated_drain(const run *r);
 
 #endif
