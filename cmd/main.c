@@ -68,7 +68,7 @@ static void name_memory(int code, void *unused) {
     if (code == EXIT_FAILURE) _exit(EXIT_MEMORY);
 }
 
-/* After an error of the command line: where to read on. */
+/* Adds a pointer to the help after a usage error, and closes the output. */
 static int finish(struct out *out, const struct verb *verb, int code) {
     if (code == EXIT_USAGE && verb)
         out_note(out, "    'dtrain help %s' shows operands, options and examples", verb->name);
@@ -86,7 +86,7 @@ static int print_version(struct out *out) {
     return out_close(out, 0);
 }
 
-/* Runs the verb with settings that are there; `operand` has room for all words. */
+/* Parses the words into `settings` and runs the verb. `operand` has room for all words. */
 static int run_verb(const struct verb *verb, void *settings, struct words words,
                     const char **operand, const char *const *argv) {
     struct out out;
