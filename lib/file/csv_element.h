@@ -33,16 +33,16 @@ const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER +
 /* Faults of rows by their kind, so that one run names all of them. Zeroed at first. */
 typedef struct dt_csv_faults {
     struct dt_csv_fault {
-        const char *column, *what; /* together they are the kind */
+        const char *column, *what; /* where and what: faults equal in both are one kind */
         int64_t times;
         dt_status *first;
     } * kind; /* [n] */
     int n, cap;
     int64_t others; /* faults of further kinds */
 } dt_csv_faults;
-/* Takes a fault. */
+/* Adds a fault, and takes the status. */
 void dt_csv_faults_add(dt_csv_faults *f, const char *column, const char *what, dt_status *s);
-/* All of them in one, with `last`, and forgets them; NULL: there are none. rows: that were read. */
+/* Joins all faults and `last` in one status, and clears them; NULL: none. rows: rows read. */
 dt_status *dt_csv_faults_take(dt_csv_faults *f, int64_t rows, dt_status *last) DT_MUST_USE;
 
 /* All values of an element; `index` has the positions of their fields. faults: takes those of
