@@ -142,7 +142,7 @@ struct dt_optimizer { /* the public handle */
         const dt_variable *of;
         int n, own; /* all; those of the row come first */
         dt_variable *slot[DT_ALL_SLOTS];
-        dt_variable *average, *sum; /* among them; NULL: none */
+        dt_variable *average, *sum; /* elements of `slot`; NULL: none */
     } * slot;                       /* per trainable variable */
     dt_hash_index slots_at;         /* by address of the variable */
     int n_all, cap_all;
