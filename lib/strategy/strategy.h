@@ -87,7 +87,7 @@ struct dt_strategy_row {
     /* From a spec to devices: fills s->replicas, s->device_name, s->assignment. */
     dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
     const char *backend;
-    /* without devices and a number of replicas: one per device of the back end; cores of cpu */
+    /* a job without devices and replicas gets a replica per device of the back end, or per core */
     bool every_device;
     bool feeds_by_host; /* data sets are made for hosts, not for replicas */
     bool is_default;    /* the current strategy outside of any scope */
@@ -126,10 +126,10 @@ struct dt_strategy {  /* the public handle */
     dt_device *inherited;
     bool serves; /* this process is a worker of a parameter server, with devices of its own */
     dt_servers_spec servers; /* workers 0: none */
-    /* of workers in separate processes, of which this is one (cluster.h); NULL: there is one
-     * process; lent, */
+    /* the workers in separate processes, of which this is one (cluster.h); NULL: there is one
+     * process */
     struct dt_cluster *cluster;
-    bool owns_cluster; /* unless it is closed with the strategy */
+    bool owns_cluster; /* the cluster is closed with the strategy; false: it is lent */
 };
 
 /* The slice or cluster for which programs are priced; lent; NULL: unknown. */
