@@ -28,17 +28,17 @@ typedef struct replay {
     const dt_run_options *options;
     bool json;
     dt_saved end;  /* the checkpoint to be reached */
-    char *begin;   /* the one to begin at; NULL: where training began */
-    int64_t first; /* the step after it */
-    int64_t steps; /* of the current job, in all */
+    char *begin;   /* the checkpoint to start from; NULL: the start of training */
+    int64_t first; /* the first step after `begin` */
+    int64_t steps; /* all steps of the current job */
     char *scratch;
     char *saved; /* the checkpoint that was reached */
     int64_t saved_step;
 } replay;
 
-/* ---- from where to where ---- */
+/* ---- choosing the checkpoints ---- */
 
-/* By their names, .../step-00000120: damage leaves nothing else. */
+/* Compares names, .../step-00000120, because a damaged checkpoint has no readable number. */
 static bool is_newer(const char *path, const char *than) {
     size_t n = strlen(path), m = strlen(than);
     return n > m || (n == m && strcmp(path, than) > 0);
@@ -96,7 +96,7 @@ static dt_status *find(replay *r, int64_t steps) {
     return s;
 }
 
-/* ---- a directory for the time being ---- */
+/* ---- the scratch directory ---- */
 
 static dt_status *make_scratch(replay *r) {
     const char *temporary = dt_environment("TMPDIR");
@@ -127,7 +127,7 @@ static dt_status *remove_scratch(const replay *r) {
     return dt_note(dt_fail_errno(DT_E_IO, r->scratch), "removing it");
 }
 
-/* ---- doing it again ---- */
+/* ---- repeating the steps ---- */
 
 static void listen(const dt_event *e, void *user) {
     replay *r = user;
@@ -160,7 +160,7 @@ static void note_steps(const dt_event *e, void *user) {
     if (e->kind == DT_EVENT_START) ((replay *)user)->steps = e->steps;
 }
 
-/* How far the job would go, from a run that only looks. */
+/* Counts the steps of the whole job, without training. */
 static dt_status *measure(replay *r) {
     dt_run_options o = *r->options;
     o.resume = DT_RESUME_NEVER;
@@ -195,7 +195,7 @@ static dt_status *do_again(replay *r) {
     return r->saved && r->saved_step == r->end.state.step ? NULL : other_end(r);
 }
 
-/* ---- what came of it ---- */
+/* ---- comparison ---- */
 
 static dt_status *differ(const replay *r) {
     dt_saved again = {0};

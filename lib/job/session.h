@@ -12,12 +12,12 @@ typedef struct dt_session {
     dt_optimizer *optimizer;
     dt_trainer_options made_of;
     dt_trainer *trainer;
-    dt_faults faults; /* that a run is to meet */
+    dt_faults faults; /* to be injected into the run */
 } dt_session;
 
 /* Strategy and model, annotated according to `partition`. */
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
-/* All of it; without an optimizer unless it trains. */
+/* Opens all members; the optimizer only for training. */
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
                            dt_session *s) DT_MUST_USE;
 /*
@@ -34,7 +34,7 @@ void dt_session_close(dt_session *s);
  * where job or version differ. LAUNCH or NOT_YET for a launcher's processes that do not share the
  * job's work. o (may be NULL) gets an event about missing workers. */
 dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) DT_MUST_USE;
-/* s: how the work of this worker has ended; one that was stopped, all were. */
+/* s: the result of this worker's work. If one worker was stopped, all were. */
 void dt_job_close_team(dt_job *j, const dt_status *s);
 /* WORKERS_DISAGREE unless all have the same weights, of the same checkpoint, and the same
  * kernels. */
@@ -47,7 +47,7 @@ dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_ru
                                   dt_saved *c) DT_MUST_USE;
 dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s) DT_MUST_USE;
 
-/* It is one of several processes around a coordinator, with a parameter server. */
+/* Whether the job trains with a parameter server whose processes were started separately. */
 static inline bool dt_job_meets_coordinator(const dt_job *j) {
     return j->strategy.servers.workers && j->strategy.launch.workers;
 }
