@@ -106,7 +106,7 @@ int64_t dt_device_peak_bytes(const dt_device *d);
 /* The number of devices that it computes with, among which requests may divide the graph
  * (`over`). 1: the graph is not divided. */
 int dt_device_count(const dt_device *d);
-/* Whether steps may overlap: the next one can start before the one at hand is finished. */
+/* Whether steps may overlap: the next one can start before the current one is finished. */
 bool dt_device_runs_ahead(const dt_device *d);
 /* Sets the recorder for the work of each thread, or NULL to stop. The recorder must stay until
  * then. Not to be called during a step. */
@@ -131,7 +131,7 @@ void dt_executable_destroy(dt_executable *x); /* accepts NULL */
  *
  * In two halves, start and finish: between them the device computes, arg stays as it is, and what
  * result[i] points to is not there yet; it is good until the start after the next. Where
- * dt_device_runs_ahead, the next step (also another executable's) may start before the one at hand
+ * dt_device_runs_ahead, the next step (also another executable's) may start before the current one
  * is finished; they finish in the order of their starts. *flies: there is something to finish;
  * false: all is done, the batch was refused (env->refusal), or it failed.
  */
