@@ -13,7 +13,7 @@
 typedef struct override {
     dt_arena *arena;
     const dt_source *source;
-    size_t from, to; /* bytes of the segment of the path at hand */
+    size_t from, to; /* bytes of the current segment of the path */
     int depth;
 } override;
 
@@ -32,7 +32,7 @@ static const char *segment(const override *o) {
     return dt_arena_printf(o->arena, "%.*s", (int)(o->to - o->from), o->source->text + o->from);
 }
 
-/* The path so far, without the segment at hand: the subject of its faults. */
+/* The path so far, without the current segment: the subject of its faults. */
 static dt_quoted parent(const override *o) {
     if (o->from == 0) return (dt_quoted){"the job"};
     return dt_quote_text(dt_arena_printf(o->arena, "%.*s", (int)o->from - 1, o->source->text));
