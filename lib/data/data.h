@@ -211,7 +211,7 @@ typedef struct dt_feed_options {
     int workers, replicas;
     const char *policy; /* instead of the spec's auto_shard_policy; NULL: that */
     bool even;          /* all batches, the last one too, in equal parts, which the offsets show */
-    int keeps;          /* batches before the one at hand that stay valid, too: 0 or 1 */
+    int keeps;          /* batches before the current one that stay valid, too: 0 or 1 */
     /* no thread reads ahead: batches are read by dt_feed_read, files whole when first needed */
     bool by_number;
     bool looks; /* not to train: `map` draws nothing, of the training part either */

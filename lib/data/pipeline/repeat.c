@@ -10,7 +10,7 @@ struct repeat {
 struct state {
     dt_cursor *pass;
     int64_t passes; /* begun */
-    bool empty;     /* the pass at hand has given nothing yet */
+    bool empty;     /* the current pass has given nothing yet */
 };
 
 static int64_t count(const dt_pipe *p) {
