@@ -91,7 +91,7 @@ static dt_status *open_library(dt_engine *e, dt_kernels kernels) {
 
 /*
  * Libraries hang (OpenBLAS) or crash (oneDNN) where `ulimit -v` leaves no room for their buffers.
- * So look before they do: pages that nobody touches cost nothing.
+ * So look before they do: untouched pages cost nothing.
  */
 dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) {
     void **at = dt_alloc((size_t)threads * sizeof *at);

@@ -37,8 +37,8 @@ int dt_engine_threads(const dt_engine *e);
 int64_t dt_engine_held(const dt_engine *e);
 /* "openblas 0.3.21 SkylakeX, avx512": the libraries and instructions that results depend on. */
 const char *dt_engine_describe(const dt_engine *e);
-/* From now on, while it is switched on, lanes tell what they do: each step of a run, piece by
- * piece, and waiting for each other. Lane 0 tells on the track "main". The recorder outlives that;
+/* From now on, while it is switched on, lanes record what they do: each step of a run, piece by
+ * piece, and waiting for each other. Lane 0 records on track "main". The recorder outlives that;
  * NULL ends it. Not while something runs. */
 void dt_engine_record(dt_engine *e, dt_recorder *r);
 
