@@ -21,7 +21,7 @@ typedef struct dt_csv_header {
     int *sorted;       /* [n] columns by name, those of one name in order */
 } dt_csv_header;
 
-/* Reads the record at hand: the header, or without one the first row. */
+/* Reads the current record: the header, or without one the first row. */
 void dt_csv_header_read(dt_arena *arena, const dt_csv *c, bool named, dt_csv_header *out);
 /* The column of a name, or of a number; -1: there is none. */
 int dt_csv_header_find(const dt_csv_header *h, const char *name);

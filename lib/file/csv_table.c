@@ -53,7 +53,7 @@ typedef struct table {
     dt_csv_faults faults; /* of the first rows of a data set's file */
     int **index;          /* [n][columns] where they stand */
     int fields;           /* of a record */
-    bool first;           /* the record at hand is the first row, not yet handed out */
+    bool first;           /* the current record is the first row, not yet handed out */
 } table;
 
 /* Also one that no element takes: out of range, nan, inf. */
@@ -197,7 +197,7 @@ static void name_columns(dt_row_source *s, dt_element_spec *x, int naming) {
         x->columns.v[i] = single ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
 }
 
-/* Whether the header at hand has every column by its name. */
+/* Whether the header just read has every column by its name. */
 static bool is_named(const dt_row_source *s, const dt_csv_header *h) {
     for (int e = 0; e < s->n; e++)
         for (int i = 0; i < s->element[e].columns.n; i++)

@@ -28,7 +28,7 @@ typedef struct dt_json_values {
     int64_t offset;                        /* the same in the decompressed file, from 0 */
     bool begun, list;                      /* something was read; inside the list of rows */
     int64_t items;                         /* rows so far */
-    const char *text;                      /* the row at hand, lent until the next one */
+    const char *text;                      /* the current row, lent until the next one */
     size_t size;                           /* of it */
     int64_t row_line, row_col, row_offset; /* where it begins */
 } dt_json_values;
@@ -37,7 +37,7 @@ typedef struct dt_json_values {
 dt_status *dt_json_values_next(dt_json_values *v, bool *more) DT_MUST_USE;
 /* Whether a whole row has been read already. */
 bool dt_json_values_hold(const dt_json_values *v);
-/* "x.jsonl:4:7: " and the text; p: where in the row at hand, which begins at `line` and `col`. */
+/* "x.jsonl:4:7: " and the text; p: where in the current row, which begins at `line` and `col`. */
 typedef struct dt_json_place {
     const char *path, *text;
     int64_t line, col;

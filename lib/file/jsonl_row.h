@@ -28,7 +28,7 @@ typedef struct dt_jsonl_row {
     const dt_row_source *s;
     const dt_jsonl_names *names;
     int *order; /* [names->n] the targets of the last row's keys, in order */
-    bool *seen; /* [names->n] in the row at hand */
+    bool *seen; /* [names->n] in the current row */
     void *const *out;
     dt_json_cursor c;
     dt_str key, text;

@@ -82,7 +82,7 @@ static void note_shape(keys *k, dt_column *c) {
     dt_json_skip(&k->c, 1);
 }
 
-/* The value at hand. */
+/* The current value. */
 static void note(keys *k, dt_column *c) {
     const char first = dt_json_peek(&k->c);
     const bool scalar = first && first != '[' && first != '{' && first != 'n';

@@ -83,7 +83,7 @@ enum { COPIED = 1 << 20 };
 typedef struct npz {
     dt_archive archive;
     size_t head;     /* bytes of the first array's NPY header */
-    dt_str *rows;    /* [n] of the batch at hand */
+    dt_str *rows;    /* [n] of the current batch */
     uLong *crc;      /* [n] of what was written of them */
     dt_writer aside; /* where all but the first wait */
     char *path;      /* of that file; NULL: no file */
