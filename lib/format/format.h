@@ -120,7 +120,7 @@ typedef struct dt_state_file {
     int64_t generation;
     int64_t step;       /* global steps done */
     int64_t epoch;      /* epochs done */
-    int64_t epoch_step; /* steps done in the epoch at hand */
+    int64_t epoch_step; /* steps done in the current epoch */
     uint64_t seed;
     const char *job; /* the resolved job as JSON text, for dt_job_difference */
     const char *job_sha256;
@@ -129,10 +129,10 @@ typedef struct dt_state_file {
      * may be its text; NULL: it is known */
     dt_digest *weights;
     const char *kernels; /* "openblas SkylakeX 0.3.21" */
-    int n_sums;          /* running sums of the epoch at hand: examples, then losses and metrics */
+    int n_sums;          /* running sums of the current epoch: examples, then losses and metrics */
     /* [n_sums] come back bit for bit, but for the sign of zero; infinities as not-a-number */
     double *sum;
-    double wall_s; /* training time so far in the epoch at hand */
+    double wall_s; /* training time so far in the current epoch */
     bool finished; /* the job had trained all it asked for */
     /* that read apart (auto_shard_policy); 0: the data came in the order of one process */
     int64_t workers;

@@ -130,7 +130,7 @@ bool dt_state_is_damage(const dt_status *s) {
 
 /* ---- reading: the text ---- */
 
-/* The file at hand. */
+/* The current file. */
 typedef struct source {
     const char *path;
     const dt_str *text;
