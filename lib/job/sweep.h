@@ -93,7 +93,7 @@ struct dt_sweep { /* the public handle */
     dt_writer lock;
     bool locked;
     bool torn;                    /* the last line of trials.jsonl has no end */
-    int rungs, rung, halted_code; /* rung: the one at hand, from 0 */
+    int rungs, rung, halted_code; /* rung: the current one, from 0 */
     int n;
     dt_sweep_entry *trial;
 };

@@ -67,7 +67,7 @@ static bool read_result(const dt_sweep *s, const json_t *line, result *r) {
     return true;
 }
 
-/* A line that is torn, or is none of ours, is a trial that is trained again. */
+/* A line that is incomplete or in another format is ignored: its trial is trained again. */
 static void read_line(dt_sweep *s, const char *path, const char *at, size_t n) {
     json_t *line = NULL;
     result r;
@@ -207,7 +207,7 @@ static bool is_over(const dt_sweep_entry *t, int rung) {
     return t->scored[rung] || t->state == DT_TRIAL_FAILED;
 }
 
-/* The first one that waits in the rung at hand; *open: one of the rung is not over yet. */
+/* The first one that waits in the current rung; *open: one of the rung is not over yet. */
 static dt_sweep_entry *find_waiting(dt_sweep *s, const bool *in, bool *open) {
     *open = false;
     for (int i = 0; i < s->n; i++) {
