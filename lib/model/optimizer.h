@@ -114,7 +114,7 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) D
 
 /*
  * Keras' LossScaleOptimizer: the loss is multiplied by a scale while gradients are taken, so that
- * those of few digits do not vanish. After `growth` updates in a row it doubles; gradients that are
+ * those in float16 do not vanish. After `growth` updates in a row it doubles; gradients that are
  * not finite halve it, and that update is left out.
  */
 typedef struct dt_loss_scale {

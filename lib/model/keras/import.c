@@ -6,7 +6,7 @@
  *     ──▶    {type: sequential, layers: [Input: {...}, Dense: {...}], rematerialize: full}
  *
  * The file's settings for training (compile_config) and the shapes that its layers were built for
- * are ignored: the job has the former, and dtrain computes the latter. A policy of few digits goes
+ * are ignored: the job has the former, and dtrain computes the latter. Mixed precision goes
  * with each layer; where all of them are float32 none is written, so that `compile.precision` can
  * say more.
  */

@@ -3,7 +3,7 @@
  * BatchNormalization: normalizes each channel to mean 0 and deviation 1 over the batch and all
  * positions, then scales by gamma and adds beta. S. Ioffe, C. Szegedy, Batch Normalization (2015).
  *
- *     training     mean and (population) variance of the batch at hand: of a replica's own
+ *     training     mean and (population) variance of the current batch: of a replica's own
  *                  examples, or with `synchronized` of all
  *     otherwise    the moving ones, which every training step moves a hundredth of the way towards
  *                  the batch's: moving * momentum + batch * (1 - momentum)
