@@ -57,7 +57,7 @@ typedef struct dt_messenger_spec {
     const char *name;
     double silence_s;  /* a peer from which not even a heartbeat came for so long is gone; 0: 10 */
     size_t most_bytes; /* of a part that is received, longer ones end the peer; 0: 1 GiB */
-    /* told once it listens where strangers may join; NULL: not reported */
+    /* called once it listens where strangers may join; NULL: not reported */
     void (*warn)(void *user, const char *text);
     void *user;
 } dt_messenger_spec;

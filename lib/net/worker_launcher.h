@@ -30,7 +30,7 @@ typedef struct dt_worker_launcher_spec {
     /* argv of this program, ends with NULL; lent. NULL: workers are forked */
     const char *const *program;
     int input; /* a descriptor whose file is the standard input of each program; -1: it is empty */
-    int workers; /* which the programs are told */
+    int workers; /* passed to the programs */
     /* forked workers */
     dt_worker_main body;
     void *user;
