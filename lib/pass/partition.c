@@ -13,7 +13,7 @@
  * a group, whose pieces are the tasks.
  *
  * A few numbers made of numbers (1 / rows, the optimizer's rate) have a segment of their own before
- * all others: whoever runs the program makes them in passing, and no piece has to wait for another
+ * all others: the program's runner makes them in passing, and no piece has to wait for another
  * task because of them.
  *
  * Under `reproducible` rows are cut at the borders of shards instead: libraries choose their
