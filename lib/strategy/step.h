@@ -42,7 +42,7 @@ typedef struct dt_step_call {
     int32_t *offsets;      /* [replicas + 1] rows of the replicas; one each when nothing has rows */
     bool even;             /* all replicas have the same number */
     dt_sizing sizing;
-    dt_each *each;               /* EACH: the replica at hand */
+    dt_each *each;               /* EACH: the current replica */
     const dt_deferral *deferral; /* NULL: the step changes variables itself */
 } dt_step_call;
 
@@ -60,7 +60,7 @@ void dt_step_sign(const dt_step_call *c, dt_str *out);
 dt_status *dt_step_argument(const dt_step_call *c, const dt_value_entry *e, dt_view *out,
                             void **owned) DT_MUST_USE;
 
-/* Calls the function to record it: for all replicas, or for the one at hand. */
+/* Calls the function to record it: for all replicas, or for the current one. */
 dt_status *dt_function_trace(const dt_function *f, const dt_step_call *c,
                              dt_graph **out) DT_MUST_USE;
 /* By argument of g: whether there is a value for each replica. The caller frees it. */

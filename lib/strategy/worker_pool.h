@@ -20,7 +20,7 @@ typedef struct dt_work {
     dt_frame frame;
     const char *more; /* [frame.more] rows that it asked for, or its arguments */
     bool asked;       /* `more` contains the rows, which are already in the variables */
-    char *weights;    /* as they came */
+    char *weights;    /* packed as in messages */
 } dt_work;
 
 /* What a worker computes. The serve loop (worker_serve.c) moves variables and messages; these
