@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults that a run is told to encounter, so that a team can rehearse: `fit --inject`.
+ * Faults to be injected into a run, so that a team can rehearse: `fit --inject`.
  *
  *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run:
  *                                   exit code 69

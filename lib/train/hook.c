@@ -59,7 +59,7 @@ void dt_hooks_close(run *r) {
 
 /* ---- the moments ---- */
 
-/* Calls all hooks that have the moment; h is the one at hand. */
+/* Calls all hooks that have the moment; h is the current one. */
 #define FOR_ALL(moment, arguments)                                                                 \
     for (dt_hook *h = r->hook; h < r->hook + r->n_hooks; h++)                                      \
         if (h->row->moment) {                                                                      \

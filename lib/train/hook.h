@@ -119,7 +119,7 @@ bool dt_callbacks_look_at_steps(const run *r);
 /* Whether the run has just completed a multiple of `every` epochs, or steps where fit.steps is
  * set. */
 bool dt_callback_is_due(const run *r, int64_t every);
-/* Whether the epoch at hand has all its steps. False where the run ends within it; a later run may
+/* Whether the current epoch has all its steps. False where the run ends within it; a later run may
  * continue there. */
 bool dt_epoch_is_whole(const run *r);
 /* Whether a later run that continues within this epoch removes what is written about it now. The

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics as handles: each update records the row's graph over the tensors at hand, interprets it,
+ * Metrics as handles: each update records the row's graph over the current tensors, interprets it,
  * and adds its sums up in double.
  */
 #include <stdlib.h>

@@ -68,7 +68,7 @@ static void turn_close(turn *t) {
     *t = (turn){0};
 }
 
-/* Whether the batch at hand is this worker's. */
+/* Whether the current batch is this worker's. */
 static bool turn_is_own(const turn *t) { return t->n == t->cluster->rank; }
 
 /* Keeps the outputs of the first `rows` rows. */
@@ -79,7 +79,7 @@ static dt_status *turn_keep(turn *t, const dt_view *result, int64_t rows) {
     return dt_reserve_check();
 }
 
-/* Ends the batch at hand, of so many rows. True: every worker has had a batch. */
+/* Ends the current batch, of so many rows. True: every worker has had a batch. */
 static bool turn_next(turn *t, int64_t rows) {
     t->rows[t->n++] = rows;
     return t->n == t->cluster->workers;
@@ -141,7 +141,7 @@ typedef struct prediction {
     int n_results;    /* of the step; the first are the outputs */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
     bool warned;               /* of outputs that are not finite */
-    const char **file;         /* [batch] of the examples at hand; NULL: unknown */
+    const char **file;         /* [batch] of the current examples; NULL: unknown */
     int64_t done;              /* examples passed on so far */
     int64_t left;              /* examples to predict, at most */
     bool ahead;                /* a batch may start before the previous one is finished */

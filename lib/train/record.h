@@ -28,7 +28,7 @@ bool dt_record_follows_schedule(const dt_record *c, const run *r);
 void dt_record_event(dt_record *c, const run *r, const dt_event *e);
 
 /* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0
- * where nobody knows. */
+ * where it is unknown. */
 void dt_record_host(dt_json *j);
 int64_t dt_record_peak_bytes(void);
 bool dt_host_processor(dt_str *out); /* its name; false: unknown */

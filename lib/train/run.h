@@ -207,7 +207,7 @@ dt_status *dt_run_close(run *r) DT_MUST_USE;
 void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
-/* Adds to an error what the batch, or the number of the step, tells about its cause. */
+/* Adds to an error what the batch, or the number of the step, reveals about its cause. */
 dt_status *dt_run_explain_loss(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
 /* DIVERGED: a weight or a slot of the optimizer is not finite. A step's loss is computed before
  * its update, so the last update shows only there. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting steps. Where the device computes by itself, the next step starts before the one at hand
+ * Starting steps. Where the device computes by itself, the next step starts before the current one
  * is finished, so that the device need not wait for the host:
  *
  *     start 1, start 2, finish 1, start 3, finish 2, ...
@@ -76,7 +76,7 @@ dt_status *dt_run_start_step(run *r, dt_batch *batch) {
     return bad;
 }
 
-/* Between the step at hand and the next one. */
+/* Between the current step and the next one. */
 static bool something_comes_between(const run *r) {
     const int64_t step = r->at.step + 1;
     return step == r->size.steps || r->at.epoch_step + 1 == r->size.steps_per_epoch ||

@@ -7,7 +7,7 @@
  *
  * T is the model's length of a sequence. A shorter text stands at its beginning, filled up behind,
  * where a causal model does not look; of a longer one the last T tokens count. What is drawn is a
- * function of (seed, step), so any number of replicas and a resumed run tell the same.
+ * function of (seed, step), so any number of replicas and a resumed run generate the same.
  */
 #include "train/hook.h"
 

@@ -228,7 +228,7 @@ static void close_window(dt_record *c, const run *r) {
     window *w = &c->window;
     double rate = NAN;
     if (w->n == 0) return;
-    dt_status_free(dt_run_rate(r, &rate)); /* a rate that cannot be told was none of the step's */
+    dt_status_free(dt_run_rate(r, &rate)); /* an unknown rate was not used by the step */
     put_line(c, DT_LINE_STEPS,
              &(dt_event_line){.event.step = r->at.step,
                               .event.examples = w->examples,
