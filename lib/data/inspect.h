@@ -36,8 +36,8 @@ typedef struct dt_sharing {
     dt_part part;
     const char *title;
     const char *policy; /* NULL: the data set's */
-    int64_t workers;    /* 1 to 65536, */
-    int64_t replicas;   /* of each */
+    int64_t workers;    /* 1 to 65536 */
+    int64_t replicas;   /* of each worker */
     int64_t batch;      /* global */
     bool json;
 } dt_sharing;
