@@ -49,7 +49,7 @@ enum { DT_PASS_STREAMS = 10 };
 typedef struct dt_strip_pass {
     int from, to;
     bool loop;                              /* each of its instructions has vector instructions */
-    bool sums;                              /* and it forms the program's sums */
+    bool sums;                              /* the pass forms the program's sums */
     int at;                                 /* offset of its code */
     int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory it goes through */
 } dt_strip_pass;
