@@ -21,8 +21,8 @@ typedef struct dt_format_request {
     const dt_tree *tree;
     const dt_tree *train;  /* that of `train`, whose vocabulary other parts share */
     const dt_location *at; /* of the data set: for errors about missing keys */
-    const dt_tree *keys;   /* all of the data set, */
-    const void *args;      /* and the format's own ones, filled */
+    const dt_tree *keys;   /* all keys of the data set */
+    const void *args;      /* the struct of the format's own keys, filled */
     const dt_format *format;
     const char *directory; /* relative paths start here */
     dt_part part;
@@ -55,7 +55,7 @@ typedef struct dt_examples {
 /* Memory of a thread that reads examples, zeroed before it is used. */
 typedef struct dt_read_buffer {
     dt_str bytes; /* of files, as they were read last */
-    int file;     /* of record_access.c: where in which file they begin, */
+    int file;     /* for record_access.c: the file, and the offset in it, where `bytes` begins */
     int64_t offset;
     /* the example behind the last one, and the bytes of those that followed one another so far */
     int64_t next, run;

@@ -54,7 +54,7 @@ typedef struct dt_element_spec {
     dt_texts columns, vocabulary;
     dt_choice choice;     /* of `columns`; once settled, they are names all the same */
     bool settled, shaped; /* shaped: the job gives the shape */
-    bool has_default;     /* of missing values, */
+    bool has_default;     /* missing values become default_value */
     double default_value;
     bool imputes;         /* a step of `map` replaces them; see file/missing.h */
     dt_texts missing;     /* texts that stand for one, besides the empty text; */

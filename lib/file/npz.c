@@ -150,7 +150,7 @@ static dt_status *put_npz(dt_output *o, const void *const *row) {
         all += z->rows[i].size;
     }
     if (all < COPIED) return NULL;
-    o->rows++; /* this one, too */
+    o->rows++; /* flush the current row, too */
     dt_status *s = flush_npz(o);
     o->rows--;
     return s;

@@ -32,8 +32,8 @@ typedef struct record_part {
     dt_places places;
     dt_str unpacked;  /* records of compressed files */
     bool skips, kept; /* readers can `skip`; all values are kept */
-    dt_str *rows;     /* [n] all values; of texts the bytes alone, one after the other, */
-    int64_t **text;   /* [n][count] which begin there; NULL: no texts */
+    dt_str *rows;     /* [n] all values; of texts only the bytes, joined */
+    int64_t **text;   /* [n][count] where each text begins in rows[n]; NULL: no texts */
     int *text_cap;    /* [n] */
     void **row;       /* [n] where the next one goes; of a text: room for the longest */
 } record_part;
