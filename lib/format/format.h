@@ -86,9 +86,9 @@ typedef struct dt_weights_request {
     const char *path;         /* a safetensors or an NPZ file */
     const dt_held_file *held; /* the file, if it is open; NULL: path is opened */
     const dt_arrays *arrays;  /* to be filled */
-    bool only_compared;       /* they are not: arrays have no data */
+    bool only_compared;       /* arrays have no data, and are only compared with the file's */
     bool skip_mismatch;       /* arrays that do not fit are left unchanged */
-    dt_status **warnings;     /* and reported here */
+    dt_status **warnings;     /* gets a warning for each array that is skipped */
 } dt_weights_request;
 /* Fills arrays by name: CHECKPOINT_MODEL for each that is missing, of another shape or dtype, or
  * extra. Nothing is touched then. Counters of draws may be missing, and are left as they are, or
