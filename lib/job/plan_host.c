@@ -22,11 +22,11 @@ static const double most_seconds = 1, patience = 10;
 
 typedef struct host_plan {
     const char *label;
-    dt_event start; /* its texts are gone, but for: */
+    dt_event start; /* its pointers to texts are invalid; `device` is a copy of one */
     char device[128];
     dt_memory_limit limit;
     bool fits;
-    dt_status *why;              /* it does not */
+    dt_status *why;              /* why it does not fit; NULL: no error */
     int timed;                   /* steps */
     double step_s, validation_s; /* 0: not known */
     double validations;          /* of the whole run */
