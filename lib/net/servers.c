@@ -191,7 +191,7 @@ static void wake_all(const servers *a) {
     const uint64_t once = 1;
     for (int i = 0; i < a->started; i++)
         if (write(a->server[i].wake, &once, sizeof once) < 0)
-            continue; /* it is awake: the counter is full */
+            continue; /* the server is awake: the counter is full */
 }
 
 static dt_status *start_server(servers *a, int number) {
