@@ -14,7 +14,7 @@ typedef struct dt_belongings {
 
 struct dt_per_worker {
     int refs;
-    dt_dataset_fn dataset; /* or */
+    dt_dataset_fn dataset; /* NULL: `values` makes them */
     dt_value_fn values;
     void *user;
     dt_values *sample; /* the values that this process got */

@@ -19,7 +19,7 @@ struct cluster {
     double flops, memory, memory_bandwidth, price_per_hour;
     struct links links;
     bool given;
-    dt_location links_at; /* or the cluster's */
+    dt_location links_at; /* of `links`, or else of the cluster */
 };
 
 struct multi_worker {
