@@ -83,7 +83,7 @@ typedef struct dt_chip {
     double core_link_Bps;
     /* part of link_Bps that collectives reach where the ends of all axes are linked */
     double ring_efficiency;
-    double line_efficiency; /* and where some are not */
+    double line_efficiency; /* the same where some ends are not linked */
     /* an all-reduce reaches this part of the two efficiencies above; 0: all */
     double sum_efficiency;
     /* constant time of a collective: starting it and waiting for all devices */
@@ -98,9 +98,9 @@ typedef struct dt_chip {
      * whole cubes) */
     int wrap;
     const char *shapes; /* slices one by one: "1x1 2x2"; 3: those below a cube */
-    int cubes;          /* 3: boxes of up to so many cubes, */
+    int cubes;          /* 3 dimensions: the most cubes that a box has */
     bool any_order;     /* sides may be in any order; false: ascending */
-    bool long_twists;   /*    twisted also as k x 2k x 4k and longer */
+    bool long_twists;   /* boxes may be twisted also as k x 2k x 4k and longer */
     int host[3];        /* chips of a host along x, y and z, if the slice has several hosts */
     /* a cluster (topo/cluster.c): links lead to a switch, and a core is a device of which only
      * these rates are known */
