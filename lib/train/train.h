@@ -79,8 +79,8 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
 
 typedef struct dt_checkpoint_spec {
     bool every_epoch;     /* save_freq: epoch */
-    int64_t every_steps;  /* or so many steps */
-    double every_seconds; /* or "10m" */
+    int64_t every_steps;  /* save_freq: a number of steps; 0: none */
+    double every_seconds; /* save_freq: a time, "10m"; 0: none */
     int64_t max_to_keep;
     dt_resume resume;
     const char *resume_path; /* with DT_RESUME_PATH */
@@ -291,9 +291,9 @@ dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_are
 
 /* A request to predict: the examples, and a function that receives the outputs. */
 typedef struct dt_predict_rows {
-    dt_dataset *data; /* a part of this data set, */
+    dt_dataset *data; /* read unless `stream` is set */
     dt_part part;
-    dt_stream *stream; /* or this stream, unless NULL */
+    dt_stream *stream; /* read in place of `data`; NULL: none */
     int64_t batch;     /* global batch, in rows */
     /* its losses determine what outputs mean; NULL: the last activations do */
     const dt_compile_spec *compile;
