@@ -139,7 +139,7 @@ static bool welcome(posts *p, const dt_message *x, dt_arrival *out) {
     return true;
 }
 
-/* False: a worker never sends such a message; the caller counts it as gone. */
+/* False: no worker sends such a message, or memory is short; the caller counts it as gone. */
 static bool take_push(const posts *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) ||
