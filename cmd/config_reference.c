@@ -262,8 +262,8 @@ static bool is_alike(const struct row *a, const struct row *b) {
     return same(leaf(a), leaf(b)) && same(a->help, b->help) && same(a->preset, b->preset);
 }
 
-/* Whether nearly all kinds of the sort have the key with the same text, so that it is described
- * once. */
+/* Whether at least two thirds of the kinds of the sort have the key with the same text, so that it
+ * is described once. */
 static bool is_common(const struct rows *all, const struct row *r) {
     int n = 0, kinds = count_kinds(all, r->sort);
     for (int i = 0; i < all->n; i++)
