@@ -107,10 +107,14 @@ static dt_status *lose_worker(dt_worker_pool *c, int w, const char *how) {
             "%lld workers were lost one after the other, and none of them computed anything",
             (long long)c->lost_in_a_row);
     if (starts_again(c) && c->worker[w].starts < MOST_STARTS) return start_worker(c, w);
-    if (count_workers(c, true) > 0 || c->spec.how->elastic) {
+    if (count_workers(c, true) > 0 || (c->spec.how->elastic && !c->launcher)) {
         c->alone_ns = dt_now_ns();
         return NULL;
     }
+    if (starts_again(c))
+        return dt_fail(DT_E_WORKER_GONE, NULL,
+                       "all %d workers are lost, and those started in their place cannot compute",
+                       c->spec.how->workers);
     return dt_fail(DT_E_WORKER_GONE, NULL,
                    "all %d workers are lost; elastic: true starts lost workers again",
                    c->spec.how->workers);

@@ -156,6 +156,22 @@ ended $run
 echo "exit $?"
 cp "$TEST_DIR/kept.yaml" "$job"
 
+begin fit.epochs=100000 "output.dir=$TEST_DIR/lost" strategy.elastic=true
+sed -i 's/units: 16/units: 17/' "$job"
+lose KILL 0 1 2
+ended $run
+echo "exit $?"
+has "$TEST_DIR/err" "all 3 workers are lost, and those started in their place cannot compute"
+sed 's/epochs: 3/epochs: 100000/; s/timeout: 30/timeout: 30, elastic: true/' "$TEST_DIR/kept.yaml" >"$job"
+begin "output.dir=$TEST_DIR/lost"
+sed -i "s/^strategy:.*/strategy: {type: default}/; s/epochs: 100000/epochs: 1/; \$a output: {dir: $TEST_DIR/other}" "$job"
+lose KILL 0 1 2
+ended $run
+echo "exit $?"
+has "$TEST_DIR/err" "which it no longer has"
+[ ! -e "$TEST_DIR/other" ] || echo "a worker has trained by itself"
+cp "$TEST_DIR/kept.yaml" "$job"
+
 echo "== the job comes by standard input"
 "$DTRAIN" fit - --json --fresh "output.dir=$TEST_DIR/input" <"$job" >"$TEST_DIR/json" || echo "exit $?"
 updates "$TEST_DIR/json"
