@@ -143,6 +143,18 @@ static dt_status *check_is_numbered(const dt_job *j) {
     return check_rank_is_used(j);
 }
 
+/* A coordinator started this process, but its job has been edited since and has another strategy:
+ * it must not be trained from here. */
+static dt_status *check_is_no_worker(const dt_job *j) {
+    dt_inherited x;
+    if (j->strategy.servers.workers) return NULL;
+    DT_TRY(dt_inherited_read(&x));
+    return x.workers ? dt_fail(DT_E_WORKERS_DISAGREE, &j->strategy.at,
+                               "the coordinator trains this job with a parameter server, which it "
+                               "no longer has")
+                     : NULL;
+}
+
 DT_API int dt_job_worker(const dt_job *j) {
     DT_LIVE(j);
     return j ? j->strategy.launch.rank : 0;
@@ -197,6 +209,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
     const int64_t called_ns = dt_now_ns();
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
+    DT_TRY(check_is_no_worker(j));
     DT_TRY(check_is_numbered(j));
     options = or_none(options);
     dt_status *bad = prepare_to_meet(j, options);
