@@ -48,9 +48,10 @@ typedef struct launcher_state {
     children children;
 } launcher_state;
 
+/* An error means that the child has ended: who started this process ignores SIGCHLD. */
 static void reap(children *n) {
     for (int i = 0; i < n->n;)
-        if (waitpid(n->pid[i], NULL, WNOHANG) == n->pid[i]) n->pid[i] = n->pid[--n->n];
+        if (waitpid(n->pid[i], NULL, WNOHANG) != 0) n->pid[i] = n->pid[--n->n];
         else i++;
 }
 
