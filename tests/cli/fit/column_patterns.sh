@@ -22,19 +22,19 @@ fit: {epochs: 2}
 END
 "$DTRAIN" fit job.yaml -q
 loss() { "$DTRAIN" evaluate job.yaml --json "$@" | sed 's/.*"loss": *\([0-9.]*\).*/\1/' | head -1; }
-loss --split train >1
-loss --split test >2
+loss --split train >loss-1
+loss --split test >loss-2
 cp turned.csv train.csv
-loss --split train >3
-loss --input turned.csv >4
-for i in 2 3 4; do cmp 1 $i; done
+loss --split train >loss-3
+loss --input turned.csv >loss-4
+for i in 2 3 4; do cmp loss-1 "loss-$i"; done
 for i in sorted turned; do "$DTRAIN" predict job.yaml --input $i.csv >$i.txt; done
 cmp sorted.txt turned.txt
 # A file of weights has no columns: those of the training data are taken.
 cp run*/patterns/ckpt/step-*8/model.safetensors weights.safetensors
 cp sorted.csv train.csv
-loss --ckpt weights.safetensors --input turned.csv >5
-cmp 1 5
+loss --ckpt weights.safetensors --input turned.csv >loss-5
+cmp loss-1 loss-5
 "$DTRAIN" predict job.yaml --ckpt weights.safetensors --input turned.csv | cmp sorted.txt
 cp turned.csv train.csv
 show fit job.yaml -q fit.epochs=3

@@ -27,7 +27,7 @@ say() { # text of new.csv
     # shellcheck disable=SC2059 # it has escapes
     printf "$1" >new.csv
     "$DTRAIN" predict job.yaml --input new.csv >out 2>&1
-    cmp -s out plain && echo same || cat out
+    if cmp -s out plain; then echo same; else cat out; fi
 }
 say 'a,b_0,b_1\n5,6,7\n'
 say 'b_1,b_0,a\n7,6,5\n'
