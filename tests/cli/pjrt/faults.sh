@@ -31,9 +31,10 @@ for program in 9 12; do
     "$DTRAIN" fit "$tiny" -q "output.dir=$run" checkpoint.save_freq=2 || echo "cpu: exit $?"
 done
 
-# A parameter server has the weights, its workers have the devices.
+# A parameter server has the weights, its workers have the devices. One that is still starting may report that the coordinator has ended.
 servers='strategy={type: parameter_server, workers: 2}'
-"$DTRAIN" fit "$tiny" -q --plugin "$TEST_DIR/none.so" "$servers" "output.dir=$TEST_DIR/servers" 2>&1 | sed "s|$TEST_DIR|DIR|g; s/worker [01], batch [12]/worker W, batch B/; s/in step .*/in step N/"
+"$DTRAIN" fit "$tiny" -q --plugin "$TEST_DIR/none.so" "$servers" "output.dir=$TEST_DIR/servers" 2>&1 | sed "s|$TEST_DIR|DIR|g; s/worker [01], batch [12]/worker W, batch B/; s/in step .*/in step N/
+    /the coordinator, which has the weights, is gone/d; /start the coordinator and its workers again/d"
 FAKE_DEVICE=lost=3 exits 69 fit "$tiny" -q --plugin "$fake" "$servers" "output.dir=$TEST_DIR/servers"
 has "$TEST_DIR/err" 'UNAVAILABLE: the device is gone'
 
