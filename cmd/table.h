@@ -16,7 +16,7 @@ struct table {
 void table_text(struct table *t, const char *text);
 void table_printf(struct table *t, const char *format, ...) DT_FORMAT(2, 3);
 void table_value(struct table *t, double value); /* as put_value */
-/* Appends text outside of a table, so that nobody reads it as more than text. */
+/* Appends text outside of a table; `markdown`: its special characters are escaped. */
 void put_plain(dt_str *to, const char *text, bool markdown);
 /* How many characters a line has. */
 int table_width(const struct table *t);

@@ -20,7 +20,7 @@ static void *member(const dt_field *f, void *out) { return (char *)out + f->offs
 
 /* ---- single values ---- */
 
-/* The number of the choice; if there is none of that name, the number of choices. */
+/* The index of the choice with that name; without one, the number of choices. */
 static int find_choice(const dt_field *f, const char *text) {
     int n = 0;
     while (f->choices[n] && strcmp(f->choices[n], text) != 0) n++;

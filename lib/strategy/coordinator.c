@@ -402,9 +402,9 @@ const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c) {
 }
 
 static dt_status *make_own(dt_coordinator *c, dt_per_worker *p, dt_per_worker **out) {
-    dt_belongings b = {0};
+    dt_worker_values b = {0};
     dt_status *s = dt_per_worker_next(p, c->strategy, 0, &b, &p->sample);
-    dt_belongings_release(&b);
+    dt_worker_values_release(&b);
     if (s) {
         dt_per_worker_unref(p);
         return s;

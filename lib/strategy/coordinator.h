@@ -7,10 +7,10 @@
 #include "strategy/worker_pool.h"
 
 /* Data set and values of one worker. */
-typedef struct dt_belongings {
+typedef struct dt_worker_values {
     dt_iterator *elements;
     dt_values *values;
-} dt_belongings;
+} dt_worker_values;
 
 struct dt_per_worker {
     int refs;
@@ -58,9 +58,9 @@ struct dt_coordinator {
     /* in a worker */
     struct {
         int number;
-        dt_belongings *own; /* [n_own] */
-        dt_values *args;    /* of its closure */
-        int kind;           /* the closure's function */
+        dt_worker_values *own; /* [n_own] */
+        dt_values *args;       /* of its closure */
+        int kind;              /* the closure's function */
     } worker;
 };
 
@@ -77,8 +77,8 @@ dt_status *dt_arguments_add(dt_values *into, const dt_values *from, bool distrib
 dt_worker_body dt_scheduled_body(dt_coordinator *c);
 /* Sets *out to the worker's next arguments. Calls the user's function for this worker first if b is
  * empty. END_OF_DATA. */
-dt_status *dt_per_worker_next(const dt_per_worker *p, dt_strategy *s, int worker, dt_belongings *b,
-                              dt_values **out) DT_MUST_USE;
-void dt_belongings_release(dt_belongings *b);
+dt_status *dt_per_worker_next(const dt_per_worker *p, dt_strategy *s, int worker,
+                              dt_worker_values *b, dt_values **out) DT_MUST_USE;
+void dt_worker_values_release(dt_worker_values *b);
 
 #endif

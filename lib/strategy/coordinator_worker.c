@@ -42,8 +42,8 @@ static dt_status *open_elements(const dt_per_worker *p, dt_strategy *s, int work
     return bad;
 }
 
-static dt_status *next_element(const dt_per_worker *p, dt_strategy *s, int worker, dt_belongings *b,
-                               dt_values **out) {
+static dt_status *next_element(const dt_per_worker *p, dt_strategy *s, int worker,
+                               dt_worker_values *b, dt_values **out) {
     dt_values *element = NULL;
     if (!b->elements) DT_TRY(open_elements(p, s, worker, &b->elements));
     DT_TRY(dt_iterator_next(b->elements, &element));
@@ -57,7 +57,7 @@ static dt_status *next_element(const dt_per_worker *p, dt_strategy *s, int worke
 }
 
 static dt_status *own_values(const dt_per_worker *p, const dt_strategy *s, int worker,
-                             dt_belongings *b) {
+                             dt_worker_values *b) {
     const dt_value_context context = {.replica_id_in_sync_group = worker,
                                       .num_replicas_in_sync = s->servers.workers};
     if (b->values) return NULL;
@@ -65,18 +65,18 @@ static dt_status *own_values(const dt_per_worker *p, const dt_strategy *s, int w
     return p->values(&context, b->values, p->user);
 }
 
-dt_status *dt_per_worker_next(const dt_per_worker *p, dt_strategy *s, int worker, dt_belongings *b,
-                              dt_values **out) {
+dt_status *dt_per_worker_next(const dt_per_worker *p, dt_strategy *s, int worker,
+                              dt_worker_values *b, dt_values **out) {
     if (p->dataset) return next_element(p, s, worker, b, out);
     DT_TRY(own_values(p, s, worker, b));
     DT_TRY(dt_values_create(out));
     return dt_arguments_add(*out, b->values, false);
 }
 
-void dt_belongings_release(dt_belongings *b) {
+void dt_worker_values_release(dt_worker_values *b) {
     dt_iterator_unref(b->elements);
     dt_values_unref(b->values);
-    *b = (dt_belongings){0};
+    *b = (dt_worker_values){0};
 }
 
 /* ---- a closure ---- */
@@ -204,7 +204,7 @@ static void begin(void *user, int worker) {
 
 static void end(void *user) {
     dt_coordinator *c = user;
-    for (int i = 0; i < c->n_own; i++) dt_belongings_release(&c->worker.own[i]);
+    for (int i = 0; i < c->n_own; i++) dt_worker_values_release(&c->worker.own[i]);
     dt_values_unref(c->worker.args);
     free(c->worker.own);
 }

@@ -281,7 +281,7 @@ static const bad_case bad_cases[] = {
      "x.csv:3:1: column 'a': 'NA' is a missing value"},
     {"an empty field where the job says nothing", AB, "a,b\n1,2\n3,\n", 0, DT_E_DATA_FILE, 65,
      "x.csv:3:3: column 'b': '' is a missing value"},
-    {"a mark that is no mark of the job", "missing_values: [gone], " AB, "a,b\nNA,2\n", 0,
+    {"NA where the job lists other marks", "missing_values: [gone], " AB, "a,b\nNA,2\n", 0,
      DT_E_DATA_FILE, 65, "column 'a': 'NA' is not a number"},
     {"a number that is a mark", "missing_values: [-9], " AB, "a,b\n-9,2\n", 0, DT_E_DATA_FILE, 65,
      "column 'a': '-9' is a missing value"},
