@@ -15,27 +15,19 @@
 
 #include "base/memory.h"
 #include "base/reserve.h"
+#include "base/sanitizer.h"
 #include "base/str.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define DT_ASAN 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define DT_ASAN 1
-#endif
-#ifdef DT_ASAN
+#if DT_ASAN
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n) ASAN_POISON_MEMORY_REGION(p, n)
 #define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
 enum { GAP = 16 };
 
-/* Read by the sanitizer when a program starts. Its leak check takes the bytes before the
- * thread-local memory of a library that came by dlopen
- * (oneDNN) for the size of that memory, and falls over where a heap happens to lie so that they are
- *          none: it shall not look there. A size that no machine has is to be refused as elsewhere,
- *          not to end the program. Weak: a program may have options of its own. */
+/* The sanitizer reads this when a program starts. Its leak check guesses where the thread-local
+ * memory of a library opened by dlopen (oneDNN) begins, and crashes if the heap there is not
+ * readable: intercept_tls_get_addr=0 turns that off. An allocation of an impossible size returns
+ * NULL, as without the sanitizer. The function is weak, so that a program can define its own. */
 __attribute__((weak)) DT_API const char *__asan_default_options(void) {
     return "intercept_tls_get_addr=0:allocator_may_return_null=1";
 }
@@ -87,8 +79,9 @@ _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out) {
 
 enum { LARGE_PAGE = 2 << 20 };
 
-/* What lies in whole large pages may be faulted in by these, a five-hundredth as often: faults were
- * a seventh of a plan of 50,000 nodes. A refusal changes nothing but speed. */
+/* Asks for large pages in the part of a block that covers whole ones: page faults are 500 times
+ * rarer then. Faults took a seventh of the time to plan a graph of 50,000 nodes. If the kernel
+ * refuses, only speed suffers. */
 static void want_large_pages(void *p, size_t n) {
 #ifdef MADV_HUGEPAGE
     if (n < 2 * (size_t)LARGE_PAGE) return;

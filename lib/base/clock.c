@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monotonic clock; it cannot fail on any system that runs this. */
+/* The monotonic clock. Reading it cannot fail on any system that dtrain runs on. */
 #include "base/clock.h"
 
 #include <time.h>

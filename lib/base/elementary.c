@@ -17,12 +17,12 @@ double dt_portable_log1p(double x) { return log1p_of(x); }
 
 static bool is_odd(double y) { return fabs(y) < 0x1p53 && fmod(y, 2) != 0; }
 
-/* Values of special arguments have no digits to round: the C library's are right. */
+/* For special arguments the C library's result is exact, so it is the same on every processor. */
 double dt_portable_pow(double x, double y) {
     if (!isfinite(x) || !isfinite(y) || x == 0 || y == 0 || fabs(x) == 1 ||
         (x < 0 && y != floor(y)))
         return pow(x, y);
-    if (fabs(y) > 0x1p900) /* halves of it would overflow */
+    if (fabs(y) > 0x1p900) /* half of such a y, computed below, could overflow */
         return (fabs(x) > 1) == (y > 0) ? INFINITY : 0;
     const double size = power_of_size(fabs(x), y);
     return x < 0 && is_odd(y) ? -size : size;

@@ -2,8 +2,8 @@
 /*
  * The catalogue of errors: DT_ERROR(id, number, exit code, kind), one line each. Kinds are
  * tf.distribute's: ValueError, TypeError, RuntimeError, NotFoundError, ... docs/errors.md has a
- * section for each row, which the build embeds. No include guard: this file is expanded wherever a
- * form of the table is wanted.
+ * section for each row, which the build embeds. There is no include guard: each user defines
+ * DT_ERROR in its own way and includes this file.
  *
  * Numbers: 1-39 job file, 40-59 placement and workers, 60-79 model and graph, 80-109 data, 110-129
  * checkpoints and files, 130-149 command line, 150-169 devices and running, 170-199 the C API.

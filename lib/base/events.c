@@ -2,8 +2,9 @@
 /* See events.h. */
 #include "base/events.h"
 
-/* Clocks measure microseconds; without this every duration would have 17 digits of noise. Parts of
- * a duration are shown to a hundredth of a percent. The record keeps all digits. */
+/* Clocks measure microseconds, so durations are rounded to them; the digits beyond are noise. The
+ * output of --json shows parts of a duration to a hundredth of a percent, the record with all
+ * digits. */
 #define MICROSECONDS .ticks = 1e6, .per = 1e6
 #define MILLISECONDS .ticks = 1e6, .per = 1e3
 #define PART .ticks = 1e4, .per = 1e4

@@ -10,14 +10,15 @@
 #include "base/json_table.h"
 #include "dtrain.h"
 
-/* What lines are made from: an event, and what else is known. Tables of lines with nothing else
- * are used with a dt_event alone. */
+/* What one line is made from: an event, and values that no event has. A table of lines that needs
+ * only the event is used with a dt_event. */
 typedef struct dt_event_line {
-    dt_event event; /* first, so that offsets of its members hold */
-    /* the rest is for record.jsonl, except `exit`, which is the program's exit code */
+    dt_event event; /* first: members of a dt_event have the same offsets in a dt_event_line */
+    /* all other members are for record.jsonl, except `exit`, the program's exit code */
     double t;         /* all lines: seconds since the attempt began */
     const char *time; /* start, end: UTC, "2026-11-22T11:03:10Z" */
-    /* start: the version of the lines, and of dtrain; the job's text, and its file's */
+    /* start: the version of the line format, and dtrain's; the job's text and the path of its
+     * file */
     int v;
     const char *dtrain, *job_text, *config;
     const char *strategy, *kernels; /* start */
@@ -26,15 +27,16 @@ typedef struct dt_event_line {
     /* steps: the number of steps, their mean, smallest and largest loss, and their time */
     int64_t n;
     double loss, loss_min, loss_max, learning_rate, seconds;
-    int exit;                     /* end */
-    const char *error;            /* end; data that could not be hashed; NULL: none */
+    int exit;          /* end */
+    const char *error; /* end, and data whose hash could not be computed: the error; NULL: none */
     bool finished, stopped_early; /* end */
     /* epoch, end: the most memory of the process, and of a device that has memory of its own and
      * reports it (otherwise 0) */
     int64_t peak_rss_bytes, device_peak_bytes;
-    /* start, data: writes members that are lists and objects; NULL: none. Not read. */
+    /* start, data: a function that writes the members that are lists and objects; NULL: none. They
+     * are not read back. */
     void (*more)(dt_json *j, const struct dt_event_line *l);
-    const void *of; /* for `more` */
+    const void *of; /* the argument of `more` */
 } dt_event_line;
 
 /* Lines of record.jsonl that are not about an event. */
@@ -46,7 +48,7 @@ typedef struct dt_event_row {
     const dt_json_member *record; /* members in record.jsonl; NULL: not recorded */
 } dt_event_row;
 extern const dt_event_row dt_event_rows[DT_LINES];
-/* The last members of each line of record.jsonl. */
+/* The members that end each line of record.jsonl. */
 extern const dt_json_member dt_record_tail[];
 
 /* The members of a line of history.jsonl, which is written from a dt_event and has a check behind

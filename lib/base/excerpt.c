@@ -21,8 +21,9 @@ typedef struct span {
     size_t size;
 } span;
 
-/* Where the line of a place begins; NULL when there is none. A text may be a million lines, or one
- * line, and have ten thousand faults: that is why places know their byte. */
+/* Where the line of a location begins; NULL when there is none. Uses the location's byte offset:
+ * a text may have a million lines and ten thousand faults, and counting lines for each would be
+ * slow. */
 static const char *find_start(const dt_location *at) {
     const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
     if (p && at->offset && at->offset <= at->source->size) {

@@ -41,6 +41,6 @@ bool dt_fault(size_t *n) {
     return true;
 }
 #else
-/* ISO C wants a declaration in every file. */
+/* ISO C requires at least one declaration in every file. */
 typedef int dt_no_faults;
 #endif

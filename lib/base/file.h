@@ -33,37 +33,38 @@ dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n,
 typedef struct dt_writer {
     int fd;
     char *path; /* NULL once it is closed */
-    bool keep;  /* opened for appending: dt_writer_abandon closes it only */
+    bool
+        keep; /* the file was opened by dt_writer_append: dt_writer_abandon closes it and does not remove it */
 } dt_writer;
-/* truncates an old file of that name */
+/* truncates an existing file of that name */
 dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;
-/* at the end of an old one */
+/* continues an existing file at its end */
 dt_status *dt_writer_append(dt_writer *w, const char *path) DT_MUST_USE;
 dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
-/* what is put next stands from byte `at` on */
+/* moves to byte `at` of the file */
 dt_status *dt_writer_seek(dt_writer *w, int64_t at) DT_MUST_USE;
 dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
 dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
-/* closes and removes the file; for error paths; takes a closed writer, and one that did not open */
+/* for error paths: closes and removes the file; accepts a writer that is closed or did not open */
 void dt_writer_abandon(dt_writer *w);
-/* Everything at once: temporary name, write, fsync, rename, fsync of the directory. */
+/* Writes a whole file so that readers see the old one or the new one: temporary name, write, fsync,
+ * rename, fsync of the directory. */
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
-/* CANT_CREATE where a rename to that name would replace what is no file: a device, a FIFO, a
- * directory. */
+/* CANT_CREATE where a rename to that name would replace a device, a FIFO or a directory. */
 dt_status *dt_file_check_target(const char *path) DT_MUST_USE;
 
-/* Of an output that a user names: where it is to be committed, links followed as redirection
- * follows them, to what is not there yet, too; the caller frees it. CANT_CREATE where they go
- * round, or lead to what is no file. *path is NULL then. */
+/* The path at which an output that a user named is to be committed: links are followed as shell
+ * redirection does, even to a file that does not exist yet. The caller frees *path. CANT_CREATE
+ * where links form a cycle, or lead to a device, a FIFO or a directory; *path is NULL then. */
 dt_status *dt_file_target(const char *named, char **path) DT_MUST_USE;
-/* dt_file_commit there. */
+/* dt_file_commit to the path that dt_file_target finds. */
 dt_status *dt_file_output(const char *named, const void *bytes, size_t n) DT_MUST_USE;
 
-/* The end of that for a file that was written by parts, is synced and closed; where it fails, the
- * temporary one is removed. */
+/* Renames a closed and synced temporary file to its target, as the last part of dt_file_commit. On
+ * failure the temporary file is removed. */
 dt_status *dt_file_adopt(const char *temporary, const char *path) DT_MUST_USE;
 
-/* with its parents, mode 0755 at most; fine if it is there */
+/* creates a directory and its parents, mode 0755 at most; succeeds if it exists */
 dt_status *dt_dir_make(const char *path) DT_MUST_USE;
 dt_status *dt_dir_sync(const char *path) DT_MUST_USE;
 /* A descriptor of a directory, for fdopendir or fsync; -1 with errno. A symbolic link of that name
@@ -80,9 +81,9 @@ dt_status *dt_file_remove(const char *path) DT_MUST_USE;
  * the file system cannot. */
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
-/* dt_path_check (dtrain/base.h) for a path of a job, where $HOME/run, %TEMP%/run and `x` are also
- * refused. *path: with the home directory in place of "~/", the caller's; NULL: the path stays as
- * it is written. */
+/* dt_path_check (dtrain/base.h) for a path in a job; $HOME/run, %TEMP%/run and `x` are refused as
+ * well. *path: the path with the home directory in place of "~/", owned by the caller; NULL: the
+ * path needs no change. */
 dt_status *dt_path_local(const char *written, char **path) DT_MUST_USE;
 
 /* dir/name, or name alone when it is absolute or dir is "" or NULL. The caller frees it. */

@@ -50,7 +50,8 @@ static ssize_t read_fully(int fd, char *buffer, size_t room) {
  * /proc have size 0, and others grow. */
 static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out) {
     enum { CHUNK = 1 << 16 };
-    char *chunk = dt_alloc(CHUNK); /* not on the stack, which may be as small */
+    char *chunk =
+        dt_alloc(CHUNK); /* not on the stack, which is smaller than this in some threads */
     dt_status *s = NULL;
     ssize_t got = 1;
     bool large = (uint64_t)size > limit;

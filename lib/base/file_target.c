@@ -33,9 +33,9 @@ static char *read_link(const char *path) {
     return to;
 }
 
-/* The kernel follows first: it refuses circles, and links that somebody else put into a directory
- * of all. What it finds must be what we come to: /dev/stdout leads to a name that only looks like
- * one. */
+/* Lets the kernel follow the links first: it refuses cycles, and links that another user put into a
+ * directory open to all. The target found here must be the same file: /dev/stdout leads to a text
+ * that only looks like a path. */
 static dt_status *check_followed(const char *named, const char *path) {
     struct stat from, to;
     if (stat(named, &from) != 0)

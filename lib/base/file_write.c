@@ -123,9 +123,9 @@ dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) {
     return NULL;
 }
 
-/* Not repeated, EINTR apart: after a failed fsync the kernel may have marked the lost pages as
- * clean, and the next would report success. EINVAL is what file systems say that cannot sync a
- * directory. */
+/* Repeated only after EINTR: after a failed fsync the kernel may have marked the lost pages as
+ * clean, and a second call would report success. File systems that cannot sync a directory return
+ * EINVAL. */
 static dt_status *sync_fd(int fd, const char *path) {
     while (try_sync(fd) != 0) {
         if (errno == EINVAL) return NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ring of released handles: each takes the place of the oldest, whose memory the system gets
- * back. */
+/* The ring of released handles. A newly released handle takes the slot of the oldest one, whose
+ * memory is freed. */
 #include "base/handle.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the process, since handles are released in any thread; a place is changed in one step, so that
- * no lock is needed. */
+/* Handles are released in any thread, so the ring belongs to the process. A slot is exchanged
+ * atomically, so no lock is needed. */
 static void *_Atomic retired[DT_RETIRED];
 static _Atomic unsigned next;
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA-256 by OpenSSL's own functions for it, which pick the processor's SHA instructions; and quick
- * ones for maps.
+ * SHA-256 by OpenSSL's SHA256_* functions, which use the processor's SHA instructions, and fast
+ * hashes for maps.
  *
- * Not through EVP: since OpenSSL 3 the first call there reads a configuration and sets up
- * providers, in 4,500 allocations and a millisecond, and a program that has no memory left for one
- * of them may crash. These need neither; that 3.0 calls them deprecated is why an older interface
- * is named.
+ * EVP is not used: since OpenSSL 3 its first call reads a configuration file and sets up
+ * providers, with 4,500 allocations in a millisecond, and may crash when one of them fails.
+ * SHA256_* allocate nothing. OpenSSL 3.0 deprecates them, hence OPENSSL_API_COMPAT.
  */
 #define OPENSSL_API_COMPAT 0x10101000L
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of places: a slot holds the last place of its chain, each place the one before it. At most
- * two places a slot on average. */
+/* Entries with the same slot form a chain: the slot holds the last entry, and each entry the number
+ * of the one before it. There are at most two entries per slot on average. */
 #include "base/hash_index.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ void dt_hash_index_add(dt_hash_index *p, uint64_t hash) {
     chain(p, p->n++);
 }
 
-/* The first entry with that hash, from `place` on along its chain. */
+/* The first entry with that hash in the chain that begins at `place`. */
 static int skip(const dt_hash_index *p, int place, uint64_t hash) {
     while (place >= 0 && p->hash[place] != hash) place = p->next[place];
     return place;

@@ -6,7 +6,7 @@
  *         if (list[i] is what is looked for)
  *             ...
  *
- * Places are added as the list grows: 0, 1, 2 and so on. It begins as {0}.
+ * Entries are numbered 0, 1, 2 and so on as the list grows. An empty index is {0}.
  */
 #ifndef DT_BASE_HASH_INDEX_H
 #define DT_BASE_HASH_INDEX_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA-256 beside other work: a thread of its own hashes what is put into a queue. It begins with
- * the first MiB; less is hashed at once, and so is all where there is one core, or the system
- * refuses a thread.
+ * SHA-256 beside other work: a separate thread hashes what is put into a queue. The thread starts
+ * after the first MiB; less data is hashed by the caller, and so is all data if there is one core
+ * only, or the system refuses a thread.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct dt_hash_thread {
     bool runs, ends;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t come, gone; /* something was put; all of it is hashed */
+    pthread_cond_t come, gone; /* signals: a span was put into the queue; the queue is hashed */
     span *queue;
     /* the queue: number of spans, capacity, spans taken from it, spans hashed */
     int n, cap, taken, done;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instruction sets that loops are compiled for: a room's simd/ folder is built once for each,
- * from one text, and what runs is chosen when it runs. DTRAIN_INSTRUCTIONS=avx2 takes the processor
- * for one that has no more.
+ * The instruction sets that loops are compiled for. A room's simd/ folder is compiled once for
+ * each set from the same source, and the set is chosen when the program runs.
+ * DTRAIN_INSTRUCTIONS=avx2 limits the choice to that set.
  */
 #ifndef DT_BASE_ISA_H
 #define DT_BASE_ISA_H
@@ -11,7 +11,7 @@
 
 #define DT_INSTRUCTIONS_ENV "DTRAIN_INSTRUCTIONS"
 
-/* the best first; the last is there on every processor */
+/* best first; every processor has the last */
 typedef enum dt_isa { DT_AVX512, DT_AVX2, DT_BASE_ISA, DT_ISAS } dt_isa;
 
 const char *dt_isa_name(dt_isa isa);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing JSON: one flag, `comma`, is all the state there is. */
+/* Writes JSON. The only state is the flag `comma`. */
 #include "base/json.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@ static void put_quoted(const dt_json *j, const char *text) {
     for (size_t n = strlen(text), length; n; text += length, n -= length) {
         uint32_t code;
         length = dt_utf8_next(text, n, &code);
-        if (length == 0) { /* not UTF-8, which JSON must be */
+        if (length == 0) { /* not UTF-8, which JSON requires */
             dt_str_puts(out, "\\ufffd");
             length = 1;
         } else if (code == '"' || code == '\\') {
@@ -75,7 +75,7 @@ static void put_fewest(dt_str *out, double x) {
     }
 }
 
-/* Readers take -0 for the integer, which has no sign. */
+/* Some readers take -0 for the integer 0 and lose its sign, so a zero is written as a decimal. */
 static const char *other_than_digits(double value) {
     if (!isfinite(value)) return "null";
     return value == 0 && signbit(value) ? "-0.0" : NULL;

@@ -13,8 +13,9 @@
 
 typedef struct dt_json {
     dt_str *out;
-    bool comma; /* the next value needs one before it */
-    /* the text must be readable as YAML as well, which does not join pairs of \u escapes */
+    bool comma; /* the next value needs a comma before it */
+    /* the text must be readable as YAML, too, which does not combine surrogate pairs of \u
+     * escapes */
     bool yaml;
     bool compact; /* no blanks; as few digits as possible: 1e+05 for 100000 */
 } dt_json;

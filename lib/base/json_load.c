@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 
-/* jansson must not be refused: it would report a text that is not JSON, or abort. */
+/* jansson must not see a failed allocation: it would report that the text is not JSON, or abort. */
 static void *allocate(size_t n) {
     void *p = malloc(n);
     return p || n == 0 ? p : dt_alloc(n);

@@ -30,14 +30,14 @@ typedef enum dt_json_kind {
 } dt_json_kind;
 
 typedef struct dt_json_member {
-    const char *key; /* NULL: `put` writes members, or where that is NULL too, the table ends */
+    const char *key; /* NULL: `put` writes several members; both NULL: the end of the table */
     dt_json_kind kind;
     size_t offset;
     bool if_set;       /* left out where it is 0 or NULL */
     bool quoted;       /* UINT64: as text, since JSON readers may keep only 53 bits of a number */
     size_t count;      /* of lists: offset of their length, an int */
     int most;          /* of lists: the longest that is read */
-    double ticks, per; /* a double x is written as round(x * ticks) / per; ticks 0: as it is */
+    double ticks, per; /* a double x is written as round(x * ticks) / per; ticks 0: unchanged */
     void (*put)(dt_json *j, const void *of);
 } dt_json_member;
 

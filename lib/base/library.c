@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ROOM ((size_t)256 << 20) /* more bytes than any library that is opened here */
+#define ROOM ((size_t)256 << 20) /* larger than any library that dtrain opens */
 
 static bool has_room(void) {
     void *at = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -43,7 +43,7 @@ static void read_text(const char *path, dt_str *out) {
     if (f) fclose(f);
 }
 
-/* Below `none`, or that: "max", or no such file. */
+/* Reads a limit in bytes; `none` for "max" or a missing file. */
 static int64_t read_bytes(const char *folder, const char *name) {
     dt_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/%s", folder, name);
@@ -72,7 +72,7 @@ static int64_t swap_of(const char *root) {
 
 typedef struct hierarchy {
     bool unified; /* version 2 */
-    /* the files' names; swap: more than memory, or both together in version 1 */
+    /* the names of the files; `swap` limits swap, in version 1 memory and swap together */
     const char *memory, *swap;
 } hierarchy;
 static const hierarchy hierarchies[] = {

@@ -13,7 +13,7 @@
 #include "base/size.h"
 #include "base/str.h"
 
-enum { LONGEST = 63 }; /* longer names are no typing errors of ours */
+enum { LONGEST = 63 }; /* longer names get no suggestion */
 
 static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
 
@@ -22,7 +22,8 @@ static bool begins_alike(const char *a, const char *b) {
     return same(a[0], b[0]) || (a[1] && same(a[1], b[0])) || (b[0] && same(a[0], b[1]));
 }
 
-/* Three rows of the table are alive: this one, the one above, and the one above that for swaps. */
+/* Three rows of the table are kept: the current one, the one above, and the one above that for
+ * swaps. */
 static int distance(const char *a, int m, const char *b, int n) {
     int rows[3][LONGEST + 1];
     int *above2 = rows[0], *above = rows[1], *row = rows[2];

@@ -9,8 +9,7 @@
 
 #include "base/str.h"
 
-/* strtod in the C locale; its object is a constant in glibc, so that this neither allocates nor
- * fails there. */
+/* strtod in the C locale, which glibc has as a constant: neither allocates nor fails there. */
 static double read_double(const char *text, char **end) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double x = c ? strtod_l(text, end, c) : strtod(text, end);
@@ -68,7 +67,7 @@ static bool is_decimal(const char *p) {
     return *p == '\0';
 }
 
-/* Appends digits to m; how many there were. */
+/* Appends digits to m; returns their number. */
 static int take_digits(const char **p, uint64_t *m) {
     const char *from = *p;
     for (; **p >= '0' && **p <= '9'; ++*p) *m = *m * 10 + (uint64_t)(**p - '0');
@@ -76,9 +75,9 @@ static int take_digits(const char **p, uint64_t *m) {
 }
 
 /*
- * Most numbers in files: few digits, and a small power of ten. If both are exact doubles, one
- * multiplication or division rounds once, as strtod does (W. Clinger, How to Read Floating Point
- * Numbers Accurately, 1990). False: anything else, whether it is a number or not.
+ * A fast way for most numbers in files: few digits and a small power of ten. If both are exact
+ * doubles, one multiplication or division rounds once, as strtod does (W. Clinger, How to Read
+ * Floating Point Numbers Accurately, 1990). False: anything else, whether it is a number or not.
  */
 static bool read_short(const char *p, double *out) {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,

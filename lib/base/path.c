@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths as users write them. Everything is a file name to the kernel: `s3://bucket/run` would
- * become a folder "s3:" in the working directory, and what is written there is lost with the
- * machine. So names that mean something else are refused before anything is opened.
+ * Paths as users write them. To the kernel every text is a file name: `s3://bucket/run` would
+ * create a folder "s3:" in the working directory, and the output would be lost with the machine.
+ * So texts that are not local paths are refused before anything is opened.
  */
 #include <ctype.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static bool has_host(const char *path) {
     return path[n] == ':' && memchr(path, '@', n);
 }
 
-/* The first piece that a shell would have replaced: $(date), `date`; in front of a name $NAME,
- * ${NAME}, %NAME%. *n: its length. NULL: none. */
+/* The first part that a shell would have replaced: $(date), `date`; at the beginning of a name
+ * $NAME, ${NAME}, %NAME%. *n: its length. NULL: none. */
 static const char *unexpanded(const char *path, size_t *n) {
     for (const char *p = path; *p; p++) {
         const char *end = p + 1;

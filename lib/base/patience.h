@@ -19,13 +19,14 @@ enum { DT_MOST_PATIENCE = 50000 }; /* ns; a pool begins with 0 */
 /* One wait, after it has ended. */
 typedef struct dt_wait {
     int64_t ns; /* duration */
-    bool slept; /* the waiter lost its patience */
+    bool slept; /* the waiter slept because its patience was over */
     /* not evidence of busy neighbours: there was no work, or threads of this process used the
      * core */
     bool excused;
 } dt_wait;
 
-/* Patience after a wait that began with so much; both 0 .. DT_MOST_PATIENCE. */
+/* The patience after a wait: `patience` is the value before it; both are 0 .. DT_MOST_PATIENCE
+ * ns. */
 int64_t dt_patience_after(int64_t patience, dt_wait w);
 
 #endif

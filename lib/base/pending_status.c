@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error that waits. A scope cannot return that it could not be entered: it is a statement, not a
- * call. So the error is kept, for this thread, until the next public call that can fail takes it.
+ * Errors of calls that cannot return one, such as entering a scope, which is a statement. The
+ * error is kept for this thread until its next public call that can fail returns it.
  */
 #include "base/reserve.h"
 #include "base/status.h"

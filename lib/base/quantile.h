@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parts of the inverse of the normal distribution for 0 < p < 1: M. J. Wichura, Algorithm AS 241
- * (PPND16), Applied Statistics 37 (1988), good to 1e-16: a rational function in the middle (a / b),
- * two for the tails (c / d, e / f). They are here for one number (random.c) and for many at a time
- * (simd/draw.c), which must be the same to the last bit.
+ * (PPND16), Applied Statistics 37 (1988), good to 1e-16: a rational function in the middle (a /
+ * b), two for the tails (c / d, e / f). random.c uses them for one number and simd/draw.c for
+ * many; both must give the same bits.
  */
 #ifndef DT_BASE_QUANTILE_H
 #define DT_BASE_QUANTILE_H
@@ -37,7 +37,7 @@ static const double quantile_d[8] = {1,
                                      5.47593808499534494600e-4,
                                      1.05075007164441684324e-9};
 
-/* x < 2^52. */
+/* A whole number below 2^52 as a double. */
 static inline double real_of(uint64_t x) {
     double d;
     x |= UINT64_C(0x4330000000000000); /* the bits of 2^52 + x */

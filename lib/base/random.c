@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Philox is Random123's. How keys follow from purposes, and numbers from words, is defined here.
- * Nothing here calls libm, whose log and cos give other bits on other processors: the same seed
- * gives the same numbers everywhere.
+ * Turns purposes into keys and words into numbers; the generator itself is Random123's Philox.
+ * libm is not used, since its log and cos give other bits on other processors: the same seed gives
+ * the same numbers everywhere.
  */
 #include "base/random.h"
 
@@ -23,7 +23,8 @@ void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]) {
     for (int i = 0; i < 4; i++) out[i] = counter.v[i];
 }
 
-/* Philox itself mixes a seed and names into keys, so that neighbouring seeds share nothing. */
+/* Uses Philox to mix a seed and names into a key, so that neighbouring seeds give unrelated
+ * keys. */
 static uint64_t make_key(uint64_t seed, const char *purpose, uint64_t more) {
     uint32_t word[4];
     dt_philox(seed, dt_name_hash(purpose), more, word);
@@ -91,8 +92,8 @@ static double normal_quantile(double p) {
 
 double dt_random_normal(dt_random *r) { return normal_quantile(probability_of(random_u64(r))); }
 
-/* Narrower halves would make the permutations of small data sets poor ones; the walk through 2^8
- * values is short. */
+/* Narrower halves would permute small data sets badly; walking through at least 2^8 values costs
+ * little. */
 enum { LEAST_HALF_BITS = 4, ROUNDS = 6 };
 
 dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t epoch, uint64_t n) {
@@ -108,7 +109,8 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* Each round can be undone for any result of mix, so this is a bijection of 2 * half_bits bits. */
+/* Each round can be inverted, whatever mix returns, so this is a bijection on 2 * half_bits
+ * bits. */
 static uint64_t feistel(const dt_permutation *p, uint64_t x) {
     uint64_t mask = (UINT64_C(1) << p->half_bits) - 1;
     uint64_t left = x >> p->half_bits, right = x & mask;
@@ -120,8 +122,8 @@ static uint64_t feistel(const dt_permutation *p, uint64_t x) {
     return left << p->half_bits | right;
 }
 
-/* Walking on from values beyond n until one is below is a bijection of 0..n-1: the walk follows a
- * cycle of the larger one. */
+/* Applies the bijection again until the value is below n. That follows a cycle of the bijection, so
+ * the result is a bijection on 0..n-1. */
 uint64_t dt_permutation_at(const dt_permutation *p, uint64_t i) {
     assert(i < p->n);
     do i = feistel(p, i);

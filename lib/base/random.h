@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words, so a
- * number depends on its purpose alone, never on the thread that asks for it or on when. Streams are
- * keyed by (seed, purpose); counters are example and offset.
+ * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words. So a
+ * number depends on its purpose only, not on the thread that draws it or on the order of draws.
+ * Streams are keyed by (seed, purpose); counters are example and offset.
  */
 #ifndef DT_BASE_RANDOM_H
 #define DT_BASE_RANDOM_H

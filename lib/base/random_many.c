@@ -18,14 +18,15 @@ const dt_random_loops *dt_random_loops_of(dt_isa isa) {
     return loops[isa];
 }
 
-/* The loops that the environment selects. An unknown name is reported where kernels are chosen. */
+/* The loops of the instruction set that the environment selects. An unknown name is reported where
+ * kernels are chosen. */
 static const dt_random_loops *choose(void) {
     dt_isa isa = dt_isa_find(dt_isa_wanted());
     return dt_random_loops_of(isa == DT_ISAS ? DT_BASE_ISA : isa);
 }
 
-/* Beyond the reach of the nearer fraction of a tail lie p < exp(-25), near 2^-36, and 1 - p
- * likewise; a few more do not matter. */
+/* Words whose p is below about 2^-36, or above 1 less that, lie beyond the range (p < exp(-25)) of
+ * the first rational function of a tail. A few words too many are harmless. */
 bool dt_random_is_far(uint64_t word) {
     const uint64_t edge = UINT64_C(1) << 30;
     return word + edge < 2 * edge;

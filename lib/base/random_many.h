@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many random numbers at a time, each the first of a stream of its own: what dt_random_uniform and
- * dt_random_normal give, bit for bit. */
+/* Many random numbers at a time, each the first one of its own stream: the same bits as
+ * dt_random_uniform and dt_random_normal. */
 #ifndef DT_BASE_RANDOM_MANY_H
 #define DT_BASE_RANDOM_MANY_H
 

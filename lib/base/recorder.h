@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What threads did, and when: spans of time for trace viewers.
+ * Records what threads did, and when, as spans of time for trace viewers.
  *
- * Each thread has a track, a ring of spans that it alone writes: while something is recorded there
- * is no lock and no allocation, and where a ring is full the oldest span goes. A track that is
- * NULL, or whose recorder is switched off, costs one comparison. A mark, made before, says what a
- * span measures.
+ * Each thread has a track, a ring of spans that it alone writes: recording takes no lock and
+ * allocates nothing, and a full ring drops its oldest span. A track that is NULL, or whose
+ * recorder is switched off, costs one comparison. A mark describes what a span measures; it is
+ * made in advance.
  *
  *     int64_t since = dt_span_begin(track);
  *     work();
  *     dt_span_end(track, mark, since, (dt_numbers){{ piece }});
  *
- * One thread owns the recorder: it alone makes, switches and reads. Others may be writing
- * meanwhile.
+ * One thread owns the recorder: only this thread creates tracks and marks, switches recording on
+ * and off, and reads spans. Others may write spans meanwhile.
  */
 #ifndef DT_BASE_RECORDER_H
 #define DT_BASE_RECORDER_H
@@ -72,8 +72,9 @@ struct dt_recorder {
     dt_sample *sample;
 };
 
-dt_recorder *dt_recorder_create(void);    /* switched off */
-void dt_recorder_destroy(dt_recorder *r); /* Accepts NULL. No thread may write any more. */
+dt_recorder *dt_recorder_create(void); /* the recorder is switched off at first */
+void dt_recorder_destroy(
+    dt_recorder *r); /* Accepts NULL. No thread may record during or after the call. */
 void dt_recorder_switch(dt_recorder *r, bool on);
 /* Copies *m and returns the number of the mark. Does nothing if r is NULL. */
 int dt_recorder_mark(dt_recorder *r, const dt_mark *m);
@@ -83,8 +84,8 @@ dt_track *dt_recorder_track(dt_recorder *r, const char *name, int room);
 /* Records a sample; does nothing while recording is switched off. */
 void dt_recorder_sample(dt_recorder *r, const char *name, const char *unit, double value);
 
-/* The spans of a track are *first .. return value - 1. The oldest span of a full ring is left
- * out, since it may be overwritten at this moment. */
+/* The spans of a track have the numbers *first .. return value - 1. The oldest span of a full ring
+ * is left out, since its slot may be overwritten at any moment. */
 uint64_t dt_track_spans(const dt_track *t, uint64_t *first);
 static inline const dt_span *dt_track_span(const dt_track *t, uint64_t i) {
     return &t->span[i & (uint64_t)(t->capacity - 1)];
@@ -99,7 +100,8 @@ static inline int64_t dt_span_begin(const dt_track *t) {
     return dt_is_recording(t) ? dt_now_ns() : 0;
 }
 
-/* since 0: nothing. Returns when it ended, where the next span may begin. */
+/* Ends the span that dt_span_begin began at `since`; 0: nothing was begun. Returns the end, where
+ * the next span may begin. */
 int64_t dt_span_until(dt_track *t, const dt_span *s);
 static inline int64_t dt_span_end(dt_track *t, int mark, int64_t since, dt_numbers number) {
     return since ? dt_span_until(t, &(dt_span){.begin_ns = since,

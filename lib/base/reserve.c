@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* a few of an arena's largest blocks: enough to return from a call and to report why */
+/* a few of an arena's largest blocks: enough to return from a call and to report the error */
 enum { BYTES = 4 << 20 };
 
 static _Atomic(void *) reserve;
@@ -16,7 +16,7 @@ dt_status *dt_reserve_check(void) {
     void *block = malloc(BYTES);
     if (!block) return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory");
     if (!atomic_compare_exchange_strong(&reserve, &none, block))
-        free(block); /* another thread was faster */
+        free(block); /* another thread set the reserve first */
     return NULL;
 }
 

@@ -31,7 +31,7 @@ static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
 
 /* ---- by double arithmetic ---- */
 
-/* Near a power of ten rounding may make the exponent one too large. */
+/* Rounding may make the exponent one too large for numbers near a power of ten. */
 static int exponent_of(double a) {
     int e = 0;
     while (a >= power[e + 1]) e++;
@@ -93,8 +93,8 @@ static void add_decimal(dt_str *s, const decimal *d) {
     } else add_digits(s, d, d->exponent + 1);
 }
 
-/* For numbers that are not integers, which have a separate case. Nine digits of 10^-13 would
- * need 10^21. */
+/* For numbers that are not integers; those have a separate case. Digits of numbers below 10^-13
+ * would need powers above 10^22, which are not exact. */
 static bool add_by_arithmetic(dt_str *s, float x) {
     decimal d;
     float a = fabsf(x);

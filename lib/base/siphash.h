@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SipHash-2-4 (Aumasson, Bernstein 2012): a hash for tables whose keys are not trusted: without the
- * hash's key nobody can construct collisions. */
+/* SipHash-2-4 (Aumasson, Bernstein 2012), the hash for tables whose keys come from outside: an
+ * attacker who does not know the secret key cannot construct collisions. */
 #ifndef DT_BASE_SIPHASH_H
 #define DT_BASE_SIPHASH_H
 

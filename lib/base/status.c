@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Status objects: made, added to, chained, asked. The line of source that one shows is excerpt.c's,
- * how it looks in print report.c's.
+ * Creates, extends, chains and reads status objects. excerpt.c makes the source line that a status
+ * shows, report.c prints it.
  *
- * Everything that is printed later is made fit for a terminal when it comes in, so the printer
- * copies only.
+ * Text is made safe for a terminal when it is added to a status, so the printer only copies it.
  */
 #include "base/status.h"
 

@@ -90,8 +90,7 @@ dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 /* Sets the source location of a status that has none; returns s. */
 dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
-/* Removes locations in the source of that name, which the reader of the error has never seen;
- * returns s. */
+/* Removes locations in the source of that name, which the user has never seen; returns s. */
 dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 
 /* Appends `more` (may be NULL) behind *list. Beyond DT_MAX_ERRORS statuses only the count grows. */

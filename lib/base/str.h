@@ -42,7 +42,7 @@ void dt_str_putc(dt_str *s, char c);
 void dt_str_printf(dt_str *s, const char *format, ...) DT_PRINTF(2, 3);
 /* never obeys the locale */
 void dt_str_vprintf(dt_str *s, const char *format, va_list args) DT_PRINTF(2, 0);
-/* blanks until s has `width` characters (UTF-8) since byte `from` */
+/* appends blanks until s has `width` characters (UTF-8) since byte `from` */
 void dt_str_pad(dt_str *s, size_t from, int width);
 
 /* The shortest decimal that reads back as x; "nan", "inf", "-inf". float32: reads back as the same
@@ -54,8 +54,8 @@ void dt_str_grouped(dt_str *s, int64_t n);
 /* 1717986 as "1.6 MiB". */
 void dt_str_bytes(dt_str *s, double bytes);
 dt_text dt_text_of_bytes(double bytes);
-/* Appends text with what dt_is_unseen, and bytes that are not UTF-8, as \xNN or \uNNNN, and at most
- * `limit` characters of it, then "..." */
+/* Appends text, at most `limit` characters of it, then "...". Invisible characters (dt_is_unseen)
+ * and bytes that are not UTF-8 become \xNN or \uNNNN. */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
 /* Appends the UTF-8 encoding of a valid code point. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See text.h. The first bytes are looked at for what is no text at all; what follows is checked as
- * UTF-8, eight bytes of ASCII at a time. */
+/* See text.h. The first bytes show whether a file is something else than text; what follows is
+ * checked as UTF-8, eight bytes of ASCII at a time. */
 #include "base/text.h"
 
 #include <string.h>
 
 #include "base/file.h"
 
-/* ---- what is no text ---- */
+/* ---- files that are not text ---- */
 
-/* The encoding of texts with a byte order mark, and of ASCII in wide characters without one. */
+/* Recognizes UTF-16 and UTF-32 by a byte order mark, or by ASCII characters with zero bytes between
+ * them. */
 static const char *wide_encoding(const unsigned char *b, size_t n) {
     if (n >= 4 && (memcmp(b, "\xff\xfe\0\0", 4) == 0 || memcmp(b, "\0\0\xfe\xff", 4) == 0))
         return "UTF-32";
@@ -19,7 +20,7 @@ static const char *wide_encoding(const unsigned char *b, size_t n) {
     return little ? "UTF-16LE" : big ? "UTF-16BE" : NULL;
 }
 
-/* The last character may be cut. */
+/* True if all bytes are valid UTF-8 text; the last character may be incomplete. */
 static bool is_plain(const unsigned char *b, size_t n) {
     size_t valid = dt_text_valid((const char *)b, n);
     for (size_t i = 0; i < valid; i++)

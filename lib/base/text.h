@@ -42,8 +42,8 @@ typedef struct dt_text_file {
     bool any_text;      /* markup is text like any other */
 } dt_text_file;
 
-/* Looks at the first n bytes of a file: NULL when they may be text, else "x.csv: is a Parquet file,
- * not a CSV file". *skip: bytes of a byte order mark. */
+/* Checks the first n bytes of a file: NULL if they may be text, else the error "x.csv: is a Parquet
+ * file, not a CSV file". *skip: bytes of a byte order mark. */
 dt_status *dt_text_look(const dt_text_file *f, const void *first, size_t n,
                         size_t *skip) DT_MUST_USE;
 /* How many bytes at the front are UTF-8 without NUL: n, or where the first fault is. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pool is built from one part, the gate: a counter that one thread raises and others wait for.
- * `start` opens when there is work, `done` when the last lane has finished it, `join` when the last
- * lane has come to a join.
+ * A pool is built from gates. A gate is a counter that one thread increases and others wait for.
+ * `start` opens when there is work, `done` when the last lane has finished it, `join` when the
+ * last lane has come to a join.
  *
  * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel; whoever opens
  * the gate enters the kernel only if there are sleepers. Both sides write one word and then read
@@ -95,14 +95,15 @@ static void sleep_at(gate *g, uint32_t seen) {
     atomic_fetch_sub(&g->sleepers, 1);
 }
 
-/* A long wait is not another process' doing: at `start` there is no work, elsewhere our own threads
- * may have the core. `beside` changes between runs only, so waiters at `start` must not read it. */
+/* A long wait does not always mean that another process has the core: at `start` there may be no
+ * work, and elsewhere threads of this process may use the core. `beside` changes between runs only,
+ * so waiters at `start` must not read it. */
 static bool is_excused(const dt_pool *p, const gate *g) {
     return g == &p->start ||
            (p->beside && atomic_load_explicit(p->beside, memory_order_relaxed) > 0);
 }
 
-/* Returns when the gate, one of the pool's, has been opened since it stood at `seen`. */
+/* Returns when the gate's count differs from `seen`. */
 static void gate_wait(dt_pool *p, gate *g, uint32_t seen) {
     if (spin(g, seen, SPINS)) return;
     dt_wait w = {.excused = is_excused(p, g)};

@@ -25,9 +25,9 @@ typedef struct dt_pool dt_pool;
 dt_status *dt_pool_create(dt_pool **out, int n) DT_MUST_USE;
 void dt_pool_destroy(dt_pool *p);
 int dt_pool_lanes(const dt_pool *p);
-/* For runs from now on, called between runs: *threads is how many threads of this process work
- * beside the pool at the moment. Long waits meanwhile teach lanes nothing about other processes.
- * NULL: such threads are not counted. Lent until the next call. */
+/* Counts the threads of this process that work beside the pool, in *threads, for runs from now on.
+ * Long waits while there are any are not taken for other processes' work. NULL: such threads are
+ * not counted. *threads is lent until the next call, which must be between runs. */
 void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads);
 /* body(lane, user) on every lane; returns when all are done. */
 void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user);

@@ -17,7 +17,7 @@
 dt_status *dt_yaml_check_size(const dt_source *s) {
     if (s->size <= DT_JOB_BYTES) return NULL;
     dt_str size = {0};
-    if (s->size < 2 * DT_JOB_BYTES) /* as much as is read of a standard input without end */
+    if (s->size < 2 * DT_JOB_BYTES) /* at most this much of an endless standard input is read */
         dt_str_puts(&size, "more than 1 MiB");
     else dt_str_bytes(&size, (double)s->size);
     dt_status *fault = dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s, .line = 1, .col = 1},
@@ -60,7 +60,7 @@ static dt_status *check_bytes(const dt_yaml *y) {
     return NULL;
 }
 
-/* Directives stand before the document, among blank lines and comments. */
+/* Directives come before the document, among blank lines and comments. */
 static dt_status *check_directives(const dt_yaml *y) {
     const char *end = y->source->text + y->source->size;
     for (const char *line = y->source->text + y->from; line && line < end;) {

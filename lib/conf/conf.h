@@ -40,8 +40,6 @@ struct dt_tree {
     const char *text; /* scalar as written (escapes resolved) */
     /* scalar: printed instead of `text`; NULL: text itself */
     const char *recorded;
-    /* a map whose `<<` could not be read: a key that is missing may have been there */
-    bool partial;
     int n;           /* items of a list, entries of a map */
     dt_tree **item;  /* list */
     dt_entry *entry; /* map, in the order of the file */
@@ -57,7 +55,7 @@ struct dt_tree {
  *         dt_status_append(&faults, dt_fields_read(arena, fields, tree, NULL, NULL, &job));
  *     return faults; */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
-/* The same for a part of a job that a program gives as text. MISUSE: there is no text. */
+/* dt_tree_parse for a part of a job that a program passes as text. MISUSE: the text is NULL. */
 dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
 /* Reads a file ("-": standard input) and parses it; the root must be a mapping. The dt_source is
  * made in the arena. Missing: NO_INPUT. */
@@ -71,9 +69,9 @@ static inline const dt_tree *dt_given(const dt_tree *t) {
 }
 /* The location of a key in a mapping; that of the mapping if it lacks the key. */
 const dt_location *dt_tree_key_at(const dt_tree *map, const char *key);
-/* The same for the key's value. */
+/* The location of the key's value; that of the mapping if it lacks the key. */
 const dt_location *dt_tree_value_at(const dt_tree *map, const char *key);
-/* A copy that shares nothing with t but texts. */
+/* A copy that shares only strings with t. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
 /* A mapping without the keys whose value is null; t itself where there are none. */
 const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t);
@@ -86,7 +84,7 @@ dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number,
 /* The tree as canonical JSON text, for hashes of jobs: keys in byte order,
  * scalars typed by their looks, numbers in one spelling, quoted scalars as strings. */
 void dt_tree_print(const dt_tree *t, dt_str *out);
-/* Whether both have one such text. */
+/* Whether both have the same canonical text. */
 bool dt_tree_same(const dt_tree *a, const dt_tree *b);
 
 /* ---- field tables ---- */
@@ -118,7 +116,7 @@ typedef enum dt_field_kind {
     DT_FIELD_TABLE /* a struct inside, with its own table */,
     DT_FIELD_SECONDS /* double: a time as text, 30s, 10m or 2h */,
     DT_FIELD_ONE_OF /* one of `forms`, each of which reads into its own member */,
-    DT_FIELD_INSTEAD /* no field: a key that people try */,
+    DT_FIELD_INSTEAD /* no field: a key that users try, and what to write instead */,
     /* in `forms` alone: */
     DT_FIELD_WORDS /* one of `choices`, which keep the defaults of the other forms */,
     DT_FIELD_LIST /* of items that are one of `forms` */,
@@ -131,7 +129,7 @@ typedef struct dt_ints {
     int64_t *v;
     bool lone; /* a single number, where the field takes one for a list */
 } dt_ints;
-/* Written as a list, or as one number, which is a list of one. */
+/* A list of numbers. It may be written as a single number. */
 typedef struct dt_reals {
     int n;
     double *v;
@@ -154,15 +152,15 @@ typedef struct dt_field {
      * no limit. max alone: min is set too; .max = INFINITY (or above_min): only min is, and may
      * be 0 */
     double min, max;
-    bool lone; /* INTS: a number in place of a list is taken too */
-    bool some; /* REALS: an empty list is refused */
+    bool lone; /* INTS: a number in place of a list is accepted */
+    bool some; /* REALS; INTS that are axes: an empty list is refused */
     /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
     const char *preset;
     const char *const *choices; /* ENUM: names, NULL-terminated; the value is the index */
     /* ENUM: what they are, for "unknown strategy 'x'"; NULL: the field's name */
     const char *noun;
-    /* TABLE; left out of the file, its required fields are not missed; noun: its name in messages,
-     * NULL: the field's */
+    /* TABLE: the fields of the struct. If the key is left out, its required fields are not reported
+     * as missing. noun: its name in messages, NULL: the field's name */
     const struct dt_field *table;
     dt_tree_kind as;   /* TREE, ONE_OF: the kind it must have; DT_TREE_NULL: any */
     const char *means; /* as MAP: the key that a lone text probably belongs to: "type" */
@@ -181,7 +179,8 @@ typedef struct dt_field {
      * an item; TABLE: forms of keys that the table lacks */
     const struct dt_field *forms;
     bool otherwise; /* a form: reads, and refuses, values that fit no form; default: the first */
-    /* ONE_OF: names the expected values if a value fits no form; NULL: a form's own message */
+    /* ONE_OF: names the expected values for the message if a value fits no form; NULL: the form's
+     * own message is used */
     const char *expected;
     /* MAP of forms: its keys are names that users give; an entry that is null is ignored */
     bool by_name;
@@ -227,7 +226,7 @@ typedef struct dt_field {
  * more helpful than "unknown key"; null is accepted. */
 #define DT_NOT_YET(key_)                                                                           \
     { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = "null", .instead = "not implemented yet" }
-/* The same for a key whose default is accepted. */
+/* DT_NOT_YET for a key of which only the default is accepted. */
 #define DT_NOT_YET_BUT(key_, value_)                                                               \
     {                                                                                              \
         .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_),                              \
@@ -247,7 +246,9 @@ typedef struct dt_field {
 /* A mapping whose keys are names that users give. */
 #define DT_MAP_BY_NAME(...) DT_FORM(DT_FIELD_MAP, .by_name = true, .forms = DT_FORMS(__VA_ARGS__))
 #define DT_ANY DT_FORM(DT_FIELD_TREE)
-#define DT_NOTHING DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms) /* only left out */
+#define DT_NOTHING                                                                                 \
+    DT_FORM(DT_FIELD_TREE,                                                                         \
+            .forms = dt_no_forms) /* accepts no value: the key can only be left out */
 extern const dt_field dt_no_forms[];
 /* clang-format off */
 #define DT_FORMS(...) ((const dt_field[]){__VA_ARGS__, DT_END})

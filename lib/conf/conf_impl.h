@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this room share; for them only. */
+/* Declarations that only the files of this room use. */
 #ifndef DT_CONF_CONF_IMPL_H
 #define DT_CONF_CONF_IMPL_H
 
@@ -10,7 +10,7 @@
 enum {
     DT_JOB_BYTES = 1 << 20,
     DT_JOB_DEPTH = 64,
-    DT_JOB_NODES = 10000, /* a key is part of its entry and counts nothing */
+    DT_JOB_NODES = 10000, /* a key belongs to its entry and is not counted */
 };
 
 /* ---- places ---- */
@@ -20,27 +20,28 @@ enum {
 typedef struct dt_yaml {
     const dt_source *source;
     size_t from;
-    int before; /* characters that stand before `from` in its line */
-    /* the mark asked for last, and its byte: marks rise, so each byte is walked over once */
+    int before; /* characters before `from` in its line */
+    /* the last mark that was looked up, and its byte: marks only increase, so each byte is passed
+     * once */
     size_t index, offset;
 } dt_yaml;
 
 dt_yaml dt_yaml_open(const dt_source *source, size_t from);
-/* The byte that a mark points at. */
+/* The byte offset of a mark. */
 size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark);
 /* The location from start to end; it has no width if they are on different lines. */
 dt_location dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
 /* The location of a byte at or after `from`. Walks over all the text before it. */
 dt_location dt_yaml_place_at(const dt_yaml *y, size_t offset);
-/* libyaml's mark of a value with an anchor or a tag is theirs; moves it to the value if that is on
- * the same line. */
+/* libyaml's mark of a value with an anchor or a tag is that of the anchor or tag; moves it to the
+ * value if that is on the same line. */
 void dt_yaml_skip_properties(dt_location *at);
 
 /* ---- reading ---- */
 
 /* Refuses a source that is too large; uses only its size, so its text need not be read yet. */
 dt_status *dt_yaml_check_size(const dt_source *source) DT_MUST_USE;
-/* Refuses what libyaml must not see: see check.c. */
+/* Refuses texts that libyaml cannot handle: see check.c. */
 dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
 /* dt_tree_parse of text[from, size). */
 dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
@@ -91,7 +92,8 @@ dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expecte
 dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
 /* A hint for a name of another program; NULL: unknown. */
 const char *dt_foreign_name(const char *noun, const char *name);
-/* The same for a key of a section or of a kind; `what` is NULL at the top of a job. */
+/* A hint for a key of a section or of a kind that another program has; `what` is NULL at the top of
+ * a job. */
 const char *dt_foreign_key(const char *what, const char *key);
 /* Suggests how to write a mapping or a list where a single value was given. */
 dt_status *dt_suggest_lone(dt_status *s, const char *what, const char *value);

@@ -67,6 +67,8 @@ static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t
     if (s && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_INT)
         return dt_suggest(s, "write [%.*s]", MOST_SHOWN, t->text);
     DT_TRY(s);
+    if (f->some && t->n == 0)
+        return dt_fail(DT_E_RANGE, &t->at, "%s must name a dimension", f->name);
     *out = (dt_ints){t->n, dt_arena_array(arena, int64_t, t->n), false};
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, dt_tree_int_in(t->item[i], element_name(f, i, name, sizeof name),
@@ -109,7 +111,8 @@ static bool is_by_name(const dt_field *f) {
     return is;
 }
 
-/* `strategy: mirrored`, and `strategy=ddp` as other programs take it. */
+/* Suggests how to write a setting that other programs take as one text: `strategy: mirrored`,
+ * `strategy=ddp`. */
 static dt_status *suggest_lone(dt_status *s, const dt_field *f, const char *text) {
     if (dt_status_suggestion(s)) return s;
     const char *foreign = dt_foreign_name(f->name, text), *value = foreign ? "NAME" : text;
@@ -232,7 +235,7 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     }
 }
 
-/* What a required field wanted when it got null. */
+/* What to write for a required field that is null. */
 static const char *expected(const dt_field *f) {
     static const char *const texts[] = {
         [DT_FIELD_INT] = "an integer",
@@ -283,7 +286,7 @@ static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree 
     return fault;
 }
 
-/* A preset that its own field refuses is a fault of the table, except if memory was short. */
+/* A preset that its own field refuses is an error in the table, unless memory was lacking. */
 static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
     if (dt_status_number(fault) == DT_E_NO_MEMORY) return fault;
     dt_status *s =
@@ -345,7 +348,8 @@ typedef struct reading {
     const dt_field *fields;
     const char *what;
     void *out;
-    /* an unknown key is near to this one: it is not reported as missing as well */
+    /* an unknown key is similar to this missing one, which is then not reported as missing as
+     * well */
     bool meant[MAX_FIELDS];
 } reading;
 
@@ -358,7 +362,7 @@ static const dt_field *find(const dt_field *fields, const char *key) {
 /* The two arguments of a "%s%s" that prints " in model", or nothing at the top. */
 #define IN(what) (what) ? " in " : "", (what) ? (what) : ""
 
-/* A key that dtrain knows but does not have: another value than its default was given. */
+/* A key of Keras that dtrain does not implement: it was given another value than its default. */
 static dt_status *not_implemented(const reading *r, const dt_entry *e, const dt_field *f) {
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "key %s%s%s is not implemented yet",
                            dt_quote_text(e->key).text, IN(r->what));
@@ -371,10 +375,12 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     int n = 0;
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%s",
                            dt_quote_text(e->key).text, IN(r->what));
-    if (*e->key && e->key[strlen(e->key) - 1] == ')') /* of a tuple that its comma has cut in two */
+    if (*e->key &&
+        e->key[strlen(e->key) - 1] ==
+            ')') /* the key is the first part of a Python tuple, which its comma has cut in two */
         return dt_suggest(s, "lists are written in brackets: [4, 4], not (4, 4)");
     if (*e->key && strspn(e->key, "0123456789") == strlen(e->key) &&
-        e->value->kind == DT_TREE_NULL) /* of 1,000 */
+        e->value->kind == DT_TREE_NULL) /* the key is the second part of "1,000" */
         return dt_suggest(s, "numbers have no commas: write 1000 for 1,000, and 0.1 for 0,1");
     for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
         if (f->instead && strcmp(f->name, e->key) == 0) return dt_suggest(s, "%s", f->instead);
@@ -392,7 +398,8 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
 static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t) {
     const dt_tree *only = NULL;
     if (!f->preset || t->kind == DT_TREE_NULL) return f->preset;
-    dt_status_free(preset_tree(r->arena, f, &only)); /* presets parse: tables are constant */
+    dt_status_free(
+        preset_tree(r->arena, f, &only)); /* presets always parse, since tables are constant */
     return dt_tree_same(t, only);
 }
 
@@ -410,7 +417,7 @@ static dt_status *read_entry(reading *r, const dt_entry *e) {
 
 static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_location *at) {
     dt_status *faults = NULL;
-    for (const dt_field *f = r->fields; f->kind != DT_FIELD_END && !(t && t->partial); f++) {
+    for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
         bool meant = f - r->fields < MAX_FIELDS && r->meant[f - r->fields];
         if (f->required && !meant && !dt_tree_get(t, f->name))
             dt_status_append(&faults,
@@ -420,7 +427,8 @@ static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_loca
     return faults;
 }
 
-/* Who writes `Dropout: 0.1` means the key that it cannot do without. */
+/* A single value in place of a mapping, as in `Dropout: 0.1`, is meant for the required key, which
+ * the message names. */
 static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const char *what) {
     const dt_field *f = fields;
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, what);

@@ -10,7 +10,6 @@
 
 #include "conf/conf_impl.h"
 
-#define NO_AUGMENTATION "of random changes to images, dataset.map has random_crop and random_flip"
 #define NO_MODEL "the layers of a model are written in model.layers itself"
 #define ACTIVATION "write Activation: {activation: ...}, or activation: in the layer before"
 #define ADD "use Add with 'inputs: [A, B]', in a model of type: functional"
@@ -31,17 +30,20 @@ static const struct {
     {"layer", "Normalization", "a step of dataset.map: normalize"},
     {"layer", "TextVectorization", "a step of dataset.map: text_vectorization"},
     {"layer", "StringLookup", "a step of dataset.map: string_lookup"},
-    {"layer", "CategoryEncoding", "a step of dataset.map: one_hot"},
     {"layer", "Resizing", "a step of dataset.map: resize"},
     {"layer", "CenterCrop", "a step of dataset.map: center_crop"},
     {"layer", "RandomCrop", "a step of dataset.map: random_crop"},
     {"layer", "RandomFlip", "a step of dataset.map: random_flip"},
-    {"layer", "RandomRotation", NO_AUGMENTATION},
-    {"layer", "RandomZoom", NO_AUGMENTATION},
-    {"layer", "RandomTranslation", NO_AUGMENTATION},
-    {"layer", "RandomContrast", NO_AUGMENTATION},
-    {"layer", "RandomBrightness", NO_AUGMENTATION},
-    {"layer", "RandomErasing", NO_AUGMENTATION},
+    {"layer", "RandomRotation", "a step of dataset.map: random_rotation"},
+    {"layer", "RandomZoom", "a step of dataset.map: random_zoom"},
+    {"layer", "RandomTranslation", "a step of dataset.map: random_translation"},
+    {"layer", "RandomShear", "a step of dataset.map: random_shear"},
+    {"layer", "RandomBrightness", "a step of dataset.map: random_brightness"},
+    {"layer", "RandomContrast", "a step of dataset.map: random_contrast"},
+    {"layer", "RandomSaturation", "a step of dataset.map: random_saturation"},
+    {"layer", "RandomHue", "a step of dataset.map: random_hue"},
+    {"layer", "RandomColorJitter", "a step of dataset.map: random_color_jitter"},
+    {"layer", "RandomErasing", "a step of dataset.map: random_erasing"},
     {"layer", "IntegerLookup",
      "for a column of a CSV file, element: {column: ..., vocabulary: [...]}"},
     {"layer", "Linear", "did you mean 'Dense'?"},
@@ -52,8 +54,8 @@ static const struct {
     {"layer", "BatchNorm3d", "did you mean 'BatchNormalization'?"},
     {"layer", "ConvTranspose1d", "did you mean 'Conv1DTranspose'?"},
     {"layer", "ConvTranspose2d", "did you mean 'Conv2DTranspose'?"},
-    {"layer", "AdaptiveAvgPool1d", "to one value per channel: GlobalAveragePooling1D"},
-    {"layer", "AdaptiveAvgPool2d", "to one value per channel: GlobalAveragePooling2D"},
+    {"layer", "AdaptiveAvgPool1d", "did you mean 'AdaptiveAveragePooling1D'?"},
+    {"layer", "AdaptiveAvgPool2d", "did you mean 'AdaptiveAveragePooling2D'?"},
     {"layer", "Upsample", "did you mean 'UpSampling2D'?"},
     {"layer", "View", "did you mean 'Reshape'?"},
     {"layer", "Cat", "did you mean 'Concatenate'?"},
@@ -188,7 +190,7 @@ static const struct {
 #define ELEMENT "write element: {NAME: {column: ...}}"
 #define STEPS "write map: {ELEMENT: [STEP, ...]}"
 
-/* what NULL: wherever no key of this name is known. */
+/* what NULL: for any mapping that has no key of this name. */
 static const struct {
     const char *what, *key, *hint;
 } keys[] = {
@@ -313,11 +315,11 @@ static const struct {
     const char *what, *hint;
 } lone[] = {
     {"model", "write model: {layers: [...]}"},
-    {"class_weight", "write the weight of each class: {0: 1, 1: 2.5}"},
     {"devices", "write each device: [\"CPU:0\", \"CPU:1\"]"},
 };
 
-/* Whether a value is like `epochs:1`, which YAML reads as a text. */
+/* Whether a value looks like `epochs:1`, which YAML reads as a text because the space is
+ * missing. */
 static bool lacks_space(const char *value, size_t *key) {
     *key = strspn(value, "abcdefghijklmnopqrstuvwxyz_");
     return *key > 1 && value[*key] == ':' && !strchr(" /\\", value[*key + 1]);

@@ -21,7 +21,7 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
 
 /* ---- the name ---- */
 
-/* The location of a surplus name: the last one from another source, an override, else the whole
+/* The location of a surplus name: the last name from another source (an override), else the whole
  * mapping. */
 static const dt_location *too_many_at(const dt_tree *t) {
     for (int i = t->n - 1; i >= 0; i--)

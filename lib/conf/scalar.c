@@ -47,7 +47,7 @@ dt_quoted dt_quote(const dt_tree *t) {
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) {
     dt_status *s = dt_fail(DT_E_WRONG_TYPE, t ? &t->at : NULL, "%s%sexpected %s, got %s",
                            what ? what : "", what ? ": " : "", expected, dt_quote(t).text);
-    const bool item = what && strchr(what, '['); /* which cannot be left out */
+    const bool item = what && strchr(what, '['); /* a list's item cannot be left out */
     return t && t->kind == DT_TREE_SCALAR && !item ? dt_suggest_null(s, t->text) : s;
 }
 
@@ -63,7 +63,8 @@ static bool is_plain(const char *text) {
            !strpbrk(text, "[]{}#\n") && !strstr(text, ": ");
 }
 
-/* "write [4]" for Python's (4,). In a flow mapping its comma has ended the value: "(4". */
+/* Suggests "[4]" for Python's (4,). In a flow mapping its comma has ended the value, so the text is
+ * "(4". */
 static dt_status *suggest_list(dt_status *s, const char *text) {
     const char *last = strchr(text, ')');
     if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 ||
@@ -79,7 +80,7 @@ static dt_status *suggest_list(dt_status *s, const char *text) {
     return dt_suggest(s, "write [%.*s]", (int)(n < SHOWN ? n : SHOWN), text + 1);
 }
 
-/* `callbacks: {EarlyStopping: {...}}` for a list of one. */
+/* Suggests a list for a single mapping: `callbacks: {EarlyStopping: {...}}`. */
 static dt_status *suggest_items(dt_status *s, const dt_tree *map) {
     const bool is_named = map->n > 0 && map->entry[0].value->kind == DT_TREE_MAP;
     return is_named ? dt_suggest(s, "write a list: [%.60s: {...}%s]", map->entry[0].key,
@@ -193,7 +194,7 @@ static bool exact_power(const char *text, int64_t *out) {
     return true;
 }
 
-/* "write 1000" for Python's 1_000. */
+/* Suggests 1000 for Python's 1_000. */
 static dt_status *suggest_digits(dt_status *s, const char *text) {
     char digits[32] = "";
     size_t n = 0;
@@ -206,7 +207,7 @@ static dt_status *suggest_digits(dt_status *s, const char *text) {
                : s;
 }
 
-/* A number in quotes is a text: suggests to write it without them. */
+/* A quoted number is a text: suggests writing it without quotes. */
 static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected) {
     double x;
     dt_status *s = dt_wrong_type(t, what, expected);
@@ -279,7 +280,7 @@ dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) {
 
 /* ---- the others ---- */
 
-/* What a YAML 1.1 reader would have taken `word` for. */
+/* The value that a YAML 1.1 reader would have taken `word` for. */
 static const char *meant(const char *word) {
     static const char *const words[][2] = {{"yes", "true"},  {"no", "false"},  {"on", "true"},
                                            {"off", "false"}, {"true", "true"}, {"false", "false"},

@@ -2,8 +2,8 @@
 /*
  * Syntax errors that help. libyaml reports the token at which its grammar failed, which is often
  * far after the mistake: after a bracket that was never closed the rest of the file is one long
- * list. So the text is scanned again from the bracket or quote that was open, and that is named if
- * it is never closed.
+ * list. So the text is scanned again from the innermost open bracket or quote, and the message
+ * names it if it is never closed.
  */
 #include <string.h>
 
@@ -31,7 +31,7 @@ static dt_location context_place(const failure *f) {
 
 static char closer(char c) { return c == '[' ? ']' : '}'; }
 
-/* A quote opens a string only where a value can begin: the one in `don't` does not. */
+/* A quote begins a string only where a value can begin: the quote in `don't` does not. */
 static bool opens_string(const char *text, size_t from, size_t i) {
     return (text[i] == '"' || text[i] == '\'') && (i == from || strchr(" \t\n[{,:", text[i - 1]));
 }
@@ -49,8 +49,7 @@ static size_t skip_comment(const dt_source *s, size_t i) {
     return end ? (size_t)(end - s->text) : s->size;
 }
 
-/* Whether the bracket at `from` has its match somewhere behind it. Nesting deeper than a job may
- * have counts as a yes. */
+/* Whether the bracket at `from` is closed later. If nesting is deeper than a job may have, true. */
 static bool is_closed(const dt_source *s, size_t from) {
     char open[DT_JOB_DEPTH];
     int depth = 0;

@@ -15,8 +15,9 @@
  * A merge key (`<<`) does not become an entry: its mappings are kept with the level. When the level
  * ends, their entries come first, except for keys that the mapping has itself.
  *
- * Faults that leave a sensible tree (a duplicate key, a tag) are collected and reading
- * continues; syntax errors and limits end it.
+ * Faults are collected and reading continues; syntax errors and limits end it. Only faults that
+ * leave a whole tree (a duplicate key, a tag) give one back: where something is left out, checks of
+ * its meaning would report what was written as missing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ typedef struct anchor {
     const char *name;
     dt_tree *node;
     int nodes, height; /* of the tree below it, itself included */
-    bool open;         /* its end has not come yet */
+    bool open;         /* its end has not been read yet */
 } anchor;
 
 typedef struct slot {
@@ -41,7 +42,7 @@ typedef struct level {
     int anchor; /* index, -1: none */
     int nodes_before;
     int height;      /* of the highest node in it */
-    bool keyed;      /* map: a key has come, its value has not */
+    bool keyed;      /* map: a key has been read, its value has not */
     bool kept;       /* ... and the key is good */
     bool merges;     /* ... and it is `<<` */
     dt_tree *merged; /* map: the value of `<<`, a map or a list of maps; NULL: none */
@@ -60,12 +61,14 @@ typedef struct reader {
     int anchors, anchors_cap;
     dt_tree *root;
     dt_status *faults; /* collected so far */
+    bool incomplete;   /* a fault left something out of the tree */
     bool ended;
 } reader;
 
 /* ---- limits ---- */
 
-/* A limit is the only error that is reported: what else was found may be due to the same attack. */
+/* Drops all other errors, so that a limit is the only one reported: the others may be due to the
+ * same attack. */
 static dt_status *too_much(reader *r, dt_status *s) {
     dt_status_free(r->faults);
     r->faults = NULL;
@@ -146,6 +149,7 @@ static slot *add_slot(level *l) {
 }
 
 static void refuse_key(reader *r, dt_status *fault) {
+    r->incomplete |= dt_status_number(fault) != DT_E_DUPLICATE_KEY; /* the first one is kept */
     dt_status_append(&r->faults, fault);
     top(r)->keyed = true;
     top(r)->kept = top(r)->merges = false;
@@ -157,17 +161,15 @@ static bool is_mergeable(const dt_tree *t) {
     return is;
 }
 
-/* An alias without an anchor has been reported; it left a null without a text. */
 static void take_merged(reader *r, level *l, dt_tree *node) {
     if (is_mergeable(node)) {
         l->merged = node;
         return;
     }
-    l->node->partial = true;
-    if (node->kind != DT_TREE_NULL || node->text)
-        dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &node->at,
-                                             "'<<' needs a mapping or a list of mappings, got %s",
-                                             dt_quote(node).text));
+    r->incomplete = true;
+    dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &node->at,
+                                         "'<<' needs a mapping or a list of mappings, got %s",
+                                         dt_quote(node).text));
 }
 
 static void put(reader *r, dt_tree *node, int height) {
@@ -184,6 +186,17 @@ static void put(reader *r, dt_tree *node, int height) {
         l->keyed = l->merges = false;
     }
     if (l && l->height < height) l->height = height;
+}
+
+/* Leaves out a key or value that is not known. */
+static void leave_out(reader *r) {
+    level *l = top(r);
+    r->incomplete = true;
+    if (!l || l->node->kind == DT_TREE_LIST) return;
+    const bool is_key = expects_key(r);
+    if (!is_key && l->kept && !l->merges) l->n--;
+    l->keyed = is_key;
+    l->kept = l->merges = false;
 }
 
 static const slot *find_slot(const level *l, const char *key, uint64_t hash) {
@@ -263,11 +276,8 @@ static dt_status *take_alias(reader *r, const yaml_event_t *e) {
     dt_status_append(&r->faults, dt_fail(DT_E_BAD_ALIAS, &at,
                                          a ? "alias %s refers to itself" : "alias %s has no anchor",
                                          dt_quote_text(shown).text));
-    DT_TRY(count_nodes(r, 1, &at));
-    dt_tree *nothing = dt_arena_new(r->arena, dt_tree);
-    nothing->at = at;
-    put(r, nothing, 0);
-    return NULL;
+    leave_out(r);
+    return count_nodes(r, 1, &at);
 }
 
 /* ---- events ---- */
@@ -384,8 +394,8 @@ static dt_status *take_event(reader *r, const yaml_event_t *e) {
     }
 }
 
-/* Blanks, comments and "..." may follow the document. libyaml is not asked, so that what follows
- * costs nothing. */
+/* Checks that only blanks, comments and "..." follow the document. libyaml does not read the rest,
+ * so its length costs nothing. */
 static dt_status *check_rest(reader *r, yaml_mark_t end) {
     const dt_source *s = r->text.source;
     size_t i = dt_yaml_offset(&r->text, end);
@@ -425,7 +435,7 @@ static dt_status *read_events(reader *r) {
         DT_TRY(s);
     }
     DT_TRY(check_rest(r, end));
-    if (!r->root || (r->root->kind == DT_TREE_NULL && !r->faults)) return empty(r->text.source);
+    if (!r->faults && (!r->root || r->root->kind == DT_TREE_NULL)) return empty(r->text.source);
     return NULL;
 }
 
@@ -447,7 +457,7 @@ dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml text, dt_tree **out) {
                                  text.source->size - text.from);
     dt_status *fatal = read_events(&r);
     dt_status_append(&r.faults, fatal);
-    if (!fatal) *out = r.root;
+    if (!fatal && !r.incomplete) *out = r.root;
     release(&r);
     return r.faults;
 }

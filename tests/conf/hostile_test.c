@@ -9,19 +9,10 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/sanitizer.h"
 #include "conf/conf_impl.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-#else
-enum { SANITIZED = 0 };
-#endif
+enum { SANITIZED = DT_ASAN || DT_TSAN };
 
 typedef struct hostile {
     const char *id;

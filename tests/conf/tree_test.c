@@ -308,6 +308,24 @@ static void test_bytes_of_places_lead_to_the_same_excerpts(void **state) {
 
 /* ---- aliases, limits ---- */
 
+/* What follows from a value that is left out is not reported, so there is no tree to check. */
+static void test_unknown_values_give_one_error(void **state) {
+    static const char *const texts[] = {
+        "*a",       "a: *b\n",           "a: [*b, 1]\n",   "a: {<<: *b, c: 1}\n",
+        "*b : 1\n", "a: {*b : 1}\n",     "a: {<<: 1}\n",   "&k a: 1\n",
+        "[a]: 1\n", "a: 1\nb: *c\nd: 2", "a: &a {b: *a}\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_source source = source_of(texts[i]);
+        dt_tree *tree;
+        dt_status *s = dt_tree_parse(arena, &source, &tree);
+        if (dt_status_count(s) != 1 || tree) fail_msg("%s: %s", texts[i], dt_status_text(s));
+        dt_status_free(s);
+        dt_arena_destroy(arena);
+    }
+}
+
 static void test_aliases_are_copies(void **state) {
     (void)state;
     dt_arena *arena = dt_arena_create();
@@ -428,18 +446,23 @@ static void test_merge_keys(void **state) {
     dt_arena_destroy(arena);
 }
 
-/* What can be read on is read on, and the tree is there for the tables to look at. */
+/* All faults are reported, and the tree is given back if none of them left something out of it. */
 static void test_faults_that_leave_a_tree(void **state) {
     (void)state;
     dt_arena *arena = dt_arena_create();
-    dt_source source = source_of("a: 1\na: 2\n<<: x\nb: !t 3\nc: *d\n[q]: {z: [1]}\ne: 4\n");
+    dt_source whole = source_of("a: 1\na: 2\nb: !t 3\ne: 4\n"),
+              not_whole = source_of("a: 1\na: 2\n<<: x\nb: !t 3\nc: *d\n[q]: {z: [1]}\ne: 4\n");
     dt_tree *t;
-    dt_status *s = dt_tree_parse(arena, &source, &t);
+    dt_status *s = dt_tree_parse(arena, &not_whole, &t);
     assert_int_equal(dt_status_count(s), 5);
+    assert_null(t);
+    dt_status_free(s);
+    s = dt_tree_parse(arena, &whole, &t);
+    assert_int_equal(dt_status_count(s), 2);
     assert_non_null(t);
     dt_str text = {0};
     dt_tree_print(t, &text);
-    assert_string_equal(dt_str_text(&text), "{\"a\": 1, \"b\": 3, \"c\": null, \"e\": 4}");
+    assert_string_equal(dt_str_text(&text), "{\"a\": 1, \"b\": 3, \"e\": 4}");
     dt_str_release(&text);
     dt_status_free(s);
     dt_arena_destroy(arena);
@@ -468,6 +491,7 @@ int main(void) {
         cmocka_unit_test(test_kinds_of_nodes),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_bytes_of_places_lead_to_the_same_excerpts),
+        cmocka_unit_test(test_unknown_values_give_one_error),
         cmocka_unit_test(test_aliases_are_copies),
         cmocka_unit_test(test_depth_limit_is_exact),
         cmocka_unit_test(test_syntax_error_before_deep_nesting),

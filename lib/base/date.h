@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dates and times as tables have them, in UTC: ISO 8601 (2024-01-02, 2024-01-02T03:04:05.6+01:00,
+ * 20240102), day and month by numbers (2.1.2024, 02/01/2024, 1/2/24) and by name (2 Jan 2024,
+ * January 2, 2024, Tue, 02 Jan 2024 03:04:05 GMT), with a time of day or without one. A date with
+ * dots has its day first. With / and - either may come first; if both numbers are at most 12, the
+ * text alone does not tell.
+ */
+#ifndef DT_BASE_DATE_H
+#define DT_BASE_DATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum dt_date_order { DT_DATE_EITHER, DT_DATE_DAY_FIRST, DT_DATE_MONTH_FIRST } dt_date_order;
+
+typedef struct dt_date {
+    int year, month, day;     /* 1 to 9999, 1 to 12, from 1 */
+    int hour, minute, second; /* second: 60 in a leap second */
+    double fraction;          /* of a second */
+    int offset;               /* minutes that the written time is ahead of UTC */
+    /* the order that the text proves; EITHER: it proves none, and `unclear` is whether one is
+     * needed */
+    dt_date_order order;
+    bool unclear;
+} dt_date;
+
+/* False: not a date. `order` decides about what is unclear, and a text that proves the other one is
+ * not a date; EITHER: month first. */
+bool dt_date_parse(const char *text, dt_date_order order, dt_date *out);
+/* By a format of strptime: %Y %y %m %d %j %H %I %M %S %f %p %b %B %a %A %z %F %T %%. */
+bool dt_date_read(const char *text, const char *format, dt_date *out);
+/* Whether dt_date_read knows all of the format, and it has at least %Y or %y. */
+bool dt_date_is_format(const char *format);
+
+/* Seconds since 1970-01-01 00:00 UTC, without the fraction. */
+int64_t dt_date_seconds(const dt_date *d);
+/* The same moment with offset 0. */
+dt_date dt_date_utc(const dt_date *d);
+int dt_date_weekday(const dt_date *d); /* 0: Monday */
+int dt_date_yearday(const dt_date *d); /* from 1 */
+
+#endif

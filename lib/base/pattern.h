@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Regular expressions over names: POSIX' extended ones, with limits, since a job may come from
+ * anybody. An expression has at most 256 characters, no repetition in braces and no
+ * back-reference, so that the time of a search grows with the text alone. Names of over 1,024 bytes
+ * are never matched.
+ */
+#ifndef DT_BASE_PATTERN_H
+#define DT_BASE_PATTERN_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+
+typedef struct dt_pattern dt_pattern;
+
+/* RANGE, without a place: the expression is refused. Released by dt_pattern_destroy. */
+dt_status *dt_pattern_create(dt_pattern **out, const char *expression) DT_MUST_USE;
+void dt_pattern_destroy(dt_pattern *p); /* takes NULL */
+/* Whether a part of the text matches. */
+bool dt_pattern_finds(const dt_pattern *p, const char *text);
+/* The text with its first match replaced, where \0 is the match and \1 to \9 are its groups; the
+ * text itself where nothing matches. */
+const char *dt_pattern_replace(const dt_pattern *p, dt_arena *arena, const char *text,
+                               const char *by);
+
+#endif
