@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What array files share: bytes of a header that must be there, files that are something else, and
- * values as files have them, turned into ours: byte order, order of dimensions, and the types that
- * we do not have widened to those that we have.
+ * Shared by array files: reads bytes that a header must have, names files of other formats, and
+ * converts values from the file to memory: byte order, order of dimensions, and dtypes that dtrain
+ * lacks, which are widened.
  */
 #define _GNU_SOURCE /* madvise */
 #include <stdio.h>
@@ -72,8 +72,8 @@ void dt_swap_values(void *values, int64_t n, int size) {
         }
 }
 
-/* IEEE half precision: the exponent moves by 112, the fraction by 13 bits; denormals are multiples
- * of 2^-24. */
+/* Converts an IEEE half. The exponent's bias grows by 112 and the fraction by 13 bits; denormals
+ * are multiples of 2^-24. */
 static float half_to_float(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023,
              bits;
@@ -87,7 +87,8 @@ static float half_to_float(uint16_t h) {
     return f;
 }
 
-/* in and out overlap, in being at the end of out's memory: hence memcpy, and from the front. */
+/* Widens n values. `in` is at the end of the memory of `out`, so the values are widened from the
+ * front, with memcpy. */
 static void widen(dt_wire wire, const unsigned char *in, unsigned char *out, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint16_t u16;
@@ -134,7 +135,7 @@ bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad) {
 
 /* ---- a file of one array ---- */
 
-/* values turned at a time, while they are in the cache */
+/* PIECE: values to read and convert at a time, so that they stay in the cache */
 enum { PIECE = 1 << 18, HUGE_PAGE = 2 << 20 };
 
 dt_status *dt_array_check_rows(const char *path, const dt_type *t) {
@@ -171,8 +172,8 @@ dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, voi
                    (long long)row);
 }
 
-/* Large pages make 25 page faults of the 11,500 that MNIST's images would take, and spare the
- * gather most TLB misses. */
+/* Allocates memory in large pages. For the images of MNIST, that makes 25 page faults instead of
+ * 11,500, and avoids most TLB misses of the gather. */
 static void *allocate_rows(int64_t bytes) {
     if (bytes < HUGE_PAGE) return dt_try_alloc((size_t)bytes);
     void *p = NULL;
@@ -181,7 +182,7 @@ static void *allocate_rows(int64_t bytes) {
     return p;
 }
 
-/* n values, side by side there and `step` values apart here. */
+/* Copies n consecutive values to places that are `step` values apart. */
 static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t step) {
 #define SCATTER(type)                                                                              \
     for (int64_t i = 0; i < n; i++) ((type *)out)[i * step] = ((const type *)in)[i];               \
@@ -195,11 +196,11 @@ static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t s
 #undef SCATTER
 }
 
-enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 }; /* rows, bytes */
+enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 }; /* BAND in rows, the others in bytes */
 
-/* Columns side by side, n of at most a line, become parts of rows, which are row_bytes apart: by
- * way of a tile that stays in the cache, since rows that are a power of two apart would drive each
- * other out of it. */
+/* Writes n columns, at most a line of bytes wide, side by side into rows that are row_bytes apart.
+ * They go through a tile that stays in the cache, because rows that are a power of two apart would
+ * evict each other from it. */
 static void put_columns(const char *const *column, int n, const dt_type *t, char *out,
                         int64_t row_bytes) {
     const int64_t rows = t->dim[0], size = (int64_t)dt_dtype_size(t->dtype);
@@ -214,8 +215,9 @@ static void put_columns(const char *const *column, int n, const dt_type *t, char
 }
 
 /*
- * From Fortran's order, where the first index runs fastest, into C's, where the last does. all:
- * what the file holds; NULL: `room` has a line's columns, which are read each from its place.
+ * Reorders dimensions from Fortran order (first index fastest) to C order (last index fastest).
+ * all: all values in the file's order; NULL: columns are read from the file into `room`, which
+ * holds as many as fit into a line.
  */
 static dt_status *turn(const dt_array_file *a, const char *all, char *room, char *out) {
     const dt_type *t = &a->header.type;
@@ -239,7 +241,7 @@ static dt_status *turn(const dt_array_file *a, const char *all, char *room, char
     return NULL;
 }
 
-/* In the file's order. */
+/* Reads all values, in the file's order. */
 static dt_status *load_values(const dt_array_file *a, char *rows) {
     const int64_t values = a->header.type.dim[0] * a->row_values,
                   size = (int64_t)dt_dtype_size(a->header.type.dtype);
@@ -248,8 +250,9 @@ static dt_status *load_values(const dt_array_file *a, char *rows) {
     return NULL;
 }
 
-/* Columns of a plain file are read one by one unless they are short, or may hold a value that does
- * not fit: the first in the file is named. */
+/* Reads all values and reorders them. Columns of an uncompressed file are read one by one, unless
+ * they are short. If values may not fit, they are read in the file's order, so that the first one
+ * that does not fit is reported. */
 static dt_status *load_turned(const dt_array_file *a, char *rows) {
     const int64_t column = a->header.type.dim[0] * (int64_t)dt_dtype_size(a->header.type.dtype);
     const bool in_order = a->streamed || dt_inflow_is_gzip(a->file) ||

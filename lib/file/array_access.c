@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Array files as a data set, one an element: one loop over the formats that have a header. Opening
- * reads the headers and compares what they declare with the bytes that are there; nothing is
- * allocated before that. Rows are loaded when they are first wanted: a job that only looks
- * (`validate`) never reads the images, and training reads them in the feed's thread while the
- * program is compiled. Compressed files are the exception: only decompressing them shows that they
- * are whole, so that is done at once.
+ * Array files as a data set, one file per element: one loop over the formats that have a header.
+ * Opening reads the headers and compares the declared sizes with the files; nothing is allocated
+ * before that. Rows are loaded when they are first needed: `validate` never reads the images, and
+ * training reads them in the feed's thread while the program is compiled. Compressed files are the
+ * exception: only decompressing shows whether they are complete, so they are loaded when they are
+ * opened.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,26 +14,26 @@
 #include "file/examples.h"
 #include "file/npz.h"
 
-/* Decoded bytes of one file. */
+/* largest size of one file's values in memory */
 #define LARGEST_WHOLE DT_LARGEST_REORDERED
 #define LARGEST_GZIP ((int64_t)1 << 30)
 
 enum {
-    OVERHANG = 65536,     /* bytes after compressed data that are counted */
-    MOST_ELEMENTS = 1024, /* files of one part: each holds a descriptor until it is loaded */
+    OVERHANG = 65536, /* bytes after the end of compressed data that are counted for the message */
+    MOST_ELEMENTS = 1024, /* files in a part: each holds a descriptor until it is loaded */
 };
 
 typedef struct array {
-    dt_array_file a;    /* its file is NULL once everything is loaded */
-    int64_t row_bytes;  /* of ours */
-    const char *source; /* the file itself: of an archive's member the archive */
+    dt_array_file a;    /* its `file` is NULL once everything is loaded */
+    int64_t row_bytes;  /* bytes of a row in memory, after conversion */
+    const char *source; /* path of the file; for a member of an archive, of the archive */
 } array;
 
 typedef struct array_part {
     dt_examples base;
     dt_header_reader *header;
     bool members;  /* files may be members of an archive */
-    array *arrays; /* (n) */
+    array *arrays; /* [n] */
     pthread_mutex_t loading;
 } array_part;
 
@@ -43,8 +43,8 @@ static dt_status *fail_shape(dt_error id, const char *path, const dt_type *t, co
     return dt_fail(id, NULL, "%s: shape %s %s", path, dt_text_of_shape(t).s, what);
 }
 
-/* Values that the shape declares: more than any file can hold are refused here, with the number
- * where it has one. */
+/* Counts the values that the shape declares. Refuses a number that no file can hold; the message
+ * has the number if it fits 64 bits. */
 static dt_status *count_values(const char *path, const dt_header *h, int64_t size,
                                int64_t *values) {
     uint64_t n = 1;
@@ -105,7 +105,7 @@ static void close_file(dt_array_file *a) {
     a->file = NULL;
 }
 
-/* Also reads to the end of the stream, where its checksum is. */
+/* Loads a compressed file and reads to the end of the stream, where its checksum is. */
 static dt_status *load_gzip(dt_array_file *a) {
     static const size_t room = OVERHANG;
     int64_t after = 0;
@@ -233,7 +233,8 @@ static dt_status *load_all(dt_array_file *a) {
     return NULL;
 }
 
-/* Two feeds over one part (training, and validation of a split) may come here at once. */
+/* Loads all rows if they are few enough. Two feeds over one part (training, and validation of a
+ * split) may call it at the same time. */
 static dt_status *whole(dt_examples *base, int e, const void **rows) {
     array_part *x = (array_part *)base;
     array *a = &x->arrays[e];
@@ -256,7 +257,7 @@ static int64_t unread(dt_examples *base, int e) {
     return bytes;
 }
 
-/* A row by itself; one in Fortran order lies all over the file, which is loaded for it. */
+/* Reads one row. In Fortran order a row is scattered over the file, so the whole file is loaded. */
 static dt_status *read_row(array *x, int64_t row, void *out) {
     dt_array_file *a = &x->a;
     if (a->header.fortran) DT_TRY(load_all(a));
@@ -265,7 +266,8 @@ static dt_status *read_row(array *x, int64_t row, void *out) {
     return NULL;
 }
 
-/* Under the lock, since another thread may be loading, and closes the file when it is done. */
+/* Reads an example under the lock, because another thread may be loading the file and then close
+ * it. */
 static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *buffer,
                                void *const *out) {
     array_part *x = (array_part *)base;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NPY and IDX, from front to back: one array, for a model of one input; and NPZ, an archive with an
- * array for each. Headers have the number of rows, which is checked against the data. In Fortran's
- * order the first row ends where the array does: such an array is read whole and turned round.
+ * NPY and IDX from front to back: one array, for a model with one input; and NPZ, an archive with
+ * an array for each input. The headers have the number of rows, which is checked against the data.
+ * In Fortran order, the first row is complete only at the end of the array, so such an array is
+ * loaded and reordered as a whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,10 @@
 
 typedef struct arrays {
     int n;
-    bool archive;         /* files are its members; else the only one is the source's */
-    dt_array_file *array; /* [n] as the inputs */
+    /* the arrays' files are members of an archive, one each; false: there is one array, in the
+     * source's file */
+    bool archive;
+    dt_array_file *array; /* [n] in the order of the inputs */
 } arrays;
 
 static dt_status *check_array(const dt_array_file *a, const dt_type *t) {
@@ -28,7 +31,7 @@ static dt_status *check_array(const dt_array_file *a, const dt_type *t) {
     return NULL;
 }
 
-/* The array of input e, whose file is open. */
+/* Reads the header of the array for input e, whose file is open. */
 static dt_status *read_head(dt_row_source *s, int e, dt_header_reader *read_header,
                             dt_array_file *a) {
     const dt_type *t = &a->header.type;
@@ -56,7 +59,7 @@ static void close_arrays(dt_row_source *s) {
 static dt_status *open_members(dt_row_source *s, arrays *x) {
     x->archive = true;
     x->array = dt_arena_array(s->arena, dt_array_file, s->n);
-    x->n = s->n; /* of all, opened or not */
+    x->n = s->n; /* counts all arrays, so that close_arrays also sees those that did not open */
     for (int e = 0; e < s->n; e++) {
         dt_array_file *a = &x->array[e];
         *a = (dt_array_file){.path = s->path, .streamed = true};
@@ -78,7 +81,8 @@ static dt_status *check_end(const dt_array_file *a) {
                     : dt_fail(DT_E_DATA_SIZE, NULL, "%s: bytes after the end of the data", a->path);
 }
 
-/* One in Fortran's order lies all over the file, which is loaded for the first. */
+/* Reads a row. In Fortran order a row is scattered over the file, so the first call loads the whole
+ * file. */
 static dt_status *read_row(const dt_row_source *s, dt_array_file *a, void *row) {
     const int64_t size = (int64_t)dt_dtype_size(a->header.type.dtype);
     int64_t bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One loop per pair of types, made by macros. A batch of images goes through here at every step, so
- * the loops are cut into blocks of a constant length: with that, gcc 12 uses vector instructions at
- * -O2, which it does not for a length that it does not know.
+ * Has a loop for each pair of types, made by macros. Each batch of images goes through these loops,
+ * so they are cut into blocks of a constant length: gcc 12 at -O2 vectorizes a loop of constant
+ * length, but not one of unknown length.
  */
 #include "file/cast.h"
 
@@ -26,8 +26,8 @@ enum { BLOCK = 64 };
 
 /* ---- casts ---- */
 
-/* x in the range of an integer type. Comparing before converting keeps the conversion defined;
- * `past`, the first value that is too large, is exact in a double where `most` may not be. */
+/* Converts x to an integer type, saturating. Comparing before the conversion keeps it defined.
+ * `past` is the smallest value that is too large; unlike `most`, it is always exact as a double. */
 static int64_t saturate(double x, int64_t least, int64_t most, double past) {
     return x != x ? 0 : x < (double)least ? least : x >= past ? most : (int64_t)x;
 }

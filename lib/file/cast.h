@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops over values of one type that make values of another: what the steps of `map` do. */
+/* Loops that convert arrays from one type to another, used by the steps of `map`. */
 #ifndef DT_FILE_CAST_H
 #define DT_FILE_CAST_H
 
 #include "graph/graph.h"
 
-/* n values. Integers that do not fit wrap; floats are cut towards zero, saturate, and become 0 when
- * not a number. To bool: x != 0. */
+/* Converts n values. Integers that do not fit wrap around. Floats are truncated towards zero and
+ * saturate; NaN becomes 0. To bool: x != 0. */
 void dt_cast(dt_dtype from, dt_dtype to, const void *in, void *out, int64_t n);
-/* Whether float32 cannot hold all values of the type: arithmetic on them is in float64, and its
- * result is rounded once. */
+/* Whether float32 cannot represent all values of the type. Arithmetic on such types is done in
+ * float64, and the result is rounded once. */
 bool dt_is_wide(dt_dtype d);
 /* out = in * scale + offset. Each operation is rounded to float32, as in Keras' Rescaling, unless
  * dt_is_wide(from). */
@@ -19,7 +19,8 @@ void dt_cast_one_hot(dt_dtype from, int64_t classes, const void *in, float *out,
 /* The index of the first of n values that is not a whole number in [0, limit), or -1; *value is the
  * value. */
 int64_t dt_find_outside(dt_dtype from, int64_t limit, const void *in, int64_t n, double *value);
-/* The first of n values that is finite and not in [low, high]. */
+/* The index of the first of n values that is finite and outside [low, high], or -1; *value is the
+ * value. */
 int64_t dt_find_beyond(dt_dtype from, double low, double high, const void *in, int64_t n,
                        double *value);
 

@@ -1,33 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What files of rows hold of which nothing is said: columns of integers, of numbers, or of texts,
- * whose vocabulary is what occurs, in the order of bytes. */
+/* Surveys the columns of a table that no job describes: integers, numbers, or texts. The vocabulary
+ * of texts is what occurs in the file, in byte order. Missing values are only counted. */
 #ifndef DT_FILE_COLUMN_SURVEY_H
 #define DT_FILE_COLUMN_SURVEY_H
 
 #include "file/file.h"
 
-enum { DT_MOST_COLUMNS = 1000 }; /* a mapping has 10,000 nodes at most */
+enum { DT_MOST_COLUMNS = 1000 }; /* limited because a mapping in a job has at most 10,000 nodes */
+
+typedef struct dt_column_word {
+    char *text;
+    int64_t times;
+} dt_column_word;
 
 typedef struct dt_column {
     char *name;
-    bool integers, numbers; /* so far */
-    int64_t fields, empty;
-    int64_t texts; /* fields that are not numbers; the first of them */
+    bool integers, numbers; /* whether all values so far are integers; or numbers */
+    int64_t fields, empty;  /* records with a value; records without one */
+    int64_t texts;          /* number of values that are not numbers; `text` is the first of them */
     char *text;
-    char **word; /* [words] sorted; of columns of texts */
+    dt_column_word *word; /* [words] different values, sorted; needed if the column is text */
     int words, cap;
-    bool overflow; /* there are more */
-    /* JSON: the shape of its lists of numbers, rank 0: it has none; why it cannot be an element */
+    bool overflow; /* the column has more different values than `word` has */
+    /* JSON: the shape of the lists of numbers in the column, rank 0: no lists; why the column
+     * cannot be an element, NULL: it can */
     dt_type shape;
     const char *unfit;
-    int64_t rows; /* that have it, not null */
+    int64_t rows; /* records with a value other than null */
+    /* Of numbers: minimum, maximum and sum; Welford's mean and sum of squares; for integers the
+     * exact minimum, maximum and last value. rises: each integer is larger than the one before;
+     * ascends: larger by exactly 1. */
+    double least, most, sum, middle, squares;
+    int64_t least_int, most_int, last_int;
+    bool rises, ascends;
+    bool dates; /* all texts so far are dates */
+    /* unclear: some date may have its day or its month first; proved: another one shows which */
+    bool unclear, proved;
+    /* number of words, separated by blanks, in all values; bytes of the longest value */
+    int64_t tokens, longest;
+    /* [seen_cap] hash table with the hashes of different values, 0: free slot; NULL: no value so
+     * far */
+    uint64_t *seen;
+    int64_t distinct, seen_cap;
+    bool many;    /* there are more than `distinct` different values */
+    char **shown; /* [n_shown] texts of the first records, NULL: missing value */
+    int n_shown, shown_cap;
 } dt_column;
 
+/* A value of a column: its text, and its number if it is one. */
+typedef struct dt_column_value {
+    const char *text;
+    bool number, integer;
+    double real;   /* the value, if it is a number */
+    int64_t whole; /* the value, if it is an integer */
+} dt_column_value;
+
+/* All columns of a table. */
+typedef struct dt_table {
+    dt_column *v; /* [n] */
+    int n;
+    int64_t records;
+    int64_t wanted; /* number of first records whose texts are kept in dt_column.shown */
+    bool header;    /* for CSV */
+    char delimiter; /* for CSV; 0: another format */
+    /* for CSV: decimal point and separator of thousands in numbers; 0: a point, and no separator */
+    char decimal, thousands;
+} dt_table;
+
 void dt_column_init(dt_column *c, const char *name);
-/* A field that is not empty. */
-void dt_column_note(dt_column *c, const char *text, bool number, bool integer);
-/* `element` of all columns, and what there is to be said of them. DATA_FILE: none can be one. */
-dt_status *dt_columns_put(const dt_column *c, int n, const dt_survey_request *g) DT_MUST_USE;
-void dt_columns_release(dt_column *c, int n); /* takes NULL */
+/* Adds a value that is not missing to the facts of a column. */
+void dt_column_note(dt_column *c, const dt_column_value *v);
+/* Keeps the text of record `row`, from 0, for display: at most 4,096 bytes, then "...". */
+void dt_column_show(dt_column *c, int64_t row, const char *text, size_t n);
+/* Writes `element` for all columns to g->j, and notes about them. If g->table is set, *t is moved
+ * to it. DATA_FILE: no column can be an element. */
+dt_status *dt_table_put(dt_table *t, const dt_survey_request *g) DT_MUST_USE;
+void dt_table_release(dt_table *t); /* a zeroed table is allowed */
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CRC-32C. Bytes are a polynomial over GF(2), of which the CRC is the remainder. Processors with
- * carry-less products move a block of bytes on over those behind it, where it is added to them:
- * four blocks side by side, of 64 bytes each with AVX-512, else of 16. The last 16 bytes, and few
- * bytes, go by the instruction of SSE 4.2. ARM's processors have an instruction, too, since
- * ARMv8.1. Other processors go by tables, eight bytes at a time (slicing-by-8). The tables are the
- * only state: made once, then read.
+ * CRC-32C. The CRC is the remainder of the bytes, taken as a polynomial over GF(2). On processors
+ * with carry-less multiplication, a block of bytes is multiplied so that it can be added to a later
+ * block: four blocks in parallel, of 64 bytes each with AVX-512, else of 16. The last 16 bytes, and
+ * short inputs, use the CRC instruction of SSE 4.2. ARM has such an instruction since ARMv8.1.
+ * Other processors use tables, eight bytes at a time (slicing-by-8). The tables are made once and
+ * then only read.
  */
 #include <pthread.h>
 #include <string.h>
@@ -17,24 +17,25 @@
 
 #include "file/records.h"
 
-#define POLYNOMIAL 0x82f63b78u /* 0x1edc6f41, bits reversed */
+#define POLYNOMIAL 0x82f63b78u /* 0x1edc6f41 with its bits reversed */
 
-/* table[k][b]: byte b, followed by k zero bytes. */
+/* table[k][b]: CRC of byte b, followed by k zero bytes */
 static uint32_t table[8][256];
-/* What the first and the second eight bytes of a block are multiplied by, to move it on over 16, 64
- * and 256 bytes. */
+/* Factors for the first and the second eight bytes of a block, which move it by 16, 64 or 256
+ * bytes. */
 static uint64_t over16[2], over64[2], over256[2];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The remainder of x^n; bit 31 is x^0. */
+/* The remainder of x^n, bit-reversed: bit 31 is x^0. */
 static uint32_t power(int n) {
     uint32_t c = 0x80000000u;
     for (; n > 0; n--) c = c >> 1 ^ (c & 1 ? POLYNOMIAL : 0);
     return c;
 }
 
-/* A product of reversed numbers has one power of x too many, and 32 bits in the low half of 64 have
- * 32. */
+/* Computes the factors that move a block by `bytes`. The exponents are corrected by 33: the product
+ * of two reversed numbers has a factor x too much, and a 32-bit remainder in the low half of 64
+ * bits a factor x^32. */
 static void make_move(int bytes, uint64_t out[2]) {
     out[0] = power(8 * bytes + 64 - 33);
     out[1] = power(8 * bytes - 33);
@@ -80,8 +81,8 @@ PRODUCTS static __m128i move(__m128i x, __m128i k) {
     return _mm_xor_si128(_mm_clmulepi64_si128(x, k, 0x00), _mm_clmulepi64_si128(x, k, 0x11));
 }
 
-/* Four blocks, the first of which the CRC before them has joined, come to 16 bytes; these to a
- * CRC. */
+/* Reduces four blocks to 16 bytes and these to a CRC. The first block already includes the CRC of
+ * the bytes before it. */
 PRODUCTS static uint64_t join(const __m128i x[4]) {
     const __m128i k = _mm_loadu_si128((const __m128i *)over16);
     __m128i y = x[0];
@@ -90,7 +91,8 @@ PRODUCTS static uint64_t join(const __m128i x[4]) {
                          (uint64_t)_mm_extract_epi64(y, 1));
 }
 
-/* All of the 64 bytes that n have, one at least; *p goes behind them. */
+/* The CRC of the n bytes as far as they are whole blocks of 64, at least one. Moves *p behind
+ * these. */
 PRODUCTS static uint64_t by_products(uint64_t crc, const unsigned char **p, size_t n) {
     const __m128i k = _mm_loadu_si128((const __m128i *)over64);
     __m128i x[4];
@@ -103,12 +105,13 @@ PRODUCTS static uint64_t by_products(uint64_t crc, const unsigned char **p, size
 }
 
 WIDE_PRODUCTS static __m512i move_wide(__m512i x, __m512i k, __m512i onto) {
-    /* xor of all */
+    /* XOR of all three */
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, k, 0x00),
                                      _mm512_clmulepi64_epi128(x, k, 0x11), onto, 0x96);
 }
 
-/* All of the 256 bytes that n have, one at least. */
+/* The CRC of the n bytes as far as they are whole blocks of 256, at least one. Moves *p behind
+ * these. */
 WIDE_PRODUCTS static uint64_t by_wide_products(uint64_t crc, const unsigned char **p, size_t n) {
     const __m512i k = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)over256));
     const __m512i k64 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)over64));
@@ -140,7 +143,8 @@ static uint32_t by_x86(uint32_t crc, const unsigned char *p, size_t n) {
     return by_instruction(c, p, end);
 }
 #elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* arm_acle.h has this for files that are compiled for such processors only. */
+/* arm_acle.h declares this instruction only in files that are compiled for processors that have
+ * it. */
 #define CRC32C(width, crc, x) __asm__(".arch_extension crc\n\tcrc32c" width : "+r"(crc) : "r"(x))
 
 static uint32_t by_arm(uint32_t crc, const unsigned char *p, size_t n) {
@@ -150,7 +154,7 @@ static uint32_t by_arm(uint32_t crc, const unsigned char *p, size_t n) {
 }
 
 static bool arm_has_crc(void) {
-    enum { HAS_CRC32 = 1 << 7 }; /* HWCAP_CRC32 of Linux */
+    enum { HAS_CRC32 = 1 << 7 }; /* as Linux defines HWCAP_CRC32 */
     return getauxval(AT_HWCAP) & HAS_CRC32;
 }
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes over a record. The first looks for its end, the first line end outside quotes: a
- * doubled quote closes and opens again, so counting quotes is enough, and most bytes are passed
- * over by memchr. The second cuts a complete record into fields in place and reports
- * faults. No record may be longer than 1 MiB, so a file without line ends, or with a quote
- * that never closes, costs no more.
+ * Reads a CSV record in two passes. The first pass looks for its end: the first line end outside
+ * quotes. A doubled quote closes and reopens a quoted field, so counting quotes is enough, and
+ * memchr skips most bytes. The second pass cuts the complete record into fields in place and
+ * reports faults. A record has at most 1 MiB, so a file without line ends, or with a quote that
+ * never closes, costs no more memory than that.
  */
 #include "file/csv.h"
 
@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/reserve.h"
 #include "base/text.h"
+#include "file/other_tables.h"
 
 enum { LONGEST = 1 << 20, PIECE = 1 << 13 };
 
@@ -45,15 +46,15 @@ static dt_status *read_piece(dt_csv *c) {
         c->window.size -= c->at;
         c->at = 0;
     }
-    /* a line of a pipe is there before the next one is written */
+    /* returns as soon as a line of a pipe is there, before the next line is written */
     DT_TRY(dt_inflow_some(c->file, piece, PIECE, &got));
     dt_str_add(&c->window, piece, (size_t)got);
     c->end = got == 0;
     return NULL;
 }
 
-/* Looks from `*seen` on, behind which an even number of quotes or (*open) an odd one stood. True:
- * *size is the record's, line end included. */
+/* Looks for the end of a record, continuing at `*seen`. *open: the number of quotes before that is
+ * odd. Returns true at the end; *size includes the line end. */
 static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size) {
     const char *p = dt_str_text(&c->window) + c->at, *all = p + (c->window.size - c->at),
                *from = p + *seen;
@@ -70,7 +71,7 @@ static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size) {
     }
 }
 
-/* The same where quotes may be escaped, or stand in a comment. */
+/* State of find_end_styled, which finds the end if quotes may be escaped or in comments. */
 typedef struct seeker {
     size_t seen;
     bool open, escaped, comment;
@@ -96,8 +97,8 @@ static bool find_end_styled(const dt_csv *c, seeker *k, size_t *size) {
     return false;
 }
 
-/* Reads until the window has a whole record of *size bytes; 0: there are no more. A record beyond
- * the limit is cut, for messages. */
+/* Reads until the window has a complete record of *size bytes; 0: the end of the file. A record
+ * that is too long is cut at the limit, so that a message can be made. */
 static dt_status *fill(dt_csv *c, size_t *size, bool *whole) {
     seeker k = {0};
     for (;;) {
@@ -134,8 +135,8 @@ static bool is_escape(const cutter *k) {
     return k->c->style.escape && *k->p == k->c->style.escape && k->p + 1 < k->end;
 }
 
-/* Passes over the escape; what follows stands for itself or, as MySQL writes them, for a control
- * character. */
+/* Skips an escape character. The next character stands for itself or, as in MySQL's files, for a
+ * control character. */
 static void unescape(cutter *k) {
     static const char *const controls = "n\nt\tr\r";
     step(k);
@@ -154,13 +155,13 @@ static void skip_blanks(cutter *k) {
     while (k->c->style.blanks && k->p < k->end && is_gap(k)) step(k);
 }
 
-/* The rest of the line is a comment. */
+/* Ends the record here if a comment begins. */
 static void drop_comment(cutter *k) {
     if (k->p < k->end && k->c->style.comment && *k->p == k->c->style.comment) k->end = k->p;
 }
 
-/* Cuts a field from its opening quote; k is then after the closing one. Doubled quotes become one,
- * in place. */
+/* Cuts a field from its opening quote and stops after the closing one. A doubled quote becomes one
+ * quote, in place. */
 static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
     char *to = k->p + 1;
     f->text = to;
@@ -172,7 +173,7 @@ static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
             step(k);
             if (k->p == k->end || *k->p != '"') {
                 f->size = (size_t)(to - f->text);
-                *to = '\0'; /* over a quote */
+                *to = '\0'; /* overwrites a quote */
                 return NULL;
             }
         }
@@ -182,8 +183,8 @@ static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
                        k->is_cut ? " within 1 MiB" : "");
 }
 
-/* A character of one byte that may stand in a field without quotes; the rest is looked at one by
- * one. */
+/* Whether a single-byte character can be in an unquoted field without a closer look; other
+ * characters go through `step`. */
 static bool is_plain(char c) { return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"'; }
 
 static dt_status *stray(const cutter *k) {
@@ -193,7 +194,8 @@ static dt_status *stray(const cutter *k) {
                              "a carriage return without a line feed: lines end with LF or CRLF");
 }
 
-/* Of a file with blanks, comments or escapes. \N alone is an empty field, as MySQL writes it. */
+/* Cuts an unquoted field of a file with blanks, comments or escapes. \N alone is an empty field, as
+ * MySQL writes it. */
 static dt_status *cut_styled(cutter *k, dt_csv_field *f) {
     char *to = k->p;
     const char *from = to;
@@ -224,7 +226,7 @@ static dt_status *cut_plain(cutter *k, dt_csv_field *f) {
     return NULL;
 }
 
-/* One field and, where one follows, its delimiter. */
+/* Cuts one field and, if another field follows, the delimiter. */
 static dt_status *cut_field(cutter *k, bool *more) {
     dt_csv *c = k->c;
     if (c->n == c->cap) DT_GROW(c->field, c->cap, c->n + 1);
@@ -239,7 +241,7 @@ static dt_status *cut_field(cutter *k, bool *more) {
         return dt_csv_fail(c, k->line, k->col, "text follows a quoted field");
     char *const gap = k->p;
     if (*more) step(k);
-    *gap = '\0'; /* over the delimiter, or the line end */
+    *gap = '\0'; /* overwrites the delimiter or the line end */
     if (!c->styled) return NULL;
     skip_blanks(k);
     if (c->style.blanks) {
@@ -249,13 +251,16 @@ static dt_status *cut_field(cutter *k, bool *more) {
     return NULL;
 }
 
-/* The size without a line end. A file may end without one; then the window's NUL follows. */
+/* The size of a record without its line end. The last record of a file may have none; the window's
+ * NUL follows it. */
 static size_t without_line_end(const char *p, size_t size) {
     if (size > 0 && p[size - 1] == '\n') size -= size > 1 && p[size - 2] == '\r' ? 2 : 1;
     return size;
 }
 
-static dt_status *cut(dt_csv *c, size_t size) {
+/* Cuts a record into fields. *first: any fault is in the record's first line, so the other lines
+ * are unchanged. */
+static dt_status *cut(dt_csv *c, size_t size, bool *first) {
     char *p = c->window.data + c->at;
     cutter k = {c, p, p + without_line_end(p, size), c->line, 1, false};
     bool more = true;
@@ -263,6 +268,7 @@ static dt_status *cut(dt_csv *c, size_t size) {
     dt_status *s = dt_text_check(&text, p, size, c->line);
     skip_blanks(&k);
     for (c->n = 0; more && !s;) s = cut_field(&k, &more);
+    *first = k.line == c->line;
     return s;
 }
 
@@ -272,8 +278,8 @@ static int64_t count_lines(const char *p, size_t n) {
     return lines;
 }
 
-/* Cuts the first MiB of a record that is too long, because the likelier fault is a quote that never
- * closes. */
+/* Reports a record that is too long. Cuts its first MiB into fields, because the likely fault is a
+ * quote that never closes. */
 static dt_status *too_long(dt_csv *c) {
     const dt_text_file text = text_of(c);
     char *p = c->window.data + c->at;
@@ -286,7 +292,7 @@ static dt_status *too_long(dt_csv *c) {
     return dt_csv_fail(c, c->line, 1, "line longer than 1 MiB");
 }
 
-/* Passes over a line, whatever it has. */
+/* Skips a line, whatever it contains. */
 static dt_status *skip_line(dt_csv *c) {
     for (size_t seen = 0;;) {
         const char *p = dt_str_text(&c->window) + c->at;
@@ -305,13 +311,14 @@ static dt_status *skip_line(dt_csv *c) {
     }
 }
 
-/* What may stand before a comment that has its own line: a delimiter there is an empty field. */
+/* The characters that may precede a comment on a line of its own. The delimiter is not one of them:
+ * it would end an empty field. */
 static const char *blanks_of(const dt_csv_style *s) {
     if (s->blanks || (s->delimiter != ' ' && s->delimiter != '\t')) return " \t";
     return s->delimiter == ' ' ? "\t" : " ";
 }
 
-/* Passes over lines before the header, and over those that are blank or a comment as a whole. */
+/* Skips the lines before the header, blank lines, and lines that are only a comment. */
 static dt_status *skip_lines(dt_csv *c) {
     const char *const blank = blanks_of(&c->style);
     for (; c->style.skip_lines > 0; c->style.skip_lines--) DT_TRY(skip_line(c));
@@ -348,10 +355,17 @@ dt_status *dt_csv_next(dt_csv *c, bool *more) {
         empty = without_line_end(p, size) == 0;
         c->record_offset = c->offset;
         c->record_size = (int64_t)size;
-        if (!empty) DT_TRY(cut(c, size));
-        c->at += size;
-        c->offset += (int64_t)size;
-        c->line += lines;
+        const char *end = memchr(p, '\n', size);
+        const size_t line = end ? (size_t)(end - p) + 1 : size;
+        bool first = false;
+        dt_status *bad = empty ? NULL : cut(c, size, &first);
+        /* Readers may continue after a fault. If the first line has a stray quote, only this line
+         * is skipped, and the next lines are read as records. */
+        const bool one = bad && first && lines > 1;
+        c->at += one ? line : size;
+        c->offset += (int64_t)(one ? line : size);
+        c->line += one ? 1 : lines;
+        if (bad) return bad;
     } while (empty);
     return NULL;
 }
@@ -367,7 +381,7 @@ static bool is_json(const char *p, const char *end) {
     return (seen[0] == '{' || seen[0] == '[') && (seen[1] == '"' || seen[1] == '{');
 }
 
-/* Spreadsheets write "sep=;" into a first line. */
+/* Reads the delimiter from a first line "sep=;", which spreadsheets write. */
 static dt_status *take_separator(dt_csv *c) {
     const char *p = dt_str_text(&c->window) + c->at;
     if (strncmp(p, "sep=", 4) != 0 || !p[4] || (p[5] != '\n' && strncmp(p + 5, "\r\n", 2) != 0))
@@ -390,13 +404,15 @@ static dt_status *begin(dt_csv *c) {
     DT_TRY(read_piece(c));
     DT_TRY(dt_text_look(&text, dt_str_text(&c->window), c->window.size, &c->at));
     c->offset = (int64_t)c->at;
-    if (c->at == c->window.size) /* a byte order mark, and nothing behind it */
+    if (c->at == c->window.size) /* the file is only a byte order mark */
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
     const char *first = dt_str_text(&c->window);
     if (is_json(first + c->at, first + c->window.size))
         return dt_suggest(
             dt_fail(DT_E_DATA_FILE, NULL, "%s: is JSON, not CSV", c->path),
             "convert it, such as with pandas: read_json(FILE).to_csv(OUT, index=False)");
+    if (!c->style.blanks && c->style.delimiter != ' ' && c->style.skip_lines == 0)
+        DT_TRY(dt_other_table_look(c->path, first + c->at, c->window.size - c->at));
     return take_separator(c);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's description of CSV columns, their positions, and values of fields; see csv_element.h. */
+/* Reads a job's description of CSV columns, and converts fields to values; see csv_element.h. */
 #include "file/csv_element.h"
 
 #include <ctype.h>
@@ -9,10 +9,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "file/missing.h"
 #include "file/text_cell.h"
 
-/* ---- the job's words ---- */
+/* ---- the job's keys ---- */
 
 static const char *const dtype_names[] = {"bool",  "uint8",   "int8",    "int16",  "int32",
                                           "int64", "float32", "float64", "string", NULL};
@@ -20,7 +22,7 @@ enum { STRING = DT_FLOAT64 + 1 };
 
 struct words {
     const char *column;
-    dt_texts columns, all_but, vocabulary, names; /* names: of the words, as classes */
+    dt_texts columns, all_but, vocabulary, names; /* names: class names of the vocabulary's words */
     const dt_tree *words;
     dt_ints shape;
     int dtype;
@@ -75,7 +77,8 @@ static dt_status *wrong(const dt_element_spec *e, const char *what) {
     return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' %s", e->name, what);
 }
 
-/* Before there is a type of so many. */
+/* Checks the number of dimensions before the shape is stored in a dt_type, which has limited
+ * room. */
 static dt_status *check_rank(const struct words *w, const dt_element_spec *e) {
     if (w->shape.n > DT_MAX_RANK - 1)
         return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has %d dimensions; at most %d", e->name,
@@ -83,7 +86,25 @@ static dt_status *check_rank(const struct words *w, const dt_element_spec *e) {
     return NULL;
 }
 
-/* A list of texts, or a mapping of texts to names of classes. */
+/* Refuses a vocabulary with two equal texts: the second would never be found, and equal class names
+ * would be one class. */
+static dt_status *check_twice(const dt_texts *words, const dt_tree *t) {
+    dt_hash_index seen = {0};
+    int twice = -1;
+    for (int i = 0; i < words->n && twice < 0; i++) {
+        const uint64_t hash = dt_name_hash(words->v[i]);
+        for (int k = dt_hash_index_first(&seen, hash); k >= 0; k = dt_hash_index_next(&seen, k))
+            if (strcmp(words->v[k], words->v[i]) == 0) twice = i;
+        dt_hash_index_add(&seen, hash);
+    }
+    dt_hash_index_release(&seen);
+    if (twice < 0) return NULL;
+    const dt_tree *second = t->kind == DT_TREE_MAP ? t->entry[twice].value : t->item[twice];
+    return dt_fail(DT_E_DATASET_KEYS, &second->at, "'%.80s' appears twice in the vocabulary",
+                   words->v[twice]);
+}
+
+/* Reads `vocabulary`: a list of texts, or a mapping from texts to class names. */
 static dt_status *read_words(dt_arena *arena, struct words *w) {
     const dt_tree *t = dt_given(w->words);
     if (!t) return NULL;
@@ -97,7 +118,7 @@ static dt_status *read_words(dt_arena *arena, struct words *w) {
         w->vocabulary.v[i] = named ? t->entry[i].key : w->names.v[i];
     }
     w->vocabulary.n = w->names.n = t->n;
-    return NULL;
+    return check_twice(&w->names, t);
 }
 
 static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_element_spec *out) {
@@ -153,14 +174,15 @@ static dt_status *check_numbers(const dt_element_spec *e) {
     return NULL;
 }
 
-/* The limit of values in [0, limit), from the vocabulary; 0: unknown, because default_value may be
- * another number. */
+/* The limit of the values, which lie in [0, limit) because they are indices in the vocabulary; 0:
+ * unknown, because default_value is not such an index. */
 static int64_t places_of(const dt_element_spec *e) {
     const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
     return e->has_default && !place ? 0 : e->vocabulary.n;
 }
 
-/* Of the classes that its values number; of several columns their own. */
+/* Names for the element's values: the class names or, if it has several columns, the columns'
+ * names. */
 static dt_texts names_of(const dt_element_spec *e, const struct words *w) {
     return e->columns.n > 1 && e->choice == DT_CHOICE_NAMES ? e->columns
            : places_of(e) > 0                               ? w->names
@@ -171,7 +193,7 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
                                dt_element_spec *out) {
     const dt_field *fields =
         columns == DT_COLUMNS_KEYS ? dt_jsonl_element_fields : dt_csv_element_fields;
-    struct words w = {0}; /* not every table of fields has all of its members */
+    struct words w = {0}; /* zeroed, because `fields` does not set all members */
     *out = (dt_element_spec){.name = e->key, .at = e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, &w));
@@ -184,7 +206,8 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns co
     out->vocabulary = w.vocabulary;
     out->default_value = w.default_value;
     out->has_default = w.has_default;
-    if (columns == DT_COLUMNS_KEYS) out->choice = DT_CHOICE_NAMES; /* keys may have any name */
+    /* keys of JSON may look like patterns, but are names */
+    if (columns == DT_COLUMNS_KEYS) out->choice = DT_CHOICE_NAMES;
     out->numbers = out->classes = places_of(out);
     out->names = names_of(out, &w);
     return columns == DT_COLUMNS_NUMBERED ? check_numbers(out) : NULL;
@@ -216,7 +239,7 @@ typedef struct cell {
     const dt_csv_field *field;
     const dt_element_spec *element;
     const char *column;
-    const char **what; /* set by `bad` */
+    const char **what; /* set by `bad` to the kind of fault, a string literal */
 } cell;
 
 static dt_status *bad(const cell *c, const char *what, const char *than) {
@@ -281,14 +304,11 @@ static dt_status *put_missing(const cell *c, void *out) {
 
 static bool is_digit(char c) { return isdigit((unsigned char)c); }
 
-/* A number of the element's own notation as strtod reads it. False: it has a point that is no
- * decimal point; a separator of thousands behind one; or not three digits behind the last
- * separator, as in 1,5, where it is the decimal point of another notation. */
-static bool respell(const dt_element_spec *e, const char *text,
+bool dt_csv_respell(const dt_element_spec *e, const char *text,
                     char out[DT_CSV_LONGEST_NUMBER + 1]) {
     const char point = e->decimal ? e->decimal : '.';
-    bool whole = true; /* before the decimal point */
-    int wanted = -1;   /* digits of the group; -1: there is no group */
+    bool whole = true; /* still before the decimal point */
+    int wanted = -1;   /* digits still missing in the group of three; -1: not in such a group */
     for (const char *p = text; *p; p++) {
         if (e->thousands && *p == e->thousands && p > text && is_digit(p[-1]) && is_digit(p[1])) {
             if (!whole) return false;
@@ -304,7 +324,7 @@ static bool respell(const dt_element_spec *e, const char *text,
     return wanted <= 0;
 }
 
-/* Of booleans; false: the text is none. */
+/* Reads a boolean. Returns false if the text is not one. */
 static bool find_bool(const char *text, int64_t *out) {
     static const char *const words[] = {"false", "true", "no", "yes", "f", "t", "n", "y"};
     for (int i = 0; i < 8; i++)
@@ -315,7 +335,8 @@ static bool find_bool(const char *text, int64_t *out) {
     return false;
 }
 
-/* Integers may be written as pandas writes those of a column with gaps: 3.0. */
+/* Reads an integer. It may be written as 3.0, as pandas writes integers of a column with missing
+ * values. */
 static bool find_integer(const dt_element_spec *e, const char *text, int64_t *out) {
     double x;
     if (dt_parse_int64(text, out) || (e->type.dtype == DT_BOOL && find_bool(text, out)))
@@ -329,17 +350,17 @@ static bool find_integer(const dt_element_spec *e, const char *text, int64_t *ou
     return false;
 }
 
-/* The cure where it is known. */
+/* Suggests a setting for the notation of numbers, if the text shows which. */
 static dt_status *suggest_notation(dt_status *s, const dt_element_spec *e, const char *text) {
     char room[DT_CSV_LONGEST_NUMBER + 1];
     double x;
     int64_t yes;
     const dt_element_spec grouped = {.thousands = ','}, comma = {.thousands = '.', .decimal = ','};
     if (find_bool(text, &yes)) return dt_suggest(s, "for words of yes and no set 'dtype: bool'");
-    if (respell(&grouped, text, room) && dt_parse_double(room, &x) && !e->decimal)
+    if (dt_csv_respell(&grouped, text, room) && dt_parse_double(room, &x) && !e->decimal)
         return dt_suggest(s, "set dataset.thousands: \",\"; or dataset.decimal: \",\" if it is the "
                              "decimal point");
-    if (respell(&comma, text, room) && dt_parse_double(room, &x))
+    if (dt_csv_respell(&comma, text, room) && dt_parse_double(room, &x))
         return dt_suggest(s, "set dataset.decimal: \",\"");
     return s;
 }
@@ -352,7 +373,7 @@ static dt_status *put_number(const cell *c, const char *number, void *out) {
     double x = 0;
     const char *spelt = number;
     if (c->element->thousands || c->element->decimal)
-        spelt = respell(c->element, number, room) ? room : "";
+        spelt = dt_csv_respell(c->element, number, room) ? room : "";
     if (c->element->missing_numbers && dt_missing_is(c->element, number))
         return put_missing(c, out);
     if (real ? !dt_parse_double(spelt, &x) : !find_integer(c->element, spelt, &n)) {
@@ -368,7 +389,7 @@ static dt_status *put_number(const cell *c, const char *number, void *out) {
                : bad(c, "is out of range of ", dt_dtype_name(d));
 }
 
-/* The word that is the same number, written in another way; -1: there is none. */
+/* The index of the word that is the same number, but written differently; -1: none. */
 static int find_number(const dt_texts *words, const char *text) {
     double x, word;
     if (!dt_parse_double(text, &x)) return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements of CSV files: which columns they are made of, and how a field becomes a value.
+ * Elements of CSV files: their columns, and the conversion of fields to values.
  *
  *     element:
  *       x:     {columns: [height, width], dtype: float32}
@@ -13,40 +13,47 @@
 #include "file/csv.h"
 #include "file/file.h"
 
-/* How files name values: by a header, by numbers from 0, or by keys of JSON, one of which may have
- * all values of an element. */
+/* How files identify values: by names in a header, by column numbers from 0, or by JSON keys, one
+ * of which may hold all values of an element. */
 typedef enum dt_columns { DT_COLUMNS_NAMED, DT_COLUMNS_NUMBERED, DT_COLUMNS_KEYS } dt_columns;
 
-/* The keys of an entry of `element`, of CSV and of JSON lines. */
+/* The tables of keys of an `element` entry, for CSV and for JSON lines. */
 extern const dt_field dt_csv_element_fields[], dt_jsonl_element_fields[];
-/* One entry of `element`. */
+/* Reads one entry of `element`. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
                                dt_element_spec *out) DT_MUST_USE;
-/* Sets the columns that the patterns of an element stand for, its type and its names; an error
- * where they are none, or not as many as the values of its shape. */
+/* Sets the columns that the patterns of an element match, and its type and names. Fails if they
+ * match no column, or if their number differs from the number of values in the element's shape. */
 dt_status *dt_csv_settle_columns(dt_arena *arena, dt_element_spec *e,
                                  const dt_texts *columns) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };
-/* The field without blanks at its ends, NUL-terminated: its own text, or a copy in `room` where
- * blanks follow. NULL: too long for a number. */
+/* The field's text without blanks at its ends, NUL-terminated. If blanks follow, the text is copied
+ * to `room`. NULL: too long to be a number. */
 const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]);
-/* Faults of rows by their kind, so that one run names all of them. Zeroed at first. */
+/* Rewrites a number in the element's notation (`thousands` and `decimal`) for strtod. Returns false
+ * if it has a point that is not the decimal point, a separator of thousands after the decimal
+ * point, or a separator that is not followed by three digits, as in 1,5, where the comma is the
+ * decimal point of another notation. */
+bool dt_csv_respell(const dt_element_spec *e, const char *text,
+                    char out[DT_CSV_LONGEST_NUMBER + 1]);
+/* Collects faults of rows by kind, so that one run reports all kinds. Zero it before use. */
 typedef struct dt_csv_faults {
     struct dt_csv_fault {
-        const char *column, *what; /* where and what: faults equal in both are one kind */
+        const char *column, *what; /* faults are of one kind if both are equal */
         int64_t times;
         dt_status *first;
     } * kind; /* [n] */
     int n, cap;
-    int64_t others; /* faults of further kinds */
+    int64_t others; /* number of faults whose kinds were not kept */
 } dt_csv_faults;
-/* Adds a fault, and takes the status. */
+/* Adds a fault, and takes ownership of the status. */
 void dt_csv_faults_add(dt_csv_faults *f, const char *column, const char *what, dt_status *s);
-/* Joins all faults and `last` in one status, and clears them; NULL: none. rows: rows read. */
+/* Joins the faults and `last` into one status, and clears *f; NULL: there are none. rows: number of
+ * rows read, for messages. */
 dt_status *dt_csv_faults_take(dt_csv_faults *f, int64_t rows, dt_status *last) DT_MUST_USE;
 
-/* All values of an element; `index` has the positions of their fields. faults: takes those of
- * values; NULL: the first one is returned. */
+/* Converts all values of an element; `index` has the positions of its fields. faults: collects
+ * faults of values; NULL: the first fault is returned. */
 dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index, char *out,
                          dt_csv_faults *faults) DT_MUST_USE;
 /* Checks that the current record has as many fields as the first one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See csv_header.h. Names are found by bisection, since a table may have thousands of columns, all
- * of which an element takes. */
+/* See csv_header.h. Names are found by binary search, because a table may have thousands of
+ * columns, and an element may use all of them. */
 #include "file/csv_header.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { MOST_NAMES = 256, MOST_PATTERNS = 100 };
 
 /* ---- names ---- */
 
-/* A name and its place; qsort keeps no order of its own. */
+/* A name and its position; comparing positions makes qsort stable. */
 typedef struct placed {
     const char *name;
     int at;
@@ -32,7 +32,7 @@ static void sort(dt_csv_header *h) {
     free(all);
 }
 
-/* The first column of that name, as they are sorted; -1: there is none. */
+/* The index in `sorted` of the first column with a name; -1: none. */
 static int find_name(const dt_csv_header *h, const char *name) {
     int low = 0, high = h->n;
     while (low < high) {
@@ -43,7 +43,8 @@ static int find_name(const dt_csv_header *h, const char *name) {
     return low < h->n && strcmp(h->name[h->sorted[low]], name) == 0 ? low : -1;
 }
 
-/* As pandas: a, a.1, a.2; a number that another column's name has is left out. */
+/* Renames repeated names as pandas does: a, a.1, a.2. A name that another column has already is
+ * skipped. */
 static void rename_again(dt_arena *arena, dt_csv_header *h) {
     const char **name = dt_arena_array(arena, const char *, h->n);
     for (int i = 0; i < h->n; i++) name[i] = h->name[i];
@@ -80,9 +81,9 @@ int dt_csv_header_find(const dt_csv_header *h, const char *name) {
     return dt_parse_int64(name, &number) && number >= 0 && number < h->n ? (int)number : -1;
 }
 
-/* ---- no such column ---- */
+/* ---- errors about missing columns ---- */
 
-/* A whole line in one field: another character separates the columns. */
+/* If the whole line is one field, the character that probably separates the columns; '\0': none. */
 static char other_delimiter(const dt_csv *c) {
     static const char likely[] = ";\t|,";
     for (const char *d = likely; c->n == 1 && *d; d++)
@@ -97,7 +98,8 @@ static bool has_number(const dt_csv *c) {
     return false;
 }
 
-/* A header written as "a, b": the name with the blanks around it; NULL: there is none. */
+/* The name in the file, with blanks, if the header has blanks around this name, as in "a, b"; NULL:
+ * it does not. */
 static const char *find_padded(const dt_csv *c, const char *name) {
     for (int i = 0; i < c->n; i++) {
         const char *text = c->field[i].text + strspn(c->field[i].text, " \t");
@@ -108,19 +110,8 @@ static const char *find_padded(const dt_csv *c, const char *name) {
     return NULL;
 }
 
-/* Lines such as "1 3:0.5 7:1". */
-static bool is_libsvm(const dt_csv *c) {
-    double label, index;
-    const char *text = c->n == 1 ? c->field[0].text : "";
-    const char *blank = strchr(text, ' '), *colon = blank ? strchr(blank, ':') : NULL;
-    char first[32], second[32];
-    if (!colon || blank - text > 31 || colon - blank > 31) return false;
-    snprintf(first, sizeof first, "%.*s", (int)(blank - text), text);
-    snprintf(second, sizeof second, "%.*s", (int)(colon - blank - 1), blank + 1);
-    return dt_parse_double(first, &label) && dt_parse_double(second, &index);
-}
-
-/* Suggests a column name; or, if the first line does not look like a header, `header: false`. */
+/* Adds a suggestion to an error about a missing column: a similar name, a key of the job, or, if
+ * the first line does not look like a header, `header: false`. */
 static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name) {
     const char *names[MOST_NAMES];
     int n = 0;
@@ -128,9 +119,6 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
     if (delimiter)
         return dt_suggest(s, "set dataset.field_delim: \"%s\"",
                           delimiter == '\t' ? "\\t" : (const char[]){delimiter, '\0'});
-    if (is_libsvm(c))
-        return dt_suggest(s, "this looks like LIBSVM text; convert it to CSV or NPY, such as with "
-                             "scikit-learn: load_svmlight_file(FILE)");
     if (c->n > 0 && *c->field[0].text == '#')
         return dt_suggest(s, "the first line is no header: set dataset.comment: \"#\", or "
                              "dataset.skip_rows");
@@ -144,7 +132,7 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
                          : s;
 }
 
-/* Lists the columns of the file only with the first missing one. */
+/* Reports a missing column; lists the file's columns only for the first one. */
 static dt_status *no_column(const dt_csv *c, const dt_csv_header *h, const dt_element_spec *e,
                             const char *name, bool first) {
     dt_str has = {0};
@@ -181,7 +169,8 @@ static int mark(bool *chosen, int from, int to) {
     return to - from + 1;
 }
 
-/* "first..last"; false: it is none, or one of the two is no column. */
+/* Finds the columns of a range "first..last". Returns false if the text is not a range, or if one
+ * of its ends is not a column. */
 static bool find_range(dt_arena *arena, const dt_csv_header *h, const char *text, int *from,
                        int *to) {
     const char *dots = strstr(text, "..");
@@ -193,7 +182,7 @@ static bool find_range(dt_arena *arena, const dt_csv_header *h, const char *text
     return *from >= 0 && *to >= *from;
 }
 
-/* Marks the columns that one entry chooses; their number. */
+/* Marks the columns that an entry of `columns` chooses, and returns their number. */
 static int choose(dt_arena *arena, const dt_csv_header *h, const char *text, bool *chosen) {
     const char *const *pattern;
     const int at = dt_csv_header_find(h, text);
@@ -207,7 +196,8 @@ static int choose(dt_arena *arena, const dt_csv_header *h, const char *text, boo
     return n;
 }
 
-/* The chosen columns, or all others, in the file's order; those without a name by their numbers. */
+/* The names of the chosen columns, or of all others, in file order. A column without a name is
+ * listed by its number. */
 static dt_texts list_columns(dt_arena *arena, const dt_csv_header *h, const bool *chosen,
                              bool others) {
     dt_texts names = {0, dt_arena_array(arena, const char *, h->n)};

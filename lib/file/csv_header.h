@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns of a CSV file: their names in the header, or their numbers from 0. A name that stands
- * there again becomes NAME.1, NAME.2, ... Elements choose columns by name, by number, or by
- * patterns, which become names when the first file is opened:
+ * Columns of a CSV file: their names in the header, or their numbers from 0. A name that occurs
+ * again becomes NAME.1, NAME.2, ... Elements choose columns by name, by number, or by patterns,
+ * which are replaced by names when the first file is opened:
  *
  *     columns: [height, 7]               one by its name, one by its number
  *     columns: ["pixel*"]                those that match, in the file's order
@@ -15,21 +15,21 @@
 #include "file/csv_element.h"
 
 typedef struct dt_csv_header {
-    bool named; /* false: columns have numbers alone */
+    bool named; /* false: columns have only numbers */
     int n;
     const char **name; /* [n] */
-    int *sorted;       /* [n] columns by name, those of one name in order */
+    int *sorted;       /* [n] column indices sorted by name; equal names in file order */
 } dt_csv_header;
 
-/* Reads the current record: the header, or without one the first row. */
+/* Reads the names from the current record, the header; without a header, counts its fields. */
 void dt_csv_header_read(dt_arena *arena, const dt_csv *c, bool named, dt_csv_header *out);
-/* The column of a name, or of a number; -1: there is none. */
+/* The index of the column with a name, or with a number; -1: none. */
 int dt_csv_header_find(const dt_csv_header *h, const char *name);
 bool dt_csv_header_has(const dt_csv_header *h, const char *name);
-/* Replaces the patterns of an element by the names of columns, and sets its type. */
+/* Replaces an element's patterns by the names of columns, and sets its type. */
 dt_status *dt_csv_header_expand(dt_arena *arena, const dt_csv *c, const dt_csv_header *h,
                                 dt_element_spec *e) DT_MUST_USE;
-/* The positions of the element's columns in records: to[columns]. */
+/* Finds the positions of the element's columns in records. to: [columns] */
 dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_header *h, const dt_element_spec *e,
                                int *to) DT_MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns of CSV files: all records are looked at once. A first line with a field that is no
- * number is a header. A column is of integers, of numbers, or of texts, whose vocabulary is what
- * occurs, in the order of bytes.
+ * Surveys the columns of CSV files; reads all records once. A first line with a field that is not a
+ * number is a header. Columns are integers, numbers, or texts, whose vocabulary is what occurs in
+ * the file, in byte order.
  */
 #include "file/file.h"
 
@@ -12,76 +12,89 @@
 #include "base/arena.h"
 #include "file/column_survey.h"
 #include "file/csv_header.h"
+#include "file/missing.h"
 
 typedef struct table {
-    dt_column *v;
-    int n;
-    dt_arena *arena; /* of headers */
+    dt_table t;
+    dt_arena *arena; /* holds the headers */
     dt_csv_style style;
-    bool header;
-    int64_t records;
+    /* only its `thousands` and `decimal` are used: how numbers are written */
+    dt_element_spec notation;
 } table;
 
 /* ---- fields ---- */
 
-static bool is_number(const dt_csv_field *f, bool *integer) {
-    double x;
-    int64_t i;
+/* trimmed: the text without blanks at its ends; NULL: too long to be a number */
+static dt_column_value value_of(const table *t, const dt_csv_field *f, const char *trimmed) {
     char room[DT_CSV_LONGEST_NUMBER + 1];
-    const char *text = dt_csv_trim(f, room);
-    if (!text) return false;
-    *integer = dt_parse_int64(text, &i);
-    return *integer || dt_parse_double(text, &x);
+    dt_column_value v = {.text = f->text};
+    if (!trimmed) return v;
+    if (t->notation.decimal && !dt_csv_respell(&t->notation, trimmed, room)) return v;
+    if (t->notation.decimal) trimmed = room;
+    v.integer = dt_parse_int64(trimmed, &v.whole);
+    v.number = dt_parse_double(trimmed, &v.real) || v.integer;
+    return v;
 }
 
-static void note_field(dt_column *c, const dt_csv_field *f) {
-    bool integer = false;
-    const bool number = f->size > 0 && is_number(f, &integer);
-    if (f->size == 0) c->empty++;
-    else dt_column_note(c, f->text, number, integer);
+static bool is_text(const table *t, const dt_csv_field *f) {
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    const char *trimmed = dt_csv_trim(f, room);
+    return !trimmed || (!dt_missing_is_default(trimmed) && !value_of(t, f, trimmed).number);
+}
+
+static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    const char *trimmed = dt_csv_trim(f, room);
+    const dt_column_value v = value_of(t, f, trimmed);
+    if (trimmed && dt_missing_is_default(trimmed)) {
+        c->empty++;
+        return;
+    }
+    c->rows++;
+    dt_column_note(c, &v);
+    if (t->t.records < t->t.wanted) dt_column_show(c, t->t.records, f->text, f->size);
 }
 
 /* ---- files ---- */
 
-static bool is_header(const dt_csv *c) {
-    bool integer;
+static bool is_header(const table *t, const dt_csv *c) {
     for (int i = 0; i < c->n; i++)
-        if (c->field[i].size > 0 && !is_number(&c->field[i], &integer)) return true;
+        if (is_text(t, &c->field[i])) return true;
     return false;
 }
 
-/* The first record is that of the first file. */
+/* Begins the table with the first record of the first file. */
 static dt_status *begin(table *t, const dt_csv *c) {
     if (c->n > DT_MOST_COLUMNS)
         return dt_fail(DT_E_TOO_LARGE, NULL,
                        "%s: %d columns; at most %d can be inspected without a job", c->path, c->n,
                        DT_MOST_COLUMNS);
-    t->header = is_header(c);
+    t->t.header = is_header(t, c);
     dt_csv_header h;
-    dt_csv_header_read(t->arena, c, t->header, &h);
-    t->n = c->n;
-    t->v = dt_alloc((size_t)t->n * sizeof *t->v);
-    for (int i = 0; i < t->n; i++) dt_column_init(&t->v[i], h.name[i]);
+    dt_csv_header_read(t->arena, c, t->t.header, &h);
+    t->t.n = c->n;
+    t->t.v = dt_alloc((size_t)c->n * sizeof *t->t.v);
+    for (int i = 0; i < c->n; i++) dt_column_init(&t->t.v[i], h.name[i]);
     return NULL;
 }
 
 static dt_status *note_record(table *t, const dt_csv *c) {
-    if (c->n != t->n)
+    if (c->n != t->t.n)
         return dt_csv_fail(c, c->field[0].line, c->end_col, "%d field%s, expected %d", c->n,
-                           c->n == 1 ? "" : "s", t->n);
-    for (int i = 0; i < t->n; i++) note_field(&t->v[i], &c->field[i]);
-    t->records++;
+                           c->n == 1 ? "" : "s", t->t.n);
+    for (int i = 0; i < c->n; i++) note_field(t, &t->t.v[i], &c->field[i]);
+    t->t.records++;
     return NULL;
 }
 
 static dt_status *check_header(const table *t, const dt_csv *c) {
     dt_csv_header h;
     dt_csv_header_read(t->arena, c, true, &h);
-    for (int i = 0; i < t->n && i < c->n; i++)
-        if (strcmp(t->v[i].name, h.name[i]) != 0)
+    for (int i = 0; i < t->t.n && i < c->n; i++)
+        if (strcmp(t->t.v[i].name, h.name[i]) != 0)
             return dt_csv_fail(c, c->field[i].line, c->field[i].col,
                                "column '%s' where the first file has '%s'", c->field[i].text,
-                               t->v[i].name);
+                               t->t.v[i].name);
     return NULL;
 }
 
@@ -90,8 +103,8 @@ static dt_status *look_through(table *t, const char *path) {
     bool more = false;
     dt_status *s = dt_csv_open(&c, path, &t->style);
     if (!s) s = dt_csv_next(&c, &more);
-    if (!s && more && !t->v) s = begin(t, &c);
-    if (!s && more && t->header) {
+    if (!s && more && !t->t.v) s = begin(t, &c);
+    if (!s && more && t->t.header) {
         s = check_header(t, &c);
         if (!s) s = dt_csv_next(&c, &more);
     }
@@ -103,7 +116,7 @@ static dt_status *look_through(table *t, const char *path) {
     return s;
 }
 
-/* The one with which the first record has the most fields. */
+/* Finds the delimiter with which the first record has the most fields. */
 static dt_status *find_delimiter(const char *path, char *out) {
     int most = 0;
     for (const char *d = ",;\t"; *d; d++) {
@@ -122,18 +135,72 @@ static dt_status *find_delimiter(const char *path, char *out) {
     return NULL;
 }
 
+/* How the numbers of a file are written. */
+typedef struct notation {
+    bool point, comma; /* some numbers look like 1.5 or 1.2345; like 1,5 or 1.234,5 */
+    bool grouped; /* some numbers look like 1.234, which suits either notation, or like 1.234,5 */
+} notation;
+
+static void note_notation(const dt_csv *c, notation *n) {
+    static const dt_element_spec with_comma = {.thousands = '.', .decimal = ','};
+    char room[DT_CSV_LONGEST_NUMBER + 1], respelt[DT_CSV_LONGEST_NUMBER + 1];
+    double x;
+    for (int i = 0; i < c->n; i++) {
+        const char *text = dt_csv_trim(&c->field[i], room);
+        if (!text || !*text) continue;
+        if (dt_csv_respell(&with_comma, text, respelt) && dt_parse_double(respelt, &x)) {
+            n->comma |= strchr(text, ',') != NULL;
+            n->grouped |= strchr(text, '.') != NULL;
+        } else n->point |= strchr(text, '.') && dt_parse_double(text, &x);
+    }
+}
+
+/* Detects numbers such as 1.234,5, which often come with semicolons as delimiters. The first
+ * records decide. If some of their numbers have a decimal point, commas have another meaning. */
+static dt_status *find_notation(table *t, const char *path) {
+    enum { LOOKED_AT = 1000 };
+    dt_csv c;
+    bool more = true;
+    notation n = {0};
+    if (t->style.delimiter == ',') return NULL;
+    dt_status *s = dt_csv_open(&c, path, &t->style);
+    for (int i = 0; i < LOOKED_AT && !s && more; i++) {
+        s = dt_csv_next(&c, &more);
+        if (!s && more) note_notation(&c, &n);
+    }
+    dt_csv_close(&c);
+    if (n.comma && !n.point) {
+        t->notation.decimal = ',';
+        t->notation.thousands = n.grouped ? '.' : '\0';
+    }
+    return s;
+}
+
+static void put_notation(const table *t, dt_json *j) {
+    const char decimal[] = {t->notation.decimal, '\0'}, thousands[] = {t->notation.thousands, '\0'};
+    if (*decimal) dt_json_string(j, "decimal", decimal);
+    if (*thousands) dt_json_string(j, "thousands", thousands);
+}
+
 dt_status *dt_csv_survey(const dt_survey_request *g) {
-    table t = {.style.delimiter = ',', .arena = dt_arena_create()};
+    table t = {.style.delimiter = ',',
+               .arena = dt_arena_create(),
+               .t.wanted = g->table ? g->table->wanted : 0};
     dt_status *s = find_delimiter(g->path[0], &t.style.delimiter);
+    if (!s) s = find_notation(&t, g->path[0]);
     for (int i = 0; i < g->n && !s; i++) s = look_through(&t, g->path[i]);
-    if (!s && t.records == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
+    if (!s && t.t.records == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
     if (!s) {
         const char delimiter[] = {t.style.delimiter, '\0'};
-        dt_json_bool(g->j, "header", t.header);
+        t.t.delimiter = *delimiter;
+        dt_json_bool(g->j, "header", t.t.header);
         dt_json_string(g->j, "field_delim", delimiter);
-        s = dt_columns_put(t.v, t.n, g);
+        t.t.decimal = t.notation.decimal;
+        t.t.thousands = t.notation.thousands;
+        put_notation(&t, g->j);
+        s = dt_table_put(&t.t, g);
     }
-    dt_columns_release(t.v, t.n);
+    dt_table_release(&t.t);
     dt_arena_destroy(t.arena);
     return s;
 }

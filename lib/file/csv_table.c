@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSV as a format, a row a record.
+ * CSV as a format: each record is a row.
  *
  *     dataset:
  *       format: csv
- *       train: data/iris-*.csv                    # or one file, or a list; columns may stand in
- *                                                 another order in each
+ *       train: data/iris-*.csv                    # or one file, or a list; each may have its
+ *                                                 # columns in another order
  *       header: true                              # the default; false: columns are numbers from 0
  *       element:
  *         x:     {columns: [height, width], dtype: float32}
  *         label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
  *
- * Rows of a data set of another format: a first record without a number is a header. Where it has
- * the names of all columns (`columns` of JSON lines; or NAME or NAME_0, NAME_1, ... of an element),
- * they are found by name, and others are skipped; else columns are values in order, as many as the
- * inputs have, and a header that has some of the names in another order is an error. A first record
- * with a number is a row, or an error: taken as a header, it would be lost silently.
+ * A CSV file may also hold rows for a job whose data set has another format. A first record without
+ * a number is then a header. If the header has the names of all columns (`columns` of JSON lines;
+ * or NAME or NAME_0, NAME_1, ... of an element), columns are found by name, and others are skipped.
+ * Otherwise columns are the values of the inputs in order, and a header that has some of the names
+ * in another order is an error. A first record with a number is always read as a row: if it were
+ * taken as a header, it would be lost silently.
  *
- * Written: a column of several values is name_0, name_1, ... Numbers read back as the same bits.
+ * Written files have columns name_0, name_1, ... for an element of several values. Numbers read
+ * back as the same values.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,15 +31,16 @@
 
 /* ---- recognizing CSV ---- */
 
-/* UTF-8, or Latin-1, which is refused with its place later: of control characters those that set
- * text. A binary file of any length has others. */
+/* Whether a file is text: it has no control characters but those that format text, and a binary
+ * file of any length would. Latin-1 passes here; the reader refuses it later with its location. */
 static bool is_text(const unsigned char *b, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         if ((b[i] < ' ' && !(b[i] >= '\t' && b[i] <= '\r')) || b[i] == 0x7f) return false;
     return true;
 }
 
-/* Text with a delimiter in its first line, or numbers one below the other. */
+/* Recognizes text with a delimiter in its first line, or with a short first line, as a column of
+ * numbers has. */
 static bool sniff(const unsigned char *b, int64_t n) {
     if (n <= 0 || !is_text(b, n)) return false;
     const unsigned char *end = memchr(b, '\n', (size_t)n);
@@ -50,13 +53,14 @@ static bool sniff(const unsigned char *b, int64_t n) {
 typedef struct table {
     dt_csv csv;
     dt_csv_header header;
-    dt_csv_faults faults; /* of the first rows of a data set's file */
-    int **index;          /* [n][columns] where they stand */
-    int fields;           /* of a record */
-    bool first;           /* the current record is the first row, not yet handed out */
+    dt_csv_faults faults; /* faults of the first rows of a data set's file */
+    int **index;          /* [n][columns] positions of the columns in a record */
+    int fields;           /* number of fields in a record */
+    int *keep;            /* [s->keep.n] positions of the columns to keep */
+    bool first; /* the current record is the first row, which has not been handed out yet */
 } table;
 
-/* Also one that no element takes: out of range, nan, inf. */
+/* Whether a field is a number, even one that no element accepts: out of range, nan, inf. */
 static bool is_number(const dt_csv_field *f) {
     char *end;
     strtod(f->text, &end);
@@ -75,7 +79,7 @@ static bool is_header(const dt_csv *c) {
 
 /* ---- columns by name ---- */
 
-/* Keys of a data set. */
+/* The format's own keys in a job's `dataset`. */
 struct csv {
     const dt_tree *element;
     bool header;
@@ -108,7 +112,7 @@ static bool has_header(const dt_tree *keys) {
     return !t || t->kind != DT_TREE_SCALAR || strcmp(t->text, "true") == 0;
 }
 
-/* The first character of a key's text; 0: it is not given. */
+/* The first character of a key's text; 0: the key is not given. */
 static char char_of(const dt_tree *keys, const char *key) {
     const dt_tree *t = dt_tree_get(keys, key);
     return t && t->kind == DT_TREE_SCALAR ? *t->text : '\0';
@@ -126,7 +130,7 @@ static dt_csv_style style_of(const dt_tree *keys) {
     return s;
 }
 
-/* A character that may set fields apart or mark something in them. */
+/* Whether a text is a character that can separate fields or mark something in them. */
 static bool is_mark(const char *text) {
     return text[0] && !text[1] && !strchr("\"\r\n", *text) && (unsigned char)*text < 128;
 }
@@ -169,7 +173,8 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     return NULL;
 }
 
-/* The first file of a data set settles what patterns of columns stand for. */
+/* Finds the positions of all columns. The first file of a data set determines what patterns of
+ * columns match. */
 static dt_status *find_columns(dt_row_source *s, table *t) {
     dt_status *bad = NULL;
     for (int e = 0; e < s->n; e++) {
@@ -184,8 +189,8 @@ static dt_status *find_columns(dt_row_source *s, table *t) {
 
 /* ---- rows of a data set of another format ---- */
 
-/* Names of an element's columns: its own, one for each value; those that `data convert` writes, its
- * name or name_0, name_1, ...; the same, where a list of one value has the plain name. */
+/* Ways to name an element's columns: its own names, one for each value; those that `data convert`
+ * writes, NAME or NAME_0, NAME_1, ...; or these with the plain name for a list of one value. */
 enum { OWN, WRITTEN, PLAIN, NAMINGS };
 
 static void name_columns(dt_row_source *s, dt_element_spec *x, int naming) {
@@ -197,7 +202,7 @@ static void name_columns(dt_row_source *s, dt_element_spec *x, int naming) {
         x->columns.v[i] = single ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
 }
 
-/* Whether the header just read has every column by its name. */
+/* Whether the header has a column with each name. */
 static bool is_named(const dt_row_source *s, const dt_csv_header *h) {
     for (int e = 0; e < s->n; e++)
         for (int i = 0; i < s->element[e].columns.n; i++)
@@ -224,7 +229,7 @@ static dt_status *take_in_order(dt_row_source *s, table *t) {
     return NULL;
 }
 
-/* The column of that name, around which blanks may stand; -1: there is none. */
+/* The index of the column with a name, which may have blanks around it; -1: none. */
 static int find_padded(const dt_csv_header *h, const char *name) {
     const size_t size = strlen(name);
     for (int i = 0; i < h->n; i++) {
@@ -234,7 +239,8 @@ static int find_padded(const dt_csv_header *h, const char *name) {
     return -1;
 }
 
-/* A header that has some names must not have them in another order than values are taken in. */
+/* Refuses a header that has some of the names, but not in the order in which values would be
+ * read. */
 static dt_status *check_order(const dt_row_source *s, const dt_csv_header *h) {
     for (int e = 0, at = 0; e < s->n; e++)
         for (int i = 0; i < s->element[e].columns.n; i++, at++) {
@@ -266,11 +272,35 @@ static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
 
 /* ---- rows ---- */
 
-/* Up to these, float32 and float64 hold all whole numbers. */
+/* Floats represent all whole numbers up to these exactly. */
 #define FLOAT_EXACT 0x1p24F
 #define DOUBLE_EXACT 0x1p53F
 
-enum { LOOKED_THROUGH = 1000 }; /* rows whose faults are reported together */
+enum { LOOKED_THROUGH = 1000 }; /* number of first rows whose faults are reported together */
+
+static dt_status *find_kept(const dt_row_source *s, table *t) {
+    t->keep = dt_arena_array(s->arena, int, s->keep.n);
+    for (int i = 0; i < s->keep.n; i++) {
+        const char *name = s->keep.v[i];
+        t->keep[i] = dt_csv_header_find(&t->header, name);
+        if (t->keep[i] >= 0) continue;
+        return dt_suggest(
+            dt_fail(DT_E_DATA_FILE, NULL, "%s: there is no column '%.80s' to keep", s->path, name),
+            t->header.named ? "its header begins with '%.80s'"
+                            : "it has no header, so columns are numbers from %.1s",
+            t->header.named ? t->header.name[0] : "0");
+    }
+    return NULL;
+}
+
+static dt_status *kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
+    const table *t = s->state;
+    *json = false;
+    if (t->keep[i] >= t->csv.n) return NULL; /* the row has too few fields */
+    const dt_csv_field *f = &t->csv.field[t->keep[i]];
+    if (f->text) dt_str_add(out, f->text, f->size);
+    return NULL;
+}
 
 static dt_status *read_head(dt_row_source *s, table *t) {
     bool more;
@@ -280,20 +310,21 @@ static dt_status *read_head(dt_row_source *s, table *t) {
     const bool header = s->native ? has_header(s->keys) : is_header(&t->csv);
     t->first = !header;
     dt_csv_header_read(s->arena, &t->csv, header, &t->header);
+    DT_TRY(find_kept(s, t));
     return s->native ? find_columns(s, t) : find_foreign(s, t, header);
 }
 
 static void close_table(dt_row_source *s) {
     table *t = s->state;
     dt_status_free(dt_csv_faults_take(&t->faults, 0, NULL));
-    const dt_csv_style style = t->csv.style; /* rows are read again */
-    t->csv.file = NULL;                      /* the caller's */
+    const dt_csv_style style = t->csv.style; /* kept, because rows may be read again */
+    t->csv.file = NULL;                      /* the caller closes the file */
     dt_csv_close(&t->csv);
     t->csv.style = style;
 }
 
-/* A quoted field may contain line ends. The reader then waits for the rest of the record, which is
- * acceptable. */
+/* Whether a line is in the window. It may be only a part of a record, because quoted fields may
+ * contain line ends; then the reader waits for the rest, which is acceptable. */
 static bool holds(const dt_row_source *s) {
     const table *t = s->state;
     const dt_str *w = &t->csv.window;
@@ -301,7 +332,8 @@ static bool holds(const dt_row_source *s) {
            (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
 }
 
-/* The value has been read as float32 already. Only a large one is parsed again. */
+/* Notes the first value of each column that float32 rounded. The value is the float32 already; only
+ * a large one is parsed again. */
 static void note_rounded(dt_row_source *s, const table *t, int e, const float *value) {
     const dt_texts *columns = &s->element[e].columns;
     const char **rounded = s->element[e].rounded;
@@ -309,7 +341,7 @@ static void note_rounded(dt_row_source *s, const table *t, int e, const float *v
     double x;
     for (int i = 0; rounded && i < columns->n; i++) {
         const dt_csv_field *f = &t->csv.field[t->index[e][i]];
-        const float size = fabsf(value[i]); /* NaN: a missing value */
+        const float size = fabsf(value[i]); /* NaN for a missing value */
         if (rounded[i] || !(size >= FLOAT_EXACT && size <= DOUBLE_EXACT)) continue;
         const char *number = dt_csv_trim(f, room);
         if (number && dt_parse_double(number, &x) && x == floor(x) && x != (double)value[i])
@@ -333,13 +365,16 @@ static dt_status *read_values(dt_row_source *s, table *t, void *const *row) {
     return bad;
 }
 
-/* Faults of the first rows come in one run. */
+/* Reads the next record. Faults of the first rows are collected and reported together. */
 static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
     table *t = s->state;
     dt_status *bad = NULL;
+    const int64_t from = t->csv.offset;
     *more = t->first;
+    s->passed = t->first;
     if (!t->first) bad = dt_csv_next(&t->csv, more);
     t->first = false;
+    s->passed = s->passed || t->csv.offset > from;
     if (t->faults.n > 0 && (bad || !*more || s->row >= LOOKED_THROUGH))
         return dt_csv_faults_take(&t->faults, s->row, bad);
     if (bad || !*more) return bad;
@@ -349,7 +384,7 @@ static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
     return NULL;
 }
 
-/* It has been read once and had no fault then. */
+/* Reads a record again. It had no fault when it was read first. */
 static dt_status *record_at(const dt_row_source *s, const dt_row_record *r, void *const *out) {
     const table *t = s->state;
     dt_csv c;
@@ -368,7 +403,7 @@ static dt_status *record_at(const dt_row_source *s, const dt_row_record *r, void
 
 static dt_status *open_table(dt_row_source *s) {
     static const dt_row_reader reader = {
-        .next = next_record, .holds = holds, .at = record_at, .close = close_table};
+        .next = next_record, .holds = holds, .at = record_at, .kept = kept, .close = close_table};
     table *t = s->state = dt_arena_new(s->arena, table);
     t->index = dt_arena_array(s->arena, int *, s->n);
     dt_csv_style style = style_of(s->keys);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV that is written: a column for each value of a row, numbers in the fewest digits that give
- * them back, quotes where they must be. */
+/* Writes CSV: a column for each value of a row, numbers with the fewest digits that read back as
+ * the same value, and quotes where they are needed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty
     dt_str_puts(out, quoted ? "\"" : "");
 }
 
-/* An empty field in quotes: alone in a line it would be none, and readers skip empty lines.
- * Terminals would obey control characters. */
+/* Writes a text. An empty text is quoted: alone in a line it would make an empty line, which
+ * readers skip. Plain output is for terminals, so control characters are escaped. */
 static void put_text(dt_output *o, const char *text) {
     dt_str clean = {0};
     if (o->plain) {
@@ -49,7 +49,8 @@ static void put_number(dt_output *o, dt_dtype d, const char *p) {
     dt_str_release(&number);
 }
 
-/* A default_value may be no place in the vocabulary: its field was empty. */
+/* The word for an index; "" if it is not in the vocabulary, because it is the default_value for an
+ * empty field. */
 static const char *word_of(const dt_texts *vocabulary, dt_dtype d, const char *p) {
     int64_t place;
     dt_cast(d, DT_INT64, p, &place, 1);

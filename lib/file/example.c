@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading tf.Example; see example.h. */
+/* Parses tf.Example; see example.h. */
 #include "file/example.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static inline bool count_values(dt_feature *f, const char **why) {
     return true;
 }
 
-/* The last list of a Feature is the one that counts. */
+/* Reads a Feature. If it has several lists, the last one counts. */
 static inline bool read_feature(dt_pb_span s, dt_feature *f, const char **why) {
     dt_pb_field x;
     while (s.at < s.end) {
@@ -142,7 +142,7 @@ const char *dt_feature_kind_name(dt_feature_kind k) {
     return names[k];
 }
 
-/* ---- values: the lists have been walked once, so nothing can be wrong with them ---- */
+/* ---- values: the lists have been parsed once, so they have no faults ---- */
 
 void dt_feature_int64s(const dt_feature *f, int64_t *out) {
     dt_pb_span s = {f->list, f->list + f->size};
@@ -157,7 +157,7 @@ void dt_feature_int64s(const dt_feature *f, int64_t *out) {
     }
 }
 
-/* n bytes of them. */
+/* Copies n bytes of floats, which are little-endian in the file. */
 static void put_floats(const unsigned char *p, size_t n, float *out) {
     memcpy(out, p, n);
     if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
@@ -187,8 +187,10 @@ void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **byte
         }
 }
 
-/* ---- as values of a type: int64_list goes with integers, each of which must fit, float_list with
- * floats, bytes_list with uint8: one string ---- */
+/* ---- values converted to a type ---- */
+
+/* An int64_list is converted to any integer type, if each value fits; a float_list to any float
+ * type; and a bytes_list with one string to uint8. */
 
 static dt_status *missing(const dt_parsed_example *x, const char *name) {
     dt_str has = {0};

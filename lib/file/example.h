@@ -3,12 +3,13 @@
  * tf.Example: features by name, each a list of byte strings, floats or integers, in protobuf's wire
  * form:
  *
- *     Example { 1: Features { 1: repeated entry { 1: name, 2: Feature { 1: BytesList | 2: FloatList | 3: Int64List } } } }
+ *     Example { 1: Features { 1: repeated entry { 1: name, 2: Feature } } }
+ *     Feature { 1: BytesList | 2: FloatList | 3: Int64List }
  *     each list { 1: repeated value }, numbers one by one or packed
  *
- * Parsing looks at every byte once and believes no length that reaches past its message; nothing is
- * copied. Fields of other numbers are passed over; groups, which no tf.Example has, are refused, so
- * that nothing nests deeper than this picture.
+ * Parsing looks at every byte once, accepts no length that reaches beyond its message, and copies
+ * nothing. Fields with other numbers are skipped. Groups, which no tf.Example has, are refused, so
+ * nothing nests deeper than shown here.
  */
 #ifndef DT_FILE_EXAMPLE_H
 #define DT_FILE_EXAMPLE_H
@@ -25,15 +26,15 @@ typedef enum dt_feature_kind {
     DT_FEATURE_FLOAT,
     DT_FEATURE_INT64
 } dt_feature_kind;
-const char *dt_feature_kind_name(dt_feature_kind k); /* "bytes_list" */
+const char *dt_feature_kind_name(dt_feature_kind k); /* such as "bytes_list" */
 
 typedef struct dt_feature {
-    const char *name; /* not terminated */
+    const char *name; /* not NUL-terminated */
     size_t name_size;
     dt_feature_kind kind;
     int64_t count;
-    bool twice;                /* there were others of this name before it */
-    const unsigned char *list; /* the list's message */
+    bool twice;                /* the example has an earlier feature with this name */
+    const unsigned char *list; /* the bytes of the list's message */
     size_t size;
 } dt_feature;
 
@@ -41,30 +42,31 @@ enum { DT_FEW_FEATURES = 8 };
 
 typedef struct dt_parsed_example {
     int n, cap;
-    /* [n] of several with one name the last; it points to `few` while these are enough */
+    /* [n] features; of several with one name, the last. Points to `few` while these are enough. */
     dt_feature *feature;
     dt_feature few[DT_FEW_FEATURES];
 } dt_parsed_example;
 
-/* Features point into bytes. *why: their fault ("varint too long"), or "" if it is
- * unknown. */
+/* Parses an example; features point into `bytes`. If it returns false, *why is the fault, such as
+ * "varint too long", or "" if it is unknown. */
 bool dt_parsed_example_read(dt_parsed_example *x, const void *bytes, size_t n, const char **why);
 void dt_parsed_example_release(dt_parsed_example *x);
 const dt_feature *dt_parsed_example_find(const dt_parsed_example *x, const char *name);
-/* All values of a feature of that kind: out[count]. */
+/* Copies all values of a feature, which must be of that kind, to out[count]. */
 void dt_feature_int64s(const dt_feature *f, int64_t *out);
 void dt_feature_floats(const dt_feature *f, float *out);
-/* Byte string i. */
+/* Gets byte string i of a feature. */
 void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **bytes, size_t *n);
 
-/* ---- as values of a type that was asked for ---- */
+/* ---- values converted to a type ---- */
 
-/* One feature's values as type->dtype into out, all of a concrete type's elements; errors
- * describe the values that feature `name` has. */
+/* Reads the values of a feature into `out`, converted to type->dtype. There must be as many as
+ * `type`, which must have no unknown dimensions, has elements. Errors say what values the feature
+ * `name` has. */
 dt_status *dt_feature_read(const dt_parsed_example *x, const char *name, const dt_type *type,
                            void *out) DT_MUST_USE;
-/* How many values there are for a dtype: of byte strings, the bytes of the only one. Errors as
- * above. */
+/* Gets the number of values that a feature has for a dtype; for a byte string, the number of its
+ * bytes. Errors as for dt_feature_read. */
 dt_status *dt_feature_values(const dt_parsed_example *x, const char *name, dt_dtype dtype,
                              int64_t *count) DT_MUST_USE;
 

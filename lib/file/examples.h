@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples of a data set, in any order: what `open_part` of a format's row opens. Formats of
- * records share one reader, those of arrays another; text, folders of pictures and synthetic data,
- * which make examples of something else than rows of files, each have their own.
+ * The examples of a data set, in any order: what `open_part` of a format opens. Formats of records
+ * share one reader, those of arrays another. Text, folders of pictures and synthetic data each have
+ * their own, because their examples are not rows of files. Rows that can be read only once, as from
+ * a pipe, are examples from front to back.
  */
 #ifndef DT_FILE_EXAMPLES_H
 #define DT_FILE_EXAMPLES_H
@@ -10,90 +11,106 @@
 #include "file/file.h"
 #include "file/places.h"
 #include "file/records.h"
+#include "file/tokenizer/tokenizer.h"
 
 typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
-const char *dt_part_name(dt_part p); /* "train": as in job files */
+const char *dt_part_name(dt_part p); /* "train", as in job files */
 
-/* A request to a format: one part of a data set. */
+/* A request to a format to check or open one part of a data set. */
 typedef struct dt_format_request {
     dt_arena *arena;
-    /* the value of `train:` etc. as written, usually a map element -> path; NULL: not given */
+    /* the value of the part's key, such as `train`, usually a map from elements to paths; NULL: not
+     * given */
     const dt_tree *tree;
-    const dt_tree *train;  /* that of `train`, whose vocabulary other parts share */
-    const dt_location *at; /* of the data set: for errors about missing keys */
-    const dt_tree *keys;   /* all keys of the data set */
-    const void *args;      /* the struct of the format's own keys, filled */
+    const dt_tree *train;  /* the value of `train`, whose vocabulary the other parts share */
+    const dt_location *at; /* location of the data set, for errors about missing keys */
+    const dt_tree *keys;   /* the data set's keys in the job */
+    const void *args;      /* the struct that the format's own keys were read into */
     const dt_format *format;
     const char *directory; /* relative paths start here */
     dt_part part;
     uint64_t seed;
-    bool splits; /* opening: the last examples are to validate with */
-    /* [n] the stored elements, if `tree` names a file that is not the data set's; NULL: the keys
-     * declare them */
+    bool splits; /* when opening: the last examples are for validation */
+    /* [n] the elements as stored, if `tree` names a file of rows other than the data set's own;
+     * NULL: the keys declare them */
     const dt_element_spec *element;
     int n;
-    bool foreign; /* `format` is not that of the keys */
-    /* [n_known] elements of a checkpoint or of train, by name: where the keys have patterns of
-     * columns, these have the columns in the order of training; see dt_csv_settle_columns */
+    bool foreign; /* `format` is not the format that the keys name */
+    /* [n_known] elements by name, from a checkpoint or from train. If the keys have patterns of
+     * columns, these have the columns in the order used in training; see dt_csv_settle_columns. */
     const dt_element_spec *known;
     int n_known;
 } dt_format_request;
 
-/* One part, opened: a format's own state begins with it. */
+/* An open part. A format's own state begins with this struct. */
 typedef struct dt_examples {
     const struct dt_example_reader *reader;
     int n;
-    dt_element_spec *stored; /* [n] the elements */
-    int64_t count;           /* of examples */
-    dt_paths paths;          /* files with several examples each; none: no such files */
-    /* [paths.n + 1] numbers of their first examples, where these follow one another; else NULL */
+    dt_element_spec *stored; /* [n] the elements as stored */
+    /* number of examples; -1: unknown until the end, and examples can only be read in order */
+    int64_t count;
+    dt_paths paths; /* files that hold several examples each; empty: there are no such files */
+    /* [paths.n + 1] index of each file's first example, if the examples of files follow one
+     * another; else NULL */
     int64_t *first;
-    bool single;  /* example i is the file paths.v[i] */
-    bool encoded; /* examples are decoded each by itself, which takes time worth sharing */
+    bool single; /* each example is a file of its own: example i is paths.v[i] */
+    /* each example has to be decoded, which takes so long that threads should share the work */
+    bool encoded;
 } dt_examples;
 
-/* Memory of a thread that reads examples, zeroed before it is used. */
+/* Buffer of one thread that reads examples; zero it before use. */
 typedef struct dt_read_buffer {
-    dt_str bytes; /* of files, as they were read last */
+    dt_str bytes; /* bytes read last */
     int file;     /* for record_access.c: the file, and the offset in it, where `bytes` begins */
     int64_t offset;
-    /* the example behind the last one, and the bytes of those that followed one another so far */
+    /* index of the example after the last one read; bytes of consecutive examples read so far */
     int64_t next, run;
     dt_places_cursor cursor;
-    /* dt_now_ns when the bytes of the last example had been read and decoding them began; 0: its
+    /* time (dt_now_ns) when the bytes of the last example had been read and decoding began; 0: the
      * format decodes nothing */
     int64_t fetched_ns;
 } dt_read_buffer;
 
-/* What can be done with the examples of a part. Several threads may call all but `close`. */
+/* Operations on the examples of a part. Several threads may call any of them, except `next` and
+ * `close`. */
 typedef struct dt_example_reader {
-    /* The path of the i-th file, NULL past the last; *what: its purpose, such as an element's name.
-     * Lent. NULL: `paths` has them. */
+    /* The path of file i, lent; NULL after the last one. *what: the purpose of the file, such as an
+     * element's name. NULL: the files are in `paths`. */
     const char *(*source)(const dt_examples *x, int64_t i, const char **what);
-    /* All examples of element e, one after the other, or NULL when they are read one by one. The
-     * first call may read a file. NULL: none can be had so. */
+    /* Gets all examples of element e in one array; *rows is NULL if they have to be read one by
+     * one. The first call may read a file. NULL: no element has such an array. */
     dt_status *(*whole)(dt_examples *x, int e, const void **rows);
-    /* Bytes that the first call of it will read into memory; 0: it has been called, or reads
+    /* Bytes that the next call of `whole` will read into memory; 0: it has been called, or reads
      * nothing. NULL: `whole` reads nothing. */
     int64_t (*unread)(dt_examples *x, int e);
-    /* Example `row`, in file order: out[e] of each element, NULL: not wanted. */
+    /* Reads example `row`, in file order. out[e] receives element e; NULL: not needed. NULL:
+     * examples can only be read once, with `next`. */
     dt_status *(*at)(dt_examples *x, int64_t row, dt_read_buffer *buffer, void *const *out);
-    /* Bytes that so many threads take at once to decode examples as large as the first one, besides
-     * `out`. NULL: none. */
+    /* Reads the next example; out[e] receives element e. *more false: the end; DATA_EMPTY: the end
+     * came before any example. An error with *more true is a fault of this example alone. Called by
+     * one thread. */
+    dt_status *(*next)(dt_examples *x, void *const *out, bool *more);
+    /* whether `next` would wait for a pipe that is being written */
+    bool (*waits)(const dt_examples *x);
+    /* Bytes that `threads` threads need at once to decode examples as large as the first one,
+     * besides `out`. NULL: none. */
     int64_t (*decoding)(const dt_examples *x, int threads);
-    /* The tokens of a text, at most one for each of its bytes; RANGE: a character
-     * that the vocabulary lacks. `decode` appends the text of a token. Both NULL: the examples are
-     * not text. */
-    dt_status *(*encode)(const dt_examples *x, const char *text, int32_t *tokens, int64_t *n);
+    /* `encode` appends the tokens of a text; RANGE: the vocabulary lacks a character. `decode`
+     * appends the text of a token. Both NULL: the examples are not text. */
+    dt_status *(*encode)(const dt_examples *x, const char *text, dt_tokens *out);
     void (*decode)(const dt_examples *x, int32_t token, dt_str *out);
-    void (*close)(dt_examples *x); /* NULL: everything is the arena's */
+    void (*close)(dt_examples *x); /* NULL: nothing to do, because everything is in the arena */
 } dt_example_reader;
 
-/* record_access.c: of formats whose sources have `at`; where the request has elements, of any that
- * can be opened. */
+/* formats.c: the rows of an open source as examples, which own the source and its file from now on.
+ * Allocated in the source's arena. */
+dt_examples *dt_examples_in_order(dt_row_source *s);
+/* record_access.c: checks and opens parts for formats whose reader has `at`. If the request has
+ * elements, the format needs only `open`. */
 dt_status *dt_records_check(const dt_format_request *r, dt_texts *names) DT_MUST_USE;
 dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out) DT_MUST_USE;
-/* array_access.c: of a header, and `members` where files may be members of an archive. */
+/* array_access.c: checks and opens parts for formats whose files have a header. members: files may
+ * be members of an archive. */
 dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names) DT_MUST_USE;
 dt_status *dt_arrays_open_part(const dt_format_request *r, dt_header_reader *header, bool members,
                                dt_examples **out) DT_MUST_USE;

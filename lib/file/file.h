@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * File formats: files that hold rows of values. A format recognizes its files by their first
- * bytes, reads their rows from front to back, finds rows again, and writes rows, as far as
- * possible. Data sets, `predict` and `data convert` read and write examples by the table in
- * formats.h:
+ * File formats: files that hold rows of values. As far as it can, a format recognizes its files by
+ * their first bytes, reads their rows from front to back, reads single rows again, and writes rows.
+ * Data sets, `predict` and `data convert` use the formats in the table of formats.h:
  *
- *     sniff, open         rows from front to back, of a file, a folder, or a pipe that is
+ *     sniff, open         read rows from front to back, of a file, a folder, or a pipe that is
  *                         still being written: a dt_row_source with its dt_row_reader
- *     open_part           a data set's examples in any order: dt_examples (file/examples.h)
- *     check, declare      a job's keys of its data set, without files
- *     survey              the elements of files without a job
- *     writer              an output, which gets its name when it is complete
+ *     open_part           reads a data set's examples in any order: dt_examples (file/examples.h)
+ *     check, declare      check a job's keys of its data set, without files
+ *     survey              finds the elements of files without a job
+ *     writer              writes a file, which gets its name when it is complete
  *
- * Faults of files name the file and the place in it: line and column, record and offset.
+ * Messages about faults name the file and the location in it: line and column, or record and
+ * offset.
  */
 #ifndef DT_FILE_FILE_H
 #define DT_FILE_FILE_H
@@ -25,221 +25,253 @@
 
 /* ---- reading ---- */
 
-/* What `columns` of an element of CSV files has. */
+/* What a CSV element's `columns` holds: names, patterns, or the columns to leave out. */
 typedef enum dt_choice { DT_CHOICE_NAMES, DT_CHOICE_PATTERNS, DT_CHOICE_ALL_BUT } dt_choice;
 
-/* A named element of examples. Unknown members are zero. */
+/* A named element of examples. Members that are not known are zero. */
 typedef struct dt_element_spec {
     const char *name;
-    /* of one row in files, (B, ...) in batches; in pipelines a size of -1 is unknown. In files as
-     * the job declares it, unless the format has it */
+    /* In files, the type of one row, as the job declares it or as the format stores it; in batches
+     * (B, ...). In pipelines a size of -1 is unknown. */
     dt_type type;
-    /* in files: each row is one text; type is that of its bytes, a NUL follows the last one, the
-     * rest is undefined */
+    /* In files: each row is a text, and `type` is the type of its bytes. A NUL follows the text;
+     * bytes after it are undefined. */
     bool text;
-    /* values lie in [0, numbers), as of a vocabulary; in batches after `map`; 0: unknown */
+    /* With dataset.window: the number of rows that make one example, which is the first dimension
+     * of `type`; 0: an example is one row. */
+    int64_t window;
+    /* In batches, after `map`: the values are in [0, numbers), as indices in a vocabulary are; 0:
+     * unknown. */
     int64_t numbers;
-    /* The texts that the values number, such as classes; after one_hot those of the last dimension;
-     * or those of the columns that stand side by side. Files that are written have the texts
-     * instead of the numbers. n 0: they have none. */
+    /* Names of the indices that are the values, such as class names; after one_hot, names of the
+     * entries along the last dimension; or names of several columns. Written files have the names
+     * instead of the indices. n 0: no names. */
     dt_texts names;
-    /* in batches of a data set that was opened without `map` */
+    /* the element as stored; set in batches of a data set that was opened without `map` */
     const struct dt_element_spec *stored;
 
-    /* The other members are for elements as files store them. */
-    dt_location at;   /* of its path in the job file */
-    const char *file; /* for messages */
-    int64_t classes;  /* values of the file are known to lie in [0, classes); 0: not known */
-    /* of CSV and JSON lines: their names, and the texts whose places are the values; n 0: none */
+    /* The members below are for elements as files store them. */
+    dt_location at;   /* location of the file's path in the job file */
+    const char *file; /* data file, for messages */
+    int64_t classes;  /* all values in the file are known to be in [0, classes); 0: not known */
+    /* For CSV and JSON lines: names of the columns; texts whose indices are the values. n 0:
+     * none. */
     dt_texts columns, vocabulary;
-    dt_choice choice;     /* of `columns`; once settled, they are names all the same */
-    bool settled, shaped; /* shaped: the job gives the shape */
-    bool has_default;     /* missing values become default_value */
+    dt_choice choice; /* the kind of `columns`; once `settled`, they are names for any kind */
+    /* settled: patterns have been resolved; shaped: the job gives the shape */
+    bool settled, shaped;
+    bool has_default; /* missing values become default_value */
     double default_value;
-    bool imputes;         /* a step of `map` replaces them; see file/missing.h */
-    dt_texts missing;     /* texts that stand for one, besides the empty text; */
-    bool missing_numbers; /* some of them are numbers */
-    /* CSV: [columns] of each the first whole number that float32 rounds, with its place, for a
-     * warning; NULL: none so far. NULL: not float32 */
+    bool imputes;         /* a step of `map` replaces missing values; see file/missing.h */
+    dt_texts missing;     /* texts that stand for a missing value, besides the empty text */
+    bool missing_numbers; /* some of the texts in `missing` are numbers */
+    /* CSV: [columns] a warning with the first whole number that float32 rounds and its location;
+     * NULL: none so far. rounded NULL: the dtype is not float32. */
     const char **rounded;
-    char delimiter;          /* of CSV files */
-    char thousands, decimal; /* in their numbers; 0: none, and a point */
-    bool numbered;           /* CSV files without a header: the columns' names are numbers from 0 */
-    const void *own;         /* what the data set's format has read of its keys, see `declare` */
-    /* TFRecords: byte strings that are files of pictures, according to the first record */
+    char delimiter;          /* of a CSV file */
+    char thousands, decimal; /* in the numbers of a CSV file; 0: no separator, and a point */
+    bool numbered;   /* a CSV file without a header: the columns' names are numbers from 0 */
+    const void *own; /* what the format read from the element's keys, see `declare` */
+    /* TFRecord: byte strings are picture files, judging by the first record */
     bool pictures;
 } dt_element_spec;
 
-/* A record of a format that can find records again. */
+/* The type of one row of a stored element. */
+static inline dt_type dt_element_row(const dt_element_spec *e) {
+    return e->window > 0 ? dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1) : e->type;
+}
+
+/* A record of a file, for formats that can read a record again. */
 typedef struct dt_row_record {
-    int64_t number;       /* in its file, from 0 */
-    int64_t offset, size; /* of its bytes */
-    const char *bytes;    /* NULL: they are to be read from the file */
-    bool checked;         /* its checksum has been looked at */
+    int64_t number;       /* index of the record in its file, from 0 */
+    int64_t offset, size; /* of the record's bytes in the file */
+    const char *bytes;    /* NULL: the bytes have to be read from the file */
+    bool checked;         /* the checksum has been verified */
 } dt_row_record;
 
 /* Operations of an open source. */
 struct dt_row_source;
 typedef struct dt_row_reader {
-    /* The next row of every element. *more false: the end. */
+    /* Reads the next row; row[e] receives element e. *more false: the end. */
     dt_status *(*next)(struct dt_row_source *s, void *const *row, bool *more);
-    /* the file of a row, if each row is a file, lent; NULL: rows are not files */
+    /* The file of a row, lent, if each row is a file. NULL: rows are not files. */
     const char *(*file)(const struct dt_row_source *s, int64_t row);
-    /* a whole row has been read already; NULL: never */
+    /* whether a complete row has been read into memory; NULL: never */
     bool (*holds)(const struct dt_row_source *s);
-    /* Like `next`, but only finds s->record and reads no values; NULL: opening a data set reads all
-     * values, and keeps them while they are few. */
+    /* Like `next`, but sets only s->record and reads no values. NULL: opening a data set reads all
+     * values, and keeps them if they are few enough. */
     dt_status *(*skip)(struct dt_row_source *s, bool *more);
-    /* With `skip`: takes from the first record what holds for all elements. */
+    /* With `skip`: reads from the first record what applies to all rows. */
     void (*look)(struct dt_row_source *s, const dt_row_record *first);
-    /* A record's values, out[e] of each element, NULL: not wanted. Any thread, any time, after
-     * `close` too. NULL: rows are not found again. */
+    /* Reads the values of a record; out[e] receives element e, NULL: not needed. Any thread may
+     * call it at any time, even after `close`. NULL: rows cannot be read again. */
     dt_status *(*at)(const struct dt_row_source *s, const dt_row_record *r, void *const *out);
+    /* Appends the text of column s->keep.v[i] in the row that `next` has just read, even if the row
+     * had a fault, as far as possible. *json: the text is JSON other than a string. NULL: rows have
+     * no columns to keep. */
+    dt_status *(*kept)(const struct dt_row_source *s, int i, dt_str *out, bool *json);
     void (*close)(struct dt_row_source *s); /* NULL: nothing to do */
 } dt_row_reader;
 
 /* A file, folder or pipe that is being read. */
 typedef struct dt_row_source {
-    const dt_row_reader *reader; /* set by `open`, as is state; NULL: not open */
+    const dt_row_reader *reader; /* `open` sets this and `state`; NULL: not open */
     void *state;
     dt_arena *arena;
-    const char *path; /* for messages too */
-    dt_inflow *file;  /* NULL: a folder */
-    bool is_pipe;     /* standard input */
-    bool again;       /* a data set's: rows will be wanted again, by reader->at */
-    bool native;      /* this format is the data set's own: its keys, and `own` of elements hold */
-    const dt_tree *keys; /* of the data set */
+    const char *path; /* also used in messages */
+    dt_inflow *file;  /* NULL: the source is a folder or pattern of files */
+    bool is_pipe;     /* the file is standard input */
+    bool again; /* the source belongs to a data set, which will read rows again with reader->at */
+    /* the format is the data set's own, so `keys` and dt_element_spec.own belong to it */
+    bool native;
+    const dt_tree *keys; /* keys of the data set */
     int n;
     dt_element_spec *element; /* [n] */
-    int64_t count;            /* of rows; -1: not known */
-    int64_t row;              /* the number of the next one, from 0 */
-    dt_row_record record;     /* that of the last row, where the reader has `at` */
+    /* rows with faults are reported one by one, and reading goes on; set before `open` */
+    bool answers;
+    bool passed;   /* the error of `next` concerns only that row, and `next` may be called again */
+    dt_texts keep; /* names of columns to keep beside the rows; set before `open`; n 0: none */
+    int64_t count; /* number of rows; -1: not known */
+    int64_t row;   /* index of the next row, from 0 */
+    dt_row_record record; /* the last row's record, if the reader has `at` */
 } dt_row_source;
 
-/* Values of a row as the elements want them, in order. */
+/* The number of values of all elements in a row. */
 int64_t dt_row_source_values(const dt_row_source *s);
-/* Takes one that is not open. The file stays open. */
+/* Closes a source, which need not be open. Does not close its file. */
 void dt_row_source_close(dt_row_source *s);
-/* A number as value i of an element of dtype; false: it does not fit. */
+/* Stores a number as value i of an element; returns false if it does not fit the dtype. */
 bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
 
-/* Files without a job: the keys that a data set needs for them, with `element`, are written to
- * j. */
+/* A request to survey files without a job: writes the keys of `dataset` that the files need, with
+ * `element`, to j. */
 typedef struct dt_survey_request {
     const char *const *path; /* [n] */
     int n;
     dt_json *j;
     dt_str *notes; /* lines about columns whose values are converted */
+    /* receives the columns of a format that has columns, see file/column_survey.h; NULL: not
+     * needed */
+    struct dt_table *table;
 } dt_survey_request;
 
 /* ---- writing ---- */
 
 typedef struct dt_output {
     const struct dt_format *kind;
-    const char *named; /* as the user named it, lent */
+    const char *named; /* the name that the user gave, lent */
     int n;
     const dt_element_spec *column; /* [n] lent */
-    int64_t of, rows;              /* how many there will be, -1: unknown; so far */
-    char delimiter;                /* CSV */
-    /* CSV; plain: for people: LF, no control characters, no quotes without need */
+    int64_t of, rows; /* of: number of rows to write, -1: unknown; rows: written so far */
+    char delimiter;   /* for CSV */
+    /* for CSV; plain: for people to read: LF, control characters escaped, quotes only where
+     * needed */
     bool no_header, plain;
     dt_writer file;
     char *path, *temporary; /* NULL: standard output */
-    dt_str text;            /* not written yet */
+    dt_str text;            /* bytes that are not written yet */
     bool begun;
-    void *state; /* the format's */
+    void *state; /* state of the format's writer */
 } dt_output;
 
-/* A file; or standard output. CANT_CREATE and the like. *o is to be closed in any case. */
+/* Opens a file to write to. It gets its name when it is complete. Fails with CANT_CREATE and
+ * similar errors. The caller closes *o in any case. */
 dt_status *dt_output_open(dt_output *o, const char *named) DT_MUST_USE;
 void dt_output_stdout(dt_output *o);
-/* The columns are known. */
+/* Begins to write, now that the columns are known. */
 dt_status *dt_output_begin(dt_output *o) DT_MUST_USE;
-/* A row: row[n], values of each column; NULL: none, an empty field. */
+/* Writes a row; row[i] is the value of column i, or NULL for an empty field. */
 dt_status *dt_output_put(dt_output *o, const void *const *row) DT_MUST_USE;
 dt_status *dt_output_flush(dt_output *o) DT_MUST_USE;
-/* The file is whole, and gets its name. */
+/* Completes the file and gives it its name. */
 dt_status *dt_output_finish(dt_output *o) DT_MUST_USE;
-void dt_output_close(dt_output *o); /* removes an incomplete file; takes a zeroed one */
-/* All rows of a column. */
+void dt_output_close(dt_output *o); /* removes an incomplete file; a zeroed output is allowed */
+/* The type of all rows of a column together. */
 dt_type dt_output_type(const dt_element_spec *c, int64_t rows);
 
 /* ---- the table ---- */
 
-/* Keys of `dataset` beside the common ones, and the struct that they fill. */
+/* A format's own keys in `dataset`, and the size of the struct that they fill. */
 typedef struct dt_dataset_keys {
     const dt_field *fields; /* NULL: none */
     size_t size;
 } dt_dataset_keys;
 
-/* A format's key `element`: a mapping from names to what the table `fields_` reads. */
+/* The key `element` of a format: a mapping from names to entries, which are read by the table
+ * `fields_`. */
 #define DT_ELEMENTS(type, fields_, ...)                                                            \
     DT_TREE(type, element, .required = true,                                                       \
             .forms = DT_FORMS(DT_MAP_BY_NAME(DT_FORM(DT_FIELD_TABLE, .table = fields_))),          \
             __VA_ARGS__)
 
-/* The contents of a format's files, which determine what can be written into them. */
+/* What the files of a format contain; determines what can be written to them. */
 typedef enum dt_content {
-    DT_CONTENT_OTHER,   /* pictures: none is written */
-    DT_CONTENT_NONE,    /* examples are made without files */
-    DT_CONTENT_TEXT,    /* one text, of which examples are tokens */
-    DT_CONTENT_TABLE,   /* rows of fields: an array is several columns */
-    DT_CONTENT_RECORDS, /* rows that are objects by themselves */
-    DT_CONTENT_ARRAY,   /* one array, all rows of one element */
-    DT_CONTENT_ARCHIVE, /* an array for each element; its output is a file, not a pipe */
+    DT_CONTENT_OTHER,   /* pictures: cannot be written */
+    DT_CONTENT_NONE,    /* examples are generated or in memory, without files */
+    DT_CONTENT_TEXT,    /* one text; examples are windows of its tokens */
+    DT_CONTENT_TABLE,   /* rows of fields; an array takes several columns */
+    DT_CONTENT_RECORDS, /* rows that are complete objects each */
+    DT_CONTENT_ARRAY,   /* one array with all rows of one element */
+    DT_CONTENT_ARCHIVE, /* an array for each element; can be written to a file, but not to a pipe */
 } dt_content;
 
-/* Operations of an output. */
+/* Functions that write a format. */
 typedef struct dt_format_writer {
     dt_status *(*begin)(dt_output *o); /* NULL: no header */
     /* appends to o->text or o->state */
     dt_status *(*put)(dt_output *o, const void *const *row);
-    dt_status *(*flush)(dt_output *o);  /* NULL: o->text goes into the file */
+    dt_status *(*flush)(dt_output *o);  /* NULL: o->text is written to the file */
     dt_status *(*finish)(dt_output *o); /* NULL: nothing to do */
-    void (*release)(dt_output *o);      /* of o->state, if there is any */
+    void (*release)(dt_output *o);      /* frees o->state, if it is set */
 } dt_format_writer;
 
 struct dt_format_request;
 struct dt_examples;
 typedef struct dt_format {
-    dt_kind kind; /* as `format` names it; no fields: its keys stand beside the name */
+    /* the name in `format`; it has no fields, since the format's keys are beside the name */
+    dt_kind kind;
     dt_dataset_keys keys;
-    const char *suffix[3]; /* of files that are written: ".idx", "-ubyte" */
+    /* suffixes of file names, such as ".idx", "-ubyte"; files to write are recognized by them */
+    const char *suffix[3];
     dt_content content;
-    /* By the first bytes, DT_PEEK at least if there are so many; n -1: a folder. NULL: never. */
+    /* Whether a file has this format, judging by its first bytes: DT_PEEK bytes, fewer only if the
+     * file is shorter. n -1: the path is a folder. NULL: never. */
     bool (*sniff)(const unsigned char *first, int64_t n);
-    /* Sets s->reader and s->state; after an error there is nothing to close. NULL: only data sets
-     * have this format. */
+    /* Opens a source: sets s->reader and s->state. After an error there is nothing to close. NULL:
+     * the format can only be read as a data set. */
     dt_status *(*open)(dt_row_source *s);
-    /* The elements of files without a job; NULL: a job must declare them. */
+    /* Finds the elements of files without a job. NULL: a job must declare them. */
     dt_status *(*survey)(const dt_survey_request *q);
-    /* Checks a part as far as possible without files. All faults; *names: its elements, in the
-     * arena. */
+    /* Checks a part as far as possible without reading files, and reports all faults. *names: the
+     * names of its elements, in the arena. */
     dt_status *(*check)(const struct dt_format_request *r, dt_texts *names);
-    /* Sets *out from an entry of `element`; keys: all of the data set. NULL: files have the
-     * types. */
+    /* Sets *out from an entry of `element`; keys: all keys of the data set. NULL: the files have
+     * the types. */
     dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
                           dt_element_spec *out);
     /* Opens the examples of a part. After an error *out may be set, and the caller closes it. NULL:
-     * there are no data sets of this format. */
+     * the format cannot be a data set's. */
     dt_status *(*open_part)(const struct dt_format_request *r, struct dt_examples **out);
-    const dt_format_writer *writer; /* NULL: none is written */
+    const dt_format_writer *writer; /* NULL: the format cannot be written */
 } dt_format;
 
-/* Rows follow one another, so they may be written into several files; they may hold texts. */
+/* Whether the format stores one row after the other, so that rows can be written to several files
+ * and can hold texts. */
 bool dt_format_has_rows(const dt_format *f);
 #define DT_FILE_FORMAT(name) extern const dt_format dt_format_##name;
 #include "file/formats.h"
 #undef DT_FILE_FORMAT
-/* All of them, in order; NULL behind the last. */
+/* All formats in order; ends with NULL. */
 extern const dt_format *const dt_file_formats[];
-/* By the end of a file's name; NULL: none can be written. *suffix: which one. */
+/* The format for a file name, by its suffix; NULL: no format can be written under that name.
+ * *suffix: the suffix found. */
 const dt_format *dt_format_for(const char *path, const char **suffix);
-/* By its first bytes; NULL: none. */
+/* The format of a file, by its first bytes; NULL: unknown. */
 const dt_format *dt_format_sniff(const unsigned char *first, int64_t n);
-/* Whether jobs can name it: it is in the table. */
+/* Whether job files can name the format, which means that it is in the table. */
 bool dt_format_is_named(const dt_format *f);
-/* How many formats data sets have, and those in the order of their names. */
+/* dt_formats: the number of formats that data sets can have. dt_format_at: one of them, in the
+ * order of their names. */
 int dt_formats(void);
 const dt_format *dt_format_at(int place);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of formats, and what their sources share; see file.h. */
+/* The table of formats, and functions shared by their sources; see file.h. */
 #include "file/examples.h"
 
 #include <math.h>
@@ -91,4 +91,61 @@ bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i) {
     case DT_FLOAT64: ((double *)out)[i] = x; return isfinite(x);
     default: ((float *)out)[i] = (float)x; return isfinite((float)x);
     }
+}
+
+/* ---- examples from front to back ---- */
+
+typedef struct in_order {
+    dt_examples base;
+    dt_row_source *source;
+    int64_t taken;
+} in_order;
+
+static dt_row_source *source_of(const dt_examples *x) { return ((const in_order *)x)->source; }
+
+static dt_status *next_in_order(dt_examples *x, void *const *out, bool *more) {
+    dt_row_source *s = source_of(x);
+    int64_t *taken = &((in_order *)x)->taken;
+    s->row = *taken;
+    s->passed = false;
+    dt_status *bad = s->reader->next(s, out, more);
+    if (bad) *more = s->passed;
+    else if (!*more && *taken == 0)
+        bad = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->path);
+    *taken += *more;
+    return bad;
+}
+
+static bool would_wait(const dt_examples *x) {
+    const dt_row_source *s = source_of(x);
+    const bool holds = s->reader->holds && s->reader->holds(s);
+    return !holds && s->file && !dt_inflow_is_ready(s->file);
+}
+
+static void close_in_order(dt_examples *x) {
+    dt_row_source *s = source_of(x);
+    dt_row_source_close(s);
+    dt_inflow_close(s->file);
+}
+
+/* Lists the files of a source whose rows are files. A picture that comes through a pipe has no
+ * file. */
+static void list_files(dt_examples *x, dt_row_source *s) {
+    x->single = s->reader->file && s->reader->file(s, 0);
+    if (!x->single) return;
+    x->paths = (dt_paths){.v = dt_arena_array(s->arena, char *, s->count)};
+    while (x->paths.n < s->count) {
+        x->paths.v[x->paths.n] = (char *)s->reader->file(s, x->paths.n);
+        x->paths.n++;
+    }
+}
+
+dt_examples *dt_examples_in_order(dt_row_source *s) {
+    static const dt_example_reader reader = {
+        .next = next_in_order, .waits = would_wait, .close = close_in_order};
+    in_order *x = dt_arena_new(s->arena, in_order);
+    x->base = (dt_examples){.reader = &reader, .n = s->n, .stored = s->element, .count = s->count};
+    x->source = s;
+    list_files(&x->base, s);
+    return &x->base;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded decompression: a window of compressed bytes on one side, as many bytes as the caller asks
- * for on the other, so a small file that expands to a terabyte costs no more memory than an honest
- * one. gzip allows several members one after the other (cat a.gz b.gz); their contents follow each
- * other. What follows the last member is an error: silence would hide a damaged file.
+ * Decompresses within bounds: a window of compressed bytes on one side, and as many bytes as the
+ * caller asks for on the other. So a small file that expands to a terabyte takes no more memory
+ * than any other. gzip allows several members one after the other (cat a.gz b.gz); their contents
+ * are joined. Anything else after the last member is an error, because ignoring it would hide a
+ * damaged file.
  */
 #include "file/gzip.h"
 
@@ -20,31 +21,34 @@
 
 enum {
     WINDOW = 65536,
-    GZIP_ONLY = 15 + 16, /* zlib's windowBits: the largest window, gzip headers */
+    GZIP_ONLY = 15 + 16, /* zlib's windowBits: largest window, gzip header */
     ZLIB_ONLY = 15,
     RAW = -15,            /* deflate without header and checksum */
-    MOST_PER_BYTE = 1032, /* deflate's best case: 258 bytes from 2 bits (zlib's technical notes) */
+    MOST_PER_BYTE = 1032, /* best case of deflate: 258 bytes from 2 bits (zlib's technical notes) */
     LARGEST_READ = 1 << 30,
-    AHEAD = 1 << 17, /* read at a time for callers who want less */
+    AHEAD = 1 << 17, /* bytes to read at a time if the caller asks for fewer */
 };
 
 struct dt_inflow {
     int fd;
     char *path;
     int64_t size;
-    int64_t base, left; /* where the file begins in an archive; bytes that may still be read */
+    int64_t base, left; /* where the member begins in an archive; bytes that may still be read */
     bool gzip, zlib, between_members, end;
-    const char *what; /* is damaged, if it is: "gzip" */
-    bool raw;         /* a member: its size and CRC stand elsewhere */
+    const char *what; /* name of the format, for messages about damage, such as "gzip" */
+    bool raw;         /* a deflated member of an archive, whose size and CRC are in the archive */
     int64_t raw_size, raw_got;
     uLong raw_crc, crc;
     z_stream z;
-    unsigned char *window; /* (WINDOW) */
+    unsigned char *window; /* [WINDOW] */
     struct {
         int n, at;
         unsigned char byte[DT_PEEK];
-    } front, peeked; /* looked at and to be read again: of the file, of what it holds */
-    /* (AHEAD) read before it was wanted: [at, n) is left; NULL: all reads were large */
+        /* bytes that were looked at and will be read again: of the file; of its decompressed
+     * contents */
+    } front, peeked;
+    /* [AHEAD] bytes read ahead, of which [ahead_at, ahead_n) are left; NULL: nothing was read ahead
+     * so far */
     char *ahead;
     size_t ahead_at, ahead_n;
 };
@@ -90,7 +94,7 @@ static dt_status *begin(dt_inflow *f, int window_bits) {
     return NULL;
 }
 
-/* Reads by offset, so that the file's position stays at the front. */
+/* Looks for gzip's first bytes. Reads them by offset, so the file's position stays at the front. */
 static dt_status *look(dt_inflow *f) {
     unsigned char magic[2];
     if (f->size < 2) return NULL;
@@ -105,7 +109,7 @@ dt_status *dt_inflow_take_zlib(dt_inflow *f) {
     return begin(f, ZLIB_ONLY);
 }
 
-/* The member's bytes are all there: zip.c has seen to it. */
+/* Begins a member of an archive; zip.c has checked that all of its bytes are in the file. */
 static dt_status *begin_member(dt_inflow *f, const dt_inflow_member *m) {
     f->base = m->offset;
     f->size = f->left = m->packed;
@@ -138,7 +142,7 @@ dt_status *dt_inflow_open_member(dt_inflow **out, const char *path, const dt_inf
     return s;
 }
 
-/* What a pipe begins with is kept, since it comes only once. */
+/* Looks for gzip's first bytes in a pipe, and keeps them, since they cannot be read again. */
 static dt_status *look_at_pipe(dt_inflow *f) {
     size_t got = 1;
     int n = 0;
@@ -204,7 +208,7 @@ static dt_status *damaged(const dt_inflow *f) {
     return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s data is damaged: %s", f->path, what, why);
 }
 
-/* Fills the window when it is empty. At the end of the file it stays empty. */
+/* Reads compressed bytes if the window is empty. At the end of the file it stays empty. */
 static dt_status *refill(dt_inflow *f) {
     size_t got = 0;
     if (f->z.avail_in > 0) return NULL;
@@ -214,7 +218,7 @@ static dt_status *refill(dt_inflow *f) {
     return NULL;
 }
 
-/* After a member: another one, or the end. */
+/* Continues after a member of a gzip file: with the next member, or at the end. */
 static dt_status *next_member(dt_inflow *f) {
     f->between_members = false;
     if (f->z.avail_in == 0) f->end = true;
@@ -226,7 +230,8 @@ static dt_status *next_member(dt_inflow *f) {
     return NULL;
 }
 
-/* What came out of a member, and whether it is all and right. */
+/* Adds decompressed bytes of an archive's member to its checksum; at its end, checks size and
+ * checksum. */
 static dt_status *check_member(dt_inflow *f, const unsigned char *bytes, int64_t n) {
     f->crc = crc32(f->crc, bytes, (uInt)n);
     f->raw_got += n;
@@ -240,7 +245,8 @@ static dt_status *check_member(dt_inflow *f, const unsigned char *bytes, int64_t
 static dt_status *inflate_some(dt_inflow *f) {
     DT_TRY(refill(f));
     if (f->between_members) return next_member(f);
-    /* zlib may still hold the rest of a match for which the last buffer had no room */
+    /* even without input, zlib may hold the rest of a match that did not fit into the last
+     * buffer */
     const bool at_end = f->z.avail_in == 0;
     int r = inflate(&f->z, Z_NO_FLUSH);
     if (at_end && r == Z_BUF_ERROR)
@@ -267,7 +273,7 @@ static dt_status *read_on(dt_inflow *f, unsigned char *buffer, int64_t n, int64_
     return f->gzip ? read_gzip(f, buffer, n, got) : read_plain(f, buffer, n, got);
 }
 
-/* What was looked at comes first. */
+/* Takes up to n of the bytes that dt_inflow_peek looked at. */
 static int64_t take_peeked(dt_inflow *f, void *buffer, int64_t n) {
     int64_t left = f->peeked.n - f->peeked.at, taken = n < left ? n : left;
     if (taken > 0) memcpy(buffer, f->peeked.byte + f->peeked.at, (size_t)taken);
@@ -278,7 +284,7 @@ static int64_t take_peeked(dt_inflow *f, void *buffer, int64_t n) {
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) {
     const bool is_here =
         n > 0 && f->peeked.at == f->peeked.n && (uint64_t)n <= f->ahead_n - f->ahead_at;
-    if (is_here) { /* the usual case, of short rows */
+    if (is_here) { /* the usual case if rows are short */
         memcpy(buffer, f->ahead + f->ahead_at, (size_t)n);
         f->ahead_at += (size_t)n;
         *got = n;
@@ -312,13 +318,14 @@ dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) {
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) {
     int64_t more = 1;
     unsigned char *to = f->peeked.byte;
-    if (f->peeked.n > 0 && f->peeked.at == 0) { /* an earlier call has filled it */
+    /* an earlier call has already looked at the bytes */
+    if (f->peeked.n > 0 && f->peeked.at == 0) {
         *got = n < f->peeked.n ? n : f->peeked.n;
         memcpy(buffer, to, (size_t)*got);
         return NULL;
     }
     for (*got = 0; *got < n && more > 0; *got += more) {
-        /* a line from a terminal */
+        /* stops after a line from a terminal */
         if (*got > 0 && to[*got - 1] == '\n' && !dt_inflow_is_ready(f)) break;
         DT_TRY(dt_inflow_some(f, to + *got, n - *got, &more));
     }

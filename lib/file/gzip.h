@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file read once, from front to back. A file with the first bytes of gzip, under any name, is
- * decompressed. */
+/* A file that is read once, from front to back. If its first bytes are gzip's, it is decompressed,
+ * whatever its name is. */
 #ifndef DT_FILE_GZIP_H
 #define DT_FILE_GZIP_H
 
@@ -12,36 +12,39 @@
 typedef struct dt_inflow dt_inflow;
 
 dt_status *dt_inflow_open(dt_inflow **out, const char *path) DT_MUST_USE;
-/* A member of an archive (zip.h) as if it were a file: raw deflate data, or bytes as they are. */
+/* A member of an archive (zip.h), which is read as if it were a file: raw deflate data, or stored
+ * bytes. */
 typedef struct dt_inflow_member {
-    int64_t offset, packed, size; /* size, crc: of what is unpacked */
+    /* packed: bytes in the archive; size and crc: of the unpacked bytes */
+    int64_t offset, packed, size;
     uint32_t crc;
     bool deflated;
 } dt_inflow_member;
 dt_status *dt_inflow_open_member(dt_inflow **out, const char *path,
                                  const dt_inflow_member *m) DT_MUST_USE;
-/* Standard input, a pipe too: its size counts as unlimited, and it cannot be read by offset unless
- * it is a file. */
+/* Opens standard input, which may be a pipe. Its size counts as unlimited. It can be read by offset
+ * only if it is a file. */
 dt_status *dt_inflow_stdin(dt_inflow **out) DT_MUST_USE;
 void dt_inflow_close(dt_inflow *f); /* takes NULL */
-/* Up to n bytes; *got is less than n only at the end, where checksums have been verified. */
+/* Reads up to n bytes. *got is less than n only at the end, where checksums have been verified. */
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* As soon as there is something; *got 0: the end. */
+/* Like dt_inflow_read, but returns as soon as any bytes are available; *got 0: the end. */
 dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* Up to n bytes, at most DT_PEEK, which stay to be read: no more than a line from a terminal.
- * Before anything else is read. */
+/* Looks at the first bytes without using them up: up to n, at most DT_PEEK, and no more than a line
+ * from a terminal. Must be called before any bytes are read. */
 enum { DT_PEEK = 16 };
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* Whether something can be read without waiting; the end is something. */
+/* Whether reading would not have to wait; true at the end. */
 bool dt_inflow_is_ready(const dt_inflow *f);
 bool dt_inflow_is_gzip(const dt_inflow *f);
-/* Reads as zlib's format (RFC 1950) what has not been read yet; from then on it counts as gzip. */
+/* Reads the rest as zlib's format (RFC 1950); dt_inflow_is_gzip is true from then on. */
 dt_status *dt_inflow_take_zlib(dt_inflow *f) DT_MUST_USE;
-/* Bytes of the file itself. */
+/* The size of the file itself in bytes, not of its decompressed contents. */
 int64_t dt_inflow_size(const dt_inflow *f);
-/* The most bytes that can come in all: the size, or what so much gzip data can hold. */
+/* An upper limit of the bytes that can be read: the size, or the most that so much gzip data can
+ * expand to. */
 int64_t dt_inflow_most(const dt_inflow *f);
-/* n bytes at `offset` of a file that is not gzip, in any order and by any thread. */
+/* Reads n bytes at `offset` of a file that is not compressed, in any order and from any thread. */
 dt_status *dt_inflow_pread(const dt_inflow *f, void *buffer, int64_t n, int64_t offset) DT_MUST_USE;
 
 #endif

@@ -58,7 +58,8 @@ dt_status *dt_idx_header(dt_inflow *f, const char *path, dt_header *out) {
 
 /* ---- writing ---- */
 
-/* int64, which IDX lacks, is written as int32: a value that does not fit is an error. */
+/* The dtype to write. IDX lacks int64, so it is written as int32, and a value that does not fit is
+ * an error. */
 static dt_dtype idx_dtype(dt_dtype d) {
     return d == DT_BOOL ? DT_UINT8 : d == DT_INT64 ? DT_INT32 : d;
 }
@@ -90,8 +91,8 @@ static dt_status *put_idx(dt_output *o, const void *const *row) {
                            ".npy instead of '%s'",
                            c->name, o->named);
     dt_str_add(&o->text, row[0], (size_t)n * size);
-    /* the header's size is a multiple of 4, and so are these places; those of doubles need not
-     * be one of 8 */
+    /* The header's size is a multiple of 4, so these addresses are, too; those of doubles need not
+     * be multiples of 8. */
     if (to != from) dt_cast(from, to, row[0], o->text.data + at, n);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) dt_swap_values(o->text.data + at, n, (int)size);
     return NULL;

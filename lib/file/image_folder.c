@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures in folders, one folder a class:
+ * Pictures in folders, one folder per class:
  *
  *     dataset:
  *       format: image_folder
  *       train: data/slides/train                  # train/clear/a.png, train/clear/b.jpg,
- *                                                 train/tumour/c.png, ...
+ *                                                 # train/tumour/c.png, ...
  *       validation: data/slides/val
  *       element:
  *         image: {shape: [1024, 1024, 3], dtype: uint8}
  *         label: {num_classes: 2}
  *
- * Pictures have that shape; with `interpolation: bilinear` (which gives float32) or `nearest` they
- * may have any size and are brought to it.
+ * Pictures must have the given shape. With `interpolation: bilinear` (which gives float32) or
+ * `nearest` they may have any size and are resized to it.
  *
- * Classes are numbered as the training folder's names are sorted, by their bytes, and examples
- * stand in the order of class and file name; with `validation_split` classes are spread evenly, or
- * else its last examples would be all of the last ones. Other files (notes.txt,
- * Thumbs.db) and hidden files are skipped, as Keras and torchvision do; a picture of a format that
- * dtrain cannot read is an error, because examples would be missing without notice. A picture is decoded when its example is wanted, by
- * the threads that read ahead.
+ * Classes are numbered in the order of the training folder's names, sorted by bytes. Examples are
+ * in the order of class and file name. With `validation_split` classes are spread evenly, because
+ * otherwise the last examples, which validate, would all be from the last classes. Other files
+ * (notes.txt, Thumbs.db) and hidden files are skipped, as in Keras and torchvision. A picture in a
+ * format that dtrain cannot read is an error, because examples would be missing without notice. The
+ * threads that read ahead decode a picture when its example is needed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@
 
 #define LARGEST_FILE ((size_t)1 << 30)
 
-/* ---- the job's words ---- */
+/* ---- the job's keys ---- */
 
 struct image_folder {
     const dt_tree *element;
@@ -59,7 +59,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     dt_image_layout ignored;
     dt_status *s = check_folder(r);
     if (!element) return s;
-    if (r->part == DT_PART_TRAIN) /* once is enough */
+    if (r->part == DT_PART_TRAIN) /* checked once, for train */
         dt_status_append(&s, dt_image_layout_read(r->arena, element, &ignored));
     names->v =
         dt_arena_array(r->arena, const char *, element->kind == DT_TREE_MAP ? element->n : 0);
@@ -68,7 +68,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     return s;
 }
 
-/* The picture's layout is `own`. */
+/* Declares an element; `own` is the layout of the pictures. */
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
                           dt_element_spec *out) {
     const dt_tree *element = dt_tree_without_nulls(arena, dt_tree_get(keys, "element"));
@@ -89,13 +89,13 @@ typedef struct folder_part {
     dt_examples base;
     int image, label;
     dt_image_layout layout;
-    int32_t *class; /* [paths.n] of the pictures */
+    int32_t *class; /* [paths.n] class of each picture */
     int cap;
 } folder_part;
 
 static const char *name_of(const char *path) { return strrchr(path, '/') + 1; }
 
-/* The folders in a part's folder: its classes. */
+/* Lists the folders in a part's folder, one for each class. */
 static dt_status *list_classes(const dt_format_request *r, const dt_tree *part, dt_paths *out) {
     char *folder = dt_path_join(r->directory, part->text);
     dt_paths all = {0};
@@ -111,7 +111,7 @@ static int compare_names(const void *name, const void *path) {
     return strcmp(name, name_of(*(char *const *)path));
 }
 
-/* The number of a class: its place among those of train; -1: it is not there. */
+/* The number of a class, which is its position in train's list; -1: train lacks it. */
 static int32_t number_of(const dt_paths *classes, const char *name) {
     char **found = bsearch(name, classes->v, (size_t)classes->n, sizeof *classes->v, compare_names);
     return found ? (int32_t)(found - classes->v) : -1;
@@ -205,7 +205,7 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
                  &image->at);
 }
 
-/* The first picture has been decoded, so its size is known. */
+/* Bytes for decoding; the first picture has been decoded, so its size is known. */
 static int64_t decoding(const dt_examples *base, int threads) {
     const folder_part *x = (const folder_part *)base;
     return dt_image_room_bytes(x->layout.room, threads);
@@ -250,7 +250,7 @@ static dt_status *try_first(folder_part *x) {
     return s;
 }
 
-/* The name that identifies a picture: "class/file". */
+/* The path of a picture; *what identifies it as "class/file". */
 static const char *source(const dt_examples *base, int64_t i, const char **what) {
     const folder_part *x = (const folder_part *)base;
     if (i >= x->base.paths.n) return NULL;

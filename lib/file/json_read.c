@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jansson parses by recursion and takes up to 240 bytes a value, so a small file can ask for much:
- * 5 MB of "[" nest five million deep, 16 MiB of "{}," become a gigabyte. The text is therefore
- * weighed first, in one pass that takes no memory.
+ * Checks the size of JSON before parsing. jansson parses by recursion and takes up to 240 bytes per
+ * value, so a small file can need much memory: 5 MB of "[" nest five million deep, and 16 MiB of
+ * "{}," become a gigabyte. So a first pass, which takes no memory, estimates depth and memory.
  */
 #include "file/json_read.h"
 
@@ -16,7 +16,7 @@
 
 enum {
     DEEPEST = 64,
-    /* jansson 2.14: an object with its table of 8 buckets, allocator's overhead included */
+    /* jansson 2.14: an object with its table of 8 buckets, including the allocator's overhead */
     LIST_BYTES = 240,
     VALUE_BYTES = 100, /* a short string or a member of an object */
 };
@@ -24,18 +24,17 @@ static const size_t heaviest = (size_t)192 << 20;
 
 typedef struct weighing {
     int depth, deepest;
-    size_t bytes; /* jansson will take, at most */
+    size_t bytes; /* upper estimate of the bytes that jansson will take */
 } weighing;
 
-/* The position behind the string that opens at i. */
+/* The position after the string that begins at i. */
 static size_t skip_string(const char *text, size_t i, size_t n) {
     for (i++; i < n && text[i] != '"'; i++)
         if (text[i] == '\\') i++;
     return i + 1;
 }
 
-/* Estimates memory and depth of the first n bytes, even if they are not JSON: jansson reports
- * that. */
+/* Estimates memory and depth of the first n bytes. They need not be JSON: jansson reports that. */
 static weighing weigh(const char *text, size_t n) {
     weighing w = {0};
     for (size_t i = 0; i < n;) {
@@ -57,8 +56,8 @@ static weighing weigh(const char *text, size_t n) {
     return w;
 }
 
-/* jansson reports where it stopped, which is after the closing quote of the key. The opening quote
- * is the nearest one without a backslash. */
+/* Reports a key that appears twice. jansson's position is after the key's closing quote; the
+ * opening quote is the nearest quote before it that is not escaped. */
 static dt_status *twice(const dt_json_text *t, size_t stop) {
     if (stop > t->size) stop = t->size;
     size_t end = stop > 0 ? stop - 1 : 0, begin = end;
@@ -114,9 +113,9 @@ bool dt_json_get_int(const json_t *object, const char *key, int64_t *out) {
     return true;
 }
 
-/* ---- members by their table ---- */
+/* ---- reading members by a table ---- */
 
-/* The writer writes null for numbers that JSON lacks. */
+/* Reads a number. null is NaN, because the writer writes null for numbers that JSON lacks. */
 static bool read_double(const json_t *value, double *out) {
     *out = json_is_number(value) ? json_number_value(value) : (double)NAN;
     return json_is_number(value) || json_is_null(value);
@@ -206,7 +205,7 @@ int64_t dt_json_count(const json_t *value) {
     return n > largest ? largest : n < 0 ? 0 : n;
 }
 
-/* A list's elements, up to the longest that the table allows. */
+/* Copies the numbers of a list into *out, at most as many as the table allows. */
 static void lend_list(const dt_json_member *m, const json_t *list, void *out) {
     void *v = *(void **)((char *)out + m->offset);
     const size_t n = json_array_size(list), most = (size_t)m->most;

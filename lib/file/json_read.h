@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading JSON from untrusted files: jansson behind limits. */
+/* Reads JSON from untrusted files: jansson, with limits on nesting and memory. */
 #ifndef DT_FILE_JSON_READ_H
 #define DT_FILE_JSON_READ_H
 
@@ -9,40 +9,43 @@
 #include "base/json_table.h"
 #include "conf/conf.h"
 
-/* A text and the words for messages about it. */
+/* A JSON text, and words for messages about it. */
 typedef struct dt_json_text {
-    const char *path;   /* the file */
-    const char *part;   /* "header": what of the file it is */
-    const char *member; /* "tensor": what a key of the outermost object names */
-    const char *text;   /* need not end in NUL */
+    const char *path;   /* path of the file */
+    const char *part;   /* the part of the file that the text is, such as "header" */
+    const char *member; /* what a key of the outermost object names, such as "tensor" */
+    const char *text;   /* need not be NUL-terminated */
     size_t size;
-    dt_error fault; /* the error to report */
+    dt_error fault; /* the error to report for faults */
 } dt_json_text;
 
-/* Refused (t->fault): nesting deeper than 64, more values than fit into 192 MiB of jansson's
- * memory. Takes no memory. */
+/* Fails with t->fault if the text is nested deeper than 64 or needs more than 192 MiB of jansson's
+ * memory. Takes no memory itself. */
 dt_status *dt_json_weigh(const dt_json_text *t) DT_MUST_USE;
 
-/* *out is an object, which the caller gives to json_decref. Refused (t->fault): a text that is not
- * a JSON object, nesting deeper than 64, a key given twice, more values than fit into 192 MiB of
+/* Parses a JSON object; the caller releases *out with json_decref. Fails with t->fault if the text
+ * is not a JSON object, has a key twice, is nested deeper than 64, or needs more than 192 MiB of
  * jansson's memory. */
 dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
 
-/* The integer under `key`; false: absent, of another type. */
+/* Gets the integer under `key`; returns false if it is missing or has another type. */
 bool dt_json_get_int(const json_t *object, const char *key, int64_t *out);
-/* Reads what dt_json_members writes by that table, except what functions of it write. Integers are
- * counts, none is negative; null stands for a number that JSON lacks, or for no text. A member that
- * is written `if_set` may be absent, and keeps what *out has. Texts and lists are copied into the
- * arena. Returns NULL, or the fault, in the arena: "'step' must be a count". */
+/* Reads what dt_json_members writes with the same table, except members that functions write.
+ * Integers are counts and must not be negative. null stands for a number that JSON lacks, or for no
+ * text. A member that is written `if_set` may be missing; *out then keeps its value. Texts and
+ * lists are copied into the arena. Returns NULL, or a message in the arena, such as "'step' must be
+ * a count". */
 const char *dt_json_members_read(dt_arena *arena, const json_t *object, const dt_json_member *table,
                                  void *out);
-/* The same for files that are read as far as they make sense: what is missing or has another type
- * becomes 0, NULL or, as a double, NaN. Texts are lent by `object`. Numbers of a list are written
- * to the memory that *out has for them, of m->most numbers. */
+/* Like dt_json_members_read, but accepts what it can: a member that is missing or has another type
+ * becomes 0, NULL or, for a double, NaN. Texts are lent by `object`. Lists of numbers are written
+ * to memory that *out already points to, with room for m->most numbers. */
 void dt_json_members_lend(const json_t *object, const dt_json_member *table, void *out);
-/* An integer as a count, at least 0 and at most 2^53, which a double can hold; else 0. */
+/* An integer as a count: at least 0, and at most 2^53, up to which doubles are exact; 0 for other
+ * types. */
 int64_t dt_json_count(const json_t *value);
-/* A list of texts, copied into the arena; absent: none. False: it is anything else. */
+/* Copies a list of texts into the arena; a missing list is empty. Returns false for any other
+ * type. */
 bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See json_text.h. Faults leave the cursor where they stand. */
+/* See json_text.h. After a fault the cursor stays at the fault. */
 #include "file/json_text.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static bool read_hex(dt_json_cursor *c, uint32_t *out) {
     return true;
 }
 
-/* Reads the digits after "\u". Half of a pair of surrogates is not a character. */
+/* Reads the digits after "\u". Half of a surrogate pair is a fault. */
 static bool read_code(dt_json_cursor *c, dt_str *out) {
     const char *begin = c->at - 2;
     uint32_t code, low = 0;
@@ -78,7 +78,7 @@ static bool read_code(dt_json_cursor *c, dt_str *out) {
     return true;
 }
 
-/* Behind a backslash. */
+/* Reads the rest of an escape sequence, after the backslash. */
 static bool read_escape(dt_json_cursor *c, dt_str *out) {
     static const char names[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
     const char name = c->at < c->end ? *c->at : '\0', *found = name ? strchr(names, name) : NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * JSON read in place, from front to back (RFC 8259). There is no tree, so a hostile text takes no
- * more memory than its own bytes, and a fault has its exact location. Nesting is limited.
- */
+/* Reads JSON in place, from front to back (RFC 8259). It builds no tree, so a hostile text takes no
+ * memory beyond its own bytes, and a fault has its exact location. Nesting is limited. */
 #ifndef DT_FILE_JSON_TEXT_H
 #define DT_FILE_JSON_TEXT_H
 
@@ -10,29 +8,31 @@
 
 enum { DT_JSON_DEEPEST = 64, DT_JSON_LONGEST_NUMBER = 400 };
 
-/* A position in a text of valid UTF-8. A copy of it reads the same once more. */
+/* A position in a text, which must be valid UTF-8. A copy of a cursor can read the same text
+ * again. */
 typedef struct dt_json_cursor {
     const char *at, *end;
-    const char *fault; /* "expected ',' or '}'", at `at`; NULL: none so far */
+    const char *fault; /* the fault at `at`, such as "expected ',' or '}'"; NULL: none so far */
 } dt_json_cursor;
 
-/* The character with which the next value begins, after blanks: { [ " - 0..9 t f n; anything else
- * is a fault. '\0': there is one. */
+/* Skips blanks and returns the character with which the next value begins: { [ " - 0..9 t f n.
+ * Anything else is a fault. Returns '\0' if there is a fault. */
 char dt_json_peek(dt_json_cursor *c);
-/* Into the list or object that begins here. */
+/* Enters the list or object that begins at the cursor. */
 void dt_json_enter(dt_json_cursor *c);
-/* Whether another item follows, in a list or object that ends with `close`, which is passed.
- * *first: true before the first one. */
+/* Whether another item follows in a list or object that ends with `close`; skips `close` at the
+ * end. *first must be true before the first call. */
 bool dt_json_more(dt_json_cursor *c, char close, bool *first);
-/* The string that begins here, decoded, in *out (cleared first); it may hold NUL. */
+/* Reads and decodes the string that begins at the cursor into *out (cleared first); it may contain
+ * NUL. */
 bool dt_json_read_text(dt_json_cursor *c, dt_str *out);
-/* A string and the ':' behind it. */
+/* Reads a string and the ':' after it. */
 bool dt_json_read_key(dt_json_cursor *c, dt_str *out);
-/* The text of the number that begins here. */
+/* Copies the text of the number that begins at the cursor. */
 bool dt_json_read_number(dt_json_cursor *c, char out[DT_JSON_LONGEST_NUMBER + 1]);
-/* true, false or null. */
+/* Skips true, false or null. */
 bool dt_json_read_word(dt_json_cursor *c);
-/* A whole value, `depth` levels below the outermost. */
+/* Skips a whole value that is `depth` levels below the outermost one. */
 bool dt_json_skip(dt_json_cursor *c, int depth);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See json_values.h. The window grows until a row is whole; what was looked at is not looked at
- * again. */
+/* See json_values.h. The window grows until it has a complete row; bytes that were scanned are not
+ * scanned again. */
 #include "file/json_values.h"
 
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static dt_text_file text_of(const dt_json_values *v) {
         .path = v->path, .wanted = "JSON lines", .fault = DT_E_DATA_FILE, .any_text = true};
 }
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
 static void pass(const char *p, const char *to, int64_t *line, int64_t *col) {
     for (; p < to; p++) {
@@ -45,7 +45,7 @@ dt_status *dt_json_fail(const dt_json_place *row, const char *p, const char *for
     return s;
 }
 
-/* Reports a fault between rows, which is at the front of the window. */
+/* Reports a fault between rows, at the front of the window. */
 static dt_status *fail_here(const dt_json_values *v, const char *what) {
     return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: not JSON: %s", v->path, (long long)v->line,
                    (long long)v->col, what);
@@ -56,7 +56,8 @@ static dt_status *fail_here(const dt_json_values *v, const char *what) {
 static const char *front(const dt_json_values *v) { return dt_str_text(&v->window) + v->at; }
 static size_t left(const dt_json_values *v) { return v->window.size - v->at; }
 
-/* A row of a pipe is there before the next one is written. */
+/* Reads more bytes into the window, as soon as a row of a pipe is there, before the next one is
+ * written. */
 static dt_status *refill(dt_json_values *v) {
     int64_t got = 0;
     if (left(v) > LONGEST)
@@ -84,8 +85,8 @@ static void advance(dt_json_values *v, size_t n) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* The first character behind blanks, which stay in the window, and its place there. At the end it
- * is NUL. */
+/* Finds the first character at or after position *i that is not blank; the window keeps it. *out is
+ * NUL at the end. */
 static dt_status *peek_behind(dt_json_values *v, size_t *i, char *out) {
     for (;; ++*i) {
         while (*i >= left(v) && !v->end) DT_TRY(refill(v));
@@ -110,12 +111,14 @@ static dt_status *skip_blanks(dt_json_values *v, char *next) {
 typedef struct scan {
     size_t seen;
     int depth;
-    uint64_t braces; /* bit d: an object, not a list, is open at depth d */
+    uint64_t braces; /* bit d: depth d is inside an object, not a list */
     bool text, escaped, word;
-    int64_t values; /* numbers, words and strings */
+    bool lines;     /* the value ends at the end of its line */
+    int64_t values; /* numbers, words and strings so far */
 } scan;
 
-/* Within a string. A line end there is a fault, with which the value ends. True: it ends here. */
+/* Scans a character of a string. Returns true if the value ends here; a line end is a fault and
+ * ends the value. */
 static bool take_text(scan *s, char c) {
     if (s->escaped) s->escaped = false;
     else if (c == '\\') s->escaped = true;
@@ -123,7 +126,7 @@ static bool take_text(scan *s, char c) {
     return c == '\n' || (!s->text && s->depth == 0);
 }
 
-/* A bracket. True: the value ends here, whole or with a fault. */
+/* Scans a bracket. Returns true if the value ends here, complete or with a fault. */
 static bool take_bracket(scan *s, char c) {
     const bool brace = c == '{' || c == '}';
     s->word = false;
@@ -136,13 +139,15 @@ static bool take_bracket(scan *s, char c) {
     return s->depth == 0 || (s->braces >> (s->depth - 1) & 1) != brace || --s->depth == 0;
 }
 
-/* Behind the value that begins at p; false: more of it is to come. */
+/* Scans the value that begins at p up to its end. Returns false if it continues after the n
+ * bytes. */
 static bool find_end(scan *s, const char *p, size_t n) {
     while (s->seen < n) {
         const char c = p[s->seen];
         const bool separates = is_blank(c) || c == ',' || c == ':' || c == ']' || c == '}';
         if (s->depth == 0 && s->word && separates) return true;
         s->seen++;
+        if (s->lines && c == '\n') return true;
         if (s->text) {
             if (take_text(s, c)) return true;
         } else if (strchr("[]{}", c) && c) {
@@ -161,17 +166,17 @@ static bool find_end(scan *s, const char *p, size_t n) {
     return false;
 }
 
-/* From place i of the window on. */
+/* Finds the end of the value at position i of the window. */
 static dt_status *find_value(dt_json_values *v, size_t i, scan *s) {
-    *s = (scan){0};
+    *s = (scan){.lines = v->lines && !v->list};
     while (!find_end(s, front(v) + i, left(v) - i) && !v->end) DT_TRY(refill(v));
     return NULL;
 }
 
 /* ---- lists of rows ---- */
 
-/* A list at the front of the file is one of rows if its first item could be one: an object, or as
- * many values as a row has, with another item behind it. */
+/* Whether the list at the front of the file is a list of rows. It is one if its first item can be a
+ * row: an object; or a list with as many values as a row has, if another item follows. */
 static dt_status *is_list_of_rows(dt_json_values *v, bool *yes) {
     size_t i = 1;
     char c;
@@ -202,7 +207,7 @@ static dt_status *begin(dt_json_values *v) {
     return NULL;
 }
 
-/* To the next item of the list; *more false: it ends here, and the file with it. */
+/* Goes to the next item of the list of rows; *more false: the list and the file end here. */
 static dt_status *next_item(dt_json_values *v, bool *more) {
     char c;
     DT_TRY(skip_blanks(v, &c));
@@ -251,14 +256,23 @@ dt_status *dt_json_values_next(dt_json_values *v, bool *more) {
     v->text = front(v);
     v->size = s.seen;
     v->items++;
-    DT_TRY(check_text(v));
-    advance(v, s.seen);
-    return NULL;
+    advance(v, s.seen); /* done first, because a reader may continue after a row with a fault */
+    return check_text(v);
+}
+
+dt_status *dt_json_values_skip_line(dt_json_values *v) {
+    if (v->size > 0 && v->text[v->size - 1] == '\n') return NULL;
+    for (;;) {
+        const char *p = front(v), *end = left(v) > 0 ? memchr(p, '\n', left(v)) : NULL;
+        advance(v, end ? (size_t)(end + 1 - p) : left(v));
+        if (end || v->end) return NULL;
+        DT_TRY(refill(v));
+    }
 }
 
 bool dt_json_values_hold(const dt_json_values *v) {
     const char *p = front(v), *end = p + left(v);
-    scan s = {0};
+    scan s = {.lines = v->lines && !v->list};
     while (p < end && (is_blank(*p) || (v->list && *p == ','))) p++;
     return p < end && !(v->list && *p == ']') && find_end(&s, p, (size_t)(end - p));
 }

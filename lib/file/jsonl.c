@@ -10,10 +10,10 @@
  *         sex:  {vocabulary: [female, male]}      # {"sex": "male"}
  *         scan: {shape: [2, 2], dtype: uint8}     # {"scan": [[0, 1], [2, 3]]}
  *
- * A row names the data set's columns or its elements; other keys are skipped. The only element's
- * value may stand alone. Lists may be nested as the shape is, or in another way: their values are
- * taken in order, and must be as many. null is an empty field, and so is a key that is missing
- * where the element has a default_value. Words of a vocabulary may be given as their numbers.
+ * A row names the data set's columns or its elements; other keys are skipped. If there is only one
+ * element, a row may be its value alone. Lists may be nested like the shape or differently: their
+ * values are taken in order, and their number must match. null is an empty field; so is a missing
+ * key, if the element has a default_value. Words of a vocabulary may be given as their indices.
  */
 #include <string.h>
 
@@ -56,10 +56,11 @@ typedef struct lines {
     dt_json_values values;
     dt_jsonl_names names;
     dt_jsonl_row row;
-    bool *ever; /* [names.n] some row had it */
+    bool *ever; /* [names.n] whether some row had the key */
+    bool bad;   /* the last row had a fault */
 } lines;
 
-/* Of the only element of a row, which may stand alone. */
+/* The number of values in a row that is a bare list, if there is only one element; else -1. */
 static int64_t values_alone(const dt_row_source *s) {
     return s->n != 1 ? -1 : s->element[0].text ? 1 : dt_type_elements(&s->element[0].type);
 }
@@ -74,7 +75,8 @@ static bool holds(const dt_row_source *s) {
     return dt_json_values_hold(&((const lines *)s->state)->values);
 }
 
-/* A default_value must not hide that a key is misspelt: some row of a data set's file has it. */
+/* Checks that each key occurs in some row of a data set's file. Otherwise default_value could hide
+ * a misspelled key. */
 static dt_status *check_ever(const dt_row_source *s, const lines *l) {
     for (int i = 0, to; i < l->names.n && l->values.items > 0; i = to) {
         const int element = l->names.target[i].element;
@@ -91,18 +93,69 @@ static dt_status *check_ever(const dt_row_source *s, const lines *l) {
 
 static dt_status *next_line(dt_row_source *s, void *const *row, bool *more) {
     lines *l = s->state;
-    DT_TRY(dt_json_values_next(&l->values, more));
-    if (!*more) return s->again ? check_ever(s, l) : NULL;
     const dt_json_values *v = &l->values;
+    const int64_t items = v->items;
+    dt_status *bad = dt_json_values_next(&l->values, more);
+    if (!bad && !*more) return s->again ? check_ever(s, l) : NULL;
     const dt_json_place place = {s->path, v->text, v->row_line, v->row_col};
-    DT_TRY(dt_jsonl_row_read(&l->row, &place, v->size, row));
+    if (!bad) bad = dt_jsonl_row_read(&l->row, &place, v->size, row);
+    s->passed = v->items > items;
+    if (bad) return bad;
     for (int i = 0; i < l->names.n; i++) l->ever[i] = l->ever[i] || l->row.seen[i];
     s->record =
         (dt_row_record){.number = s->row, .offset = v->row_offset, .size = (int64_t)v->size};
     return NULL;
 }
 
-/* It has been read once and had no fault then. */
+/* Reads the next row. After a fault it skips the rest of the line; in a list it goes on to the next
+ * item. */
+static dt_status *next_row(dt_row_source *s, void *const *row, bool *more) {
+    lines *l = s->state;
+    if (l->bad && !l->values.list) DT_TRY(dt_json_values_skip_line(&l->values));
+    l->bad = false;
+    dt_status *bad = next_line(s, row, more);
+    l->bad = bad && s->passed;
+    return bad;
+}
+
+/* Appends a value other than a string as it is written, on one line. */
+static void put_raw(dt_str *out, const char *from, const char *to) {
+    for (; from < to; from++) dt_str_putc(out, *from == '\n' || *from == '\r' ? ' ' : *from);
+}
+
+static bool put_kept(dt_json_cursor *c, dt_str *out, bool *json) {
+    dt_str text = {0};
+    *json = dt_json_peek(c) != '"';
+    const char *from = c->at;
+    const bool ok = *json ? dt_json_skip(c, 1) : dt_json_read_text(c, &text);
+    if (ok && *json) put_raw(out, from, c->at);
+    else if (ok) dt_str_puts(out, dt_str_text(&text));
+    dt_str_release(&text);
+    return ok;
+}
+
+/* Appends the value of a kept key. The row has been read, so it is valid JSON. */
+static dt_status *kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
+    const lines *l = s->state;
+    const dt_json_values *v = &l->values;
+    const dt_json_place place = {s->path, v->text, v->row_line, v->row_col};
+    dt_json_cursor c = {.at = v->text, .end = v->text + v->size};
+    dt_str key = {0};
+    bool first = true, found = false;
+    if (dt_json_peek(&c) == '{') {
+        dt_json_enter(&c);
+        while (!found && dt_json_more(&c, '}', &first) && dt_json_read_key(&c, &key)) {
+            found = strcmp(dt_str_text(&key), s->keep.v[i]) == 0;
+            if (!(found ? put_kept(&c, out, json) : dt_json_skip(&c, 1))) break;
+        }
+    }
+    dt_str_release(&key);
+    return found ? NULL
+                 : dt_json_fail(&place, v->text, "'%.80s', which is to be kept, is missing",
+                                s->keep.v[i]);
+}
+
+/* Reads a row again. It had no fault when it was read first. */
 static dt_status *line_at(const dt_row_source *s, const dt_row_record *r, void *const *out) {
     const lines *l = s->state;
     const dt_json_place place = {s->path, r->bytes, 1, 1};
@@ -119,12 +172,13 @@ static dt_status *line_at(const dt_row_source *s, const dt_row_record *r, void *
 
 static dt_status *open_lines(dt_row_source *s) {
     static const dt_row_reader reader = {
-        .next = next_line, .holds = holds, .at = line_at, .close = close_lines};
+        .next = next_row, .holds = holds, .at = line_at, .kept = kept, .close = close_lines};
     lines *l = s->state = dt_arena_new(s->arena, lines);
     dt_jsonl_names_make(s, &l->names);
     dt_jsonl_row_init(&l->row, s, &l->names);
     l->ever = dt_arena_array(s->arena, bool, l->names.n);
-    l->values = (dt_json_values){.file = s->file, .path = s->path, .values = values_alone(s)};
+    l->values = (dt_json_values){
+        .file = s->file, .path = s->path, .values = values_alone(s), .lines = s->answers};
     s->reader = &reader;
     return NULL;
 }

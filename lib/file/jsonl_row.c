@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See jsonl_row.h. A row is read once, in place: a key's value goes to the elements of that key. */
+/* See jsonl_row.h. A row is read once, in place: the value of a key goes to all elements that use
+ * the key. */
 #include "file/jsonl_row.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ void dt_jsonl_names_make(const dt_row_source *s, dt_jsonl_names *out) {
     }
 }
 
-/* The last target of that name, which leads to the others; -1: none. */
+/* The last target with a name; `same` leads to the others. -1: none. */
 static int find_target(const dt_jsonl_names *l, const char *name) {
     int i = l->n - 1;
     while (i >= 0 && strcmp(l->target[i].name, name) != 0) i--;
@@ -76,7 +77,7 @@ static bool is_missing(const dt_jsonl_row *r, const dt_element_spec *e) {
     return (e->imputes || e->has_default) && dt_missing_is(e, dt_str_text(&r->text));
 }
 
-/* Stores the index in the vocabulary of r->text. */
+/* Stores the index of r->text in the element's vocabulary. */
 static bool put_word(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
                      void *out) {
     for (int k = 0; k < e->vocabulary.n; k++)
@@ -91,7 +92,8 @@ static bool put_word(dt_jsonl_row *r, const char *at, const dt_element_spec *e, 
     return false;
 }
 
-/* Stores an index: the place of a number in a vocabulary of numbers, otherwise the number. */
+/* Stores an index given as a number: in a vocabulary of numbers, the index of the number; otherwise
+ * the number itself. */
 static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_spec *e, int64_t i,
                             void *out) {
     double x, word;
@@ -113,7 +115,8 @@ static bool put_word_number(dt_jsonl_row *r, const char *at, const dt_element_sp
     return false;
 }
 
-/* Stores an int64, which a double might not represent. False: x is no such number. */
+/* Stores an int64, which a double might not represent exactly. Returns false for other dtypes or if
+ * the number is not an int64. */
 static bool put_integer(const dt_element_spec *e, const char *number, int64_t i, void *out) {
     int64_t x;
     if (e->type.dtype != DT_INT64 || !dt_parse_int64(number, &x)) return false;
@@ -176,7 +179,7 @@ static bool put_value(dt_jsonl_row *r, const dt_element_spec *e, int64_t i, void
     }
 }
 
-/* Stores all values of an element, at any depth of nesting; *n: the number stored so far. */
+/* Stores all values of an element, nested to any depth. *n: number of values stored so far. */
 static bool put_values(dt_jsonl_row *r, const dt_element_spec *e, int depth, int64_t *n,
                        void *out) {
     const int64_t most = e->text ? 1 : dt_type_elements(&e->type);
@@ -192,7 +195,8 @@ static bool put_values(dt_jsonl_row *r, const dt_element_spec *e, int depth, int
     return !r->c.fault;
 }
 
-/* null replaces all values. depth: levels around them. */
+/* Stores a value for all of an element; null makes all of its values missing. depth: nesting of the
+ * value in the row. */
 static bool put_whole(dt_jsonl_row *r, const dt_element_spec *e, int depth, void *out) {
     const char *at = r->c.at;
     int64_t n = 0;
@@ -226,7 +230,8 @@ static bool put_targets(dt_jsonl_row *r, int i) {
     return true;
 }
 
-/* Keys mostly come in the order of the last row. */
+/* Reads an object. Keys are first looked up in the order of the last row, in which they mostly
+ * come. */
 static bool put_object(dt_jsonl_row *r) {
     bool first = true;
     dt_json_enter(&r->c);
@@ -248,7 +253,8 @@ static bool put_object(dt_jsonl_row *r) {
 
 /* ---- missing keys ---- */
 
-/* Stores the default for value i of an element without a key in the row; -1: for all values. */
+/* Stores the default of an element whose key the row lacks: for value i, or for all values (i =
+ * -1). */
 static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const char *name) {
     const int64_t n = i < 0 && !e->text ? dt_type_elements(&e->type) : 1;
     r->name = name;
@@ -294,7 +300,7 @@ void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_n
     *r = (dt_jsonl_row){.s = s, .names = names};
     r->order = dt_alloc((size_t)names->n * sizeof *r->order);
     r->seen = dt_alloc((size_t)names->n * sizeof *r->seen);
-    for (int k = 0; k < names->n; k++) r->order[k] = -1; /* not known yet */
+    for (int k = 0; k < names->n; k++) r->order[k] = -1; /* no row has been read yet */
 }
 
 dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t size,

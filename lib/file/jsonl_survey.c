@@ -1,52 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of JSON lines: all rows are looked at once. A key that not every row has counts as null
- * where it is missing. A list is an element of its shape if all rows have that shape, of numbers. */
+/* Surveys the keys of JSON lines; reads all rows once. A key that some rows lack counts as null
+ * there. A list is an element if it is a list of numbers with the same shape in all rows. */
 #include <string.h>
 
 #include "base/arena.h"
 #include "file/column_survey.h"
 #include "file/jsonl_row.h"
+#include "file/missing.h"
 
-enum { MOST_VALUES = 1 << 20 }; /* of a list that becomes an element */
+enum { MOST_VALUES = 1 << 20 }; /* most values in a list that becomes an element */
 
 typedef struct keys {
-    dt_column *v;
-    int n, cap;
-    int64_t rows;
+    dt_table t;
+    int cap;
     dt_json_cursor c;
     dt_str key, text;
 } keys;
 
-/* Keys mostly come in one order: `guess` is where this one was. */
+/* Finds the column of a key, or adds one. Keys mostly come in the same order; `guess` is the key's
+ * position in the row. */
 static dt_column *find_key(keys *k, const char *name, int guess) {
-    if (guess < k->n && strcmp(k->v[guess].name, name) == 0) return &k->v[guess];
+    dt_table *t = &k->t;
+    if (guess < t->n && strcmp(t->v[guess].name, name) == 0) return &t->v[guess];
     int i = 0;
-    while (i < k->n && strcmp(k->v[i].name, name) != 0) i++;
-    if (i == k->n && i <= DT_MOST_COLUMNS) {
-        DT_GROW(k->v, k->cap, k->n + 1);
-        dt_column_init(&k->v[k->n++], name);
+    while (i < t->n && strcmp(t->v[i].name, name) != 0) i++;
+    if (i == t->n && i <= DT_MOST_COLUMNS) {
+        DT_GROW(t->v, k->cap, t->n + 1);
+        dt_column_init(&t->v[t->n++], name);
     }
-    return i < k->n ? &k->v[i] : NULL;
+    return i < t->n ? &t->v[i] : NULL;
 }
 
-/* A number, a word or a string. */
+/* Adds a number, a word or a string to a column. */
 static void note_value(keys *k, dt_column *c, char first) {
     char number[DT_JSON_LONGEST_NUMBER + 1];
-    int64_t i;
-    double x;
+    dt_column_value v = {0};
     if (first == '"') {
         if (!dt_json_read_text(&k->c, &k->text)) return;
-        dt_column_note(c, dt_str_text(&k->text), false, false);
+        v.text = dt_str_text(&k->text);
     } else if (first == 't' || first == 'f') {
-        if (dt_json_read_word(&k->c))
-            dt_column_note(c, first == 't' ? "true" : "false", true, true);
-    } else if (dt_json_read_number(&k->c, number)) {
-        dt_column_note(c, number, dt_parse_double(number, &x), dt_parse_int64(number, &i));
+        if (!dt_json_read_word(&k->c)) return;
+        v = (dt_column_value){first == 't' ? "true" : "false", true, true, first == 't',
+                              first == 't'};
+    } else {
+        if (!dt_json_read_number(&k->c, number)) return;
+        v.text = number;
+        v.number = dt_parse_double(number, &v.real);
+        v.integer = dt_parse_int64(number, &v.whole);
     }
+    if (first == '"' && dt_missing_is_default(v.text)) c->rows--;
+    else dt_column_note(c, &v);
 }
 
-/* Reads the list of dimension d; *t gets the sizes of the first list of each dimension. False:
- * lists differ in size, or contain other values than numbers. */
+/* Reads a list at dimension d. *t gets the size of the first list in each dimension. Returns false
+ * if lists differ in size or contain anything but numbers. */
 static bool note_list(keys *k, dt_column *c, int d, dt_type *t) {
     bool first = true;
     int64_t n = 0;
@@ -82,7 +89,7 @@ static void note_shape(keys *k, dt_column *c) {
     dt_json_skip(&k->c, 1);
 }
 
-/* The current value. */
+/* Adds the value at the cursor to a column. */
 static void note(keys *k, dt_column *c) {
     const char first = dt_json_peek(&k->c);
     const bool scalar = first && first != '[' && first != '{' && first != 'n';
@@ -97,28 +104,43 @@ static void note(keys *k, dt_column *c) {
     else note_value(k, c, first);
 }
 
+/* Keeps the text of a value for display; a string without its quotes. */
+static void show(keys *k, dt_column *c, const char *from, int64_t rows) {
+    if (k->c.fault || k->t.records >= k->t.wanted || c->rows == rows) return;
+    if (*from == '"') dt_column_show(c, k->t.records, dt_str_text(&k->text), k->text.size);
+    else dt_column_show(c, k->t.records, from, (size_t)(k->c.at - from));
+}
+
+static void note_and_show(keys *k, dt_column *c) {
+    const int64_t rows = c->rows;
+    dt_json_peek(&k->c);
+    const char *from = k->c.at;
+    note(k, c);
+    show(k, c, from, rows);
+}
+
 static dt_status *note_row(keys *k, const dt_json_place *row, size_t size) {
     bool first = true;
     k->c = (dt_json_cursor){.at = row->text, .end = row->text + size};
     if (dt_json_peek(&k->c) != '{') {
-        if (!k->c.fault) note(k, find_key(k, "x", 0));
+        if (!k->c.fault) note_and_show(k, find_key(k, "x", 0));
     } else {
         dt_json_enter(&k->c);
         for (int i = 0; dt_json_more(&k->c, '}', &first) && dt_json_read_key(&k->c, &k->key); i++) {
             dt_column *c = find_key(k, dt_str_text(&k->key), i);
-            if (c) note(k, c);
+            if (c) note_and_show(k, c);
             else dt_json_skip(&k->c, 1);
         }
     }
     if (k->c.fault) return dt_json_fail(row, k->c.at, "not JSON: %s", k->c.fault);
-    k->rows++;
-    if (k->n <= DT_MOST_COLUMNS) return NULL;
+    k->t.records++;
+    if (k->t.n <= DT_MOST_COLUMNS) return NULL;
     return dt_fail(DT_E_TOO_LARGE, NULL,
                    "%s: more than %d keys; at most so many can be inspected without a job",
                    row->path, DT_MOST_COLUMNS);
 }
 
-/* Lists at the top are rows, unless they are of objects. */
+/* Surveys a file. Lists at the top level are rows, unless they are lists of objects. */
 static dt_status *look_through(keys *k, const char *path) {
     dt_json_values v = {.path = path};
     bool more = true;
@@ -135,13 +157,13 @@ static dt_status *look_through(keys *k, const char *path) {
 }
 
 dt_status *dt_jsonl_survey(const dt_survey_request *g) {
-    keys k = {0};
+    keys k = {.t.wanted = g->table ? g->table->wanted : 0};
     dt_status *s = NULL;
     for (int i = 0; i < g->n && !s; i++) s = look_through(&k, g->path[i]);
-    if (!s && k.rows == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
-    for (int i = 0; i < k.n; i++) k.v[i].empty = k.rows - k.v[i].rows;
-    if (!s) s = dt_columns_put(k.v, k.n, g);
-    dt_columns_release(k.v, k.n);
+    if (!s && k.t.records == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
+    for (int i = 0; i < k.t.n; i++) k.t.v[i].empty = k.t.records - k.t.v[i].rows;
+    if (!s) s = dt_table_put(&k.t, g);
+    dt_table_release(&k.t);
     dt_str_release(&k.key);
     dt_str_release(&k.text);
     return s;

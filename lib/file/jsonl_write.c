@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows as lines of JSON: {"x": [[0, 1], [2, 3]], "kind": "iris"}. Numbers read back as the same
- * bits; values of a vocabulary are its words. */
+/* Writes rows as JSON lines: {"x": [[0, 1], [2, 3]], "kind": "iris"}. Numbers read back as the same
+ * values; indices in a vocabulary are written as words. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ typedef struct writing {
     dt_json j;
     const dt_output *o;
     const dt_element_spec *column;
-    const char *value; /* the next one */
+    const char *value; /* the next value to write */
 } writing;
 
 static dt_status *put_real(writing *w, const char *key) {
@@ -29,7 +29,8 @@ static dt_status *put_real(writing *w, const char *key) {
     return NULL;
 }
 
-/* A default_value may be no place in the vocabulary: it stood for null. */
+/* Writes an integer or a word. An index that is not in the vocabulary is the default_value, which
+ * stands for null. */
 static void put_integer(writing *w, const char *key) {
     const dt_element_spec *c = w->column;
     const dt_texts *words = c->vocabulary.n == c->names.n ? &c->vocabulary : &c->names;

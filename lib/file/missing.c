@@ -5,13 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Those of pandas.read_csv, and what UCI's files and spreadsheets have. */
+/* The default texts for missing values: those of pandas.read_csv, and those that UCI's data sets
+ * and spreadsheets use. */
 static const char *const default_marks[] = {
     "#N/A", "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
     "N/A",  "NA",       "NULL", "NaN",     "None",     "n/a",  "nan",  "null",   "?",       "-"};
 enum { DEFAULT_MARKS = sizeof default_marks / sizeof *default_marks };
 
-/* ---- what the job says ---- */
+/* ---- the job's keys ---- */
 
 static dt_texts marks_of(dt_arena *arena, const dt_tree *keys) {
     const dt_tree *list = dt_given(dt_tree_get(keys, "missing_values"));
@@ -19,7 +20,7 @@ static dt_texts marks_of(dt_arena *arena, const dt_tree *keys) {
     dt_texts out = {0, dt_arena_array(arena, const char *, n)};
     for (int i = 0; i < n; i++) {
         const char *mark = list ? list->item[i]->text : default_marks[i];
-        if (mark) out.v[out.n++] = mark; /* the table of keys reports others */
+        if (mark) out.v[out.n++] = mark; /* dt_fields_read reports other items */
     }
     return out;
 }
@@ -34,7 +35,7 @@ static bool has_impute(const dt_tree *keys, const char *element) {
     return false;
 }
 
-/* Whether a value of the type can stand for a missing one. */
+/* Whether the element's type has a value that can stand for a missing one. */
 static bool has_sign(const dt_element_spec *e) {
     const dt_dtype d = e->type.dtype;
     if (e->text || dt_dtype_is_float(d)) return true;
@@ -52,7 +53,7 @@ dt_status *dt_missing_declare(dt_arena *arena, const dt_tree *keys, dt_element_s
         return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has both a default_value and a step impute",
                        e->name);
     if (has_sign(e)) {
-        e->classes = 0; /* -1 is among them */
+        e->classes = 0; /* the values include -1 */
         return NULL;
     }
     return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &e->at,
@@ -75,6 +76,13 @@ bool dt_missing_is(const dt_element_spec *e, const char *text) {
     return false;
 }
 
+bool dt_missing_is_default(const char *text) {
+    if (!*text) return true;
+    for (int i = 0; i < DEFAULT_MARKS; i++)
+        if (strcmp(default_marks[i], text) == 0) return true;
+    return false;
+}
+
 void dt_missing_put(const dt_element_spec *e, void *out, int64_t i) {
     if (e->text) *(char *)out = '\0';
     else dt_row_source_put(e->type.dtype, dt_dtype_is_float(e->type.dtype) ? NAN : -1, out, i);
@@ -82,7 +90,7 @@ void dt_missing_put(const dt_element_spec *e, void *out, int64_t i) {
 
 dt_status *dt_missing_suggest(dt_status *s, const dt_element_spec *e) {
     const bool number = dt_dtype_is_float(e->type.dtype);
-    if (!e->missing.v) return s; /* the data set has no such keys */
+    if (!e->missing.v) return s; /* the data set's format has no keys for missing values */
     if (!number && e->vocabulary.n == 0)
         return dt_suggest(s,
                           "add 'default_value: 0' to dataset.element.%.80s; or leave its dtype "

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Missing values of tables. An element says what to do with them by `default_value`, or by a step
- * `impute` at the front of its `map`. For that step they are stored as NaN, as the empty text, or
- * in place of a vocabulary's index as -1.
+ * Missing values of tables. An element handles them with `default_value`, or with a step `impute`
+ * at the front of its `map`. For that step a missing value is stored as NaN, as the empty text or,
+ * instead of an index in a vocabulary, as -1.
  */
 #ifndef DT_FILE_MISSING_H
 #define DT_FILE_MISSING_H
 
 #include "file/file.h"
 
-/* What the key `missing_values` is. */
+/* Help text of the key `missing_values`. */
 #define DT_MISSING_HELP                                                                            \
     "texts that stand for a missing value, besides the empty field; default: NA, N/A, NaN, "       \
     "null, None, ? and the like"
 
-/* Sets what `missing_values` and `map` of a data set's keys say of an element whose type is set;
- * an error where its type has no value that stands for a missing one. */
+/* Sets how an element, whose type is set, handles missing values, from the data set's keys
+ * `missing_values` and `map`. Fails if it needs a value that stands for a missing one and its type
+ * has none. */
 dt_status *dt_missing_declare(dt_arena *arena, const dt_tree *keys, dt_element_spec *e) DT_MUST_USE;
-/* Whether a text, without blanks at its ends, stands for a missing value: the empty text, one of
- * the element's marks, or a number that is equal to one of them. */
+/* Whether a text, without blanks at its ends, stands for a missing value: it is empty, one of the
+ * element's texts for missing values, or a number equal to one of them. */
 bool dt_missing_is(const dt_element_spec *e, const char *text);
-/* Stores a missing value as value i; for elements that are imputed. */
+/* Whether a text is empty or one of the default texts for missing values. */
+bool dt_missing_is_default(const char *text);
+/* Stores a missing value as value i of an element with a step `impute`. */
 void dt_missing_put(const dt_element_spec *e, void *out, int64_t i);
-/* Adds to an error about a missing value the line of the job that would say what to do, where the
- * data set can have it. */
+/* Adds a suggestion to an error about a missing value: the line of the job that would handle it, if
+ * the data set can have such a line. */
 dt_status *dt_missing_suggest(dt_status *s, const dt_element_spec *e);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NPY, what numpy.save writes: a magic string, a version, the length of a header, and the header: a
- * Python dictionary in text with type, order and shape (numpy/lib/format.py). Three versions
- * differ in the width of the length and the encoding of the text.
+ * NPY, written by numpy.save: a magic string, a version, the length of the header, and the header,
+ * which is the text of a Python dictionary with type, order and shape (numpy/lib/format.py). The
+ * three versions differ in the width of the length and in the encoding of the text.
  *
  *     \x93NUMPY 01 00 76 00 {'descr': '<f4', 'fortran_order': False, 'shape': (64, 4), }   \n
  *
- * The text is read by a reader for this one form of dictionary: nothing in it is evaluated. Object
- * arrays hold pickles and are refused. NPZ is a ZIP archive of such files (numpy.savez): `train:
+ * The text is read by a reader for this form of dictionary only; nothing in it is evaluated. Object
+ * arrays contain pickles and are refused. NPZ is a ZIP archive of NPY files (numpy.savez): `train:
  * {x: data.npz, y: data.npz/labels}`.
  */
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void skip_blanks(reader *r) {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t')) r->at++;
 }
 
-/* Takes the character c, after blanks, if it is there. */
+/* Skips blanks, and the character c if it follows. Returns whether it did. */
 static bool take(reader *r, char c) {
     skip_blanks(r);
     if (r->at == r->end || *r->at != c) return false;
@@ -53,7 +53,7 @@ static bool take_word(reader *r, const char *word) {
     return true;
 }
 
-/* 'text' or "text" without escapes, shorter than `room`. */
+/* Reads 'text' or "text" without escapes, shorter than `room`. */
 static bool take_string(reader *r, char *out, size_t room) {
     char quote = take(r, '\'') ? '\'' : take(r, '"') ? '"' : '\0';
     if (!quote) return false;
@@ -65,7 +65,7 @@ static bool take_string(reader *r, char *out, size_t room) {
     return true;
 }
 
-/* ---- its values ---- */
+/* ---- values in the dictionary ---- */
 
 typedef struct descr_row {
     const char *text;
@@ -136,7 +136,7 @@ static dt_status *read_dim(reader *r, int64_t *out) {
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: negative dimension -%s", r->path, digits);
     if (!dt_parse_int64(digits, out))
         return dt_fail(DT_E_DATA_SIZE, NULL, "%s: shape overflows: dimension %s", r->path, digits);
-    take(r, 'L'); /* Python 2 wrote long integers so */
+    take(r, 'L'); /* Python 2 wrote an L after long integers */
     return NULL;
 }
 
@@ -180,11 +180,11 @@ static dt_status *read_dictionary(reader *r) {
     skip_blanks(r);
     if (r->at != r->end || !r->has_descr || !r->has_order || !r->has_shape)
         return not_a_dictionary(r);
-    r->out->fortran = fortran && r->out->type.rank > 1; /* a vector lies the same in both orders */
+    r->out->fortran = fortran && r->out->type.rank > 1; /* a vector is the same in both orders */
     return NULL;
 }
 
-/* ---- around it ---- */
+/* ---- around the dictionary ---- */
 
 static dt_status *read_magic(dt_inflow *f, const char *path, int *version, int64_t *at) {
     unsigned char magic[MAGIC + 2], first[DT_PEEK];
@@ -232,13 +232,13 @@ dt_status *dt_npy_header(dt_inflow *f, const char *path, dt_header *out) {
 
 /* ---- writing ---- */
 
-enum { FRONT = 10, BLOCK = 64 }; /* the numbers begin at a multiple of 64 bytes */
+enum { FRONT = 10, BLOCK = 64 }; /* the data begins at a multiple of 64 bytes */
 
 static const char *const printed[] = {
     [DT_BOOL] = "|b1",     [DT_UINT8] = "|u1",  [DT_INT8] = "|i1",    [DT_INT16] = "<i2",
     [DT_INT32] = "<i4",    [DT_INT64] = "<i8",  [DT_FLOAT32] = "<f4", [DT_FLOAT64] = "<f8",
     [DT_UINT16] = "<u2",   [DT_UINT32] = "<u4", [DT_UINT64] = "<u8",  [DT_FLOAT16] = "<f2",
-    [DT_BFLOAT16] = "<V2", /* as ml_dtypes writes it: NumPy has no word for it */
+    [DT_BFLOAT16] = "<V2", /* as ml_dtypes writes it, because NumPy has no name for it */
 };
 
 void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out) {

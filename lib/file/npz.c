@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NPZ archives: members that are read, see npz.h; and rows that are written, an array for each
- * column. Arrays stand in the archive one after the other, and rows come with a piece of each: the
- * first array goes straight into the archive, the others wait in one file beside it, batch by
- * batch, and are copied behind it at the end. How many rows there are and what the checksums are is
- * known only then, too.
+ * NPZ archives: reading members, see npz.h, and writing rows, with an array for each column. In the
+ * archive each array is in one piece, but each row has a piece of every array. So the first array
+ * goes straight into the archive. The others are collected in a second file, batch by batch, and
+ * copied into the archive at the end. Only then are the number of rows and the checksums known.
  *
  *     y.npz.tmp      header, array 0 .............................. | array 1, array 2, directory
  *     y.npz.1.tmp    array 1 | array 2 | array 1 | array 2 | ...      a piece for each batch
@@ -20,8 +19,8 @@
 #include "file/array.h"
 #include "file/file.h"
 
-/* "data.npz/x" is a member, unless data.npz is a folder: then it is a file in it. Returns "/x", or
- * NULL. */
+/* Returns "/x" for the path "data.npz/x" of an archive's member; NULL for any other path. If
+ * data.npz is a folder, x is a file in it. */
 static const char *find_member(dt_arena *arena, const char *path) {
     const char *at = strstr(path, ".npz/");
     struct stat st;
@@ -41,8 +40,9 @@ static const dt_zip_member *find_in(const dt_zip *zip, const char *name) {
     return NULL;
 }
 
-static dt_status *no_member(const char *path, const char *name, const dt_zip *zip) {
-    dt_str has = {0};
+/* Reports a missing member. named: the job names the member, not only the archive. */
+static dt_status *no_member(const char *path, const char *name, bool named, const dt_zip *zip) {
+    dt_str has = {0}, first = {0};
     for (int i = 0; i < zip->n && i < 16; i++) {
         const char *member = zip->member[i].name, *dot = strstr(member, ".npy");
         dt_str_puts(&has, i ? ", " : "");
@@ -50,16 +50,22 @@ static dt_status *no_member(const char *path, const char *name, const dt_zip *zi
     }
     dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s: no member '%s'; it has: %s%s", path, name,
                            dt_str_text(&has), zip->n > 16 ? ", ..." : "");
+    if (!named && zip->n > 0) {
+        dt_str_escaped(&first, dt_str_text(&has), strcspn(dt_str_text(&has), ","), 60);
+        s = dt_suggest(s, "write a member behind the file, such as %s/%s", path,
+                       dt_str_text(&first));
+    }
     dt_str_release(&has);
+    dt_str_release(&first);
     return s;
 }
 
-static dt_status *open_member(dt_arena *arena, const char *path, const char *name,
+static dt_status *open_member(dt_arena *arena, const char *path, const char *name, bool named,
                               dt_inflow **out) {
     dt_zip zip;
     DT_TRY(dt_zip_read(arena, path, &zip));
     const dt_zip_member *m = find_in(&zip, name);
-    return m ? dt_zip_open(out, path, m) : no_member(path, name, &zip);
+    return m ? dt_zip_open(out, path, m) : no_member(path, name, named, &zip);
 }
 
 const char *dt_npz_archive(dt_arena *arena, const char *path) {
@@ -69,9 +75,9 @@ const char *dt_npz_archive(dt_arena *arena, const char *path) {
 
 dt_status *dt_npz_open(dt_arena *arena, const char *element, const char **file, dt_inflow **out) {
     const char *path = *file, *member = find_member(arena, path);
-    if (member) return open_member(arena, dt_npz_archive(arena, path), member + 1, out);
+    if (member) return open_member(arena, dt_npz_archive(arena, path), member + 1, true, out);
     if (!dt_zip_is(path)) return dt_inflow_open(out, path);
-    DT_TRY(open_member(arena, path, element, out));
+    DT_TRY(open_member(arena, path, element, false, out));
     *file = dt_arena_printf(arena, "%s/%s", path, element);
     return NULL;
 }
@@ -82,21 +88,21 @@ enum { COPIED = 1 << 20 };
 
 typedef struct npz {
     dt_archive archive;
-    size_t head;     /* bytes of the first array's NPY header */
-    dt_str *rows;    /* [n] of the current batch */
-    uLong *crc;      /* [n] of what was written of them */
-    dt_writer aside; /* where all but the first wait */
-    char *path;      /* of that file; NULL: no file */
-    int64_t *batch;  /* [batches] rows of each */
+    size_t head;     /* size of the first array's NPY header */
+    dt_str *rows;    /* [n] the columns' bytes in the current batch */
+    uLong *crc;      /* [n] CRCs of the bytes written so far */
+    dt_writer aside; /* the second file, which collects all arrays but the first */
+    char *path;      /* path of the second file; NULL: there is none */
+    int64_t *batch;  /* [batches] number of rows in each batch */
     int batches, cap;
-    int64_t batched; /* rows in batches */
+    int64_t batched; /* rows in all batches */
 } npz;
 
 static dt_status *open_aside(const dt_output *o, npz *z) {
     dt_str path = {0};
     dt_str_printf(&path, "%s.1.tmp", o->path);
     dt_status *s = dt_writer_open(&z->aside, dt_str_text(&path));
-    if (s) dt_str_release(&path); /* a file of that name belongs to another program */
+    if (s) dt_str_release(&path); /* the file may belong to another program, so it is not removed */
     else z->path = dt_str_take(&path);
     return s;
 }
@@ -150,14 +156,14 @@ static dt_status *put_npz(dt_output *o, const void *const *row) {
         all += z->rows[i].size;
     }
     if (all < COPIED) return NULL;
-    o->rows++; /* flush the current row, too */
+    o->rows++; /* include the current row */
     dt_status *s = flush_npz(o);
     o->rows--;
     return s;
 }
 
-/* The NPY header of all rows, `bytes` long (0: as it comes), and with it the member's checksum and
- * size. */
+/* Makes the final NPY header, padded to `bytes` (0: not padded), and returns the checksum and size
+ * of the whole member. */
 static dt_archived facts_of(const dt_output *o, int i, size_t bytes, dt_str *head) {
     const dt_type t = dt_output_type(&o->column[i], o->rows);
     dt_npy_print_header(&t, bytes, head);
@@ -167,10 +173,10 @@ static dt_archived facts_of(const dt_output *o, int i, size_t bytes, dt_str *hea
         .size = (int64_t)head->size + dt_type_bytes(&t)};
 }
 
-/* Array i out of the file where it waits in pieces. */
+/* Copies the pieces of array i from the second file into the archive. */
 static dt_status *copy(const dt_output *o, int i, int fd, char *piece) {
     npz *z = o->state;
-    /* bytes of a row before array i, in all; where the batch begins */
+    /* bytes of a row before array i; bytes of a row; where the batch begins */
     int64_t before = 0, width = 0, at = 0;
     for (int k = 1; k < o->n; k++) {
         before += k < i ? dt_type_bytes(&o->column[k].type) : 0;
@@ -188,10 +194,10 @@ static dt_status *copy(const dt_output *o, int i, int fd, char *piece) {
     return NULL;
 }
 
-/* Removes the file before the archive gets its name, so that nothing remains beside a finished
- * archive. */
+/* Removes the second file before the archive gets its name, so that nothing is left beside a
+ * complete archive. */
 static dt_status *remove_aside(npz *z) {
-    DT_TRY(dt_file_remove(z->path)); /* release_npz tries again */
+    DT_TRY(dt_file_remove(z->path)); /* if this fails, release_npz tries again */
     free(z->path);
     z->path = NULL;
     return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outputs: rows are gathered and go through the write seam; a file gets its name when it is whole.
- * See file.h. */
+/* Writes rows to files or standard output: rows are collected in memory and written in large
+ * pieces. A file gets its name when it is complete. See file.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ dt_status *dt_output_finish(dt_output *o) {
 }
 
 void dt_output_close(dt_output *o) {
-    if (!o->path) free(o->file.path); /* standard output stays open */
+    if (!o->path) free(o->file.path); /* standard output is not closed */
     else if (o->temporary) dt_writer_abandon(&o->file);
     if (o->state) o->kind->writer->release(o);
     dt_str_release(&o->text);

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of one part, as job files name them: `train: x.tfrecord`, a pattern (`part-*`), or a list
- * of both. */
+/* The files of one part, as job files name them: `train: x.tfrecord`, a pattern (`part-*`), or a
+ * list of either. */
 #ifndef DT_FILE_PART_FILES_H
 #define DT_FILE_PART_FILES_H
 
 #include "file/examples.h"
 
-/* What can be said without looking at files. */
+/* Checks the names of the files, without looking at the files. */
 dt_status *dt_files_check(const dt_format_request *r) DT_MUST_USE;
-/* The files themselves, at least one, in order; a fault has the place of its name. */
+/* Finds the files, at least one, in order. An error has the location of the name in the job
+ * file. */
 dt_status *dt_files_find(const dt_format_request *r, const dt_tree *names,
                          dt_paths *out) DT_MUST_USE;
 
-/* The entries of `element`, whose names go to *names; each is read by `read`, for the training
- * part only. element NULL: it was reported elsewhere. */
+/* Checks the entries of `element` and lists their names in *names. Calls `read` for each entry, but
+ * for the training part only. element NULL: the fault is reported elsewhere. */
 dt_status *dt_files_check_elements(const dt_format_request *r, const dt_tree *element,
                                    dt_texts *names,
                                    dt_status *(*read)(const dt_format_request *r,
                                                       const dt_entry *e)) DT_MUST_USE;
-/* Examples of the files x->paths, one file after the other, which `read` counts: all files are
- * read, missing ones (66) reported before bad ones. Faults: too many files, no examples. */
+/* Reads the files x->paths one after the other with `read`, which counts their examples in x. All
+ * files are read; missing ones (66) are reported before bad ones. Too many files or no examples are
+ * an error, too. */
 dt_status *dt_files_read(const dt_format_request *r, dt_examples *x,
                          dt_status *(*read)(dt_examples *x, int file)) DT_MUST_USE;
-/* The file of an example. */
+/* The index of the file that holds an example. */
 int dt_files_at(const dt_examples *x, int64_t row);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of data files: patterns of the shell, and sets of shards, which must be whole. */
+/* Names of data files: shell patterns, and sets of shards, which must be complete. */
 #include <dirent.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -24,14 +24,15 @@ void dt_paths_add(dt_paths *paths, const char *path) {
 
 /* ---- shards ---- */
 
-/* Finds "00002-of-00004" in a path: the position of its first digit, and both numbers. */
+/* Finds numbers such as "00002-of-00004" in a path. Returns the position of the first digit, and
+ * both numbers. */
 static const char *find_shard(const char *path, int64_t *index, int64_t *count) {
     const char *name = strrchr(path, '/');
     const char *of = strstr(name ? name : path, "-of-");
     char digits[16];
     while (of &&
            (of - path < 5 || strspn(of + 4, "0123456789") < 5 || strspn(of - 5, "0123456789") != 5))
-        of = strstr(of + 1, "-of-"); /* "bag-of-words-00000-of-00002" */
+        of = strstr(of + 1, "-of-"); /* skips the "-of-" in "bag-of-words-00000-of-00002" */
     if (!of) return NULL;
     snprintf(digits, sizeof digits, "%.5s", of - 5);
     *index = strtoll(digits, NULL, 10);
@@ -42,8 +43,8 @@ static const char *find_shard(const char *path, int64_t *index, int64_t *count) 
     return of - 5;
 }
 
-/* The first shard that is not among the paths; all of them have the same front and back as
- * `path`. */
+/* Reports the first shard that is missing among the paths. All shards of a set have the same text
+ * as `path` before the number. */
 static dt_status *missing_shard(const dt_paths *paths, int first, const char *path, const char *at,
                                 int64_t count) {
     int64_t present = 0, absent = -1, index, n;
@@ -63,10 +64,10 @@ static dt_status *missing_shard(const dt_paths *paths, int first, const char *pa
                    (long long)count);
 }
 
-enum { MOST_SHARDS = 4096 }; /* sets larger than this are not looked through */
+enum { MOST_SHARDS = 4096 }; /* larger sets are not checked */
 
-/* One name, two numbers of shards: an older set was left lying, and its examples would be read
- * twice. */
+/* Reports two sets of shards with the same name but different numbers of shards. The older set was
+ * probably left behind, and its examples would be read in addition. */
 static dt_status *check_one_set(const dt_paths *paths, int first, const char *pattern) {
     const char *path = NULL, *at = NULL;
     int64_t index, count, whole = 0;
@@ -105,7 +106,8 @@ bool dt_path_is_pattern(const char *path) {
     return strpbrk(path, WILDCARDS) && access(path, F_OK) != 0;
 }
 
-/* Joins the two; wildcards in the folder's name are escaped, since they are literal. */
+/* Joins folder and pattern. Wildcards in the folder's name are escaped, since they are meant
+ * literally. */
 static char *escaped_join(const char *folder, const char *pattern) {
     dt_str escaped = {0};
     for (; folder && *folder; folder++) {
@@ -131,8 +133,8 @@ static dt_status *match(dt_paths *paths, const char *folder, const char *pattern
     return NULL;
 }
 
-/* A name without wildcards is added unchanged, and so is one that exists. If it is missing, opening
- * it reports the system's error. */
+/* Adds the files that match a pattern. A name without wildcards, or of an existing file, is added
+ * unchanged; if the file is missing, opening it reports the system's error. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) {
     int first = paths->n;
     char *path = dt_path_join(directory, pattern);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of one picture, of all in a folder, and of those that match a pattern; see pictures.h. */
+/* Rows of one picture, of all pictures in a folder, and of those that match a pattern; see
+ * pictures.h. */
 #include "file/pictures.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ bool dt_pictures_sniff(const unsigned char *first, int64_t n) {
            (n >= 4 && (memcmp(first, "\x89PNG", 4) == 0 || memcmp(first, "\xff\xd8\xff", 3) == 0));
 }
 
-/* The input as (rows, columns) or (rows, columns, channels). */
+/* Sets the type of a picture from the model's input: (rows, columns) or (rows, columns,
+ * channels). */
 static dt_status *describe(dt_row_source *s) {
     pictures *p = s->state = dt_arena_new(s->arena, pictures);
     dt_type *t = &s->element[0].type;
@@ -37,7 +39,8 @@ static dt_status *describe(dt_row_source *s) {
     return NULL;
 }
 
-/* Folders in a folder are the classes of a data set; deeper folders are skipped. */
+/* Lists the pictures in a folder and in its folders, which are the classes of a data set. Deeper
+ * folders are skipped. */
 static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out) {
     dt_paths all = {0};
     dt_status *bad = dt_paths_list(&all, folder);
@@ -49,7 +52,7 @@ static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out
     return bad;
 }
 
-/* The files that a pattern matches; all of them must be pictures. */
+/* Lists the files that match a pattern; all of them must be pictures. */
 static dt_status *list_matches(const char *pattern, dt_paths *out) {
     DT_TRY(dt_paths_match(out, NULL, pattern));
     for (int i = 0; i < out->n; i++)
@@ -90,7 +93,7 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
     return NULL;
 }
 
-/* Reads a file of the folder, or the picture of the stream. */
+/* Reads the next picture: a file of the folder, or the picture in the source's own file. */
 static dt_status *next_picture(dt_row_source *s, void *const *row, bool *more) {
     const pictures *p = s->state;
     dt_str bytes = {0};

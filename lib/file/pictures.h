@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures as rows, for a model of one input: one file, or all in a folder and the folders in it,
- * sorted by name. They have the element's shape, or any where the data set are folders of pictures
- * that are resized: then they are, too.
+ * Pictures as rows, for a model with one input: one file, or all pictures in a folder and the
+ * folders in it, sorted by name. They must have the element's shape. If the data set resizes its
+ * pictures, these may have any size and are resized, too.
  */
 #ifndef DT_FILE_PICTURES_H
 #define DT_FILE_PICTURES_H
 
 #include "file/file.h"
 
-/* As dt_format has them. */
+/* dt_format's `sniff` and `open` for pictures. */
 bool dt_pictures_sniff(const unsigned char *first, int64_t n);
 dt_status *dt_pictures_open(dt_row_source *s) DT_MUST_USE;
 

@@ -1,71 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places of records: see places.h. A record is the number size + 1 where it begins `gap` bytes
- * behind the end of the one before, else 0, the distance, and its size:
+ * Where records are in files: see places.h. The numbers of a group have w bits each and follow one
+ * another without gaps. They begin at a 32-bit word, the first number in the lowest bits.
  *
- *     offset 0, gap 1        sizes 5 7 200, with 3 blank lines before the last
- *     codes                  6 8 0 8 200          (distances are written as signed numbers, 4 as 8)
+ *     sizes 130 141 133      smallest 130, in 4 bits   0000 1011 0011
+ *     gaps    -   1   1      smallest 1, in 0 bits
  */
 #include "file/places.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 
-enum { GROUP = 64 }; /* records: the most numbers that are read to find one */
+enum { WORD = 32 }; /* bits per word */
 
-static void put_number(dt_str *out, uint64_t v) {
-    for (; v >= 128; v >>= 7) dt_str_putc(out, (char)((v & 127) | 128));
-    dt_str_putc(out, (char)v);
-}
-
-static uint64_t get_number(const char *codes, int64_t *at) {
-    uint64_t v = 0;
-    for (int shift = 0;; shift += 7) {
-        const unsigned char c = (unsigned char)codes[(*at)++];
-        v |= (uint64_t)(c & 127) << shift;
-        if (c < 128) return v;
-    }
-}
-
-static uint64_t unsigned_of(int64_t v) { return (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0); }
-static int64_t signed_of(uint64_t v) { return (int64_t)(v >> 1) ^ -(int64_t)(v & 1); }
+static size_t words_of(int n, int bits) { return ((size_t)n * (size_t)bits + WORD - 1) / WORD; }
 
 /* ---- writing ---- */
 
+static int bits_of(uint32_t v) {
+    int n = 0;
+    for (; v > 0; v >>= 1) n++;
+    return n;
+}
+
+/* Writes the differences between n numbers and the smallest of them, with as few bits as
+ * possible. */
+static void write_numbers(dt_places *p, const int32_t *v, int n, int32_t *smallest, uint8_t *bits) {
+    uint32_t word[DT_PLACES_GROUP + 1] = {0};
+    int32_t least = v[0], most = v[0];
+    for (int i = 1; i < n; i++) {
+        if (v[i] < least) least = v[i];
+        if (v[i] > most) most = v[i];
+    }
+    const int width = bits_of((uint32_t)most - (uint32_t)least);
+    for (int i = 0; i < n && width > 0; i++) {
+        const int bit = i * width;
+        const uint64_t more = (uint64_t)((uint32_t)v[i] - (uint32_t)least) << bit % WORD;
+        word[bit / WORD] |= (uint32_t)more;
+        word[bit / WORD + 1] |= (uint32_t)(more >> WORD);
+    }
+    dt_str_add(&p->codes, (const char *)word, words_of(n, width) * sizeof *word);
+    *smallest = least;
+    *bits = (uint8_t)width;
+}
+
+static void close_group(dt_places *p, dt_places_group *g) {
+    static const char end[WORD / CHAR_BIT] = {0};
+    const int n = (int)(p->n - g->first);
+    if (p->codes.size > 0) p->codes.size -= sizeof end;
+    g->code = (uint32_t)(p->codes.size / sizeof end);
+    p->gap[0] = n > 1 ? p->gap[1] : 0;
+    write_numbers(p, p->size, n, &g->size, &g->size_bits);
+    write_numbers(p, p->gap, n, &g->gap, &g->gap_bits);
+    /* padding, because numbers are read two words at a time */
+    dt_str_add(&p->codes, end, sizeof end);
+}
+
 static void begin_group(dt_places *p, const dt_place *first) {
+    if (p->n_groups > 0) close_group(p, &p->group[p->n_groups - 1]);
     DT_GROW(p->group, p->cap_groups, p->n_groups + 1);
-    p->group[p->n_groups++] = (struct dt_place_group){.first = (int32_t)p->n,
-                                                      .offset = first->offset,
-                                                      .code = (int64_t)p->codes.size,
-                                                      .file = first->file};
-    p->in_group = 0;
-    p->end = first->offset;
+    p->group[p->n_groups++] =
+        (dt_places_group){.offset = first->offset, .first = (int32_t)p->n, .file = first->file};
 }
 
 void dt_places_add(dt_places *p, const dt_place *place) {
-    if (p->n_groups == 0 || p->in_group == GROUP || p->group[p->n_groups - 1].file != place->file)
-        begin_group(p, place);
-    struct dt_place_group *g = &p->group[p->n_groups - 1];
+    const dt_places_group *g = p->n_groups > 0 ? &p->group[p->n_groups - 1] : NULL;
     const int64_t gap = place->offset - p->end;
-    if (p->in_group == 1 && gap == (int32_t)gap) g->gap = (int32_t)gap;
-    if (p->in_group == 0 || gap == g->gap) put_number(&p->codes, (uint64_t)place->size + 1);
-    else {
-        put_number(&p->codes, 0);
-        put_number(&p->codes, unsigned_of(gap));
-        put_number(&p->codes, (uint64_t)place->size);
+    if (!g || p->n - g->first == DT_PLACES_GROUP || g->file != place->file || gap != (int32_t)gap) {
+        begin_group(p, place);
+        g = &p->group[p->n_groups - 1];
     }
+    p->size[p->n - g->first] = (int32_t)place->size;
+    p->gap[p->n - g->first] = (int32_t)gap;
     p->end = place->offset + place->size;
-    p->in_group++;
     p->n++;
 }
 
 /* ---- reading ---- */
 
-/* Groups are full but for the last one of a file. */
+/* The group of a record. All groups are full, except the last one of each file. */
 static int group_of(const dt_places *p, int64_t row) {
-    int low = (int)(row / GROUP), high = p->n_groups;
+    int low = (int)(row / DT_PLACES_GROUP), high = p->n_groups;
     if (low + 1 == high || p->group[low + 1].first > row) return low;
     while (high - low > 1) {
         const int middle = low + (high - low) / 2;
@@ -75,55 +93,61 @@ static int group_of(const dt_places *p, int64_t row) {
     return low;
 }
 
-/* The cursor's next record. */
-static dt_place next(const dt_places *p, dt_places_cursor *c) {
-    const struct dt_place_group *g = &p->group[c->group];
-    int64_t gap = c->row == g->first ? 0 : g->gap, size;
-    const uint64_t code = get_number(p->codes.data, &c->code);
-    if (code) size = (int64_t)code - 1;
-    else {
-        gap = signed_of(get_number(p->codes.data, &c->code));
-        size = (int64_t)get_number(p->codes.data, &c->code);
+/* The sum of the differences of numbers [from, to), which have `bits` bits each and begin at
+ * `word`. */
+static int64_t sum_numbers(const dt_places *p, size_t word, int bits, int from, int to) {
+    const uint64_t mask = (UINT64_C(1) << bits) - 1;
+    const char *at = p->codes.data + word * sizeof(uint32_t);
+    int64_t sum = 0;
+    for (int i = from; i < to && bits > 0; i++) {
+        const int bit = i * bits;
+        uint32_t two[2];
+        memcpy(two, at + (size_t)(bit / WORD) * sizeof *two, sizeof two);
+        sum += (int64_t)(((uint64_t)two[1] << WORD | two[0]) >> bit % WORD & mask);
     }
-    const dt_place found = {c->end + gap, size, g->file};
-    c->end = found.offset + size;
-    c->row++;
-    return found;
+    return sum;
 }
 
-/* Passes eight records at a time while their numbers are of one byte and none is special. */
-static void skip(const dt_places *p, int64_t row, dt_places_cursor *c) {
-    const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
-    const struct dt_place_group *g = &p->group[c->group];
-    while (c->row > g->first && c->row + 8 <= row) {
-        uint64_t v;
-        memcpy(&v, p->codes.data + c->code, sizeof v);
-        if ((v & highs) || ((v - ones) & highs)) return;
-        /* seven bits each: pairs, fours and all eight of them are added side by side */
-        v = (v & 0x00FF00FF00FF00FFu) + (v >> 8 & 0x00FF00FF00FF00FFu);
-        v = (v & 0x0000FFFF0000FFFFu) + (v >> 16 & 0x0000FFFF0000FFFFu);
-        c->end += (int64_t)((v & 0xFFFFFFFFu) + (v >> 32)) - 8 + 8 * (int64_t)g->gap;
-        c->row += 8;
-        c->code += 8;
+/* The sum of the sizes of records [from, to) in a group. */
+static int64_t sizes(const dt_places *p, int group, int from, int to) {
+    const dt_places_group *g = &p->group[group];
+    int64_t sum = 0;
+    if (group + 1 < p->n_groups)
+        return sum_numbers(p, g->code, g->size_bits, from, to) + (int64_t)g->size * (to - from);
+    for (int i = from; i < to; i++) sum += p->size[i];
+    return sum;
+}
+
+/* The sum of the gaps before records [from, to) in a group; a group has no gap before its first
+ * record. */
+static int64_t gaps(const dt_places *p, int group, int from, int to) {
+    const dt_places_group *g = &p->group[group];
+    int64_t sum = 0;
+    if (from == 0) from = 1;
+    if (from >= to) return 0;
+    if (group + 1 < p->n_groups) {
+        const size_t word = g->code + words_of(g[1].first - g->first, g->size_bits);
+        return sum_numbers(p, word, g->gap_bits, from, to) + (int64_t)g->gap * (to - from);
     }
+    for (int i = from; i < to; i++) sum += p->gap[i];
+    return sum;
 }
 
 dt_place dt_places_find(const dt_places *p, int64_t row, dt_places_cursor *cursor) {
     dt_places_cursor c = *cursor;
-    dt_place found;
-    const int end = c.group + 1;
+    const int next = c.group + 1;
     const bool near = c.row > 0 && c.row <= row && row >= p->group[c.group].first &&
-                      (end == p->n_groups || row < p->group[end].first);
+                      (next == p->n_groups || row < p->group[next].first);
     if (!near) {
         c.group = group_of(p, row);
-        const struct dt_place_group *g = &p->group[c.group];
-        c = (dt_places_cursor){g->first, g->code, g->offset, c.group};
+        c.row = p->group[c.group].first;
+        c.end = p->group[c.group].offset;
     }
-    do {
-        skip(p, row, &c);
-        found = next(p, &c);
-    } while (c.row <= row);
-    *cursor = c;
+    const dt_places_group *g = &p->group[c.group];
+    const int from = (int)(c.row - g->first), at = (int)(row - g->first);
+    const int64_t offset = c.end + sizes(p, c.group, from, at) + gaps(p, c.group, from, at + 1);
+    const dt_place found = {offset, sizes(p, c.group, at, at + 1), g->file};
+    *cursor = (dt_places_cursor){row + 1, offset + found.size, c.group};
     return found;
 }
 

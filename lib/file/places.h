@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the records of files are, at most 2^30 of them, in 1.5 bytes a record of up to 126 bytes and
- * 2.5 bytes of one of up to 16 KiB: sizes follow one another as numbers of variable length, and each
- * group of records has the place of its first one.
+ * Where records are in files, for at most 2^30 records. A group of 128 records has the position of
+ * its first record, the smallest size, and the smallest gap between two records (such as a line
+ * end). A record has only the differences to these, in as many bits as the group needs: 2 bytes per
+ * record if sizes differ by up to 16 KiB, 1.1 bytes if they differ by up to 127 bytes.
  */
 #ifndef DT_FILE_PLACES_H
 #define DT_FILE_PLACES_H
@@ -10,33 +11,44 @@
 #include "base/str.h"
 
 typedef struct dt_place {
-    int64_t offset, size; /* bytes; size: up to 1 GiB */
+    int64_t offset, size; /* in bytes; size: up to 1 GiB */
     int file;
 } dt_place;
 
+/* records per group, and so the most numbers to read in order to find a record */
+enum { DT_PLACES_GROUP = 128 };
+
+typedef struct dt_places_group {
+    int64_t offset; /* offset of the group's first record */
+    uint32_t code;  /* word in `codes` where the group's numbers begin: first sizes, then gaps */
+    int32_t first, file; /* first: index of the group's first record */
+    int32_t size, gap;   /* the smallest size and gap in bytes */
+    uint8_t size_bits, gap_bits;
+} dt_places_group;
+
 typedef struct dt_places {
     int64_t n;
+    /* the numbers of all groups except the last one: 32-bit words, and one word of padding */
     dt_str codes;
-    int n_groups, cap_groups, in_group;
-    int64_t end; /* of the last record */
-    struct dt_place_group {
-        int64_t offset, code; /* of its first record; where its numbers begin in `codes` */
-        int32_t first, file;  /* the first record's number */
-        int32_t gap;          /* bytes between most of its records, such as line ends */
-    } * group;
+    int n_groups, cap_groups;
+    dt_places_group *group;
+    int64_t end; /* end of the last record */
+    /* the sizes and gaps of the last group, which may still grow; gap[0] is not used */
+    int32_t size[DT_PLACES_GROUP], gap[DT_PLACES_GROUP];
 } dt_places;
 
-/* How far one reader has come; zeroed before it is used, and kept by one thread. */
+/* The position of one reader, which makes reading in order fast. Zero it before use; only one
+ * thread may use it. */
 typedef struct dt_places_cursor {
-    int64_t row, code, end; /* the next record; 0: none yet */
+    int64_t row, end; /* index and offset of the next record; row 0: none read so far */
     int group;
 } dt_places_cursor;
 
-/* Adds a record at the end. */
+/* Adds a record after the last one. */
 void dt_places_add(dt_places *p, const dt_place *place);
-/* The place of record `row`, which exists: at once behind the one that the cursor found last, else
- * by reading the numbers of a group. */
+/* Finds record `row`, which must exist. This is immediate for the record after the one found last;
+ * otherwise it reads the numbers of a group. */
 dt_place dt_places_find(const dt_places *p, int64_t row, dt_places_cursor *cursor);
-void dt_places_release(dt_places *p); /* leaves an empty list */
+void dt_places_release(dt_places *p); /* the list is empty afterwards */
 
 #endif

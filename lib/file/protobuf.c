@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers on the wire. Where a message is written in place, its length comes before it
- * but is known after it: it always takes five bytes, since a varint may have leading zeros, and is
- * filled in at the end.
+ * Reads and writes protocol buffers. When a message is written in place, its length precedes it but
+ * is known only afterwards. So the length always takes five bytes, which is possible because a
+ * varint may have leading zeros, and is filled in at the end.
  */
 #include "file/protobuf.h"
 
 #include <string.h>
 
-enum { LENGTH_BYTES = 5 }; /* 35 bits: such files have less than 2 GiB */
+enum { LENGTH_BYTES = 5 }; /* 35 bits are enough: files have less than 2 GiB */
 enum { LONGEST_VARINT = 10 };
 enum { DEEPEST_GROUP = 64 };
 
 /* ---- reading ---- */
 
-/* The tenth byte has one bit; what else it holds is dropped, as by protobuf's own parsers. */
+/* Reads a varint of up to ten bytes. The tenth byte has only one bit; other bits in it are dropped,
+ * as protobuf's own parsers do. */
 bool dt_pb_long_varint(dt_pb_span *s, uint64_t *out, const char **why) {
     *out = 0;
     for (int i = 0; i < LONGEST_VARINT && s->at < s->end; i++) {
@@ -35,7 +36,7 @@ static bool take(dt_pb_span *s, uint64_t n, dt_pb_span *out) {
 
 static bool read_field(dt_pb_span *s, dt_pb_field *f, int depth, const char **why);
 
-/* Up to the tag that ends the group. */
+/* Skips to the tag that ends a group. */
 static bool take_group(dt_pb_span *s, uint64_t number, int depth, dt_pb_span *out,
                        const char **why) {
     dt_pb_field inner;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers on the wire. A message is a sequence of fields; a field is a tag, which is the
- * number of the field and its wire type, and a value. Integers are varints: base 128, low digits
- * first, with the highest bit of a byte set if more follow.
+ * Reads and writes protocol buffers. A message is a sequence of fields. A field is a tag, which
+ * consists of the field's number and wire type, and a value. Integers are varints: base 128, low
+ * digits first; the highest bit of a byte is set if more bytes follow.
  *
- * No code is generated: the messages that are read and written here have few fields, whose
- * numbers never change, and a generated struct would be a second copy of every weight. Bytes that
- * are read are hostile: lengths are checked before they are used, and nothing is allocated.
+ * There is no generated code: the messages here have few fields with fixed numbers, and generated
+ * structs would copy all weights. Input is not trusted: lengths are checked before they are used,
+ * and nothing is allocated.
  */
 #ifndef DT_FILE_PROTOBUF_H
 #define DT_FILE_PROTOBUF_H
@@ -36,21 +36,22 @@ typedef struct dt_pb_span {
 typedef struct dt_pb_field {
     uint64_t number;
     dt_pb_type type;
-    uint64_t value;   /* DT_PB_VARINT */
-    dt_pb_span bytes; /* of the value, of every other type; a group's are those of its fields */
+    uint64_t value;   /* for DT_PB_VARINT */
+    dt_pb_span bytes; /* for all other types: the bytes of the value; for a group, of its fields */
 } dt_pb_field;
 
 /*
- * The number, the field at the front of s, which is taken away; before a field s is not empty.
- * *why, if it fails: "varint too long", else as it was. The usual ones are read here, from copies
- * whose address is not taken, so that they stay in registers.
+ * dt_pb_varint reads a varint and dt_pb_next a field from the front of s, which must not be empty
+ * for dt_pb_next. If they return false, *why is "varint too long" or unchanged. The inline
+ * functions handle the common cases, and work on copies whose addresses are not taken, so that
+ * these stay in registers.
  */
 bool dt_pb_long_varint(dt_pb_span *s, uint64_t *out, const char **why);
 bool dt_pb_other_field(dt_pb_span *s, dt_pb_field *f, const char **why);
 
 static inline bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why) {
     const unsigned char *p = s->at;
-    if (s->end - p >= 2 && (p[0] & p[1]) < 128) { /* of one byte or two */
+    if (s->end - p >= 2 && (p[0] & p[1]) < 128) { /* one or two bytes */
         const bool two = p[0] >= 128;
         *out = two ? (uint64_t)(p[0] & 127) | (uint64_t)p[1] << 7 : p[0];
         s->at = p + 1 + two;
@@ -86,21 +87,22 @@ static inline bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why) {
 
 /* ---- writing: each adds a field to a message ---- */
 
-void dt_pb_put_varint(dt_str *out, uint64_t x); /* without a tag, as in packed lists */
-/* Negative numbers take the ten bytes of their complement, as in fields of type int64. */
+void dt_pb_put_varint(dt_str *out, uint64_t x); /* writes no tag, as needed in packed lists */
+/* A negative number takes ten bytes, those of its complement, as in fields of type int64. */
 void dt_pb_put_int(dt_str *out, int tag, int64_t x);
 void dt_pb_put_double(dt_str *out, int tag, double x);
 void dt_pb_put_bytes(dt_str *out, int tag, const void *bytes, size_t n);
 void dt_pb_put_text(dt_str *out, int tag, const char *text);
-/* The message is empty afterwards; the first keeps its memory for the next one, the second releases
- * it. */
+/* Adds a message as a field, and empties it. dt_pb_put_message keeps the message's memory for
+ * reuse; dt_pb_move_message frees it. */
 void dt_pb_put_message(dt_str *out, int tag, dt_str *message);
 void dt_pb_move_message(dt_str *out, int tag, dt_str *message);
-/* A message that is written in place, between the two: the first returns what the second takes. */
+/* Begin and end a message that is written in place; dt_pb_close takes the mark that dt_pb_open
+ * returned. */
 size_t dt_pb_open(dt_str *out, int tag);
 void dt_pb_close(dt_str *out, size_t mark);
 
-/* The lowest `bytes` bytes of x, low ones first. */
+/* Appends the lowest `bytes` bytes of x, lowest first. */
 void dt_put_little(dt_str *out, uint64_t x, int bytes);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of records as a data set: one loop over the formats that can find a record again (`at` of
- * dt_row_reader).
+ * Files of records as a data set: one loop over the formats that can read a record again
+ * (dt_row_reader has `at`).
  *
- * Opening reads every file once from front to back. Where a reader can `skip`, that gives an index
- * of records: example i is then read from its place. Else all values are read, so that a bad one is
- * reported, with line and column, before training; they are kept as they come, and if they turn out
- * too large they are dropped for the index. Compressed files have no places: their records or
- * values are kept.
+ * Opening reads every file once from front to back. If the reader has `skip`, that gives an index
+ * of the records, and an example is later read from its position. Otherwise all values are read, so
+ * that a bad value is reported, with line and column, before training. They are kept in memory; if
+ * they turn out to be too large, they are dropped and the index is used instead. Records of
+ * compressed files have no positions, so their bytes or values are kept.
  */
 #include "file/examples.h"
 
@@ -18,24 +18,26 @@
 #include "file/csv_element.h"
 #include "file/part_files.h"
 
-#define LARGEST_KEPT ((int64_t)256 << 20)   /* bytes of all values of a part */
-#define LARGEST_UNPACKED ((int64_t)1 << 30) /* of a part's compressed files */
+/* Most bytes of a part's values that are kept in memory, and of its decompressed records. */
+#define LARGEST_KEPT ((int64_t)256 << 20)
+#define LARGEST_UNPACKED ((int64_t)1 << 30)
 
 enum { MOST_RECORDS = 1 << 30 };
 
 typedef struct record_part {
     dt_examples base;
     const dt_format *kind;
-    dt_row_source *source; /* [paths.n] whose file is NULL when records are not read from it */
-    /* [count] until all values are kept; see has_place. Offsets are in the file, or in `unpacked`
-     * for compressed ones */
+    dt_row_source *source; /* [paths.n] the files; `file` is NULL if records are not read from it */
+    /* [count] positions of the records, unless all values are kept; see has_place. Offsets are in
+     * the file or, for compressed files, in `unpacked`. */
     dt_places places;
-    dt_str unpacked;  /* records of compressed files */
-    bool skips, kept; /* readers can `skip`; all values are kept */
-    dt_str *rows;     /* [n] all values; of texts only the bytes, joined */
-    int64_t **text;   /* [n][count] where each text begins in rows[n]; NULL: no texts */
-    int *text_cap;    /* [n] */
-    void **row;       /* [n] where the next one goes; of a text: room for the longest */
+    dt_str unpacked;  /* decompressed records of compressed files, joined */
+    bool skips, kept; /* skips: the readers have `skip`; kept: all values are in memory */
+    dt_str *rows;     /* [n] all values of each element; texts are joined, each with its NUL */
+    /* [n][count] where each text begins in rows[n]; NULL: the element is not text */
+    int64_t **text;
+    int *text_cap; /* [n] */
+    void **row;    /* [n] where the next value goes; for a text, a buffer for the longest one */
 } record_part;
 
 /* ---- keys ---- */
@@ -53,7 +55,8 @@ dt_status *dt_records_check(const dt_format_request *r, dt_texts *names) {
 
 /* ---- values that are kept ---- */
 
-/* Room for one more row of element e, at the end of those that are kept, or always the same. */
+/* Makes room for one more row of element e: at the end of the rows, or reusing the same memory if
+ * rows are not kept. */
 static char *make_row(record_part *x, int e) {
     static const char none[4096];
     const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
@@ -104,7 +107,8 @@ static dt_status *drop_rows(record_part *x, const dt_row_source *s) {
 
 /* ---- the index ---- */
 
-/* Whether records have places: values of compressed files are always kept instead. */
+/* Whether the positions of records are stored. If values of compressed files are read, they must be
+ * kept instead. */
 static bool has_place(const record_part *x, const dt_row_source *s) {
     return x->skips || !dt_inflow_is_gzip(s->file);
 }
@@ -149,8 +153,8 @@ static int64_t bytes_of_row(const record_part *x) {
     return bytes;
 }
 
-/* A header of an array can claim rows of any size, so that size is checked before memory is
- * taken. */
+/* Reads and keeps all values of a file. The header of an array can claim rows of any size, so the
+ * size is checked before memory is allocated. */
 static dt_status *read_all(record_part *x, int file) {
     dt_row_source *s = &x->source[file];
     bool more = true;
@@ -187,8 +191,8 @@ static dt_status *read_file(dt_examples *base, int file) {
     return bad;
 }
 
-/* What was read from compressed files cannot be read again, so it must have been kept to the
- * end. */
+/* Finishes reading. Values of compressed files cannot be read again, so they must still be in
+ * memory. */
 static dt_status *settle(const dt_format_request *r, record_part *x) {
     for (int i = 0; i < x->base.paths.n && !x->skips; i++) {
         if (!x->kept && !x->source[i].file)
@@ -216,8 +220,8 @@ static bool make_room(dt_str *buffer, size_t n) {
     return buffer->data != NULL;
 }
 
-/* Examples that are read in turn are read many at a time, up to twice as much as was wanted so
- * far. */
+/* Bytes to read for a record. If records are read in order, many are read at a time: up to twice as
+ * many bytes as were needed in order so far. */
 static int64_t bytes_ahead(const dt_place *p, const dt_inflow *file, int64_t run) {
     enum { MOST = 1 << 18 };
     const int64_t left = dt_inflow_size(file) - p->offset, most = 2 * run < MOST ? 2 * run : MOST,
@@ -238,7 +242,7 @@ static dt_status *fill(const dt_row_source *s, const dt_place *p, dt_read_buffer
     return NULL;
 }
 
-/* The place and the bytes of a record: of the buffer, or what was unpacked. */
+/* Gets position and bytes of a record, from the buffer or from the decompressed records. */
 static dt_status *fetch(const record_part *x, int64_t row, dt_read_buffer *b, dt_place *p,
                         dt_bytes *out) {
     *p = dt_places_find(&x->places, row, &b->cursor);
@@ -323,8 +327,8 @@ static dt_status *try_first(const dt_format_request *r, record_part *x) {
 
 /* ---- a part ---- */
 
-/* Patterns of columns stand for the columns that they were trained with. Resolved again, they
- * would follow the order of this file. */
+/* Sets the columns of patterns to those that the model was trained with. If the patterns were
+ * resolved again, columns would be in the order of this file. */
 static dt_status *settle_element(const dt_format_request *r, dt_element_spec *e) {
     const dt_element_spec *known = NULL;
     for (int i = 0; i < r->n_known && e->choice != DT_CHOICE_NAMES; i++)

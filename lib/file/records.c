@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readers of records. TFRecord:
+ * Readers of records. A TFRecord file consists of records of this form, with little-endian numbers:
  *
- *     uint64 length | masked CRC of it | data | masked CRC of data          numbers are little-endian
+ *     uint64 length | masked CRC of it | data | masked CRC of data
  *
- * A length is believed when its CRC is right and the file can have so many bytes; the data is read
- * piece by piece all the same.
+ * A length is trusted only if its CRC is right and the file can have so many bytes. Even then the
+ * data is read piece by piece.
  */
 #include <string.h>
 
@@ -72,7 +72,8 @@ static dt_status *read_bytes(dt_records *r, int64_t n, dt_str *out) {
 
 static bool is_header(const unsigned char *h) { return dt_crc32c_masked(h, 8) == little32(h + 8); }
 
-/* zlib has no magic bytes, so it is tried only if the file does not begin with a record. */
+/* Checks for zlib, which has no magic bytes: it is tried only if the file does not begin with a
+ * record. */
 static dt_status *look(dt_records *r) {
     unsigned char h[DT_TFRECORD_HEADER];
     if (dt_inflow_is_gzip(r->file) || dt_inflow_size(r->file) < 2) return NULL;
@@ -127,8 +128,8 @@ bool dt_tfrecord_verify(const void *data, int64_t length) {
     return dt_crc32c_masked(data, (size_t)length) == little32((const unsigned char *)data + length);
 }
 
-/* The header at r->offset. Where records are short, the next ones are read with it: a call for each
- * would take longer than their bytes. */
+/* Gets the header at r->offset. If records are short, the following ones are read at once, because
+ * a system call for each would take longer. */
 static dt_status *header_at(dt_records *r, int64_t left, const unsigned char **out) {
     enum { SHORT = 1 << 11 };
     const int64_t end = r->window_offset + (int64_t)r->window.size;
@@ -165,7 +166,8 @@ static dt_status *mismatch(const dt_records *r) {
                    r->path, (long long)r->number, (long long)r->offset);
 }
 
-/* Piece by piece: a checksum is quick over what the cache still has. */
+/* Reads the data of a record piece by piece, so that the checksum is computed while a piece is in
+ * the cache. */
 static dt_status *read_data(dt_records *r, int64_t length, dt_str *out) {
     uint32_t crc = 0;
     for (int64_t at = 0, n; at < length; at = n) {
@@ -222,7 +224,7 @@ static dt_status *next_tfrecord(dt_records *r, dt_str *out, bool *more) {
 
 /* ---- lines ---- */
 
-/* A line ends at \n or at the end of the file; a \r before that belongs to the end too. */
+/* Reads a line, which ends at \n or at the end of the file. A \r before the end is dropped. */
 static dt_status *next_line(dt_records *r, dt_str *out, bool *more) {
     const int64_t longest = r->options.longest ? r->options.longest : LARGEST_RECORD;
     size_t searched = 0;
@@ -246,7 +248,7 @@ static dt_status *next_line(dt_records *r, dt_str *out, bool *more) {
     return NULL;
 }
 
-/* ---- one length ---- */
+/* ---- records of a fixed length ---- */
 
 static dt_status *open_fixed(dt_records *r) {
     const dt_record_options *o = &r->options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples drawn from (seed, part, index), for trying things out without files:
+ * Examples generated from (seed, part, index), for trying things out without files:
  *
  *     dataset:
  *       format: synthetic
@@ -10,10 +10,11 @@
  *         image: {shape: [784], dtype: float32}
  *         label: {num_classes: 10}
  *
- * An element with num_classes is a label, drawn evenly. Every other one is its class's template
- * plus noise, so that the label can be learnt from it; the class is the first label's. The template
- * is even in [-0.5, 0.5), the noise in [-1, 1); integers are 64 times that, unsigned ones around
- * 128. Nothing is stored: a row is drawn again each time.
+ * An element with num_classes is a label, uniformly distributed. Every other element is the
+ * template of its class plus noise, so that the label can be learned from it; the class is the
+ * first label's. Template values are uniform in [-0.5, 0.5), noise in [-1, 1). Integers are 64
+ * times the sum; unsigned ones are centred at 128. Nothing is stored: a row is generated again each
+ * time it is read.
  */
 #include <string.h>
 
@@ -23,7 +24,7 @@
 
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
-enum { BLOCK = 16 }; /* bytes of a Philox block: as many values */
+enum { BLOCK = 16 }; /* bytes of a Philox block, each of which makes one value */
 
 struct synthetic {
     int64_t examples;
@@ -39,7 +40,7 @@ struct element {
     dt_ints shape;
     int dtype;
     bool has_dtype;
-    int64_t num_classes; /* 0: no label */
+    int64_t num_classes; /* 0: not a label */
 };
 
 static const dt_field element_fields[] = {
@@ -59,7 +60,7 @@ static const dt_field fields[] = {
                 .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
     DT_END};
 
-/* The largest label of num_classes must fit the type. */
+/* Whether the largest label fits the dtype. */
 static bool holds(dt_dtype d, int64_t num_classes) {
     static const int64_t most[] = {
         [DT_BOOL] = 1,          [DT_UINT8] = UINT8_MAX, [DT_INT8] = INT8_MAX,
@@ -100,7 +101,7 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     return read_element(arena, entry, &out->type, &out->classes);
 }
 
-/* `validation: 1000`; for train, `examples`. */
+/* Gets the number of examples in a part, such as `validation: 1000`; for train, `examples`. */
 static dt_status *read_count(const dt_format_request *r, int64_t *count) {
     const struct synthetic *a = r->args;
     if (r->part == DT_PART_TRAIN && r->tree)
@@ -124,7 +125,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     names->v = dt_arena_array(r->arena, const char *, n);
     for (int i = 0; i < n; i++) {
         names->v[names->n++] = a->element->entry[i].key;
-        if (r->part == DT_PART_TRAIN) /* once is enough */
+        if (r->part == DT_PART_TRAIN) /* checked once, for train */
             dt_status_append(&s,
                              read_element(r->arena, &a->element->entry[i], &type, &num_classes));
     }
@@ -134,16 +135,17 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     return s;
 }
 
-/* ---- drawing ---- */
+/* ---- generating values ---- */
 
 typedef struct synthetic_part {
     dt_examples base;
     uint64_t part_key, seed;
-    int label;            /* the first one, -1: none */
-    int64_t *num_classes; /* (n), 0: no label */
+    int label;            /* index of the first label; -1: there is none */
+    int64_t *num_classes; /* [n] 0: not a label */
 } synthetic_part;
 
-/* A stream of 16 bytes a block: what it is for, which element, which row or class. */
+/* The key of a random stream for a purpose, an element, and a row or class; the stream gives 16
+ * bytes per block. */
 static uint64_t stream_key(const synthetic_part *x, const char *purpose, int e, uint64_t part,
                            uint64_t row) {
     uint32_t word[4];
@@ -169,7 +171,7 @@ static void put(dt_dtype d, void *out, int64_t i, double value) {
     case DT_INT64: ((int64_t *)out)[i] = (int64_t)(64 * value); break;
     case DT_FLOAT32: ((float *)out)[i] = (float)value; break;
     case DT_FLOAT64: ((double *)out)[i] = value; break;
-    default: /* its fields name no other */ break;
+    default: /* no other dtype is allowed */ break;
     }
 }
 
@@ -182,7 +184,8 @@ static void put_label(dt_dtype d, void *out, int64_t i, int64_t value) {
     }
 }
 
-/* Values are multiples of 1/256 in [-1.5, 1.5): exact in every type that holds them. */
+/* Generates the values of a row. They are multiples of 1/256 in [-1.5, 1.5), which every float
+ * dtype represents exactly. */
 static void draw_features(const synthetic_part *x, int e, int64_t row, int64_t n, void *out) {
     int64_t class = x->label < 0 ? 0 : draw_label(x, x->label, row, 0);
     uint64_t template = stream_key(x, "synthetic template", e, 0, (uint64_t) class);

@@ -8,26 +8,31 @@
  *       tokenizer: {type: char}
  *       element: {tokens: {shape: [256], dtype: int32}}
  *
- * Lines end with LF; CRLF is read as LF. The vocabulary is the training file's characters in code
- * order; a token is a character's place in it. Example i is `tokens`, the L characters from i * L
- * on, and `targets`, the L characters from i * L + 1 on: both are rows of one array of tokens, one
- * of them shifted by one, so nothing is copied.
+ * Lines end with LF; CRLF is read as LF. The vocabulary consists of the training file's characters
+ * in code point order; a token is the index of a character in it. Example i has `tokens`, the L
+ * characters from i * L on, and `targets`, the L characters from i * L + 1 on. Both are windows on
+ * the same array of tokens, one shifted by one, so nothing is copied.
+ *
+ * With `tokenizer: {path: tokenizer.json}` the tokens are those of that file, of a part's text as a
+ * whole.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "file/part_files.h"
+#include "file/tokenizer/tokenizer.h"
 
 #define LARGEST_TEXT ((int64_t)256 << 20)
 
 enum { CODES = 0x110000, PAGE = 256, PAGES = CODES / PAGE, PIECE = 1 << 16 };
 
-/* ---- the job's words ---- */
+/* ---- the job's keys ---- */
 
 struct text {
     const dt_tree *element;
     int tokenizer;
+    const char *path; /* of a tokenizer.json; NULL: characters */
 };
 
 static const char *const dtype_names[] = {"int32", NULL}, *const tokenizer_names[] = {"char", NULL};
@@ -42,19 +47,23 @@ static const dt_field token_fields[] = {
     DT_ENUM(struct tokens, dtype, dtype_names, .preset = "int32", .help = "dtype of the tokens"),
     DT_END};
 
-static const dt_field tokenizer_fields[] = {DT_KEY(ENUM, "type", struct text, tokenizer,
-                                                   .choices = tokenizer_names, .preset = "char",
-                                                   .help = "kind of tokenizer"),
-                                            DT_END};
+static const dt_field tokenizer_fields[] = {
+    DT_KEY(ENUM, "type", struct text, tokenizer, .choices = tokenizer_names, .preset = "char",
+           .help = "kind of tokenizer"),
+    DT_TEXT(struct text, path,
+            .help = "instead: path of a tokenizer.json, of the "
+                    "Python package tokenizers"),
+    DT_END};
 
 static const dt_field fields[] = {
     DT_ELEMENTS(struct text, token_fields,
                 .help = "{tokens: {shape: [L], dtype: int32}}: L characters per example"),
     DT_ONE_OF(tokenizer, DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields)),
-              .help = "{type: char}: one token per character, in code point order"),
+              .help = "{type: char}: one token per character, in code point order; {path: "
+                      "tokenizer.json}: that file's tokens"),
     DT_END};
 
-/* The one element, `tokens`, and its length. */
+/* Reads the length of `tokens`, which must be the only element. */
 static dt_status *read_length(dt_arena *arena, const dt_tree *element, int64_t *length) {
     struct tokens x;
     DT_TRY(dt_tree_expect(element, DT_TREE_MAP, "element"));
@@ -84,7 +93,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const struct text *a = r->args;
     int64_t length;
     dt_status *s = dt_files_check(r);
-    if (a->element && r->part == DT_PART_TRAIN) /* once is enough */
+    if (a->element && r->part == DT_PART_TRAIN) /* checked once, for train */
         dt_status_append(&s, read_length(r->arena, a->element, &length));
     names->v = dt_arena_array(r->arena, const char *, 2);
     names->v[names->n++] = "tokens";
@@ -122,15 +131,14 @@ static dt_status *read_file(const char *path, dt_str *out) {
     return s;
 }
 
-/* The position of a file in the joined text, so that a fault is reported with its place in the
- * file. */
+/* Where a file begins in the joined text, so that messages can name the location in the file. */
 typedef struct origin {
     const char *path;
     int64_t byte, character;
 } origin;
 
-/* All files of a part, one after the other. A character that is cut at a file's end continues in
- * the next file. */
+/* Joins all files of a part. A character that is cut off at the end of a file continues in the next
+ * file. */
 static dt_status *read_files(const dt_paths *paths, const dt_location *at, origin *from,
                              dt_str *out) {
     for (int i = 0; i < paths->n; i++) {
@@ -141,9 +149,9 @@ static dt_status *read_files(const dt_paths *paths, const dt_location *at, origi
 }
 
 typedef struct codes {
-    uint32_t *v; /* (n) */
+    uint32_t *v; /* [n] code points, later tokens */
     int64_t n;
-    origin *from; /* [files] in order */
+    origin *from; /* [files] where each file begins */
     int files;
 } codes;
 
@@ -155,13 +163,14 @@ static dt_status *decode(const dt_str *text, codes *out) {
     const char *start = dt_str_text(text), *end = start + text->size;
     int file = -1;
     for (const char *p = start; p < end; out->n++) {
-        p += *p == '\r' && p + 1 < end && p[1] == '\n'; /* CRLF ends a line as LF does */
-        /* a CRLF that two files share is the second one's first character */
+        p += *p == '\r' && p + 1 < end && p[1] == '\n'; /* reads CRLF as LF */
+        /* if CR and LF are in two files, the LF is the second file's first character */
         while (file + 1 < out->files && p - start >= out->from[file + 1].byte)
             out->from[++file].character = out->n;
         size_t size = dt_utf8_next(p, (size_t)(end - p), &out->v[out->n]);
         if (size == 0 || *p == '\0') {
-            /* whose first character may be the end of one of the file before */
+            /* The file may begin with the end of a character that the file before it began; skips
+             * that. */
             const char *begin = start + out->from[file].byte;
             while (begin < p && ((unsigned char)*begin & 0xc0) == 0x80) begin++;
             return dt_text_check(&(dt_text_file){.path = out->from[file].path,
@@ -174,7 +183,8 @@ static dt_status *decode(const dt_str *text, codes *out) {
     return NULL;
 }
 
-/* By the 256, those of which a text has some: a token's place in the vocabulary, or -1. */
+/* The token of each code point, or -1, in pages of PAGE code points. Only pages that the text needs
+ * are allocated. */
 typedef struct numbering {
     int32_t *page[PAGES];
 } numbering;
@@ -189,7 +199,8 @@ static int32_t *page_of(numbering *x, uint32_t code) {
     return *page;
 }
 
-/* The vocabulary in order, in the arena; *n: how many. */
+/* Numbers the characters of a text in code point order. Returns the vocabulary, in the arena; *n:
+ * its size. */
 static const uint32_t *number_codes(const codes *c, numbering *x, dt_arena *arena, int64_t *n) {
     *n = 0;
     for (int64_t i = 0; i < c->n; i++) {
@@ -215,7 +226,7 @@ static dt_status *unknown(const codes *c, int64_t at) {
                    (long long)(at - from->character), (unsigned)c->v[at]);
 }
 
-/* In place: both are 32 bits wide. */
+/* Replaces code points by tokens in place, since both have 32 bits. */
 static dt_status *replace_codes(codes *c, const numbering *x) {
     for (int64_t i = 0; i < c->n; i++) {
         const int32_t *page = x->page[c->v[i] / PAGE];
@@ -232,7 +243,8 @@ typedef struct text_part {
     dt_examples base;
     codes tokens;
     int64_t length, vocabulary;
-    const uint32_t *code; /* [vocabulary] in order */
+    const uint32_t *code;          /* [vocabulary] code points in ascending order */
+    const dt_tokenizer *tokenizer; /* NULL: tokens are characters */
 } text_part;
 
 static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, dt_paths *paths,
@@ -246,7 +258,8 @@ static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, d
     return s;
 }
 
-/* Other parts than train take train's vocabulary, so its text is looked through again. */
+/* Converts a part's characters to tokens. Parts other than train use train's vocabulary, so the
+ * training text is read again. */
 static dt_status *tokenize(const dt_format_request *r, text_part *x, numbering *numbers) {
     codes train = {0};
     dt_paths paths = {0};
@@ -259,20 +272,45 @@ static dt_status *tokenize(const dt_format_request *r, text_part *x, numbering *
     return s ? s : dt_at(replace_codes(&x->tokens, numbers), &r->tree->at);
 }
 
-static dt_status *read_part(const dt_format_request *r, text_part *x) {
-    DT_TRY(read_length(r->arena, ((const struct text *)r->args)->element, &x->length));
-    DT_TRY(read_codes(r, r->tree, &x->base.paths, &x->tokens));
-    const char *file = x->base.paths.v[0];
+/* Replaces a part's characters by the tokens of the job's tokenizer.json. */
+static dt_status *encode_part(const dt_format_request *r, const char *written, text_part *x) {
+    char *path = dt_path_join(r->directory, written);
+    dt_str text = {0};
+    dt_tokens tokens = {0};
+    dt_status *s = dt_tokenizer_read(r->arena, path, &x->tokenizer);
+    free(path);
+    for (int64_t i = 0; !s && i < x->tokens.n; i++) dt_str_utf8(&text, x->tokens.v[i]);
+    free(x->tokens.v);
+    x->tokens.v = NULL;
+    if (!s) s = dt_tokenizer_encode(x->tokenizer, dt_str_text(&text), text.size, &tokens);
+    dt_str_release(&text);
+    x->vocabulary = dt_tokenizer_size(x->tokenizer);
+    x->tokens.v = (uint32_t *)tokens.v;
+    x->tokens.n = tokens.n;
+    return dt_at(s, &r->tree->at);
+}
+
+static dt_status *number_part(const dt_format_request *r, text_part *x) {
+    const char *path = ((const struct text *)r->args)->path;
+    if (path) return encode_part(r, path, x);
     numbering *numbers = dt_alloc(sizeof *numbers);
     dt_status *s = tokenize(r, x, numbers);
     numbering_release(numbers);
     free(numbers);
-    if (s) return s;
+    return s;
+}
+
+static dt_status *read_part(const dt_format_request *r, text_part *x) {
+    DT_TRY(read_length(r->arena, ((const struct text *)r->args)->element, &x->length));
+    DT_TRY(read_codes(r, r->tree, &x->base.paths, &x->tokens));
+    const char *file = x->base.paths.v[0];
+    DT_TRY(number_part(r, x));
     x->base.count = x->tokens.n > 0 ? (x->tokens.n - 1) / x->length : 0;
     if (x->base.count == 0)
         return dt_fail(DT_E_DATA_EMPTY, &r->tree->at,
-                       "%s: %lld characters are too few: an example needs %lld and the next one",
-                       file, (long long)x->tokens.n, (long long)x->length);
+                       "%s: %lld %s are too few: an example needs %lld and the next one", file,
+                       (long long)x->tokens.n, x->tokenizer ? "tokens" : "characters",
+                       (long long)x->length);
     x->base.n = 2;
     x->base.stored = dt_arena_array(r->arena, dt_element_spec, 2);
     for (int e = 0; e < 2; e++)
@@ -315,12 +353,11 @@ static int compare_codes(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static dt_status *find_tokens(const dt_examples *base, const char *text, int32_t *tokens,
-                              int64_t *n) {
+static dt_status *find_tokens(const dt_examples *base, const char *text, dt_tokens *out) {
     const text_part *x = (const text_part *)base;
     size_t size = strlen(text), step;
     uint32_t code = 0;
-    *n = 0;
+    if (x->tokenizer) return dt_tokenizer_encode(x->tokenizer, text, size, out);
     for (size_t i = 0; i < size; i += step) {
         step = dt_utf8_next(text + i, size - i, &code);
         const uint32_t *at =
@@ -329,16 +366,21 @@ static dt_status *find_tokens(const dt_examples *base, const char *text, int32_t
         if (!at)
             return dt_fail(DT_E_RANGE, NULL,
                            "character %lld, U+%04X, does not occur in the training text",
-                           (long long)*n, (unsigned)code);
-        tokens[(*n)++] = (int32_t)(at - x->code);
+                           (long long)out->n, (unsigned)code);
+        dt_tokens_add(out, (int32_t)(at - x->code));
     }
     return NULL;
 }
 
-/* A model may have more tokens than the text has characters: those mean nothing. */
+/* Appends the character of a token. A model may have more tokens than the text has characters;
+ * these become U+FFFD. */
 static void put_token(const dt_examples *base, int32_t token, dt_str *out) {
     const text_part *x = (const text_part *)base;
     enum { REPLACEMENT_CHARACTER = 0xfffd };
+    if (x->tokenizer) {
+        dt_tokenizer_decode(x->tokenizer, token, out);
+        return;
+    }
     bool is_known = token >= 0 && token < x->vocabulary;
     dt_str_utf8(out, is_known ? x->code[token] : REPLACEMENT_CHARACTER);
 }

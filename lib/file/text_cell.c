@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rule for texts from all formats: UTF-8 without NUL, at most as long as the element allows. */
+/* The rule for texts in all formats: UTF-8 without NUL, and no longer than the element allows. */
 #include "file/text_cell.h"
 
 #include <string.h>

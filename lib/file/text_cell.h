@@ -5,11 +5,12 @@
 
 #include "graph/graph.h"
 
-#define DT_TEXT_BYTES 65535 /* of a text, if an element has no `max_bytes` */
+#define DT_TEXT_BYTES 65535 /* most bytes of a text, if an element has no `max_bytes` */
 
-/* Stores n bytes as a text of that type; NULL, or their fault: "is not UTF-8". */
+/* Stores n bytes as a text of an element's type. Returns NULL, or the fault of the text, such as
+ * "is not UTF-8". */
 const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *out);
-/* The fault of a text for any element, "is not UTF-8"; NULL: none. */
+/* The fault that a text has for any element, such as "is not UTF-8"; NULL: none. */
 const char *dt_text_fault(const char *text, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TFRecords of tf.Examples as a format, a feature for each element or column.
+ * TFRecord files of tf.Examples as a format: one feature for each element or column.
  *
  *     dataset:
  *       format: tfrecord
@@ -9,13 +9,15 @@
  *         image: {shape: [28, 28], dtype: uint8, feature: image_raw}
  *         label: {dtype: int64}
  *
- * `feature` names the feature of an element; by default it has the element's name. Lists of any
- * length (VarLen) become rows of one with `padding_value`; `default_value` replaces missing
- * features. Byte strings that are PNG or JPEG files, according to the first example, are decoded
- * if their element is a picture: (rows, columns) or (rows, columns, channels) of uint8.
+ * `feature` names the feature of an element; by default both have the same name. With
+ * `padding_value`, lists of any length (VarLen) are padded to the element's shape; `default_value`
+ * replaces missing features. If the byte strings of the first example are PNG or JPEG files, and
+ * the element is a picture, (rows, columns) or (rows, columns, channels) of uint8, they are
+ * decoded.
  *
- * If the job's data is TFRecords, rows are read by its declaration of elements: names of features,
- * padding, pictures, texts. Else a feature has the name and the number of values of its input.
+ * Rows to predict or evaluate are read by the job's declaration of elements if the job's data is
+ * TFRecord: names of features, padding, pictures, texts. Otherwise a feature has the name and the
+ * number of values of its input.
  */
 #include <string.h>
 
@@ -56,12 +58,13 @@ typedef struct reader {
     dt_parsed_example parsed;
 } reader;
 
-/* A length, and its checksum. */
+/* Whether the file begins with a length and its checksum. */
 static bool sniff(const unsigned char *first, int64_t n) {
     return n >= DT_TFRECORD_HEADER && dt_tfrecord_verify(first, 8);
 }
 
-/* Of a data set of another format: a feature of the element's name. */
+/* For rows of a data set with another format: each element is read from the feature of the same
+ * name. */
 static void name_features(dt_row_source *s) {
     for (int e = 0; e < s->n && !s->native; e++) {
         dt_element_spec *x = &s->element[e];
@@ -82,7 +85,7 @@ static bool holds(const dt_row_source *s) {
     return dt_records_hold(&((const reader *)s->state)->records);
 }
 
-/* Skips a record by its header; a compressed one has to be read. */
+/* Skips a record by its header; a record of a compressed file has to be read. */
 static dt_status *skip_record(dt_row_source *s, bool *more) {
     reader *r = s->state;
     const int64_t number = r->records.number;
@@ -108,6 +111,7 @@ static dt_status *in_record(dt_status *s, const char *path, int64_t number) {
     if (!s) return NULL;
     dt_status *named = dt_fail((dt_error)dt_status_number(s), NULL, "%s: record %lld: %s", path,
                                (long long)number, dt_status_text(s));
+    if (dt_status_suggestion(s)) named = dt_suggest(named, "%s", dt_status_suggestion(s));
     dt_status_free(s);
     return named;
 }
@@ -128,8 +132,8 @@ static dt_status *put_element(const dt_row_source *s, int e, const dt_parsed_exa
         number);
 }
 
-/* What the first example has is what all have: a file of a picture may be as long as its pixels
- * are. */
+/* Finds the elements that are picture files. The first example decides for all, because a single
+ * picture file may happen to have as many bytes as its pixels. */
 static void find_pictures(dt_row_source *s, const dt_parsed_example *parsed) {
     for (int e = 0; e < s->n; e++)
         s->element[e].pictures = dt_tf_element_is_picture(parsed, s->element[e].own);
@@ -150,7 +154,7 @@ static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
 
 /* ---- records in any order ---- */
 
-/* Without its checksum. */
+/* The record without its checksum. */
 static dt_row_record data_of(const dt_row_record *r) {
     dt_row_record data = *r;
     data.size -= r->checked ? 0 : DT_TFRECORD_FOOTER;
@@ -216,17 +220,17 @@ static void put_integers(dt_str *out, dt_dtype d, const char *p, int64_t n) {
     }
 }
 
-enum { BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST = 3 }; /* fields of Feature */
+enum { BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST = 3 }; /* field numbers in Feature */
 
-/* Arrays of bytes are one byte string; floats are float_list, which has no doubles; the rest
- * int64_list. */
+/* The kind of list for a column. Arrays of bytes become one byte string; floats go to float_list,
+ * which has no doubles; all other dtypes go to int64_list. */
 static int list_of(const dt_type *row) {
     return dt_dtype_is_float(row->dtype)             ? FLOAT_LIST
            : row->dtype == DT_UINT8 && row->rank > 0 ? BYTES_LIST
                                                      : INT64_LIST;
 }
 
-/* An entry of Features: name, then Feature { list { values } }. */
+/* Adds an entry to Features: name, then Feature { list { values } }. */
 static void put_feature(dt_str *features, const dt_element_spec *c, const void *values) {
     const int64_t n = dt_type_elements(&c->type);
     const int list = list_of(&c->type);

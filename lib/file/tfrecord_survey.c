@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The features of tf.Examples: all records are looked at once, for which features there are and how
- * many values each has. */
+/* Surveys the features of tf.Examples: reads all records once, to find the features and how many
+ * values each has. */
 #include "file/file.h"
 
 #include <stdlib.h>
@@ -16,9 +16,11 @@ enum { MOST_FEATURES = 1024 };
 typedef struct seen {
     char *name;
     size_t size;
-    dt_feature_kind kind;         /* EMPTY: no record has had a list of it so far */
-    int64_t present, least, most; /* records that have it; values, of a byte string its bytes */
-    bool mixed, strings;          /* of several kinds; more than one byte string */
+    dt_feature_kind kind; /* EMPTY: all lists so far were empty */
+    /* records with the feature; smallest and largest number of values (for a byte string, bytes) */
+    int64_t present, least, most;
+    /* mixed: has lists of several kinds; strings: some record has not exactly one byte string */
+    bool mixed, strings;
 } seen;
 
 typedef struct survey {
@@ -39,7 +41,8 @@ static seen *find(survey *x, const dt_feature *f) {
     return &x->v[x->n++];
 }
 
-/* A feature without a list is one that the record lacks, as to TensorFlow. */
+/* Adds a record's feature to the survey. A feature without a list counts as missing, as in
+ * TensorFlow. */
 static void note_feature(survey *x, const dt_feature *f) {
     seen *s = find(x, f);
     int64_t n = f->count;
@@ -83,9 +86,9 @@ static dt_status *look_through(survey *x, const char *path) {
     return s;
 }
 
-/* Why a feature is left out; NULL: it is not. */
+/* The reason to leave a feature out; NULL: it is used. */
 static const char *unfit(const seen *s) {
-    if (dt_text_fault(s->name, s->size)) /* no job can name it */
+    if (dt_text_fault(s->name, s->size)) /* a job cannot name it */
         return "has a name that is not UTF-8, or holds a NUL";
     return s->mixed       ? "has lists of several kinds"
            : s->strings   ? "has lists of byte strings"

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZIP archives (APPNOTE.TXT of PKWARE, 4.3), as far as NPZ files need them: members that are stored
- * or deflated, sizes of 64 bits (ZIP64), no encryption, one part. The directory is at the end:
+ * Reads ZIP archives (PKWARE's APPNOTE.TXT, 4.3), as far as NPZ files need them: members that are
+ * stored or deflated, 64-bit sizes (ZIP64), no encryption, a single part. The directory is at the
+ * end:
  *
- *     member: header, data   member: header, data   ...   directory: an entry each   [ZIP64 end, its locator]   end: where the directory is
+ *     for each member    header, data
+ *     directory          an entry for each member
+ *     [ZIP64 end, locator of the ZIP64 end]
+ *     end                where the directory is
  *
- * Every offset and size is checked against the file before anything is read there.
+ * Every offset and size is checked against the file before it is used.
  */
 #include "file/zip.h"
 
@@ -22,7 +26,7 @@ enum {
     LOCATOR = 20,
     END64 = 56,
     ENTRY = 46,
-    HEADER = 30, /* bytes of the fixed parts */
+    HEADER = 30, /* bytes of the fixed part of each record */
     LONGEST_COMMENT = 65535,
     LARGEST_DIRECTORY = 16 << 20,
     STORED = 0,
@@ -37,7 +41,7 @@ typedef struct archive {
     int fd;
     int64_t size;
     unsigned char *directory;
-    int64_t bytes; /* of the directory */
+    int64_t bytes; /* size of the directory */
 } archive;
 
 static uint64_t little(const unsigned char *p, int bytes) {
@@ -68,9 +72,9 @@ bool dt_zip_is(const char *path) {
     return is;
 }
 
-/* ---- the end ---- */
+/* ---- the end record ---- */
 
-/* Reads ZIP64's end, if its locator is right before the plain end. */
+/* Reads the ZIP64 end record, if its locator is directly before the plain end record. */
 static dt_status *read_end64(const archive *a, int64_t end, uint64_t *offset, uint64_t *bytes) {
     unsigned char b[END64];
     if (end < LOCATOR) return NULL;
@@ -86,8 +90,7 @@ static dt_status *read_end64(const archive *a, int64_t end, uint64_t *offset, ui
     return NULL;
 }
 
-/* The last END bytes that look like it, whose comment reaches to the end of the file; -1: there are
- * none. */
+/* Finds the last end record whose comment reaches to the end of the file; -1: none. */
 static int64_t find_end(const unsigned char *tail, int64_t n) {
     for (int64_t at = n - END; at >= 0; at--)
         if (little(tail + at, 4) == 0x06054b50 &&
@@ -124,9 +127,10 @@ static dt_status *load_directory(archive *a) {
     return dt_file_pread(a->fd, a->path, a->directory, (size_t)bytes, (int64_t)offset);
 }
 
-/* ---- its entries ---- */
+/* ---- entries of the directory ---- */
 
-/* Numbers that are too large for 32 bits, and only those, are in an extra field, in this order. */
+/* Reads the numbers that do not fit 32 bits from the ZIP64 extra field, which has only those, in
+ * this order. */
 static bool widen(const unsigned char *extra, int64_t n, uint64_t *const value[3]) {
     int64_t at = 0;
     while (n - at >= 4 && little(extra + at, 2) != ZIP64_EXTRA)
@@ -173,8 +177,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Which of two members of one name is meant depends on the reader. "x" and "x.npy" are one
- * array. */
+/* Refuses archives with two members of the same name, because readers differ in which one they use.
+ * "x" and "x.npy" are the same array. */
 static dt_status *check_names(dt_arena *arena, const archive *a, const dt_zip *zip) {
     const char **name = dt_arena_array(arena, const char *, zip->n + 1);
     for (int i = 0; i < zip->n; i++) {
@@ -224,8 +228,8 @@ static dt_status *check_stored(dt_inflow *f, const char *path, const dt_zip_memb
                : dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: checksum of '%s' mismatch", path, m->name);
 }
 
-/* Where its data begins: behind a header of its own, whose name and extra fields have other lengths
- * than the directory's. */
+/* Finds where a member's data begins: after the member's own header, whose name and extra field may
+ * differ in length from those in the directory. */
 static dt_status *find_data(const char *path, const dt_zip_member *m, int64_t *offset) {
     unsigned char b[HEADER];
     int fd;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ZIP archives, such as numpy.savez writes: where members lie and how they are packed; and writing
- * them. */
+/* ZIP archives, such as numpy.savez writes: finds and opens members, and writes archives. */
 #ifndef DT_FILE_ZIP_H
 #define DT_FILE_ZIP_H
 
@@ -11,7 +10,7 @@
 typedef struct dt_zip_member {
     const char *name;
     int64_t header;       /* offset of the member's own header */
-    int64_t packed, size; /* bytes in the archive; unpacked */
+    int64_t packed, size; /* bytes in the archive; bytes when unpacked */
     uint32_t crc;         /* CRC-32 of the unpacked bytes */
     int method, flags;
 } dt_zip_member;
@@ -21,16 +20,16 @@ typedef struct dt_zip {
     dt_zip_member *member; /* [n] in the arena */
 } dt_zip;
 
-/* Whether a file begins as ZIP archives do; false also where it cannot be read. */
+/* Whether a file begins like a ZIP archive; false if it cannot be read. */
 bool dt_zip_is(const char *path);
 bool dt_zip_sniff(const unsigned char *first, int64_t n);
-/* Reads and checks the whole directory. */
+/* Reads and checks the directory. */
 dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_USE;
-/* A member as if it were a file by itself. One that is stored is read through, to see that its
- * checksum is right. */
+/* Opens a member as if it were a file. A stored member is read once completely to verify its
+ * checksum. */
 dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m) DT_MUST_USE;
 
-/* ---- writing: members are stored as they are ---- */
+/* ---- writing: members are stored without compression ---- */
 
 typedef struct dt_archived {
     char *name;
@@ -39,22 +38,21 @@ typedef struct dt_archived {
 } dt_archived;
 
 typedef struct dt_archive {
-    dt_writer *file; /* lent, at its beginning */
-    int64_t at;      /* bytes so far */
+    dt_writer *file; /* lent, positioned at its beginning */
+    int64_t at;      /* bytes written so far */
     int n, cap;
     dt_archived *member; /* [n] */
 } dt_archive;
 
-/* Begins a member of that name, to which the next bytes belong. TOO_LARGE: the name does not
- * fit. */
+/* Begins a member; the bytes that are put next belong to it. TOO_LARGE: the name is too long. */
 dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc,
                             int64_t size) DT_MUST_USE;
 dt_status *dt_archive_put(dt_archive *a, const void *bytes, size_t n) DT_MUST_USE;
-/* Member i has this checksum and this size: its header is written again, `head` (n bytes) behind
- * it, and the next bytes go to the end. */
+/* Sets checksum and size of member i: rewrites its header and, after that, the n bytes `head`. The
+ * next bytes go to the end of the archive again. */
 dt_status *dt_archive_amend(dt_archive *a, int i, const dt_archived *facts, const void *head,
                             size_t n) DT_MUST_USE;
 dt_status *dt_archive_put_directory(dt_archive *a) DT_MUST_USE;
-void dt_archive_release(dt_archive *a); /* takes a zeroed one; the file stays open */
+void dt_archive_release(dt_archive *a); /* a zeroed one is allowed; the file stays open */
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing ZIP archives whose members are stored uncompressed, one after the other:
+ * Writes ZIP archives whose members are stored without compression, one after the other:
  *
- *     for each member    local header: "PK\3\4", CRC-32, sizes, name;  its bytes
- *     directory          for each member "PK\1\2", the same and where it begins
- *     end                "PK\6\6", how many, where the directory is;  "PK\6\7", where that is;  "PK\5\6" for old readers
+ *     for each member    local header: "PK\3\4", CRC-32, sizes, name; then its bytes
+ *     directory          for each member: "PK\1\2", the same facts, and where the member begins
+ *     ZIP64 end          "PK\6\6", number of members, where the directory is
+ *     its locator        "PK\6\7", where the ZIP64 end is
+ *     end                "PK\5\6", for old readers
  *
- * A header has the facts that are known when the member begins, or is rewritten when they are.
- * Sizes have 64 bits (ZIP64), as numpy writes them.
+ * If CRC and sizes are not known yet when a member begins, its header is rewritten later. Sizes
+ * have 64 bits (ZIP64), as numpy writes them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,7 @@ enum {
     DAY = 1 << 5 | 1 /* 1 January 1980, as numpy writes it */
 };
 
-/* Pairs of a number and its bytes. */
+/* A number and its size in bytes. */
 typedef struct number {
     int bytes;
     uint64_t value;
@@ -35,8 +37,8 @@ static void put_all(dt_str *out, const number *x, size_t n) {
 #define PUT(out, ...)                                                                              \
     put_all(out, (const number[]){__VA_ARGS__}, sizeof(number[]){__VA_ARGS__} / sizeof(number))
 
-/* What both headers of a member have in common: sizes stand in the extra field, which the
- * directory's has more in. */
+/* Writes the part that both headers of a member share. Sizes are in the extra field; that of the
+ * directory has more members. */
 static void put_facts(dt_str *out, const dt_archived *m, int extra) {
     PUT(out, {2, VERSION}, {2, UTF8}, {2, STORED}, {2, 0}, {2, DAY}, {4, m->crc}, {4, UINT32_MAX},
         {4, UINT32_MAX}, {2, strlen(m->name)}, {2, (uint64_t)extra});
@@ -49,7 +51,8 @@ static void put_local(dt_str *out, const dt_archived *m) {
     PUT(out, {2, 1}, {2, 16}, {8, (uint64_t)m->size}, {8, (uint64_t)m->size});
 }
 
-/* Between the facts and the name: no comment, the first disk, no attributes. */
+/* Writes a directory entry. The fields between the shared part and the name mean: no comment, first
+ * disk, no attributes. */
 static void put_entry(dt_str *out, const dt_archived *m) {
     dt_str_add(out, "PK\1\2", 4);
     dt_put_little(out, VERSION, 2);

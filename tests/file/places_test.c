@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of records are found again, in any order, and take 1 or 2 bytes for a usual one. */
+/* Places of records are found again, in any order, and take up to 2 bytes for a usual one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,24 +74,47 @@ static void test_distances_may_be_negative(void **unused) {
     for (int i = 0; i < 4; i++) dt_places_add(&p, &a[i]);
     for (int i = 3; i >= 0; i--) assert_int_equal(dt_places_find(&p, i, &c).offset, a[i].offset);
     for (int i = 0; i < 4; i++) assert_int_equal(dt_places_find(&p, i, &c).size, a[i].size);
+    assert_int_equal(p.n_groups, 2); /* the last gap is more than 2 GiB */
     dt_places_release(&p);
 }
 
-static int64_t bytes_of(int64_t most) {
+/* Of the places of RECORDS records. */
+static double bytes_each(const dt_places *p) {
+    const int64_t groups = p->n_groups * (int64_t)sizeof *p->group;
+    return (double)((int64_t)p->codes.size + groups) / RECORDS;
+}
+
+static double bytes_below(int64_t most) {
     lists *l = calloc(1, sizeof *l);
     fill(l, most, 1, false);
-    const int64_t bytes =
-        (int64_t)l->places.codes.size + l->places.n_groups * (int64_t)sizeof *l->places.group;
+    const double bytes = bytes_each(&l->places);
     dt_places_release(&l->places);
     free(l);
     return bytes;
 }
 
+/* Records of `size` bytes, before every second of which are `gap` bytes more. */
+static double bytes_with_gaps(int64_t size, int64_t gap) {
+    dt_places p = {0};
+    int64_t at = 0;
+    for (int i = 0; i < RECORDS; i++, at += size) {
+        at += 1 + i % 2 * gap;
+        dt_places_add(&p, &(dt_place){at, size, 0});
+    }
+    const double bytes = bytes_each(&p);
+    dt_places_release(&p);
+    return bytes;
+}
+
 static void test_places_are_small(void **unused) {
     (void)unused;
-    assert_true(bytes_of(127) <= RECORDS * 16 / 10);
-    assert_true(bytes_of(300) <= RECORDS * 23 / 10);
-    assert_true(bytes_of(16000) <= RECORDS * 26 / 10);
+    assert_true(bytes_below(127) <= 1.13);
+    assert_true(bytes_below(300) <= 1.38);
+    assert_true(bytes_below(16000) <= 2);
+    assert_true(bytes_with_gaps(1000, 0) <= 0.26);
+    assert_true(bytes_with_gaps(1000, 1) <= 0.39);
+    assert_true(bytes_with_gaps(5, 100) <= 1.13);
+    assert_true(bytes_with_gaps(5, INT64_C(1) << 20) <= 3);
 }
 
 int main(void) {

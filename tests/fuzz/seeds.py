@@ -262,6 +262,15 @@ for i, text in enumerate(("val_accuracy>=0.94", " loss < 1e-3 ", "a==1", "b<=-2.
     put("expect", "form%d" % i, text)
 for i, text in enumerate(("*.npy\nx.npy", "train-{0,1{2,3}}-[a-z]?\ntrain-12-bc", "{a,b}{c,d}\nac", "model/*/kernel\nmodel/dense/kernel")):
     put("glob", "form%d" % i, text)
+EXPRESSIONS = ("^encoder\\.(.*)\nenc/\\1\nencoder.fc1.weight", "a|(b)\n<\\0\\1\\9>\nxa", "a(\n\nb", "(a)\\1\nb\nc", "a{3}\n\naaa", "[[:alpha:]]+\n\\\\\nab1",
+               "a" * 257 + "\n\nb", "(a|b)*c?$\n-\nabab")
+for i, text in enumerate(EXPRESSIONS):
+    put("expression", "form%d" % i, text)
+HDF5_NAMES = ("layers\ndense_1 fc\nvars\n0\n2", "layers\nlstm encoder\ncell lstm_cell\nvars\n1\n3", "layers\nbatch_normalization\nvars\n0\n3",
+              "model_weights\ndense\ndense\nkernel:0\n2", "lstm_1\nlstm_1\nlstm_cell_4\nbias:0\n3", "optimizer\nvars\n0\n9", "vars\n0\n1",
+              "layers\nthing\nvars\nx\n7", "a\n" * 14, "x", "layers\ndropout\nseed_generator\nvars\n0\n1")
+for i, text in enumerate(HDF5_NAMES):
+    put("hdf5_names", "form%d" % i, text)
 for i, text in enumerate(("seed=3", "model.layers.1.Dense.units=64\nfit.epochs=", "compile.optimizer.Adam.learning_rate=0.01", "let.width=8",
                           "dataset={format: npy}", "model.layers.0=[1, {a: 'b'}]", "fit.callbacks=[{EarlyStopping: {monitor: loss}}]")):
     put("override", "form%d" % i, text)
@@ -289,6 +298,26 @@ for root, _, names in os.walk("configs"):
 for i in range(4):
     put("words", "learned%d" % i, bytes([i]) + b"x\nTo be or not to be\n\"that is, the question\"\nto\n")
 put("words", "given", b"\4" + b"\n[UNK]\nto\nbe\r\nquestion\n")
+# Tokenizers, of each model and with each part.
+TOKENS = {"a": 0, "b": 1, "ab": 2, "\u0120": 3, "##a": 4, "[UNK]": 5, "[CLS]": 6}
+SPLITS = [{"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}, {"type": "BertPreTokenizer"}, {"type": "Digits", "individual_digits": True},
+          {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True},
+          {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": "[^\\r\\n\\p{L}]?\\p{L}+|\\s+(?!\\S)|.{1,3}"}, "behavior": "Isolated", "invert": False},
+                                                 {"type": "Split", "pattern": {"String": "a"}, "behavior": "Removed", "invert": True}, {"type": "Whitespace"}, {"type": "WhitespaceSplit"}]}]
+ENDS = [None, {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}], "pair": [],
+               "special_tokens": {"[CLS]": {"id": "[CLS]", "ids": [6], "tokens": ["[CLS]"]}}},
+        {"type": "RobertaProcessing", "sep": ["a", 0], "cls": ["b", 1], "trim_offsets": True, "add_prefix_space": True},
+        {"type": "Sequence", "processors": [{"type": "ByteLevel"}, {"type": "BertProcessing", "sep": ["a", 0], "cls": ["b", 1]}]}]
+MODELS = [{"type": "BPE", "dropout": None, "unk_token": "[UNK]", "fuse_unk": True, "byte_fallback": False, "ignore_merges": True, "vocab": TOKENS, "merges": [["a", "b"]]},
+          {"type": "BPE", "vocab": TOKENS, "merges": ["a b"]},
+          {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": TOKENS},
+          {"type": "Unigram", "unk_id": 0, "byte_fallback": False, "vocab": [["u", 0.0], ["\u2581", -2.5], ["\u2581a", -3.25], ["f", -4], ["caf", -5e0], ["aa", -1], ["aaa", -1.5]]}]
+NORMALIZERS = [None, {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}, {"type": "Lowercase"}]
+for i in range(20):
+    put("tokenizer", "whole%d" % i, json.dumps({
+        "version": "1.0", "truncation": None, "padding": {"strategy": "BatchLongest", "direction": "Left", "pad_to_multiple_of": None, "pad_id": 5, "pad_type_id": 0, "pad_token": "[UNK]"},
+        "added_tokens": [{"id": 7, "content": "<x>", "single_word": False, "lstrip": True, "rstrip": True, "normalized": bool(i % 2), "special": True}],
+        "normalizer": NORMALIZERS[i % 3], "pre_tokenizer": SPLITS[i % 5], "post_processor": ENDS[i // 4 % 4], "decoder": None, "model": MODELS[i // 5]}))
 # What processes send each other: the first byte says what the rest is.
 def frame(kind, more):
     return struct.pack("<IIqqq", 0x64747032, kind, 3, 2, len(more))

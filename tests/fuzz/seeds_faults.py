@@ -88,6 +88,7 @@ for i, own in enumerate((
         {"model": "{layers: [Input: {name: image, shape: [8, 8, 3]}, Conv2D: {filters: 4, kernel_size: [3, 3], strides: 2, padding: same}, Flatten, Dropout: {rate: 1.5}, Dense: {units: 3}]}"},
         {"model": "{keras_config: x.json, layers: []}"}, {"model": "{layers: 3, init_from: a}"},
         {"model": "{init_from: {path: a, skip_mismatch: true}, layers: [Input: {name: image, shape: [8]}, Dense: {units: 3}]}"},
+        {"model": "{init_from: {path: a, names: torch, map: {'^e(.*)': 'd\\\\1', 'a(': 3}, skip: ['a{9}', b], freeze: [dense, x]}, layers: [Input: {name: image, shape: [8]}, Dense: {units: 3}]}"},
         {"model": "{init_from: [a], layers: [Input: {name: image, shape: [8]}, Dense: {units: 3}, {A: 1, B: 2}, [x], Densee: {units: 3}]}"},
         {"model": "{init_from: ~, rematerialize: full, layers: [Input: {name: image, shape: [8]}, Repeat: {for: {i: 2}, layers: [Dense: {units: 8}]}, Dense: {units: 3}]}"},
         {"compile": "{optimizer: {Adam: {gradient_accumulation_steps: 2}}, loss: mse, metrics: [accuracy, nothing]}",

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/stream.h"
+#include "data/rows_file.h"
 #include "fuzz.h"
 
-enum { MOST_ROWS = 64, ROOM = 64, BATCH = 4, MOST_INPUTS = 7, FROM_STDIN = 128 };
+enum { MOST_BATCHES = 64, BATCH = 4, MOST_INPUTS = 7, FROM_STDIN = 128 };
 
 /* What a model takes: x (B, 2), and y (B); or one of each dtype. */
 static const dt_element_spec few[] = {
@@ -82,29 +82,66 @@ static const dt_dataset_spec *spec_of(int job) {
     return &spec[job];
 }
 
-static void read_rows(const char *path, int job) {
-    static double room[MOST_INPUTS][BATCH * ROOM];
-    dt_stream *s = NULL;
-    void *rows[MOST_INPUTS];
-    int64_t got = 1;
-    for (int i = 0; i < MOST_INPUTS; i++) rows[i] = room[i];
-    dt_status *bad =
-        dt_stream_open(&s, &(dt_stream_request){path, spec_of(job), jobs[job].input, jobs[job].n});
-    for (int i = 0; !bad && got > 0 && i < MOST_ROWS; i++)
-        bad = dt_stream_next(s, BATCH, rows, &got);
-    if (s)
-        FUZZ_CHECK(dt_stream_count(s) >= -1 &&
-                       strcmp(dt_stream_elements(s)->name, jobs[job].input->name) == 0,
-                   "another stream");
+/* What one input of the fuzzer asks: whose data, and what is copied or answered beside the rows. */
+typedef struct asked {
+    int job;
+    bool answers, keeps;
+} asked;
+
+static void look_beside(const dt_dataset *rows, int64_t first, int64_t n) {
+    size_t bytes = 0;
+    for (int64_t i = first; i < first + n; i++) {
+        for (int k = 0; k < dt_rows_keep(rows)->n; k++)
+            bytes += strlen(dt_rows_kept(rows, i, k).text);
+        if (dt_rows_give_faults(rows) && dt_rows_fault(rows, i))
+            bytes += strlen(dt_rows_fault(rows, i));
+    }
+    FUZZ_CHECK(bytes < (size_t)1 << 40, "columns without an end");
+}
+
+static dt_status *read_batches(dt_dataset *rows) {
+    dt_feed *feed = NULL;
+    dt_batch b = {.rows = 1};
+    int64_t done = 0;
+    dt_status *bad = dt_feed_open(&feed, rows, &(dt_feed_options){.batch = BATCH});
+    for (int i = 0; !bad && b.rows > 0 && i < MOST_BATCHES; i++, done += b.rows) {
+        bad = dt_feed_next(feed, &b);
+        if (!bad) look_beside(rows, done, b.rows);
+        if (i % 3 == 2) dt_rows_forget(rows);
+    }
+    dt_feed_close(feed);
+    return bad;
+}
+
+static void read_rows(const char *path, const asked *a) {
+    static const char *column[] = {"a", "c"};
+    const int job = a->job;
+    const dt_rows_request q = {.path = path,
+                               .job = spec_of(job),
+                               .input = jobs[job].input,
+                               .n = jobs[job].n,
+                               .once = true,
+                               .answers = a->answers,
+                               .keep = {.n = a->keeps ? 2 : 0, .v = column}};
+    const dt_element_spec *element;
+    dt_dataset *rows = NULL;
+    dt_status *bad = dt_rows_open(&rows, &q);
+    if (!bad) {
+        FUZZ_CHECK(dt_dataset_count(rows, DT_PART_TRAIN) >= -1 &&
+                       dt_dataset_elements(rows, &element) == jobs[job].n &&
+                       strcmp(element->name, jobs[job].input->name) == 0,
+                   "other rows");
+        bad = read_batches(rows);
+    }
     fuzz_done(bad);
-    dt_stream_close(s);
+    dt_dataset_unref(rows);
 }
 
 /* Standard input comes back after that. */
-static void read_from_stdin(const char *path, int job) {
+static void read_from_stdin(const char *path, const asked *q) {
     const int kept = dup(STDIN_FILENO), fd = open(path, O_RDONLY | O_CLOEXEC);
     FUZZ_CHECK(kept >= 0 && fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO, "no standard input");
-    read_rows("-", job);
+    read_rows("-", q);
     dup2(kept, STDIN_FILENO);
     close(kept);
     close(fd);
@@ -112,9 +149,10 @@ static void read_from_stdin(const char *path, int job) {
 
 FUZZ_TARGET(stream) {
     if (size == 0) return 0;
-    const int job = data[0] % FROM_STDIN % JOBS;
+    const int first = data[0] % FROM_STDIN, extra = first / JOBS;
+    const asked q = {first % JOBS, extra & 1, extra & 2};
     const char *path = fuzz_file(data + 1, size - 1);
-    if (data[0] >= FROM_STDIN) read_from_stdin(path, job);
-    else read_rows(path, job);
+    if (data[0] >= FROM_STDIN) read_from_stdin(path, &q);
+    else read_rows(path, &q);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text files and their tokens, as elements of a job's data set. The first byte says what the job
  * says of them, and of which texts. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"
@@ -11,19 +12,19 @@ static const char *const words[] = {
     "tokenizer: {type: char}, element: {tokens: {shape: [2]}}, validation_split: 0.5",
     "element: {tokens: {shape: [1]}}, validation: ",
 };
-enum { WORDS = sizeof words / sizeof *words, MOST_TOKENS = 4096 };
+enum { WORDS = sizeof words / sizeof *words, LONGEST_TEXT = 4096 };
 
 static const char given[] = "to be or not";
 
 /* What a text is in tokens, and those as text, which is the same. */
 static void there_and_back(dt_dataset *d, const char *text) {
-    static int32_t token[MOST_TOKENS];
-    int64_t n = 0;
+    dt_tokens token = {0};
     dt_str out = {0};
-    dt_status *s = strlen(text) < MOST_TOKENS ? dt_dataset_encode(d, text, token, &n) : NULL;
-    for (int64_t i = 0; !s && i < n; i++) dt_dataset_decode(d, token[i], &out);
-    FUZZ_CHECK(s || n == 0 || strcmp(dt_str_text(&out), text) == 0, "other text");
+    dt_status *s = strlen(text) < LONGEST_TEXT ? dt_dataset_encode(d, text, &token) : NULL;
+    for (int64_t i = 0; !s && i < token.n; i++) dt_dataset_decode(d, token.v[i], &out);
+    FUZZ_CHECK(s || token.n == 0 || strcmp(dt_str_text(&out), text) == 0, "other text");
     fuzz_done(s);
+    free(token.v);
     dt_str_release(&out);
 }
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "net/address.h"
-#include "net/passage.h"
-#include "net/posts.h"
+#include "net/frame_io.h"
+#include "net/zmq_carrier.h"
 #include "net/wire.h"
 #include "fuzz.h"
 #include "strategy/closure_values.h"
@@ -83,12 +83,12 @@ static void read_failure(const uint8_t *data, size_t size) {
 static void read_stream(const uint8_t *data, size_t size) {
     char slices[24];
     int pair[2], came = 0;
-    dt_passage p = {.part = -1};
+    dt_frame_io p = {.part = -1};
     if (size > 100000 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) != 0) return;
     if (size > 0 && send(pair[0], data, size, MSG_NOSIGNAL) < 0) came = -1;
-    while (came >= 0 && (came = dt_passage_receive(&p, pair[1], &extents, size % 2, slices)) == 1) {
+    while (came >= 0 && (came = dt_frame_receive(&p, pair[1], &extents, size % 2, slices)) == 1) {
         free(p.more);
-        p = (dt_passage){.part = -1};
+        p = (dt_frame_io){.part = -1};
     }
     free(p.more);
     close(pair[0]);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A picture's file as an element's value: it must have the job's size, or is resized to it. */
+/* Decodes a picture file into an element's value. The picture must have the job's size, or is
+ * resized to it. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "file/image/layout.h"
 
-/* Memory for pictures in their own size is shared by all threads that read a data set's part: a
- * thread waits until its picture fits beside the others, or is the only one. */
+/* Limits the memory for pictures in their original size. All threads that read a part share it: a
+ * thread waits until its picture fits beside those of the others, or is the only one. */
 struct dt_image_room {
     pthread_mutex_t lock;
     pthread_cond_t given_back;
@@ -55,7 +56,8 @@ static dt_status *too_large(const char *path, int64_t needed) {
     return dt_suggest(s, "save it as a baseline JPEG");
 }
 
-/* What decoding takes: the pixels, the colours that become grey, and the decoder's own. */
+/* Bytes that decoding takes: for the pixels, including colours that become grey, and for the
+ * decoder. */
 static int64_t decoding_bytes(const dt_image_header *h, int channels) {
     return h->height * h->width * (channels == 1 ? 4 : channels) + h->working;
 }
@@ -71,7 +73,7 @@ dt_status *dt_image_check_header(const char *path, const dt_image_header *h, int
     return needed <= DT_MOST_DECODING ? NULL : too_large(path, needed);
 }
 
-/* Decodes a picture in its own size into memory for it, and brings it to the one that is wanted. */
+/* Decodes a picture in its original size and resizes it to the element's size. */
 static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *own, const void *file,
                                     size_t n, void *out) {
     const dt_type *t = &l->type;
@@ -109,7 +111,7 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
     DT_TRY(dt_image_check_header(own.path, &header, own.channels));
     own.height = header.height;
     own.width = header.width;
-    /* else the pixels are the example's */
+    /* without resizing, the pixels go straight into the example */
     const int64_t needed = l->resizes ? decoding_bytes(&header, own.channels) : header.working;
     take(l->room, needed);
     dt_status *s = l->resizes ? decode_and_resize(l, &own, bytes, n, out)

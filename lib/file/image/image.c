@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kind of picture a file is; see image.h. */
+/* Recognizes the format of a picture file; see image.h. */
 #include "file/image/image.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static int64_t big_endian(const unsigned char *p) {
     return (int64_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
 }
 
-/* The header of a PNG is its first chunk: length, IHDR, width, height. */
+/* Reads the size from PNG's first chunk: length, IHDR, width, height. */
 static dt_status *png_read_header(const char *path, const unsigned char *bytes, size_t n,
                                   dt_image_header *out) {
     if (n < 24 || memcmp(bytes + 12, "IHDR", 4) != 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG by libjpeg-turbo. Its errors are jumps, as in png.c. The library accepts a file that is cut
- * off and fills the picture up with grey, which is an error here. A picture of several scans
- * (progressive ones are) is kept as coefficients until the last scan has been read: the header says
- * how many bytes that takes. Each scan passes over all of them, however few bytes it has in the
- * file, so the number of scans is limited by the picture's size.
+ * Decodes JPEG with libjpeg-turbo. The library reports errors with longjmp, as in png.c. It accepts
+ * a file that is cut off and fills the picture with grey; here that is an error. The coefficients
+ * of a picture with several scans (such as a progressive one) are kept until the last scan; the
+ * number of bytes follows from the header. Each scan passes over all coefficients, however few
+ * bytes it has in the file, so the number of scans is limited by the picture's size.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 
 #include "file/image/image.h"
 
-/* Encoders write about 10 scans. LEAST_SCANS are read of any picture; more only while all scans
- * together pass over at most SCANNED pixels. */
+/* Encoders write about 10 scans. Any picture may have LEAST_SCANS; more are allowed only if all
+ * scans together pass over at most SCANNED pixels. */
 enum { LEAST_SCANS = 32, MOST_SCANS = 500, SCANNED = 1 << 30 };
 
 typedef struct reading {
@@ -27,7 +27,7 @@ typedef struct reading {
     const dt_image *want;
     const uint8_t *bytes;
     size_t n;
-    uint8_t *out; /* NULL: only the size is asked for */
+    uint8_t *out; /* NULL: read only the header */
     jmp_buf jump;
     dt_status *bad;
 } reading;
@@ -46,8 +46,8 @@ static void on_error(j_common_ptr jpeg) {
     longjmp(r->jump, 1);
 }
 
-/* Level -1: data is missing or wrong. Warnings about bytes between the parts of a picture are
- * ignored. */
+/* libjpeg's messages. Level -1 means that data is missing or wrong. Warnings about bytes between
+ * the parts of a picture are ignored. */
 static void on_message(j_common_ptr jpeg, int level) {
     int code = jpeg->err->msg_code;
     if (level < 0 &&
@@ -98,7 +98,7 @@ static void read_picture(reading *r) {
     jpeg_finish_decompress(j);
 }
 
-/* Where libjpeg's errors come back to. */
+/* Reads a picture; libjpeg's errors jump back to here. */
 static void read_or_come_back(reading *r) {
     if (setjmp(r->jump) == 0) read_picture(r);
 }
@@ -121,7 +121,8 @@ dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uin
 
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* Coefficients of all components, in whole units of the sampling, as jdcoefct.c keeps them. */
+/* Bytes of the coefficients of all components, in whole sampling units, as jdcoefct.c allocates
+ * them. */
 static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     int64_t blocks = 0;
     for (int i = 0; jpeg_has_multiple_scans(j) && i < j->num_components; i++) {

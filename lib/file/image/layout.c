@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elements of image_folder, as the job has them; see layout.h. */
+/* Reads the elements of image_folder from the job; see layout.h. */
 #include "file/image/layout.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct element {
     dt_ints shape;
     int dtype, interpolation;
     bool has_dtype, crop_to_aspect_ratio;
-    int64_t num_classes; /* 0: the picture */
+    int64_t num_classes; /* 0: the element is the picture, not the label */
 };
 
 const dt_field dt_image_element_fields[] = {
@@ -94,9 +94,9 @@ dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_imag
     return s;
 }
 
-/* ---- spreading ---- */
+/* ---- spreading classes ---- */
 
-/* The position of a row in its class: (2 rank + 1) / size, which is between 0 and 2. */
+/* The position of a row among the rows of its class: (2 rank + 1) / size, between 0 and 2. */
 typedef struct standing {
     int64_t numerator, size;
     int row;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG by libpng. Its errors are jumps: everything that is read between lies in `reading`, which the
- * caller owns, so that nothing is lost or stale after one. Chunks behind the picture are read too:
- * a file that is cut off there is cut off.
+ * Decodes PNG with libpng. The library reports errors with longjmp, so everything that is changed
+ * meanwhile is in `reading`, which the caller owns; after an error nothing is lost or stale. Chunks
+ * after the picture are read as well, so that a file that is cut off there is refused.
  */
 #include <png.h>
 #include <setjmp.h>
@@ -15,13 +15,13 @@
 
 typedef struct reading {
     const dt_image *want;
-    const uint8_t *at; /* the rest of the file */
+    const uint8_t *at; /* the part of the file that is not read yet */
     size_t left;
-    uint8_t *out, *colours; /* colours: of a picture that is to become grey */
+    uint8_t *out, *colours; /* colours: pixels of a coloured picture that becomes grey */
     png_structp png;
     png_infop info;
     jmp_buf jump;
-    bool refused; /* an allocation, by the system */
+    bool refused; /* the system refused an allocation */
     dt_status *bad;
 } reading;
 
@@ -53,7 +53,7 @@ static void on_error(png_structp png, png_const_charp text) {
 
 static void on_warning(png_structp png, png_const_charp text) {
     (void)png;
-    (void)text; /* warnings about chunks that are not part of the picture */
+    (void)text; /* warnings concern chunks other than the picture */
 }
 
 static void on_read(png_structp png, png_bytep to, size_t n) {
@@ -70,19 +70,20 @@ static bool has_colours(const reading *r) {
     return png_get_color_type(r->png, r->info) & PNG_COLOR_MASK_COLOR;
 }
 
-/* 8 bits a channel, and as many channels as are wanted; grey is left to grey_of. */
+/* Requests 8 bits per channel and the wanted number of channels; make_grey converts colours to grey
+ * afterwards. */
 static void set_transforms(const reading *r) {
     bool grey = !has_colours(r), alpha = r->want->channels == 4;
-    png_set_expand(r->png); /* palettes, fewer bits, transparent colours */
+    png_set_expand(r->png); /* expands palettes, fewer than 8 bits, and transparent colours */
     png_set_strip_16(r->png);
     if (alpha) png_set_add_alpha(r->png, 0xff, PNG_FILLER_AFTER);
     else png_set_strip_alpha(r->png);
     if (grey && r->want->channels > 1) png_set_gray_to_rgb(r->png);
 }
 
-/* libpng inflates and keeps what comments, colour profiles and suggested palettes hold, up to 8 MB
- * for each of 1,000; nothing here reads them. Transparency is read, and critical chunks that are
- * unknown remain errors. */
+/* Makes libpng skip chunks that are not needed. It would decompress and keep comments, colour
+ * profiles and suggested palettes: up to 1,000 of them with 8 MB each. Transparency is still read,
+ * and unknown critical chunks are still errors. */
 static void skip_the_rest(const reading *r) {
     static const png_byte unread[] = "bKGD\0"
                                      "cHRM\0"
@@ -115,7 +116,7 @@ static void read_rows(const reading *r, uint8_t *to) {
     png_read_end(r->png, NULL);
 }
 
-/* Luminance as in ITU-R BT.601, rounded. */
+/* Converts to luminance as in ITU-R BT.601, rounded. */
 static void make_grey(const uint8_t *rgb, int64_t pixels, uint8_t *out) {
     for (int64_t i = 0; i < pixels; i++, rgb += 3)
         out[i] = (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 0x8000u) >> 16);
@@ -140,7 +141,7 @@ static void read_picture(reading *r) {
     if (becomes_grey) make_grey(r->colours, pixels, r->out);
 }
 
-/* Where libpng's errors come back to. */
+/* Reads a picture; libpng's errors jump back to here. */
 static void read_or_come_back(reading *r) {
     if (setjmp(r->jump) == 0) read_picture(r);
 }

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A line of `from` pixels that begins at `first` becomes one of n; the arithmetic is TensorFlow's,
- * in float32. */
+/* Maps the n positions of a new line to a line of `from` pixels that begins at `first`. The
+ * arithmetic is TensorFlow's, in float32. */
 static void place(dt_between *x, int64_t first, int64_t from, int64_t n,
                   dt_interpolation interpolation) {
     const float scale = (float)from / (float)n;
@@ -20,8 +20,8 @@ static void place(dt_between *x, int64_t first, int64_t from, int64_t n,
     }
 }
 
-/* How much of `size` pixels is used, when the other side has `other` and the ratio wanted is want :
- * want_other. */
+/* How many of `size` pixels are used along a side. With `crop`, the used part has the wanted aspect
+ * ratio want : want_other; the other side has `other` pixels. */
 static int64_t used(const dt_resizing *r, int64_t size, int64_t other, int64_t want,
                     int64_t want_other) {
     int64_t fits = (int64_t)((double)(other * want) / (double)want_other);

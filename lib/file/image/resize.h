@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images of another size: tf.image.resize without antialiasing, pixels having their centres at half
- * coordinates. The pixels and weights depend on the sizes only and are kept in tables, one for rows
- * and one for columns.
+ * Resizes images as tf.image.resize does, without antialiasing; pixels have their centres at half
+ * coordinates. Source pixels and weights depend only on the sizes, so they are kept in two tables,
+ * one for rows and one for columns.
  */
 #ifndef DT_FILE_IMAGE_RESIZE_H
 #define DT_FILE_IMAGE_RESIZE_H
@@ -11,21 +11,21 @@
 
 typedef enum dt_interpolation { DT_BILINEAR, DT_NEAREST } dt_interpolation;
 
-/* Where a row or column of the new image comes from: between `low` and `high`, `part` of the
- * way. */
+/* The source of a new row or column: between the old ones `low` and `high`, at `part` of the
+ * distance. */
 typedef struct dt_between {
     int64_t low, high;
     float part;
 } dt_between;
 
 typedef struct dt_resizing {
-    /* (rows, columns) or (rows, columns, channels); of up to 32 bits. Bilinear gives float32,
-     * nearest what was there */
+    /* (rows, columns) or (rows, columns, channels), with values of up to 32 bits. DT_BILINEAR gives
+     * float32; DT_NEAREST keeps the dtype. */
     dt_type in, out;
     dt_interpolation interpolation;
-    /* the largest part of the wanted ratio from the middle is taken, else the image is distorted */
+    /* use the largest middle part with the wanted aspect ratio; false: distort the image */
     bool crop;
-    /* (out.dim[0]), (out.dim[1]): the caller's memory, filled by dt_resizing_prepare */
+    /* [out.dim[0]], [out.dim[1]] memory of the caller, filled by dt_resizing_prepare */
     dt_between *row, *column;
 } dt_resizing;
 

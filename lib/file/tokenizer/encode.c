@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts to tokens: the parts of a tokenizer, one after the other. Each part hands on the pieces that
+ * it makes, so that no list of pieces is kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "file/tokenizer/tokenizer_impl.h"
+
+enum { REPLACEMENT_CHARACTER = 0xfffd };
+
+void dt_tokens_add(dt_tokens *out, int32_t token) {
+    if (out->n == out->cap) {
+        out->cap = out->cap ? 2 * out->cap : 64;
+        out->v = dt_realloc(out->v, dt_size_mul((size_t)out->cap, sizeof *out->v));
+    }
+    out->v[out->n++] = token;
+}
+
+/* ---- words ---- */
+
+static bool is_cached(const dt_cached_word *c, const char *word, size_t n) {
+    return c->size == n && memcmp(c->word, word, n) == 0;
+}
+
+static void keep(dt_cached_word *c, const char *word, size_t n, const dt_tokens *tokens,
+                 int64_t from) {
+    const int64_t made = tokens->n - from;
+    if (made > (int64_t)(sizeof c->token / sizeof *c->token)) return;
+    c->size = (uint8_t)n;
+    c->n = (uint8_t)made;
+    memcpy(c->word, word, n);
+    if (made > 0) memcpy(c->token, tokens->v + from, (size_t)made * sizeof *c->token);
+}
+
+static dt_status *encode_word(const dt_tokenizer *t, const char *word, size_t n, dt_tokens *out) {
+    const int64_t from = out->n;
+    dt_status *s = NULL;
+    if (n == 0 || n > sizeof t->cache->word) return t->model->encode(t, word, n, out);
+    dt_cached_word *c = &t->cache[dt_siphash(&t->vocabulary.key, word, n) & (DT_CACHED_WORDS - 1)];
+    if (atomic_flag_test_and_set_explicit(&c->in_use, memory_order_acquire))
+        return t->model->encode(t, word, n, out);
+    if (is_cached(c, word, n))
+        for (int i = 0; i < c->n; i++) dt_tokens_add(out, c->token[i]);
+    else {
+        s = t->model->encode(t, word, n, out);
+        if (!s) keep(c, word, n, out, from);
+    }
+    atomic_flag_clear_explicit(&c->in_use, memory_order_release);
+    return s;
+}
+
+/* ---- pre-tokenizer ---- */
+
+typedef struct stage {
+    const dt_tokenizer *t;
+    dt_tokens *out;
+    int i; /* the stage that comes next */
+} stage;
+
+static dt_status *split(const stage *s, const char *text, size_t n);
+
+static dt_status *see(void *user, const char *text, size_t n, bool is_match) {
+    const stage *s = user;
+    const dt_split *by = &s->t->split[s->i - 1];
+    return (is_match ? by->drops_matches : by->drops_gaps) ? NULL : split(s, text, n);
+}
+
+/* Replaces spaces, and puts the prefix first where the text begins otherwise. */
+static void change(const dt_split *by, const char *text, size_t n, dt_str *out) {
+    const size_t prefix = strlen(by->prefix);
+    dt_str_puts(out, by->prefix);
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == ' ' && by->blank) dt_str_puts(out, by->blank);
+        else dt_str_putc(out, text[i]);
+    if (out->size >= 2 * prefix && memcmp(out->data, out->data + prefix, prefix) == 0) {
+        out->size -= prefix;
+        memmove(out->data, out->data + prefix, out->size + 1);
+    }
+}
+
+static dt_status *split(const stage *s, const char *text, size_t n) {
+    if (n == 0) return NULL;
+    if (s->i == s->t->n_splits) return encode_word(s->t, text, n, s->out);
+    const dt_split *by = &s->t->split[s->i];
+    stage next = {s->t, s->out, s->i + 1};
+    dt_str changed = {0};
+    if (by->prefix) {
+        change(by, text, n, &changed);
+        text = changed.data;
+        n = changed.size;
+    }
+    dt_status *bad =
+        by->pattern ? dt_pattern_split(by->pattern, text, n, see, &next) : split(&next, text, n);
+    dt_str_release(&changed);
+    return bad;
+}
+
+/* ---- added tokens ---- */
+
+/* The first of the tokens [from, to), which are alike up to byte k, whose byte k is not less. */
+static int find_byte(const dt_added_tokens *a, int from, int to, size_t k, int byte) {
+    while (from < to) {
+        const int half = (from + to) / 2;
+        if ((unsigned char)a->v[half].text[k] < byte) from = half + 1;
+        else to = half;
+    }
+    return from;
+}
+
+/* The longest added token at the front of the text. */
+static const dt_added_token *added_at(const dt_added_tokens *a, const char *text, size_t n) {
+    const dt_added_token *longest = NULL;
+    int from = a->from[(unsigned char)*text], to = a->from[(unsigned char)*text + 1];
+    for (size_t k = 1; from < to; k++) {
+        if ((size_t)a->v[from].size == k) longest = &a->v[from];
+        if (k == n) break;
+        from = find_byte(a, from, to, k, (unsigned char)text[k]);
+        to = find_byte(a, from, to, k, (unsigned char)text[k] + 1);
+    }
+    return longest;
+}
+
+bool dt_is_blank(uint32_t c) {
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
+           c == 0x205f || c == 0x3000;
+}
+
+/* Bytes of the blank character that ends the text; 0: it ends otherwise. */
+static size_t blank_before(const char *text, size_t n) {
+    size_t size = 1;
+    uint32_t code;
+    while (size < n && size < 4 && ((unsigned char)text[n - size] & 0xc0) == 0x80) size++;
+    return n > 0 && dt_utf8_next(text + n - size, size, &code) && dt_is_blank(code) ? size : 0;
+}
+
+static size_t blank_after(const char *text, size_t n) {
+    uint32_t code;
+    const size_t size = n > 0 ? dt_utf8_next(text, n, &code) : 0;
+    return size && dt_is_blank(code) ? size : 0;
+}
+
+typedef dt_status *see_gap(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out);
+
+/* Adds the added tokens of a text, and calls `gap` for what is between them. */
+static dt_status *find_added(const dt_tokenizer *t, const dt_added_tokens *a, dt_bytes in,
+                             see_gap *gap, dt_tokens *out) {
+    const char *text = in.data;
+    size_t done = 0, step;
+    for (size_t at = 0; a->n > 0 && at < in.n; at += step) {
+        const dt_added_token *x = added_at(a, text + at, in.n - at);
+        size_t end = at;
+        step = 1;
+        if (!x) continue;
+        for (size_t b; x->lstrip && (b = blank_before(text + done, end - done)) > 0;) end -= b;
+        if (end > done) DT_TRY(gap(t, text + done, end - done, out));
+        dt_tokens_add(out, x->token);
+        done = at + (size_t)x->size;
+        for (size_t b; x->rstrip && (b = blank_after(text + done, in.n - done)) > 0;) done += b;
+        step = done - at;
+    }
+    return done < in.n ? gap(t, text + done, in.n - done, out) : NULL;
+}
+
+static dt_status *pre_tokenize(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
+    return split(&(stage){t, out, 0}, text, n);
+}
+
+static dt_status *normalize(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
+    dt_str changed = {0};
+    if (!t->normalizer.characters)
+        return find_added(t, &t->normalized, (dt_bytes){text, n}, pre_tokenize, out);
+    dt_normalize(&t->normalizer, text, n, &changed);
+    dt_status *s = find_added(t, &t->normalized, (dt_bytes){dt_str_text(&changed), changed.size},
+                              pre_tokenize, out);
+    dt_str_release(&changed);
+    return s;
+}
+
+/* ---- texts ---- */
+
+/* Writes U+FFFD in place of each byte that is not UTF-8. */
+static void repair(const char *text, size_t n, dt_str *out) {
+    uint32_t code;
+    for (size_t at = 0, size; at < n; at += size ? size : 1) {
+        size = dt_utf8_next(text + at, n - at, &code);
+        if (size) dt_str_add(out, text + at, size);
+        else dt_str_utf8(out, REPLACEMENT_CHARACTER);
+    }
+}
+
+dt_status *dt_tokenizer_encode(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
+    dt_str valid = {0};
+    if (dt_text_valid(text, n) < n) {
+        repair(text, n, &valid);
+        text = dt_str_text(&valid);
+        n = valid.size;
+    }
+    dt_status *s = find_added(t, &t->raw, (dt_bytes){text, n}, normalize, out);
+    dt_str_release(&valid);
+    return s;
+}
+
+dt_status *dt_tokenizer_fill(const dt_tokenizer *t, const char *text, int64_t length,
+                             int32_t *out) {
+    dt_tokens tokens = {0};
+    const int64_t room = length - dt_tokenizer_ends(t);
+    dt_status *s = dt_tokenizer_encode(t, text, strlen(text), &tokens);
+    if (tokens.n > room) tokens.n = room;
+    const int64_t used = tokens.n + dt_tokenizer_ends(t), from = t->pad_left ? length - used : 0;
+    for (int64_t i = 0; i < length; i++) out[i] = t->pad;
+    if (!s) {
+        const dt_tokens *const parts[] = {&t->before, &tokens, &t->after};
+        for (int64_t k = 0, at = from; k < 3; at += parts[k++]->n)
+            if (parts[k]->n > 0) memcpy(out + at, parts[k]->v, (size_t)parts[k]->n * sizeof *out);
+    }
+    free(tokens.v);
+    return s;
+}
+
+/* ---- bytes as characters ---- */
+
+static bool is_printable(int b) {
+    return (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || (b >= 0xae && b <= 0xff);
+}
+
+uint32_t dt_byte_level_code(unsigned char byte) {
+    uint32_t others = 0;
+    if (is_printable(byte)) return byte;
+    for (int b = 0; b < byte; b++) others += !is_printable(b);
+    return 256 + others;
+}
+
+static void put_byte(uint32_t code, dt_str *out) {
+    for (int b = 0; b < 256; b++)
+        if (dt_byte_level_code((unsigned char)b) == code) {
+            dt_str_putc(out, (char)b);
+            return;
+        }
+    dt_str_utf8(out, code); /* a character of an added token */
+}
+
+void dt_tokenizer_decode(const dt_tokenizer *t, int32_t token, dt_str *out) {
+    const dt_vocabulary *v = &t->vocabulary;
+    uint32_t code;
+    if (token < 0 || token >= v->size || !v->text[token]) {
+        dt_str_utf8(out, REPLACEMENT_CHARACTER);
+        return;
+    }
+    const size_t blank = t->blank ? strlen(t->blank) : 0;
+    for (size_t at = 0; !t->byte_level && at < v->length[token];) {
+        const bool is_blank = blank && strncmp(v->text[token] + at, t->blank, blank) == 0;
+        dt_str_putc(out, is_blank ? ' ' : v->text[token][at]);
+        at += is_blank ? blank : 1;
+    }
+    for (size_t at = 0, size; t->byte_level && at < v->length[token]; at += size) {
+        size = dt_utf8_next(v->text[token] + at, v->length[token] - at, &code);
+        put_byte(code, out);
+    }
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pre-tokenizers. Each has a pattern, and a rule for the matches and the gaps between them:
+ *
+ *     ByteLevel            GPT-2's pattern; all of it stays, as bytes
+ *     Split                the pattern of the file; Isolated keeps all, Removed drops the matches
+ *     BertPreTokenizer     words and single punctuation
+ *     Whitespace           words, and runs of what is none
+ *     WhitespaceSplit      what is between blanks
+ *     Digits               digits apart from the rest
+ *     Metaspace            spaces become "\u2581", which begins a piece
+ *     Sequence             one after the other; ByteLevel must be the last
+ */
+#include <string.h>
+
+#include "file/tokenizer/tokenizer_impl.h"
+
+#define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+#define PUNCTUATION "\\p{P}\\$\\+<=>\\^`\\|~"
+#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}"
+
+static dt_status *compile(dt_tokenizer_reader *r, const dt_json_cursor *at, const char *source,
+                          dt_split *out) {
+    const char *fault;
+    DT_TRY(dt_pattern_compile(r->arena, source, &out->pattern, &fault));
+    return fault ? dt_tokenizer_fail(r, at, "the pattern '%.80s': %s", source, fault) : NULL;
+}
+
+static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                                  dt_split *out) {
+    dt_json_cursor prefix, regex;
+    bool splits = true;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
+                                     {"add_prefix_space", &prefix, NULL},
+                                     {"trim_offsets", NULL, NULL}, /* of no effect on tokens */
+                                     {"use_regex", &regex, NULL},
+                                     {0}};
+    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
+    bool prefixes = true;
+    DT_TRY(dt_tokenizer_bool(r, prefix, "add_prefix_space", &prefixes));
+    if (prefixes) out->prefix = " ";
+    DT_TRY(dt_tokenizer_bool(r, regex, "use_regex", &splits));
+    t->byte_level = true;
+    return splits ? compile(r, &at, GPT2, out) : NULL;
+}
+
+/* Appends a text with a backslash before punctuation, so that it stands for itself. */
+static void put_literal(const char *text, dt_str *out) {
+    for (; *text; text++) {
+        if (strchr("\\[](){}.|?*+^$", *text)) dt_str_putc(out, '\\');
+        dt_str_putc(out, *text);
+    }
+}
+
+static dt_status *read_split_pattern(dt_tokenizer_reader *r, dt_json_cursor at, dt_split *out) {
+    dt_json_cursor regex, literal;
+    dt_str source = {0};
+    const char *text;
+    const dt_tokenizer_key keys[] = {{"Regex", &regex, NULL}, {"String", &literal, NULL}, {0}};
+    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer.pattern", keys));
+    DT_TRY(dt_tokenizer_text(r, regex.at ? regex : literal, "pre_tokenizer.pattern", &text));
+    if (!*text) return dt_tokenizer_fail(r, &at, "the pattern is empty");
+    if (regex.at) dt_str_puts(&source, text);
+    else put_literal(text, &source);
+    dt_status *s = compile(r, &at, dt_str_text(&source), out);
+    dt_str_release(&source);
+    return s;
+}
+
+static dt_status *read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                             dt_split *out) {
+    dt_json_cursor pattern, behavior, invert;
+    const char *word;
+    bool inverts = false;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
+                                     {"pattern", &pattern, NULL},
+                                     {"behavior", &behavior, "\"Isolated\"|\"Removed\""},
+                                     {"invert", &invert, NULL},
+                                     {0}};
+    (void)t;
+    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
+    DT_TRY(dt_tokenizer_bool(r, invert, "invert", &inverts));
+    DT_TRY(dt_tokenizer_text(r, behavior, "pre_tokenizer.behavior", &word));
+    const bool removes = strcmp(word, "Removed") == 0;
+    out->drops_matches = removes && !inverts;
+    out->drops_gaps = removes && inverts;
+    return read_split_pattern(r, pattern, out);
+}
+
+static dt_status *read_words(dt_tokenizer_reader *r, const dt_json_cursor *at, const char *pattern,
+                             dt_split *out) {
+    static const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {0}};
+    DT_TRY(dt_tokenizer_object(r, *at, "pre_tokenizer", keys));
+    out->drops_gaps = true;
+    return compile(r, at, pattern, out);
+}
+
+static dt_status *read_bert(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                            dt_split *out) {
+    (void)t;
+    return read_words(r, &at, "[" PUNCTUATION "]|[^\\s" PUNCTUATION "]+", out);
+}
+
+static dt_status *read_whitespace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                                  dt_split *out) {
+    (void)t;
+    return read_words(r, &at, "[" WORD "]+|[^\\s" WORD "]+", out);
+}
+
+static dt_status *read_whitespace_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                                        dt_split *out) {
+    (void)t;
+    return read_words(r, &at, "\\S+", out);
+}
+
+static dt_status *read_digits(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                              dt_split *out) {
+    dt_json_cursor individual;
+    bool apart = false;
+    const dt_tokenizer_key keys[] = {
+        {"type", NULL, NULL}, {"individual_digits", &individual, NULL}, {0}};
+    (void)t;
+    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
+    DT_TRY(dt_tokenizer_bool(r, individual, "individual_digits", &apart));
+    return compile(r, &at, apart ? "\\p{N}" : "\\p{N}+", out);
+}
+
+static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                                 dt_split *out) {
+    dt_json_cursor replacement, scheme, split;
+    bool splits = true;
+    const char *text;
+    dt_str pattern = {0}, literal = {0};
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
+                                     {"replacement", &replacement, NULL},
+                                     {"prepend_scheme", &scheme, "\"always\"|\"never\""},
+                                     {"split", &split, NULL},
+                                     {0}};
+    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
+    DT_TRY(dt_tokenizer_bool(r, split, "split", &splits));
+    DT_TRY(dt_tokenizer_text(r, scheme, "pre_tokenizer.prepend_scheme", &text));
+    const bool prefixes = strcmp(text, "always") == 0;
+    DT_TRY(dt_tokenizer_text(r, replacement, "pre_tokenizer.replacement", &text));
+    if (dt_utf8_count(text, strlen(text)) != 1)
+        return dt_tokenizer_fail(r, &replacement, "'replacement' must be one character");
+    t->blank = out->blank = dt_arena_strdup(r->arena, text);
+    out->prefix = prefixes ? out->blank : "";
+    put_literal(text, &literal);
+    dt_str_printf(&pattern, "%s[^%s]*|[^%s]+", dt_str_text(&literal), dt_str_text(&literal),
+                  dt_str_text(&literal));
+    dt_status *s = splits ? compile(r, &at, dt_str_text(&pattern), out) : NULL;
+    dt_str_release(&pattern);
+    dt_str_release(&literal);
+    return s;
+}
+
+static dt_status *read_one(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    static const struct {
+        const char *type;
+        dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                           dt_split *out);
+    } rows[] = {{"ByteLevel", read_byte_level},
+                {"Split", read_split},
+                {"BertPreTokenizer", read_bert},
+                {"Whitespace", read_whitespace},
+                {"WhitespaceSplit", read_whitespace_split},
+                {"Digits", read_digits},
+                {"Metaspace", read_metaspace}};
+    const char *type;
+    DT_TRY(dt_tokenizer_type(r, at, "pre_tokenizer", &type));
+    if (t->byte_level)
+        return dt_tokenizer_fail(r, &at, "pre_tokenizer: ByteLevel must be the last");
+    if (strcmp(type, "ByteLevel") == 0 && t->model != &dt_token_bpe)
+        return dt_tokenizer_fail(r, &at, "pre_tokenizer: ByteLevel is supported with BPE only");
+    if (t->n_splits == DT_MOST_SPLITS)
+        return dt_tokenizer_fail(r, &at, "pre_tokenizer: more than %d in a row", DT_MOST_SPLITS);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(type, rows[i].type) == 0)
+            return rows[i].read(r, at, t, &t->split[t->n_splits++]);
+    return dt_tokenizer_fail(r, &at, "pre_tokenizer '%.60s' is not supported", type);
+}
+
+dt_status *dt_tokenizer_read_splits(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    dt_json_cursor list;
+    const char *type;
+    bool first = true;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"pretokenizers", &list, NULL}, {0}};
+    if (!at.at) return NULL;
+    DT_TRY(dt_tokenizer_type(r, at, "pre_tokenizer", &type));
+    if (strcmp(type, "Sequence") != 0) return read_one(r, at, t);
+    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
+    DT_TRY(dt_tokenizer_enter(r, &list, "pretokenizers", '['));
+    while (dt_json_more(&list, ']', &first)) {
+        dt_json_peek(&list);
+        DT_TRY(read_one(r, list, t));
+        dt_json_skip(&list, 0);
+    }
+    return NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a tokenizer.json as a whole. */
+#include "file/tokenizer/tokenizer.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "file/tokenizer/tokenizer_impl.h"
+
+#define LARGEST_FILE ((size_t)64 << 20)
+
+static dt_status *read_model(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    static const dt_token_model *const models[] = {&dt_token_bpe, &dt_token_word_piece,
+                                                   &dt_token_unigram};
+    const char *type;
+    DT_TRY(dt_tokenizer_type(r, at, "model", &type));
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (strcmp(type, models[i]->type) == 0) {
+            t->model = models[i];
+            return models[i]->read(r, at, t);
+        }
+    return dt_tokenizer_fail(r, &at, "model '%.60s' is not supported", type);
+}
+
+/* The length is the job's; the rest of the file's padding holds. */
+static dt_status *read_padding(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    dt_json_cursor direction, id;
+    int64_t pad = 0;
+    const char *text;
+    const dt_tokenizer_key keys[] = {{"strategy", NULL, NULL},
+                                     {"direction", &direction, "\"Right\"|\"Left\""},
+                                     {"pad_to_multiple_of", NULL, "null"},
+                                     {"pad_id", &id, NULL},
+                                     {"pad_type_id", NULL, NULL},
+                                     {"pad_token", NULL, NULL},
+                                     {0}};
+    if (!at.at) return NULL;
+    DT_TRY(dt_tokenizer_object(r, at, "padding", keys));
+    DT_TRY(dt_tokenizer_int(r, id, "padding.pad_id", DT_MOST_TOKENS - 1, &pad));
+    DT_TRY(dt_tokenizer_text(r, direction, "padding.direction", &text));
+    t->pad_left = strcmp(text, "Left") == 0;
+    t->pad = (int32_t)pad;
+    return pad < t->vocabulary.size
+               ? NULL
+               : dt_tokenizer_fail(r, &id, "there is no token %lld", (long long)pad);
+}
+
+/* The job's length takes the place of the file's. */
+static dt_status *read_truncation(dt_tokenizer_reader *r, dt_json_cursor at) {
+    static const dt_tokenizer_key keys[] = {{"direction", NULL, "\"Right\""},
+                                            {"max_length", NULL, NULL},
+                                            {"strategy", NULL, NULL},
+                                            {"stride", NULL, NULL},
+                                            {0}};
+    return at.at ? dt_tokenizer_object(r, at, "truncation", keys) : NULL;
+}
+
+static dt_status *check_decoder(dt_tokenizer_reader *r, dt_json_cursor at) {
+    const char *type;
+    if (!at.at) return NULL;
+    DT_TRY(dt_tokenizer_type(r, at, "decoder", &type));
+    if (strcmp(type, "ByteLevel") == 0 || strcmp(type, "WordPiece") == 0 ||
+        strcmp(type, "Metaspace") == 0)
+        return NULL;
+    return dt_tokenizer_fail(r, &at, "decoder '%.60s' is not supported", type);
+}
+
+static dt_status *read_parts(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    dt_json_cursor truncation, padding, added, normalizer, splits, ends, decoder, model;
+    const dt_tokenizer_key keys[] = {
+        {"version", NULL, "\"1.0\""},      {"truncation", &truncation, NULL},
+        {"padding", &padding, NULL},       {"added_tokens", &added, NULL},
+        {"normalizer", &normalizer, NULL}, {"pre_tokenizer", &splits, NULL},
+        {"post_processor", &ends, NULL},   {"decoder", &decoder, NULL},
+        {"model", &model, NULL},           {0}};
+    dt_json_cursor whole = at;
+    if (!dt_json_skip(&whole, 0)) return dt_tokenizer_fault(r, &whole);
+    while (whole.at < whole.end && strchr(" \t\r\n", *whole.at)) whole.at++;
+    if (whole.at < whole.end)
+        return dt_tokenizer_fail(r, &whole, "text behind the end of the JSON");
+    DT_TRY(dt_tokenizer_object(r, at, "the file", keys));
+    DT_TRY(read_model(r, model, t));
+    DT_TRY(dt_tokenizer_read_normalizer(r, normalizer, t));
+    DT_TRY(dt_tokenizer_read_splits(r, splits, t));
+    DT_TRY(dt_tokenizer_read_added(r, added, t));
+    DT_TRY(dt_tokenizer_read_ends(r, ends, t));
+    DT_TRY(read_padding(r, padding, t));
+    DT_TRY(read_truncation(r, truncation));
+    return check_decoder(r, decoder);
+}
+
+dt_status *dt_tokenizer_read(dt_arena *arena, const char *path, const dt_tokenizer **out) {
+    dt_str text = {0};
+    dt_tokenizer *t = dt_arena_new(arena, dt_tokenizer);
+    *out = t;
+    t->path = dt_arena_strdup(arena, path);
+    t->cache = dt_arena_array(arena, dt_cached_word, DT_CACHED_WORDS);
+    dt_status *s = dt_text_read(
+        &(dt_text_file){.path = path, .wanted = "a tokenizer.json", .fault = DT_E_DATA_FILE},
+        LARGEST_FILE, &text);
+    dt_tokenizer_reader r = {.place = {path, dt_str_text(&text), 1, 1}, .arena = arena};
+    if (!s)
+        s = read_parts(&r, (dt_json_cursor){.at = r.place.text, .end = r.place.text + text.size},
+                       t);
+    dt_str_release(&r.text);
+    dt_str_release(&text);
+    return s;
+}
+
+int64_t dt_tokenizer_size(const dt_tokenizer *t) { return t->vocabulary.size; }
+int64_t dt_tokenizer_ends(const dt_tokenizer *t) { return t->before.n + t->after.n; }
