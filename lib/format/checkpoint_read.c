@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding and reading checkpoints. A damaged one is passed over with a warning as long as an older
- * one verifies; never does training start over because of one.
+ * Finds and reads checkpoints. A damaged checkpoint is skipped with a warning if an older one is
+ * intact; training never silently starts over because of damage.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -32,12 +32,12 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
     return s;
 }
 
-/* A file, its sum as the state has it, and what was found. */
+/* The check of a file: its checksum in state.json, and the result. */
 typedef struct check {
     int file; /* of dt_tensor_files */
     const char *path, *sha256;
     dt_status *bad;
-    dt_file_stamp stamp; /* before it was read; known: fd is open */
+    dt_file_stamp stamp; /* the stamp before the file was read; known: fd is open */
     int fd;
 } check;
 
@@ -66,7 +66,7 @@ static dt_status *check_open(const check *k, int64_t size) {
     return s;
 }
 
-/* The file stays open if it is right. */
+/* Checks the file; it stays open if it is intact. */
 static dt_status *check_file(check *k) {
     int64_t size;
     struct stat st;
@@ -88,7 +88,7 @@ static void check_some(int lane, void *user) {
     for (int i = lane; i < k->n; i += CHECKERS) k->of[i].bad = check_file(&k->of[i]);
 }
 
-/* On two threads where the system has them. */
+/* Checks all files, on two threads if the system allows it. */
 static void check_all_files(checks *k) {
     dt_pool *pool = NULL;
     dt_status *refused = dt_cores() > 1 ? dt_pool_create(&pool, CHECKERS) : NULL;
@@ -101,7 +101,7 @@ static void check_all_files(checks *k) {
     for (int lane = 0; lane < CHECKERS; lane++) check_some(lane, k);
 }
 
-/* The first file that is bad is the one to name. */
+/* Reports the first damaged file. */
 static dt_status *check_files(dt_saved *c) {
     checks k = {0};
     dt_status *first = NULL;
@@ -151,7 +151,7 @@ void dt_saved_release(dt_saved *c) {
 
 /* ---- the newest ---- */
 
-/* Some are there, and all of them are among the warnings. */
+/* The error if there are checkpoints, but none is intact; each of them has a warning. */
 static dt_status *none_verifies(const char *ckpt, const dt_step_list *list,
                                 const dt_status *warnings) {
     dt_status *s =
@@ -174,8 +174,8 @@ static dt_status *open_newest(dt_saved *c, const char *ckpt, const dt_step_list 
     return list->n > 0 ? none_verifies(ckpt, list, *warnings) : NULL;
 }
 
-/* Inodes of the listed directories; 0: not there. Numbers of files that are removed are given out
- * again, so times count, too. */
+/* Stamps of the listed directories; 0: missing. The system reuses inode numbers of removed files,
+ * so the stamps contain times, too. */
 static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp *stamp) {
     for (int i = 0; i < list->n; i++) {
         struct stat st;
@@ -185,8 +185,8 @@ static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp 
     }
 }
 
-/* Whether a checkpoint came, went or was replaced since the list and the stamps were made. One that
- * was gone between these two has no stamp, and counts. */
+/* Whether a checkpoint was added, removed or replaced since the list and the stamps were made. A
+ * checkpoint that was removed between these two has no stamp, and counts as a change. */
 static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_file_stamp *stamp) {
     dt_step_list now;
     dt_arena *arena = dt_arena_create();
@@ -202,7 +202,8 @@ static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_fil
     return changed;
 }
 
-/* One look for the newest. *moved: it did not go well, and the checkpoints changed meanwhile. */
+/* Searches once for the newest checkpoint. *moved: the search failed, and checkpoints changed
+ * meanwhile. */
 static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **warnings,
                                   bool *moved) {
     dt_step_list list;
@@ -308,7 +309,7 @@ enum { RUN = 4096 };
 
 static int is_odd(uint32_t bits) { return (bits & 0x7f800000) == 0x7f800000; }
 
-/* By the bits and in runs of one length, so that compilers make vector loops of it. */
+/* Works on bits, in runs of one length, so that compilers vectorize the loop. */
 static int64_t count_float32(const uint32_t *x, int64_t n) {
     int64_t bad = 0;
     for (; n >= RUN; x += RUN, n -= RUN) {
@@ -352,8 +353,8 @@ static const char *sum_of(const dt_saved *c, int file) {
     return sums[file];
 }
 
-/* Hashed already when the checkpoint was opened, a file is not hashed again as long as nothing has
- * changed it, before and after. */
+/* A file that was hashed when the checkpoint was opened is not hashed again if its stamp is the
+ * same before and after reading. */
 static dt_status *load_held(const dt_saved *c, int file, const dt_held_file *held,
                             const dt_arrays *a) {
     const dt_file_stamp *stamp = &c->checked[file];
@@ -372,7 +373,8 @@ static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool onl
     return check_all(held.path, a);
 }
 
-/* One of those that some checkpoints have: it was checked and is open if state.json has its sum. */
+/* Loads a file that only some checkpoints have. If state.json has its checksum, it has been checked
+ * and is open. */
 static dt_status *load_optional(const dt_saved *c, int file, const dt_arrays *a, bool some) {
     dt_held_file held = dt_saved_held(c, file);
     held.some = some;

@@ -10,8 +10,8 @@
  *     ckpt/                synced: from here on the new one counts
  *     step-00000280.tmp/   the oldest, renamed; ckpt/ synced; emptied; gone
  *
- * Stopped anywhere in it, the last complete checkpoint is where it was, and at the next start
- * dt_checkpoints_clean removes what ends in .tmp.
+ * If the process stops at any point, the last complete checkpoint is intact, and at the next start
+ * dt_checkpoints_clean removes names that end in .tmp.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static const char *tensor_file(const saving *v, int i) {
     return dt_arena_printf(v->arena, "%s/%s", v->temporary, dt_tensor_files[i].name);
 }
 
-/* What file i of dt_tensor_files gets; NULL: it is not written. */
+/* The tensors of file i of dt_tensor_files; NULL: the file is not written. */
 static const dt_arrays *tensors_of(const saving *v, int i) {
     if (i < DT_REQUIRED_FILES) return i == 0 ? v->model : v->optimizer;
     const dt_arrays *arrays = dt_state_arrays(v->state, i);
@@ -83,7 +83,7 @@ static dt_status *read_state(const saving *v) {
     return dt_state_load(&r);
 }
 
-/* What cannot be read now would not be a checkpoint later. */
+/* Reads a file back, since an unreadable file is not a checkpoint. */
 static dt_status *read_back(const saving *v, dt_status *(*read)(const saving *)) {
     dt_status *s = read(v);
     if (!s || !dt_state_is_damage(s)) return s;
@@ -102,7 +102,7 @@ static dt_status *write_tensors(const saving *v, hashes *h) {
     return read_back(v, compare_tensors);
 }
 
-/* Waits for all hashes, also where something has failed. */
+/* Waits for all hashes, even after an error. */
 static void end_hashes(const saving *v, hashes *h, dt_digest digest[DT_TENSOR_FILES]) {
     for (int i = 0; i < DT_TENSOR_FILES; i++)
         if (h->file[i]) digest[i] = dt_hash_end(h->file[i]);
@@ -129,8 +129,8 @@ static dt_status *write_files(const saving *v) {
     return dt_dir_sync(v->temporary);
 }
 
-/* A new one takes the name of an old one in one step where the file system can; elsewhere the name
- * is free for a moment. */
+/* Gives the new checkpoint its name. If an old one has that name, the two are exchanged in one step
+ * where the file system can; otherwise the name is missing for a moment. */
 static dt_status *take_name(const saving *v) {
     bool done = false;
     if (exists(v->final)) {
@@ -140,7 +140,7 @@ static dt_status *take_name(const saving *v) {
     return done ? NULL : dt_rename(v->temporary, v->final);
 }
 
-/* The run directory is synced too, for ckpt may be new in it. */
+/* Syncs the run directory as well, because ckpt may be new in it. */
 static dt_status *commit(const saving *v) {
     DT_TRY(take_name(v));
     DT_TRY(dt_dir_sync(v->ckpt));
@@ -150,7 +150,8 @@ static dt_status *commit(const saving *v) {
 
 /* ---- deleting ---- */
 
-/* A half-deleted directory must not have a checkpoint's name, not even after a power failure. */
+/* Renames the directory before its files are removed: a partly deleted directory must not have a
+ * checkpoint's name, not even after a power failure. */
 static dt_status *delete_checkpoint(dt_arena *arena, const char *ckpt, const char *name) {
     const char *from = dt_arena_printf(arena, "%s/%s", ckpt, name),
                *to = dt_arena_printf(arena, "%s.tmp", from);
@@ -203,7 +204,8 @@ static dt_status *delete_all_but(dt_arena *arena, const char *ckpt, const char *
 
 /* ---- the calls ---- */
 
-/* A run directory that was removed, or made anew by another job, is not ours any more. */
+/* An error if the run directory was removed, or created again by another job: it does not belong to
+ * this run any more. */
 static dt_status *check_lock(const saving *v) {
     struct stat ours, there;
     const char *path = v->run->path;
@@ -216,7 +218,7 @@ static dt_status *check_lock(const saving *v) {
     return NULL;
 }
 
-/* A save reads no input, so a missing file was removed between two of its steps. */
+/* A save reads no input, so if a file is missing, somebody removed it during the save. */
 static dt_status *name_removal(const saving *v, dt_status *s) {
     if (!s || dt_status_number(s) != DT_E_NO_INPUT) return s;
     dt_status *removed =
@@ -228,7 +230,9 @@ static dt_status *name_removal(const saving *v, dt_status *s) {
 
 static dt_status *write_whole(const saving *v) {
     dt_status *s = write_files(v);
-    if (s) dt_status_free(remove_any(v->temporary)); /* or else at the next start */
+    if (s)
+        dt_status_free(
+            remove_any(v->temporary)); /* best effort: what remains is removed at the next start */
     return s;
 }
 

@@ -12,7 +12,8 @@
 
 /* ---- one ---- */
 
-/* Of a checkpoint the file that was checked: its name may be another file's by now. */
+/* Opens a file of a checkpoint: the descriptor that was checked, since its name may refer to
+ * another file by now. */
 static dt_status *open_file(dt_contents *c, int file) {
     const dt_saved *k = &c->checkpoint;
     dt_stored_arrays *arrays = &c->file[c->n].arrays;
@@ -78,7 +79,7 @@ bool dt_is_run(const char *path) {
 
 static void measure(dt_arena *arena, dt_listed *x) {
     struct stat st;
-    /* state.json comes last: when it was written counts */
+    /* state.json is last: its time of change is the checkpoint's */
     for (int i = 0; i <= DT_TENSOR_FILES; i++)
         if (lstat(dt_arena_printf(arena, "%s/%s", x->path,
                                   i < DT_TENSOR_FILES ? dt_tensor_files[i].name : DT_STATE_FILE),

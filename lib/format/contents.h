@@ -10,41 +10,42 @@
  * stay on disk. */
 typedef struct dt_contents {
     dt_saved checkpoint;
-    int n; /* files, in the order of dt_tensor_files, without those that are not there */
+    int n; /* existing files, in the order of dt_tensor_files */
     struct {
         const char *title; /* "weights" */
         dt_stored_arrays arrays;
     } file[DT_TENSOR_FILES];
 } dt_contents;
-/* Checksums are checked. What was passed over on the way to the newest is appended to *warnings
- * (may be NULL). */
+/* Opens the path and verifies checksums. Warnings about checkpoints that were skipped are appended
+ * to *warnings (may be NULL). */
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) DT_MUST_USE;
 void dt_contents_close(dt_contents *c); /* takes a zeroed one */
-/* A tensor's values, freed by the caller; NULL where we do not have its type. */
+/* A tensor's values, freed by the caller; NULL if dtrain does not have its type. */
 dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
                             void **data) DT_MUST_USE;
 
-/* What weights_sha256 is made of: name, dtype and shape as text, then the data as they lie in
- * memory, little-endian on every machine dtrain runs on. */
+/* Adds an array to weights_sha256: name, dtype and shape as text, then the data as they are in
+ * memory, which is little-endian on every machine dtrain runs on. */
 void dt_hash_array(dt_sha256 *h, const dt_named_view *a);
-/* Of all, by name, in a thread of its own; the arrays and the arena stay until dt_hash_end. */
+/* Hashes all arrays, ordered by name, in a separate thread. The arrays and the arena must not
+ * change until dt_hash_end. */
 dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena);
-/* The infinities and NaNs in an array. */
+/* The number of infinities and NaNs in an array. */
 int64_t dt_count_not_finite(const dt_named_view *a);
 /* CHECKPOINT unless the weights have the SHA-256 that the checkpoint's state names; files of
  * weights name none. */
 dt_status *dt_weights_check(const dt_contents *c) DT_MUST_USE;
 
-/* The checkpoints below a run's directory, the oldest first; damaged ones, whose state cannot be
- * read, before them. Not verified. */
+/* A checkpoint in a run's directory. Lists have the oldest first, and before them damaged ones,
+ * whose state cannot be read. Files are not verified. */
 typedef struct dt_listed {
     const char *path;
     dt_state_file state;
     int64_t bytes, saved_s; /* all files; when, in seconds since 1970 */
-    dt_status *damage;      /* NULL: none that state.json shows */
+    dt_status *damage;      /* NULL: state.json shows no damage */
 } dt_listed;
-/* Weights that a callback restored when the run finished: the step, or the epoch (counted from 1),
- * that they are of. 0: they are those of the last step. */
+/* The step, or the epoch (from 1), whose weights a callback restored when the run finished. 0: the
+ * weights are those of the last step. */
 typedef struct dt_kept {
     int64_t epoch, step;
 } dt_kept;
@@ -56,7 +57,7 @@ typedef struct dt_listing {
 } dt_listing;
 dt_status *dt_listing_read(dt_listing *l, const char *run) DT_MUST_USE;
 void dt_listing_release(dt_listing *l);
-/* Whether a path is a run's directory: there is a ckpt/ in it. */
+/* Whether a path is a run's directory: it contains ckpt/. */
 bool dt_is_run(const char *path);
 /* NO_INPUT: `path` does not exist, or is `fault`, such as "not a run". The suggestion names the
  * runs and checkpoints in that folder, or the one beside `path` with the nearest name. */

@@ -9,8 +9,8 @@
 #include "file/json_read.h"
 #include "format/format.h"
 
-/* Top-level keys of a job that may change between save and resume; of `let` what its words change
- * elsewhere is looked at there. */
+/* Top-level keys of a job that may change between save and resume. `let` is among them, because
+ * changes of its words show in the keys that use them. */
 static const char *const free_keys[] = {"fit",       "output",  "checkpoint", "strategy",
                                         "partition", "backend", "name",       "let"};
 
@@ -22,8 +22,8 @@ static bool is_free(const char *key) {
 
 static bool differ(json_t *a, json_t *b, dt_str *path);
 
-/* Leaves `path` longer by this key when the values differ, as it was when they do not. Null means
- * absent. */
+/* Compares two values of a key. If they differ, *path keeps this key appended; otherwise it is
+ * unchanged. Null counts as absent. */
 static bool member_differs(const char *key, json_t *a, json_t *b, dt_str *path) {
     size_t from = path->size;
     dt_str_printf(path, "%s%s", from > 0 ? "." : "", key);
@@ -65,7 +65,7 @@ static bool differ(json_t *a, json_t *b, dt_str *path) {
     return !json_equal(a, b);
 }
 
-/* NULL: no JSON object. */
+/* NULL: the text is not a JSON object. */
 static json_t *parse(const char *text) {
     json_t *root = NULL;
     if (!text) return NULL;

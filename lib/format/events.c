@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See events.h. A message within a message is written by itself and then added, so that its length
- * is known: they are small. */
+/* See events.h. A nested message is written to a separate buffer first, because its length precedes
+ * it; such messages are small. */
 #include "format/events.h"
 
 #include <math.h>
@@ -47,7 +47,8 @@ void dt_events_version(dt_str *out, double wall_s) {
     put_record(out, &event);
 }
 
-/* One value of a summary: tag, tensor (which is taken), whose plug-in it is. */
+/* Writes one value of a summary: its tag, its tensor (freed here), and the plug-in that shows
+ * it. */
 static void put_value(dt_str *out, const dt_event_time *at, const char *tag, dt_str *tensor,
                       const char *plugin) {
     dt_str event = {0}, summary = {0}, value = {0}, metadata = {0}, data = {0};

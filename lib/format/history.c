@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * history.jsonl is appended to, so a killed run may leave half a line, and one that is resumed from
- * an older checkpoint trains epochs again whose lines are there. Both go before the first new line;
- * the file is replaced whole, and only if something has to go.
+ * Lines are appended to history.jsonl, so a killed run may leave an incomplete line, and a run
+ * that resumes from an older checkpoint trains epochs again that have lines already. These lines
+ * are removed before the first new line; the file is replaced as a whole, and only if lines must
+ * be removed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,17 +18,17 @@
 typedef struct keeping {
     int64_t step;
     dt_str kept;
-    dt_history_lines all, last; /* of all lines; as it was behind the last one that stays */
-    int64_t epoch;              /* of that one */
-    bool same;                  /* all stay */
+    dt_history_lines all, last; /* the check after all lines; after the last line that remains */
+    int64_t epoch;              /* epoch of that line */
+    bool same;                  /* all lines remain */
 } keeping;
 
-/* It stays if it is a line of ours, of no step past `step`. */
+/* A line remains if dtrain wrote it and its step is at most `step`. */
 static void take_line(keeping *k, const char *line, size_t n) {
     json_t *root = NULL;
     int64_t step = 0, epoch = 0;
     dt_json_text text = {"history.jsonl", "a line", "key", line, n, DT_E_CHECKPOINT};
-    dt_status_free(dt_json_parse(&text, &root)); /* reported by its number */
+    dt_status_free(dt_json_parse(&text, &root)); /* the line is reported by its number */
     const bool is_kept = root && dt_json_get_int(root, "step", &step) && step <= k->step;
     dt_history_take(&k->all, line, n, root != NULL);
     if (is_kept) {
@@ -76,8 +77,8 @@ static char *name_of(const dt_run_dir *r, int64_t generation) {
     return path;
 }
 
-/* What killed runs left beside it: this run's own lines are taken, those of a later one, which has
- * no checkpoint, go. */
+/* Handles files that killed runs left beside history.jsonl: lines of this run's generation are
+ * adopted; those of a later generation, which has no checkpoint, are removed. */
 static dt_status *settle(const dt_run_dir *r, const char *path, int64_t generation) {
     char *own = name_of(r, generation), *later = name_of(r, generation + 1);
     bool there;
@@ -119,7 +120,9 @@ dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_f
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) {
     char *path = dt_path_join(r->path, "history.jsonl"), *before = name_of(r, generation - 1);
     dt_status *s = dt_rename(w->path, path);
-    if (!s) s = dt_file_remove(before); /* of a run that was killed where this one is now */
+    if (!s)
+        s = dt_file_remove(
+            before); /* left by a run that was killed before it had replaced the file */
     free(before);
     if (!s) s = dt_dir_sync(r->path);
     free(w->path);

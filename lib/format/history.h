@@ -4,9 +4,9 @@
  *
  *     {"epoch": 2, "step": 20, "loss": 0.25, "crc32c": "0a1b2c3d"}
  *
- * It is the CRC-32C of the check of the line before, as its eight digits, and of this line up to
- * that member. So a line that was changed, and one that was removed or added between others, is
- * found. Lines of earlier versions have none; the first check behind them covers the last of them.
+ * It is the CRC-32C of the previous line's check, as eight digits, and of this line up to that
+ * member. So changed, removed and inserted lines are found. Lines of earlier versions of dtrain
+ * have no check; the first check after them covers the last of them.
  */
 #ifndef DT_FORMAT_HISTORY_H
 #define DT_FORMAT_HISTORY_H
@@ -18,25 +18,26 @@
 
 #define DT_HISTORY_CHECK "crc32c"
 
-/* Lines, from the first one on; {0} before it. */
+/* The state of a check of lines, beginning at the first line with {0}. */
 typedef struct dt_history_lines {
-    uint32_t check;         /* of the last line; 0 before the first */
+    uint32_t check;         /* check of the last line; 0 before the first */
     bool begun, has_checks; /* there was a line; one of them had a check */
     bool is_lost;           /* the last line could not be read, so the next one is not compared */
-    int64_t n;              /* lines */
-    int64_t damaged, first; /* those that do not fit their check, and the number of the first */
+    int64_t n;              /* number of lines */
+    int64_t damaged,
+        first; /* number of lines that do not match their check, and the number of the first one */
 } dt_history_lines;
 
 /* Whether a key of a line names a metric. */
 bool dt_history_is_metric(const char *key);
-/* A line that was read, n bytes without its newline. is_json: it is one that dtrain can have
- * written. */
+/* Checks a line of n bytes, without its newline. is_json: dtrain can have written it. */
 void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_json);
-/* Gives a new line, "{...}" and a newline, its check. */
+/* Adds the check to a new line, which ends in "}" and a newline. */
 void dt_history_seal(dt_history_lines *h, dt_str *line);
-/* The damage that was found, a sentence about `path`; the caller frees it. NULL: none. */
+/* A sentence about the damage that was found in `path`; the caller frees it. NULL: none. */
 char *dt_history_damage(const dt_history_lines *h, const char *path);
-/* All lines of a text; a last one without a newline is left out: a killed run was writing it. */
+/* Checks all lines of a text. A last one without a newline is skipped: a killed run was writing
+ * it. */
 void dt_history_take_all(dt_history_lines *h, const dt_str *text);
 
 #endif

@@ -26,7 +26,7 @@ static uint32_t continue_with(const dt_history_lines *h, const char *line, size_
     return dt_crc32c_more(h->begun ? dt_crc32c(before, DIGITS) : 0, line, n);
 }
 
-/* False: the line ends otherwise. */
+/* False: the line does not end with a check. */
 static bool read_check(const char *line, size_t n, uint32_t *check) {
     const char *tail = line + n - TAIL;
     if (n < TAIL || memcmp(tail, BEFORE, sizeof BEFORE - 1) != 0 ||
@@ -57,7 +57,10 @@ void dt_history_take(dt_history_lines *h, const char *line, size_t n, bool is_js
     if (!fits && h->damaged++ == 0) h->first = h->n;
     h->has_checks |= has_check;
     h->is_lost = !has_check && !is_old;
-    h->check = has_check ? stated : right; /* so that only this line is reported */
+    h->check =
+        has_check
+            ? stated
+            : right; /* continues with this line's own check, so that only this line is reported */
     h->begun = true;
 }
 
@@ -68,7 +71,7 @@ void dt_history_take_all(dt_history_lines *h, const dt_str *text) {
         const dt_json_text t = {"history.jsonl",          "a line",       "key", line,
                                 (size_t)(newline - line), DT_E_CHECKPOINT};
         json_t *root = NULL;
-        dt_status_free(dt_json_parse(&t, &root)); /* reported by its number */
+        dt_status_free(dt_json_parse(&t, &root)); /* the line is reported by its number */
         dt_history_take(h, line, (size_t)(newline - line), root != NULL);
         json_decref(root);
     }

@@ -73,8 +73,8 @@ static dt_status *put_text(dt_writer *w, const char *path) {
     return s;
 }
 
-/* Through a second descriptor, which truncates; unlike POSIX locks, ours does not go when that one
- * is closed. */
+/* Writes through a second descriptor, which truncates. Unlike POSIX locks, an OFD lock is not
+ * released when that one is closed. */
 static dt_status *write_text(const char *path) {
     dt_writer w;
     dt_status *s = put_text(&w, path);
@@ -103,7 +103,7 @@ static const char *read_process(long pid, const char *file, const char *key, dt_
     return at ? at + strlen(key) : NULL;
 }
 
-/* Killed, with the signal still pending, or already on its way out. */
+/* Whether the process is killed: the signal is pending, or it is ending already. */
 static bool is_ending(long pid) {
     dt_str text = {0};
     const char *pending = read_process(pid, "status", "\nSigPnd:", &text);
@@ -111,7 +111,7 @@ static bool is_ending(long pid) {
     bool killed = pending && strtoull(pending, NULL, 16) & 1ULL << (SIGKILL - 1);
     const char *stat = killed ? NULL : read_process(pid, "stat", "", &text),
                *name_end = stat ? strrchr(stat, ')') : NULL;
-    if (name_end) /* a name may hold anything, parentheses too */
+    if (name_end) /* a program's name may contain anything, parentheses too */
         sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags);
     dt_str_release(&text);
     return killed || flags & EXITING;
@@ -122,7 +122,8 @@ static bool is_here(const holder *h) {
     return strcmp(h->host, us.host) == 0 && strcmp(h->boot, us.boot) == 0 && h->pid > 0;
 }
 
-/* Of this host and boot, but no such process: the text is older than the lock. */
+/* Whether the text names a process of this host and boot that does not exist: the text is older
+ * than the lock. */
 static bool is_dead(const holder *h) {
     return is_here(h) && kill((pid_t)h->pid, 0) != 0 && errno == ESRCH;
 }

@@ -8,7 +8,8 @@
 /* Takes dir/.lock and writes the holder into it; held until the writer is abandoned. IN_USE naming
  * the holder. */
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
-/* That error, from the text of the file; NULL: it names no process that could have the lock. */
+/* IN_USE with the text of the lock file; NULL: the file names no process that could hold the
+ * lock. */
 dt_status *dt_lock_refusal(const char *dir, const char *text) DT_MUST_USE;
 
 #endif

@@ -2,8 +2,10 @@
 /* `ckpt convert`: weights from one kind of file into another. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format/contents.h"
+#include "format/hdf5.h"
 
 static dt_status *write_as(const char *path, const dt_arrays *a, const dt_contents *c) {
     const char *suffix = strrchr(path, '.');
@@ -37,12 +39,24 @@ static dt_status *convert(const dt_contents *c, const char *to) {
     return bad;
 }
 
+/* Keras' files become a file in memory first. */
+static dt_status *open_any(dt_contents *c, const char *from) {
+    dt_held_file f;
+    if (!dt_hdf5_is(from)) return dt_contents_open(c, from, NULL);
+    DT_TRY(dt_hdf5_read(from, &f));
+    c->checkpoint.only_weights = true;
+    dt_status *bad = dt_stored_open_held(&c->file[0].arrays, &f);
+    if (!bad) c->n = 1;
+    close(f.fd);
+    return bad;
+}
+
 dt_status *dt_checkpoint_convert(const char *from, const char *to) {
     dt_contents c = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(from, "dt_checkpoint_convert", "path"));
     DT_TRY(dt_want(to, "dt_checkpoint_convert", "path to write"));
-    DT_TRY(dt_contents_open(&c, from, NULL));
+    DT_TRY(open_any(&c, from));
     dt_status *bad = dt_weights_check(&c);
     if (!bad) bad = convert(&c, to);
     dt_contents_close(&c);

@@ -18,8 +18,8 @@ typedef struct diff {
     dt_str out;
 } diff;
 
-/* How two tensors of one type differ: relative to the larger of two values. NaN against NaN is no
- * difference, against a number an infinite one. */
+/* The distance of two tensors of one type, relative to the larger of two values. NaN and NaN do not
+ * differ; NaN and a number differ infinitely. */
 typedef struct distance {
     double absolute, relative;
     int64_t values;
@@ -86,7 +86,7 @@ typedef struct sides {
     const dt_stored_arrays *a, *b;
 } sides;
 
-/* Equal values may still be other bits, as 0 and -0 are. */
+/* Equal values may have different bits, such as 0 and -0. */
 static void judge(diff *d, const char *name, const dt_view *x, const dt_view *y) {
     if (memcmp(x->data, y->data, (size_t)dt_type_bytes(&x->type)) == 0) return;
     distance far = measure(x, y);
@@ -132,7 +132,7 @@ static dt_status *compare_files(diff *d, const sides *s) {
     return NULL;
 }
 
-/* Files other than the weights where both have them. */
+/* Compares files other than the weights if both checkpoints have them. */
 static dt_status *compare_contents(diff *d, const dt_contents *a, const dt_contents *b) {
     for (int i = 0; i < a->n; i++)
         for (int k = 0; k < b->n; k++)

@@ -11,7 +11,7 @@
 
 enum { LONGEST_SHOWN = 4096 };
 
-/* Over the values that are finite; their norm is the root of the sum of squares. */
+/* Statistics of the finite values; their norm is the root of the sum of squares. */
 typedef struct figures {
     double least, greatest, mean, norm;
     int64_t not_finite;
@@ -40,7 +40,7 @@ static figures measure(const dt_view *v) {
 
 /* ---- as text ---- */
 
-/* Names are a file's words: a line end in one must not begin a line. */
+/* Names come from a file: a line break in one must not begin a line of output. */
 static void put_name(const char *name, dt_str *out) {
     dt_str_escaped(out, name, strlen(name), LONGEST_SHOWN);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of history.jsonl where a line
- * of it has the checkpoint's step; where EarlyStopping restored the weights of an earlier epoch at
- * the end, those of that epoch. */
+/* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of the line of history.jsonl
+ * that has the checkpoint's step, or, if EarlyStopping restored the weights of an earlier epoch at
+ * the end, of that epoch's line. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

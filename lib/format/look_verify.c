@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `ckpt verify`: everything that can be known of a checkpoint without its job. state.json's own
- * checksum and those of the files (dt_saved_open), the headers of the files, and that the weights
- * are those whose SHA-256 the state names: a file that was put there whole, from elsewhere, is
- * found by that.
+ * checksum and those of the files (dt_saved_open), the headers of the files, and the SHA-256 of
+ * the weights in the state, which finds a file that was replaced as a whole.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -11,9 +11,10 @@
 typedef struct dt_recording {
     const dt_recorder *recorder; /* switched off */
     const char *job;
-    int64_t first, last; /* steps */
+    int64_t first, last; /* the first and last step recorded */
 } dt_recording;
-/* Committed by rename. *lost (may be NULL): spans that had no room. */
+/* Writes the file and commits it by rename. *lost (may be NULL): number of spans that were
+ * overwritten. */
 dt_status *dt_recording_write(const char *path, const dt_recording *what,
                               int64_t *lost) DT_MUST_USE;
 

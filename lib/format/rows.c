@@ -3,8 +3,12 @@
  * The columns of a row of outputs, by format:
  *
  *     CSV           logits_0, logits_1, ... for the scores of output `logits`, logits_ring, ...
- *                   where its classes have names; of the largest only logits_class_0,
- *                   logits_score_0, ... Examples that are files have a first column `file`
+ *                   where its classes have names; of a regression the names of the target; of the largest only logits_class_0,
+ *                   logits_score_0, ...; of the one that a threshold decides logits_class and
+ *                   logits_score; of those above a probability logits_classes, a|b, and
+ *                   logits_scores. Examples that are files have a first column `file`;
+ *                   columns that are kept come next; the last column is `error`, if rows with
+ *                   faults are answered
  *     NPY, NPZ      an array (rows, ...) for each output, by its name, of the output's type; of the
  *                   largest only their numbers, int32 (rows, K): NAME_class, and in NPZ NAME_score
  *                   beside it
@@ -35,7 +39,7 @@ static const dt_output_meaning *meaning_of(const dt_predicted_rows *p, int o) {
     return p->meaning ? &p->meaning[o] : &numbers;
 }
 
-/* One label is there or not: two classes. */
+/* Whether the output is one label that applies or not: two classes. */
 static bool is_lone(const dt_predicted_rows *p, int o) {
     return meaning_of(p, o)->kind == DT_OUTPUT_LABELS && dt_row_values(p, o) == 1;
 }
@@ -44,19 +48,41 @@ int64_t dt_row_scores(const dt_predicted_rows *p, int o) {
     return is_lone(p, o) ? 2 : dt_row_values(p, o);
 }
 
+bool dt_row_is_decided(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
+    const bool classes = is_lone(p, o) || meaning_of(p, o)->kind == DT_OUTPUT_CLASSES;
+    return w->options.threshold > 0 && classes && dt_row_scores(p, o) == 2;
+}
+
+/* As many as are probable enough, which differs from row to row. */
+static bool is_list(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
+    return w->options.classes_above > 0 && meaning_of(p, o)->kind != DT_OUTPUT_VALUES &&
+           p->values[o]->type.rank <= 2;
+}
+
 int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const int64_t scores = dt_row_scores(p, o);
+    if (dt_row_is_decided(w, p, o)) return 1;
+    if (is_list(w, p, o)) return scores;
     return scores == 1 ? 0 : w->options.top < scores ? w->options.top : scores;
 }
 
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i) {
     const dt_output_meaning *m = meaning_of(p, o);
-    /* else a class has a value at each step or pixel */
+    /* otherwise a class has a value at each step or pixel */
     const bool flat = p->values[o]->type.rank <= 2;
-    return flat && i < m->n_names ? m->names[i] : NULL;
+    return flat && m->kind != DT_OUTPUT_VALUES && i < m->n_names ? m->names[i] : NULL;
 }
 
-/* Each exp is of a number <= 0. */
+/* The name of the target's value i, unless a column that is kept has it. NULL: it has none. */
+static const char *value_name(const dt_predicted_rows *p, int o, int64_t i) {
+    const dt_output_meaning *m = meaning_of(p, o);
+    if (m->kind != DT_OUTPUT_VALUES || m->n_names != dt_row_values(p, o)) return NULL;
+    for (int k = 0; k < p->n_kept; k++)
+        if (strcmp(p->kept_names[k], m->names[i]) == 0) return NULL;
+    return m->names[i];
+}
+
+/* Calls exp for numbers <= 0 only, so that it cannot overflow. */
 static double sigmoid(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
 static void softmax(double *x, int64_t n) {
@@ -85,19 +111,26 @@ void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t r
         for (int64_t i = 0; i < n; i++) x[i] = sigmoid(x[i]);
 }
 
-/* Insertion into a short list: an output has few classes that matter. */
+/* Inserts into a short sorted list, since only a few classes are asked for. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
-    const int64_t scores = dt_row_scores(p, o);
+    const int64_t scores = dt_row_scores(p, o), most = dt_row_top(w, p, o);
+    const bool listed = is_list(w, p, o);
     int n = 0;
     dt_row_score(w, p, o, row);
+    if (dt_row_is_decided(w, p, o)) {
+        const int64_t class = w->score[1] >= w->options.threshold;
+        w->ranked[0] = (dt_ranked){class, w->score[class]};
+        return 1;
+    }
     for (int64_t i = 0; i < scores; i++) {
         dt_ranked x = {i, w->score[i]};
         int at = n;
+        if (listed && !(x.value > w->options.classes_above)) continue;
         while (at > 0 && (w->ranked[at - 1].value < x.value ||
                           (isnan(w->ranked[at - 1].value) && !isnan(x.value))))
             at--;
-        if (at == w->options.top) continue;
-        n += n < w->options.top;
+        if (at == most) continue;
+        n += n < most;
         memmove(&w->ranked[at + 1], &w->ranked[at], (size_t)(n - at - 1) * sizeof x);
         w->ranked[at] = x;
     }
@@ -115,7 +148,15 @@ static dt_element_spec *add(dt_row_writer *w, dt_type row, const char *name, con
 /* How many columns a row of the output makes at most. */
 static int64_t columns_of(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const int64_t top = dt_row_top(w, p, o);
-    return w->kind->content != DT_CONTENT_TABLE ? 2 : top > 0 ? 2 * top : dt_row_scores(p, o);
+    return w->kind->content != DT_CONTENT_TABLE || is_list(w, p, o) ? 2
+           : top > 0                                                ? 2 * top
+                                                                    : dt_row_scores(p, o);
+}
+
+static void add_lists(dt_row_writer *w, const char *name) {
+    const dt_type text = dt_scalar_type(DT_UINT8);
+    add(w, text, name, "_classes")->text = true;
+    add(w, text, name, "_scores")->text = true;
 }
 
 static void add_cells(dt_row_writer *w, const dt_predicted_rows *p, int o) {
@@ -123,13 +164,16 @@ static void add_cells(dt_row_writer *w, const dt_predicted_rows *p, int o) {
                                                                                 : DT_FLOAT64),
                   number = dt_scalar_type(DT_INT32);
     const int64_t top = dt_row_top(w, p, o);
+    const bool decided = dt_row_is_decided(w, p, o);
     for (int64_t i = 0; i < (top > 0 ? top : dt_row_scores(p, o)); i++) {
         const char *class = dt_row_class(p, o, i),
-                   *digits = dt_arena_printf(w->arena, "_%lld", (long long)i);
+                   *digits = decided ? "" : dt_arena_printf(w->arena, "_%lld", (long long)i);
         if (top > 0) {
             add(w, number, p->names[o], dt_arena_printf(w->arena, "_class%s", digits))->text =
                 dt_row_class(p, o, 0) != NULL;
             add(w, score, p->names[o], dt_arena_printf(w->arena, "_score%s", digits));
+        } else if (value_name(p, o, i)) {
+            add(w, score, value_name(p, o, i), "");
         } else {
             add(w, score, p->names[o], class ? dt_arena_printf(w->arena, "_%s", class) : digits);
         }
@@ -160,6 +204,23 @@ static void fill_class(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
     else cell->i = (int32_t) class;
 }
 
+/* The classes and their scores, each as one text: a|b and 0.9|0.6. */
+static void fill_lists(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
+    const int n = dt_row_rank(w, p, o, row);
+    dt_str *classes = &w->joined[2 * o], *scores = classes + 1;
+    dt_str_clear(classes);
+    dt_str_clear(scores);
+    for (int i = 0; i < n; i++) {
+        const char *name = dt_row_class(p, o, w->ranked[i].index);
+        if (name) dt_str_printf(classes, i ? "|%s" : "%s", name);
+        else dt_str_printf(classes, i ? "|%lld" : "%lld", (long long)w->ranked[i].index);
+        dt_str_puts(scores, i ? "|" : "");
+        dt_str_float(scores, (float)w->ranked[i].value);
+    }
+    w->row[(*at)++] = dt_str_text(classes);
+    w->row[(*at)++] = dt_str_text(scores);
+}
+
 /* Fills w->row from column *at on. */
 static void fill_cells(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
     const int64_t top = dt_row_top(w, p, o),
@@ -176,7 +237,7 @@ static void fill_cells(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
 
 static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
     const dt_tensor *t = p->values[o];
-    int32_t *class = (int32_t *)&w->largest[2 * o * w->options.top];
+    int32_t *class = (int32_t *)&w->largest[2 * o * w->most_top];
     if (dt_row_top(w, p, o) == 0) {
         w->row[(*at)++] =
             t->data + row * dt_row_values(p, o) * (int64_t)dt_dtype_size(t->type.dtype);
@@ -187,7 +248,7 @@ static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int
     w->row[(*at)++] = class;
     if (w->kind->content == DT_CONTENT_ARRAY) return;
     const dt_view score = {.type = w->column[*at].type,
-                           .data = &w->largest[(2 * o + 1) * w->options.top]};
+                           .data = &w->largest[(2 * o + 1) * w->most_top]};
     for (int i = 0; i < n; i++) dt_cell_set_double(&score, i, w->score[class[i]]);
     w->row[(*at)++] = score.data;
 }
@@ -202,16 +263,37 @@ static dt_status *put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t 
         return w->out.text.size > 1 << 20 ? dt_output_flush(&w->out) : NULL;
     }
     if (p->files && w->kind->content == DT_CONTENT_TABLE) w->row[at++] = p->files[row];
+    for (int i = 0; i < p->n_kept; i++) {
+        const dt_copied_value *k = &p->kept[row * p->n_kept + i];
+        w->row[at++] = k->json && strcmp(k->text, "null") == 0 ? NULL : k->text;
+    }
+    if (p->errors && p->errors[row]) {
+        while (at < w->out.n - 1) w->row[at++] = NULL;
+        w->row[at] = p->errors[row];
+        return dt_output_put(&w->out, w->row);
+    }
+    if (p->errors) w->row[w->out.n - 1] = NULL;
     for (int o = 0; o < p->n_outputs; o++)
-        (w->kind->content == DT_CONTENT_TABLE ? fill_cells : fill_arrays)(w, p, o, row, &at);
+        (w->kind->content != DT_CONTENT_TABLE ? fill_arrays
+         : is_list(w, p, o)                   ? fill_lists
+                                              : fill_cells)(w, p, o, row, &at);
     return dt_output_put(&w->out, w->row);
 }
 
-/* `top` selects classes, so at least one output must have classes. */
-static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p) {
-    bool any = w->options.top == 0;
-    for (int o = 0; o < p->n_outputs; o++) any = any || dt_row_top(w, p, o) > 0;
-    if (any) return NULL;
+static bool is_selective(const dt_row_writer_options *o) {
+    return o->top > 0 || o->threshold > 0 || o->classes_above > 0;
+}
+
+static dt_status *no_classes(const dt_row_writer *w, const dt_predicted_rows *p) {
+    if (w->options.threshold > 0)
+        return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL,
+                                  "output '%s' does not have two classes, which a threshold "
+                                  "needs",
+                                  p->names[0]),
+                          "--top 1 gives the most likely class");
+    if (w->options.classes_above > 0)
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "output '%s' has no probabilities of classes to list",
+                       p->names[0]);
     return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL,
                               "output '%s' is one number for each example: there are no classes to "
                               "choose the most likely from",
@@ -219,28 +301,57 @@ static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p) 
                       "leave out --top (in C: top 0)");
 }
 
+/* What selects classes needs an output that has some. */
+static dt_status *check_selection(const dt_row_writer *w, const dt_predicted_rows *p) {
+    bool any = !is_selective(&w->options);
+    for (int o = 0; o < p->n_outputs; o++) any = any || dt_row_top(w, p, o) > 0;
+    return any ? NULL : no_classes(w, p);
+}
+
+/* Room for values of a row. */
+static void make_room(dt_row_writer *w, const dt_predicted_rows *p, int64_t columns) {
+    int64_t most = 1;
+    for (int o = 0; o < p->n_outputs; o++) {
+        const int64_t scores = dt_row_scores(p, o), top = dt_row_top(w, p, o);
+        most = scores > most ? scores : most;
+        w->most_top = top > w->most_top ? top : w->most_top;
+    }
+    w->score = dt_alloc(dt_size_mul((size_t)most, sizeof *w->score));
+    w->ranked = dt_alloc(((size_t)w->most_top + 1) * sizeof *w->ranked);
+    w->row = dt_arena_array(w->arena, const void *, columns);
+    w->cell = dt_arena_array(w->arena, dt_row_cell, columns);
+    w->largest = dt_arena_array(w->arena, double, 2 * p->n_outputs * w->most_top);
+    w->n_joined = 2 * p->n_outputs;
+    w->joined = dt_arena_array(w->arena, dt_str, w->n_joined);
+}
+
 static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p) {
-    int64_t most = 1, columns = 1;
-    DT_TRY(check_top(w, p));
+    int64_t columns = 2 + p->n_kept;
+    DT_TRY(check_selection(w, p));
+    if ((p->n_kept > 0 || p->errors) && w->kind->content != DT_CONTENT_TABLE && !is_object(w))
+        return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL, "%s cannot hold the %s of rows",
+                                  w->kind->kind.name, p->errors ? "errors" : "columns"),
+                          "write csv or jsonl");
     if (w->kind->content == DT_CONTENT_ARRAY && p->n_outputs != 1)
         return dt_fail(
             DT_E_ROW_FORMAT, NULL,
             "an NPY file holds one array, the model has %d outputs: write npz, csv or jsonl",
             p->n_outputs);
-    for (int o = 0; o < p->n_outputs; o++) {
-        most = dt_row_scores(p, o) > most ? dt_row_scores(p, o) : most;
-        columns += columns_of(w, p, o);
-    }
-    w->score = dt_alloc(dt_size_mul((size_t)most, sizeof *w->score));
+    for (int o = 0; o < p->n_outputs; o++) columns += columns_of(w, p, o);
     w->out.column = w->column = dt_arena_array(w->arena, dt_element_spec, columns);
-    w->row = dt_arena_array(w->arena, const void *, columns);
-    w->cell = dt_arena_array(w->arena, dt_row_cell, columns);
-    w->largest = dt_arena_array(w->arena, double, 2 * p->n_outputs * w->options.top);
+    make_room(w, p, columns);
     w->out.of = p->of;
     if (p->files && w->kind->content == DT_CONTENT_TABLE)
         add(w, dt_scalar_type(DT_UINT8), "file", "")->text = true;
-    for (int o = 0; o < p->n_outputs; o++)
-        (w->kind->content == DT_CONTENT_TABLE ? add_cells : add_arrays)(w, p, o);
+    for (int i = 0; i < p->n_kept; i++)
+        add(w, dt_scalar_type(DT_UINT8), p->kept_names[i], "")->text = true;
+    for (int o = 0; o < p->n_outputs; o++) {
+        if (w->kind->content != DT_CONTENT_TABLE) add_arrays(w, p, o);
+        else if (is_list(w, p, o)) add_lists(w, p->names[o]);
+        else add_cells(w, p, o);
+    }
+    if (p->errors && w->kind->content == DT_CONTENT_TABLE)
+        add(w, dt_scalar_type(DT_UINT8), "error", "")->text = true;
     return dt_output_begin(&w->out);
 }
 
@@ -284,13 +395,9 @@ static dt_status *check_path(const char *path) {
     return NULL;
 }
 
-dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *o) {
-    const dt_format *kind = NULL;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_row_writer_open", "place for the writer"));
-    DT_TRY(dt_want(o, "dt_row_writer_open", "options"));
-    DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
-    DT_TRY(find_kind(o, &kind));
+static bool is_probability(double x) { return x >= 0 && x < 1; }
+
+static dt_status *check_options(const dt_row_writer_options *o, const dt_format *kind) {
     if (kind->content == DT_CONTENT_ARCHIVE && strcmp(o->path, "-") == 0)
         return dt_fail(
             DT_E_ROW_FORMAT, NULL,
@@ -299,14 +406,37 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
     if (o->top < 0 || o->top > MOST_TOP)
         return dt_fail(DT_E_ROW_FORMAT, NULL, "top must be in [0, %d], got %lld", MOST_TOP,
                        (long long)o->top);
-    DT_TRY(check_path(o->path));
+    if (!is_probability(o->threshold) || !is_probability(o->classes_above))
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "%s must be a probability between 0 and 1, got %g",
+                       is_probability(o->threshold) ? "classes_above" : "threshold",
+                       is_probability(o->threshold) ? o->classes_above : o->threshold);
+    if ((o->top > 0) + (o->threshold > 0) + (o->classes_above > 0) > 1)
+        return dt_fail(DT_E_ROW_FORMAT, NULL,
+                       "top, threshold and classes_above each select classes: give one of them");
+    if (o->classes_above > 0 &&
+        (kind->content == DT_CONTENT_ARRAY || kind->content == DT_CONTENT_ARCHIVE))
+        return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL,
+                                  "rows have different numbers of classes above %g, which %s "
+                                  "cannot hold",
+                                  o->classes_above, kind->kind.name),
+                          "write csv or jsonl");
+    return check_path(o->path);
+}
+
+dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *o) {
+    const dt_format *kind = NULL;
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_row_writer_open", "place for the writer"));
+    DT_TRY(dt_want(o, "dt_row_writer_open", "options"));
+    DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
+    DT_TRY(find_kind(o, &kind));
+    DT_TRY(check_options(o, kind));
     dt_row_writer *w = dt_alloc(sizeof *w);
     *w = (dt_row_writer){.refs = 1,
                          .kind = kind,
                          .options = *o,
                          .arena = dt_arena_create(),
                          .out = {.kind = kind, .delimiter = ',', .plain = true}};
-    w->ranked = dt_alloc(((size_t)o->top + 1) * sizeof *w->ranked);
     dt_status *s = NULL;
     if (strcmp(o->path, "-") == 0) dt_output_stdout(&w->out);
     else s = dt_output_open(&w->out, o->path);
@@ -329,6 +459,7 @@ dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) {
 void dt_row_writer_unref(dt_row_writer *w) {
     if (!DT_LAST(w)) return;
     dt_output_close(&w->out);
+    for (int i = 0; i < w->n_joined; i++) dt_str_release(&w->joined[i]);
     dt_arena_destroy(w->arena);
     free(w->ranked);
     free(w->score);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of outputs as files: what scores a row has, and which columns they make in a format
- * (file/file.h). Rows are written as they come, a batch at a time; what goes to standard output is
- * there as soon as its batch is done.
+ * (file/file.h). Rows are written batch by batch; standard output is flushed after each batch.
  */
 #ifndef DT_FORMAT_ROWS_H
 #define DT_FORMAT_ROWS_H
@@ -21,7 +20,7 @@ typedef union dt_row_cell {
     float f;
     double d;
     int32_t i;
-    char text[16]; /* of a number */
+    char text[16]; /* the digits of a number */
 } dt_row_cell;
 
 struct dt_row_writer {
@@ -29,31 +28,37 @@ struct dt_row_writer {
     dt_row_writer_options options;
     const dt_format *kind;
     dt_output out;
-    dt_arena *arena;         /* of what follows */
+    dt_arena *arena;         /* owns the following arrays */
     dt_element_spec *column; /* [out.n] */
     const void **row;        /* [out.n] */
     dt_row_cell *cell;       /* [out.n] */
-    double *largest;   /* [2 * outputs * options.top] room for numbers of classes and scores */
-    dt_ranked *ranked; /* [options.top] */
-    double *score;     /* of a row of an output */
+    int64_t most_top;        /* the largest dt_row_top of all outputs */
+    double *largest;         /* [2 * outputs * most_top] room for numbers of classes and scores */
+    dt_ranked *ranked;       /* [most_top] */
+    dt_str *joined; /* [n_joined] for each output: the classes, and the scores, of a row as texts */
+    int n_joined;
+    double *score; /* scores of the current row of an output */
 };
 
-/* Values of a row of output o, as the model gives them. */
+/* The number of values in a row of output o, as the model returns them. */
 int64_t dt_row_values(const dt_predicted_rows *p, int o);
-/* Scores of a row of output o, for readers: its values; of classes and labels their probabilities,
- * of a lone label those of no and yes. */
+/* The number of scores shown for a row of output o: its values; for classes and labels their
+ * probabilities, for a single label those of no and yes. */
 int64_t dt_row_scores(const dt_predicted_rows *p, int o);
-/* Those of a row into w->score. */
+/* Computes the scores of a row into w->score. */
 void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
 /* The name of score i, lent; NULL: it has none. */
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i);
-/* How many of the largest scores of output o to write; 0: all, as of an output that is one number,
- * and of no class. */
+/* Whether options.threshold decides between the two classes of output o. */
+bool dt_row_is_decided(const dt_row_writer *w, const dt_predicted_rows *p, int o);
+/* The largest number of scores of output o to write; 0: all, also if the output is a single number
+ * or has no classes. */
 int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o);
-/* The row's scores into w->score, the largest into w->ranked, at most options.top; of equal ones
- * the first. Their number. */
+/* Computes the row's scores into w->score and selects some into w->ranked, the largest first, of
+ * equal ones the first. Returns their number, which options.classes_above can make smaller than
+ * dt_row_top. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
-/* A row as a line of JSON (rows_json.c). */
+/* Writes a row as a line of JSON (rows_json.c). */
 void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row);
 
 #endif

@@ -2,8 +2,10 @@
 /*
  * JSON lines, an object an example: {"logits": [0.5, -1.25]}, of the shape that the output has;
  * where its classes have names, {"logits": {"circle": 0.9, "ring": 0.1}}; of the largest only
- * {"logits": [{"class": 0, "score": 0.5}, ...]}. Examples that are files begin with {"file":
- * "a.png", ...}. Values that are not finite are null.
+ * {"logits": [{"class": 0, "score": 0.5}, ...]}, and of the one that a threshold decides
+ * {"logits": {"class": 0, "score": 0.5}}. Examples that are files begin with {"file": "a.png",
+ * ...}; columns that are kept come next, as the input has them. A row that could not be read has
+ * {"error": "..."} in place of its outputs. Values that are not finite are null.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #include "base/json.h"
 #include "format/rows.h"
 
-/* w->score[i] in decimal digits that read back as the same value. */
+/* Writes w->score[i] with digits that read back as the same value. */
 static void put_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i) {
     const double x = w->score[i];
     if (!isfinite(x)) dt_str_puts(&w->out.text, "null");
@@ -23,7 +25,7 @@ static void put_text(dt_row_writer *w, const char *text) {
     dt_json_string(&(dt_json){.out = &w->out.text}, NULL, text);
 }
 
-/* The scores below dimension d; *at counts them. Recursion is bounded by the rank. */
+/* Writes the scores below dimension d; *at counts them. Recursion is bounded by the rank. */
 static void put_scores(dt_row_writer *w, const dt_predicted_rows *p, int o, int d, int64_t *at) {
     const dt_type *t = &p->values[o]->type;
     if (d == t->rank) {
@@ -51,7 +53,7 @@ static void put_named(dt_row_writer *w, const dt_predicted_rows *p, int o) {
     dt_str_putc(&w->out.text, '}');
 }
 
-/* Of a lone label, which has one value. */
+/* Writes both classes of a single label, which has one value. */
 static void put_both(dt_row_writer *w, const dt_predicted_rows *p, int o) {
     dt_str_putc(&w->out.text, '[');
     put_score(w, p, o, 0);
@@ -70,7 +72,8 @@ static void put_all(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t
 
 static void put_largest(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
     const int n = dt_row_rank(w, p, o, row);
-    dt_str_putc(&w->out.text, '[');
+    const bool alone = dt_row_is_decided(w, p, o);
+    dt_str_puts(&w->out.text, alone ? "" : "[");
     for (int i = 0; i < n; i++) {
         const int64_t class = w->ranked[i].index;
         dt_str_puts(&w->out.text, i ? ", {\"class\": " : "{\"class\": ");
@@ -80,7 +83,20 @@ static void put_largest(dt_row_writer *w, const dt_predicted_rows *p, int o, int
         put_score(w, p, o, class);
         dt_str_putc(&w->out.text, '}');
     }
-    dt_str_putc(&w->out.text, ']');
+    dt_str_puts(&w->out.text, alone ? "" : "]");
+}
+
+/* The columns that are kept; true: there are some. */
+static bool put_kept(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
+    for (int i = 0; i < p->n_kept; i++) {
+        const dt_copied_value *k = &p->kept[row * p->n_kept + i];
+        dt_str_puts(&w->out.text, i || p->files ? ", " : "");
+        put_text(w, p->kept_names[i]);
+        dt_str_puts(&w->out.text, ": ");
+        if (k->json) dt_str_puts(&w->out.text, k->text);
+        else put_text(w, k->text);
+    }
+    return p->n_kept > 0;
 }
 
 void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
@@ -89,8 +105,14 @@ void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
         dt_str_puts(&w->out.text, "\"file\": ");
         put_text(w, p->files[row]);
     }
-    for (int o = 0; o < p->n_outputs; o++) {
-        dt_str_puts(&w->out.text, o || p->files ? ", " : "");
+    const bool begun = put_kept(w, p, row) || p->files;
+    const char *error = p->errors ? p->errors[row] : NULL;
+    if (error) {
+        dt_str_puts(&w->out.text, begun ? ", \"error\": " : "\"error\": ");
+        put_text(w, error);
+    }
+    for (int o = 0; o < p->n_outputs && !error; o++) {
+        dt_str_puts(&w->out.text, o || begun ? ", " : "");
         put_text(w, p->names[o]);
         dt_str_puts(&w->out.text, ": ");
         (dt_row_top(w, p, o) > 0 ? put_largest : put_all)(w, p, o, row);

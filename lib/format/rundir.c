@@ -15,7 +15,8 @@
 
 enum { PROBE_BYTES = 4096 };
 
-/* In a directory that is gone nothing can be made, and the fault is not the name's. */
+/* In a directory that was deleted no file can be created; the error must not blame the file's
+ * name. */
 static dt_status *check_here(const char *path) {
     char *here = getcwd(NULL, 0);
     bool gone = !here && errno == ENOENT;
@@ -59,7 +60,7 @@ static dt_status *make_ckpt(const char *path) {
     return check_mode(path);
 }
 
-/* Removed in any case: dt_checkpoints_clean knows its name too. */
+/* The probe is removed in any case; dt_checkpoints_clean knows its name, too. */
 static dt_status *write_probe(const char *path) {
     static const char zeros[PROBE_BYTES];
     dt_writer w;
@@ -102,7 +103,7 @@ dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_b
     return s;
 }
 
-/* A zeroed one has no path: descriptor 0 is not its lock. */
+/* A zeroed r has no path, so descriptor 0 is not taken for its lock. */
 void dt_run_dir_close(dt_run_dir *r) {
     if (r->path) dt_writer_abandon(&r->lock);
     free(r->path);

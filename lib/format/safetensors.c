@@ -2,9 +2,9 @@
 /*
  * Writing and reading safetensors files (the format: safetensors_header.c).
  *
- * Data stand in the order of their element sizes, the largest first, behind a header padded to a
- * multiple of 8, so that every tensor is aligned for readers that map the file. Bytes are hashed by
- * another thread while they are written or read.
+ * Tensors are ordered by the size of their elements, the largest first, after a header padded to a
+ * multiple of 8, so that every tensor is aligned for readers that map the file. Bytes are hashed
+ * by another thread while they are written or read.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void put_header(dt_str *out, const dt_named_view *const *order, int n, co
     while (out->size % 8) dt_str_putc(out, ' ');
 }
 
-/* A file under way, and the hash of what went into it. */
+/* A file being written, and the hash of the bytes so far. */
 typedef struct hashed_writer {
     dt_writer file;
     dt_hash_thread *hash;
@@ -90,7 +90,7 @@ static dt_status *put_all(hashed_writer *w, const dt_str *header, const dt_named
     uint64_t length = header->size;
     DT_TRY(put(w, &length, sizeof length));
     DT_TRY(put(w, header->data, header->size));
-    dt_hash_wait(w->hash); /* these do not stay */
+    dt_hash_wait(w->hash); /* the length and the header do not outlive the save */
     for (int i = 0; i < n; i++)
         DT_TRY(put(w, order[i]->data, (size_t)dt_type_bytes(&order[i]->type)));
     DT_TRY(dt_writer_sync(&w->file));
@@ -113,6 +113,20 @@ static dt_status *write_file(const char *path, const dt_arrays *a, const metadat
     } else {
         *hash = w.hash;
     }
+    dt_str_release(&header);
+    free(order);
+    return s;
+}
+
+dt_status *dt_safetensors_put(dt_writer *w, const dt_arrays *a) {
+    const dt_named_view **order = file_order(a);
+    dt_str header = {0};
+    put_header(&header, order, a->n, &(metadata){0});
+    const uint64_t length = header.size;
+    dt_status *s = dt_writer_put(w, &length, sizeof length);
+    if (!s) s = dt_writer_put(w, header.data, header.size);
+    for (int i = 0; i < a->n && !s; i++)
+        s = dt_writer_put(w, order[i]->data, (size_t)dt_type_bytes(&order[i]->type));
     dt_str_release(&header);
     free(order);
     return s;
@@ -146,7 +160,7 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
 
 /* ---- comparing ---- */
 
-/* A file that is read back, and how far. */
+/* A file that is compared with arrays, and the position in it. */
 typedef struct comparing {
     int fd;
     const char *path;
@@ -202,8 +216,8 @@ typedef struct reading {
     int fd;
     const char *path;
     dt_hash_thread *hash; /* NULL: not wanted */
-    bool some;            /* other tensors may be there too */
-    bool weights;         /* counters of draws need not be the same */
+    bool some;            /* the file may have other tensors, too */
+    bool weights;         /* counters of random numbers need not match */
 } reading;
 
 static int by_name(const void *pa, const void *pb) {
@@ -219,7 +233,7 @@ static const dt_named_view **name_order(const dt_arrays *a) {
     return order;
 }
 
-/* The place of `name` in the order, or -1. */
+/* The index of `name` in that order, or -1. */
 static int find(const dt_named_view *const *order, int n, const char *name) {
     dt_named_view key = {.name = name};
     const dt_named_view *wanted = &key, *const *found = NULL;
@@ -289,7 +303,11 @@ static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_sto
                               const dt_named_view *target) {
     int64_t n = t->end - t->begin;
     if (!target && !r->hash) return NULL;
-    char *unwanted = target ? NULL : dt_alloc((size_t)n); /* part of the digest all the same */
+    char *unwanted =
+        target
+            ? NULL
+            : dt_alloc(
+                  (size_t)n); /* an unwanted tensor is read as well, because the digest covers it */
     dt_status *s = read_data(r, target ? target->data : unwanted, n, h->size + t->begin);
     if (unwanted && r->hash) dt_hash_wait(r->hash);
     free(unwanted);

@@ -16,13 +16,14 @@
 
 #include "base/file.h"
 #include "file/json_read.h"
+#include "format/weights.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "data go to the file as they lie in memory, which must be little-endian");
 
 enum {
     LENGTH_BYTES = 8,
-    LONGEST_HEADER = 16 << 20, /* about 100,000 tensors */
+    LONGEST_HEADER = 16 << 20, /* enough for about 100,000 tensors */
     LONGEST_NAME = 80,         /* characters, in messages */
 };
 
@@ -50,23 +51,24 @@ const dt_stored_type *dt_stored_type_of(dt_dtype dtype) {
 
 /* Files that are taken for safetensors by mistake. Read as a length, the first bytes of each exceed
  * any header. */
+enum { HDF5 };
 static const struct {
     const char *bytes;
     size_t n;
     const char *what;
 } others[] = {
+    [HDF5] = {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file"},
     {"\x80\x02", 2, "a pickle"},
     {"\x80\x03", 2, "a pickle"},
     {"\x80\x04", 2, "a pickle"},
     {"\x80\x05", 2, "a pickle"},
-    {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file"},
     {"PK\x03\x04", 4, "a zip archive (PyTorch, Keras or NPZ)"},
     {"\x93NUMPY", 6, "an NPY file"},
     {"GGUF", 4, "a GGUF file"},
     {"\x1f\x8b", 2, "gzip data"},
 };
 
-/* Eight letters and blanks are a length that no file has. */
+/* Whether the first eight bytes are letters and blanks, which as a length exceed any file. */
 static bool is_text(const char *bytes) {
     bool is = true;
     for (int i = 0; i < LENGTH_BYTES; i++)
@@ -75,7 +77,8 @@ static bool is_text(const char *bytes) {
     return is;
 }
 
-/* A model in protobuf: the version of its format, a small number, then another of its fields. */
+/* Whether the file looks like a protobuf model (ONNX): a small format version, then another field
+ * of the message. */
 static bool is_onnx(const char *bytes) {
     return bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 64 && bytes[2] != 0 &&
            strchr("\x12\x1a\x22\x28\x32\x3a\x42", bytes[2]);
@@ -88,8 +91,8 @@ static dt_status *refuse_length(const char *path, const char *bytes, int first, 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (length > LONGEST_HEADER && memcmp(bytes, others[i].bytes, others[i].n) == 0)
             return dt_note(
-                dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", path, others[i].what),
-                "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights");
+                dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", path, others[i].what), "%s",
+                *bytes == others[HDF5].bytes[0] ? DT_CONVERT_HDF5 : DT_SAVE_WEIGHTS);
     if (length > LONGEST_HEADER && is_text(bytes))
         return dt_fail(DT_E_CHECKPOINT, NULL,
                        "%s: is text, not weights; expected a .safetensors or .npz file, or the "
@@ -106,7 +109,7 @@ static dt_status *refuse_length(const char *path, const char *bytes, int first, 
                    length, LONGEST_HEADER);
 }
 
-/* The bytes of length and header. */
+/* Reads the length and the header. */
 static dt_status *read_bytes(dt_header *h, int fd, const char *path, int64_t size) {
     unsigned char start[LENGTH_BYTES], first = 0;
     uint64_t length;
@@ -238,7 +241,7 @@ static int by_begin(const void *pa, const void *pb) {
     return (a->end > b->end) - (a->end < b->end);
 }
 
-/* Sorted by where they begin, each must begin where the one before ends. */
+/* Checks that tensors, sorted by their first byte, each begin where the previous one ends. */
 static dt_status *check_tiling(const dt_header *h, const check *c) {
     int64_t at = 0;
     for (int i = 0; i < h->n; at = h->tensor[i++].end) {

@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-/* A type that files may have. */
+/* A type that tensors in files may have. */
 typedef struct dt_stored_type {
     const char *name; /* "F32" */
     int size;         /* bytes */
@@ -24,10 +24,11 @@ typedef struct dt_stored_tensor {
 } dt_stored_tensor;
 
 typedef struct dt_header {
-    char *bytes;  /* as they stand in the file, the 8 of the length too */
-    int64_t size; /* of them; the data follow */
+    char *bytes;  /* the first bytes of the file, including the 8 of the length */
+    int64_t size; /* number of these; the data follow */
     int n;
-    /* [n], by begin: each begins where the one before ends, the last ends with the file */
+    /* [n], in the order of `begin`: each begins where the previous one ends, and the last one ends
+     * with the file */
     dt_stored_tensor *tensor;
     struct json_t *root;
 } dt_header;

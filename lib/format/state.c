@@ -40,8 +40,8 @@ const char **dt_state_sha256(dt_state_file *s, int i) {
     return (const char **)((char *)s + dt_tensor_files[i].sha256);
 }
 
-/* The members of state.json in their order. `state` comes first, so that its table's offsets
- * hold. */
+/* The members of state.json in their order. `state` is the first member, so that the offsets of its
+ * table are valid here. */
 typedef struct contents {
     dt_state_file state;
     const dt_digest *model, *optimizer;
@@ -104,7 +104,8 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
 
 /* ---- reading: the file ---- */
 
-/* Links are refused: one could lead out of the run directory, to a file that must not be read. */
+/* Refuses symbolic links, which could lead out of the run directory to a file that must not be
+ * read. */
 static dt_status *check_kind(const char *path, mode_t kind, dt_error missing) {
     struct stat st;
     if (lstat(path, &st) != 0) {
@@ -149,7 +150,7 @@ static dt_status *bad(const source *f, const char *format, ...) {
     return s;
 }
 
-/* Before the checksum, whose form belongs to the version. */
+/* Called before the checksum is checked, because its form depends on the version. */
 static dt_status *check_format(const source *f) {
     int64_t format;
     if (!dt_json_get_int(f->root, "format", &format)) return bad(f, "has no format version");
@@ -192,7 +193,7 @@ static dt_status *read_files(const source *f, dt_state_read *r) {
     return NULL;
 }
 
-/* The file must end as we would end it. */
+/* Checks that the file ends exactly as dtrain ends it. */
 static dt_status *check_tail(const source *f) {
     dt_str again = {0};
     dt_json j = {.out = &again, .comma = true};

@@ -19,7 +19,7 @@
 #define TEMPORARY ".tmp"
 enum {
     FEWEST_DIGITS = 8,
-    MOST_DIGITS = 18, /* fit into int64_t */
+    MOST_DIGITS = 18, /* fit into an int64_t */
 };
 
 /* ---- names ---- */

@@ -19,11 +19,11 @@ typedef struct dt_step_list {
 
 /* "step-" and the step in at least 8 digits, more only where it needs them. */
 bool dt_step_parse(const char *name, int64_t *step);
-/* That of the last name of a path, which may end in slashes. */
+/* dt_step_parse for the last name of a path, which may end in slashes. */
 bool dt_step_of_path(const char *path, int64_t *step);
-/* CHECKPOINT: the checkpoint at `path` holds a step other than that in its name. */
+/* CHECKPOINT if `step`, the step in the checkpoint's state, differs from that in its name. */
 dt_status *dt_step_match(const char *path, int64_t step) DT_MUST_USE;
-/* The arena's. */
+/* The name of a step's checkpoint, in the arena. */
 char *dt_step_format(dt_arena *arena, int64_t step);
 
 /* The checkpoints in the directory by step, or with `temporary` those ending in .tmp; none if there
@@ -33,8 +33,8 @@ dt_status *dt_steps_list(dt_arena *arena, const char *ckpt, bool temporary, dt_s
                          dt_status **strange) DT_MUST_USE;
 
 /* Reads each state.json for its generation and sorts by (generation, step), the oldest first.
- * Unreadable ones come first of all and are appended to *warnings (may be NULL). Fails only where
- * the system does. */
+ * Unreadable ones come first, and warnings about them are appended to *warnings (may be NULL).
+ * Fails only if the system does. */
 dt_status *dt_steps_rank(const char *ckpt, dt_step_list *list, dt_status **warnings) DT_MUST_USE;
 
 #endif

@@ -3,11 +3,14 @@
  * Weights by their names, from a file of any program: safetensors or NPZ, recognized by its
  * contents.
  *
- * What lies in a file and what a model wants are compared as wholes before anything is read: a
- * weight that is missing (with the nearest name that is there), one of another shape or type, and
- * what the file has besides. With `skip_mismatch`, Keras' word, these are warnings: such weights
- * keep what they were drawn as. A file that has no weight of the model is an error in any case.
- * Counters of draws do not count: missing ones keep their values, extra ones are ignored.
+ * All arrays of the file and all weights of the model are compared before anything is read.
+ * Reported are weights that are missing (with the most similar name in the file) or have another
+ * shape or type, and extra arrays. With `skip_mismatch`, Keras' option, these are warnings, and
+ * such weights keep their initial values. A file with no weight of the model is always an error.
+ * Counters of random numbers are not reported: missing ones keep their values, extra ones are
+ * ignored.
+ *
+ * Values of float16 and bfloat16 are read as float32, in which the model keeps its weights.
  *
  * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). A name
  * that all arrays of a file begin with, and no weight of the model, is left out.
@@ -19,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/half.h"
 #include "file/zip.h"
 #include "format/safetensors_header.h"
 
@@ -50,7 +54,8 @@ static dt_status *other_type(const char *path, const dt_stored_array *s, const d
                    dt_text_of_shape(&a->type).s);
 }
 
-/* wanted[i]: where array i of the model lies; NULL: nowhere. Differences. */
+/* wanted[i]: the array of the file for array i of the model; NULL: none. Returns all
+ * differences. */
 static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_arrays *a,
                           dt_stored_array **wanted) {
     dt_status *differences = NULL;
@@ -90,13 +95,13 @@ static dt_status *check_some(const dt_weights_request *q, const dt_stored_arrays
                        q->path, weights);
     return dt_note(dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has no '%.200s'", q->path, first),
                    "nor another of the model's %d weights; it has '%.200s'. Names and shapes must "
-                   "be Keras': docs/coming-from-keras.md#weights",
+                   "be Keras' (docs/coming-from-keras.md#weights), or PyTorch's with names: torch",
                    weights, s->array[0].name);
 }
 
 /* ---- the name of a whole model ---- */
 
-/* The length of "sequential/" where an array is called that and `name`; 0: none is. */
+/* The length of "sequential/" if an array's name is that followed by `name`; 0: there is none. */
 static size_t find_prefix(const dt_stored_arrays *s, const char *name) {
     const size_t n = strlen(name);
     for (int i = 0; i < s->n; i++) {
@@ -107,7 +112,8 @@ static size_t find_prefix(const dt_stored_arrays *s, const char *name) {
     return 0;
 }
 
-/* Removes a common prefix of all names, found from the model's first weight. Their order stays. */
+/* Removes a common prefix of all names, which is found from the model's first weight. The order of
+ * names stays. */
 static void drop_prefix(dt_stored_arrays *s, const dt_arrays *a) {
     int first = 0;
     while (first < a->n && dt_is_seed_counter(a->array[first].name)) first++;
@@ -127,7 +133,20 @@ static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s,
     return NULL;
 }
 
+static dt_status *sort(dt_stored_arrays *s) {
+    if (s->n > 1) qsort(s->array, (size_t)s->n, sizeof *s->array, by_name);
+    for (int i = 1; i < s->n; i++)
+        if (strcmp(s->array[i - 1].name, s->array[i].name) == 0)
+            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: has '%.200s' twice", s->path,
+                           s->array[i].name);
+    return NULL;
+}
+
 static dt_status *take(const dt_weights_request *q, dt_stored_arrays *s) {
+    if (q->rename) {
+        q->rename(q->user, s);
+        DT_TRY(sort(s));
+    }
     drop_prefix(s, q->arrays);
     if (!q->skip_mismatch) DT_TRY(check_some(q, s, NULL));
     dt_stored_array **wanted = dt_alloc(dt_size_mul((size_t)q->arrays->n + 1, sizeof *wanted));
@@ -140,15 +159,6 @@ static dt_status *take(const dt_weights_request *q, dt_stored_arrays *s) {
     if (!bad && !q->only_compared) bad = fill(q, s, wanted);
     free(wanted);
     return bad;
-}
-
-static dt_status *sort(dt_stored_arrays *s) {
-    if (s->n > 1) qsort(s->array, (size_t)s->n, sizeof *s->array, by_name);
-    for (int i = 1; i < s->n; i++)
-        if (strcmp(s->array[i - 1].name, s->array[i].name) == 0)
-            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: has '%.200s' twice", s->path,
-                           s->array[i].name);
-    return NULL;
 }
 
 dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) {
@@ -188,8 +198,22 @@ dt_status *dt_weights_read(const dt_weights_request *q) {
 
 /* ---- safetensors ---- */
 
+static bool is_half(const char *dtype) { return strcmp(dtype, "F16") == 0; }
+
+static bool is_narrow(const char *dtype) { return is_half(dtype) || strcmp(dtype, "BF16") == 0; }
+
+/* Floats of 16 bits are read into the second half of their place and converted from its start on,
+ * which writes only to bytes that were converted before. */
 static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a, void *data) {
-    return dt_file_pread(s->fd, s->path, data, (size_t)dt_type_bytes(&a->type), a->offset);
+    const bool narrow = is_narrow(a->dtype), half = is_half(a->dtype);
+    char *from = (char *)data + (narrow ? a->bytes : 0);
+    DT_TRY(dt_file_pread(s->fd, s->path, from, (size_t)a->bytes, a->offset));
+    for (int64_t i = 0; narrow && 2 * i < a->bytes; i++) {
+        uint16_t bits;
+        memcpy(&bits, from + 2 * i, sizeof bits);
+        ((float *)data)[i] = (float)(half ? dt_half_to_double(bits) : dt_bfloat_to_double(bits));
+    }
+    return NULL;
 }
 
 dt_status *dt_stored_safetensors(dt_stored_arrays *s) {
@@ -201,9 +225,10 @@ dt_status *dt_stored_safetensors(dt_stored_arrays *s) {
     s->read = read_plain;
     for (int i = 0; i < s->n; i++) {
         const dt_stored_tensor *t = &h->tensor[i];
-        dt_dtype dtype = t->type->dtype < 0 ? DT_UINT8 : (dt_dtype)t->type->dtype;
+        const bool known = t->type->dtype >= 0, narrow = is_narrow(t->type->name);
+        const dt_dtype dtype = known ? (dt_dtype)t->type->dtype : narrow ? DT_FLOAT32 : DT_UINT8;
         s->array[i] = (dt_stored_array){.name = t->name,
-                                        .known = t->type->dtype >= 0,
+                                        .known = known || narrow,
                                         .dtype = t->type->name,
                                         .type = dt_type_of(dtype, t->rank, t->dim),
                                         .offset = h->size + t->begin,

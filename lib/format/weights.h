@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of named arrays that other programs may have written: what lies in them. */
+/* Files of named arrays, which other programs may have written: their directories. */
 #ifndef DT_FORMAT_WEIGHTS_H
 #define DT_FORMAT_WEIGHTS_H
 
 #include "format/format.h"
 
 typedef struct dt_stored_array {
-    const char *name;  /* lent by the file's */
-    const char *dtype; /* as the file calls it */
-    bool known;        /* the dtype is supported; else type.dtype has no meaning */
-    dt_type type;
-    int64_t offset, bytes; /* of what lies in the file */
-    const void *member;    /* NPZ: the archive's */
+    const char *name;      /* lent by the file's directory */
+    const char *dtype;     /* the dtype's name in the file */
+    bool known;            /* the dtype is supported; else type.dtype has no meaning */
+    dt_type type;          /* as it is read: float32 for floats of 16 bits */
+    int64_t offset, bytes; /* of the stored bytes */
+    const void *member;    /* NPZ: the member of the archive */
     bool named;            /* a weight of the model has its name */
 } dt_stored_array;
 
@@ -27,14 +27,19 @@ struct dt_stored_arrays {
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);
 };
 
-/* Opens a file and checks all of its directory: every size it names is there. NO_INPUT,
+/* Opens a file and checks its directory: all data that it names are in the file. NO_INPUT,
  * CHECKPOINT. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
-/* The same of a checkpoint's file that is open. */
+/* dt_stored_open for an open file of a checkpoint. */
 dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) DT_MUST_USE;
 void dt_stored_close(dt_stored_arrays *s);
-/* The directory of an open file, by kind. */
+/* Reads the directory of an open file of that format. */
 dt_status *dt_stored_safetensors(dt_stored_arrays *s) DT_MUST_USE;
 dt_status *dt_stored_npz(dt_stored_arrays *s) DT_MUST_USE;
+
+/* What to do with files of weights that are refused. */
+#define DT_SAVE_WEIGHTS                                                                            \
+    "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights"
+#define DT_CONVERT_HDF5 "dtrain ckpt convert FILE -o weights.safetensors reads it"
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NPZ files as files of named arrays: each member NAME.npy is read through once for its type, and
- * again for its values, checksum and all. */
+/* NPZ files as files of named arrays. Each member NAME.npy is read twice: once for its type, and
+ * again for its values, including its checksum. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,14 +57,13 @@ static dt_status *read_values(const dt_stored_arrays *s, const dt_stored_array *
     if (!bad && got < wanted)
         bad = dt_fail(DT_E_CHECKPOINT, NULL, "%s: '%.200s' has %lld of %lld bytes", s->path,
                       a->name, (long long)got, (long long)wanted);
-    if (!bad) /* the checksum is looked at where the member ends */
+    if (!bad) /* reading to the end of the member verifies the checksum */
         bad = dt_inflow_read(in, &end, 1, &got);
     dt_inflow_close(in);
     return bad;
 }
 
-/* A header's word for the size is not to be allocated unseen: deflated data grow to about 1,032
- * times their size at most. */
+/* Checks a header's size before it is allocated: deflated data grow at most about 1,032 times. */
 static dt_status *check_size(const dt_stored_arrays *s, const dt_stored_array *a,
                              const dt_zip_member *m) {
     int64_t bytes = dt_type_bytes(&a->type);
@@ -74,7 +73,7 @@ static dt_status *check_size(const dt_stored_arrays *s, const dt_stored_array *a
                    a->name, (long long)bytes);
 }
 
-/* Members that lie in each other would be unpacked again and again. */
+/* Refuses members that overlap, which would be unpacked again and again. */
 static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip) {
     int64_t bytes = 0;
     for (int i = 0; i < zip->n; i++)
@@ -83,22 +82,23 @@ static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip) {
     return NULL;
 }
 
-/* Archives of other programs: what their members are called. */
+/* The error for archives of other programs, with the names of their members. */
 static dt_status *no_arrays(const dt_stored_arrays *s, const dt_zip *zip) {
     static const struct {
-        const char *end, *what;
+        const char *end, *what, *hint;
     } rows[] = {
-        {"model.weights.h5", "a .keras file, whose weights are HDF5"},
-        {"data.pkl", "a PyTorch file, whose weights are pickled"},
+        {"model.weights.h5", "a .keras file, whose weights are HDF5", DT_CONVERT_HDF5},
+        {"data.pkl", "a PyTorch file, whose weights are pickled", DT_SAVE_WEIGHTS},
     };
-    const char *what = "an archive without arrays (.npy)";
+    const char *what = "an archive without arrays (.npy)", *hint = DT_SAVE_WEIGHTS;
     for (int i = 0; i < zip->n; i++)
         for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
             if (strcmp(zip->member[i].name, rows[k].end) == 0 ||
-                ends_in(zip->member[i].name, rows[k].end))
+                ends_in(zip->member[i].name, rows[k].end)) {
                 what = rows[k].what;
-    return dt_note(dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", s->path, what),
-                   "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights");
+                hint = rows[k].hint;
+            }
+    return dt_note(dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", s->path, what), "%s", hint);
 }
 
 dt_status *dt_stored_npz(dt_stored_arrays *s) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weights_sha256, the hash of its weights that a run reports. Files and their checksums can be
- * replaced together, so readers of a run's weights compare it.
+ * weights_sha256, the hash of the weights that a run reports. Files and their checksums can be
+ * replaced together, so readers of a run's weights compare this hash as well.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena) {
     return h;
 }
 
-/* A tensor of a safetensors file, block by block: it may be large. */
+/* Hashes a tensor of a safetensors file block by block, since it may be large. */
 static dt_status *hash_stored(const dt_stored_arrays *s, const dt_stored_array *a, char *block,
                               dt_sha256 *h) {
     hash_type(h, a->name, &a->type);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keras' files of weights, which are HDF5. libhdf5 reads them, which is loaded for that alone, in a
+ * child process with limits. What the child wrote is a safetensors file with dtrain's names, and
+ * is read like one of a stranger.
+ *
+ *     hdf5_child.c    the process, its limits and its end
+ *     hdf5.c          libhdf5, and the walk through a file
+ *     hdf5_names.c    Keras' groups as the paths of weights
+ */
+#ifndef DT_FORMAT_HDF5_H
+#define DT_FORMAT_HDF5_H
+
+#include "format/format.h"
+
+/* Whether the file is HDF5, or a .keras archive with weights. */
+bool dt_hdf5_is(const char *path);
+/*
+ * Reads the weights into an unnamed file in memory, f->fd, closed by the caller. f->path is lent.
+ * NO_INPUT: no such file; PLUGIN: libhdf5 is not installed; CHECKPOINT: the file is damaged, or is
+ * more than the limits allow: four times its size and 256 MiB of memory, a second per 4 MiB and a
+ * minute of processor time, no file.
+ */
+dt_status *dt_hdf5_read(const char *path, dt_held_file *f) DT_MUST_USE;
+
+/* ---- in the child ---- */
+
+/* Where a group or an array lies: its keys from the root on, and Keras' name of each group. */
+enum { DT_HDF5_DEPTH = 12, DT_HDF5_NAME = 256 };
+typedef struct dt_hdf5_place {
+    int n;
+    char key[DT_HDF5_DEPTH][DT_HDF5_NAME];
+    char name[DT_HDF5_DEPTH][DT_HDF5_NAME]; /* attribute `name` of the group's `vars`, or its key */
+} dt_hdf5_place;
+/*
+ * The path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is the array's;
+ * count: how many arrays lie beside it. *out NULL: it is no weight, such as a state of the
+ * optimizer. CHECKPOINT: a layer whose weights are not known.
+ */
+dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
+                        const char **out) DT_MUST_USE;
+/* All weights of the open file, whose data last as long as the process. `limit` is called with the
+ * file's size when the library is loaded, before the file is read. */
+dt_status *dt_hdf5_arrays(int fd, dt_status *(*limit)(int64_t), int64_t size, dt_arena *arena,
+                          dt_arrays *out) DT_MUST_USE;
+
+#endif

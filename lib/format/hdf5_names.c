@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keras 3 writes an object as a group whose group `vars` holds its variables by numbers, and its
+ * name as an attribute: layers/dense_1/vars/0 with the name "fc" is fc/kernel. The names of
+ * variables follow from the class, which the group's key or its name begins with, and from their
+ * number. tf.keras and Keras' older format write paths: model_weights/fc/fc/kernel:0.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/hdf5.h"
+
+enum { MOST = 4 };
+static const struct {
+    const char *class_name; /* in snake case */
+    int n;
+    const char *name[MOST];
+} rows[] = {
+    {"lstm_cell", 2, {"kernel", "recurrent_kernel"}},
+    {"lstm_cell", 3, {"kernel", "recurrent_kernel", "bias"}},
+    {"gru_cell", 2, {"kernel", "recurrent_kernel"}},
+    {"gru_cell", 3, {"kernel", "recurrent_kernel", "bias"}},
+    {"simple_rnn_cell", 2, {"kernel", "recurrent_kernel"}},
+    {"simple_rnn_cell", 3, {"kernel", "recurrent_kernel", "bias"}},
+    {"separable_conv1d", 2, {"depthwise_kernel", "pointwise_kernel"}},
+    {"separable_conv1d", 3, {"depthwise_kernel", "pointwise_kernel", "bias"}},
+    {"separable_conv2d", 2, {"depthwise_kernel", "pointwise_kernel"}},
+    {"separable_conv2d", 3, {"depthwise_kernel", "pointwise_kernel", "bias"}},
+    {"batch_normalization", 2, {"moving_mean", "moving_variance"}},
+    {"batch_normalization", 4, {"gamma", "beta", "moving_mean", "moving_variance"}},
+    {"layer_normalization", 2, {"gamma", "beta"}},
+    {"group_normalization", 2, {"gamma", "beta"}},
+    {"rms_normalization", 1, {"scale"}},
+    {"embedding", 1, {"embeddings"}},
+    {"p_re_lu", 1, {"alpha"}},
+    /* layers whose first variable is a kernel */
+    {"*", 1, {"kernel"}},
+    {"*", 2, {"kernel", "bias"}},
+};
+
+/* Groups that hold no weights of layers. */
+static const char *const others[] = {"optimizer", "optimizer_weights", "metrics", "seed_generator",
+                                     "top_level_model_weights"};
+
+static bool is_other(const char *key) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(key, others[i]) == 0) return true;
+    return strstr(key, "_metrics") || strstr(key, "_tracker");
+}
+
+/* Whether a key or a name is the class's: the class, or "batch_normalization_3". */
+static bool is_class(const char *key, const char *class_name) {
+    const size_t n = strlen(class_name);
+    if (strncmp(key, class_name, n) != 0) return false;
+    return !key[n] || (key[n] == '_' && key[n + 1 + strspn(key + n + 1, "0123456789")] == '\0');
+}
+
+/* Keras 3: the variable's name by its number; NULL: unknown. */
+static const char *variable_name(const dt_hdf5_place *at, int owner, int count) {
+    const char *number = at->key[at->n - 1];
+    const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;
+    bool listed = false;
+    for (size_t i = 0; k < count && i < sizeof rows / sizeof *rows; i++) {
+        const bool is =
+            is_class(at->key[owner], rows[i].class_name) ||
+            (strcmp(at->key[owner], "cell") == 0 && is_class(at->name[owner], rows[i].class_name));
+        const bool any = !listed && *rows[i].class_name == '*';
+        listed = listed || is;
+        if ((is || any) && rows[i].n == count) return k < MOST ? rows[i].name[k] : NULL;
+    }
+    return NULL;
+}
+
+static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *arena,
+                                 const char **out) {
+    const int owner = at->n - 3; /* .../OWNER/vars/0 */
+    dt_str path = {0};
+    if (owner < 0) return NULL; /* of the model itself */
+    for (int i = 0; i <= owner; i++)
+        if (strcmp(at->key[i], "layers") != 0) dt_str_printf(&path, "%s/", at->name[i]);
+    const char *name = variable_name(at, owner, count);
+    if (name) *out = dt_arena_printf(arena, "%s%s", dt_str_text(&path), name);
+    dt_status *bad =
+        name ? NULL
+             : dt_fail(DT_E_CHECKPOINT, NULL, "'%.200s' (%.80s): its %d variables have no names",
+                       dt_str_text(&path), at->key[owner], count);
+    dt_str_release(&path);
+    return bad;
+}
+
+/* tf.keras: LAYER/.../LAYER/rest:0 */
+static const char *name_by_path(const dt_hdf5_place *at, int layer, dt_arena *arena) {
+    int first = layer + 1;
+    dt_str path = {0};
+    for (int i = layer + 1; i < at->n - 1; i++)
+        if (strcmp(at->key[i], at->key[layer]) == 0) first = i + 1;
+    dt_str_puts(&path, at->key[layer]);
+    for (int i = first; i < at->n; i++) {
+        const char *key = at->key[i], *cell = strstr(key, "_cell_"), *end = strchr(key, ':');
+        /* cells are counted over the model there */
+        const size_t n = cell ? (size_t)(cell - key) + 5 : end ? (size_t)(end - key) : strlen(key);
+        dt_str_printf(&path, "/%.*s", (int)n, key);
+    }
+    const char *name = dt_arena_strdup(arena, dt_str_text(&path));
+    dt_str_release(&path);
+    return name;
+}
+
+dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena, const char **out) {
+    *out = NULL;
+    for (int i = 0; i < at->n; i++)
+        if (is_other(at->key[i])) return NULL;
+    if (at->n >= 2 && strcmp(at->key[at->n - 2], "vars") == 0)
+        return name_by_number(at, count, arena, out);
+    const int layer = strcmp(at->key[0], "model_weights") == 0;
+    if (at->n > layer + 1) *out = name_by_path(at, layer, arena);
+    return NULL;
+}
