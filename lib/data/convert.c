@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples into other files: one loop over the batches of a part, whose rows go to the outputs of a
- * format (file/file.h):
+ * Writes the examples of a part to other files: one loop over the batches of the part hands their
+ * rows to the outputs of a format (file/file.h):
  *
- *     one array a file    an output for each element, {element} in the name; a pass for every 256
- *                         of them
- *     records             one output after the other, NAME-00000-of-00008.SUFFIX: equal parts in
- *                         order
- *     others              one output
+ *     one array per file    an output for each element, with {element} in the name; one pass over
+ *                           the examples writes up to 256 of them
+ *     records               one shard after the other, NAME-00000-of-00008.SUFFIX, of equal size
+ *     others                one output
  *
- * CSV of a job's own CSV has the columns that the job looks for: its delimiter and its names.
- * Without a header columns keep their numbers, and columns that no element uses are empty. A column
- * of several elements is written once, from the element that keeps most of it.
+ * CSV that is written from a job's own CSV has the columns that the job looks for, with the job's
+ * delimiter and column names. Without a header the columns keep their numbers, and columns that no
+ * element uses stay empty. If several elements read the same column, it is written once, from the
+ * element that keeps most of its content.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +23,10 @@
 #define PLACE "{element}"
 enum { LARGEST_BATCH = 1024, MOST_SHARDS = 100000, MOST_OPEN = 256 };
 
-/* What a column is made of. */
+/* The source of an output column. */
 typedef struct origin {
-    const dt_element_spec *element; /* NULL: of nothing */
-    int64_t value;                  /* the first one */
+    const dt_element_spec *element; /* NULL: no element uses the column */
+    int64_t value;                  /* index of the value in the element */
 } origin;
 
 typedef struct conversion {
@@ -35,12 +35,14 @@ typedef struct conversion {
     const char *suffix;
     const dt_element_spec *element; /* [n] */
     int n;
-    int64_t count, done, shard; /* examples; written; of the file that is open */
-    dt_element_spec *column;    /* [columns] */
-    origin *from;               /* [columns] */
-    const void **row;           /* [columns] */
+    /* examples of the part; examples written; index of the open shard */
+    int64_t count, done, shard;
+    dt_element_spec *column; /* [columns] */
+    origin *from;            /* [columns] */
+    const void **row;        /* [columns] */
     int columns;
-    /* of this pass: those of columns [first, first + outputs), or one of all */
+    /* this pass writes columns [first, first + outputs), one file each; or one file with all of
+     * them */
     int first, outputs;
     dt_output *out; /* [outputs] */
     char delimiter;
@@ -55,16 +57,16 @@ static bool is_text(const dt_element_spec *e) { return e->stored && e->stored->t
 
 /* ---- columns of a job's own CSV ---- */
 
-/* How much of a column's fields an element keeps. Of several elements of one column, the one with
- * the highest rank writes it. */
+/* How much of a column's fields an element keeps. If several elements read the same column, the one
+ * with the highest rank writes it. */
 static int rank_of(const dt_element_spec *e) {
     enum { FLOATS, DOUBLES, INTEGERS, WORDS, TEXT };
     if (is_text(e) || e->stored->vocabulary.n > 0) return is_text(e) ? TEXT : WORDS;
     return e->type.dtype == DT_FLOAT32 ? FLOATS : e->type.dtype == DT_FLOAT64 ? DOUBLES : INTEGERS;
 }
 
-/* By name, or by number where files have no header: the job was read, it is one, and every record
- * has so many fields. */
+/* The index of a column: found by name, or equal to the number that is its name if the files have
+ * no header. The job has been checked, so the name is a number that every record reaches. */
 static int place_of(conversion *c, const char *name) {
     int64_t at = 0;
     if (c->no_header) dt_parse_int64(name, &at);
@@ -99,8 +101,8 @@ static bool fill_alike(const dt_element_spec *a, const dt_element_spec *b) {
             (!a->has_default || a->default_value == b->default_value));
 }
 
-/* A field that was empty is one value for this element and another for that; written is one of
- * them. A text has the field itself. */
+/* Refuses two elements that read the same column with different default values: the file has only
+ * one value for an empty field. A text element keeps the field itself. */
 static dt_status *check_defaults(const conversion *c) {
     for (int e = 0; e < c->n; e++)
         for (int k = 0; c->element[e].stored && k < e; k++) {
@@ -116,7 +118,8 @@ static dt_status *check_defaults(const conversion *c) {
     return NULL;
 }
 
-/* How many columns there can be: those of all elements, or by number up to the last. */
+/* The largest possible number of columns: those of all elements, or the highest column number +
+ * 1. */
 static int64_t most_columns(const conversion *c) {
     int64_t most = c->n, number;
     for (int e = 0; e < c->n; e++) {
@@ -130,7 +133,7 @@ static int64_t most_columns(const conversion *c) {
 
 static dt_status *plan_columns(conversion *c, dt_arena *arena) {
     const dt_element_spec *own = c->element[0].stored;
-    const bool is_own = c->kind->content == DT_CONTENT_TABLE && own &&
+    const bool is_own = c->kind->content == DT_CONTENT_TABLE && own && own->window == 0 &&
                         c->kind == dt_dataset_spec_of(c->q->data)->format;
     const int64_t most = most_columns(c);
     c->column = dt_arena_array(arena, dt_element_spec, most);
@@ -157,13 +160,13 @@ static dt_status *plan_columns(conversion *c, dt_arena *arena) {
 
 /* ---- files ---- */
 
-/* Examples before shard k: parts differ by one at most. */
+/* Number of examples before shard k. Shards differ in size by at most one example. */
 static int64_t first_of(const conversion *c, int64_t k) {
     return c->count / c->q->shards * k +
            (k < c->count % c->q->shards ? k : c->count % c->q->shards);
 }
 
-/* The name of output i, or of the shard that is next. */
+/* The file name of output i, or of the next shard. */
 static void file_name(const conversion *c, int i, dt_str *out) {
     const char *name = c->q->output, *at = strstr(name, PLACE);
     dt_str_clear(out);
@@ -193,7 +196,7 @@ static dt_status *open_output(conversion *c, int i, dt_str *files) {
     return s ? s : dt_output_begin(o);
 }
 
-/* Parts of no examples are files too. */
+/* Shards without examples are written as files, too. */
 static dt_status *next_shard(conversion *c, dt_str *files) {
     DT_TRY(dt_output_finish(&c->out[0]));
     dt_output_close(&c->out[0]);
@@ -244,7 +247,7 @@ static dt_status *put_all(conversion *c, dt_str *files) {
 
 /* ---- what can be written ---- */
 
-/* Names of elements may come from the data: none may lead to another folder. */
+/* Element names may come from the data; refuses names that would lead to another folder. */
 static dt_status *check_places(const conversion *c) {
     const bool named = strstr(c->q->output, PLACE);
     if (c->n > 1 && !named)

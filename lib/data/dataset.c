@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening: the format's examples of each part, the split, the plans of `map`, and the checks that
- * compare parts with each other. Parts may store an element in different types and in another
- * order; after `map` they must agree.
+ * Opening a data set: opens the examples of each part, plans the steps of `map`, and checks that
+ * the parts agree. Parts may store an element with different types and at different positions;
+ * after `map` they must agree.
  */
 #include "data/dataset.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,8 @@ int64_t dt_rows_bytes(const dt_rows *r, int e) {
     return dt_type_bytes(&r->stored[r->index[e]].type);
 }
 
-/* In the format's own order of elements. */
+/* Gets all rows of the element at `index`, in the format's own order of elements; NULL if they are
+ * not in memory together. */
 static dt_status *whole_of(dt_examples *x, int index, const void **whole) {
     *whole = NULL;
     return x->reader->whole ? x->reader->whole(x, index, whole) : NULL;
@@ -29,7 +29,7 @@ dt_status *dt_rows_whole(const dt_rows *r, int e, const void **whole) {
     return whole_of(r->x, r->index[e], whole);
 }
 
-/* One element of an example. */
+/* Reads one element of an example. */
 static dt_status *read_alone(dt_examples *x, int index, int64_t row, void *out) {
     dt_read_buffer buffer = {0};
     void **wanted = dt_alloc((size_t)x->n * sizeof *wanted);
@@ -42,8 +42,9 @@ static dt_status *read_alone(dt_examples *x, int index, int64_t row, void *out) 
 
 dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
                        const void **row) {
-    *row = whole ? (const char *)whole + (r->first + i) * dt_rows_bytes(r, e) : buffer;
-    return whole ? NULL : read_alone(r->x, r->index[e], r->first + i, buffer);
+    const int64_t number = dt_rows_number(r, i);
+    *row = whole ? (const char *)whole + number * dt_rows_bytes(r, e) : buffer;
+    return whole ? NULL : read_alone(r->x, r->index[e], number, buffer);
 }
 
 /* ---- opening the parts ---- */
@@ -64,7 +65,9 @@ static dt_status *open_rows(dt_dataset *d, dt_part p) {
     dt_rows *r = &d->rows[p];
     const dt_format_request q =
         d->spec.rows ? dt_dataset_request_rows(&d->spec, d->arena) : request_part(d, p);
-    DT_TRY((d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x));
+    if (dt_dataset_is_once(d)) r->x = dt_examples_in_order(d->spec.rows->once);
+    else DT_TRY((d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x));
+    if (d->spec.window.length > 0) DT_TRY(dt_windows_open(d, r));
     r->stored = r->x->stored;
     r->count = r->x->count;
     return NULL;
@@ -91,29 +94,35 @@ static void name_elements(dt_dataset *d) {
     for (int e = 0; e < d->n; e++) d->element[e].name = x->stored[e].name;
 }
 
-/* The element of that name in the format's own order: reading the mapping has seen to it that there
- * is one. */
-static int find_stored(const dt_rows *r, int n, const char *name) {
+/* The position of the named element in the format's own order. Reading the mapping has checked that
+ * it exists. */
+static int find_stored(const dt_rows *r, const char *name) {
     int i = 0;
-    while (i < n - 1 && strcmp(r->stored[i].name, name) != 0) i++;
+    while (i < r->x->n - 1 && strcmp(r->stored[i].name, name) != 0) i++;
     return i;
 }
 
-/* Whether the plan of a part fails with the same fault as that of train, which was reported. */
+/* Whether the plan of a part fails with the same fault as the plan of train, which has been
+ * reported already. */
 static bool fails_like_train(const dt_dataset *d, const dt_rows *r, int e) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     return r != train && !train->plan[e] &&
            dt_type_equal(&train->stored[train->index[e]].type, &r->stored[r->index[e]].type);
 }
 
-/* The plan of an element whose mapping has a fault is NULL. */
-static dt_status *plan_rows(dt_dataset *d, dt_rows *r) {
-    dt_status *s = NULL;
+static void find_elements(const dt_dataset *d, dt_rows *r) {
     int *index = dt_arena_array(d->arena, int, d->n);
+    for (int e = 0; e < d->n; e++) index[e] = find_stored(r, d->element[e].name);
     r->index = index;
     r->plan = dt_arena_array(d->arena, const dt_map_plan *, d->n);
+    if (r->single) find_elements(d, r->single);
+}
+
+/* Plans all elements. An element with a fault in its steps gets the plan NULL. */
+static dt_status *plan_rows(dt_dataset *d, dt_rows *r) {
+    dt_status *s = NULL;
+    find_elements(d, r);
     for (int e = 0; e < d->n; e++) {
-        index[e] = find_stored(r, d->n, d->element[e].name);
         dt_status *bad = fails_like_train(d, r, e) ? NULL : dt_rows_plan(d, r, e);
         if (bad) r->plan[e] = NULL;
         dt_status_append(&s, bad);
@@ -121,7 +130,7 @@ static dt_status *plan_rows(dt_dataset *d, dt_rows *r) {
     return s;
 }
 
-/* ---- comparing them ---- */
+/* ---- comparing the parts ---- */
 
 static dt_status *differ(const dt_element_spec *x, const dt_type *here, const dt_type *train) {
     return dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s",
@@ -153,32 +162,10 @@ static void set_types(dt_dataset *d) {
     }
 }
 
-/* floor(n * (1 - f)), where 10,000 * (1 - 0.2) is 8,000 although the product is rounded. */
-static int64_t training_count(int64_t n, double f) {
-    double x = (double)n * (1 - f), near = round(x);
-    return (int64_t)(fabs(x - near) < 1e-9 * (double)n ? near : floor(x));
-}
+/* ---- caching decoded examples ---- */
 
-/* `take`, then the split: validation is the last part of what was taken. */
-static dt_status *split(dt_dataset *d) {
-    dt_rows *train = &d->rows[DT_PART_TRAIN], *validation = &d->rows[DT_PART_VALIDATION];
-    if (d->spec.take > 0 && d->spec.take < train->count) train->count = d->spec.take;
-    if (d->spec.validation_split == 0) return NULL;
-    int64_t all = train->count, rest = training_count(all, d->spec.validation_split);
-    if (rest == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &d->spec.at,
-                       "validation_split leaves no examples to train on (%lld in all)",
-                       (long long)all);
-    *validation = *train;
-    validation->first = rest;
-    validation->count = all - rest;
-    train->count = rest;
-    return NULL;
-}
-
-/* ---- memory of what was decoded ---- */
-
-/* Room for examples that are encoded; elements that lie in memory anyway need none. */
+/* Makes a cache for the elements that have to be decoded; elements whose rows are all in memory
+ * anyway need none. */
 static dt_example_cache *make_kept(const dt_dataset *d, const dt_rows *r) {
     int64_t *bytes = dt_arena_array(d->arena, int64_t, d->n);
     for (int i = 0; i < d->n; i++) {
@@ -200,19 +187,20 @@ static void keep_parts(dt_dataset *d) {
     }
 }
 
-/* Elements of a text are windows on the same tokens: of what lies where the one before does,
- * nothing is counted twice. */
-static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b) {
+/* Adds the bytes of a part. The elements of a text are windows on the same array of tokens, so an
+ * element that begins within the rows of the previous one is not counted again. */
+static void add_part(const dt_rows *r, dt_data_bytes *b) {
+    if (r->single) r = r->single;
     const dt_example_reader *f = r->x->reader;
     const int64_t rows = r->x->count;
     const char *before = NULL;
-    for (int i = 0; i < d->n; i++) {
+    for (int i = 0; i < r->x->n; i++) {
         const int64_t unread = f->unread ? f->unread(r->x, i) : 0,
                       bytes = rows * dt_type_bytes(&r->stored[i].type);
         const void *whole = NULL;
         b->coming += unread;
-        if (!unread)
-            dt_status_free(whole_of(r->x, i, &whole)); /* reads nothing now, so nothing fails */
+        if (!unread) /* nothing is read at this point, so this cannot fail */
+            dt_status_free(whole_of(r->x, i, &whole));
         if (whole &&
             !(before && (const char *)whole >= before && (const char *)whole < before + bytes))
             b->present += bytes;
@@ -223,19 +211,21 @@ static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b) {
 
 dt_data_bytes dt_dataset_bytes(const dt_dataset *d) {
     dt_data_bytes b = {0};
-    if (d->rows[DT_PART_TRAIN].x) add_part(d, &d->rows[DT_PART_TRAIN], &b);
+    if (d->rows[DT_PART_TRAIN].x) add_part(&d->rows[DT_PART_TRAIN], &b);
     if (d->rows[DT_PART_VALIDATION].x && d->rows[DT_PART_VALIDATION].x != d->rows[DT_PART_TRAIN].x)
-        add_part(d, &d->rows[DT_PART_VALIDATION], &b);
+        add_part(&d->rows[DT_PART_VALIDATION], &b);
     return b;
 }
 
-/* ---- the handle ---- */
+/* ---- creating and releasing ---- */
 
 static dt_status *prepare(dt_dataset *d) {
     dt_status *s = NULL;
     DT_TRY(open_parts(d));
     name_elements(d);
-    DT_TRY(split(d));
+    DT_TRY(dt_dataset_split(d));
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        if (d->spec.window.length > 0 && d->rows[p].x) DT_TRY(dt_windows_list_rows(d, &d->rows[p]));
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x) dt_status_append(&s, plan_rows(d, &d->rows[p]));
     if (s) return s;
@@ -268,6 +258,10 @@ void dt_dataset_ref(dt_dataset *d) { d->refs++; }
 void dt_dataset_unref(dt_dataset *d) {
     if (!DT_LAST(d)) return;
     dt_pipe_unref(d->pipe);
+    free(d->divided);
+    dt_keeper_destroy(d->keeper);
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        if (d->rows[p].single) free((void *)d->rows[p].single->row);
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x &&
             !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
@@ -279,8 +273,8 @@ void dt_dataset_unref(dt_dataset *d) {
     DT_RETIRE(d);
 }
 
-/* The fragment is a source of its own, so that its faults have locations. held NULL: the data is in
- * files. */
+/* Opens the data set that a fragment of YAML describes. The fragment becomes a source of its own,
+ * so that its faults have locations. held: the examples in memory; NULL: they are in files. */
 static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const void *held,
                                 const char *format, va_list args) {
     dt_source *source = dt_arena_new(arena, dt_source);

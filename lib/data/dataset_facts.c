@@ -45,9 +45,9 @@ int dt_dataset_find(const dt_dataset *d, const char *name) {
     return -1;
 }
 
-dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n) {
+dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, dt_tokens *out) {
     const dt_examples *x = d->rows[DT_PART_TRAIN].x;
-    return x->reader->encode(x, text, tokens, n);
+    return x->reader->encode(x, text, out);
 }
 
 void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out) {
@@ -59,18 +59,20 @@ int64_t dt_dataset_count(const dt_dataset *d, dt_part part) {
     return d->rows[part].count * (part == DT_PART_TRAIN ? d->spec.repeat : 1);
 }
 
+bool dt_dataset_is_once(const dt_dataset *d) { return d->spec.rows && d->spec.rows->once; }
+
 const char *dt_dataset_part_name(const dt_dataset *d, dt_part part) {
     return d->spec.rows ? "input" : dt_part_name(part);
 }
 
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example) {
-    const dt_examples *x = d->rows[part].x;
-    return x->single ? x->paths.v[d->rows[part].first + example] : NULL;
+    const dt_rows *r = &d->rows[part];
+    return r->x->single ? r->x->paths.v[dt_rows_number(r, example)] : NULL;
 }
 
 const dt_learned *dt_dataset_learned(const dt_dataset *d) { return &d->learned; }
 
-/* Of a column in any part. */
+/* The warning about rounding in a column, from the first part that has one; NULL: none. */
 static const char *rounded_in(const dt_dataset *d, int e, int column) {
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See example_cache.h. A byte for each example has its state; memory that was not filled is not
- * touched, so it costs nothing. */
-#include "data/example_cache.h"
+/* See dataset.h. A byte per example has its state. Memory that is never filled is never touched, so
+ * it costs nothing. */
+#include "data/dataset.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@ enum { EMPTY, CLAIMED, FILLED };
 
 struct dt_example_cache {
     int n;
-    int64_t *bytes;         /* (n) of an example */
-    char **data;            /* (n) (rows, bytes), NULL: in memory anyway */
-    _Atomic uint8_t *state; /* (rows) */
+    int64_t *bytes;         /* [n] bytes of an example */
+    char **data;            /* [n] (rows, bytes); NULL: the element is in memory anyway */
+    _Atomic uint8_t *state; /* [rows] */
 };
 
 static bool fits(int64_t rows, int n, const int64_t *bytes, int64_t limit) {

@@ -1,46 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading ahead. Threads fill a ring of batches, the caller empties it:
+ * Reading ahead. Threads fill a ring of batches, and the caller empties it:
  *
- *        taken              next                    slots are counted on for ever; slot number modulo depth.
- *          v                 v                      Batches before `taken` were given to the caller. Threads take pieces of batches in
- * | o | o | o | :. | | | order, each the next free one; a batch is ready when all its pieces are.
+ *             taken              next
+ *               v                 v
+ *     |    |    | o  | o  | o  | :. |    |    |      o: ready, :. partly filled
  *
- * A batch whose examples are decoded has several pieces, so that threads share the one that is
- * waited for. What a piece holds follows from its number, so neither batches nor their order depend
- * on threads. The caller takes batch after batch, and gets errors with the batch of their
- * example.
+ * Batches are numbered without end; a batch uses the slot with its number modulo depth. The caller
+ * has finished with the batches before `taken`. Threads take pieces of batches in order, always the
+ * next free one (`next`); a batch is ready when all its pieces are.
  *
- * A thread fills until the ring is full, then sleeps until it is half empty: it wakes rarely and
- * works in bursts, because on a machine whose every core computes, each wake-up takes a core from
- * another thread. For the same reason there is one thread to begin with; another one is started
- * when the caller stood still for data a good part of the time. The caller, finding a batch ready,
- * makes no system call and takes no lock.
+ * A batch whose examples have to be decoded has several pieces, so that all threads work on the
+ * batch that the caller waits for. The contents of a piece follow from its number, so neither
+ * batches nor their order depend on threads. The caller takes batch after batch, and gets an error
+ * with the batch of the example that caused it.
  *
- * Sleeping is safe by the old rule for two sides: each writes its own word, then reads the other's,
- * in sequentially consistent order. Either the sleeper sees the change, or the other sees the
+ * A thread works until the ring is full, then sleeps until it is half empty. So it wakes rarely and
+ * works in bursts: on a machine whose cores are all busy, each wake-up takes a core from another
+ * thread. For the same reason there is one thread at first; another one is started when the caller
+ * has spent a good part of its time waiting for data. A caller that finds a batch ready makes no
+ * system call and takes no lock.
+ *
+ * Going to sleep is safe because each side writes its own word and then reads the other side's, in
+ * sequentially consistent order. Either the sleeper sees the change, or the other side sees the
  * sleeper.
  */
 #include "data/feed.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/reserve.h"
 #include "base/thread.h"
 
 enum {
-    PATIENCE_NS = 5000000, /* waits in all before another thread is started, */
-    PATIENCE_PART = 20,    /* and what part of the time they are then */
+    PATIENCE_NS = 5000000, /* start another thread when the caller has waited this long in all, */
+    PATIENCE_PART = 20,    /* and longer than 1 / PATIENCE_PART of the time */
 };
 
-/* What batch number b is. */
+/* Epoch, step and rows of a batch. */
 typedef struct header {
     int64_t epoch, step, rows;
-    int64_t from, to; /* the rows that are wanted */
+    int64_t from, to; /* the rows that this process wants */
 } header;
 
-/* ---- what a batch is ---- */
+/* ---- batches and their pieces ---- */
 
 static header header_of(const dt_feed *f, int64_t batch) {
     int64_t i = f->o.first_step + batch, step = i % f->steps, left = f->count - step * f->o.batch;
@@ -52,7 +57,7 @@ static header header_of(const dt_feed *f, int64_t batch) {
     return h;
 }
 
-/* Piece k of a batch: a batch of few rows has empty ones. */
+/* The rows of piece k of a batch. A batch with few rows has empty pieces. */
 static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *s) {
     header h = header_of(f, batch);
     int64_t own = h.to - h.from, from = h.from + own * k / f->pieces,
@@ -68,12 +73,13 @@ static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *
 
 /* ---- filling ---- */
 
-/* As fit counts steps, from 1. */
+/* The step of a batch as `fit` counts steps, from 1. */
 static int64_t number_of(const dt_feed *f, int64_t batch) {
     return f->o.epoch * f->steps + f->o.first_step + batch + 1;
 }
 
-/* A free slot for that batch; with the ring full, not before it is half empty. False: stop. */
+/* Waits until the slot for a batch is free. If the ring is full, it waits until the ring is half
+ * empty, so that the thread wakes rarely. Returns false if the feed is closing. */
 static bool wait_for_room(dt_feed *f, dt_reader *r, int64_t batch) {
     uint32_t b = (uint32_t)batch, taken = atomic_load(&f->taken);
     if (b - taken >= f->depth) {
@@ -99,7 +105,8 @@ static void describe(const dt_feed *f, const dt_slot *s, const header *h, dt_bat
     out->element = s->element;
 }
 
-/* Not a batch with an error, which ends the feed. */
+/* Lends a complete batch to the device, unless one of its pieces has an error, which ends the
+ * feed. */
 static void lend(const dt_feed *f, dt_slot *s, int64_t batch) {
     const header h = header_of(f, batch);
     dt_batch b = {.n = f->d->n};
@@ -109,7 +116,7 @@ static void lend(const dt_feed *f, dt_slot *s, int64_t batch) {
     s->refused = f->o.lend.lend(f->o.lend.user, &b, &s->lent);
 }
 
-/* A piece is done; with the last one of its batch, that is ready. */
+/* Reports that a piece is done. The last piece of a batch makes the batch ready. */
 static void publish(dt_feed *f, dt_slot *s, int64_t batch) {
     if (atomic_fetch_sub(&s->left, 1) > 1) return;
     if (f->o.lend.lend) lend(f, s, batch);
@@ -160,20 +167,15 @@ static dt_track *reader_track(const dt_feed *f) {
 dt_status *dt_feed_add_thread(dt_feed *f) {
     dt_reader *r = &f->readers[f->n_threads];
     *r = (dt_reader){.feed = f, .wants = DT_FEED_AWAKE, .track = reader_track(f)};
-    DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d,
-                                                             .part = f->o.part,
-                                                             .looks = f->o.looks,
-                                                             .order = f->order,
-                                                             .workers = f->workers,
-                                                             .most_rows = f->most_rows,
-                                                             .deferred = f->deferred}));
-    dt_status *s = f->o.by_number ? NULL : start_thread(r);
+    DT_TRY(dt_filler_create(&r->filler, f));
+    dt_status *s = f->by_caller ? NULL : start_thread(r);
     if (s) dt_filler_destroy(r->filler);
     else f->n_threads++;
     return s;
 }
 
-/* A second thread that cannot be had is done without. */
+/* Starts another thread if the caller has waited too much. If the thread cannot be started, the
+ * feed works without it. */
 static void add_thread_if_needed(dt_feed *f) {
     int64_t waited = f->waited_ns - f->waited_first_ns,
             all = dt_now_ns() - f->opened_ns - f->waited_first_ns;
@@ -181,10 +183,10 @@ static void add_thread_if_needed(dt_feed *f) {
         dt_status_free(dt_feed_add_thread(f));
 }
 
-/* ---- emptying ---- */
+/* ---- handing batches out ---- */
 
-/* Whether a sleeping thread has room for its piece. It may have slept for long, while others took
- * later pieces. */
+/* Whether any sleeping thread has room for its piece. A thread may have slept long while others
+ * took later pieces. */
 static bool any_reader_has_room(dt_feed *f) {
     for (int i = 0; i < f->n_threads; i++)
         if (atomic_load(&f->readers[i].wants) <= f->at) return true;
@@ -196,7 +198,8 @@ void dt_feed_take_back(const dt_feed *f, dt_slot *s) {
     s->lent = NULL;
 }
 
-/* Gives the oldest lent slot back, and wakes threads when that leaves the ring half empty. */
+/* Returns the caller's oldest slot to the ring, and wakes threads if that leaves the ring half
+ * empty. */
 static void give_back(dt_feed *f) {
     dt_slot *s = &f->slots[(f->at - f->lent) % f->depth];
     if (f->lent <= f->o.keeps) return;
@@ -223,7 +226,7 @@ static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready) {
     return waited;
 }
 
-/* Adds up the pieces; the first error is taken, the others are dropped. */
+/* Adds up the times of the pieces, and returns their first error; the others are dropped. */
 static dt_status *collect(const dt_feed *f, dt_slot *s, dt_batch *out) {
     dt_status *first = NULL;
     for (int k = 0; k < f->pieces; k++) {
@@ -238,8 +241,36 @@ static dt_status *collect(const dt_feed *f, dt_slot *s, dt_batch *out) {
     return first ? first : refused;
 }
 
+/* The number of rows to pad a short batch to: a power of two, at most a full batch. A step is
+ * compiled for each size, so there must be few sizes. */
+static int64_t filled_up(int64_t rows, int64_t batch) {
+    int64_t n = 1;
+    while (n < rows) n *= 2;
+    return n < batch ? n : batch;
+}
+
+/* Reads the next batch of examples that are read once, in the caller's thread. */
+static dt_status *read_next(dt_feed *f, dt_batch *batch) {
+    const dt_slot *s = &f->slots[0];
+    int64_t rows;
+    *batch = (dt_batch){.n = f->d->n, .element = s->element, .step = f->at};
+    DT_TRY(dt_filler_next(f->readers[0].filler,
+                          &(dt_piece){.rows = f->o.batch, .element = s->element}, &rows));
+    if (rows == 0) return NULL;
+    f->at++;
+    batch->rows = batch->to = rows;
+    for (int e = 0; e < f->d->n; e++) {
+        dt_view *v = &s->element[e];
+        const int64_t bytes = dt_type_bytes(&v->type) / v->type.dim[0];
+        v->type.dim[0] = filled_up(rows, f->o.batch);
+        memset((char *)v->data + rows * bytes, 0, (size_t)((v->type.dim[0] - rows) * bytes));
+    }
+    return NULL;
+}
+
 dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) {
     assert(!f->o.by_number);
+    if (f->by_caller) return read_next(f, batch);
     *batch = (dt_batch){.n = f->d->n};
     give_back(f);
     if (f->ended || f->at == f->batches) return NULL;

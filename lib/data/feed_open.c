@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing a feed: how deep its ring is, how many threads fill it, and where its batches
- * lie. See feed.c. */
+/* Opening and closing a feed: chooses the depth of its ring and the number of threads, and lays out
+ * the batches in memory. See feed.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "data/feed.h"
 
 enum {
-    /* how much is read ahead by itself: it should stay in the last-level cache */
+    /* bytes to read ahead by default; they should fit into the last-level cache */
     RING_BYTES = 4 << 20,
     LEAST_AHEAD = 2,
     MOST_AHEAD = 32,
@@ -23,15 +23,15 @@ int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last) {
     return n / batch + (last != DT_LAST_DROP && n % batch != 0);
 }
 
-/* Whether the first ring is filled row by row: that makes the first batch wait for its own rows
- * only, and the whole file is read when the ring is full and the caller at work. Not where the ring
- * is a good part of the data, or the file small. */
+/* Whether an element's rows are read one by one until the first ring is full. The first batch then
+ * waits for its own rows only; the whole file is read once the ring is full and the caller is busy.
+ * This does not pay if the ring holds a large share of the data, or if the file is small. */
 static bool is_deferred(const dt_feed *f, int e) {
     int64_t rows = f->rows->count;
     return rows * dt_rows_bytes(f->rows, e) > SMALL_FILE && f->o.batch < rows / (4 * f->depth);
 }
 
-/* Sets the most threads; returns the number to begin with. */
+/* Sets most_threads and returns the number of threads to start with. */
 static int choose_threads(dt_feed *f) {
     int wanted = f->o.threads > 0 ? f->o.threads : f->d->spec.parallel, cores = dt_cores();
     f->most_threads = wanted == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES)
@@ -40,14 +40,14 @@ static int choose_threads(dt_feed *f) {
     return wanted == 0 ? 1 : f->most_threads;
 }
 
-/* Bytes that its threads take besides the batches. */
+/* Bytes that the reading threads need for decoding, besides the batches. */
 static int64_t decoding_bytes(dt_feed *f) {
     const dt_examples *x = f->rows->x;
     choose_threads(f);
     return x && x->reader->decoding ? x->reader->decoding(x, f->most_threads) : 0;
 }
 
-/* Rounded up, so that every element of every batch begins at a cache line. */
+/* Bytes of a row of element e in a batch. */
 static int64_t row_bytes(const dt_feed *f, int e) {
     return dt_type_bytes(dt_map_plan_type(f->rows->plan[e]));
 }
@@ -66,10 +66,11 @@ static dt_status *batch_bytes(const dt_feed *f, int64_t *out) {
     return NULL;
 }
 
-/* Batches ahead of the caller, and those in its hands. No more than there are. */
+/* The number of slots: batches to read ahead, plus the batches that the caller holds. There are
+ * never more than the feed has batches to read ahead. */
 static uint32_t choose_depth(const dt_feed *f, int64_t bytes) {
     int64_t ahead = f->d->spec.prefetch;
-    if (f->o.by_number) return 1;
+    if (f->by_caller) return 1;
     if (ahead == 0)
         ahead = RING_BYTES / (bytes + 1) < LEAST_AHEAD ? LEAST_AHEAD : RING_BYTES / (bytes + 1);
     if (f->d->spec.prefetch == 0 && ahead > MOST_AHEAD) ahead = MOST_AHEAD;
@@ -102,7 +103,7 @@ static dt_status *allocate(dt_feed *f) {
                        "out of memory (wanted %lld bytes for batches read ahead)",
                        (long long)(bytes * f->depth));
     f->deferred = dt_arena_array(f->arena, bool, f->d->n);
-    for (int e = 0; e < f->d->n; e++) f->deferred[e] = !f->o.by_number && is_deferred(f, e);
+    for (int e = 0; e < f->d->n; e++) f->deferred[e] = !f->by_caller && is_deferred(f, e);
     lay_out(f);
     return NULL;
 }
@@ -120,11 +121,12 @@ static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o) {
     f->d = d;
     f->arena = dt_arena_create();
     f->o = *o;
-    if (o->by_number) f->o.threads = 1; /* the caller */
+    f->by_caller = o->by_number || dt_dataset_is_once(d);
+    if (f->by_caller) f->o.threads = 1;
     f->opened_ns = dt_now_ns();
     f->rows = &d->rows[o->part];
     f->count = dt_dataset_count(d, o->part);
-    f->most_rows = o->batch < f->count ? o->batch : f->count;
+    f->most_rows = o->batch < f->count || dt_dataset_is_once(d) ? o->batch : f->count;
     f->steps = dt_steps_per_epoch(f->count, o->batch, o->last);
     f->batches = count_batches(f);
     f->order =
@@ -132,23 +134,22 @@ static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o) {
                       o->part == DT_PART_TRAIN ? d->spec.repeat : 1, o->shuffle, d->spec.reshuffle);
 }
 
-/* Several workers, or parts that are not those of a full batch. */
+/* Prepares sharing among several workers, or a batch that is not divided like a full batch. */
 static dt_status *share(dt_feed *f) {
     dt_dealing dealing;
     DT_TRY(dt_workers_dealing(f->d, f->o.policy, f->o.workers, &dealing));
     if (f->o.workers == 0 || (dealing == DT_DEAL_GLOBAL && !f->o.even)) return NULL;
     f->workers = dt_arena_new(f->arena, dt_workers);
-    DT_TRY(dt_workers_make(f->arena, f->d,
-                           &(dt_workers_options){.part = f->o.part,
-                                                 .dealing = dealing,
-                                                 .workers = f->o.workers,
-                                                 .replicas = f->o.replicas,
-                                                 .batch = f->o.batch,
-                                                 .repeat = f->order.repeat,
-                                                 .last = f->o.last,
-                                                 .shuffle = f->o.shuffle,
-                                                 .even = f->o.even},
-                           f->workers));
+    *f->workers = (dt_workers){.part = f->o.part,
+                               .dealing = dealing,
+                               .n = f->o.workers,
+                               .replicas = f->o.replicas,
+                               .batch = f->o.batch,
+                               .repeat = f->order.repeat,
+                               .last = f->o.last,
+                               .shuffle = f->o.shuffle,
+                               .even = f->o.even};
+    DT_TRY(dt_workers_prepare(f->workers, f->arena, f->d));
     f->offsets = dt_arena_array(f->arena, int32_t, f->o.workers * f->o.replicas + 1);
     f->most_rows = f->o.batch;
     f->steps = f->workers->steps;
@@ -156,7 +157,7 @@ static dt_status *share(dt_feed *f) {
     return NULL;
 }
 
-/* Names the spans of a recording. */
+/* Names the kinds of spans that a recording shows. */
 static void make_marks(dt_feed *f) {
     dt_recorder *r = f->o.recorder;
     f->caller = dt_recorder_track(r, "main", DT_FEED_SPANS);
@@ -178,7 +179,7 @@ int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o) {
     f.batches = count_batches(&f);
     dt_status *s = batch_bytes(&f, &bytes);
     const bool known = !s && dt_mul_fits(bytes, choose_depth(&f, bytes), &all);
-    dt_status_free(s); /* opening the feed reports it */
+    dt_status_free(s); /* the error is reported when the feed is opened */
     return known && dt_add_fits(all, decoding_bytes(&f), &all) ? all : INT64_MAX;
 }
 
@@ -194,7 +195,7 @@ static dt_status *prepare(dt_feed *f) {
 }
 
 dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) {
-    dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members want it */
+    dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members require */
     *out = NULL;
     if (!f) return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to read data");
     init(f, d, options);
@@ -208,10 +209,11 @@ dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *opt
 
 static void join_threads(dt_feed *f) {
     atomic_store(&f->stop, 1);
-    atomic_fetch_add(&f->taken, 1); /* a thread about to sleep on the old value will not */
+    /* a thread that is about to sleep on the old value will see the change and not sleep */
+    atomic_fetch_add(&f->taken, 1);
     dt_futex_wake(&f->taken);
     for (int i = 0; i < f->n_threads; i++) {
-        if (!f->o.by_number) pthread_join(f->readers[i].thread, NULL);
+        if (!f->by_caller) pthread_join(f->readers[i].thread, NULL);
         dt_filler_destroy(f->readers[i].filler);
     }
 }

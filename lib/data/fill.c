@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See fill.h. Elements whose rows lie in memory are gathered one after the other; the others
- * example by example: fetched, decoded once for all elements, straight into the cache if there
- * is room, or into the batch if `map` changes nothing.
+ * See feed.h. Elements whose rows are all in memory are gathered one element after the other. The
+ * others are read example by example: each example is decoded once for all elements, straight into
+ * the cache if it has room, or into the batch if `map` changes nothing.
  */
-#include "data/fill.h"
+#include "data/feed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,38 +13,42 @@
 #include "base/clock.h"
 
 enum {
-    AHEAD_ROWS = 2,     /* rows are fetched into the cache so many before their turn, */
-    AHEAD_BYTES = 1024, /* bytes of each: then the processor prefetches by itself */
+    AHEAD_ROWS = 2,     /* rows to prefetch ahead of the current one, */
+    AHEAD_BYTES = 1024, /* and bytes of each; beyond these the processor prefetches by itself */
 };
 
-/* One element on its way. */
+/* State of one element. */
 typedef struct track {
     const dt_map_plan *plan;
-    int index;                   /* in the format's own order */
-    bool deferred, asked;        /* asked: whether it lies in memory */
-    bool as_stored;              /* a batch has the stored values, which are decoded into it */
-    const void *whole;           /* all stored rows, or NULL */
-    int64_t stored_bytes, bytes; /* of a row as stored, in a batch */
-    void *buffer;                /* a stored row */
+    int index;            /* position in the format's own order of elements */
+    bool deferred, asked; /* asked: `whole` has been set; deferred: not before dt_piece.load */
+    bool as_stored;       /* without steps of `map`: examples are decoded straight into the batch */
+    const void *whole;    /* all stored rows; NULL: read examples one by one */
+    int64_t stored_bytes, bytes; /* bytes of a row: as stored; in a batch */
+    void *buffer;                /* holds one stored row */
 } track;
 
 struct dt_filler {
-    dt_filler_options o;
+    const dt_feed *feed;
     const dt_rows *rows;
     int n;
-    track *tracks;          /* (n) */
-    void **wanted;          /* (n) by the format's own order: where decoding puts elements */
-    int64_t *chosen, *pass; /* (most_rows) examples, and passes that they are of */
-    dt_workers workers;     /* o.workers with orders of the thread's own */
+    track *tracks; /* [n] */
+    void **wanted; /* [n] where each element is decoded to, in the format's own order */
+    /* [most_rows] the examples of a piece, and the pass over the data that each belongs to */
+    int64_t *chosen, *pass;
+    dt_order order; /* copies of the feed's, because each thread changes its own */
+    dt_workers workers;
+    int64_t taken; /* of examples that are read once: how many were taken so far */
+    bool ended;    /* no example is left */
     void *scratch;
     dt_read_buffer record;
     dt_map_at at;
 };
 
-/* ---- making ---- */
+/* ---- creating a filler ---- */
 
 static dt_status *no_memory(const dt_filler *f, int64_t bytes) {
-    return dt_fail(DT_E_NO_MEMORY, &f->o.d->spec.at,
+    return dt_fail(DT_E_NO_MEMORY, &f->feed->d->spec.at,
                    "out of memory (wanted %lld bytes to read data with)", (long long)bytes);
 }
 
@@ -52,7 +56,7 @@ static dt_status *prepare_track(dt_filler *f, int e) {
     track *t = &f->tracks[e];
     *t = (track){.plan = f->rows->plan[e],
                  .index = f->rows->index[e],
-                 .deferred = f->o.deferred[e],
+                 .deferred = f->feed->deferred[e],
                  .stored_bytes = dt_rows_bytes(f->rows, e),
                  .as_stored = dt_map_plan_is_empty(f->rows->plan[e]),
                  .bytes = dt_type_bytes(dt_map_plan_type(f->rows->plan[e]))};
@@ -70,23 +74,24 @@ static dt_status *allocate(dt_filler *f) {
         DT_TRY(prepare_track(f, e));
     }
     f->scratch = dt_try_alloc((size_t)scratch + 1);
-    f->chosen = dt_try_alloc((size_t)f->o.most_rows * sizeof *f->chosen);
-    f->pass = dt_try_alloc((size_t)f->o.most_rows * sizeof *f->pass);
+    f->chosen = dt_try_alloc((size_t)f->feed->most_rows * sizeof *f->chosen);
+    f->pass = dt_try_alloc((size_t)f->feed->most_rows * sizeof *f->pass);
     return f->scratch && f->chosen && f->pass ? NULL : no_memory(f, scratch);
 }
 
-dt_status *dt_filler_create(dt_filler **out, const dt_filler_options *o) {
+dt_status *dt_filler_create(dt_filler **out, const dt_feed *feed) {
     dt_filler *f = dt_alloc(sizeof *f);
-    *f = (dt_filler){
-        .o = *o,
-        .rows = &o->d->rows[o->part],
-        .n = o->d->n,
-        .at = {.seed = o->d->spec.map_seed, .training = o->part == DT_PART_TRAIN && !o->looks}};
-    if (o->workers) {
-        f->workers = *o->workers;
-        f->workers.order = dt_alloc((size_t)o->workers->streams * sizeof *o->workers->order);
-        memcpy(f->workers.order, o->workers->order,
-               (size_t)o->workers->streams * sizeof *o->workers->order);
+    *f = (dt_filler){.feed = feed,
+                     .rows = feed->rows,
+                     .n = feed->d->n,
+                     .order = feed->order,
+                     .at = {.seed = feed->d->spec.map_seed,
+                            .training = feed->o.part == DT_PART_TRAIN && !feed->o.looks}};
+    if (feed->workers) {
+        const size_t orders = (size_t)feed->workers->streams * sizeof *feed->workers->order;
+        f->workers = *feed->workers;
+        f->workers.order = dt_alloc(orders);
+        memcpy(f->workers.order, feed->workers->order, orders);
     }
     dt_status *s = allocate(f);
     if (s) {
@@ -123,66 +128,68 @@ static dt_status *load(dt_filler *f, const dt_piece *p) {
 }
 
 static void choose(dt_filler *f, const dt_piece *p) {
-    if (f->o.workers) {
+    if (f->feed->workers) {
         dt_workers_deal(&f->workers,
                         &(dt_dealt){p->epoch, p->step, p->into, p->rows, f->chosen, f->pass});
         return;
     }
     for (int64_t i = 0; i < p->rows; i++) {
-        f->chosen[i] = dt_order_at(&f->o.order, p->epoch, p->first + i);
-        f->pass[i] = dt_order_pass(&f->o.order, p->epoch, p->first + i);
+        f->chosen[i] = dt_order_at(&f->order, p->epoch, p->first + i);
+        f->pass[i] = dt_order_pass(&f->order, p->epoch, p->first + i);
     }
 }
 
-/* Where row i of a piece lies in its batch. */
+/* Address of row i of a piece in its batch. */
 static void *in_batch(const dt_filler *f, const dt_piece *p, int e, int64_t i) {
     return (char *)p->element[e].data + (p->into + i) * f->tracks[e].bytes;
 }
 
-/* Row i of a piece through the steps of `map`. */
-static void turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const void *row) {
+/* Runs row i of a piece through the steps of `map` into its batch. */
+static dt_status *turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const void *row) {
     const track *t = &f->tracks[e];
     f->at.pass = f->pass[i];
-    f->at.example = f->rows->first + f->chosen[i];
+    f->at.example = dt_rows_number(f->rows, f->chosen[i]);
     if (row != in_batch(f, p, e, i))
-        dt_map_run(t->plan, &f->at, row, in_batch(f, p, e, i), f->scratch);
+        return dt_map_run(t->plan, &f->at, row, in_batch(f, p, e, i), f->scratch);
+    return NULL;
 }
 
 static const char *row_at(const dt_filler *f, const track *t, int64_t i) {
-    return (const char *)t->whole + (f->rows->first + f->chosen[i]) * t->stored_bytes;
+    return (const char *)t->whole + (dt_rows_number(f->rows, f->chosen[i])) * t->stored_bytes;
 }
 
-/* Rows lie anywhere in memory: asking for the next ones while this one is turned makes the batch
- * twice as fast. The loop of prefetches is not a function, because gcc would consider that function
- * to have no effect, and remove calls of it. */
-static void gather(dt_filler *f, const dt_piece *p, int e) {
+/* Maps the rows of an element that is in memory. The rows lie anywhere in memory; prefetching the
+ * next ones while one is mapped makes a batch twice as fast. The prefetch loop is not a function of
+ * its own, because gcc would consider that function to have no effect and remove calls of it. */
+static dt_status *gather(dt_filler *f, const dt_piece *p, int e) {
     const track *t = &f->tracks[e];
     int64_t bytes = t->stored_bytes < AHEAD_BYTES ? t->stored_bytes : AHEAD_BYTES;
     for (int64_t i = 0; i < p->rows; i++) {
         const char *next = i + AHEAD_ROWS < p->rows ? row_at(f, t, i + AHEAD_ROWS) : NULL;
         for (int64_t k = 0; next && k < bytes; k += 64) __builtin_prefetch(next + k);
-        turn(f, p, e, i, row_at(f, t, i));
+        DT_TRY(turn(f, p, e, i, row_at(f, t, i)));
     }
+    return NULL;
 }
 
 /* ---- examples that are read one by one ---- */
 
-/* Adds what passed since *since, and begins anew. */
+/* Adds the time since *since to *on, and restarts the clock. */
 static void spend(int64_t *on, int64_t *since) {
     int64_t now = dt_now_ns();
     *on += now - *since;
     *since = now;
 }
 
-/* Row i of a piece, which is row `row` of the format's; kept: it was, or is now. */
+/* Row i of a piece, which is the format's example `row`. kept: the example is in the cache, or this
+ * thread decodes it into the cache. */
 typedef struct example {
     const dt_piece *piece;
     int64_t i, row;
     bool kept;
 } example;
 
-/* Where element e of an example is found when it was decoded: kept, in its batch, or in the
- * thread's own buffer. */
+/* Where element e of an example is decoded to: the cache, the batch, or the thread's own buffer. */
 static void *place_of(const dt_filler *f, int e, const example *x) {
     const track *t = &f->tracks[e];
     void *place = x->kept ? dt_example_cache_place(f->rows->kept, t->index, x->row) : NULL;
@@ -204,7 +211,8 @@ static dt_status *read_example(dt_filler *f, const example *x, int64_t spent_ns[
     return s;
 }
 
-/* Where decoded examples are kept, the first thread that needs one decodes it. */
+/* Reads an example unless the cache has it. The first thread that needs an example decodes it into
+ * the cache. */
 static dt_status *take_example(dt_filler *f, example *x, int64_t spent_ns[DT_SPENT_KINDS],
                                int64_t *since) {
     dt_example_cache *k = f->rows->kept;
@@ -219,12 +227,38 @@ static dt_status *take_example(dt_filler *f, example *x, int64_t spent_ns[DT_SPE
 static dt_status *read_examples(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SPENT_KINDS]) {
     int64_t since = dt_now_ns();
     for (int64_t i = 0; i < p->rows; i++) {
-        example x = {.piece = p, .i = i, .row = f->rows->first + f->chosen[i]};
+        example x = {.piece = p, .i = i, .row = dt_rows_number(f->rows, f->chosen[i])};
         DT_TRY(take_example(f, &x, spent_ns, &since));
         for (int e = 0; e < f->n; e++)
-            if (!f->tracks[e].whole) turn(f, p, e, i, place_of(f, e, &x));
+            if (!f->tracks[e].whole) DT_TRY(turn(f, p, e, i, place_of(f, e, &x)));
         spend(&spent_ns[DT_SPENT_MAP], &since);
     }
+    return NULL;
+}
+
+/* ---- examples that are read once ---- */
+
+static dt_status *take_next(dt_filler *f, const dt_piece *p, int64_t i, bool *more) {
+    for (int e = 0; e < f->n; e++) f->wanted[f->tracks[e].index] = f->tracks[e].buffer;
+    dt_status *bad = f->rows->x->reader->next(f->rows->x, f->wanted, more);
+    f->ended = !*more;
+    if (f->ended) return bad;
+    f->chosen[i] = f->taken++;
+    f->pass[i] = 0;
+    for (int e = 0; e < f->n && !bad; e++)
+        bad = dt_rows_check_row(f->rows, e, f->chosen[i], f->tracks[e].buffer);
+    for (int e = 0; e < f->n && !bad; e++) bad = turn(f, p, e, i, f->tracks[e].buffer);
+    for (int e = 0; e < f->n && bad; e++)
+        memset(in_batch(f, p, e, i), 0, (size_t)f->tracks[e].bytes);
+    return dt_rows_keep_row(f->feed->d, bad);
+}
+
+dt_status *dt_filler_next(dt_filler *f, const dt_piece *p, int64_t *rows) {
+    const dt_examples *x = f->rows->x;
+    bool more = true;
+    for (*rows = 0; *rows < p->rows && !f->ended && !(*rows > 0 && x->reader->waits(x));
+         *rows += more)
+        DT_TRY(take_next(f, p, *rows, &more));
     return NULL;
 }
 
@@ -238,7 +272,7 @@ dt_status *dt_filler_run(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SP
     choose(f, p);
     for (int e = 0; e < f->n; e++) {
         all &= f->tracks[e].whole != NULL;
-        if (f->tracks[e].whole) gather(f, p, e);
+        if (f->tracks[e].whole) DT_TRY(gather(f, p, e));
     }
     spend(&spent_ns[DT_SPENT_MAP], &since);
     return all ? NULL : read_examples(f, p, spent_ns);

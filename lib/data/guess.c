@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats by first bytes; see guess.h. */
+/* Guesses formats from the first bytes of files; see guess.h. */
 #include "data/guess.h"
 
 #include <stdlib.h>
@@ -7,12 +7,14 @@
 
 #include "base/text.h"
 #include "file/file.h"
+#include "file/other_tables.h"
 #include "file/records.h"
 #include "file/zip.h"
 
 enum { FIRST = 4096, MOST_FILES = 1000, MOST_ARRAYS = 1000 };
 
-/* Through gzip and, as TFRecords may be, zlib. */
+/* Reads the first bytes of a file, decompressed if it is gzip or (as TFRecord files may be)
+ * zlib. */
 static dt_status *first_bytes(const char *path, unsigned char *b, int64_t *n) {
     dt_records r;
     DT_TRY(dt_records_open(&r, path, &(dt_record_options){.kind = DT_TFRECORD}));
@@ -22,9 +24,16 @@ static dt_status *first_bytes(const char *path, unsigned char *b, int64_t *n) {
     return s;
 }
 
-/* Others need a job that describes their examples. */
+/* Whether a format can be guessed. Other formats need a job that describes their examples. */
 static bool is_guessed(const dt_format *f) {
     return f->survey || f->content == DT_CONTENT_ARRAY || f->content == DT_CONTENT_ARCHIVE;
+}
+
+/* Whether a file is a ZIP archive that is not NPZ. Such a file has no format, whatever its members
+ * are. */
+static bool is_other_archive(const unsigned char *b, int64_t n) {
+    const dt_file_sort *sort = dt_file_sort_of(b, (size_t)n);
+    return dt_format_npz.sniff(b, n) && sort && !strstr(sort->what, "NPZ archive");
 }
 
 static dt_status *find_format(const char *path, const dt_format **out) {
@@ -33,16 +42,18 @@ static dt_status *find_format(const char *path, const dt_format **out) {
     DT_TRY(first_bytes(path, b, &n));
     const dt_format *const *f = dt_file_formats;
     while (*f && !(is_guessed(*f) && (*f)->sniff && (*f)->sniff(b, n))) f++;
-    *out = *f;
+    *out = is_other_archive(b, n) ? NULL : *f;
     if (!*out)
         DT_TRY(dt_text_look(&(dt_text_file){.path = path,
                                             .wanted = "NPY, NPZ, IDX, TFRecord, JSON lines or CSV",
                                             .fault = DT_E_DATA_FILE},
                             b, (size_t)n, &(size_t){0}));
+    if (!*out) DT_TRY(dt_other_table_look(path, (const char *)b, (size_t)n));
     if (!*out)
         return dt_note(
             dt_fail(DT_E_DATA_FILE, NULL,
-                    "%s: unknown format; npy, npz, idx, tfrecord, jsonl and csv are recognized by "
+                    "%s: unknown format; npy, npz, idx, tfrecord, jsonl, libsvm and csv are "
+                    "recognized by "
                     "their contents",
                     path),
             "for text and images, give a job that describes the examples instead of the file");
@@ -58,7 +69,7 @@ const char *dt_guess_path(const char *file, size_t *name) {
     return named ? file + n + 1 : file;
 }
 
-/* The file's own name up to its first dot. */
+/* The file's name without its folder and up to its first dot. */
 static void put_stem(const char *path, dt_str *out) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     dt_str_add(out, name, strcspn(name, "."));
@@ -74,7 +85,7 @@ static void name_of(const char *file, dt_str *out) {
 
 /* ---- arrays ---- */
 
-/* The number of elements of a job is limited: *room is the rest for all files. */
+/* Subtracts a file's arrays from *room, the number of elements that all files may still have. */
 static dt_status *check_room(const char *path, int64_t arrays, int64_t *room) {
     *room -= arrays;
     if (*room >= 0) return NULL;
@@ -99,12 +110,13 @@ static dt_status *put_members(const char *path, int64_t *room, dt_json *j) {
     return s;
 }
 
-static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j) {
+static dt_status *put_arrays(dt_guess *g, bool archive, dt_json *j) {
     dt_str name = {0};
     dt_status *s = NULL;
     size_t given;
     int64_t room = MOST_ARRAYS;
     dt_json_open(j, "train", '{');
+    g->arrays_from = g->out.size - 1; /* includes the bracket */
     for (int i = 0; i < g->n && !s; i++) {
         const char *path = dt_guess_path(g->files[i], &given);
         name_of(g->files[i], &name);
@@ -112,23 +124,28 @@ static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j) {
         else dt_json_string(j, dt_str_text(&name), path);
     }
     dt_json_close(j, '}');
+    g->arrays_end = g->out.size;
     dt_str_release(&name);
     return s;
 }
 
 /* ---- records ---- */
 
-static dt_status *put_records(const dt_guess *g, const dt_format *format, dt_json *j,
-                              dt_str *notes) {
+static dt_status *put_records(dt_guess *g, dt_json *j) {
     const char **path = dt_alloc((size_t)g->n * sizeof *path);
     size_t given;
     dt_json_open(j, "train", '[');
+    g->arrays_from = g->out.size - 1; /* includes the bracket */
     for (int i = 0; i < g->n; i++) {
         path[i] = dt_guess_path(g->files[i], &given);
         dt_json_string(j, NULL, path[i]);
     }
     dt_json_close(j, ']');
-    dt_status *s = format->survey(&(dt_survey_request){path, g->n, j, notes});
+    g->arrays_end = g->out.size;
+    dt_status *s = g->format->survey(
+        &(dt_survey_request){path, g->n, j, &g->notes, g->wants_table ? &g->table : NULL});
+    g->element_from = g->arrays_end + strcspn(dt_str_text(&g->out) + g->arrays_end, "{");
+    g->element_end = g->out.size;
     free(path);
     return s;
 }
@@ -158,7 +175,8 @@ dt_status *dt_guess_files(dt_guess *g) {
     DT_TRY(check_same(g, format));
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "format", format->kind.name);
-    DT_TRY(format->survey ? put_records(g, format, &j, &g->notes)
+    g->format = format;
+    DT_TRY(format->survey ? put_records(g, &j)
                           : put_arrays(g, format->content == DT_CONTENT_ARCHIVE, &j));
     dt_json_int(&j, "global_batch_size", 1);
     dt_json_close(&j, '}');
@@ -168,4 +186,5 @@ dt_status *dt_guess_files(dt_guess *g) {
 void dt_guess_release(dt_guess *g) {
     dt_str_release(&g->out);
     dt_str_release(&g->notes);
+    dt_table_release(&g->table);
 }

@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Files without a job: their format and elements, guessed from their contents. The result is the
- * text of a `dataset` mapping, which is read like that of a job, so that it shows what a job would
- * need.
- */
+/* Guesses format and elements of files without a job from their contents. The result is the text of
+ * a `dataset` mapping. It is read like that of a job, and so shows what a job would need. */
 #ifndef DT_DATA_GUESS_H
 #define DT_DATA_GUESS_H
 
 #include "base/json.h"
 #include "base/str.h"
+#include "file/column_survey.h"
 
-/* Files as given, "x.npy", or "image=x.npy" with the element's name. */
+/* What was guessed about `files`: paths such as "x.npy", or "image=x.npy" with the name of the
+ * element. */
 typedef struct dt_guess {
     const char *const *files;
     int n;
-    dt_str out;   /* a mapping in JSON, which is YAML too */
-    dt_str notes; /* lines about columns whose values are converted */
+    dt_str out;   /* text of a `dataset` mapping, in JSON, which is valid YAML */
+    dt_str notes; /* lines about columns whose values a job would convert */
+    const dt_format *format;
+    size_t arrays_from, arrays_end; /* where the value of `train` lies in `out` */
+    /* where the value of `element` lies in `out`; empty for arrays */
+    size_t element_from, element_end;
+    /* Set by the caller: survey the columns of a table into `table`. table.v stays NULL for files
+     * without columns. */
+    bool wants_table;
+    dt_table table;
 } dt_guess;
 
-/* Arrays (npy, npz, idx): an element a file or member. Records (tfrecord, csv): all files are one
- * after the other. Others: an error with a suggestion. The caller releases out and notes. */
+/* Guesses the format and the elements. Array files (npy, npz, idx) give an element per file or
+ * member. Files of records (tfrecord, csv) are read one after the other. Other files are an error
+ * with a suggestion. The caller releases `out` and `notes`. */
 dt_status *dt_guess_files(dt_guess *g) DT_MUST_USE;
 void dt_guess_release(dt_guess *g);
-/* A given file's path, and in *name the length of the name in front of it; 0: it has none. A name
- * has no '/', nor '.' in front: "./lr=0.1/x.npy" is a path. */
+/* The path of a given file; *name becomes the length of the element name in front of it, 0 if there
+ * is none. A name contains no '/' and does not begin with '.', so "./lr=0.1/x.npy" is a path. */
 const char *dt_guess_path(const char *file, size_t *name);
 
 #endif

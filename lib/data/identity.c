@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See identity.h. Files are read in small pieces, so that a caller that stops it waits for one
- * piece only. */
+/* See identity.h. Files are read in small pieces, so that a caller who stops the reading waits for
+ * one piece only. */
 #include "data/identity.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ const char *dt_hashed_name(dt_hashed h) {
 
 /* ---- the files ---- */
 
-/* The i-th, with an empty name past the last one. */
+/* The i-th file of the part; its path is NULL after the last one. */
 static dt_file_identity file_of(const taking *t, int64_t i) {
     dt_file_identity f = {.what = ""};
     if (t->x->reader->source) f.path = t->x->reader->source(t->x, i, &f.what);
@@ -61,7 +61,7 @@ static dt_status *count(const taking *t, dt_identity *out) {
     return NULL;
 }
 
-/* ---- what they hold ---- */
+/* ---- contents of the files ---- */
 
 static dt_status *add_bytes(const taking *t, int fd, const char *path, int64_t from, int64_t to,
                             dt_sha256 *h) {
@@ -87,7 +87,7 @@ static dt_status *hash_file(const taking *t, dt_file_identity *f) {
     return s;
 }
 
-/* A line of the text whose hash is that of all files. */
+/* Adds a file's line to the text whose SHA-256 identifies all files together. */
 static void add_line(dt_sha256 *all, const dt_file_identity *f) {
     dt_str line = {0};
     dt_str_printf(&line, "%s %lld %s\n", *f->sha256.hex ? f->sha256.hex : "-", (long long)f->bytes,

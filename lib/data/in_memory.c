@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples in memory: a format without files, for data that a program has made itself. It is named
- * in no job file; dt_dataset_hold makes the data set, which then takes the same way as all others:
- * map, split, order, feed.
+ * Examples in memory: a format without files, for data that a program has made itself. Job files
+ * cannot name it. dt_dataset_hold makes the data set, which then works like all others: map, split,
+ * order, feed.
  */
 #include <string.h>
 
 #include "data/dataset.h"
 
-typedef struct held_part { /* the args of the format are its examples: there is nothing to open */
+/* the format's args are the examples themselves, so there is nothing to open */
+typedef struct held_part {
     dt_examples base;
-    void **rows; /* [n] (count, ...) */
+    void **rows; /* [n] each (count, ...) */
 } held_part;
 
 static dt_status *check_element(const dt_named_view *e, const dt_named_view *first) {
@@ -28,7 +29,7 @@ static dt_status *check_element(const dt_named_view *e, const dt_named_view *fir
     return NULL;
 }
 
-/* One example of (count, ...) rows. */
+/* The type of one example, for an array of type (count, ...). */
 static dt_type row_type(const dt_type *rows) {
     dt_type t = *rows;
     memmove(t.dim, t.dim + 1, sizeof t.dim - sizeof *t.dim);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Least, largest and mean of every element, in one pass; see inspect.h. */
+/* Computes minimum, maximum and mean of every element in one pass; see inspect.h. */
 #include "data/inspect.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ typedef struct look {
     int n;
     int64_t count;
     tally *tally;  /* [n] */
-    dt_str *shown; /* [n] bytes of the first examples */
+    dt_str *shown; /* [n] values of each element in the examples to show, as bytes */
 } look;
 
 /* ---- one pass ---- */
@@ -150,7 +150,7 @@ static void put_shape(dt_str *out, const dt_element_spec *e) {
     dt_str_putc(out, ']');
 }
 
-/* One line of the table: cells in columns as wide as the widest of them. */
+/* A line of the table. Columns are as wide as their widest cell. */
 enum { CELLS = 6 };
 
 static void put_cell(const look *x, int e, int cell, dt_str *out) {

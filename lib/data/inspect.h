@@ -1,47 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a data set: what its elements are, what values they have, and a few examples; and
- * writing one in another format. */
+/* Inspects a data set: its elements, their values, and a few examples. Also writes a data set in
+ * another format. */
 #ifndef DT_DATA_INSPECT_H
 #define DT_DATA_INSPECT_H
 
 #include "data/data.h"
+#include "data/guess.h"
 
 typedef struct dt_inspection {
     dt_dataset *data;
     dt_part part;
-    const char *title; /* whose it is: a file or a job */
-    const char *notes; /* lines to be said beside it */
-    int64_t records;   /* so many examples are shown */
+    const char *title; /* the file or job that is inspected, for the heading */
+    const char *notes; /* lines to print with the report */
+    int64_t records;   /* number of examples to show */
     bool json;
 } dt_inspection;
-/* All values are read once. Appends lines, or one JSON object. */
+/* Reads all values once, and appends the report to *out: lines, or one JSON object. */
 dt_status *dt_dataset_inspect(const dt_inspection *q, dt_str *out) DT_MUST_USE;
 
-/* A folder with a folder of pictures for each class: classes, sizes, and what cannot be read. */
+/* Appends a report about a table without a job, which was guessed with wants_table: its columns,
+ * its first records as written, and the lines of a job that reads it. Lines, or one JSON object. */
+void dt_table_inspect(const dt_guess *g, const char *title, bool json, dt_str *out);
+
+/* Reports on a folder that has a folder of pictures for each class: classes, sizes, and files that
+ * cannot be read. */
 dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) DT_MUST_USE;
+
+typedef struct dt_pictures_facts {
+    int64_t pictures, classes, smallest; /* smallest: number of pictures in the smallest class */
+    int64_t height, width;               /* the most frequent size, in pixels */
+    int64_t broken;                      /* pictures that cannot be read */
+    bool grey;                           /* all pictures are grey */
+} dt_pictures_facts;
+/* Gets the facts that dt_pictures_inspect reports, for generating a job. */
+dt_status *dt_pictures_describe(const char *folder, dt_pictures_facts *out) DT_MUST_USE;
 
 typedef struct dt_conversion {
     dt_dataset *data;
     dt_part part;
-    /* its suffix determines the format; {element} is replaced by an element's name */
+    /* file name: its suffix determines the format; {element} is replaced by an element's name */
     const char *output;
-    int64_t shards; /* files that records are written to; 1: `output` itself */
+    int64_t shards; /* number of files to write records to; 1: a single file named `output` */
 } dt_conversion;
-/* *files: the names of what was written, a line each. A file gets its name when it is
- * complete. */
+/* Writes the examples of a part. *files: receives the names of the written files, one per line. A
+ * file gets its final name when it is complete. */
 dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files) DT_MUST_USE;
 
 typedef struct dt_sharing {
     dt_dataset *data;
     dt_part part;
     const char *title;
-    const char *policy; /* NULL: the data set's */
+    const char *policy; /* sharding policy; NULL: the data set's own */
     int64_t workers;    /* 1 to 65536 */
-    int64_t replicas;   /* of each worker */
-    int64_t batch;      /* global */
+    int64_t replicas;   /* per worker */
+    int64_t batch;      /* global batch size */
     bool json;
 } dt_sharing;
-/* Distributes the examples to workers and lists which worker reads which: lines, or one JSON
+/* Distributes the examples to workers and reports which worker reads which: lines, or one JSON
  * object. INTERNAL if shards overlap that must not. */
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) DT_MUST_USE;
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A folder of pictures without a job: classes, the number and sizes of their pictures, and broken
- * files. Every picture is decoded whole, as training would.
- */
+/* Inspects a folder of pictures without a job: classes, number and sizes of their pictures, and
+ * broken files. It decodes every picture completely, as training would. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,26 +26,31 @@ typedef struct look {
     dt_arena *arena;
     class *classes; /* [n] */
     int n, cap;
-    size *sizes; /* [n_sizes] sorted before they are printed: the most frequent first */
+    size *sizes; /* [n_sizes] sorted before printing, the most frequent first */
     int n_sizes, cap_sizes;
     int64_t pictures, broken;
-    int64_t folders; /* folders within the folders of classes, where only pictures belong */
+    bool coloured;   /* some picture is not grey */
+    int64_t folders; /* folders inside class folders, where only pictures belong */
     dt_str faults;   /* a line for each of the first few broken files */
 } look;
 
 /* ---- pictures ---- */
 
-static dt_status *decode(const char *path, const dt_str *file, int64_t *height, int64_t *width) {
-    dt_image_header h;
-    DT_TRY(dt_image_read_header(path, file->data, file->size, &h));
-    *height = h.height;
-    *width = h.width;
-    DT_TRY(dt_image_check_header(path, &h, 3));
-    uint8_t *out = dt_try_alloc((size_t)(h.height * h.width) * 3);
+static bool has_colours(const uint8_t *pixel, int64_t pixels) {
+    for (int64_t i = 0; i < pixels; i++, pixel += 3)
+        if (pixel[0] != pixel[1] || pixel[0] != pixel[2]) return true;
+    return false;
+}
+
+static dt_status *decode(look *l, const char *path, const dt_str *file, dt_image_header *h) {
+    DT_TRY(dt_image_read_header(path, file->data, file->size, h));
+    DT_TRY(dt_image_check_header(path, h, 3));
+    uint8_t *out = dt_try_alloc((size_t)(h->height * h->width) * 3);
     if (!out) return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", path);
     const dt_image want = {
-        .height = h.height, .width = h.width, .channels = 3, .path = path, .element = "image"};
+        .height = h->height, .width = h->width, .channels = 3, .path = path, .element = "image"};
     dt_status *s = dt_image_decode(&want, file->data, file->size, out);
+    if (!s && !l->coloured) l->coloured = has_colours(out, h->height * h->width);
     free(out);
     return s;
 }
@@ -69,11 +72,11 @@ static void note_fault(look *l, dt_status *s) {
 
 static void look_at(look *l, const char *path) {
     dt_str file = {0};
-    int64_t height, width;
+    dt_image_header h = {0};
     dt_status *s = dt_file_read(path, LARGEST_FILE, &file);
-    if (!s) s = decode(path, &file, &height, &width);
+    if (!s) s = decode(l, path, &file, &h);
     if (s) note_fault(l, s);
-    else count_size(l, height, width);
+    else count_size(l, h.height, h.width);
     dt_str_release(&file);
 }
 
@@ -84,7 +87,8 @@ static void nested(look *l, const char *path) {
     note_fault(l, dt_fail(DT_E_NOT_REGULAR, NULL, "%s: is a directory", path));
 }
 
-/* Refuses the folder above the parts, such as pics of pics/train/cat. */
+/* Reports that a folder is too high up: it holds the folders of parts, such as pics in
+ * pics/train/cat. */
 static dt_status *refuse_nested(const char *folder, const dt_paths *entries) {
     const char *first = NULL;
     for (int i = 0; i < entries->n && !first; i++)
@@ -105,7 +109,7 @@ static dt_status *look_through(look *l, const char *folder) {
         if (is_folder) nested(l, files.v[i]);
         else if (dt_image_is_named(files.v[i]) || dt_image_is_other(files.v[i]))
             look_at(l, files.v[i]);
-        else continue; /* training skips it, too */
+        else continue; /* training skips other files, too */
         c->pictures++;
     }
     l->pictures += c->pictures;
@@ -191,13 +195,35 @@ static void put_json(const look *l, const char *folder, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
+static void release(look *l) {
+    free(l->classes);
+    free(l->sizes);
+    dt_str_release(&l->faults);
+    dt_arena_destroy(l->arena);
+}
+
+dt_status *dt_pictures_describe(const char *folder, dt_pictures_facts *out) {
+    look l = {.arena = dt_arena_create()};
+    dt_status *s = look_at_all(&l, folder);
+    *out = (dt_pictures_facts){.pictures = l.pictures,
+                               .classes = l.n,
+                               .smallest = l.pictures,
+                               .broken = l.broken,
+                               .grey = !l.coloured};
+    for (int i = 0; i < l.n; i++)
+        if (l.classes[i].pictures < out->smallest) out->smallest = l.classes[i].pictures;
+    if (l.n_sizes > 0) {
+        out->height = l.sizes[0].height;
+        out->width = l.sizes[0].width;
+    }
+    release(&l);
+    return s;
+}
+
 dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) {
     look l = {.arena = dt_arena_create()};
     dt_status *s = look_at_all(&l, folder);
     if (!s) (json ? put_json : put_text)(&l, folder, out);
-    free(l.classes);
-    free(l.sizes);
-    dt_str_release(&l.faults);
-    dt_arena_destroy(l.arena);
+    release(&l);
     return s;
 }

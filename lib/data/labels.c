@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that number classes: every example is checked before training, so that the message about a
- * label out of range names its file and record. */
+/* Checks labels and other targets: every example is checked before training, so that the message
+ * about a label out of range can name its file and record. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,13 @@ typedef struct scan {
     const dt_dataset *d;
     const dt_rows *rows;
     int e;
-    const dt_map_plan *plan; /* of the values that are looked at */
+    const dt_map_plan *plan; /* steps to apply before checking the values */
     int64_t classes;
-    const int64_t *ignored; /* a number that may stand in place of a class; NULL: none */
+    const int64_t *ignored; /* a value that is allowed besides the classes; NULL: none */
 } scan;
 
-/* The file of an example, and its number there. Numbers are from 0, like those of arrays; messages
- * count records from 1, like lines. */
+/* The file of an example, and its index there. The index counts from 0, as for arrays; messages
+ * about records count from 1, as for lines. */
 typedef struct place {
     const char *file;
     int64_t number;
@@ -30,15 +30,16 @@ typedef struct place {
 } place;
 
 static place place_of(const dt_rows *r, int e, int64_t row) {
-    const dt_examples *x = r->x;
-    const int64_t number = r->first + row;
+    const dt_examples *x = r->single ? r->single->x : r->x;
+    const int64_t at = dt_rows_number(r, row),
+                  number = r->single ? dt_windows_row(r->x, r->index[e], at) : at;
     if (!x->first) return (place){.file = r->stored[r->index[e]].file, .number = number};
     const int file = dt_files_at(x, number);
     return (place){.file = x->paths.v[file], .number = number - x->first[file], .is_record = true};
 }
 
-/* How an index that string_lookup gave leaves the range: it counts from 1 by default, and without
- * an index for unknown texts it gives -1 for one. */
+/* Adds a suggestion if the label comes from string_lookup: its indices begin at 1 by default, and
+ * without an index for unknown texts it gives -1 for them. */
 static dt_status *suggest_lookup(dt_status *s, const dt_map_plan *plan, double value) {
     const dt_texts *names = dt_map_plan_names(plan);
     if (dt_map_plan_is_empty(plan) || names->n == 0) return s;
@@ -89,7 +90,7 @@ void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t e
                       at.file ? at.file : "the data");
 }
 
-/* The first of n values that is neither a class nor the ignored number; -1: there is none. */
+/* The index of the first of n values that is neither a class nor the ignored value; -1: none. */
 static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, int64_t n,
                             double *value) {
     for (int64_t from = 0, at; from < n; from += at + 1) {
@@ -100,7 +101,7 @@ static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, i
     return -1;
 }
 
-/* memory: a stored row, a row after `plan`, and scratch. */
+/* Checks all rows. memory: room for a stored row, a row after `plan`, and scratch. */
 static dt_status *scan_rows(const scan *c, const void *whole, char *memory) {
     const dt_type *t = dt_map_plan_type(c->plan);
     int64_t n = dt_type_elements(t);
@@ -110,13 +111,15 @@ static dt_status *scan_rows(const scan *c, const void *whole, char *memory) {
     for (int64_t i = 0; i < c->rows->count; i++) {
         const void *row;
         DT_TRY(dt_rows_get(c->rows, c->e, i, whole, memory, &row));
-        dt_map_run(c->plan, &(dt_map_at){.example = c->rows->first + i}, row, mapped, scratch);
+        DT_TRY(dt_map_run(c->plan, &(dt_map_at){.example = dt_rows_number(c->rows, i)}, row, mapped,
+                          scratch));
         if (find_outside(c, t->dtype, mapped, n, &value) >= 0) return outside(c, i, value);
     }
     return NULL;
 }
 
-/* Drawn labels need no look: there may be more of them than can be looked at. */
+/* Whether labels are known to be in range without reading them: generated labels are, and there may
+ * be too many to read. */
 static bool is_known(const scan *c) {
     const int64_t classes =
         dt_map_plan_is_empty(c->plan) ? c->rows->stored[c->rows->index[c->e]].classes : 0;
@@ -147,7 +150,7 @@ dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t class
                                        const int64_t *ignored) {
     dt_status *s = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
-        const dt_rows *r = &d->rows[p];
+        const dt_rows *r = d->rows[p].single ? d->rows[p].single : &d->rows[p];
         if (r->count > 0)
             dt_status_append(
                 &s, scan_labels(&(scan){d, r, element, r->plan[element], classes, ignored}));
@@ -157,6 +160,8 @@ dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t class
 
 dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r) {
     dt_status *s = NULL;
+    if (r->single) return dt_rows_check_limits(d, r->single);
+    if (!r->x->reader->at) return NULL; /* dt_rows_check_row checks each row when it is read */
     for (int e = 0; e < d->n; e++) {
         const dt_map_limit *limits;
         int n = dt_map_plan_limits(r->plan[e], &limits);
@@ -167,10 +172,34 @@ dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r) {
     return s;
 }
 
+static dt_status *check_row(const dt_element_spec *x, const dt_map_limit *limit, int64_t i,
+                            const void *row) {
+    const dt_type *t = dt_map_plan_type(limit->before);
+    const int64_t mapped = dt_aligned(dt_type_bytes(t));
+    char *memory = dt_try_alloc((size_t)(mapped + dt_map_plan_scratch(limit->before) + 1));
+    double value;
+    if (!memory)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row of '%s'", x->file,
+                       x->name);
+    dt_status *s = dt_map_run(limit->before, &(dt_map_at){0}, row, memory, memory + mapped);
+    if (!s && dt_find_outside(t->dtype, limit->classes, memory, dt_type_elements(t), &value) >= 0)
+        s = dt_fail(DT_E_LABEL_RANGE, NULL, "%s: '%s' of row %lld is %.15g, outside [0, %lld)",
+                    x->file, x->name, (long long)i, value, (long long)limit->classes);
+    free(memory);
+    return s;
+}
+
+dt_status *dt_rows_check_row(const dt_rows *r, int e, int64_t i, const void *row) {
+    const dt_map_limit *limits;
+    const int n = dt_map_plan_limits(r->plan[e], &limits);
+    for (int k = 0; k < n; k++) DT_TRY(check_row(&r->stored[r->index[e]], &limits[k], i, row));
+    return NULL;
+}
+
 /* ---- ranges of targets ---- */
 
 enum { MOST_VALUES = 1 << 26, FEWEST_ROWS = 1000 };
-#define ROUNDING 1e-6 /* of shares that were computed */
+#define ROUNDING 1e-6 /* tolerance for targets that were computed with rounding errors */
 
 typedef struct range_scan {
     const dt_dataset *d;
@@ -179,8 +208,8 @@ typedef struct range_scan {
     dt_status *bad;
 } range_scan;
 
-/* Whether a value of the n of an example has a weight other than 0: those that do not may hold
- * anything. */
+/* Sets *counts to whether the weight of a value is not 0. `value` is its index among the n values
+ * of the example. Values of weight 0 may be anything. */
 static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_t n, bool *counts) {
     const dt_rows *r = &c->d->rows[c->part];
     const dt_map_plan *plan = r->plan[c->q->weight];
@@ -194,13 +223,13 @@ static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_
     if (!memory)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the weights of an example");
     dt_status *s = dt_rows_get(r, c->q->weight, row, whole, memory, &bytes);
-    if (!s) {
-        char *mapped = memory + stored;
-        dt_map_run(plan, &(dt_map_at){.example = r->first + row}, bytes, mapped,
-                   mapped + dt_aligned(dt_type_bytes(t)));
+    char *mapped = memory + stored;
+    if (!s)
+        s = dt_map_run(plan, &(dt_map_at){.example = dt_rows_number(r, row)}, bytes, mapped,
+                       mapped + dt_aligned(dt_type_bytes(t)));
+    if (!s)
         *counts = dt_cell_double(&(dt_view){.type = *t, .data = mapped},
                                  weights <= n && n % weights == 0 ? value / (n / weights) : 0) != 0;
-    }
     free(memory);
     return s;
 }
@@ -222,7 +251,7 @@ static bool see_range(const dt_view *target, int64_t row, void *user) {
     return !c->bad;
 }
 
-/* Of class numbers that are drawn there may be more than can be looked at. */
+/* Whether generated class numbers are known to be in range; there may be too many to read. */
 static bool is_drawn_within(const dt_rows *r, const dt_target_range *q) {
     const int64_t classes =
         dt_map_plan_is_empty(r->plan[q->element]) ? r->stored[r->index[q->element]].classes : 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Planning the steps of `map`, and what they learn on the way. A plan ends before a step that has
- * nothing learned yet; the rows of the training part go through that plan, one after the other, and
- * the step takes a look at each. Then the plan is made again. One thread in one order: the sums are
- * the same bits on every machine.
+ * Plans the steps of `map`, and lets steps learn on the way. A plan ends before a step that still
+ * has to learn. All rows of the training part go through that plan, in order, and the step sees
+ * each result; then the plan is made again. One thread adds everything up in one order, so the
+ * results have the same bits on every machine.
  */
 #include <stdlib.h>
 
@@ -11,10 +11,16 @@
 #include "base/size.h"
 #include "data/map/step.h"
 
-/* memory: a stored row, a row after `plan`, and scratch. */
+static const dt_rows *training_rows(const dt_dataset *d) {
+    const dt_rows *train = &d->rows[DT_PART_TRAIN];
+    return train->single ? train->single : train;
+}
+
+/* Shows all rows of train to the step that learns. memory: room for a stored row, a row after
+ * `plan`, and scratch. */
 static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan, void *lesson,
                             char *memory) {
-    const dt_rows *train = &d->rows[DT_PART_TRAIN];
+    const dt_rows *train = training_rows(d);
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const void *whole, *row;
     char *mapped = memory + dt_aligned(dt_rows_bytes(train, e)),
@@ -23,7 +29,8 @@ static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan,
     for (int64_t i = 0; i < train->count; i++) {
         DT_TRY(dt_rows_get(train, e, i, whole, memory, &row));
         if (!dt_map_plan_is_empty(plan)) {
-            dt_map_run(plan, &(dt_map_at){.example = train->first + i}, row, mapped, scratch);
+            DT_TRY(dt_map_run(plan, &(dt_map_at){.example = dt_rows_number(train, i)}, row, mapped,
+                              scratch));
             row = mapped;
         }
         s->step->learning->take(lesson, s, row);
@@ -39,7 +46,7 @@ static void add_lesson(dt_dataset *d, const dt_lesson *lesson) {
 }
 
 static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan) {
-    const dt_rows *train = &d->rows[DT_PART_TRAIN];
+    const dt_rows *train = training_rows(d);
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const dt_map_learning *how = s->step->learning;
     char *memory = dt_try_alloc((size_t)(dt_aligned(dt_rows_bytes(train, e)) +
@@ -62,6 +69,7 @@ dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e) {
                               .directory = d->spec.directory,
                               .learned = &d->learned,
                               .none = d->spec.as_stored};
+    if (r->single) DT_TRY(dt_rows_plan(d, r->single, e));
     DT_TRY(dt_map_plan_make(d->arena, &q, &r->plan[e]));
     while (dt_map_plan_pending(r->plan[e])) {
         if (d->spec.rows)

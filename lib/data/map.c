@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reading lists of steps, and plans. A step knows its arguments, what type it makes of what, and
- * how to turn one example (map/step.h); everything here goes over rows of their table.
- */
+/* Reads lists of steps and makes plans. Each step knows its arguments, its output type, and how to
+ * transform one example (map/step.h); this file works with any step through that table. */
 #include "data/map.h"
 
 #include <string.h>
 
+#include "base/size.h"
 #include "data/map/step.h"
 
 #define DT_MAP_ROW(name) extern const dt_map_step dt_map_##name;
@@ -32,7 +31,7 @@ const dt_kind *const *dt_map_kinds(int *n) {
 }
 
 const char *const *dt_map_brief(const dt_kind *step, bool *list) {
-    const dt_map_step *row = (const dt_map_step *)step; /* it begins with its kind */
+    const dt_map_step *row = (const dt_map_step *)step; /* the struct begins with its dt_kind */
     *list = row->takes_list;
     return row->brief;
 }
@@ -44,12 +43,12 @@ const char *const *dt_map_brief(const dt_kind *step, bool *list) {
 typedef struct chain {
     const char *name;
     int n;
-    const dt_named *step; /* (n) */
+    const dt_named *step; /* [n] */
 } chain;
 
 struct dt_map {
     int n;
-    chain *chains; /* (n) */
+    chain *chains; /* [n] */
 };
 
 static const dt_map_step *step_named(const char *name) {
@@ -58,7 +57,8 @@ static const dt_map_step *step_named(const char *name) {
     return NULL;
 }
 
-/* The number of arguments that a value gives without names; 0: it names them, or does not fit. */
+/* The number of arguments that a value gives without naming them; 0: it names them, or does not
+ * fit. */
 static int count_brief(const dt_map_step *row, const dt_tree *value) {
     int n = value->kind == DT_TREE_SCALAR || (value->kind == DT_TREE_LIST && row->takes_list) ? 1
             : value->kind == DT_TREE_LIST ? value->n
@@ -66,8 +66,8 @@ static int count_brief(const dt_map_step *row, const dt_tree *value) {
     return n >= 1 && n <= MOST_BRIEF && row->brief[n - 1] ? n : 0;
 }
 
-/* {name: value} with the bare value written as the mapping that it is short for: {name: {first:
- * value}}, {name: {first: v[0], second: v[1]}}. */
+/* Expands a step's short form: {name: value} becomes {name: {first: value}}, and {name: [v0, v1]}
+ * becomes {name: {first: v0, second: v1}}. */
 static const dt_tree *in_full(dt_arena *arena, const dt_tree *t) {
     const dt_map_step *row =
         t->kind == DT_TREE_MAP && t->n == 1 ? step_named(t->entry[0].key) : NULL;
@@ -158,9 +158,12 @@ bool dt_map_learns(const dt_map *m) {
 
 struct dt_map_plan {
     dt_type type;
-    /* bytes of an example: as stored; at its largest, rounded up to keep alignment */
+    int64_t window; /* rows of an example; 0: it is one row */
+    int64_t times;  /* how often the steps run for an example: once, or for each row */
+    /* bytes that the steps take at a time; the most bytes between steps, rounded up for
+     * alignment */
     int64_t in_bytes, widest;
-    bool text;       /* what comes last is text */
+    bool text;       /* the output is text */
     int64_t numbers; /* see dt_map_plan_numbers */
     dt_texts names;  /* see dt_map_plan_names */
     int n, n_limits;
@@ -181,9 +184,9 @@ static bool casts_to(const dt_named *named, dt_dtype dtype) {
     return s.step == &dt_map_cast && !s.step->infer(&s, NULL) && s.out.dtype == dtype;
 }
 
-/* Steps that read any type as float32 make casts to that before them needless. Without the cast
- * there is one pass over the values instead of two, and large numbers are not rounded before they
- * are computed with. */
+/* Whether step i is a cast to float32 that a later step makes needless, because it reads any type
+ * as float32. Without the cast there is one pass over the values instead of two, and large numbers
+ * are not rounded before they are used. */
 static bool is_redundant(const chain *c, int i) {
     int next = i + 1;
     while (next < c->n &&
@@ -191,6 +194,13 @@ static bool is_redundant(const chain *c, int i) {
         next++;
     return casts_to(&c->step[i], DT_FLOAT32) && next < c->n &&
            steps[c->step[next].row]->reads_float32;
+}
+
+/* The type of a window of rows; window 0: of one row. */
+static dt_type window_type(const dt_type *row, int64_t window) {
+    dt_type t = window > 0 ? dt_map_batch_type(row) : *row;
+    if (window > 0) t.dim[0] = window;
+    return t;
 }
 
 static dt_status *check_input(const dt_map_stage *s, bool is_text) {
@@ -211,8 +221,11 @@ static dt_status *check_input(const dt_map_stage *s, bool is_text) {
     return NULL;
 }
 
-static dt_status *check_output(const dt_map_stage *s) {
-    int64_t bytes = (int64_t)dt_dtype_size(s->out.dtype);
+static dt_status *check_output(const dt_map_stage *s, int64_t window) {
+    int64_t bytes = (int64_t)dt_dtype_size(s->out.dtype) * dt_max(window, 1);
+    if (s->out.rank + 1 + (window > 0) > DT_MAX_RANK)
+        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s makes examples of too many dimensions",
+                       s->file, s->step->kind.name);
     for (int i = 0; i < s->out.rank; i++)
         if (!dt_mul_fits(bytes, s->out.dim[i], &bytes) || bytes > LARGEST_EXAMPLE)
             return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s makes examples of more than %lld bytes",
@@ -220,10 +233,12 @@ static dt_status *check_output(const dt_map_stage *s) {
     return NULL;
 }
 
-/* Adds a copy of the plan before its next step, whose classes are limited. */
+/* Adds a limit: the next step needs inputs in [0, classes). Keeps a copy of the plan as it is
+ * before that step. */
 static void add_limit(dt_arena *arena, dt_map_plan *p, int64_t classes) {
-    p->limits[p->n_limits++] =
-        (dt_map_limit){.before = dt_arena_copy(arena, p, sizeof *p), .classes = classes};
+    dt_map_plan *before = dt_arena_copy(arena, p, sizeof *p);
+    before->type = window_type(&p->type, p->window);
+    p->limits[p->n_limits++] = (dt_map_limit){.before = before, .classes = classes};
 }
 
 static int64_t wider(int64_t widest, const dt_type *t) {
@@ -233,13 +248,18 @@ static int64_t wider(int64_t widest, const dt_type *t) {
                                    : (bytes + 63) & ~(int64_t)63;
 }
 
-static const dt_lesson *find_lesson(const dt_map_request *q, const char *step) {
-    for (int i = 0; q->learned && i < q->learned->n; i++)
-        if (strcmp(q->learned->lesson[i].step, step) == 0) return &q->learned->lesson[i];
+static const char *purpose_of(dt_arena *arena, const dt_map_step *step, const char *element,
+                              int i) {
+    return dt_arena_printf(arena, "map/%s/%s/%d", step->kind.name, element, i);
+}
+
+static const dt_lesson *find_lesson(const dt_learned *learned, const char *step) {
+    for (int i = 0; learned && i < learned->n; i++)
+        if (strcmp(learned->lesson[i].step, step) == 0) return &learned->lesson[i];
     return NULL;
 }
 
-/* Step number i of the element's list. */
+/* Adds step i of the element's list to the plan. */
 static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chain *c, int i,
                             dt_map_plan *p) {
     const dt_named *named = &c->step[i];
@@ -254,16 +274,16 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
                         .out = p->type,
                         .numbers = p->numbers,
                         .names = p->names};
-    s->purpose = dt_arena_printf(arena, "map/%s/%s/%d", s->step->kind.name, c->name, i);
+    s->purpose = purpose_of(arena, s->step, c->name, i);
     s->values = dt_type_elements(&p->type);
     DT_TRY(check_input(s, p->text));
     if (s->step->learning && s->step->learning->wants(s->args)) {
-        s->learned = find_lesson(q, s->purpose);
+        s->learned = find_lesson(q->learned, s->purpose);
         p->pending = s->learned ? NULL : s;
         if (p->pending) return NULL;
     }
     DT_TRY(s->step->infer(s, arena));
-    DT_TRY(check_output(s));
+    DT_TRY(check_output(s, p->window));
     if (s->step->classes) add_limit(arena, p, s->step->classes(s->args));
     p->type = s->out;
     p->text = p->text && s->step->takes == DT_TAKES_TEXT_TOO;
@@ -274,25 +294,48 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
     return NULL;
 }
 
+/* If all steps take windows like rows, they run once for a whole window. */
+static void merge_rows(dt_map_plan *p) {
+    for (int i = 0; i < p->n; i++)
+        if (!p->stages[i].step->takes_windows) return;
+    for (int i = 0; i < p->n; i++) {
+        dt_map_stage *s = &p->stages[i];
+        s->in = window_type(&s->in, p->window);
+        s->out = window_type(&s->out, p->window);
+        s->values *= p->window;
+    }
+    for (int i = -1; i < p->n_limits; i++) {
+        dt_map_plan *q = i < 0 ? p : (dt_map_plan *)p->limits[i].before;
+        q->in_bytes *= p->window;
+        q->widest *= p->window;
+        q->times = 1;
+    }
+}
+
 dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_map_plan **out) {
     const dt_element_spec *x = q->stored;
     static const chain none;
     const chain *c = q->none ? &none : find_chain(q->map, x->name);
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
-    *p = (dt_map_plan){.type = x->type,
-                       .in_bytes = dt_type_bytes(&x->type),
+    *p = (dt_map_plan){.type = dt_element_row(x),
+                       .window = x->window,
+                       .times = x->window > 0 ? x->window : 1,
                        .text = x->text,
                        .numbers = x->numbers,
                        .names = x->names};
+    p->in_bytes = dt_type_bytes(&p->type);
     p->stages = dt_arena_array(arena, dt_map_stage, c->n);
     p->limits = dt_arena_array(arena, dt_map_limit, c->n);
     for (int i = 0; i < c->n && !p->pending; i++)
         if (!is_redundant(c, i)) DT_TRY(add_stage(arena, q, c, i, p));
     if (p->text && !p->pending && !q->none)
-        return dt_fail(DT_E_DATA_TYPE, &x->at,
-                       "%s: '%s' is text: 'map' must turn it into numbers, with text_vectorization "
-                       "or string_lookup",
-                       x->file, x->name);
+        return dt_fail(
+            DT_E_DATA_TYPE, &x->at,
+            "%s: '%s' is text: 'map' must turn it into numbers, with text_vectorization, "
+            "tokenizer or string_lookup",
+            x->file, x->name);
+    p->type = window_type(&p->type, p->window);
+    if (p->window > 0 && !p->pending) merge_rows(p);
     *out = p;
     return NULL;
 }
@@ -320,22 +363,35 @@ int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits) {
 
 int64_t dt_map_plan_scratch(const dt_map_plan *p) { return p->n > 1 ? 2 * p->widest : 0; }
 
-/* Between steps an example goes back and forth between the halves of the scratch. */
-void dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
-                void *scratch) {
-    if (p->n == 0) memcpy(out, in, (size_t)p->in_bytes);
+/* Runs all steps for one row. Between steps it alternates between the two halves of the scratch. */
+static dt_status *run_row(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
+                          void *scratch) {
     for (int i = 0; i < p->n; i++) {
         void *to = i == p->n - 1 ? out : (char *)scratch + (i % 2) * p->widest;
-        p->stages[i].step->run(&p->stages[i], at, in, to);
+        const dt_map_stage *s = &p->stages[i];
+        if (s->step->attempt) DT_TRY(s->step->attempt(s, in, to));
+        else s->step->run(s, at, in, to);
         in = to;
     }
+    return NULL;
+}
+
+dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
+                      void *scratch) {
+    const int64_t bytes = dt_type_bytes(&p->type) / p->times;
+    if (p->n == 0) memcpy(out, in, (size_t)(p->in_bytes * p->times));
+    for (int64_t k = 0; p->n > 0 && k < p->times; k++)
+        DT_TRY(
+            run_row(p, at, (const char *)in + k * p->in_bytes, (char *)out + k * bytes, scratch));
+    return NULL;
 }
 
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed) {
     dt_random r = seed
                       ? dt_random_stream((uint64_t)*seed, s->step->kind.name, (uint64_t)at->example)
                       : dt_random_stream(at->seed, s->purpose, (uint64_t)at->example);
-    r.counter[0] = (uint64_t)at->pass << 8; /* a step draws few blocks of numbers of an example */
+    /* leaves 256 blocks of random numbers to each example and pass; a step uses few of them */
+    r.counter[0] = (uint64_t)at->pass << 8;
     return r;
 }
 
@@ -349,7 +405,7 @@ dt_type dt_map_batch_type(const dt_type *t) {
     return batch;
 }
 
-/* A variable that nothing assigns; the trace keeps it. */
+/* Adds the numbers as a variable that is never assigned; the trace keeps it. */
 dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type,
                         const void *v) {
     dt_arena *arena = dt_trace_arena(x.trace);
@@ -366,14 +422,40 @@ dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, con
     return y;
 }
 
+dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *element, dt_value x) {
+    const chain *c = find_chain(m, element);
+    const char *before = dt_trace_path(x.trace, "original_units");
+    for (int i = c->n - 1; i >= 0; i--) {
+        const dt_named *named = &c->step[i];
+        const dt_map_step *step = steps[named->row];
+        const char *purpose = purpose_of(dt_trace_arena(x.trace), step, element, i);
+        const dt_lesson *lesson = find_lesson(learned, purpose);
+        const bool lacks = step->learning && step->learning->wants(named->args) && !lesson;
+        const dt_value y =
+            step->undo && !lacks ? step->undo(named->args, lesson, x) : (dt_value){0};
+        if (!y.trace) break;
+        x = y;
+    }
+    dt_trace_path(x.trace, before);
+    return x;
+}
+
+/* Why a stage cannot be part of a graph; NULL: it can. */
+static const char *why_not(const dt_map_plan *p, const dt_map_stage *s) {
+    if (!s->step->emit) return "";
+    if (s->is_text) return ": it reads texts";
+    return p->window > 0 && !s->step->takes_windows ? " of windows" : NULL;
+}
+
 dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) {
+    for (int i = 0; i < p->n; i++)
+        if (why_not(p, &p->stages[i]))
+            return dt_suggest(dt_fail(DT_E_NO_ONNX, p->stages[i].at,
+                                      "map step '%s' cannot be part of a graph%s",
+                                      p->stages[i].step->kind.name, why_not(p, &p->stages[i])),
+                              "--without-map exports the model without 'map'");
     for (int i = 0; i < p->n; i++) {
         const dt_map_stage *s = &p->stages[i];
-        if (!s->step->emit)
-            return dt_suggest(dt_fail(DT_E_NO_ONNX, s->at,
-                                      "map step '%s' cannot be part of a graph",
-                                      s->step->kind.name),
-                              "--without-map exports the model without 'map'");
         const char *before = dt_trace_path(x.trace, s->purpose);
         x = s->step->emit(s, x);
         dt_trace_path(x.trace, before);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A generated play: speakers and verses from a small grammar. Language models trained on it
- * learn what they would learn first from a real one: names before speeches, lines of verse, words,
- * the order of a sentence.
+ * Generates a play: speakers and verses from a small grammar. A language model trained on it learns
+ * what it would learn first from a real play: names before speeches, lines of verse, words, word
+ * order.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #include "data/sample_text.h"
 
-/* <name> in a form stands for one of that rule's forms; forms are separated by |. No rule leads
- * back to itself, so every text ends. */
+/* In a form, <name> stands for one of the forms of the rule `name`; forms are separated by |. No
+ * rule leads back to itself, so every text ends. */
 static const struct rule {
     const char *name, *forms;
 } grammar[] = {
@@ -72,7 +72,7 @@ static const char *forms_of(const char *name, size_t size) {
     abort();
 }
 
-/* Appends one form of a rule, drawn from r. */
+/* Appends one form of a rule, chosen at random, with all its rules expanded. */
 static void expand(const char *forms, dt_random *r, dt_str *out) {
     uint64_t n = 1;
     for (const char *p = forms; *p; p++) n += *p == '|';
@@ -88,7 +88,8 @@ static void expand(const char *forms, dt_random *r, dt_str *out) {
     }
 }
 
-/* A speech as verse: lines of about forty characters; lines and sentences begin with a capital. */
+/* Appends a speech as verse: lines of about forty characters; lines and sentences begin with a
+ * capital. */
 static void set_verse(char *words, dt_random *r, dt_str *out) {
     size_t column = 0, width = 0;
     bool begin = true;
@@ -105,7 +106,7 @@ static void set_verse(char *words, dt_random *r, dt_str *out) {
         if (column == 0) width = 34 + dt_random_below(r, 16);
         char *first = word + (*word == '\'');
         if ((begin || column == 0) && *first >= 'a' && *first <= 'z')
-            *first = (char)(*first - 'a' + 'A'); /* in every locale */
+            *first = (char)(*first - 'a' + 'A'); /* independent of the locale */
         begin = strchr(".!?", word[size - 1]) != NULL;
         dt_str_add(out, word, size);
         column += size;

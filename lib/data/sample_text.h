@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawing a play: text for character-level models, of the 65 characters that Tiny Shakespeare
- * has. */
+/* Generates a play: text for character-level models, with the same 65 characters as Tiny
+ * Shakespeare. */
 #ifndef DT_DATA_SAMPLE_TEXT_H
 #define DT_DATA_SAMPLE_TEXT_H
 
@@ -10,8 +10,7 @@
 #include "base/random.h"
 #include "base/str.h"
 
-/* Appends to an empty *out `size` characters of the play of that seed; a shorter one begins a
- * longer one. */
+/* Appends the first `size` characters of the play for a seed to *out, which must be empty. */
 void dt_sample_text_generate(uint64_t seed, size_t size, dt_str *out);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Who reads what: one pass over the examples, dealt to the workers by the code that deals them to
- * `fit` (workers.h), and how often each came out.
- */
+/* Reports which worker reads which examples: deals one pass over the examples to the workers with
+ * the same code as `fit` (workers.h), and counts how often each example was read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +18,11 @@ typedef struct shared {
     const dt_sharing *q;
     const char *format, *policy;
     dt_dealing dealing;
-    int64_t files;  /* 0: the format has none that follow one another */
+    int64_t files;  /* number of files; 0: examples are not in files that follow one another */
     int64_t count;  /* examples of one pass, without `repeat` */
-    uint8_t *times; /* [count] how often each was read; 255: as often or more */
-    int64_t *read;  /* [workers] */
-    int64_t *shown; /* [workers * SHOWN] the first ones */
+    uint8_t *times; /* [count] how often each example was read; 255: at least that often */
+    int64_t *read;  /* [workers] number of examples that each worker read */
+    int64_t *shown; /* [workers * SHOWN] the first examples of each worker */
 } shared;
 
 static void take(shared *x, int64_t worker, int64_t number) {
@@ -44,23 +42,21 @@ static void run_step(shared *x, dt_workers *w, int64_t step, dt_arena *arena) {
         for (int32_t i = offsets[r]; i < offsets[r + 1]; i++) take(x, r / w->replicas, example[i]);
 }
 
-/* The order of one process has at most a batch of all examples, as in `fit`. */
+/* Deals all steps of an epoch. If the workers follow the order of one process, a batch has at most
+ * all examples, as in `fit`. */
 static dt_status *run_all(shared *x) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->q->data);
     const bool clips = x->dealing == DT_DEAL_GLOBAL && x->count < x->q->batch;
     dt_arena *arena = dt_arena_create();
-    dt_workers w;
-    dt_status *s = dt_workers_make(
-        arena, x->q->data,
-        &(dt_workers_options){.part = x->q->part,
-                              .dealing = x->dealing,
-                              .workers = x->q->workers,
-                              .replicas = x->q->replicas,
-                              .batch = clips ? x->count : x->q->batch,
-                              .repeat = 1,
-                              .last = spec->last_batch,
-                              .shuffle = spec->shuffle && x->q->part == DT_PART_TRAIN},
-        &w);
+    dt_workers w = {.part = x->q->part,
+                    .dealing = x->dealing,
+                    .n = x->q->workers,
+                    .replicas = x->q->replicas,
+                    .batch = clips ? x->count : x->q->batch,
+                    .repeat = 1,
+                    .last = spec->last_batch,
+                    .shuffle = spec->shuffle && x->q->part == DT_PART_TRAIN};
+    dt_status *s = dt_workers_prepare(&w, arena, x->q->data);
     for (int64_t step = 0; !s && step < w.steps; step++) {
         dt_arena *scratch = dt_arena_create();
         run_step(x, &w, step, scratch);
@@ -70,18 +66,18 @@ static dt_status *run_all(shared *x) {
     return s;
 }
 
-/* Examples that were read so often: 0 times, or more than once. */
+/* The number of examples that were read more than once (twice), or not at all. */
 static int64_t count_times(const shared *x, bool twice) {
     int64_t n = 0;
     for (int64_t i = 0; i < x->count; i++) n += twice ? x->times[i] > 1 : x->times[i] == 0;
     return n;
 }
 
-/* ---- what came out ---- */
+/* ---- the report ---- */
 
-/* By dt_dealing. */
+/* indexed by dt_dealing */
 static const char *const ways[] = {"element", "element", "file", "nothing"};
-/* in the words of `fit` */
+/* as `fit` prints it */
 static const char *const sayings[] = {"sharded by element", "sharded by element", "sharded by file",
                                       "not sharded"};
 
@@ -148,8 +144,8 @@ static dt_status *find_policy(const dt_sharing *q, const char **out) {
                    name ? name : "");
 }
 
-/* What was promised: all policies but OFF and HINT give each example to one worker. A dropped
- * remainder is read by none. */
+/* Checks the result: all policies but OFF and HINT give each example to exactly one worker. With
+ * drop_remainder, no worker reads the remainder. */
 static dt_status *judge(const shared *x) {
     const bool drops = dt_dataset_spec_of(x->q->data)->last_batch == DT_LAST_DROP;
     if (x->dealing == DT_DEAL_ALL || x->q->workers == 1) return NULL;

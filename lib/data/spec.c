@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the `dataset` mapping: everything that can be said about it without looking at files. The
- * keys of the format named stand beside the common ones, so both tables are joined before the
- * mapping is read. All faults come in one run.
+ * Reads the `dataset` mapping and checks everything that does not need files. The mapping has the
+ * common keys and those of its format, so the tables of both are joined before it is read. All
+ * faults are reported in one run.
  */
 #include <string.h>
 
@@ -14,7 +14,8 @@ enum { MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
 static const char *const policies[] = {"auto", "file", "data", "off", "hint", NULL};
 
-/* The common keys as read. `spec` has the settings, the rest are steps towards them. */
+/* The common keys as read. `spec` has the final settings; the other members are used to compute
+ * them. */
 struct dataset {
     dt_dataset_spec spec;
     const dt_tree *format, *map, *cache;
@@ -39,10 +40,54 @@ static const dt_field shuffle_fields[] = {
            DT_SET(struct dataset, spec.own_shuffle_seed), .help = "seed; default: the job's seed"),
     DT_END};
 
+static const dt_field split_fields[] = {
+    DT_KEY(REAL, "fraction", struct dataset, spec.split.fraction, .required = true, .min = 0,
+           .max = 1, .above_min = true, .below_max = true,
+           .help = "fraction of `train` to use for validation"),
+    DT_KEY(BOOL, "shuffle", struct dataset, spec.split.shuffle, .preset = "true",
+           .help = "draw the examples, by the seed; false: the last ones"),
+    DT_KEY(TEXT, "stratify", struct dataset, spec.split.stratify,
+           DT_AT(struct dataset, spec.split.stratify_at),
+           .help = "an element, such as the label: its values have equal shares in both parts"),
+    DT_KEY(INT, "seed", struct dataset, spec.split.seed, .min = 0, .max = 9.2e18,
+           DT_SET(struct dataset, spec.split.own_seed), .help = "seed; default: the job's seed"),
+    DT_END};
+
+static const dt_field fold_fields[] = {
+    DT_KEY(INT, "folds", struct dataset, spec.split.folds, .required = true, .min = 2, .max = 1000,
+           .help = "number of folds"),
+    DT_KEY(BOOL, "shuffle", struct dataset, spec.split.shuffle, .preset = "true",
+           .help = "draw the folds, by the seed; false: runs of the file's order"),
+    DT_KEY(TEXT, "stratify", struct dataset, spec.split.stratify,
+           DT_AT(struct dataset, spec.split.stratify_at),
+           .help = "an element, such as the label: its values have equal shares in all folds"),
+    DT_KEY(INT, "seed", struct dataset, spec.split.seed, .min = 0, .max = 9.2e18,
+           DT_SET(struct dataset, spec.split.own_seed), .help = "seed; default: the job's seed"),
+    DT_END};
+
+static const dt_field window_fields[] = {
+    DT_KEY(INT, "length", struct dataset, spec.window.length, .required = true, .min = 1,
+           .max = 1e6, .help = "rows of a window that come before"),
+    DT_KEY(INT, "horizon", struct dataset, spec.window.horizon, .min = 1, .max = 1e6, .preset = "1",
+           .help = "rows that follow them, for the elements in `future`"),
+    DT_KEY(INT, "stride", struct dataset, spec.window.stride, .min = 1, .max = 1e9, .preset = "1",
+           .help = "rows from one window to the next"),
+    DT_KEY(TEXT, "order", struct dataset, spec.window.order,
+           DT_AT(struct dataset, spec.window.order_at),
+           .help = "element that sorts the rows: numbers or dates; default: as they are stored"),
+    DT_KEY(TEXT, "group", struct dataset, spec.window.group,
+           DT_AT(struct dataset, spec.window.group_at),
+           .help = "element that tells series apart; no window has rows of two"),
+    DT_KEY(TEXTS, "future", struct dataset, spec.window.future,
+           .help = "elements that hold the rows that follow; all others hold those before"),
+    DT_END};
+
 static const char *const auto_words[] = {"auto", NULL};
 static const dt_field common[] = {
-    DT_TREE(struct dataset, format, .forms = DT_FORMS(DT_NAMED("format")), .required = true,
-            .help = "csv, jsonl, idx, npy, tfrecord, text, image_folder, or synthetic (generated)"),
+    DT_TREE(
+        struct dataset, format, .forms = DT_FORMS(DT_NAMED("format")), .required = true,
+        .help =
+            "csv, jsonl, libsvm, idx, npy, tfrecord, text, image_folder, or synthetic (generated)"),
     PART("train", DT_PART_TRAIN,
          .help = "training data: {element: file} for idx and npy; a file, pattern or list for csv, "
                  "jsonl and tfrecord; a text file; a folder of images"),
@@ -50,8 +95,28 @@ static const dt_field common[] = {
          .help = "validation data, given like train; for synthetic data the number of examples"),
     PART("test", DT_PART_TEST,
          .help = "test data, given like train; used by evaluate --split test"),
-    SPEC(REAL, validation_split, .min = 0, .max = 1, .below_max = true,
-         .help = "fraction of `train` to use for validation: its last examples, before shuffling"),
+    DT_ONE_OF(validation_split,
+              DT_FORMS(DT_KEY(REAL, "validation_split", struct dataset, spec.split.fraction,
+                              .min = 0, .max = 1, .below_max = true),
+                       DT_FORM(DT_FIELD_TABLE, .table = split_fields,
+                               DT_SET(struct dataset, spec.split.listed))),
+              .help = "fraction of `train` to use for validation: its last examples, before "
+                      "shuffling; or {fraction, shuffle, stratify, seed}: drawn, of each class "
+                      "alike"),
+    DT_ONE_OF(validation_folds,
+              DT_FORMS(DT_KEY(INT, "validation_folds", struct dataset, spec.split.folds, .min = 2,
+                              .max = 1000),
+                       DT_FORM(DT_FIELD_TABLE, .table = fold_fields,
+                               DT_SET(struct dataset, spec.split.listed))),
+              .help = "number of folds of `train`: `fit` trains a model for each, which validates "
+                      "with that fold and trains on the others, and reports mean and deviation of "
+                      "each metric; stratified by a target of classes; or {folds, shuffle, "
+                      "stratify, seed}"),
+    DT_KEY(INT, "fold", struct dataset, spec.split.fold, .min = 1, .max = 1000,
+           .help = "of validation_folds the one that validates, from 1; default: each in turn"),
+    DT_ONE_OF(window, DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = window_fields)),
+              .help = "{length, horizon, stride, order, group, future}: an example is a window of "
+                      "consecutive rows, as for time series"),
     DT_TREE(struct dataset, map, .forms = DT_FORMS(DT_MAP_BY_NAME(DT_LIST_OF(DT_NAMED("step")))),
             .help = "preprocessing steps for each element: cast, rescale, normalize, one_hot, "
                     "resize, random_flip, ..."),
@@ -89,10 +154,10 @@ static const dt_field common[] = {
                     "their number"),
     DT_END};
 
-/* null means absent. */
 /* ---- the format and its keys ---- */
 
-/* Examples that are held in memory have a format, and all of them are to train on (or to split). */
+/* Refuses the keys that make no sense for examples in memory: their format is known, and they are
+ * all for training (or to be split). */
 static dt_status *check_held(const dt_tree *t) {
     static const char *const keys[] = {"format", "train", "validation", "test"};
     dt_status *s = NULL;
@@ -111,7 +176,7 @@ static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format
     dt_named named;
     const dt_tree *name = dt_given(dt_tree_get(t, "format"));
     if (*out) return check_held(t);
-    if (!name) /* the table reports that it is missing */
+    if (!name) /* dt_fields_read reports that the key is missing */
         return NULL;
     for (int i = 0; i < n; i++) kinds[i] = &dt_format_at(i)->kind;
     DT_TRY(dt_named_read(arena, kinds, n, "data format", name, &named));
@@ -125,8 +190,8 @@ static int count_fields(const dt_field *f) {
     return n;
 }
 
-/* Appends a table whose struct is at offset `base` of the joined one. Formats that the job does not
- * name require no keys. */
+/* Appends the fields of a table whose struct is at offset `base` of the joined struct. required:
+ * false makes all of them optional, which is needed if the job does not name the format. */
 static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool required) {
     for (int i = 0; i < count_fields(from); i++) {
         to[*n] = dt_field_moved(&from[i], base);
@@ -134,12 +199,14 @@ static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool r
     }
 }
 
-/* If the format is unknown, the keys of all formats are accepted, since they cannot be checked. */
+/* Reads all keys. If the format is unknown, the keys of all formats are accepted, since they cannot
+ * be checked. */
 static dt_status *read_keys(dt_arena *arena, const dt_tree *t, struct dataset *d) {
     const size_t align = _Alignof(max_align_t), base = (sizeof *d + align - 1) / align * align;
     const dt_format *format = d->spec.format;
     size_t size = base;
-    const bool held = format && !dt_format_is_named(format); /* its args are the caller's */
+    /* in that case the caller sets format_args */
+    const bool held = format && !dt_format_is_named(format);
     int n = 0, most = count_fields(common) + 1;
     for (int i = 0; i < dt_formats(); i++) most += count_fields(dt_format_at(i)->keys.fields);
     dt_field *table = dt_arena_array(arena, dt_field, most);
@@ -160,7 +227,7 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, struct dataset *d
 
 /* ---- single keys ---- */
 
-/* A bare batch_size has been refused and explained already. */
+/* Checks the batch size keys. A key `batch_size` has been refused and explained already. */
 static dt_status *check_batch(const dt_tree *t) {
     const bool global = dt_given(dt_tree_get(t, "global_batch_size")),
                per_replica = dt_given(dt_tree_get(t, "per_replica_batch_size"));
@@ -185,9 +252,17 @@ static dt_status *read_cache(const dt_tree *t, dt_cache *out) {
 }
 
 static dt_status *check_split(const dt_tree *t, const dt_dataset_spec *spec) {
-    if (spec->validation_split > 0 && spec->part[DT_PART_VALIDATION])
+    if (spec->split.fraction > 0 && spec->part[DT_PART_VALIDATION])
         return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "validation_split"),
                        "give validation or validation_split, not both");
+    if (spec->split.folds > 0 && (spec->part[DT_PART_VALIDATION] || spec->split.fraction > 0))
+        return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "validation_folds"),
+                       "give validation, validation_split or validation_folds, one of them");
+    if (spec->split.fold > spec->split.folds)
+        return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "fold"),
+                       spec->split.folds > 0 ? "fold %lld is beyond the %lld of validation_folds"
+                                             : "fold %lld: there is no validation_folds",
+                       (long long)spec->split.fold, (long long)spec->split.folds);
     if (spec->take == 0)
         return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "take"),
                        "take must be at least 1, or -1 for all, got 0");
@@ -196,7 +271,7 @@ static dt_status *check_split(const dt_tree *t, const dt_dataset_spec *spec) {
 
 /* ---- parts ---- */
 
-/* Both ways: no element of one part is unknown to the other. */
+/* Checks that a part has the same elements as train. */
 static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *train,
                                 const dt_texts *names) {
     dt_status *s = NULL;
@@ -223,7 +298,7 @@ dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, 
                                .directory = spec->directory,
                                .part = part,
                                .seed = spec->seed,
-                               .splits = spec->validation_split > 0};
+                               .splits = dt_validation_splits(&spec->split)};
 }
 
 dt_format_request dt_dataset_request_rows(const dt_dataset_spec *spec, dt_arena *arena) {
@@ -252,9 +327,65 @@ static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_t
     return s;
 }
 
-/* ---- the whole ---- */
+/* ---- windows ---- */
 
-/* *out: directory and seed, and of held examples the format and its args. */
+bool dt_dataset_leaves_out(const dt_dataset_spec *spec, const char *element) {
+    const bool sorts = spec->window.order && strcmp(spec->window.order, element) == 0,
+               groups = spec->window.group && strcmp(spec->window.group, element) == 0;
+    return (sorts || groups) &&
+           !dt_given(dt_tree_get(dt_given(dt_tree_get(spec->tree, "map")), element));
+}
+
+static dt_status *no_element(const char *key, const char *name, const dt_location *at,
+                             const dt_texts *names) {
+    dt_status *s =
+        dt_fail(DT_E_DATASET_KEYS, at, "window.%s: the data has no element '%.80s'", key, name);
+    const char *near = dt_nearest(name, names->v, names->n);
+    return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
+}
+
+/* Windows overlap, so examples drawn at random for validation would be known from training. */
+static dt_status *check_window_split(const dt_tree *t, const dt_dataset_spec *spec) {
+    const dt_tree *split = dt_given(dt_tree_get(t, "validation_split"));
+    if (spec->split.folds > 0)
+        return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "validation_folds"),
+                       "windows are split by time: give validation_split or validation");
+    if (!spec->split.listed || (!spec->split.shuffle && !spec->split.stratify)) return NULL;
+    return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &split->at,
+                              "windows are split by time: they overlap, so that drawn ones would "
+                              "be known from training"),
+                      "write a number, or shuffle: false");
+}
+
+static dt_status *check_window(const dt_tree *t, const dt_dataset_spec *spec,
+                               const dt_texts *names) {
+    const dt_tree *window = dt_tree_get(t, "window"), *future = dt_tree_get(window, "future");
+    const dt_content content = spec->format ? spec->format->content : DT_CONTENT_TABLE;
+    const char *order = spec->window.order, *group = spec->window.group;
+    dt_status *s = NULL;
+    if (!dt_given(window)) return NULL;
+    if (content == DT_CONTENT_TEXT || content == DT_CONTENT_OTHER)
+        return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "window"),
+                       "window needs rows of a table, which '%s' does not have",
+                       spec->format->kind.name);
+    if (order && !dt_texts_have(names, order))
+        dt_status_append(&s, no_element("order", order, &spec->window.order_at, names));
+    if (group && !dt_texts_have(names, group))
+        dt_status_append(&s, no_element("group", group, &spec->window.group_at, names));
+    for (int i = 0; i < spec->window.future.n; i++) {
+        const char *name = spec->window.future.v[i];
+        const dt_location *at = future->kind == DT_TREE_LIST ? &future->item[i]->at : &future->at;
+        if (name && !dt_texts_have(names, name)) /* NULL: an error was reported */
+            dt_status_append(&s, no_element("future", name, at, names));
+    }
+    dt_status_append(&s, check_window_split(t, spec));
+    return s;
+}
+
+/* ---- the whole mapping ---- */
+
+/* Reads the mapping. *out has directory and seed and, for examples in memory, the format and its
+ * args. */
 static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out) {
     struct dataset d = {.spec = *out};
     dt_dataset_spec *spec = &d.spec;
@@ -266,12 +397,16 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     dt_status *s = read_format(arena, t, &spec->format);
     dt_status_append(&s, read_keys(arena, t, &d));
     if (!spec->own_shuffle_seed) spec->shuffle_seed = spec->seed;
+    if (!spec->split.listed) spec->split.shuffle = spec->split.folds > 0;
+    if (!spec->split.own_seed) spec->split.seed = spec->seed;
+    spec->window.at = dt_given(dt_tree_get(t, "window")) ? *dt_tree_key_at(t, "window") : t->at;
     spec->auto_shard_policy = policies[d.auto_shard_policy];
     dt_status_append(&s, check_batch(t));
     dt_status_append(&s, check_split(t, spec));
     dt_status_append(&s, read_cache(d.cache, &spec->cache));
     if (spec->format) dt_status_append(&s, check_parts(arena, spec, &names));
     dt_status_append(&s, dt_map_read(arena, d.map, &names, &spec->map));
+    if (names.n > 0) dt_status_append(&s, check_window(t, spec, &names));
     *out = *spec;
     return s;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A digit is a few pen strokes; a stroke is the points that the pen passes through, joined by a
- * smooth curve. What makes one picture differ from another happens to the points, before anything
- * is painted:
+ * A digit consists of a few pen strokes. A stroke is a list of points that the pen passes through,
+ * joined by a smooth curve. Almost everything that makes one picture differ from another happens to
+ * the points, before anything is painted:
  *
- *     variant -> every point moved a little -> affine map -> elastic field -> pen of some width -> fitted as MNIST's are -> noise
+ *     variant -> every point moved a little -> affine map -> elastic field
+ *         -> pen of some width -> fitted as in MNIST -> noise
  *
- * Fitting: the larger side of the digit spans 20 pixels or so, and its centre of mass is near the
- * centre of the picture. Only + - * / and sqrt are used, which every processor rounds alike.
+ * Fitting scales the larger side of the digit to about 20 pixels, and moves its centre of mass near
+ * the centre of the picture. Only + - * / and sqrt are used, which every processor rounds alike.
  */
 #include "data/strokes.h"
 
@@ -16,7 +17,7 @@
 
 enum {
     MOST_STROKES = 4,
-    MOST_POINTS = 14, /* of a stroke */
+    MOST_POINTS = 14, /* per stroke */
     STEPS = 6,        /* straight pieces between two points of a stroke */
     MOST_DOTS = MOST_STROKES * ((MOST_POINTS - 1) * STEPS + 1),
     GRID = 4, /* nodes of the elastic field along a side */
@@ -27,8 +28,8 @@ typedef struct point {
     double x, y;
 } point;
 
-/* In the unit square, y downwards. A corner is where one stroke ends and the next begins. n = 0
- * ends the list. */
+/* A stroke in the unit square, with y downwards. A corner is drawn as the end of one stroke and the
+ * beginning of the next. n = 0 ends the list. */
 typedef struct stroke {
     int n;
     point p[MOST_POINTS];
@@ -39,7 +40,7 @@ typedef struct shape {
     stroke s[MOST_STROKES];
 } shape;
 
-/* Several ways to write a digit; a shape that is listed more often is drawn more often. */
+/* Several ways to write each digit. A shape that is listed more often is generated more often. */
 static const shape shapes[] = {
     {0,
      {{10,
@@ -206,18 +207,18 @@ static const shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* How much pictures differ. With these a 784-128-10 network that is trained for five epochs names
- * 97 to 97.7 of 100 test digits. */
+/* How much pictures differ from each other. With these values a 784-128-10 network that is trained
+ * for five epochs gets 97 to 97.7 % of the test digits right. */
 static const double jitter = 0.032, rotation = 0.12, shear = 0.22, stretch = 0.12, elastic = 0.048,
                     shift = 0.7;
 static const double narrow = 0.75, wide = 1.75; /* the pen's radius in pixels */
 static const double grain = 0.10, speckle = 0.015;
 
-/* The path of the pen: straight pieces between dots, as fine as pixels. */
+/* The path of the pen: straight pieces between dots, which are about a pixel apart. */
 typedef struct path {
     int n;
     point dot[MOST_DOTS];
-    bool lifted[MOST_DOTS]; /* no piece leads to this dot */
+    bool lifted[MOST_DOTS]; /* the pen is lifted before this dot, so no piece leads to it */
 } path;
 
 static double between(dt_random *r, double low, double high) {
@@ -254,7 +255,7 @@ static void add_stroke(const stroke *s, path *out) {
 
 static bool same(point a, point b) { return a.x == b.x && a.y == b.y; }
 
-/* Moves the points of a shape; where two strokes meet, they still do. */
+/* Moves each point of a shape at random; strokes that meet still meet afterwards. */
 static void jitter_points(const shape *in, dt_random *r, stroke out[MOST_STROKES]) {
     memcpy(out, in->s, sizeof in->s);
     for (int i = 0; i < MOST_STROKES; i++)
@@ -266,7 +267,8 @@ static void jitter_points(const shape *in, dt_random *r, stroke out[MOST_STROKES
         }
 }
 
-/* A slant is a shear; the rotation by the angle whose half has the tangent t needs no sine. */
+/* Slants, rotates and stretches the path. The slant is a shear. The rotation uses t, the tangent of
+ * half the angle, and so needs no sine. */
 static void apply_affine(dt_random *r, path *p) {
     double t = rotation / 2 * dt_random_normal(r), sine = 2 * t / (1 + t * t),
            cosine = (1 - t * t) / (1 + t * t);
@@ -281,7 +283,7 @@ static void apply_affine(dt_random *r, path *p) {
     }
 }
 
-/* The field at u, v in [0, 1], smooth between the nodes of a grid. */
+/* The elastic field at u, v in [0, 1], interpolated smoothly between the nodes of a grid. */
 static double field(double node[GRID][GRID], double u, double v) {
     int i = (int)(u * (GRID - 1)), k = (int)(v * (GRID - 1));
     i = i < 0 ? 0 : i > GRID - 2 ? GRID - 2 : i;
@@ -326,7 +328,7 @@ static double piece_length(const path *p, int i) {
     return p->lifted[i] ? 0 : sqrt(x * x + y * y);
 }
 
-/* Of the pieces, by their length: where ink is. */
+/* The centre of mass of the ink: of the pieces, weighted by their length. */
 static point centre_of_mass(const path *p) {
     point sum = {0, 0};
     double all = 1e-9;
@@ -339,7 +341,8 @@ static point centre_of_mass(const path *p) {
     return (point){sum.x / all, sum.y / all};
 }
 
-/* Into pixels: the whole digit, pen included, spans about 20 of them. */
+/* Scales and moves the path to pixels; the whole digit, including the width of the pen, spans about
+ * 20 of them. */
 static void fit(dt_random *r, double radius, path *p) {
     point low, high, c = centre_of_mass(p);
     bounds(p, &low, &high);
@@ -362,7 +365,8 @@ static double distance(point p, point a, point b) {
 
 static int pixel(double x) { return x < 0 ? 0 : x > CANVAS - 1 ? CANVAS - 1 : (int)x; }
 
-/* Ink where the pen goes from a to b: full within its radius, fading over a pixel. */
+/* Adds the ink of a pen that moves from a to b: full within the radius, fading over about a
+ * pixel. */
 static void paint_piece(point a, point b, double radius, double ink[CANVAS][CANVAS]) {
     double reach = radius + 1;
     int left = pixel((a.x < b.x ? a.x : b.x) - reach),
@@ -376,7 +380,8 @@ static void paint_piece(point a, point b, double radius, double ink[CANVAS][CANV
         }
 }
 
-/* The pen is pressed harder here than there: its radius changes along the way. */
+/* Paints the path. The radius changes along the way, as if the pen were pressed harder in some
+ * places. */
 static void paint(dt_random *r, const path *p, double radius, double ink[CANVAS][CANVAS]) {
     double from = radius * between(r, 0.8, 1.1), to = radius * between(r, 0.8, 1.1);
     memset(ink, 0, sizeof(double) * CANVAS * CANVAS);
@@ -385,7 +390,8 @@ static void paint(dt_random *r, const path *p, double radius, double ink[CANVAS]
             paint_piece(p->dot[i - 1], p->dot[i], from + (to - from) * i / p->n, ink);
 }
 
-/* Grain on the ink, a few specks beside it, and a picture darker or lighter as a whole. */
+/* Makes the picture: adds grain to the ink and a few specks beside it, and varies the
+ * brightness. */
 static void expose(dt_random *r, double ink[CANVAS][CANVAS], uint8_t out[DT_DIGIT_PIXELS]) {
     double bright = between(r, 0.82, 1);
     for (int i = 0; i < DT_DIGIT_PIXELS; i++) {

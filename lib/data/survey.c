@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls a function with the examples of a part, one after the other, as outside of training, until
- * it returns false. */
+/* Calls a function with examples of a part, mapped as outside of training, one after the other
+ * until it returns false. */
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/size.h"
 #include "data/dataset.h"
 
-/* Of `most` stretches of `step` examples one each, not always the same: labels may come in
- * turns. */
+/* The offset of the example to take from a stretch of `step` examples. It differs from stretch to
+ * stretch, because labels may follow a regular pattern. */
 static int64_t within(int64_t stretch, int64_t step) {
     return step > 1 ? (int64_t)(dt_hash_bytes(0, &stretch, sizeof stretch) % (uint64_t)step) : 0;
 }
 
-/* memory: a stored row, a row after `map`, and scratch. */
+/* Maps the examples and calls the function. memory: room for a stored row, a row after `map`, and
+ * scratch. */
 static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *whole, char *memory) {
     const dt_map_plan *plan = r->plan[q->element];
     const dt_type *type = dt_map_plan_type(plan);
@@ -25,7 +26,8 @@ static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *who
         const int64_t at = first + within(first, step), i = at < r->count ? at : first;
         const void *row;
         DT_TRY(dt_rows_get(r, q->element, i, whole, memory, &row));
-        dt_map_run(plan, &(dt_map_at){.example = r->first + i}, row, mapped, scratch);
+        DT_TRY(
+            dt_map_run(plan, &(dt_map_at){.example = dt_rows_number(r, i)}, row, mapped, scratch));
         const dt_view example = {.type = *type, .data = mapped};
         more = q->see_row ? q->see_row(&example, i, q->user) : q->see(&example, q->user);
     }

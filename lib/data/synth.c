@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `dtrain data synth`: sample data that is drawn, never downloaded. digits: the same pictures are
- * written twice, as the four files of MNIST, and the training part as two NumPy arrays (pixels in
+ * `dtrain data synth`: generates sample data, so that nothing has to be downloaded. digits: the
+ * same pictures twice, as the four files of MNIST and, for training, as two NumPy arrays (pixels in
  * [0, 1], one-hot labels). text: a play.
  */
 #include <string.h>
@@ -12,10 +12,12 @@
 #include "data/sample_text.h"
 #include "data/strokes.h"
 
-/* PLAY: the characters of Tiny Shakespeare, so that an epoch of either text has as many steps. */
+/* PLAY: length of Tiny Shakespeare in characters, so that an epoch of either text has as many
+ * steps */
 enum { TRAIN = 10000, TEST = 2000, CLASSES = 10, NPY_HEADER = 128, PLAY = 1115394 };
 
-/* Pictures first .. first + n of a seed: which they are does not depend on what else is drawn. */
+/* Generates pictures [first, first + n) for a seed. Each picture depends only on the seed and its
+ * index. */
 static void draw(uint64_t seed, int first, int n, uint8_t *images, uint8_t *labels) {
     for (int i = 0; i < n; i++) {
         dt_random r = dt_random_stream(seed, "synth digits", (uint64_t)(first + i));
@@ -38,7 +40,8 @@ static void put_big_endian(dt_str *out, uint32_t v) {
     dt_str_add(out, b, sizeof b);
 }
 
-/* Unsigned bytes (0x08): n rows of `side` times `side`, or with side 0 of one value. */
+/* Writes an IDX file of unsigned bytes (0x08): n rows of `side` times `side` values; side 0: of one
+ * value. */
 static dt_status *write_idx(const char *directory, const char *name, const uint8_t *values, int n,
                             int side) {
     dt_str out = {0};
@@ -60,8 +63,8 @@ static void put_float(dt_str *out, float v) {
     dt_str_add(out, b, sizeof b);
 }
 
-/* Version 1: the magic, the length of the rest as 16 bits, the dictionary, blanks and a newline up
- * to 128 bytes. */
+/* Appends the header of an NPY file, version 1: the magic, the length of the rest as 16 bits, the
+ * dictionary, and blanks and a newline up to 128 bytes. */
 static void put_npy_header(dt_str *out, int rows, int columns) {
     const int length = NPY_HEADER - 10;
     const unsigned char length_bytes[2] = {length & 255, length >> 8};
@@ -92,7 +95,7 @@ static dt_status *write_one_hot(const char *directory, const uint8_t *labels, in
     return s;
 }
 
-/* ---- all of it ---- */
+/* ---- the sample data sets ---- */
 
 static dt_status *write_train(const char *directory, uint64_t seed, uint8_t *images,
                               uint8_t *labels) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See workers.h. A stream's pieces have sizes that go round, G / n and one more for the first G mod
- * n of n pieces, as pipeline/worker.c draws it. */
+/* See workers.h. The pieces of a stream have sizes that repeat with each global batch of G
+ * examples: n pieces of G / n, and one more for the first G mod n of them; pipeline/worker.c shows
+ * an example. */
 #include "data/workers.h"
 
 #include <string.h>
@@ -8,6 +9,32 @@
 #include "base/arena.h"
 #include "base/size.h"
 #include "data/dataset.h"
+
+/* ---- order ---- */
+
+/* Permutations are computed, not stored, so a pass over a billion examples needs no table. */
+dt_order dt_order_make(uint64_t seed, int64_t n, int64_t repeat, bool shuffle, bool reshuffle) {
+    return (dt_order){.seed = seed,
+                      .n = n,
+                      .repeat = repeat,
+                      .shuffle = shuffle,
+                      .reshuffle = reshuffle,
+                      .pass = -1};
+}
+
+int64_t dt_order_pass(const dt_order *o, int64_t epoch, int64_t i) {
+    return epoch * o->repeat + i / o->n;
+}
+
+int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i) {
+    int64_t pass = o->reshuffle ? dt_order_pass(o, epoch, i) : 0;
+    if (!o->shuffle) return i % o->n;
+    if (pass != o->pass) {
+        o->current = dt_permutation_make(o->seed, "shuffle", (uint64_t)pass, (uint64_t)o->n);
+        o->pass = pass;
+    }
+    return (int64_t)dt_permutation_at(&o->current, (uint64_t)(i % o->n));
+}
 
 /* ---- policies ---- */
 
@@ -51,9 +78,20 @@ dt_status *dt_workers_dealing(const dt_dataset *d, const char *policy, int64_t w
                                 : NULL;
 }
 
+dt_status *dt_dataset_sharing(const dt_dataset *d, int64_t workers, dt_str *out) {
+    const char *policy = d->spec.auto_shard_policy;
+    dt_dealing dealing;
+    DT_TRY(dt_workers_dealing(d, NULL, workers, &dealing));
+    if (strcmp(policy, "off") == 0 || strcmp(policy, "hint") == 0) dt_str_puts(out, "not sharded");
+    else dt_str_puts(out, strcmp(policy, "file") == 0 ? "sharded by file" : "sharded by element");
+    if (dealing != DT_DEAL_GLOBAL)
+        dt_str_printf(out, " (results depend on the number of workers: %lld)", (long long)workers);
+    return NULL;
+}
+
 /* ---- streams ---- */
 
-/* Of pieces first, first + 1, ... of a round: the rows of `pieces` of them. */
+/* The number of rows in `pieces` consecutive pieces of a batch, beginning with piece `first`. */
 static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
     const int64_t all = x->n * x->replicas, more = x->batch % all, end = first + pieces;
     const int64_t to = end / all * more + (end % all < more ? end % all : more),
@@ -61,7 +99,7 @@ static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
     return pieces * (x->batch / all) + to - from;
 }
 
-/* Where a piece of a stream begins, however long the stream is. */
+/* The first row of a piece in its stream, as if the stream were endless. */
 static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
     const int64_t all = x->n * x->replicas, round = piece / all, at = piece % all;
     if (!x->even)
@@ -71,7 +109,7 @@ static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
     return round * x->batch + dt_min(at * ((rows + all - 1) / all), rows);
 }
 
-/* The piece of replica r, counted over all workers, in a step. */
+/* The index in its stream of the piece that replica r (counted over all workers) gets in a step. */
 static int64_t piece_of(const dt_workers *x, int64_t step, int64_t r) {
     const int64_t worker = r / x->replicas, own = r % x->replicas;
     switch (x->dealing) {
@@ -113,9 +151,9 @@ int64_t dt_workers_fed(const dt_workers *x, int64_t steps) {
 
 /* ---- examples ---- */
 
-/* Example i of a worker's files. */
+/* The index in the part of example i of a worker's files. */
 static int64_t example_of_files(const dt_workers *x, int64_t worker, int64_t i) {
-    /* its files: the last that begins at i or before */
+    /* searches the worker's files for the last one that begins at or before i */
     int64_t low = 0, high = (x->files - worker + x->n - 1) / x->n;
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
@@ -138,78 +176,83 @@ void dt_workers_deal(dt_workers *x, const dt_dealt *q) {
     }
 }
 
-/* ---- making ---- */
+/* ---- preparing ---- */
 
-/* Where the files begin among the part's examples: of a split and of `take` some have fewer, or
- * none. */
-static void take_files(dt_arena *arena, const dt_dataset *d, const dt_workers_options *o,
-                       dt_workers *x, int64_t *own) {
-    const dt_rows *r = &d->rows[o->part];
+/* The number of rows of a part whose indices among the format's examples are below `number`. */
+static int64_t rows_before(const dt_rows *r, int64_t number) {
+    int64_t low = 0, high = r->count;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (dt_rows_number(r, middle) < number) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Finds where each file begins among the part's examples. After a split or `take`, files may have
+ * fewer examples, or none. */
+static void take_files(dt_workers *x, dt_arena *arena, const dt_dataset *d) {
+    const dt_rows *r = &d->rows[x->part];
     const int64_t *stored = r->x->first;
     x->files = r->x->paths.n;
     int64_t *first = dt_arena_array(arena, int64_t, x->files + 1),
             *before = dt_arena_array(arena, int64_t, x->files);
-    for (int64_t i = 0; i <= x->files; i++) {
-        const int64_t at = stored[i] - r->first;
-        first[i] = at < 0 ? 0 : dt_min(at, r->count);
-    }
+    for (int64_t i = 0; i <= x->files; i++) { first[i] = rows_before(r, stored[i]); }
     for (int64_t i = 0; i < x->files; i++) {
-        before[i] = own[i % x->n];
-        own[i % x->n] += first[i + 1] - first[i];
+        before[i] = x->length[i % x->n];
+        x->length[i % x->n] += first[i + 1] - first[i];
     }
     x->first = first;
     x->before = before;
 }
 
-/* The first one's is that of one process; the others have seeds of their own. */
+/* The shuffle seed of a stream. The first stream has the seed of a single process; the others have
+ * different ones. */
 static uint64_t seed_of(const dt_dataset *d, int stream) {
     return d->spec.shuffle_seed + (uint64_t)stream * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Steps until a stream has been read; a drop_remainder leaves whole batches, of which each worker
- * cuts n steps. */
-static int64_t steps_of(const dt_workers *x, int stream, bool drops) {
+/* Steps until a stream has been read. With drop_remainder the stream has only whole batches, and a
+ * worker that reads one by itself cuts each batch into n steps. */
+static int64_t steps_of(const dt_workers *x, int stream) {
     const int64_t whole = x->length[stream] / x->batch, rest = x->length[stream] % x->batch;
     if (x->streams == 1) return whole + (rest > 0);
     int64_t pieces = 0;
-    while (!drops && rows_of(x, stream * x->replicas, pieces) < rest) pieces++;
+    while (x->last != DT_LAST_DROP && rows_of(x, stream * x->replicas, pieces) < rest) pieces++;
     return whole * x->n + (pieces + x->replicas - 1) / x->replicas;
 }
 
-/* With drop_remainder all steps are full ones: the first piece that lacks ends the epoch. */
-static void count_steps(dt_workers *x, bool drops) {
+/* Counts the steps of an epoch. With drop_remainder all steps are full, so the shortest stream ends
+ * the epoch; else the longest one does. */
+static void count_steps(dt_workers *x) {
+    const bool drops = x->last == DT_LAST_DROP;
     for (int i = 0; i < x->streams; i++) {
         if (drops) x->length[i] -= x->length[i] % x->batch;
-        const int64_t steps = steps_of(x, i, drops);
+        const int64_t steps = steps_of(x, i);
         x->steps = i == 0 || (drops ? steps < x->steps : steps > x->steps) ? steps : x->steps;
     }
     x->examples = dt_workers_fed(x, x->steps);
 }
 
-dt_status *dt_workers_make(dt_arena *arena, const dt_dataset *d, const dt_workers_options *o,
-                           dt_workers *out) {
-    const bool apart = o->dealing == DT_DEAL_FILE || o->dealing == DT_DEAL_ALL;
-    *out = (dt_workers){.dealing = o->dealing,
-                        .n = o->workers,
-                        .replicas = o->replicas,
-                        .batch = o->batch,
-                        .even = o->even && !apart,
-                        .streams = apart ? (int)o->workers : 1};
-    if (apart && o->batch < o->workers * o->replicas)
+dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *d) {
+    const bool apart = x->dealing == DT_DEAL_FILE || x->dealing == DT_DEAL_ALL;
+    x->even = x->even && !apart;
+    x->streams = apart ? (int)x->n : 1;
+    if (apart && x->batch < x->n * x->replicas)
         return dt_fail(DT_E_SHARD, place_of_policy(d),
                        "a global batch of %lld is too small for %lld replicas whose workers read "
                        "separate shards",
-                       (long long)o->batch, (long long)(o->workers * o->replicas));
-    out->length = dt_arena_array(arena, int64_t, out->streams);
-    out->order = dt_arena_array(arena, dt_order, out->streams);
-    for (int i = 0; i < out->streams; i++)
-        out->length[i] = o->dealing == DT_DEAL_FILE ? 0 : d->rows[o->part].count;
-    if (o->dealing == DT_DEAL_FILE) take_files(arena, d, o, out, out->length);
-    for (int i = 0; i < out->streams; i++) {
-        out->order[i] =
-            dt_order_make(seed_of(d, i), out->length[i], o->repeat, o->shuffle, d->spec.reshuffle);
-        out->length[i] *= o->repeat;
+                       (long long)x->batch, (long long)(x->n * x->replicas));
+    x->length = dt_arena_array(arena, int64_t, x->streams);
+    x->order = dt_arena_array(arena, dt_order, x->streams);
+    for (int i = 0; i < x->streams; i++)
+        x->length[i] = x->dealing == DT_DEAL_FILE ? 0 : d->rows[x->part].count;
+    if (x->dealing == DT_DEAL_FILE) take_files(x, arena, d);
+    for (int i = 0; i < x->streams; i++) {
+        x->order[i] =
+            dt_order_make(seed_of(d, i), x->length[i], x->repeat, x->shuffle, d->spec.reshuffle);
+        x->length[i] *= x->repeat;
     }
-    count_steps(out, o->last == DT_LAST_DROP);
+    count_steps(x);
     return NULL;
 }

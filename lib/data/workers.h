@@ -1,62 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which examples each replica gets in each step of an epoch, where input workers share a data set
- * of examples by a policy of tf.data. A worker reads a stream of examples and cuts it into pieces,
- * one for each of its replicas in each step, as distributed pipelines do (pipeline/worker.c):
+ * Computes which examples each replica gets in each step of an epoch, if input workers share a data
+ * set by one of tf.data's sharding policies. A worker reads a stream of examples and cuts it into
+ * pieces, one for each of its replicas in each step, as distributed pipelines do
+ * (pipeline/worker.c):
  *
- *     global   one stream; the pieces of a step follow one another               auto: the order of one process
- *     data     one stream; its pieces are dealt to the workers in turn
- *     file     a stream for each worker: the examples of files w, w + W, ...
- *     off      a stream for each worker: all examples                            hint, too: examples have no place for a hint
+ *     auto         one stream; the pieces of a step follow one another, in the order in which one
+ *                  process would read the examples
+ *     data         one stream; its pieces are dealt to the workers in turn
+ *     file         a stream for each worker w of W: the examples of files w, w + W, ...
+ *     off, hint    a stream for each worker: all examples (a job has nowhere to put a hint)
  *
- * A worker with a stream of its own permutes it by itself. All is computed from numbers, so a feed
- * can begin anywhere.
+ * If each worker has its own stream, each is shuffled by itself. Everything is computed from
+ * (seed, epoch, step), so a feed can begin anywhere.
  */
 #ifndef DT_DATA_WORKERS_H
 #define DT_DATA_WORKERS_H
 
+#include "base/random.h"
 #include "data/data.h"
-#include "data/order.h"
+
+/* ---- order ---- */
+
+/*
+ * The order of examples: a pure function of (seed, pass, index), so that a run can resume anywhere
+ * and has to remember only three integers. An epoch is `repeat` passes over the examples. Each pass
+ * has its own permutation; without reshuffle, all passes use that of the first one.
+ */
+typedef struct dt_order {
+    uint64_t seed;
+    int64_t n;      /* examples per pass, at least 1 */
+    int64_t repeat; /* passes per epoch, at least 1 */
+    bool shuffle, reshuffle;
+    dt_permutation current; /* the permutation of pass `pass` */
+    int64_t pass;           /* -1: none computed yet */
+} dt_order;
+
+dt_order dt_order_make(uint64_t seed, int64_t n, int64_t repeat, bool shuffle, bool reshuffle);
+/* The index of the example at position i of an epoch, i < n * repeat. */
+int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i);
+
+/* The pass over the data that position i of an epoch belongs to, counted from the first epoch on,
+ * whether or not passes differ in their order. */
+int64_t dt_order_pass(const dt_order *o, int64_t epoch, int64_t i);
+
+/* ---- workers ---- */
 
 typedef enum dt_dealing { DT_DEAL_GLOBAL, DT_DEAL_DATA, DT_DEAL_FILE, DT_DEAL_ALL } dt_dealing;
 
 typedef struct dt_workers {
+    /* The caller sets these members. */
+    dt_part part;
     dt_dealing dealing;
-    int64_t n, replicas; /* workers, and replicas of each */
-    int64_t batch;       /* global */
-    bool even;           /* a batch in equal parts, the last one, too; with one stream only */
+    int64_t n, replicas;   /* number of workers; replicas per worker */
+    int64_t batch, repeat; /* examples per global batch; passes per epoch */
+    dt_last_batch last;
+    bool shuffle;
+    /* divide every batch, including the last, into equal parts; only if there is one stream */
+    bool even;
+    /* dt_workers_prepare sets the members below. */
     int streams;
-    int64_t *length; /* [streams] examples of an epoch */
+    int64_t *length; /* [streams] examples per epoch */
     dt_order *order; /* [streams] */
-    int64_t files;   /* with DT_DEAL_FILE: */
-    /* [files + 1], [files] the first example of each, and how many stand before it in its stream */
+    int64_t files;   /* number of files, for DT_DEAL_FILE */
+    /* [files + 1], [files] index of the first example of each file; examples before the file in its
+     * stream */
     const int64_t *first, *before;
-    int64_t steps, examples; /* of an epoch */
+    int64_t steps, examples; /* per epoch */
 } dt_workers;
 
-/* What a spec's policy, or `policy` where that is not NULL, comes to for so many workers. An
- * explicit `file` that they cannot follow is an error. */
+/* Gets how a policy deals examples to `workers` workers; policy NULL: the spec's auto_shard_policy.
+ * Fails for an explicit `file` policy if there are too few files. */
 dt_status *dt_workers_dealing(const dt_dataset *d, const char *policy, int64_t workers,
                               dt_dealing *out) DT_MUST_USE;
 
-typedef struct dt_workers_options {
-    dt_part part;
-    dt_dealing dealing;
-    int64_t workers, replicas, batch;
-    int64_t repeat;
-    dt_last_batch last;
-    bool shuffle, even;
-} dt_workers_options;
-dt_status *dt_workers_make(dt_arena *arena, const dt_dataset *d, const dt_workers_options *o,
-                           dt_workers *out) DT_MUST_USE;
+dt_status *dt_workers_prepare(dt_workers *x, dt_arena *arena, const dt_dataset *d) DT_MUST_USE;
 
-/* Rows of a step; offsets[n * replicas + 1], unless NULL: where those of each replica begin. */
+/* The number of rows in a step. offsets[n * replicas + 1] receives the first row of each replica;
+ * may be NULL. */
 int64_t dt_workers_cut(const dt_workers *x, int64_t step, int32_t *offsets);
-/* Examples of the first steps of an epoch. */
+/* The number of examples in the first `steps` steps of an epoch. */
 int64_t dt_workers_fed(const dt_workers *x, int64_t steps);
 
-/* Rows [from, from + count) of a step: the examples within the part, and the passes over the data
- * that they are of. Changes `order` alone. */
+/* A request for rows [from, from + count) of a step. dt_workers_deal sets the index of each example
+ * in the part, and the pass over the data that it belongs to. It changes nothing in x but
+ * `order`. */
 typedef struct dt_dealt {
     int64_t epoch, step, from, count;
     int64_t *example, *pass; /* [count] */

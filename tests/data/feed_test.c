@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "data/order.h"
+#include "data/workers.h"
 
 /* Row i of x is (i, i + 1, i + 2), of y i. */
 static void write_rows(int n) {

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/hash.h"
-#include "data/order.h"
+#include "data/workers.h"
 #include "pictures.h"
 
 enum { PICTURES = 45, CLASSES = 3, EPOCHS = 2 };

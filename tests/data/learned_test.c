@@ -199,7 +199,8 @@ typedef struct bad_case {
 
 static const bad_case bad_cases[] = {
     {"x\na\n", "", DT_E_DATA_TYPE, 65,
-     "'x' is text: 'map' must turn it into numbers, with text_vectorization or string_lookup"},
+     "'x' is text: 'map' must turn it into numbers, with text_vectorization, tokenizer or "
+     "string_lookup"},
     {"x\na\n", "rescale: {scale: 2}", DT_E_DATA_TYPE, 65, "rescale needs numbers, got text"},
     {"x\na\n", "string_lookup, string_lookup", DT_E_DATA_TYPE, 65,
      "string_lookup needs text, got numbers"},

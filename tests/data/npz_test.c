@@ -73,6 +73,10 @@ static void test_members_that_are_not_there(void **state) {
     expect_fault("member", open_members("x: " GOLDEN "stored.npz"), DT_E_DATA_FILE, 65,
                  "stored.npz: no member 'x'; it has: f32, f32_fortran, f64_fortran, f16, i8, "
                  "u16_big_fortran, u1, i32_big");
+    dt_status *alone = open_members("x: " GOLDEN "stored.npz");
+    assert_string_equal(dt_status_suggestion(alone),
+                        "write a member behind the file, such as " GOLDEN "stored.npz/f32");
+    dt_status_free(alone);
     expect_fault("named", open_members("x: " GOLDEN "stored.npz/f3"), DT_E_DATA_FILE, 65,
                  "stored.npz: no member 'f3'; it has: f32");
     expect_fault("archive", open_members("x: nope.npz/f3"), DT_E_NO_INPUT, 66,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/order.h"
+#include "data/workers.h"
 
 static void check_bijection(dt_order *o, int64_t epoch, int64_t first) {
     char *seen = calloc(1, (size_t)o->n);

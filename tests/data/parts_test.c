@@ -139,6 +139,80 @@ static void test_split(void **state) {
     }
 }
 
+/* Each row once, for every form of a split that has a table; the tables are in the order of the
+ * file. Words are numbered by their frequency in training, so their rows may differ. */
+static void test_drawn_split(void **state) {
+    (void)state;
+    static const char *const splits[] = {
+        ", validation_split: {fraction: 0.25}",
+        ", validation_split: {fraction: 0.25, seed: 7}, num_parallel_calls: 4",
+    };
+    for (int i = 0; i < FORMATS; i++)
+        for (size_t k = 0; k < sizeof splits / sizeof *splits; k++) {
+            dt_dataset *all = open_format(&formats[i], ""),
+                       *cut = open_format(&formats[i], splits[k]);
+            dt_str want = {0}, got = {0};
+            int64_t batches[8];
+            int n;
+            assert_int_equal(dt_dataset_count(cut, DT_PART_TRAIN), 7);
+            assert_int_equal(dt_dataset_count(cut, DT_PART_VALIDATION), 3);
+            take_part(all, DT_PART_TRAIN, DT_LAST_PARTIAL, &want, batches, &n);
+            take_part(cut, DT_PART_TRAIN, DT_LAST_PARTIAL, &got, batches, &n);
+            take_part(cut, DT_PART_VALIDATION, DT_LAST_PARTIAL, &got, batches, &n);
+            assert_int_equal(got.size, want.size);
+            size_t size = want.size / EXAMPLES;
+            qsort_r(want.data, EXAMPLES, size, compare_rows, &size);
+            qsort_r(got.data, EXAMPLES, size, compare_rows, &size);
+            if (!strstr(formats[i].keys, "string_lookup") &&
+                memcmp(got.data, want.data, want.size) != 0)
+                fail_msg("%s%s: the parts are not the whole", formats[i].name, splits[k]);
+            dt_str_release(&want);
+            dt_str_release(&got);
+            dt_dataset_unref(all);
+            dt_dataset_unref(cut);
+        }
+}
+
+/* Of 12 rows in order, two of which have a class of their own, and one another. */
+static void test_stratified_split(void **state) {
+    (void)state;
+    static const struct {
+        const char *split;
+        float rows[4];
+        int n;
+    } cases[] = {
+        {"0.25", {9, 10, 11}, 3},
+        {"{fraction: 0.25, shuffle: false}", {9, 10, 11}, 3},
+        {"{fraction: 0.25, shuffle: false, stratify: y}", {7, 8, 10}, 3},
+        {"{fraction: 0.34, shuffle: false, stratify: y}", {5, 6, 7}, 5},
+        /* a class keeps an example to train on */
+        {"{fraction: 0.9, shuffle: false, stratify: y}", {1, 2, 3}, 9},
+    };
+    static const char rows_of_classes[] =
+        "x,y\n0,a\n1,a\n2,a\n3,a\n4,a\n5,a\n6,a\n7,a\n8,a\n9,b\n10,b\n11,c\n";
+    write_file("y.csv", rows_of_classes, sizeof rows_of_classes - 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_dataset *d = NULL;
+        dt_str rows = {0};
+        int64_t batches[8];
+        int n;
+        OK(dt_dataset_open(&d,
+                           "{format: csv, train: " HERE "/y.csv, element: {x: {column: x}, y: "
+                           "{column: y, vocabulary: [a, b, c]}}, validation_split: %s, "
+                           "global_batch_size: 4}",
+                           cases[i].split));
+        assert_int_equal(dt_dataset_count(d, DT_PART_VALIDATION), cases[i].n);
+        take_part(d, DT_PART_VALIDATION, DT_LAST_PARTIAL, &rows, batches, &n);
+        for (int k = 0; k < (cases[i].n < 4 ? cases[i].n : 3); k++) {
+            float x;
+            memcpy(&x, rows.data + (size_t)k * (sizeof(float) + sizeof(int32_t)), sizeof x);
+            if (x != cases[i].rows[k]) fail_msg("%s: row %d is %g", cases[i].split, k, (double)x);
+        }
+        dt_str_release(&rows);
+        dt_dataset_unref(d);
+    }
+}
+
 /* pad: as partial here, the step fills up where shapes are static. */
 static void test_last_batch(void **state) {
     (void)state;
@@ -192,8 +266,11 @@ static void test_map_faults_are_told_once(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split), cmocka_unit_test(test_last_batch),
-        cmocka_unit_test(test_take_and_split), cmocka_unit_test(test_map_faults_are_told_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_drawn_split),
+                                       cmocka_unit_test(test_stratified_split),
+                                       cmocka_unit_test(test_last_batch),
+                                       cmocka_unit_test(test_take_and_split),
+                                       cmocka_unit_test(test_map_faults_are_told_once)};
     return cmocka_run_group_tests_name("parts of every format", tests, write_all, NULL);
 }

@@ -21,16 +21,20 @@ static void print_array(const dt_tensor *a, dt_str *out) {
     dt_str_puts(out, scalar ? " " : "]");
 }
 
-static dt_status *elements(const dt_dataset *d, uint64_t epoch, dt_str *out) {
+static dt_status *elements_from(const dt_dataset *d, uint64_t epoch, int64_t first, dt_str *out) {
     dt_cursor *c;
     dt_example example;
-    dt_status *s = dt_cursor_open(&c, d->pipe, epoch);
+    dt_status *s = dt_cursor_open(&c, d->pipe, epoch, first);
     while (!s && !(s = dt_cursor_next(c, &example)) && example.n > 0) {
         for (int i = 0; i < example.n; i++) print_array(example.tensor[i], out);
         dt_example_release(&example);
     }
     dt_cursor_close(c);
     return s;
+}
+
+static dt_status *elements(const dt_dataset *d, uint64_t epoch, dt_str *out) {
+    return elements_from(d, epoch, 0, out);
 }
 
 static void gives(const dt_dataset *d, const char *want) {
@@ -168,6 +172,27 @@ static void test_shuffle_is_a_permutation_by_seed_and_iteration(void **state) {
     dt_str_release(&b);
     dt_str_release(&c);
     dt_dataset_unref(same);
+    dt_dataset_unref(d);
+}
+
+/* Five batches of two shuffled numbers: from batch k on there are the last 5 - k. */
+static void test_cursors_begin_at_any_element(void **state) {
+    (void)state;
+    dt_dataset *d = range(10);
+    dt_str all = {0}, rest = {0};
+    OK(dt_dataset_shuffle(&d, d, 4, 9, true));
+    OK(dt_dataset_batch(&d, d, 2, false));
+    OK(elements(d, 3, &all));
+    for (int64_t first = 0; first < 8; first++) {
+        const char *at = all.data;
+        for (int64_t k = 0; k < first && *at; k++) at = strchr(at, ']') + 1;
+        dt_str_clear(&rest);
+        OK(elements_from(d, 3, first, &rest));
+        assert_string_equal(dt_str_text(&rest), at);
+    }
+    assert_int_equal(all.size, 25); /* "[0 1]" five times */
+    dt_str_release(&all);
+    dt_str_release(&rest);
     dt_dataset_unref(d);
 }
 
@@ -361,6 +386,7 @@ int main(void) {
         cmocka_unit_test(test_ranges_in_both_directions),
         cmocka_unit_test(test_rebatch_cuts_across_borders),
         cmocka_unit_test(test_shuffle_is_a_permutation_by_seed_and_iteration),
+        cmocka_unit_test(test_cursors_begin_at_any_element),
         cmocka_unit_test(test_repeat_shuffles_each_pass_anew),
         cmocka_unit_test(test_two_data_sets_in_turn_and_side_by_side),
         cmocka_unit_test(test_static_sizes_of_joined_pipelines),

@@ -3,16 +3,19 @@
  * Rows are examples as the data set stores them: formats of data sets x steps of `map` x formats of
  * rows. What a data set stores is written in each format; read as rows for `predict`, it is bit for
  * bit what `map` makes of the data set's own examples, whether the job declares what is stored or a
- * checkpoint says it. Cases are drawn: a failure names its seed.
+ * checkpoint says it. Batches have the rows that the order of the epoch names, wherever a feed
+ * begins. Cases are drawn: a failure names its seed.
  */
 #define HERE "build/tmp/data-rows"
 #include "files.h"
 
+#include "base/hash.h"
 #include "base/random.h"
 #include "data/inspect.h"
-#include "data/stream.h"
+#include "data/workers.h"
+#include "data/rows_file.h"
 
-enum { SEEDS = 40, MOST_ROWS = 12, ELEMENTS = 3 };
+enum { SEEDS = 40, JOBS = 200, MOST_ROWS = 12, ELEMENTS = 3 };
 
 static uint64_t seed; /* of the case at hand */
 
@@ -51,6 +54,7 @@ static const char *const t_steps[] = {
 typedef struct drawn {
     const char *dtype, *x, *k, *t;
     int rows;
+    const char *keys; /* of the data set, each behind a comma; NULL: none */
 } drawn;
 
 /* The drawn data, in format f, with its steps. */
@@ -63,7 +67,7 @@ static void open_as(dt_dataset **out, const drawn *c, int f) {
                       formats[f].k, formats[f].t);
     dt_str_printf(&text, ", map: {x: [%s], k: [%s]", c->x, c->k);
     if (formats[f].t) dt_str_printf(&text, ", t: [%s]", c->t);
-    dt_str_puts(&text, "}}");
+    dt_str_printf(&text, "}%s}", c->keys ? c->keys : "");
     OK(dt_note(dt_dataset_open(out, "%s", dt_str_text(&text)), "seed %llu: %s",
                (unsigned long long)seed, dt_str_text(&text)));
     dt_str_release(&text);
@@ -96,30 +100,35 @@ static void convert(dt_dataset *stored, const char *path) {
     dt_str_release(&files);
 }
 
-/* Every row of every input is what the data set makes of it. */
+/* Every row of every input is what the data set makes of it, read once or found again. */
 static void compare(dt_dataset *d, const dt_dataset_spec *job, const char *path, int f) {
     const dt_element_spec *all;
     const int n = dt_dataset_elements(d, &all);
-    static double room[ELEMENTS][MOST_ROWS * 64];
-    void *rows[ELEMENTS];
-    dt_stream *s = NULL;
-    int64_t got;
-    for (int e = 0; e < n; e++) rows[e] = room[e];
-    OK(dt_note(
-        dt_stream_open(&s, &(dt_stream_request){.path = path, .job = job, .input = all, .n = n}),
-        "seed %llu, %s of a data set of %s", (unsigned long long)seed, path, formats[f].format));
-    OK(dt_note(dt_stream_next(s, MOST_ROWS, rows, &got), "seed %llu, %s of a data set of %s",
-               (unsigned long long)seed, path, formats[f].format));
-    assert_int_equal(got, dt_dataset_count(d, DT_PART_TRAIN));
-    for (int e = 0; e < n; e++) {
-        dt_type t;
-        void *want = read_all(d, e, &t);
-        if (memcmp(want, room[e], (size_t)dt_type_bytes(&t)) != 0)
-            fail_msg("seed %llu: '%s' of %s differs from the data set of %s",
-                     (unsigned long long)seed, all[e].name, path, formats[f].format);
-        free(want);
+    for (int once = 0; once < 2; once++) {
+        dt_dataset *rows = NULL;
+        dt_feed *feed = NULL;
+        dt_batch b;
+        const dt_rows_request q = {
+            .path = path, .job = job, .input = all, .n = n, .once = once == 1};
+        OK(dt_note(dt_rows_open(&rows, &q), "seed %llu, %s of a data set of %s",
+                   (unsigned long long)seed, path, formats[f].format));
+        OK(dt_feed_open(&feed, rows, &(dt_feed_options){.batch = MOST_ROWS}));
+        OK(dt_note(dt_feed_next(feed, &b), "seed %llu, %s of a data set of %s",
+                   (unsigned long long)seed, path, formats[f].format));
+        assert_int_equal(b.rows, dt_dataset_count(d, DT_PART_TRAIN));
+        for (int e = 0; e < n; e++) {
+            dt_type t;
+            void *want = read_all(d, e, &t);
+            if (memcmp(want, b.element[e].data, (size_t)dt_type_bytes(&t)) != 0)
+                fail_msg("seed %llu: '%s' of %s differs from the data set of %s",
+                         (unsigned long long)seed, all[e].name, path, formats[f].format);
+            free(want);
+        }
+        OK(dt_feed_next(feed, &b));
+        assert_int_equal(b.rows, 0);
+        dt_feed_close(feed);
+        dt_dataset_unref(rows);
     }
-    dt_stream_close(s);
 }
 
 /* As a job has it that was trained: what was learned, and what a checkpoint keeps of the elements
@@ -157,22 +166,32 @@ static void check_format(const drawn *c, int f) {
     dt_dataset_unref(d);
 }
 
-static void write_formats(const drawn *c) {
-    dt_dataset *d = NULL, *stored = NULL, *numbers = NULL;
-    open_as(&d, c, 0);
-    dt_dataset_spec spec = *dt_dataset_spec_of(d);
-    spec.as_stored = true;
-    OK(dt_dataset_create(&stored, &spec));
-    convert(stored, HERE "/d.jsonl");
-    convert(stored, HERE "/d.tfrecord");
-    OK(dt_dataset_open(&numbers,
-                       "{format: csv, train: " HERE "/d.csv, element: {x: {%s%s}, k: {%s}}, "
-                       "global_batch_size: 4}",
-                       formats[0].x, c->dtype, formats[0].k));
-    convert(numbers, HERE "/d.npz");
-    dt_dataset_unref(numbers);
+/* The rows of d.csv in format f. */
+static void write_format(const drawn *c, int f) {
+    static const char *const files[] = {NULL, HERE "/d.jsonl", HERE "/d.tfrecord", HERE "/d.npz"};
+    dt_dataset *d = NULL, *stored = NULL;
+    if (f == 0) return;
+    if (formats[f].t) {
+        open_as(&d, c, 0);
+        dt_dataset_spec spec = *dt_dataset_spec_of(d);
+        spec.as_stored = true;
+        OK(dt_dataset_create(&stored, &spec));
+    } else
+        OK(dt_dataset_open(&stored,
+                           "{format: csv, train: " HERE "/d.csv, element: {x: {%s%s}, k: {%s}}, "
+                           "global_batch_size: 4}",
+                           formats[0].x, c->dtype, formats[0].k));
+    convert(stored, files[f]);
     dt_dataset_unref(stored);
     dt_dataset_unref(d);
+}
+
+static drawn draw(dt_random *r) {
+    return (drawn){.dtype = DRAW(r, dtypes),
+                   .x = DRAW(r, x_steps),
+                   .k = DRAW(r, k_steps),
+                   .t = DRAW(r, t_steps),
+                   .rows = 1 + (int)dt_random_below(r, MOST_ROWS)};
 }
 
 static void test_rows_of_each_format(void **state) {
@@ -180,18 +199,121 @@ static void test_rows_of_each_format(void **state) {
     print_message("seeds 1 to %d\n", SEEDS);
     for (seed = 1; seed <= SEEDS; seed++) {
         dt_random r = dt_random_stream(seed, "rows", 0);
-        const drawn c = {.dtype = DRAW(&r, dtypes),
-                         .x = DRAW(&r, x_steps),
-                         .k = DRAW(&r, k_steps),
-                         .t = DRAW(&r, t_steps),
-                         .rows = 1 + (int)dt_random_below(&r, MOST_ROWS)};
+        const drawn c = draw(&r);
         write_csv(&r, &c);
-        write_formats(&c);
+        for (int f = 0; f < FORMATS; f++) write_format(&c, f);
         for (int f = 0; f < FORMATS; f++) check_format(&c, f);
     }
 }
 
+/* ---- batches ---- */
+
+/* What a feed of the drawn data is opened with, and all rows after `map`, in the order of files. */
+typedef struct walk {
+    dt_dataset *d;
+    dt_feed_options o;
+    dt_order order;
+    int64_t count, steps; /* of an epoch */
+    int n;
+    char *row[ELEMENTS];
+    dt_type type[ELEMENTS];
+    dt_sha256 *all; /* of all batches of all jobs */
+} walk;
+
+static char *draw_keys(dt_random *r, int rows) {
+    static const char *const shuffles[] = {"", ", shuffle: true",
+                                           ", shuffle: {seed: 3, reshuffle_each_iteration: false}"};
+    dt_str s = {0};
+    dt_str_printf(&s, ", repeat: %d, take: %d%s", 1 + (int)dt_random_below(r, 3),
+                  (int)dt_random_below(r, 2) ? 1 + (int)dt_random_below(r, (uint64_t)rows + 2) : -1,
+                  DRAW(r, shuffles));
+    if (dt_random_below(r, 2)) dt_str_puts(&s, ", last_batch: drop_remainder");
+    return dt_str_take(&s);
+}
+
+static void draw_walk(dt_random *r, dt_dataset *d, walk *w) {
+    const dt_dataset_spec *spec = dt_dataset_spec_of(d);
+    const dt_element_spec *all;
+    w->d = d;
+    w->n = dt_dataset_elements(d, &all);
+    w->count = dt_dataset_count(d, DT_PART_TRAIN);
+    w->o = (dt_feed_options){.batch = 1 + (int64_t)dt_random_below(r, 6),
+                             .last = spec->last_batch,
+                             .shuffle = spec->shuffle,
+                             .epoch = (int64_t)dt_random_below(r, 3),
+                             .epochs = 1 + (int64_t)dt_random_below(r, 2),
+                             .threads = 1 + (int)dt_random_below(r, 3)};
+    w->steps = dt_steps_per_epoch(w->count, w->o.batch, w->o.last);
+    w->o.first_step = (int64_t)dt_random_below(r, (uint64_t)w->steps + 1);
+    w->order = dt_order_make(spec->shuffle_seed, w->count / spec->repeat, spec->repeat,
+                             spec->shuffle, spec->reshuffle);
+}
+
+static void check_batch(walk *w, const dt_batch *b, int64_t number) {
+    const int64_t at = w->o.first_step + number, step = at % w->steps, first = step * w->o.batch;
+    assert_int_equal(b->epoch, w->o.epoch + at / w->steps);
+    assert_int_equal(b->step, step);
+    assert_int_equal(b->rows, w->count - first < w->o.batch ? w->count - first : w->o.batch);
+    for (int e = 0; e < w->n; e++) {
+        const size_t bytes = (size_t)(dt_type_bytes(&w->type[e]) / w->type[e].dim[0]);
+        const char *row = b->element[e].data;
+        for (int64_t i = 0; i < b->rows; i++) {
+            const int64_t of = dt_order_at(&w->order, b->epoch, first + i);
+            if (memcmp(row + (size_t)i * bytes, w->row[e] + (size_t)of * bytes, bytes) != 0)
+                fail_msg("seed %llu: row %lld of batch %lld is not example %lld",
+                         (unsigned long long)seed, (long long)i, (long long)at, (long long)of);
+        }
+        dt_sha256_add(w->all, row, (size_t)b->rows * bytes);
+    }
+}
+
+static void check_walk(walk *w) {
+    dt_feed *f = NULL;
+    dt_batch b;
+    OK(dt_feed_open(&f, w->d, &w->o));
+    for (int64_t i = 0; i < w->o.epochs * w->steps - w->o.first_step; i++) {
+        OK(dt_feed_next(f, &b));
+        check_batch(w, &b, i);
+    }
+    OK(dt_feed_next(f, &b));
+    assert_int_equal(b.rows, 0);
+    dt_feed_close(f);
+}
+
+static void check_job(dt_random *r, drawn *c, dt_sha256 *all) {
+    dt_dataset *d = NULL;
+    walk w = {.all = all};
+    char *keys = draw_keys(r, c->rows);
+    const int f = (int)dt_random_below(r, FORMATS);
+    write_format(c, f);
+    c->keys = keys;
+    open_as(&d, c, f);
+    draw_walk(r, d, &w);
+    for (int e = 0; e < w.n; e++) w.row[e] = read_all(d, e, &w.type[e]);
+    check_walk(&w);
+    for (int e = 0; e < w.n; e++) free(w.row[e]);
+    free(keys);
+    dt_dataset_unref(d);
+}
+
+/* The digest was recorded when feeds were the only readers of data sets: all bits stay. */
+static void test_batches_of_random_jobs(void **state) {
+    (void)state;
+    dt_sha256 *all = dt_sha256_create();
+    print_message("seeds %d to %d\n", SEEDS + 1, SEEDS + JOBS);
+    for (seed = SEEDS + 1; seed <= SEEDS + JOBS; seed++) {
+        dt_random r = dt_random_stream(seed, "rows", 0);
+        drawn c = draw(&r);
+        write_csv(&r, &c);
+        check_job(&r, &c, all);
+    }
+    const dt_digest digest = dt_sha256_end(all);
+    assert_string_equal(digest.hex,
+                        "2068dce661b95e66655590dc7c71dd6a27554e34c862f7369e10e324dbda855d");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_of_each_format)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_of_each_format),
+                                       cmocka_unit_test(test_batches_of_random_jobs)};
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }

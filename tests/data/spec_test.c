@@ -32,7 +32,7 @@ static void test_defaults(void **state) {
     assert_int_equal(d.repeat, 1);
     assert_int_equal(d.prefetch, 0);
     assert_string_equal(d.auto_shard_policy, "auto");
-    assert_true(d.validation_split == 0);
+    assert_false(dt_validation_splits(&d.split));
     assert_null(d.part[DT_PART_VALIDATION]);
     dt_arena_destroy(arena);
 }
@@ -88,7 +88,7 @@ typedef struct fault_case {
 static const fault_case faults[] = {
     {"format: parqet\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9,
      "unknown data format 'parqet'",
-     "csv, idx, image_folder, jsonl, npy, synthetic, text, tfrecord"},
+     "csv, idx, image_folder, jsonl, libsvm, npy, synthetic, text, tfrecord"},
     {"format: nyp\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9, "unknown data format 'nyp'",
      "did you mean 'npy'?"},
     {"train: {x: x.npy}\n" B, DT_E_MISSING_KEY, 1, 1, "required key 'format' is missing in dataset",

@@ -246,6 +246,56 @@ static void test_lists_of_any_length_are_padded(void **state) {
     dt_dataset_unref(d);
 }
 
+/* Numbers as array.tobytes() writes them; only where the job says so, since text has bytes, too. */
+static void test_bytes_of_arrays_are_numbers(void **state) {
+    dt_str s = {0}, f = {0};
+    dt_dataset *d = NULL;
+    dt_type type;
+    const double x[4] = {1.5, -2, 3e300, 0};
+    const int16_t y[2] = {-300, 7};
+    (void)state;
+    add_string(&f, "x", x, sizeof x);
+    add_string(&f, "y", y, sizeof y);
+    add_string(&f, "flag", "\1", 1);
+    add_string(&f, "big", "\xfe\xd4\0\7",
+               4); /* tf.io.decode_raw(..., little_endian=False): -300, 7 */
+    add_string(&f, "pi", "\x40\x49\x0f\xdb", 4);
+    add_example(&s, &f);
+    write_str("raw.tfrecord", &s);
+#define RAW "{format: tfrecord, train: " HERE "/raw.tfrecord, global_batch_size: 1, element: "
+    OK(dt_dataset_open(
+        &d, RAW "{x: {shape: [2, 2], dtype: float64, raw: true}, y: {shape: [3], dtype: int16, "
+                "raw: true, padding_value: 9}, flag: {dtype: bool, raw: true}, big: {shape: [3], "
+                "dtype: int16, raw: true, little_endian: false, padding_value: 9}, pi: {raw: true, "
+                "little_endian: false}}}"));
+    double *got = read_all(d, 0, &type);
+    int16_t *padded = read_all(d, 1, &type), *turned = read_all(d, 3, &type);
+    float *pi = read_all(d, 4, &type);
+    assert_memory_equal(turned, padded, 6);
+    assert_true(*pi == 3.14159274F);
+    free(turned);
+    free(pi);
+    assert_memory_equal(got, x, sizeof x);
+    assert_memory_equal(padded, ((const int16_t[]){-300, 7, 9}), 6);
+    free(got);
+    free(padded);
+    dt_dataset_unref(d);
+    d = NULL;
+    expect_fault("size", dt_dataset_open(&d, RAW "{x: {shape: [4], raw: true}}}"), DT_E_EXAMPLE, 65,
+                 "record 0: feature 'x' has 32 bytes, expected 16 of 4 float32");
+    expect_fault("part",
+                 dt_dataset_open(&d, RAW "{flag: {shape: [2], dtype: int16, raw: true, "
+                                         "padding_value: 0}}}"),
+                 DT_E_EXAMPLE, 65, "feature 'flag' has 1 bytes, expected 4 of 2 int16");
+    expect_fault("bool", dt_dataset_open(&d, RAW "{y: {shape: [4], dtype: bool, raw: true}}}"),
+                 DT_E_EXAMPLE, 65, "feature 'y' has a value that does not fit bool");
+    expect_fault("order", dt_dataset_open(&d, RAW "{pi: {little_endian: false}}}"),
+                 DT_E_DATASET_KEYS, 78, "little_endian needs raw: true");
+    dt_status *bad = dt_dataset_open(&d, RAW "{x: {shape: [4], dtype: float64}}}");
+    assert_non_null(strstr(dt_status_suggestion(bad), "set raw: true"));
+    dt_status_free(bad);
+}
+
 /* ---- text ---- */
 
 static void test_text_gives_windows_and_the_next_characters(void **state) {
@@ -274,8 +324,7 @@ static void test_text_gives_windows_and_the_next_characters(void **state) {
 
 static void test_text_becomes_tokens_and_tokens_text(void **state) {
     dt_dataset *d = NULL;
-    int32_t token[16];
-    int64_t n;
+    dt_tokens token = {0};
     dt_str text = {0};
     (void)state;
     write_file("t.txt", "hello, h\xc3\xa9!", 11);
@@ -283,16 +332,18 @@ static void test_text_becomes_tokens_and_tokens_text(void **state) {
         &d,
         "{format: text, train: " HERE
         "/t.txt, element: {tokens: {shape: [3]}}, validation_split: 0.3, global_batch_size: 2}"));
-    OK(dt_dataset_encode(d, "\xc3\xa9, o", token, &n));
+    OK(dt_dataset_encode(d, "\xc3\xa9, o", &token));
     const int32_t wanted[] = {7, 2, 0, 6};
-    assert_int_equal(n, 4);
+    assert_int_equal(token.n, 4);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(token[i], wanted[i]);
-        dt_dataset_decode(d, token[i], &text);
+        assert_int_equal(token.v[i], wanted[i]);
+        dt_dataset_decode(d, token.v[i], &text);
     }
     assert_string_equal(dt_str_text(&text), "\xc3\xa9, o");
-    expect_fault("unknown", dt_dataset_encode(d, "lox", token, &n), DT_E_RANGE, 78,
+    token.n = 0;
+    expect_fault("unknown", dt_dataset_encode(d, "lox", &token), DT_E_RANGE, 78,
                  "character 2, U+0078, does not occur in the training text");
+    free(token.v);
     dt_str_release(&text);
     dt_dataset_unref(d);
 }
@@ -389,6 +440,7 @@ int main(void) {
         cmocka_unit_test(test_features_that_do_not_fit),
         cmocka_unit_test(test_a_later_record_is_named_when_it_is_read),
         cmocka_unit_test(test_flipped_examples_are_answered),
+        cmocka_unit_test(test_bytes_of_arrays_are_numbers),
         cmocka_unit_test(test_lists_of_any_length_are_padded),
         cmocka_unit_test(test_words_of_the_job),
         cmocka_unit_test(test_text_gives_windows_and_the_next_characters),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cast: values of another type. */
+/* cast: converts values to another dtype. */
 #include "file/cast.h"
 #include "data/map/step.h"
 
@@ -26,6 +26,12 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 
 static dt_value emit(const dt_map_stage *s, dt_value x) { return dt_convert(x, s->out.dtype); }
 
+/* A cast is not undone: its rounding cannot be. */
+static dt_value undo(const void *args, const dt_lesson *learned, dt_value x) {
+    (void)args, (void)learned;
+    return x;
+}
+
 const dt_map_step dt_map_cast = {
     .kind = {"cast", "convert to another dtype; floats are truncated towards zero", fields,
              sizeof(struct cast), NULL},
@@ -35,4 +41,6 @@ const dt_map_step dt_map_cast = {
     .infer = infer,
     .run = run,
     .emit = emit,
+    .takes_windows = true,
+    .undo = undo,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* center_crop: the middle of an image, Keras' CenterCrop; an odd row or column is left out at the
- * end. */
+/* center_crop: the middle of an image, as Keras' CenterCrop. If the surplus is odd, one row or
+ * column more is cut off at the end. */
 #include "data/map/crop.h"
 
 static const dt_field fields[] = {DT_INT(struct dt_crop, height, .min = 1, .max = 1 << 24,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grayscale: one channel of three, tf.image.rgb_to_grayscale: integers go by way of [0, 1], as
- * there. */
+/* grayscale: converts three channels to one, as tf.image.rgb_to_grayscale. Integers are scaled to
+ * [0, 1] and back, as in TensorFlow. */
 #include <math.h>
 
 #include "file/cast.h"
@@ -43,7 +43,8 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     for (int64_t i = 0; i < s->values / 3; i++) to[i] = gray(&from[3 * i]);
 }
 
-/* (.., 3) times a column; bytes are scaled to [0, 1] and back, as above. */
+/* Multiplies (.., 3) by a column of weights. Bytes are scaled to [0, 1] and back, as in
+ * run_bytes. */
 static dt_value emit(const dt_map_stage *s, dt_value x) {
     const dt_type column = dt_type_of(DT_FLOAT32, 2, (int64_t[]){3, 1});
     dt_value by = dt_map_numbers(s, x, "weights", &column, weights);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What steps over images share; see step.h. */
+/* Functions shared by steps over images; see step.h. */
 #include <string.h>
 
 #include "data/map/step.h"

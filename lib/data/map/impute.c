@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * impute: replaces missing values, as scikit-learn's SimpleImputer. Each value of an example is a
- * feature with a replacement of its own, which is given or learned from the training part. Missing
- * are NaN, the empty text, and of indices in a vocabulary -1 (file/missing.h). An indicator adds a
- * number to the example for each feature that has gaps in the training part: 1 where it was
- * missing, else 0.
+ * feature with its own replacement, which is given or learned from the training part. NaN, the
+ * empty text, and the vocabulary index -1 are missing values (file/missing.h). With `indicator`,
+ * the example also gets a number for each feature that has missing values in the training part: 1
+ * if the value was missing, else 0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -33,11 +33,11 @@ static const dt_field fields[] = {
                     "where it was missing"),
     DT_END};
 
-/* What a plan needs: of a text `word`, else replacements in the type of the values. */
+/* The replacements: `word` for a text, else `fill`, in the dtype of the values. */
 typedef struct filler {
     const char *word;
     void *fill;   /* [values] */
-    int64_t *gap; /* [gaps] features of the indicator */
+    int64_t *gap; /* [gaps] indices of the features that have an indicator */
     int gaps;
 } filler;
 
@@ -57,13 +57,13 @@ static bool is_gap(double x, bool real) { return real ? isnan(x) : x < 0; }
 typedef struct feature {
     int64_t n, gaps;
     double mean;
-    double *seen; /* [n] of a median and of what is most frequent */
+    double *seen; /* [n] all values; for median and most_frequent */
     int64_t cap;
 } feature;
 
 typedef struct lesson {
     feature *feature;      /* [values] */
-    dt_word_counts *words; /* counts of the values of text features */
+    dt_word_counts *words; /* how often each text occurs, if the element is text */
 } lesson;
 
 static bool wants(const void *args) {
@@ -121,7 +121,7 @@ static double most_frequent(const feature *f) {
     return f->seen[at];
 }
 
-/* NaN: the feature has no values. */
+/* The replacement that a strategy learns; NaN if the feature has no values. */
 static double fill_of(const feature *f, int strategy) {
     if (strategy == CONSTANT || f->n == 0) return NAN;
     if (strategy == MEAN) return f->mean;
@@ -141,7 +141,8 @@ static void keep_numbers(const lesson *l, const dt_map_stage *s, dt_arena *arena
     for (int64_t i = 0; i < s->values; i++) {
         const double fill = fill_of(&l->feature[i], a->strategy);
         if (!isnan(fill)) out->fill.v[i] = fill;
-        else out->fill.n = i < out->fill.n ? (int)i : out->fill.n; /* infer reports feature i */
+        /* fewer replacements than values: infer reports feature i */
+        else out->fill.n = i < out->fill.n ? (int)i : out->fill.n;
     }
 }
 
@@ -173,7 +174,7 @@ static dt_status *no_values(const dt_map_stage *s, int64_t number) {
     return dt_suggest(bad, "leave the column out, or use 'strategy: constant'");
 }
 
-/* Categories are texts, or indices in a vocabulary. */
+/* Checks that the strategy suits the element. Texts and indices in a vocabulary are categories. */
 static dt_status *check_input(const dt_map_stage *s) {
     const struct impute *a = s->args;
     const bool real = !s->is_text && dt_dtype_is_float(s->in.dtype);
@@ -209,7 +210,7 @@ static dt_status *make_word(const dt_map_stage *s, filler *out) {
     return NULL;
 }
 
-/* The given constant; of a vocabulary the index of a word. */
+/* Gets the constant to fill with: a number, or the index of a word in the vocabulary. */
 static dt_status *constant_of(const dt_map_stage *s, double *out) {
     const dt_tree *given = ((const struct impute *)s->args)->fill_value;
     *out = 0;
@@ -270,7 +271,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
         for (int64_t i = 0; i < s->values; i++) y[i] = is_missing ? fill[i] : x[i];                \
         for (int i = 0; i < f->gaps; i++) {                                                        \
             const type value = x[f->gap[i]];                                                       \
-            y[s->values + i] = value != value; /* NaN */                                           \
+            y[s->values + i] = value != value; /* 1: NaN */                                        \
         }                                                                                          \
     }                                                                                              \
     break
@@ -293,7 +294,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     }
 }
 
-/* Columns of the examples that have gaps, 1 at these. */
+/* Indicator columns for a batch: 1 where the value was missing. */
 static dt_value flags(const dt_map_stage *s, dt_value gap) {
     const filler *f = s->made;
     dt_value *part = dt_arena_array(dt_trace_arena(gap.trace), dt_value, f->gaps);

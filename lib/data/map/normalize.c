@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * normalize: (x - mean) / deviation, Keras' Normalization. Mean and variance are given, each one
- * number or one for each feature, which are the values of the last axis; or they are learned from
- * the training part, for each feature, by Welford's sums in float64. The deviation is the root of
- * the variance, at least 1e-7.
+ * normalize: (x - mean) / deviation, as Keras' Normalization. Mean and variance are given, or
+ * learned from the training part with Welford's algorithm in float64. Each is one number, or one
+ * number per feature; the features are the values along the last axis. The deviation is the square
+ * root of the variance, at least 1e-7.
  *
- * Types whose values float32 holds are computed as in Keras: a float32 difference, divided by a
- * float32 deviation. Of int32, int64 and float64 elements both are computed in float64, and the
- * quotient is rounded once: 1700000000 and 1700000064 are the same float32.
+ * Types whose values fit float32 are computed as in Keras: a float32 difference divided by a
+ * float32 deviation. For int32, int64 and float64 both operations are done in float64 and the
+ * quotient is rounded once, because numbers such as 1700000000 and 1700000064 are equal as float32.
  */
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/size.h"
 #include "file/cast.h"
 #include "data/map/step.h"
 
-/* values that are turned in one go: loops over few channels would not be vectors */
+/* values to process at a time; shorter loops over few channels would not be vectorized */
 enum { LEAST_BLOCK = 64 };
 
 struct normalize {
@@ -32,12 +33,12 @@ static const dt_field fields[] = {
              .help = "standard deviation, instead of variance"),
     DT_END};
 
-/* The subtracted values and the divisors, features repeated to a block. */
+/* Means and deviations, repeated for as many features as a block has values. */
 typedef struct block {
     int64_t n;
     bool wide;
-    float *mean, *deviation;            /* (n) */
-    double *wide_mean, *wide_deviation; /* (n) the same, not rounded */
+    float *mean, *deviation;            /* [n] */
+    double *wide_mean, *wide_deviation; /* [n] the same numbers, not rounded to float32 */
 } block;
 
 static dt_status *check(const void *args, const dt_location *at) {
@@ -61,7 +62,8 @@ static dt_status *check_count(const dt_map_stage *s, const char *what, const dt_
 
 typedef struct moments {
     int64_t features;
-    double *count, *mean, *squares; /* [features] squares: of differences from the mean, in all */
+    /* [features] squares: sum of squared differences from the mean */
+    double *count, *mean, *squares;
 } moments;
 
 static int64_t features_of(const dt_type *t) { return t->rank > 0 ? t->dim[t->rank - 1] : 1; }
@@ -107,15 +109,17 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
 
 static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
 
-/* The arguments, with what was learned in the place of what they leave out. */
-static struct normalize settled(const dt_map_stage *s) {
-    struct normalize a = *(const struct normalize *)s->args;
-    if (s->learned) {
-        a.mean = s->learned->mean;
-        a.variance = s->learned->variance;
+/* The arguments, completed with the learned values. */
+static struct normalize settle(const void *args, const dt_lesson *learned) {
+    struct normalize a = *(const struct normalize *)args;
+    if (learned) {
+        a.mean = learned->mean;
+        a.variance = learned->variance;
     }
     return a;
 }
+
+static struct normalize settled(const dt_map_stage *s) { return settle(s->args, s->learned); }
 
 /* ---- application ---- */
 
@@ -160,7 +164,7 @@ static const block *make_block(dt_arena *arena, const struct normalize *a, int64
     return b;
 }
 
-/* One mean and one deviation for all. */
+/* Whether all features share one mean and one deviation. */
 static bool are_alike(const struct normalize *a) {
     return a->mean.n == 1 && a->variance.n <= 1 && a->std.n <= 1;
 }
@@ -208,7 +212,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     }
 }
 
-/* The first features of a block are one period of it. */
+/* Uses the first entries of the block, one for each feature. */
 static dt_value emit(const dt_map_stage *s, dt_value x) {
     const struct normalize a = settled(s);
     const block *b = s->made;
@@ -224,6 +228,27 @@ static dt_value emit(const dt_map_stage *s, dt_value x) {
     return dt_convert(dt_divide(x, dt_broadcast_to(deviation, &whole)), DT_FLOAT32);
 }
 
+static dt_value features_like(dt_value x, const double *v, int64_t n) {
+    const dt_type type = dt_type_of_value(x), one = dt_type_of(type.dtype, 1, &(int64_t){1});
+    dt_value *each = dt_arena_array(dt_trace_arena(x.trace), dt_value, n);
+    for (int64_t i = 0; i < n; i++) each[i] = dt_splat(x.trace, &one, v[i]);
+    return dt_broadcast_to(n == 1 ? each[0] : dt_concatenate(each, (int)n, 0), &type);
+}
+
+static dt_value undo(const void *args, const dt_lesson *learned, dt_value x) {
+    const struct normalize a = settle(args, learned);
+    const dt_type type = dt_type_of_value(x);
+    const int64_t n = are_alike(&a) ? 1 : dt_max(a.mean.n, dt_max(a.variance.n, a.std.n));
+    if (n > 1 && (type.rank < 2 || type.dim[type.rank - 1] != n)) return (dt_value){0};
+    double *mean = dt_arena_array(dt_trace_arena(x.trace), double, n),
+           *deviation = dt_arena_array(dt_trace_arena(x.trace), double, n);
+    for (int64_t i = 0; i < n; i++) {
+        mean[i] = pick(&a.mean, i);
+        deviation[i] = wide_deviation_of(&a, i);
+    }
+    return dt_add(dt_multiply(x, features_like(x, deviation, n)), features_like(x, mean, n));
+}
+
 const dt_map_step dt_map_normalize = {
     .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization", fields,
              sizeof(struct normalize), NULL},
@@ -233,4 +258,6 @@ const dt_map_step dt_map_normalize = {
     .infer = infer,
     .run = run,
     .emit = emit,
+    .takes_windows = true,
+    .undo = undo,
 };

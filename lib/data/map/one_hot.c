@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* one_hot: class numbers as rows of zeros and a one. */
+/* one_hot: converts a class index to a row of zeros with a single one. */
 #include "file/cast.h"
 #include "data/map/step.h"
 
@@ -16,7 +16,8 @@ static int64_t classes(const void *args) { return ((const struct one_hot *)args)
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     (void)arena;
-    if (s->values != 1) s->names = (dt_texts){0}; /* each number has an axis of its own */
+    /* with several numbers, each gets its own row of classes */
+    if (s->values != 1) s->names = (dt_texts){0};
     if (s->in.rank == DT_MAX_RANK - 1)
         return dt_fail(DT_E_DATA_SHAPE, s->at,
                        "%s: one_hot produces %d dimensions plus the batch; at most %d in all",
@@ -48,5 +49,6 @@ const dt_map_step dt_map_one_hot = {
     .infer = infer,
     .run = run,
     .emit = emit,
+    .takes_windows = true,
     .classes = classes,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pad: a sequence cut or filled up to a length, Keras' pad_sequences. Its items are what the first
- * axis counts. */
+/* pad: truncates or pads a sequence to a length, as Keras' pad_sequences. The first axis counts the
+ * items of the sequence. */
 #include <string.h>
 
 #include "file/cast.h"
@@ -33,7 +33,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
-/* Items that are kept, the first of them, and the place of that one in the new sequence. */
+/* Number of items to keep, index of the first one in the input, and its index in the output. */
 typedef struct kept {
     int64_t items, from, to;
 } kept;

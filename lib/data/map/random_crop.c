@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_crop: a part of an image from anywhere in it, each place being as likely; outside of
- * training the middle. */
+/* random_crop: a part of an image at a random position, all positions being equally likely; outside
+ * of training, the middle. */
 #include "data/map/crop.h"
 
 static const dt_field fields[] = {

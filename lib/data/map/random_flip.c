@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_flip: an image mirrored, or not, Keras' RandomFlip; outside of training it stays as it
- * is. */
+/* random_flip: mirrors an image, or not, at random, as Keras' RandomFlip; outside of training it
+ * leaves the image unchanged. */
 #include <string.h>
 
 #include "data/map/step.h"
@@ -28,7 +28,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
-/* A row of pixels backwards. */
+/* Copies a row of pixels in reverse order. */
 static void mirror_row(const char *in, char *out, const dt_pixels *p) {
     for (int64_t c = 0; c < p->columns; c++)
         memcpy(out + c * p->pixel, in + (p->columns - 1 - c) * p->pixel, (size_t)p->pixel);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rescale: x * scale + offset, Keras' Rescaling; in float64 for types that float32 cannot hold. */
+/* rescale: x * scale + offset, as Keras' Rescaling. Types whose values float32 cannot represent are
+ * computed in float64. */
 #include "file/cast.h"
 #include "data/map/step.h"
 
@@ -34,6 +35,13 @@ static dt_value emit(const dt_map_stage *s, dt_value x) {
     return dt_add(dt_multiply(x, dt_like(x, (float)a->scale)), dt_like(x, (float)a->offset));
 }
 
+static dt_value undo(const void *args, const dt_lesson *learned, dt_value x) {
+    const struct rescale *a = args;
+    (void)learned;
+    if (a->scale == 0) return (dt_value){0};
+    return dt_divide(dt_subtract(x, dt_like(x, a->offset)), dt_like(x, a->scale));
+}
+
 const dt_map_step dt_map_rescale = {
     .kind = {"rescale", "x * scale + offset as float32 values, as Keras' Rescaling", fields,
              sizeof(struct rescale), NULL},
@@ -41,4 +49,6 @@ const dt_map_step dt_map_rescale = {
     .infer = infer,
     .run = run,
     .emit = emit,
+    .takes_windows = true,
+    .undo = undo,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize: an image of another size, Keras' Resizing, which is tf.image.resize; image/resize.h does
- * it. */
+/* resize: changes the size of an image, as Keras' Resizing, which calls tf.image.resize;
+ * image/resize.h does the work. */
 #include <stdlib.h>
 
 #include "file/image/resize.h"
@@ -10,7 +10,7 @@ static const char *const interpolations[] = {"bilinear", "nearest", NULL};
 
 struct resize {
     int64_t height, width;
-    int interpolation; /* a dt_interpolation */
+    int interpolation; /* one of dt_interpolation */
     bool crop_to_aspect_ratio;
 };
 
@@ -52,7 +52,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     dt_resizing_run(s->made, in, out);
 }
 
-/* (n, from): row i has the parts of the lines that line i of the new image is made of. */
+/* The weights of old lines in new lines, as a matrix (new lines, old lines). */
 static dt_value emit_parts(const dt_map_stage *s, dt_value x, const char *name,
                            const dt_between *line, int d) {
     const dt_type t = dt_type_of(DT_FLOAT32, 2, (int64_t[]){s->out.dim[d], s->in.dim[d]});
@@ -67,7 +67,7 @@ static dt_value emit_parts(const dt_map_stage *s, dt_value x, const char *name,
     return y;
 }
 
-/* Dimension 1 + d of (B, rows, columns, ..), with the new lines. */
+/* Computes new lines along dimension 1 + d of (B, rows, columns, ..). */
 static dt_value emit_lines(dt_value x, dt_value parts, int d) {
     const dt_dot_attr by = {
         .n_contract = 1, .lhs_contract = {(int8_t)(1 + d)}, .rhs_contract = {1}};

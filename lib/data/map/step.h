@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of `map`: one file in this folder, one row in steps.h. It knows its arguments, what type
- * it makes of what, and how to turn one example.
+ * A step of `map` is one file in this folder and one row in steps.h. It knows its arguments, its
+ * output type, and how to transform one example.
  *
- * Random steps draw from (seed, pass over the data, number of the example) and nothing else, so
- * what an example becomes depends neither on replicas nor on threads nor on where a run was
- * resumed. They draw for training only; for other parts they are fixed: a random crop is the
- * central one, a random flip does nothing.
+ * Random steps derive their random numbers from (seed, pass over the data, index of the example)
+ * and nothing else, so the result depends neither on replicas nor on threads nor on where a run was
+ * resumed. They are random only in training. Otherwise random_crop takes the middle and random_flip
+ * does nothing.
  */
 #ifndef DT_DATA_MAP_STEP_H
 #define DT_DATA_MAP_STEP_H
@@ -17,82 +17,95 @@
 
 typedef struct dt_map_stage dt_map_stage;
 
-/* The inputs of a step; images are (rows, columns) or (rows, columns, channels). */
+/* The inputs that a step accepts. Images are (rows, columns) or (rows, columns, channels). */
 typedef enum dt_map_takes {
     DT_TAKES_ANY,
     DT_TAKES_INTEGERS,
     DT_TAKES_IMAGES,
     DT_TAKES_TEXT,
-    DT_TAKES_TEXT_TOO /* anything; a text becomes a text */
+    DT_TAKES_TEXT_TOO /* numbers, or a text that stays a text */
 } dt_map_takes;
 
-/* Learning from the training part, an example at a time, in order; Keras' `adapt`. */
+/* How a step learns from the training part, one example at a time, in order, as in Keras'
+ * `adapt`. */
 typedef struct dt_map_learning {
-    bool (*wants)(const void *args); /* false: the arguments have everything */
+    /* whether anything has to be learned; false: the arguments are complete */
+    bool (*wants)(const void *args);
     void *(*begin)(const dt_map_stage *s);
     void (*take)(void *lesson, const dt_map_stage *s, const void *in);
-    /* Frees it. The arena keeps the learned values; NULL: they are not wanted any more. */
+    /* Frees the lesson. Stores the learned values in the arena; arena NULL: discards them. */
     void (*end)(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out);
 } dt_map_learning;
 
 typedef struct dt_map_step {
     dt_kind kind;
-    /* arguments that can be given as a bare value or a list; NULL: none, the last is NULL */
+    /* arguments that can be given as a bare value or a list, in order; NULL after the last */
     const char *brief[3];
-    bool takes_list; /* a bare list is brief[0] itself */
+    bool takes_list; /* a bare list is the value of brief[0] */
     dt_map_takes takes;
-    bool comes_first;   /* it needs values as they are stored, so no step may stand before it */
-    bool reads_float32; /* any type is read as float32 */
-    bool keeps_numbers; /* values are those of the input, unless infer sets numbers */
-    /* names of classes are those of the input, unless infer sets stage->names */
+    bool comes_first; /* needs values as they are stored, so it must be the first step */
+    bool
+        takes_windows; /* treats values one by one, or along the last axis: rows or windows alike */
+    bool reads_float32; /* converts inputs of any dtype to float32 */
+    bool keeps_numbers; /* outputs have the range of the inputs, unless infer sets stage->numbers */
+    /* outputs have the class names of the inputs, unless infer sets stage->names */
     bool keeps_names;
-    /* Checks arguments against each other; `at` is the step's. NULL: nothing to check. */
+    /* Checks arguments against each other; `at` is the step's location. NULL: nothing to check. */
     dt_status *(*check)(const void *args, const dt_location *at);
-    const dt_map_learning *learning; /* NULL: nothing to learn */
-    /* stage->out from stage->in, of which it is a copy; may make tables. */
+    const dt_map_learning *learning; /* NULL: the step never learns */
+    /* Sets stage->out, which starts as a copy of stage->in; may prepare tables in stage->made. */
     dt_status *(*infer)(dt_map_stage *s, dt_arena *arena);
     void (*run)(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out);
-    int64_t (*classes)(const void *args); /* its input must lie in [0, classes); NULL: any */
-    /* What run does outside of training, of a whole batch (B, ...) in a graph: exported models take
-     * stored values. */
+    /* instead of `run`: a step that is not random and can fail */
+    dt_status *(*attempt)(const dt_map_stage *s, const void *in, void *out);
+    /* the limit of the inputs, which must lie in [0, limit); NULL: no limit */
+    int64_t (*classes)(const void *args);
+    /* Adds to a graph what `run` does outside of training, for a whole batch (B, ...); exported
+     * models take stored values. */
     dt_value (*emit)(const dt_map_stage *s, dt_value x);
+    /* Inverts the step for a batch (B, ...): returns the values from which the step would make x.
+     * learned: NULL if the arguments are complete. Returns a value without a trace if x has the
+     * wrong number of features. NULL: the step cannot be inverted. */
+    dt_value (*undo)(const void *args, const dt_lesson *learned, dt_value x);
 } dt_map_step;
 
-/* One step of a plan: a row with its arguments, applied to one example. */
+/* A step in a plan: a dt_map_step with its arguments and the types that it is applied to. */
 struct dt_map_stage {
     const dt_map_step *step;
     const void *args;
-    const dt_location *at;    /* the step's in the job file */
-    const char *file;         /* for messages */
+    const dt_location *at;    /* location of the step in the job file */
+    const char *file;         /* data file, for messages */
     const char *directory;    /* see dt_map_request */
-    const dt_lesson *learned; /* NULL: nothing, and nothing is to be */
-    /* of what it draws: the element's name and the step's place in the list are in it */
+    const dt_lesson *learned; /* what the step learned; NULL: nothing yet, or it does not learn */
+    /* name of the step's random stream and of what it learned; contains the element's name and the
+     * step's index in the list */
     const char *purpose;
     dt_type in, out;
-    bool is_text;   /* in is a text */
-    int64_t values; /* of in */
-    dt_texts names; /* of the classes that values of out number; comes as those of in */
-    /* values of out are in [0, numbers), 0: unknown; initially those of in */
+    bool is_text;   /* the input is text */
+    int64_t values; /* number of values in the input */
+    /* names of classes, as dt_map_plan_names has them; initially those of the inputs */
+    dt_texts names;
+    /* outputs lie in [0, numbers); 0: unknown; initially the limit of the inputs */
     int64_t numbers;
-    const void *made; /* by infer */
+    const void *made; /* tables made by infer */
 };
 
-/* What a stage draws of an example. seed: the step's own, else NULL; steps of one name and one seed
- * draw alike, as an image and its mask must. */
+/* A stream of random numbers for an example. seed: the step's own, or NULL. Steps with the same
+ * name and seed get the same numbers, as an image and its mask need. */
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
 
-/* Numbers that a step knows, in a graph: a constant named after the step. */
+/* Adds constant numbers of a step to a graph, as a constant named after the step. */
 dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type,
                         const void *v);
 
-/* The sizes of an image type. pixel: bytes of all channels at one place. */
+/* The sizes of an image. pixel: bytes of all channels of one pixel. */
 typedef struct dt_pixels {
     int64_t rows, columns, channels, pixel;
 } dt_pixels;
 dt_pixels dt_pixels_of(const dt_type *t);
-/* The type with other rows and columns. */
+/* The image type with other numbers of rows and columns. */
 dt_type dt_image_sized(const dt_type *t, int64_t rows, int64_t columns);
-/* The part of `rows` by `columns` of an image that begins at (row, column), into out. */
+/* Copies the rectangle of out's rows and columns that begins at (row, column) of an image. */
 void dt_image_cut(const dt_type *in, const dt_type *out, int64_t row, int64_t column,
                   const void *from, void *to);
 

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of steps of `map`: DT_MAP_ROW(name), one file lib/data/map/<name>.c each, which defines
- * dt_map_<name>. */
+/* The table of steps of `map`. DT_MAP_ROW(name) stands for dt_map_<name>, which
+ * lib/data/map/<name>.c defines. */
 DT_MAP_ROW(cast)
 DT_MAP_ROW(center_crop)
+DT_MAP_ROW(date)
 DT_MAP_ROW(grayscale)
 DT_MAP_ROW(impute)
 DT_MAP_ROW(normalize)
 DT_MAP_ROW(one_hot)
 DT_MAP_ROW(pad)
+DT_MAP_ROW(random_brightness)
+DT_MAP_ROW(random_color_jitter)
+DT_MAP_ROW(random_contrast)
 DT_MAP_ROW(random_crop)
+DT_MAP_ROW(random_erasing)
 DT_MAP_ROW(random_flip)
+DT_MAP_ROW(random_hue)
+DT_MAP_ROW(random_rotation)
+DT_MAP_ROW(random_saturation)
+DT_MAP_ROW(random_shear)
+DT_MAP_ROW(random_translation)
+DT_MAP_ROW(random_zoom)
 DT_MAP_ROW(rescale)
 DT_MAP_ROW(resize)
 DT_MAP_ROW(string_lookup)
 DT_MAP_ROW(text_vectorization)
+DT_MAP_ROW(tokenizer)
 DT_MAP_ROW(zero_padding)

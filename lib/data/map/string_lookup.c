@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * string_lookup: the index of a text in a vocabulary, from 1; 0 for unknown texts. Keras'
- * StringLookup. With `num_oov_indices: 0` the index counts from 0, and an unknown text becomes -1,
- * which no class and no row of a table has. With another output_mode than int, a row with 1 at that
- * index: for a single text, one_hot, multi_hot and count are the same.
+ * string_lookup: converts a text to its index in a vocabulary, as Keras' StringLookup. Indices
+ * begin at 1; unknown texts get 0. With `num_oov_indices: 0` indices begin at 0, and an unknown
+ * text becomes -1, which is neither a class nor a row of a table. With an output_mode other than
+ * int, the output is a row with 1 at that index; for a single text, one_hot, multi_hot and count
+ * are the same.
  */
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct string_lookup {
     int output_mode;
     const dt_tree *vocabulary;
     int64_t max_tokens;
-    int64_t num_oov_indices; /* of unknown texts, which come first: 0 or 1 */
+    int64_t num_oov_indices; /* number of indices for unknown texts, which come first: 0 or 1 */
 };
 
 static const dt_field fields[] = {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text_vectorization: a text as numbers of its words, Keras' TextVectorization.
+ * text_vectorization: converts a text to the indices of its words, as Keras' TextVectorization.
  *
- *     "The cat, the dog!"  standardize ->  "the cat the dog"  split ->  the | cat | the | dog  look up ->  2 3 2 1 0 0
+ *     "The cat, the dog!"  standardize ->  "the cat the dog"
+ *                          split       ->  the | cat | the | dog
+ *                          look up     ->  2 3 2 1 0 0
  *
- * With output_mode int, 0 fills the places after the last word and 1 is for unknown words. With
- * multi_hot, count and tf_idf each word has a place, unknown ones have place 0; tf_idf multiplies
- * counts by the weight of the word's rareness, for unknown words by the mean of the weights.
- * The vocabulary is given, or learned from the training part: the most frequent words first, of
- * those that are as frequent the one whose bytes are greater. Letters and blanks are ASCII's, as in
- * Keras, whose strings are bytes.
+ * With output_mode int, 0 pads the output after the last word, and 1 stands for unknown words. With
+ * multi_hot, count and tf_idf the output has a number for each word; number 0 is for unknown words.
+ * tf_idf multiplies counts by the word's inverse document frequency, and for unknown words by the
+ * mean of those. The vocabulary is given or learned from the training part: the most frequent words
+ * first; of equally frequent words, the one whose bytes compare greater. Only ASCII letters are
+ * lowercased and only ASCII blanks split words, as in Keras, whose strings are bytes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -86,7 +88,7 @@ static dt_status *check(const void *args, const dt_location *at) {
     return NULL;
 }
 
-/* The index of the vocabulary's first word; those below it have a fixed meaning. */
+/* The index of the vocabulary's first word. Lower indices have a fixed meaning. */
 static int first_word(const struct text_vectorization *a) { return a->output_mode == INT ? 2 : 1; }
 
 /* ---- words of a text ---- */
@@ -132,7 +134,8 @@ static void split_at_blanks(reading *r) {
     }
 }
 
-/* A byte that does not begin a valid UTF-8 character counts as one character. */
+/* Splits a text into characters. A byte that does not begin a valid UTF-8 character counts as one
+ * character. */
 static void split_characters(reading *r) {
     const char *text = dt_str_text(&r->text);
     uint32_t code;
@@ -205,7 +208,7 @@ static const dt_map_learning learning = {.wants = learns, .begin = begin, .take 
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* [1 + words]; NULL: each 1 */
+    const float *weight; /* [1 + words] inverse document frequencies; NULL: all are 1 */
 } made;
 
 static dt_status *weigh(const dt_map_stage *s, int n_words, dt_arena *arena, made *out) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing over one block of bytes, which holds all words one after the other, each with a
- * NUL behind it. */
+/* A hash table with open addressing. One block of bytes holds all words one after the other, each
+ * followed by a NUL. */
 #include "base/elementary.h"
 #include "data/map/words.h"
 
@@ -15,8 +15,8 @@
 
 enum { FIRST_SLOTS = 1024, MOST_WORDS = 1 << 26, SHOWN = 60 };
 
-/* Words may be hostile: with a secret key they cannot be chosen so that all fall into one slot.
- * Results do not depend on the key. */
+/* Words may be hostile: a secret key prevents words chosen so that all get the same hash. Results
+ * do not depend on the key. */
 static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n) {
     return (uint32_t)dt_siphash(key, word, n);
 }
@@ -25,17 +25,17 @@ static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n) {
 
 typedef struct counted {
     size_t at, size;
-    int64_t times, texts; /* in all; texts that have it */
-    int64_t last;         /* the number of the last one of them */
+    int64_t times, texts; /* occurrences; number of texts that contain the word */
+    int64_t last;         /* index of the last text that contains it */
 } counted;
 
 struct dt_word_counts {
     dt_str bytes;
-    counted *word; /* [n] in the order in which they came */
+    counted *word; /* [n] in order of first occurrence */
     int n, cap;
-    int64_t texts;  /* that have ended */
-    uint32_t *slot; /* [slots] a word's index + 1; 0: free */
-    uint32_t slots; /* a power of two, more than 1.5 n */
+    int64_t texts;  /* number of texts that have ended */
+    uint32_t *slot; /* [slots] index of a word + 1; 0: free */
+    uint32_t slots; /* size of the hash table: a power of two, more than 1.5 n */
     dt_siphash_key key;
 };
 
@@ -84,7 +84,7 @@ static void count(const dt_word_counts *c, counted *w) {
 
 void dt_word_counts_end_text(dt_word_counts *c) { c->texts++; }
 
-/* Words beyond the most that are counted are passed over: they are the last ones to come. */
+/* Counts a word. After MOST_WORDS different words, new ones are ignored. */
 void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n) {
     uint32_t *slot = find_slot(c, word, n);
     if (*slot) {
@@ -140,7 +140,7 @@ const char *dt_word_counts_most(const dt_word_counts *c) {
     return most ? c->bytes.data + most->at : NULL;
 }
 
-/* ---- vocabularies that are given ---- */
+/* ---- vocabularies that the job gives ---- */
 
 static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out) {
     out->v = dt_arena_array(arena, const char *, t->n);
@@ -151,9 +151,9 @@ static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out) {
 
 static const char unknown_word[] = DT_UNKNOWN_TEXT;
 
-/* The lines of a file, in its own memory: line ends become NULs. Keras' get_vocabulary begins with
- * "" and "[UNK]", which are not words; another empty line is an error, as in Keras, where it would
- * shift all words behind it. */
+/* Splits the text of a vocabulary file into lines, in place: line ends become NULs. Skips "" and
+ * "[UNK]" at the front, which Keras' get_vocabulary writes and which are not words. Any other empty
+ * line is an error, because in Keras it would shift the indices of all words after it. */
 static dt_status *cut_lines(dt_arena *arena, const char *path, char *text, dt_texts *out) {
     int lines = 1;
     for (const char *p = text; *p; p++) lines += *p == '\n';
@@ -197,8 +197,9 @@ static dt_status *read_file(dt_arena *arena, const dt_tree *t, const char *direc
     return dt_at(s, &t->at);
 }
 
-/* "" and "[UNK]" may stand first in a list, one or both, as in what Keras' get_vocabulary gives. In
- * a file "[UNK]" alone is a word, as in Keras. */
+/* Reads a vocabulary from a list or a file. Skips "" and "[UNK]", one or both, at the front of a
+ * list, as Keras' get_vocabulary returns them. At the front of a file, "[UNK]" alone is a word, as
+ * in Keras. */
 static dt_status *read_words(dt_arena *arena, const dt_tree *t, const char *directory,
                              dt_texts *out) {
     const char *const special[] = {"", unknown_word};
@@ -226,11 +227,11 @@ dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_
     return NULL;
 }
 
-/* ---- finding ---- */
+/* ---- finding words ---- */
 
 struct dt_words {
     dt_texts list;
-    uint32_t *slot, mask; /* [mask + 1] a word's number + 1; 0: free */
+    uint32_t *slot, mask; /* slot: [mask + 1] index of a word + 1; 0: free */
     dt_siphash_key key;
 };
 

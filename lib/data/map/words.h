@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vocabularies: words that are counted, listed by frequency, and found again by number. */
+/* Vocabularies: counts words, lists them by frequency, and finds the index of a word. */
 #ifndef DT_DATA_MAP_WORDS_H
 #define DT_DATA_MAP_WORDS_H
 
@@ -11,30 +11,31 @@
 typedef struct dt_word_counts dt_word_counts;
 dt_word_counts *dt_word_counts_create(void);
 void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n);
-/* A text has ended: what comes is of the next one. */
+/* Ends a text; the words that are added next belong to the next text. */
 void dt_word_counts_end_text(dt_word_counts *c);
-/* The words that occur most, at most so many (-1: all). Of words that are as frequent the one whose
- * bytes are greater comes first, as in Keras. idf, NULL or to be filled: what each word's rareness
- * weighs, log(1 + texts / (1 + texts that have it)). */
+/* The most frequent words, at most `most` (-1: all). Of equally frequent words, the one whose bytes
+ * compare greater comes first, as in Keras. idf: NULL, or receives the inverse document frequency
+ * of each word, log(1 + texts / (1 + texts that contain it)). */
 dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena, dt_reals *idf);
-/* The word that occurs most; of several the one whose bytes are least. NULL: there is none. */
+/* The most frequent word; if several are, the one whose bytes compare least. NULL: no word was
+ * counted. */
 const char *dt_word_counts_most(const dt_word_counts *c);
 void dt_word_counts_destroy(dt_word_counts *c); /* takes NULL */
 
-/* ---- finding ---- */
+/* ---- finding words ---- */
 
-/* The name of the index for words that a vocabulary lacks, as Keras calls it. */
+/* Keras' name for the index of words that a vocabulary lacks. */
 #define DT_UNKNOWN_TEXT "[UNK]"
 
 typedef struct dt_words dt_words;
-/* The words of a step. `vocabulary` is a list of them, or the path of a file with one on each line;
- * NULL: those that the step learned. */
+/* Gets the vocabulary of a step. `vocabulary` is a list of words, or the path of a file with one
+ * word per line; NULL: the words that the step learned. More than `most` words are an error. */
 dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_t most,
                         dt_arena *arena, dt_texts *out) DT_MUST_USE;
-/* A word that is in the list twice is an error at `at`. */
+/* Makes an index of the list. A word that occurs twice is an error at `at`. */
 dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_location *at,
                           const dt_words **out) DT_MUST_USE;
-/* A word's number in the list; -1: it is not there. */
+/* The index of a word in the list; -1: the list lacks it. */
 int dt_words_find(const dt_words *w, const char *word, size_t n);
 
 #endif

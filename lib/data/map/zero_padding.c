@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zero_padding: rows and columns of zeros around an image, Keras' ZeroPadding2D. */
+/* zero_padding: adds rows and columns of zeros around an image, as Keras' ZeroPadding2D. */
 #include <string.h>
 
 #include "data/map/step.h"
@@ -44,7 +44,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
         memcpy(first + r * stride, (const char *)in + r * width, (size_t)width);
 }
 
-/* Zeros of any type, joined on: the op pad takes floats alone. */
+/* Concatenates zeros, because the op `pad` supports only floats. */
 static dt_value emit(const dt_map_stage *s, dt_value x) {
     const int64_t sizes[2] = {rows_of(s->args), columns_of(s->args)};
     for (int d = 0; d < 2; d++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch(size, drop_remainder), and padded_batch, which fills shorter elements up with zeros. */
+/* batch(size, drop_remainder), and padded_batch, which pads shorter elements with zeros. */
 #include "data/pipeline/build.h"
 
-enum { LARGEST = 1 << 24 }; /* as a job's global batch */
+enum { LARGEST = 1 << 24 }; /* same limit as a job's global batch */
 
 struct batch {
     int64_t size;
@@ -42,14 +42,14 @@ static dt_status *next(dt_cursor *c, dt_example *out) { return next_batch(c, fal
 
 static dt_status *next_padded(dt_cursor *c, dt_example *out) { return next_batch(c, true, out); }
 
-const dt_transform dt_transform_batch = {
+static const dt_transform batch_row = {
     .name = "batch",
     .args_size = sizeof(struct batch),
     .batch_size = batch_size,
     .count = count,
     .next = next,
 };
-const dt_transform dt_transform_padded_batch = {
+static const dt_transform padded_batch_row = {
     .name = "padded_batch",
     .args_size = sizeof(struct batch),
     .batch_size = batch_size,
@@ -71,11 +71,11 @@ static dt_status *build(dt_dataset **out, const dt_dataset *in, const struct bat
 dt_status *dt_dataset_batch(dt_dataset **out, const dt_dataset *in, int64_t size,
                             bool drop_remainder) {
     DT_LIVE(in);
-    return build(out, in, &(struct batch){size, drop_remainder}, &dt_transform_batch);
+    return build(out, in, &(struct batch){size, drop_remainder}, &batch_row);
 }
 
 dt_status *dt_dataset_padded_batch(dt_dataset **out, const dt_dataset *in, int64_t size,
                                    bool drop_remainder) {
     DT_LIVE(in);
-    return build(out, in, &(struct batch){size, drop_remainder}, &dt_transform_padded_batch);
+    return build(out, in, &(struct batch){size, drop_remainder}, &padded_batch_row);
 }

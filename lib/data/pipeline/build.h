@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making data sets of pipelines. A public function checks its arguments, then hands the parts of
- * the new description on:
+ * Makes data sets from pipelines. A public function checks its arguments, then passes on the parts
+ * of the new description:
  *
  *     DT_TRY(dt_pipeline_input(in, "batch"));
  *     ...
- *     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_batch, &in->pipe, 1, &args, spec});
+ *     return dt_dataset_build(out, &(dt_pipe_parts){&batch_row, &in->pipe, 1, &args, spec});
  */
 #ifndef DT_DATA_PIPELINE_BUILD_H
 #define DT_DATA_PIPELINE_BUILD_H
@@ -13,50 +13,74 @@
 #include "data/dataset.h"
 #include "data/pipeline/pipe.h"
 
-/* An earlier error, no data set, or a data set of a job file, which is not a pipeline.
- * `what`: "batch". */
+/* Fails if an earlier call failed, if there is no data set, or if it is a job's data set, which is
+ * not a pipeline. `what` is the name of the transformation, such as "batch". */
 dt_status *dt_pipeline_input(const dt_dataset *in, const char *what) DT_MUST_USE;
 dt_status *dt_dataset_build(dt_dataset **out, const dt_pipe_parts *parts) DT_MUST_USE;
-/* The handle of a description, which it takes. */
+/* Makes a data set from a description, and takes ownership of the description. */
 dt_status *dt_dataset_adopt(dt_dataset **out, dt_pipe *p) DT_MUST_USE;
 
-/* Transformations that distribution puts in. Inputs are counted. */
+/* Transformations that distribution adds. They take a reference to each input. */
 dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t index) DT_MUST_USE;
 dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n,
                            bool drop_remainder) DT_MUST_USE;
 dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) DT_MUST_USE;
-/* Whether p is shard(DT_SHARD_HINT, ...). */
+/* Whether p is a placeholder shard(DT_SHARD_HINT, ...), which distribution fills in. */
 bool dt_pipe_is_hint(const dt_pipe *p);
 dt_status *dt_fail_hint(void) DT_MUST_USE;
 
-/* How an example becomes a pipeline of its own (interleave). *out is counted for the caller. */
-typedef struct dt_expander {
+/* The functions that filter, map and interleave call. */
+typedef struct dt_example_function {
+    dt_status *(*filter)(const dt_example *example, void *user, bool *keep);
+    dt_status *(*map)(const dt_example *example, void *user, dt_example *out);
+    /* interleave: makes the pipeline that an example becomes; the caller gets a reference */
     dt_status *(*expand)(const dt_example *example, void *user, dt_pipe **out);
     void *user;
     void (*release)(void *user); /* NULL: nothing to do */
     int64_t cycle_length, block_length;
-} dt_expander;
-
-/* What filter and map call. */
-typedef struct dt_example_function {
-    dt_status *(*filter)(const dt_example *example, void *user, bool *keep);
-    dt_status *(*map)(const dt_example *example, void *user, dt_example *out);
-    void *user;
-    void (*release)(void *user);
 } dt_example_function;
+void dt_example_function_release(void *f);
 
-/* Takes the spec and user; inputs are counted. */
+/* The functions below take ownership of the spec and of `user`, and a reference to each input. */
 dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
                                    const dt_example_function *f) DT_MUST_USE;
 dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in,
                                 const dt_example_function *f, dt_example_spec spec) DT_MUST_USE;
-dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in, const dt_expander *x,
-                                       bool files, dt_example_spec spec) DT_MUST_USE;
-/* `files`: the pipelines are files that the examples name. */
-/* The components of one example (tensors) or of all rows (slices). Takes both. */
+/* `files`: the examples are names of files, and `expand` makes pipelines that read them. */
+dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in,
+                                       const dt_example_function *f, bool files,
+                                       dt_example_spec spec) DT_MUST_USE;
+/* A data set of one example with these components (tensors), or of one example per row (slices).
+ * Takes ownership of the example and the spec. */
 dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_example *example,
                                     dt_example_spec spec) DT_MUST_USE;
 dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example,
                                    dt_example_spec spec) DT_MUST_USE;
+
+/* ---- distribution: autoshard.c, worker.c ---- */
+
+/*
+ * How workers and replicas share a pipeline. W workers feed R replicas each; n = W * R. Each worker
+ * iterates over a description of its own: the user's, with transformations added by the policy:
+ *
+ *     AUTO    FILE if the pipeline reads files, else DATA
+ *     FILE    worker w reads files w, w + W, ...: a shard below each read_files
+ *     DATA    worker w keeps pieces w, w + W, ... of all pieces: a shard at the end
+ *     HINT    a shard in place of each shard(DT_SHARD_HINT)
+ *     OFF     nothing: every worker reads everything
+ *
+ * Batches are also cut into pieces for the replicas: each step takes R pieces from every worker,
+ * and all pieces of a step are one global batch.
+ */
+
+/* Resolves AUTO to another policy; keeps any other policy. *files: -1, unless AUTO fell back to
+ * DATA because the readers get fewer files than there are workers; then the number of files. */
+dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_input_share *share,
+                                       int64_t *files);
+/* Gives a worker its share, not yet cut for its replicas. `policy` must be resolved. */
+dt_status *dt_pipe_auto_shard(dt_pipe **out, dt_pipe *in, const dt_input_share *share,
+                              dt_auto_shard_policy policy) DT_MUST_USE;
+/* Gives a worker its share, cut into pieces for its replicas. */
+dt_status *dt_pipe_for_worker(dt_pipe **out, dt_pipe *in, const dt_input_share *share) DT_MUST_USE;
 
 #endif

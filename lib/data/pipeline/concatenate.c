@@ -13,17 +13,17 @@ static int64_t batch_size(const dt_pipe *p) {
     return a == b ? a : DT_UNKNOWN_DIM;
 }
 
-/* The second one is opened when its turn comes. */
+/* Opens the second input when the first one has ended. */
 static dt_status *next(dt_cursor *c, dt_example *out) {
     for (int i = 0; i < 2; i++) {
-        if (!c->in[i]) DT_TRY(dt_cursor_open(&c->in[i], c->pipe->in[i], c->epoch));
+        if (!c->in[i]) DT_TRY(dt_cursor_open(&c->in[i], c->pipe->in[i], c->epoch, 0));
         DT_TRY(dt_cursor_next(c->in[i], out));
         if (out->n > 0) return NULL;
     }
     return NULL;
 }
 
-const dt_transform dt_transform_concatenate = {
+static const dt_transform concatenate_row = {
     .name = "concatenate",
     .opens_inputs = true,
     .batch_size = batch_size,
@@ -40,5 +40,5 @@ dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first,
     DT_TRY(dt_pipeline_input(second, "concatenate"));
     DT_TRY(dt_spec_common(&first->pipe->spec, &second->pipe->spec, &spec));
     dt_pipe *const in[] = {first->pipe, second->pipe};
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_concatenate, in, 2, NULL, spec});
+    return dt_dataset_build(out, &(dt_pipe_parts){&concatenate_row, in, 2, NULL, spec});
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Examples: tensors, one per component; cutting, stacking and joining them by rows. */
+/* Examples of pipelines, which have one tensor per component: cuts, stacks and joins them by
+ * rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 /* ---- examples ---- */
 
 dt_example dt_example_make(int n) {
-    return (dt_example){n, dt_alloc((size_t)n * sizeof(dt_tensor *))};
+    return (dt_example){.n = n, .tensor = dt_alloc((size_t)n * sizeof(dt_tensor *))};
 }
 
 dt_status *dt_example_of_bytes(dt_example *out, const void *bytes, int64_t n) {
@@ -26,7 +27,7 @@ dt_example dt_example_ref(const dt_example *example) {
 }
 
 void dt_example_release(dt_example *example) {
-    for (int i = 0; i < example->n; i++) dt_tensor_unref(example->tensor[i]);
+    for (int i = 0; i < example->n + example->whole; i++) dt_tensor_unref(example->tensor[i]);
     free(example->tensor);
     *example = (dt_example){0};
 }
@@ -75,7 +76,7 @@ static dt_type with_rows(const dt_type *t, int64_t rows) {
     return out;
 }
 
-/* The rows of a tensor from `first` on, as many as `type` has, seen as that type. */
+/* Copies rows of a tensor into a new one of type `type`, beginning at row `first`. */
 static dt_status *copy_rows(const dt_tensor *t, int64_t first, const dt_type *type,
                             dt_tensor **out) {
     DT_TRY(dt_tensor_new(out, type));
@@ -133,7 +134,8 @@ static dt_status *differ(const dt_type *a, const dt_type *b, const char *advice)
                    dt_text_of(a).s, dt_text_of(b).s, advice);
 }
 
-/* The smallest type that holds component k of all examples. */
+/* The smallest type that holds component k of all examples. Unless padded, their types must be
+ * equal. */
 static dt_status *largest(const dt_example *examples, int n, int k, bool padded, dt_type *out) {
     *out = examples[0].tensor[k]->type;
     for (int i = 1; i < n; i++) {
@@ -146,7 +148,8 @@ static dt_status *largest(const dt_example *examples, int n, int k, bool padded,
     return NULL;
 }
 
-/* Copies `in` into the corner of a zeroed tensor of type `to`, dimension d on. */
+/* Copies `in` into the corner of a zeroed tensor of type `to`; handles dimension d and, by
+ * recursion, those after it. */
 static void copy_corner(const dt_type *in, const char **from, const dt_type *to, char *into,
                         int d) {
     int64_t inner = (int64_t)dt_dtype_size(to->dtype);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter(predicate) and map(function): a C function of the caller's looks at each element, or makes
- * another of it. */
+/* filter(predicate) and map(function): a C function of the caller decides which elements to keep,
+ * or makes another element of each. */
 #include "data/pipeline/build.h"
 
-static void release(void *args) {
+void dt_example_function_release(void *args) {
     const dt_example_function *f = args;
     if (f->release) f->release(f->user);
 }
@@ -33,29 +33,29 @@ static int64_t count_filtered(const dt_pipe *p) {
     return dt_count_of_input(p) == 0 ? 0 : DT_UNCOUNTED;
 }
 
-const dt_transform dt_transform_filter = {
+static const dt_transform filter_row = {
     .name = "filter",
     .args_size = sizeof(dt_example_function),
     .batch_size = dt_batch_of_input,
     .count = count_filtered,
     .next = filter,
-    .release = release,
+    .release = dt_example_function_release,
 };
-const dt_transform dt_transform_map = {
+static const dt_transform map_row = {
     .name = "map",
     .args_size = sizeof(dt_example_function),
     .count = dt_count_of_input,
     .next = map,
-    .release = release,
+    .release = dt_example_function_release,
 };
 
 dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
                                    const dt_example_function *f) {
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_filter, &in->pipe, 1, f,
-                                                  dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(
+        out, &(dt_pipe_parts){&filter_row, &in->pipe, 1, f, dt_spec_copy(&in->pipe->spec)});
 }
 
 dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in,
                                 const dt_example_function *f, dt_example_spec spec) {
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_map, &in->pipe, 1, f, spec});
+    return dt_dataset_build(out, &(dt_pipe_parts){&map_row, &in->pipe, 1, f, spec});
 }

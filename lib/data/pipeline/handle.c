@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handle of a pipeline: a data set that is a description, and remembers how often it was
- * iterated. */
+/* The handle of a pipeline: a data set with a description and a count of its iterations. */
 #include <stdlib.h>
 
 #include "data/pipeline/build.h"

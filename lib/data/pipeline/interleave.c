@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interleave: each element becomes a pipeline of its own, of which cycle_length are open at a time;
- * block_length elements are taken of each in turn. One that ends leaves its place to the next
- * element when its turn comes again. flat_map is a cycle of 1.
+ * interleave: expands each element into a pipeline. cycle_length pipelines are open at a time, and
+ * block_length elements are taken from each in turn. When one ends, the pipeline of the next
+ * element takes over its slot the next time it is that slot's turn. flat_map is interleave with a
+ * cycle_length of 1.
  */
 #include "data/pipeline/build.h"
 
@@ -11,30 +12,25 @@
 enum { LONGEST_CYCLE = 4096 };
 
 struct state {
-    dt_cursor **open; /* (cycle_length) NULL: an empty place */
+    dt_cursor **open; /* [cycle_length] NULL: an empty slot */
     int64_t n_open, turn, taken;
     bool dry; /* the input has ended */
 };
 
-static void release(void *args) {
-    const dt_expander *x = args;
-    if (x->release) x->release(x->user);
-}
-
 static dt_status *open(dt_cursor *c) {
-    const dt_expander *x = c->pipe->args;
+    const dt_example_function *x = c->pipe->args;
     ((struct state *)c->state)->open = dt_alloc((size_t)x->cycle_length * sizeof(dt_cursor *));
     return NULL;
 }
 
-static void advance(const dt_expander *x, struct state *s) {
+static void advance(const dt_example_function *x, struct state *s) {
     s->turn = (s->turn + 1) % x->cycle_length;
     s->taken = 0;
 }
 
-/* Opens the pipeline of the next element in the current place; without an element the turn passes
- * on. */
-static dt_status *fill(dt_cursor *c, const dt_expander *x, struct state *s) {
+/* Opens the pipeline of the next element in the current slot; if there is no element, goes on to
+ * the next slot. */
+static dt_status *fill(dt_cursor *c, const dt_example_function *x, struct state *s) {
     dt_example example = {0};
     dt_pipe *inner = NULL;
     if (!s->dry) DT_TRY(dt_cursor_next(c->in[0], &example));
@@ -45,13 +41,14 @@ static dt_status *fill(dt_cursor *c, const dt_expander *x, struct state *s) {
     }
     dt_status *bad = x->expand(&example, x->user, &inner);
     dt_example_release(&example);
-    if (!bad) bad = dt_cursor_open(&s->open[s->turn], inner, c->epoch);
+    if (!bad) bad = dt_cursor_open(&s->open[s->turn], inner, c->epoch, 0);
     dt_pipe_unref(inner);
     s->n_open += bad == NULL;
     return bad;
 }
 
-static dt_status *take(dt_cursor *c, const dt_expander *x, struct state *s, dt_example *out) {
+static dt_status *take(dt_cursor *c, const dt_example_function *x, struct state *s,
+                       dt_example *out) {
     DT_TRY(dt_cursor_next(s->open[s->turn], out));
     if (out->n > 0) {
         if (++s->taken == x->block_length) advance(x, s);
@@ -65,7 +62,7 @@ static dt_status *take(dt_cursor *c, const dt_expander *x, struct state *s, dt_e
 }
 
 static dt_status *next(dt_cursor *c, dt_example *out) {
-    const dt_expander *x = c->pipe->args;
+    const dt_example_function *x = c->pipe->args;
     struct state *s = c->state;
     while (out->n == 0 && (!s->dry || s->n_open > 0))
         DT_TRY(s->open[s->turn] ? take(c, x, s, out) : fill(c, x, s));
@@ -73,7 +70,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
 }
 
 static void close(dt_cursor *c) {
-    const dt_expander *x = c->pipe->args;
+    const dt_example_function *x = c->pipe->args;
     struct state *s = c->state;
     for (int64_t i = 0; s->open && i < x->cycle_length; i++) dt_cursor_close(s->open[i]);
     free(s->open);
@@ -85,13 +82,12 @@ static int64_t count(const dt_pipe *p) {
 }
 
 #define INTERLEAVES                                                                                \
-    .args_size = sizeof(dt_expander), .state_size = sizeof(struct state), .count = count,          \
-    .open = open, .next = next, .close = close, .release = release
-const dt_transform dt_transform_interleave = {.name = "interleave", INTERLEAVES};
-const dt_transform dt_transform_read_files = {
-    .name = "read_files", .reads_files = true, INTERLEAVES};
+    .args_size = sizeof(dt_example_function), .state_size = sizeof(struct state), .count = count,  \
+    .open = open, .next = next, .close = close, .release = dt_example_function_release
+static const dt_transform interleave_row = {.name = "interleave", INTERLEAVES};
+static const dt_transform read_files_row = {.name = "read_files", .reads_files = true, INTERLEAVES};
 
-static dt_status *check(const dt_expander *x) {
+static dt_status *check(const dt_example_function *x) {
     if (x->cycle_length < 1 || x->cycle_length > LONGEST_CYCLE)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "interleave: cycle_length must be from 1 to %d, got %lld", LONGEST_CYCLE,
@@ -102,12 +98,13 @@ static dt_status *check(const dt_expander *x) {
     return NULL;
 }
 
-dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in, const dt_expander *x,
-                                       bool files, dt_example_spec spec) {
-    const dt_transform *row = files ? &dt_transform_read_files : &dt_transform_interleave;
+dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in,
+                                       const dt_example_function *x, bool files,
+                                       dt_example_spec spec) {
+    const dt_transform *row = files ? &read_files_row : &interleave_row;
     dt_status *s = check(x);
     if (!s) return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, x, spec});
-    release((void *)x);
+    dt_example_function_release((void *)x);
     dt_spec_release(&spec);
     return s;
 }

@@ -22,7 +22,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
     return dt_example_of_bytes(out, path, (int64_t)strlen(path));
 }
 
-const dt_transform dt_transform_list_files = {
+static const dt_transform list_files_row = {
     .name = "list_files",
     .args_size = sizeof(struct names),
     .state_size = sizeof(int64_t),
@@ -41,7 +41,7 @@ dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *patterns, 
         s = patterns[i] ? dt_paths_match(&args.paths, NULL, patterns[i])
                         : dt_fail(DT_E_PIPELINE, NULL, "list_files: name %d is NULL", i);
     if (!s)
-        return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_list_files, NULL, 0, &args,
+        return dt_dataset_build(out, &(dt_pipe_parts){&list_files_row, NULL, 0, &args,
                                                       dt_spec_single(DT_ONLY_COMPONENT, &bytes)});
     dt_paths_release(&args.paths);
     return s;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parse_example(features): each element, a serialized tf.Example, becomes the named features'
- * values. A map that knows its own spec. */
+/* parse_example(features): parses each element, a serialized tf.Example, into the values of the
+ * named features. It is a map whose spec follows from the features. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "file/example.h"
 #include "data/pipeline/build.h"
 
-/* A feature of one unknown dimension has as many values as come. */
+/* The type of a feature in an example: an unknown dimension becomes the number of values in it. */
 static dt_status *type_of(const dt_parsed_example *x, const dt_element_spec *c, dt_type *out) {
     *out = c->type;
     if (!dt_type_has_batch(out)) return NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptions and cursors: what all transformations share. */
+/* Descriptions and cursors: the code that all transformations share. */
 #include "data/pipeline/pipe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A cursor pulls from its inputs recursively, and a walk over a description visits a shared input
- * once for each use. Both are limited. */
+/* Limits on depth and size: a cursor pulls from its inputs recursively, and a walk over a
+ * description visits a shared input once for each use. */
 enum { DEEPEST = 1000, LARGEST = 100000 };
 
 /* ---- descriptions ---- */
@@ -76,7 +76,8 @@ dt_pipe *dt_pipe_rewrite(const dt_pipe *p, dt_pipe *const *in) {
 }
 
 dt_pipe *dt_pipe_ref(const dt_pipe *p) {
-    dt_pipe *q = (dt_pipe *)p; /* the count is not part of the description */
+    /* the reference count is not part of the description, so it may change */
+    dt_pipe *q = (dt_pipe *)p;
     q->refs++;
     return q;
 }
@@ -107,8 +108,9 @@ int64_t dt_pipe_search_batch(const dt_pipe *p) {
 
 int64_t dt_batch_of_input(const dt_pipe *p) { return dt_pipe_search_batch(p->in[0]); }
 
-/* The batch size of the spec, if it is known there. Components with known, different sizes are not
- * a batch; else the nearest batch among the inputs has the size. */
+/* Uses the batch size in the spec, if all components have it. If the spec does not have it, the
+ * nearest `batch` among the inputs determines it. Components whose sizes are known and differ are
+ * not a batch. */
 dt_status *dt_pipe_batch_size(const dt_pipe *p, int64_t *size) {
     bool known = true;
     DT_TRY(dt_spec_rows(&p->spec, size));
@@ -119,16 +121,26 @@ dt_status *dt_pipe_batch_size(const dt_pipe *p, int64_t *size) {
 
 /* ---- cursors ---- */
 
-dt_status *dt_cursor_open(dt_cursor **out, const dt_pipe *p, uint64_t epoch) {
+static dt_status *drop(dt_cursor *c, int64_t n) {
+    for (dt_example example; n > 0 && !c->ended; n--) {
+        DT_TRY(dt_cursor_next(c, &example));
+        dt_example_release(&example);
+    }
+    return NULL;
+}
+
+dt_status *dt_cursor_open(dt_cursor **out, const dt_pipe *p, uint64_t epoch, int64_t first) {
     dt_cursor *c = dt_alloc(sizeof *c);
     *c = (dt_cursor){.pipe = dt_pipe_ref(p),
                      .epoch = epoch,
+                     .first = first,
                      .in = dt_alloc((size_t)p->n_in * sizeof *c->in),
                      .state = dt_alloc(p->row->state_size)};
     dt_status *s = NULL;
     for (int i = 0; i < p->n_in && !s && !p->row->opens_inputs; i++)
-        s = dt_cursor_open(&c->in[i], p->in[i], epoch);
+        s = dt_cursor_open(&c->in[i], p->in[i], epoch, 0);
     if (!s && p->row->open) s = p->row->open(c);
+    if (!s && !p->row->seeks) s = drop(c, first);
     if (s) {
         dt_cursor_close(c);
         c = NULL;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * prefetch(n): the elements as they are. Elements of a distributed data set are read ahead where
- * that pays (jobs' feeds do, in a thread of their own); a description keeps its place in the chain
- * all the same.
- */
+/* prefetch(n): hands elements through unchanged. Reading ahead happens elsewhere: jobs' feeds do it
+ * in their own threads. The transformation only keeps its place in the description. */
 #include "data/pipeline/build.h"
 
 static dt_status *next(dt_cursor *c, dt_example *out) { return dt_cursor_next(c->in[0], out); }
 
-const dt_transform dt_transform_prefetch = {
+static const dt_transform prefetch_row = {
     .name = "prefetch",
     .batch_size = dt_batch_of_input,
     .count = dt_count_of_input,
@@ -23,6 +20,6 @@ dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t b
             DT_E_PIPELINE, NULL,
             "prefetch: buffer_size must be at least 0, or -1 (chosen automatically), got %lld",
             (long long)buffer_size);
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_prefetch, &in->pipe, 1, NULL,
-                                                  dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(
+        out, &(dt_pipe_parts){&prefetch_row, &in->pipe, 1, NULL, dt_spec_copy(&in->pipe->spec)});
 }

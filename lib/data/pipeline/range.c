@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range(start, stop, step): int64 scalars. */
+/* range(start, stop, step): the numbers from start up to but not including stop, as int64
+ * scalars. */
 #include <string.h>
 
 #include "data/pipeline/build.h"
@@ -32,7 +33,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
     return NULL;
 }
 
-const dt_transform dt_transform_range = {
+static const dt_transform range_row = {
     .name = "range",
     .args_size = sizeof(struct range),
     .state_size = sizeof(int64_t),
@@ -45,6 +46,6 @@ dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop, int64
     const struct range args = {start, stop, step};
     DT_TRY(dt_status_kept());
     if (step == 0) return dt_fail(DT_E_PIPELINE, NULL, "range: step cannot be 0");
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_range, NULL, 0, &args,
+    return dt_dataset_build(out, &(dt_pipe_parts){&range_row, NULL, 0, &args,
                                                   dt_spec_single(DT_ONLY_COMPONENT, &scalar)});
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_files: the records of the files that the input names, in turn or interleaved. That files are
- * read here is what auto-sharding looks for: it gives each worker some of the names. One file alone
- * is a source of its own, which the interleaving opens.
+ * read_files: the records of the files that the input names, one file after the other or
+ * interleaved. Auto-sharding looks for this transformation, to give each worker some of the names.
+ * Each file is a source of its own, which interleave opens.
  */
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ static dt_status *next_record(dt_cursor *c, dt_example *out) {
 
 static void close_file(dt_cursor *c) { dt_records_close(c->state); }
 
-const dt_transform dt_transform_file = {
+static const dt_transform file_row = {
     .name = "file",
     .args_size = sizeof(struct file),
     .state_size = sizeof(dt_records),
@@ -56,7 +56,7 @@ static dt_status *expand(const dt_example *example, void *user, dt_pipe **out) {
     dt_str path = {0};
     dt_str_add(&path, name->data, (size_t)name->type.dim[0]);
     const struct file args = {dt_str_take(&path), *(const dt_record_options *)user};
-    return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_file, NULL, 0, &args, record_spec()});
+    return dt_pipe_create(out, &(dt_pipe_parts){&file_row, NULL, 0, &args, record_spec()});
 }
 
 static dt_status *check(const dt_dataset *names, const dt_file_options *o) {
@@ -79,9 +79,14 @@ dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *names,
     dt_record_options *kept = dt_alloc(sizeof *kept);
     *kept =
         (dt_record_options){o.kind, o.record_bytes, o.header_bytes, o.footer_bytes, .longest = 0};
-    const dt_expander x = {expand, kept, free, o.cycle_length ? o.cycle_length : 1,
-                           o.block_length ? o.block_length : 1};
-    return dt_dataset_build_interleave(out, names, &x, true, record_spec());
+    return dt_dataset_build_interleave(
+        out, names,
+        &(dt_example_function){.expand = expand,
+                               .user = kept,
+                               .release = free,
+                               .cycle_length = o.cycle_length ? o.cycle_length : 1,
+                               .block_length = o.block_length ? o.block_length : 1},
+        true, record_spec());
 }
 
 static dt_status *read_kind(dt_dataset **out, const char *const *files, int n, dt_file_kind kind) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rebatch(sizes): the rows of all elements as one stream, cut into pieces of the sizes in turn:
+ * rebatch(sizes): joins the rows of all elements into one stream, and cuts it into pieces, whose
+ * sizes are taken from the list in turn:
  *
  *     [0 1 2 3] [4 5 6]   by 2, 1, 1   ->   [0 1] [2] [3]  [4 5] [6]
  *
- * A size of 0 gives an empty piece without a look at the stream, so the stream ends when a piece
- * that wants rows finds none, or after one that got too few.
+ * A size of 0 gives an empty piece without reading from the stream. So the stream ends when a piece
+ * that needs rows finds none, or after a piece that got fewer rows than its size.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,13 @@
 #include "data/pipeline/build.h"
 
 struct rebatch {
-    int64_t *sizes; /* (n) */
+    int64_t *sizes; /* [n] */
     int n;
     bool drop;
 };
 
 struct state {
-    dt_example example; /* rows [row, rows) of it are left */
+    dt_example example; /* its rows [row, rows) are still unused */
     int64_t row, rows;
     int turn;
     bool ended;
@@ -27,7 +28,7 @@ struct state {
 
 static void release(void *args) { free(((const struct rebatch *)args)->sizes); }
 
-/* At least one row at hand, or the end: example.n == 0. */
+/* Makes sure that at least one row is available; example.n == 0 at the end. */
 static dt_status *refill(dt_cursor *c, struct state *x) {
     while (x->row == x->rows) {
         dt_example_release(&x->example);
@@ -79,7 +80,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
 
 static void close(dt_cursor *c) { dt_example_release(&((struct state *)c->state)->example); }
 
-const dt_transform dt_transform_rebatch = {
+static const dt_transform rebatch_row = {
     .name = "rebatch",
     .args_size = sizeof(struct rebatch),
     .state_size = sizeof(struct state),
@@ -88,8 +89,8 @@ const dt_transform dt_transform_rebatch = {
     .release = release,
 };
 
-/* Pieces of one size are known where others are dropped, or whole batches of a known size divide
- * into them. */
+/* The rows of each piece, if they are known: all sizes are equal, and short pieces are dropped or
+ * cannot occur because the size divides the known batch size. */
 static int64_t known_rows(const dt_example_spec *in, const struct rebatch *a) {
     int64_t rows, size = a->sizes[0];
     dt_status *s = dt_spec_rows(in, &rows);
@@ -104,7 +105,7 @@ dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int
     struct rebatch args = {dt_alloc((size_t)n * sizeof *sizes), n, drop_remainder};
     memcpy(args.sizes, sizes, (size_t)n * sizeof *sizes);
     return dt_pipe_create(
-        out, &(dt_pipe_parts){&dt_transform_rebatch, &in, 1, &args,
+        out, &(dt_pipe_parts){&rebatch_row, &in, 1, &args,
                               dt_spec_with_rows(&in->spec, known_rows(&in->spec, &args))});
 }
 

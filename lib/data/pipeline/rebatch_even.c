@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rebatch_even(n): each batch of b rows into exactly n pieces of ceil(b / n) until it is used up,
- * the rest of them empty: 6 rows by 4 are 2, 2, 2, 0. The original's way where it does not know the
- * size of a batch beforehand. Components whose batches differ in size (zip makes such elements) are
- * cut each by its own.
+ * rebatch_even(n): cuts each batch of b rows into exactly n pieces of ceil(b / n) rows until the
+ * rows are used up; the remaining pieces are empty. 6 rows in 4 pieces are 2, 2, 2, 0. TensorFlow
+ * does this if it does not know the batch size beforehand. Components whose batches differ in size,
+ * as zip may make them, are each cut by their own size.
  */
 #include "data/pipeline/build.h"
 
@@ -13,7 +13,7 @@ struct even {
 
 struct state {
     dt_example example;
-    int64_t piece; /* the next one of it */
+    int64_t piece; /* index of the next piece of the example */
 };
 
 static dt_status *next(dt_cursor *c, dt_example *out) {
@@ -35,7 +35,7 @@ static int64_t count(const dt_pipe *p) {
     return n < 0 ? n : dt_mul_fits(n, ((const struct even *)p->args)->n, &all) ? all : DT_UNCOUNTED;
 }
 
-const dt_transform dt_transform_rebatch_even = {
+static const dt_transform rebatch_even_row = {
     .name = "rebatch_even",
     .args_size = sizeof(struct even),
     .state_size = sizeof(struct state),
@@ -48,7 +48,7 @@ dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) {
     const struct even args = {n};
     dt_example_spec spec;
     DT_TRY(dt_spec_divided(&in->spec, n, &spec));
-    return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_rebatch_even, &in, 1, &args, spec});
+    return dt_pipe_create(out, &(dt_pipe_parts){&rebatch_even_row, &in, 1, &args, spec});
 }
 
 dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* repeat(count): the input so many times, each time as an iteration of its own, so that it may be
- * shuffled anew. */
+/* repeat(count): gives the input `count` times. Each pass is an iteration of its own, so a shuffle
+ * below may use a new order. */
 #include "data/pipeline/build.h"
 
 struct repeat {
-    int64_t count; /* -1: for ever */
+    int64_t count; /* -1: endlessly */
 };
 
 struct state {
     dt_cursor *pass;
-    int64_t passes; /* begun */
-    bool empty;     /* the current pass has given nothing yet */
+    int64_t passes; /* passes begun so far */
+    bool empty;     /* the current pass has given no element yet */
 };
 
 static int64_t count(const dt_pipe *p) {
@@ -22,16 +22,17 @@ static int64_t count(const dt_pipe *p) {
                                          : DT_UNCOUNTED;
 }
 
-/* Passes of one iteration and those of the next one must differ: the iterations are far apart. */
+/* Begins the next pass. Passes of one iteration must not have the numbers of passes of the next
+ * iteration, so the numbers of iterations are spread far apart. */
 static dt_status *begin_pass(dt_cursor *c, struct state *x) {
     dt_cursor_close(x->pass);
     x->pass = NULL;
     x->empty = true;
     return dt_cursor_open(&x->pass, c->pipe->in[0],
-                          c->epoch * 0x9e3779b97f4a7c15 + (uint64_t)x->passes++);
+                          c->epoch * 0x9e3779b97f4a7c15 + (uint64_t)x->passes++, 0);
 }
 
-/* An empty pass is the last: for ever nothing would not end. */
+/* An empty pass is the last one, because repeating nothing endlessly would not return. */
 static dt_status *next(dt_cursor *c, dt_example *out) {
     const struct repeat *r = c->pipe->args;
     struct state *x = c->state;
@@ -50,7 +51,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
 
 static void close(dt_cursor *c) { dt_cursor_close(((struct state *)c->state)->pass); }
 
-const dt_transform dt_transform_repeat = {
+static const dt_transform repeat_row = {
     .name = "repeat",
     .args_size = sizeof(struct repeat),
     .state_size = sizeof(struct state),
@@ -65,6 +66,6 @@ dt_status *dt_dataset_repeat(dt_dataset **out, const dt_dataset *in, int64_t tim
     DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "repeat"));
     const struct repeat args = {times < 0 ? -1 : times};
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_repeat, &in->pipe, 1, &args,
-                                                  dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(
+        out, &(dt_pipe_parts){&repeat_row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
 }

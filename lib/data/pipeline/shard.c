@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shard(num_shards, index): every num_shards-th element, from `index` on. shard(DT_SHARD_HINT, ...)
- * marks where distribution puts one. */
+/* shard(num_shards, index): every num_shards-th element, starting with element `index`.
+ * shard(DT_SHARD_HINT, ...) marks where distribution puts a shard. */
 #include "data/pipeline/build.h"
 
 struct shard {
@@ -31,7 +31,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
     }
 }
 
-const dt_transform dt_transform_shard = {
+static const dt_transform shard_row = {
     .name = "shard",
     .args_size = sizeof(struct shard),
     .state_size = sizeof(int64_t),
@@ -42,14 +42,13 @@ const dt_transform dt_transform_shard = {
 };
 
 bool dt_pipe_is_hint(const dt_pipe *p) {
-    return p->row == &dt_transform_shard &&
-           ((const struct shard *)p->args)->shards == DT_SHARD_HINT;
+    return p->row == &shard_row && ((const struct shard *)p->args)->shards == DT_SHARD_HINT;
 }
 
 dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t index) {
     const struct shard args = {shards, index};
-    return dt_pipe_create(
-        out, &(dt_pipe_parts){&dt_transform_shard, &in, 1, &args, dt_spec_copy(&in->spec)});
+    return dt_pipe_create(out,
+                          &(dt_pipe_parts){&shard_row, &in, 1, &args, dt_spec_copy(&in->spec)});
 }
 
 dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_shards,
@@ -64,6 +63,6 @@ dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_
         return dt_fail(DT_E_SHARD, NULL,
                        "shard: index must be from 0 to %lld, got %lld with num_shards %lld",
                        (long long)num_shards - 1, (long long)index, (long long)num_shards);
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_shard, &in->pipe, 1, &args,
-                                                  dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(
+        out, &(dt_pipe_parts){&shard_row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
 }

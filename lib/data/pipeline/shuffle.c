@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shuffle(buffer_size, seed): a buffer of that many elements, from which one is drawn for each that
- * arrives. The draws depend on the seed and the iteration only.
+ * shuffle(buffer_size, seed): keeps a buffer of buffer_size elements, and hands out a random one
+ * for each element that comes in. The choices depend only on the seed and the number of the
+ * iteration.
  */
 #include "data/pipeline/build.h"
 
@@ -10,7 +11,7 @@
 struct shuffle {
     int64_t buffer;
     uint64_t seed;
-    bool anew; /* each iteration in an order of its own */
+    bool anew; /* each iteration uses another order */
 };
 
 struct state {
@@ -48,7 +49,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
 
 static void close(dt_cursor *c) { dt_example_list_clear(&((struct state *)c->state)->buffer); }
 
-const dt_transform dt_transform_shuffle = {
+static const dt_transform shuffle_row = {
     .name = "shuffle",
     .args_size = sizeof(struct shuffle),
     .state_size = sizeof(struct state),
@@ -67,6 +68,6 @@ dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t bu
     if (buffer_size < 1 || buffer_size > INT32_MAX)
         return dt_fail(DT_E_PIPELINE, NULL, "shuffle: buffer_size must be from 1 to %d, got %lld",
                        INT32_MAX, (long long)buffer_size);
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_shuffle, &in->pipe, 1, &args,
-                                                  dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(
+        out, &(dt_pipe_parts){&shuffle_row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* take(count) and skip(count); -1 is all. */
+/* take(count) and skip(count); a count of -1 means all elements. */
 #include "data/pipeline/build.h"
 
 struct part {
@@ -36,7 +36,7 @@ static dt_status *skip(dt_cursor *c, dt_example *out) {
     return dt_cursor_next(c->in[0], out);
 }
 
-const dt_transform dt_transform_take = {
+static const dt_transform take_row = {
     .name = "take",
     .args_size = sizeof(struct part),
     .state_size = sizeof(int64_t),
@@ -44,7 +44,7 @@ const dt_transform dt_transform_take = {
     .count = count_taken,
     .next = take,
 };
-const dt_transform dt_transform_skip = {
+static const dt_transform skip_row = {
     .name = "skip",
     .args_size = sizeof(struct part),
     .state_size = sizeof(int64_t),
@@ -63,10 +63,10 @@ static dt_status *build(dt_dataset **out, const dt_dataset *in, int64_t count,
 
 dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count) {
     DT_LIVE(in);
-    return build(out, in, count, &dt_transform_take);
+    return build(out, in, count, &take_row);
 }
 
 dt_status *dt_dataset_skip(dt_dataset **out, const dt_dataset *in, int64_t count) {
     DT_LIVE(in);
-    return build(out, in, count, &dt_transform_skip);
+    return build(out, in, count, &skip_row);
 }

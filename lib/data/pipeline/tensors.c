@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Examples held in memory: one example (tensors), or one for each of its rows (slices). */
+/* Examples held in memory: from_tensors gives one example, from_tensor_slices one for each row. */
 #include "data/pipeline/build.h"
 
 struct held {
     dt_example example;
-    int64_t rows; /* slices */
+    int64_t rows; /* number of rows; for slices */
 };
 
 static void release(void *args) {
@@ -33,7 +33,7 @@ static dt_status *next_row(dt_cursor *c, dt_example *out) {
     return *done == h->rows ? NULL : dt_example_row(&h->example, (*done)++, out);
 }
 
-const dt_transform dt_transform_tensors = {
+static const dt_transform tensors_row = {
     .name = "from_tensors",
     .args_size = sizeof(struct held),
     .state_size = sizeof(int64_t),
@@ -41,7 +41,7 @@ const dt_transform dt_transform_tensors = {
     .next = next_whole,
     .release = release,
 };
-const dt_transform dt_transform_slices = {
+static const dt_transform slices_row = {
     .name = "from_tensor_slices",
     .args_size = sizeof(struct held),
     .state_size = sizeof(int64_t),
@@ -53,7 +53,7 @@ const dt_transform dt_transform_slices = {
 dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_example *example, dt_example_spec spec) {
     const struct held args = {.example = *example};
     *example = (dt_example){0};
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_tensors, NULL, 0, &args, spec});
+    return dt_dataset_build(out, &(dt_pipe_parts){&tensors_row, NULL, 0, &args, spec});
 }
 
 dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example, dt_example_spec spec) {
@@ -67,5 +67,5 @@ dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example, dt_exa
         return dt_note(s, "in dt_dataset_from_tensor_slices");
     }
     *example = (dt_example){0};
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_slices, NULL, 0, &args, row});
+    return dt_dataset_build(out, &(dt_pipe_parts){&slices_row, NULL, 0, &args, row});
 }

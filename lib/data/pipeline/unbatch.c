@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unbatch(): the rows of each element as elements of their own. */
+/* unbatch(): makes each row of an element an element of its own. */
 #include "data/pipeline/build.h"
 
 struct state {
-    dt_example example; /* whose rows are handed out */
+    dt_example example; /* the element whose rows are being handed out */
     int64_t row, rows;
 };
 
@@ -21,7 +21,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
 
 static void close(dt_cursor *c) { dt_example_release(&((struct state *)c->state)->example); }
 
-/* Rows of elements of a known size; nothing is known of others. */
+/* The number of rows in all, if it is known for each element; else DT_UNCOUNTED or DT_ENDLESS. */
 static int64_t count(const dt_pipe *p) {
     int64_t n = dt_count_of_input(p), rows, all;
     dt_status *s = dt_spec_rows(&p->in[0]->spec, &rows);
@@ -30,7 +30,7 @@ static int64_t count(const dt_pipe *p) {
     return dt_mul_fits(n, rows, &all) ? all : DT_UNCOUNTED;
 }
 
-const dt_transform dt_transform_unbatch = {
+static const dt_transform unbatch_row = {
     .name = "unbatch",
     .state_size = sizeof(struct state),
     .count = count,
@@ -43,5 +43,5 @@ dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) {
     dt_example_spec spec;
     DT_TRY(dt_pipeline_input(in, "unbatch"));
     DT_TRY(dt_spec_unbatched(&in->pipe->spec, &spec));
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_unbatch, &in->pipe, 1, NULL, spec});
+    return dt_dataset_build(out, &(dt_pipe_parts){&unbatch_row, &in->pipe, 1, NULL, spec});
 }

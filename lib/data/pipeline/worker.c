@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one worker iterates over. A global batch of G is n sizes: G / n, the first G mod n of them
- * one more. Each worker begins with its own replicas' sizes and continues with the others', so that
- * over all workers each step takes every size once:
+ * The pipeline that one worker iterates over. A global batch of G rows is cut into n pieces: G / n
+ * rows each, and one more for the first G mod n pieces. Each worker begins with the sizes of its
+ * own replicas and continues with those of the others, so that over all workers each step uses
+ * every size once:
  *
- *     G 5, 2 workers of 2:  2 1 1 1      worker 0: 2 1 | 1 1 | 2 1 ...      worker 1: 1 1 | 2 1 | 1 1 ...
+ *     G = 5, 2 workers with 2 replicas each: sizes 2 1 1 1
+ *     worker 0: 2 1 | 1 1 | 2 1 ...
+ *     worker 1: 1 1 | 2 1 | 1 1 ...
  *
- * Under DATA the pieces are made first and dealt to the workers afterwards. Where G is not known
- * beforehand, and under DT_REBATCH_EVEN with DATA as in the original, each batch at hand is divided
- * into n pieces instead.
+ * Under DATA, the whole stream is cut into pieces first, and these are dealt to the workers
+ * afterwards. If G is not known beforehand, and under DT_REBATCH_EVEN with DATA (as in TensorFlow),
+ * each batch is divided evenly into n pieces instead.
  */
 #include <stdlib.h>
 
-#include "data/pipeline/distribution.h"
+#include "data/pipeline/build.h"
 
-/* sizes[i] = the size at place first + i, going round. */
+/* Lists the n sizes in turn, beginning with that of piece `first` and wrapping around. */
 static void list_sizes(int64_t batch, int64_t n, int64_t first, int64_t *sizes) {
     for (int64_t i = 0; i < n; i++) {
         int64_t place = (first + i) % n;
@@ -22,11 +25,11 @@ static void list_sizes(int64_t batch, int64_t n, int64_t first, int64_t *sizes) 
     }
 }
 
-static dt_status *cut(dt_pipe **out, dt_pipe *in, const dt_share *q, int64_t batch,
+static dt_status *cut(dt_pipe **out, dt_pipe *in, const dt_input_share *q, int64_t batch,
                       dt_auto_shard_policy policy) {
     int64_t n = q->workers * q->replicas,
-            first = policy == DT_AUTO_SHARD_DATA ? 0 : q->worker * q->replicas;
-    if (batch < 1 || (policy == DT_AUTO_SHARD_DATA && q->rebatch == DT_REBATCH_EVEN))
+            first = policy == DT_AUTO_SHARD_DATA ? 0 : (int64_t)q->worker * q->replicas;
+    if (batch < 1 || (policy == DT_AUTO_SHARD_DATA && q->options.rebatch == DT_REBATCH_EVEN))
         return dt_pipe_rebatch_even(out, in, n);
     int64_t *sizes = dt_alloc((size_t)n * sizeof *sizes);
     list_sizes(batch, n, first, sizes);
@@ -35,8 +38,8 @@ static dt_status *cut(dt_pipe **out, dt_pipe *in, const dt_share *q, int64_t bat
     return s;
 }
 
-/* Files are shared before the batches are cut, pieces after. */
-static dt_status *cut_and_share(dt_pipe **out, dt_pipe *in, const dt_share *q, int64_t batch,
+/* Files are shared before the batches are cut into pieces; under DATA the pieces are shared. */
+static dt_status *cut_and_share(dt_pipe **out, dt_pipe *in, const dt_input_share *q, int64_t batch,
                                 dt_auto_shard_policy policy) {
     bool after = policy == DT_AUTO_SHARD_DATA;
     dt_pipe *shared, *pieces;
@@ -54,7 +57,7 @@ static dt_status *cut_and_share(dt_pipe **out, dt_pipe *in, const dt_share *q, i
     return s;
 }
 
-dt_status *dt_pipe_for_worker(dt_pipe **out, dt_pipe *in, const dt_share *q) {
+dt_status *dt_pipe_for_worker(dt_pipe **out, dt_pipe *in, const dt_input_share *q) {
     int64_t files, batch = 0;
     dt_auto_shard_policy policy = dt_resolve_policy(in, q, &files);
     if (q->workers * q->replicas == 1) return dt_pipe_auto_shard(out, in, q, policy);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zip(a, b, ...): elements side by side, until one input ends. Component `value` of input i is
- * called "i", any other "i/name": the paths of a nest. enumerate zips with a count.
+ * zip(a, b, ...): puts elements side by side, until one input ends. Component `value` of input i is
+ * called "i", any other component "i/name", like a path in a nested structure. enumerate is a zip
+ * with a counter.
  */
 #include "data/pipeline/build.h"
 
@@ -42,7 +43,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
     return NULL;
 }
 
-const dt_transform dt_transform_zip = {
+static const dt_transform zip_row = {
     .name = "zip", .batch_size = batch_size, .count = count, .next = next};
 
 static char *path_of(int input, const char *name) {
@@ -73,8 +74,7 @@ dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) 
         DT_TRY(dt_pipeline_input(dt_live(in[i]), "zip"));
         pipes[i] = in[i]->pipe;
     }
-    return dt_dataset_build(
-        out, &(dt_pipe_parts){&dt_transform_zip, pipes, n, NULL, join_specs(pipes, n)});
+    return dt_dataset_build(out, &(dt_pipe_parts){&zip_row, pipes, n, NULL, join_specs(pipes, n)});
 }
 
 dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in, int64_t start) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows for `predict` are those that the same files give as a data set: NPZ, TFRecords with values,
  * with pictures and with texts, folders of pictures and one picture. */
-#define HERE "build/tmp/data-stream"
+#define HERE "build/tmp/data-rows-file"
 #include "files.h"
 #include "records.h"
 
-#include "data/stream.h"
+#include "data/rows_file.h"
 #include "pictures.h"
 
-enum { EXAMPLES = 5, MOST_BYTES = 1 << 16 };
+enum { EXAMPLES = 5 };
 
 static int write_all(void **state) {
     dt_str values = {0}, encoded = {0}, texts = {0}, noted = {0};
@@ -37,13 +37,13 @@ static int write_all(void **state) {
     return 0;
 }
 
-typedef struct stream_case {
+typedef struct rows_case {
     const char *id, *element, *dataset, *path;
     int rows;
-} stream_case;
+} rows_case;
 
 #define WORDS "map: {x: [text_vectorization: {vocabulary: [cat, dog], output_sequence_length: 3}]}"
-static const stream_case cases[] = {
+static const rows_case cases[] = {
     {"npz", "f64_fortran", "format: npy, train: {f64_fortran: tests/golden/data/deflated.npz}",
      "tests/golden/data/deflated.npz", 6},
     {"npz as it lies", "f32", "format: npy, train: {f32: tests/golden/data/streamed.npz}",
@@ -88,27 +88,29 @@ static const stream_case cases[] = {
      HERE "/pictures/a/0.png", 1},
 };
 
-static void check_case(const stream_case *c) {
+static void check_case(const rows_case *c) {
     dt_dataset *d = NULL;
-    dt_stream *s = NULL;
+    dt_dataset *rows = NULL;
+    dt_feed *feed = NULL;
+    dt_batch b;
     dt_type t;
-    int64_t got;
-    static char rows[MOST_BYTES];
     OK(dt_note(dt_dataset_open(&d, "{%s, global_batch_size: 2}", c->dataset), "%s", c->id));
     const int x = dt_dataset_find(d, c->element);
     const dt_element_spec *all;
     dt_dataset_elements(d, &all);
     char *want = read_all(d, x, &t);
-    const dt_stream_request q = {
-        .path = c->path, .job = dt_dataset_spec_of(d), .input = &all[x], .n = 1};
-    OK(dt_note(dt_stream_open(&s, &q), "%s", c->id));
-    OK(dt_stream_next(s, EXAMPLES + 2, (void *[]){rows}, &got));
-    assert_int_equal(got, c->rows);
-    if (memcmp(rows, want, (size_t)(dt_type_bytes(&t) / t.dim[0] * got)) != 0)
+    const dt_rows_request q = {
+        .path = c->path, .job = dt_dataset_spec_of(d), .input = &all[x], .n = 1, .once = true};
+    OK(dt_note(dt_rows_open(&rows, &q), "%s", c->id));
+    OK(dt_feed_open(&feed, rows, &(dt_feed_options){.batch = EXAMPLES + 2}));
+    OK(dt_feed_next(feed, &b));
+    assert_int_equal(b.rows, c->rows);
+    if (memcmp(b.element[0].data, want, (size_t)(dt_type_bytes(&t) / t.dim[0] * b.rows)) != 0)
         fail_msg("%s: other rows", c->id);
-    OK(dt_stream_next(s, 1, (void *[]){rows}, &got));
-    assert_int_equal(got, 0);
-    dt_stream_close(s);
+    OK(dt_feed_next(feed, &b));
+    assert_int_equal(b.rows, 0);
+    dt_feed_close(feed);
+    dt_dataset_unref(rows);
     free(want);
     dt_dataset_unref(d);
 }
@@ -121,18 +123,18 @@ static void test_the_same_rows(void **state) {
 /* An archive holds no texts. */
 static void test_texts_of_other_files(void **state) {
     (void)state;
-    dt_dataset *d = NULL;
-    dt_stream *s = NULL;
+    dt_dataset *d = NULL, *rows = NULL;
     const dt_element_spec *all;
     OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE
                            "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS
                            ", global_batch_size: 1}"));
     dt_dataset_elements(d, &all);
     expect_fault("picture",
-                 dt_stream_open(&s, &(dt_stream_request){.path = HERE "/pictures/a/0.png",
-                                                         .job = dt_dataset_spec_of(d),
-                                                         .input = all,
-                                                         .n = 1}),
+                 dt_rows_open(&rows, &(dt_rows_request){.path = HERE "/pictures/a/0.png",
+                                                        .job = dt_dataset_spec_of(d),
+                                                        .input = all,
+                                                        .n = 1,
+                                                        .once = true}),
                  DT_E_ELEMENTS, 78, "the model expects 'x' to be text, which");
     dt_dataset_unref(d);
 }
@@ -155,20 +157,51 @@ static void test_first_records_of_csv(void **state) {
                            "global_batch_size: 1}"));
     dt_dataset_elements(d, &all);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        dt_stream *s = NULL;
-        int64_t got;
-        int32_t x[3 * 3];
-        float y[3];
+        dt_dataset *rows = NULL;
+        dt_feed *feed = NULL;
+        dt_batch b;
         write_file("first.csv", files[i].text, strlen(files[i].text));
-        OK(dt_stream_open(&s, &(dt_stream_request){.path = HERE "/first.csv",
-                                                   .job = dt_dataset_spec_of(d),
-                                                   .input = all,
-                                                   .n = 2}));
-        OK(dt_stream_next(s, 3, (void *[]){x, y}, &got));
-        assert_int_equal(got, files[i].rows);
-        assert_true(y[0] == 1);
-        dt_stream_close(s);
+        OK(dt_rows_open(&rows, &(dt_rows_request){.path = HERE "/first.csv",
+                                                  .job = dt_dataset_spec_of(d),
+                                                  .input = all,
+                                                  .n = 2,
+                                                  .once = true}));
+        OK(dt_feed_open(&feed, rows, &(dt_feed_options){.batch = 3}));
+        OK(dt_feed_next(feed, &b));
+        assert_int_equal(b.rows, files[i].rows);
+        assert_true(*(const float *)b.element[1].data == 1);
+        dt_feed_close(feed);
+        dt_dataset_unref(rows);
     }
+    dt_dataset_unref(d);
+}
+
+/* Rows that cannot be looked at before are looked at one by one. */
+static void test_numbers_of_classes(void **state) {
+    static const char rows[] = "{\"k\": 0}\n{\"k\": 2}\n{\"k\": 3}\n";
+    dt_dataset *d = NULL, *few = NULL;
+    dt_feed *feed = NULL;
+    dt_batch b;
+    const dt_element_spec *all;
+    (void)state;
+    write_file("train.jsonl", rows, sizeof rows - 1 - strlen("{\"k\": 3}\n"));
+    write_file("rows.jsonl", rows, sizeof rows - 1);
+    OK(dt_dataset_open(&d,
+                       "{format: jsonl, train: " HERE "/train.jsonl, element: {k: {dtype: int32}}, "
+                       "map: {k: [one_hot: {num_classes: 3}]}, global_batch_size: 1}"));
+    dt_dataset_elements(d, &all);
+    OK(dt_rows_open(&few, &(dt_rows_request){.path = HERE "/rows.jsonl",
+                                             .job = dt_dataset_spec_of(d),
+                                             .input = all,
+                                             .n = 1,
+                                             .once = true}));
+    OK(dt_feed_open(&feed, few, &(dt_feed_options){.batch = 2}));
+    OK(dt_feed_next(feed, &b));
+    assert_int_equal(b.rows, 2);
+    expect_fault("a class too many", dt_feed_next(feed, &b), DT_E_LABEL_RANGE, 65,
+                 "rows.jsonl: 'k' of row 2 is 3, outside [0, 3)");
+    dt_feed_close(feed);
+    dt_dataset_unref(few);
     dt_dataset_unref(d);
 }
 
@@ -186,12 +219,12 @@ static void test_rows_too_large(void **state) {
     write_str("large.npy", &large);
     OK(dt_dataset_open(&d, "{format: npy, train: {x: " HERE "/small.npy}, global_batch_size: 1}"));
     dt_dataset_elements(d, &all);
-    dt_stream_request q = {
+    dt_rows_request q = {
         .path = HERE "/large.npy", .job = dt_dataset_spec_of(d), .input = all, .n = 1};
-    expect_fault("a large row", dt_stream_dataset(&rows, &q), DT_E_TOO_LARGE, 65,
+    expect_fault("a large row", dt_rows_open(&rows, &q), DT_E_TOO_LARGE, 65,
                  "large.npy: more than 268435456 bytes of values");
     q.path = HERE "/small.npy";
-    OK(dt_stream_dataset(&rows, &q));
+    OK(dt_rows_open(&rows, &q));
     assert_int_equal(dt_dataset_count(rows, DT_PART_TRAIN), 2);
     dt_dataset_unref(rows);
     dt_dataset_unref(d);
@@ -200,6 +233,7 @@ static void test_rows_too_large(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_same_rows), cmocka_unit_test(test_texts_of_other_files),
-        cmocka_unit_test(test_first_records_of_csv), cmocka_unit_test(test_rows_too_large)};
-    return cmocka_run_group_tests_name("streams", tests, write_all, NULL);
+        cmocka_unit_test(test_first_records_of_csv), cmocka_unit_test(test_numbers_of_classes),
+        cmocka_unit_test(test_rows_too_large)};
+    return cmocka_run_group_tests_name("rows of files", tests, write_all, NULL);
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each column of a table holds, and what a job would do with it: it normalizes numbers, turns
+ * categories into indices and then one_hot, and imputes missing values. The facts describe the file
+ * alone; missing values are not part of the minimum, maximum or mean.
+ */
+#ifndef DT_DATA_DESCRIBE_H
+#define DT_DATA_DESCRIBE_H
+
+#include "conf/conf.h"
+#include "data/guess.h"
+#include "graph/graph.h"
+
+typedef enum dt_column_kind {
+    DT_COLUMN_NUMBER,
+    DT_COLUMN_CATEGORY, /* texts with few distinct values, all of which are known */
+    DT_COLUMN_TEXT,     /* texts that are mostly different from each other */
+    DT_COLUMN_COUNTER,  /* integers that number the records, such as an index */
+    DT_COLUMN_CONSTANT, /* the same value in all records */
+    DT_COLUMN_EMPTY,
+    DT_COLUMN_UNFIT, /* cannot be an element; `why` has the reason */
+} dt_column_kind;
+const char *dt_column_kind_name(dt_column_kind k);
+
+typedef struct dt_column_facts {
+    const char *name, *element; /* name of the column, and a non-empty name for its element */
+    int number;                 /* position in the file, from 0 */
+    dt_column_kind kind;
+    bool integers;          /* all of the column's numbers are integers */
+    dt_type shape;          /* shape of the list of numbers in each record; rank 0: single values */
+    int64_t count, missing; /* records with a value, and records without one */
+    int64_t distinct;       /* number of distinct values; for single values only */
+    bool many;              /* there are more than `distinct` distinct values */
+    /* of the numbers, for kinds number, counter and constant; NaN: not known */
+    double min, mean, max;
+    double deviation;         /* sample standard deviation of single numbers; NaN: not known */
+    int64_t min_int, max_int; /* exact minimum and maximum, if `integers` */
+    bool rises;               /* each integer is larger than the one before */
+    /* number of records with the most frequent value; 0: more than 250 distinct values */
+    int64_t usual;
+    /* dates: all texts are dates; unclear: the order of day and month is not known */
+    bool dates, unclear;
+    double tokens;        /* average number of words, separated by blanks, in a value */
+    int64_t longest;      /* length of the longest text in bytes */
+    dt_texts words;       /* distinct texts of a category or a constant, in byte order */
+    const int64_t *times; /* [words.n] number of records with each text */
+    dt_texts examples;    /* values of the first records, as written; NULL: missing */
+    const char *why;      /* reason why a job leaves the column out; NULL: a job reads it */
+    const char *entry; /* the column's entry in dataset.element, "{column: age}"; NULL: left out */
+    const char *steps; /* its steps in dataset.map, "[{impute: median}, normalize]"; NULL: none */
+} dt_column_facts;
+
+typedef struct dt_table_facts {
+    const dt_column_facts *column; /* [n] */
+    int n;
+    int64_t records;
+    /* `dataset` of a job that reads the table; comments name the columns left out */
+    const char *lines;
+} dt_table_facts;
+
+/* Describes the table whose format and columns were guessed into g. All results are in the
+ * arena. */
+void dt_table_describe(dt_arena *arena, const dt_guess *g, dt_table_facts *out);
+/* Appends the first lines of `dataset` of a job that reads the table: format, files, dialect. */
+void dt_guess_put_head(const dt_guess *g, dt_str *out);
+/* Like dt_guess_put_head, for array files: appends the format and the files by element. */
+void dt_guess_put_arrays(const dt_guess *g, dt_str *out);
+/* Appends a text so that YAML reads it back, with quotes if needed. */
+void dt_put_word(dt_str *out, const char *text);
+
+#endif

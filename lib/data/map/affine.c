@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moves the pixels of an image by a matrix, as Keras' affine_transform with NumPy, JAX or PyTorch:
+ * a pixel of the output is interpolated between pixels of the input, each of which fill_mode finds
+ * on its own if it lies outside.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file/cast.h"
+#include "data/map/augment.h"
+
+enum { REFLECT, WRAP, CONSTANT, NEAREST };
+const char *const dt_fill_modes[] = {"reflect", "wrap", "constant", "nearest", NULL};
+enum { BILINEAR, NEAREST_PIXEL };
+const char *const dt_augment_interpolations[] = {"bilinear", "nearest", NULL};
+
+/* An image while it is moved. */
+typedef struct moved {
+    dt_pixels size;
+    int fill_mode;
+    const double *m;
+    const void *in, *fill; /* fill: a pixel */
+    void *out;
+} moved;
+
+dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) {
+    const struct dt_augment *a = s->args;
+    const dt_pixels p = dt_pixels_of(&s->in);
+    if (a->interpolation == BILINEAR) s->out.dtype = DT_FLOAT32;
+    const size_t size = dt_dtype_size(s->out.dtype);
+    char *fill = dt_arena_alloc(arena, dt_size_mul((size_t)p.channels, size));
+    for (int64_t k = 0; k < p.channels; k++)
+        dt_cast(DT_FLOAT64, s->out.dtype, &a->fill_value, fill + (size_t)k * size, 1);
+    s->made = fill;
+    return NULL;
+}
+
+/* The row or column of an image of n that stands for i; -1: fill_value. */
+static int64_t place(int fill_mode, int64_t i, int64_t n) {
+    if (i >= 0 && i < n) return i;
+    if (fill_mode == CONSTANT) return -1;
+    if (fill_mode == NEAREST) return i < 0 ? 0 : n - 1;
+    const int64_t period = fill_mode == REFLECT ? 2 * n : n;
+    i %= period;
+    if (i < 0) i += period;
+    return i < n ? i : period - 1 - i;
+}
+
+static const void *pixel(const moved *v, int64_t row, int64_t column) {
+    row = place(v->fill_mode, row, v->size.rows);
+    column = place(v->fill_mode, column, v->size.columns);
+    return row < 0 || column < 0
+               ? v->fill
+               : (const char *)v->in + (row * v->size.columns + column) * v->size.pixel;
+}
+
+static void copy_row(const moved *v, int64_t r) {
+    const double *m = v->m, x0 = m[1] * (double)r + m[2], y0 = m[4] * (double)r + m[5];
+    char *to = (char *)v->out + r * v->size.columns * v->size.pixel;
+    for (int64_t c = 0; c < v->size.columns; c++, to += v->size.pixel) {
+        const double x = m[0] * (double)c + x0, y = m[3] * (double)c + y0;
+        memcpy(to, pixel(v, (int64_t)floor(y + 0.5), (int64_t)floor(x + 0.5)),
+               (size_t)v->size.pixel);
+    }
+}
+
+/* Four pixels, of which right and down have those shares, become one. */
+static inline void blend(const float *const near[4], float right, float down, int64_t channels,
+                         float *to) {
+    const float left = 1 - right, up = 1 - down;
+    for (int64_t k = 0; k < channels; k++)
+        to[k] = up * (left * near[0][k] + right * near[1][k]) +
+                down * (left * near[2][k] + right * near[3][k]);
+}
+
+static inline void blend_at(const moved *v, double x, double y, float *to) {
+    const dt_pixels *p = &v->size;
+    const bool inside =
+        x >= 0 && y >= 0 && x < (double)(p->columns - 1) && y < (double)(p->rows - 1);
+    const int64_t c = inside ? (int64_t)x : (int64_t)floor(x),
+                  r = inside ? (int64_t)y : (int64_t)floor(y);
+    const float *near[4];
+    if (inside) {
+        near[0] = (const float *)v->in + (r * p->columns + c) * p->channels;
+        near[1] = near[0] + p->channels;
+        near[2] = near[0] + p->columns * p->channels;
+        near[3] = near[2] + p->channels;
+    } else {
+        for (int i = 0; i < 4; i++) near[i] = pixel(v, r + i / 2, c + i % 2);
+    }
+    const float right = (float)(x - (double)c), down = (float)(y - (double)r);
+    if (p->channels == 3) blend(near, right, down, 3, to);
+    else blend(near, right, down, p->channels, to);
+}
+
+static void blend_row(const moved *v, int64_t r) {
+    const double *m = v->m, x0 = m[1] * (double)r + m[2], y0 = m[4] * (double)r + m[5];
+    float *to = (float *)v->out + r * v->size.columns * v->size.channels;
+    for (int64_t c = 0; c < v->size.columns; c++, to += v->size.channels)
+        blend_at(v, m[0] * (double)c + x0, m[3] * (double)c + y0, to);
+}
+
+static void move(const dt_map_stage *s, const double m[6], const void *in, void *out) {
+    const struct dt_augment *a = s->args;
+    float *floats = NULL;
+    if (a->interpolation == BILINEAR && s->in.dtype != DT_FLOAT32) {
+        floats = dt_alloc(dt_size_mul((size_t)s->values, sizeof *floats));
+        dt_cast(s->in.dtype, DT_FLOAT32, in, floats, s->values);
+    }
+    const moved v = {.size = dt_pixels_of(&s->out),
+                     .fill_mode = a->fill_mode,
+                     .m = m,
+                     .in = floats ? floats : in,
+                     .fill = s->made,
+                     .out = out};
+    for (int64_t r = 0; r < v.size.rows; r++)
+        (a->interpolation == BILINEAR ? blend_row : copy_row)(&v, r);
+    free(floats);
+}
+
+void dt_affine_run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out,
+                   dt_affine_matrix *matrix) {
+    const struct dt_augment *a = s->args;
+    const dt_pixels p = dt_pixels_of(&s->in);
+    dt_random r = dt_map_draw(s, at, a->has_seed ? &a->seed : NULL);
+    double m[6];
+    if (!at->training) {
+        dt_cast(s->in.dtype, s->out.dtype, in, out, s->values);
+        return;
+    }
+    matrix(a, &p, &r, m);
+    move(s, m, in, out);
+}

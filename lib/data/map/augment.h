@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the random changes of images, which are Keras' layers of the same names: their
+ * arguments, and the two ways in which they work. Some move pixels by a matrix (affine.c), others
+ * change values in place (color.c). Outside of training only the dtype changes.
+ */
+#ifndef DT_DATA_MAP_AUGMENT_H
+#define DT_DATA_MAP_AUGMENT_H
+
+#include "data/map/step.h"
+
+enum { DT_AUGMENT_FACTORS = 4 };
+
+/* The arguments of all these steps; each has some of them. */
+struct dt_augment {
+    /* the limits between which a factor is drawn: two numbers, or one. n 0: not given */
+    dt_reals factor[DT_AUGMENT_FACTORS];
+    dt_reals value_range; /* the lowest and the highest value of a pixel */
+    dt_reals fill;        /* random_erasing: a value, or one per channel; n 0: noise */
+    int fill_mode, interpolation;
+    double fill_value;
+    int64_t seed;
+    bool has_seed;
+};
+
+extern const char *const dt_fill_modes[], *const dt_augment_interpolations[];
+
+#define DT_AUGMENT_FACTOR(key, i, ...)                                                             \
+    DT_KEY(REALS, key, struct dt_augment, factor[i], .some = true, __VA_ARGS__)
+#define DT_AUGMENT_FILL                                                                            \
+    DT_ENUM(struct dt_augment, fill_mode, dt_fill_modes,                                           \
+            .help = "what lies outside of the image: its mirror image, its repetition, "           \
+                    "fill_value, or the nearest pixel"),                                           \
+        DT_ENUM(struct dt_augment, interpolation, dt_augment_interpolations,                       \
+                .help = "bilinear produces float32; nearest keeps the dtype"),                     \
+        DT_REAL(struct dt_augment, fill_value, .preset = "0",                                      \
+                .help = "value of pixels outside of the image, with fill_mode constant")
+#define DT_AUGMENT_RANGE                                                                           \
+    DT_REALS(struct dt_augment, value_range, .preset = "[0, 255]",                                 \
+             .help = "lowest and highest value of the images")
+#define DT_AUGMENT_SEED                                                                            \
+    DT_INT(struct dt_augment, seed, .min = 0, .max = 9.2e18,                                       \
+           .set = 1 + offsetof(struct dt_augment, has_seed),                                       \
+           .help = "seed; default: the job's. Elements with the same seed get the same numbers")
+
+/* `check` of all: a factor is a number or two, the range two numbers in order. */
+dt_status *dt_augment_check(const void *args, const dt_location *at) DT_MUST_USE;
+/* Draws a factor between its limits. A number f that stands alone means from low * |f| to |f|; a
+ * factor that was not given is 0. */
+double dt_augment_draw(dt_random *r, const dt_reals *factor, double low);
+/* -1 or 1, equally likely. */
+double dt_augment_sign(dt_random *r);
+/* `emit` of all: converts to the type of the output. */
+dt_value dt_augment_emit(const dt_map_stage *s, dt_value x);
+
+/* ---- pixels that move ---- */
+
+/* Draws the matrix of an image of that size: the pixel of the output in column x and row y is the
+ * input at column m[0] x + m[1] y + m[2] and row m[3] x + m[4] y + m[5]. */
+typedef void dt_affine_matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r,
+                              double m[6]);
+dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
+void dt_affine_run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out,
+                   dt_affine_matrix *matrix);
+
+/* ---- values that change ---- */
+
+/* Draws what a factor says and changes an image of floats in place. */
+typedef void dt_adjust(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
+                       dt_random *r, float *x);
+dt_adjust dt_adjust_brightness, dt_adjust_contrast, dt_adjust_saturation, dt_adjust_hue;
+/* `infer` of steps that take any image, and of those that need red, green and blue. */
+dt_status *dt_color_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
+dt_status *dt_color_infer_rgb(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
+/* Runs the changes whose factors are given: change i has factor i. */
+void dt_color_run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out,
+                  dt_adjust *const *change, int n);
+
+/* Clips to the value range. */
+static inline float dt_clip(const struct dt_augment *a, float x) {
+    const float low = (float)a->value_range.v[0], high = (float)a->value_range.v[1];
+    x = low > x ? low : x; /* NaN stays */
+    return high < x ? high : x;
+}
+/* Between (red, green, blue) in [0, v] and (hue in [0, 1], saturation in [0, 1], value in [0, v]),
+ * as Keras' rgb_to_hsv and hsv_to_rgb. The latter takes hues in [-1, 2), which are a circle. */
+void dt_rgb_to_hsv(float x[3]);
+void dt_hsv_to_rgb(float x[3]);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* random_rotation: as Keras' RandomRotation; outside of training it leaves the image unchanged. */
+#include <string.h>
+
+#include "base/elementary.h"
+#include "data/map/augment.h"
+
+#define PI 3.14159265358979323846
+
+static const dt_field fields[] = {
+    DT_AUGMENT_FACTOR("factor", 0, .min = -1, .max = 1, .required = true,
+                      .help = "fraction of a whole turn, counterclockwise: f is [-f, f], or [low, "
+                              "high]"),
+    DT_AUGMENT_FILL, DT_AUGMENT_SEED, DT_END};
+
+/* Rotates about the center. */
+static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
+    const double angle = 2 * PI * dt_augment_draw(r, &a->factor[0], -1);
+    const double c = dt_portable_cos(angle), s = dt_portable_sin(angle),
+                 x = (double)(p->columns - 1) / 2, y = (double)(p->rows - 1) / 2;
+    memcpy(m, (double[6]){c, -s, x - x * c + y * s, s, c, y - x * s - y * c}, 6 * sizeof *m);
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
+    dt_affine_run(s, at, in, out, matrix);
+}
+
+const dt_map_step dt_map_random_rotation = {
+    .kind = {"random_rotation",
+             "rotate an image by a random angle; outside training, leave it unchanged", fields,
+             sizeof(struct dt_augment), NULL},
+    .brief = {"factor"},
+    .takes_list = true,
+    .takes = DT_TAKES_IMAGES,
+    .check = dt_augment_check,
+    .infer = dt_affine_infer,
+    .run = run,
+    .emit = dt_augment_emit,
+};

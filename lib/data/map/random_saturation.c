@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* random_saturation: as Keras' RandomSaturation; outside of training it leaves the image
+ * unchanged. */
+#include "data/map/augment.h"
+
+static const dt_field fields[] = {
+    DT_AUGMENT_FACTOR("factor", 0, .min = 0, .max = 1, .required = true,
+                      .help = "0 is gray, 0.5 changes nothing, 1 is saturated: f is [0, f], or "
+                              "[low, high]"),
+    DT_AUGMENT_RANGE, DT_AUGMENT_SEED, DT_END};
+
+/* Keras clips the saturation, too, to the range of the values. */
+void dt_adjust_saturation(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
+                          dt_random *r, float *x) {
+    const double f = dt_augment_draw(r, factor, 0);
+    const float by = (float)(f / (1 - f + 1e-7));
+    for (int64_t i = 0; i < p->rows * p->columns; i++, x += 3) {
+        dt_rgb_to_hsv(x);
+        x[1] = dt_clip(a, x[1] * by);
+        dt_hsv_to_rgb(x);
+    }
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
+    dt_color_run(s, at, in, out, (dt_adjust *const[]){dt_adjust_saturation}, 1);
+}
+
+const dt_map_step dt_map_random_saturation = {
+    .kind = {"random_saturation",
+             "change the saturation of an image at random; outside training, leave it unchanged",
+             fields, sizeof(struct dt_augment), NULL},
+    .brief = {"factor"},
+    .takes_list = true,
+    .takes = DT_TAKES_IMAGES,
+    .check = dt_augment_check,
+    .infer = dt_color_infer_rgb,
+    .run = run,
+    .emit = dt_augment_emit,
+};

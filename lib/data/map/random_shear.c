@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* random_shear: as Keras' RandomShear; outside of training it leaves the image unchanged. */
+#include <string.h>
+
+#include "data/map/augment.h"
+
+static const dt_field fields[] = {
+    DT_AUGMENT_FACTOR("x_factor", 0, .min = 0, .max = 1, .preset = "0",
+                      .help = "columns by which each row is shifted more than the one above: f is "
+                              "[-f, f], or [low, high], with a random sign"),
+    DT_AUGMENT_FACTOR("y_factor", 1, .min = 0, .max = 1, .preset = "0",
+                      .help = "rows by which each column is shifted more; the same sign"),
+    DT_AUGMENT_FILL, DT_AUGMENT_SEED, DT_END};
+
+/* The pixel in the corner stays. */
+static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
+    const double sign = dt_augment_sign(r), across = sign * dt_augment_draw(r, &a->factor[0], -1),
+                 down = sign * dt_augment_draw(r, &a->factor[1], -1);
+    (void)p;
+    memcpy(m, (double[6]){1, across, 0, down, 1, 0}, 6 * sizeof *m);
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
+    dt_affine_run(s, at, in, out, matrix);
+}
+
+const dt_map_step dt_map_random_shear = {
+    .kind = {"random_shear", "shear an image at random; outside training, leave it unchanged",
+             fields, sizeof(struct dt_augment), NULL},
+    .brief = {"x_factor", "y_factor"},
+    .takes = DT_TAKES_IMAGES,
+    .check = dt_augment_check,
+    .infer = dt_affine_infer,
+    .run = run,
+    .emit = dt_augment_emit,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* random_translation: as Keras' RandomTranslation; outside of training it leaves the image
+ * unchanged. */
+#include <string.h>
+
+#include "data/map/augment.h"
+
+static const dt_field fields[] = {
+    DT_AUGMENT_FACTOR("height_factor", 0, .min = -1, .max = 1, .required = true,
+                      .help = "fraction of the height, down: f is [-f, f], or [low, high]"),
+    DT_AUGMENT_FACTOR("width_factor", 1, .min = -1, .max = 1,
+                      .help = "fraction of the width, to the right; default: drawn as the height "
+                              "is"),
+    DT_AUGMENT_FILL, DT_AUGMENT_SEED, DT_END};
+
+static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
+    const double down = dt_augment_draw(r, &a->factor[0], -1),
+                 across = dt_augment_draw(r, &a->factor[a->factor[1].n > 0], -1);
+    memcpy(m, (double[6]){1, 0, -across * (double)p->columns, 0, 1, -down * (double)p->rows},
+           6 * sizeof *m);
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
+    dt_affine_run(s, at, in, out, matrix);
+}
+
+const dt_map_step dt_map_random_translation = {
+    .kind = {"random_translation", "shift an image at random; outside training, leave it unchanged",
+             fields, sizeof(struct dt_augment), NULL},
+    .brief = {"height_factor", "width_factor"},
+    .takes = DT_TAKES_IMAGES,
+    .check = dt_augment_check,
+    .infer = dt_affine_infer,
+    .run = run,
+    .emit = dt_augment_emit,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows other than the job's own, as a data set to predict or to evaluate: from a file whose format
+ * is recognized by its first bytes, from a folder, or from a pipe that is still being written. They
+ * replace the training part and go through the job's `map`.
+ *
+ *     standard input ──▶ NPY, CSV, TFRecord, picture, ...? ──▶ a row ──▶ map ──▶ a feed's batch
+ *
+ * Files are read by their formats (file/file.h). Whatever the format, a row becomes an example as
+ * the job's data set stores it. Its elements have the types, columns, vocabularies and defaults
+ * that the job declares, or else those of a checkpoint or the open data set
+ * (dt_dataset_spec.stored), or else the shapes of the model's inputs.
+ */
+#ifndef DT_DATA_ROWS_FILE_H
+#define DT_DATA_ROWS_FILE_H
+
+#include "data/data.h"
+
+typedef struct dt_rows_request {
+    const char *path;             /* "-": standard input */
+    const dt_dataset_spec *job;   /* its `map` and `element` apply to the rows */
+    const dt_element_spec *input; /* [n] the model's inputs, (B, ...) */
+    int n;
+    /* Rows are read once, from front to back; there may be any number of them, and none is kept.
+     * false: path is a file that can be read again, and an input of rank 0 has only its name
+     * set. */
+    bool once;
+    bool
+        /* With once: a row with a fault is handed out as zeros, with its fault beside it. */
+        answers;
+    dt_texts keep; /* with once: columns to copy beside the rows; n 0: none */
+} dt_rows_request;
+
+/* Opens the rows as a data set whose elements are the inputs, in order. The caller releases *out
+ * with dt_dataset_unref; the job and q->job->learned must outlive it. Fails with NO_INPUT (66) if
+ * the file is missing, with exit status 65 if its format is unknown or it is malformed, and with
+ * ELEMENTS if the rows do not have the shapes that the model expects. */
+dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) DT_MUST_USE;
+/* Whether a file holds plain text, for jobs that train on text, rather than rows of tokens. A
+ * pattern of file names always counts as text. */
+dt_status *dt_rows_are_text(const char *path, bool *is_text) DT_MUST_USE;
+
+/* ---- what is kept beside rows ---- */
+
+/* The names of the columns that are kept; n 0: none, as for all other data sets. */
+const dt_texts *dt_rows_keep(const dt_dataset *d);
+/* The value of column i of a row, lent until dt_rows_forget. The row must have been handed out
+ * after the last dt_rows_forget. */
+dt_copied_value dt_rows_kept(const dt_dataset *d, int64_t row, int i);
+/* The fault of a row, lent like the values; NULL: the row has none. */
+const char *dt_rows_fault(const dt_dataset *d, int64_t row);
+bool dt_rows_give_faults(const dt_dataset *d); /* whether rows with faults are handed out */
+/* Forgets what is kept for all rows so far. */
+void dt_rows_forget(dt_dataset *d);
+
+#endif
