@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention in the executor: attention_plan.c plans it when compiling, kernel_attention.c runs
+/* Attention in the executor: attention_plan.c plans it at compile time, kernel_attention.c runs
  * it. */
 #ifndef DT_EXEC_ATTENTION_H
 #define DT_EXEC_ATTENTION_H
@@ -20,14 +20,14 @@ typedef struct dt_attended {
     dt_attention_attr attr;
     int64_t queries, keys, heads, key_heads, key_size, value_size;
     int64_t each;    /* examples in one row of dimension 0 */
-    int in_position; /* number of that input */
+    int in_position; /* index of the input with positions */
     int lanes, n_blocks;
     dt_query_block *block;
-    bool narrow; /* query, key, value and dy are stored as bfloat16, and multiplied as such */
-    bool staged; /* they are stored in 16 bits, and converted */
+    bool narrow; /* query, key, value and dy are stored and multiplied as bfloat16 */
+    bool staged; /* operands are stored in 16 bits, and converted to float32 before products */
     size_t for_products; /* offset in scratch of the working memory of products */
     int64_t bytes;       /* bytes of an element as an operand of products */
-    /* with `narrow`: which gradients are stored as bfloat16; forward, [0] says this of y */
+    /* with `narrow`: which gradients are stored as bfloat16; in the forward pass [0] is about y */
     bool narrow_to[3];
     int gradient[3]; /* nodes of the gradients that this step computes; DT_OF_NONE: not needed */
     bool is_done_elsewhere; /* the step of another of the three gradients computes it */
@@ -46,9 +46,9 @@ void dt_attention_narrow(dt_exec *x, int node);
 /* The keys [*first, *last) that a query at this position may attend to; *first = *last if there
  * is none. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last);
-/* The shapes of a node, without blocks and products. */
+/* Reads the shapes of a node, without blocks and products. */
 dt_attended *dt_attention_read(dt_exec *x, const dt_step *step);
-/* Blocks, products and scratch memory: a becomes the step's state. */
+/* Plans blocks, products and scratch memory: a becomes the step's state. */
 dt_status *dt_attention_plan(dt_exec *x, dt_step *step, dt_attended *a, bool backward) DT_MUST_USE;
 void dt_attention_release(void *state);
 

@@ -50,8 +50,8 @@ void dt_attention_narrow(dt_exec *x, int node) {
     if (!all) dt_store_wide(x, node);
 }
 
-/* Keys [*first, *last) are those that a query at this position may look at; none: *first =
- * *last. */
+/* The keys [*first, *last) that a query at this position may attend to; *first = *last if there is
+ * none. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last) {
     bool is_narrow = a->attr.window > 0 && a->attr.window < a->keys + dt_max(position, -position);
 
@@ -184,7 +184,8 @@ static size_t scratch_of_products(const dt_attended *a) {
     return most;
 }
 
-/* Query, key, value and y of a head; backward dy and the gradient of the query, too. */
+/* Floats that staging needs: query, key, value and y of a head; for gradients also dy and the
+ * gradient of the query. */
 static int64_t staged_floats(const dt_attended *a, bool backward) {
     return (a->queries + a->keys) * (a->key_size + a->value_size) +
            (backward ? a->queries * a->key_size : 0);

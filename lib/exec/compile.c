@@ -14,8 +14,9 @@
 typedef struct assembler {
     dt_exec *x;
     dt_arena *scratch;
-    int *in_set;       /* by node: 1 + set it waits in, 0: none */
-    uint64_t *readers; /* by node: the bits of sets that read it, or did before they were closed */
+    int *in_set; /* by node: 1 + set it waits in, 0: none */
+    uint64_t
+        *readers; /* by node: the bits of sets that read it or, before they were closed, read it */
     int *node, *first; /* nodes of each group, in order; those of group i begin at first[i] */
     int n_sets, cap_sets;
     dt_fused_list *open; /* by set: nodes of one shape, to which more may be added; none: closed */
@@ -114,7 +115,7 @@ static bool set_reads(const assembler *a, const dt_fused_list *s, int node) {
     return false;
 }
 
-/* Who still reads the old value of a variable goes before it is written. */
+/* Closes the sets that still read the old value of a variable, before it is overwritten. */
 static void close_readers(assembler *a, dt_group *group, int node, int keep) {
     int variable = a->x->overwrites[node];
 
@@ -149,7 +150,8 @@ static void add_kernel(assembler *a, dt_group *group, int node) {
 
 /* ---- groups ---- */
 
-/* In elements of a loop; one costs as much as four multiplications and additions of a product. */
+/* The work of a node, in elements of a loop; an element costs as much as four multiply-adds of a
+ * product. */
 static double work_of(const dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     dt_view in[DT_MAX_IN];
@@ -182,7 +184,7 @@ static void assemble_group(assembler *a, int which, const int *node, int n) {
     close_all(a, &a->x->group[which]);
 }
 
-/* Nodes by group, in one pass. */
+/* Lists the nodes of each group, in one pass. */
 static void prepare_lists(assembler *a) {
     const dt_exec *x = a->x;
     const int n = x->g->n_nodes + 1;

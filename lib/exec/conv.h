@@ -36,11 +36,11 @@ typedef struct dt_conv_plan {
 } dt_conv_plan;
 
 typedef struct dt_conv_calls {
-    /* False: the library has no fast code for it. */
+    /* False: the library has no fast code for the convolution. */
     bool (*plan)(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out);
     /* packed and scratch: aligned to 64 bytes. FORWARD and DATA. */
     void (*pack)(const dt_conv_plan *p, const void *w, void *packed, void *scratch);
-    /* FORWARD: x, packed, y. DATA: y, packed, x. WEIGHTS: x, y, w. The last is written. */
+    /* FORWARD: x, packed, y. DATA: y, packed, x. WEIGHTS: x, y, w. The last array is the result. */
     void (*run)(const dt_conv_plan *p, const void *a, const void *b, void *c, void *scratch);
     void (*release)(dt_conv_plan *p);
 } dt_conv_calls;

@@ -30,7 +30,7 @@ typedef struct plan {
     const dt_dnnl_api *dnnl;
     dt_conv c;
     dt_dnnl desc, primitive, reorder;
-    dt_dnnl_desc x, y, plain; /* plain: w as the caller has it */
+    dt_dnnl_desc x, y, plain; /* plain: w in the caller's layout */
     size_t turned_bytes;      /* bytes of w with reversed spatial dimensions */
 } plan;
 
@@ -263,8 +263,8 @@ static void reorder(const plan *p, const void *from, void *to) {
     execute(p, p->reorder, arg, 2);
 }
 
-/* Spatial dimensions come first in memory: to reverse them all is to reverse the matrices of one
- * place each. */
+/* Spatial dimensions come first in memory, so reversing all of them reverses the order of the (in,
+ * out) matrices. */
 static void turn(const dt_conv *c, const char *w, char *to) {
     int64_t matrix = c->in * c->out * c->groups * (int64_t)element_bytes(c), n = 1;
     for (int i = 0; i < c->n; i++) n *= c->k[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the three convolutions of libraries a node is. In a graph all are convolutions: an order
- * of dimensions, and a window.
+ * Determines which of the libraries' three convolutions a node is. In a graph all three are
+ * convolutions, which differ in their order of dimensions and their window.
  *
  *     b01f x 01io -> b01f              FORWARD; also the gradient of lhs where the stride is 1,
  *                                      with the kernel turned round
@@ -61,8 +61,8 @@ static void read_forward(const operands *o, const int64_t *step, dt_conv *c) {
     }
 }
 
-/* out is the image whose gradient it is, lhs that of the result; rhs has inputs and outputs
- * exchanged, and is turned round. */
+/* out is the gradient of the image, lhs that of the result; rhs has inputs and outputs exchanged,
+ * and reversed spatial dimensions. */
 static bool read_data(const operands *o, const int64_t *step, dt_conv *c) {
     const dt_convolution_attr *a = o->a;
     bool plain = true;

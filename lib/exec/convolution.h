@@ -14,7 +14,7 @@ typedef struct dt_prepared {
 
 /* The attributes of a convolution or a segment_convolution. */
 const dt_convolution_attr *dt_convolution_attr_of(const dt_node *n);
-/* The type of the result, of one segment of it. */
+/* The type of the result, for a segment_convolution of one segment. */
 dt_type dt_convolution_entry(const dt_exec *x, int node);
 /* Examples [*lo, *hi) of lhs that piece `unit` of a node reads: those whose results it has, or,
  * for the gradient of a kernel, those that it sums over. */
@@ -29,7 +29,7 @@ typedef struct dt_conv_sum {
     const dt_conv_calls *calls;
     /* [0]: plan of a group of images; [1]: of the smaller group at the end */
     dt_conv_plan plan[2];
-    int64_t images, group;     /* in all, in a group */
+    int64_t images, group;     /* number of images in all, and in a group */
     int64_t x_bytes, y_bytes;  /* bytes of one image */
     int64_t n;                 /* elements of the result */
     size_t levels_at, scratch; /* bytes */

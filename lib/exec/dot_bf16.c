@@ -4,17 +4,16 @@
  * adds both to a float32, twice as many as a multiply-add of float32 does. So both operands are
  * read as pairs, k and k + 1 in 32 bits:
  *
- *     B   panels of 64 columns, one row of 64 pairs behind the other; what is missing of the last
- *         one is 0
- *     A   where it lies if k runs along its rows; transposed, pairs of its rows with 16 columns
+ *     B   panels of 64 columns, row after row of 64 pairs; the last panel is filled up with 0
+ *     A   read in place if k runs along its rows; transposed, pairs of its rows with 16 columns
  *         more, so that they do not all fall on the same lines of the cache
  *
- * A kernel keeps 6 rows of a panel in 24 registers. Of k it takes a stretch whose panel stays in
- * the innermost cache.
+ * A kernel keeps 6 rows of a panel of C in 24 registers. It works on a range of k whose panel of B
+ * stays in the first-level cache.
  *
- * Sums are rounded as the instruction rounds them, each to the nearest, numbers too small for a
- * normal one being 0: bits depend on it, and an engine says that it uses it (dt_engine_describe).
- * oneDNN 2.6 has such products, too, which are slower than those of float32.
+ * Sums are rounded as the instruction rounds them: to nearest, with denormals as 0. Bits depend on
+ * that, so dt_engine_describe names it. oneDNN 2.6 has such products, too, which are slower than
+ * those of float32.
  */
 #include "exec/dot_bf16.h"
 
@@ -70,7 +69,7 @@ HERE void dt_dot_bf16_pack_a(const dt_dot_bf16 *t, const uint16_t *a, uint32_t *
         interleave(a + k * t->lda, a + (k + 1) * t->lda, t->m, room + k / 2 * row_of_a(t));
 }
 
-/* Columns become rows, of 16 x 16. */
+/* Transposes 16 x 16 elements. */
 INLINE void transpose(__m512i r[16]) {
     __m512i s[16];
 #pragma GCC unroll 8

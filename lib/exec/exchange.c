@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers exchange, beside what they compute. The gradients of a step are divided into
- * buckets, in the order in which the backward pass makes them. A bucket begins to travel when the
- * last task that makes a part of it has ended:
+ * Exchanges between workers that overlap with computation. The gradients of a step are divided
+ * into buckets, in the order in which the backward pass computes them. The exchange of a bucket
+ * begins when the last task that computes a part of it has ended:
  *
  *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |           wait          | updates |
  *     courier                           [   bucket 0   ][   bucket 1   ][   bucket 2     ]
  *
- * The order is fixed by sizes and by the graph, which all workers share, so that all make the same
- * exchanges one after the other, whoever of them is late. A bucket is large enough that the cost of
- * a message is little beside it. Where a step has less than two, nothing travels beside anything:
- * then the lane that comes to the exchange carries it, and no other thread has to wake.
+ * The order depends on sizes and the graph only, which all workers share, so all make the same
+ * exchanges in the same order, even if some are late. A bucket is so large that the cost of a
+ * message is small in comparison. With fewer than two buckets nothing overlaps: the lane that
+ * reaches the exchange then runs it, and no other thread has to wake.
  *
- * Sums are written before the segment that they belong to begins, so that their memory is taken for
- * longer (dt_exchanges_keep_memory).
+ * Sums are written before the segment that they belong to begins, so their memory is reserved
+ * earlier (dt_exchanges_keep_memory).
  */
 #include "exec/exchange.h"
 
@@ -30,12 +30,13 @@ struct dt_exchanges {
     int n;
     dt_exchange *exchange; /* [n] in order */
     int *of;               /* by node: its exchange, -1: none */
-    bool beside, runs;     /* beside: a thread is to run exchanges; runs: it was started */
+    bool beside,
+        runs; /* beside: a thread should run the exchanges; runs: that thread was started */
     bool ends;
     pthread_t thread;
-    _Atomic uint32_t begun; /* runs */
-    _Atomic uint32_t fed;   /* counts exchanges whose parts are there */
-    _Atomic uint32_t done;  /* exchanges of this run that are done */
+    _Atomic uint32_t begun; /* number of runs that have begun */
+    _Atomic uint32_t fed;   /* number of exchanges whose inputs are complete */
+    _Atomic uint32_t done;  /* number of exchanges of this run that are done */
     dt_track *track;
     int wait_mark;
 };
@@ -65,7 +66,8 @@ static int lower_first(const void *a, const void *b) {
     return ((const traveller *)a)->node - ((const traveller *)b)->node;
 }
 
-/* Node `first` and those that could travel with it, in order; their number. */
+/* Lists node `first` and the nodes that can be exchanged together with it, in order; returns their
+ * number. */
 static int find_fellows(const dt_exec *x, int first, const int *far, traveller *out) {
     int n = 0;
     for (int i = first; i < x->g->n_nodes; i++)

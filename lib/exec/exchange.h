@@ -6,26 +6,26 @@
 
 #include "exec/exec_impl.h"
 
-/* travels for a millisecond and more, where a message costs tens of microseconds */
+/* an exchange of this size takes a millisecond or more, a message tens of microseconds */
 enum { DT_BUCKET_BYTES = 4 << 20 };
 
 typedef struct dt_exchanges dt_exchanges;
 
-/* Nodes whose values travel together. */
+/* Nodes whose values are exchanged together. */
 typedef struct dt_exchange {
     const dt_kernel *kernel; /* the kernel of all its nodes */
     int n, *node;
-    void *item; /* [n] of the kernel's item_bytes: where `carry` lists them for the fabric */
+    void *item; /* [n] of the kernel's item_bytes: the list that `carry` passes to room net */
     int from;   /* the segment in which the last of its inputs is computed */
     int parts;  /* number of tasks that compute its inputs */
-    _Atomic int missing; /* number of those that have not ended in this run */
+    _Atomic int missing; /* number of those that have not ended in the current run */
     int mark;            /* its mark in recordings */
 } dt_exchange;
 
 /* Lists the exchanges of an executable whose nodes have kernels, and the tasks that compute
  * their inputs. x->exchanges stays NULL where there are none. */
 void dt_exchanges_list(dt_exec *x);
-/* Whether a thread of its own runs exchanges while lanes compute. */
+/* Whether a separate thread runs exchanges while lanes compute. */
 bool dt_exchanges_go_beside(const dt_exec *x);
 /* Called when the memory and the lifetimes of values are known: extends the lifetimes of sums
  * that are exchanged, which are written earlier. */
@@ -40,7 +40,8 @@ void dt_exchanges_close(dt_exec *x);
 /* ---- during a run ---- */
 
 void dt_exchanges_begin(dt_exec *x);
-/* By the task whose step `node` is, on a lane: it has been carried when this returns. */
+/* Called on a lane by the task whose step is `node`: returns when the exchange of the node is
+ * done. */
 void dt_exchanges_reach(dt_exec *x, int node, int lane);
 /* Called when a task of the group has ended. */
 void dt_exchanges_feed(dt_exec *x, const dt_group *group);

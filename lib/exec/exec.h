@@ -37,15 +37,15 @@ int dt_engine_threads(const dt_engine *e);
 int64_t dt_engine_held(const dt_engine *e);
 /* "openblas 0.3.21 SkylakeX, avx512": the libraries and instructions that results depend on. */
 const char *dt_engine_describe(const dt_engine *e);
-/* From now on, while it is switched on, lanes record what they do: each step of a run, piece by
- * piece, and waiting for each other. Lane 0 records on track "main". The recorder outlives that;
- * NULL ends it. Not while something runs. */
+/* Sets a recorder. While it is switched on, lanes record each step of a run, piece by piece, and
+ * their waits for each other. Lane 0 records on track "main". The recorder must exist until a call
+ * with NULL. Must not be called during a run. */
 void dt_engine_record(dt_engine *e, dt_recorder *r);
 
 /* ---- executables ---- */
 
 typedef struct dt_exec dt_exec;
-/* Whether rows [lo, hi) of a node can be computed by themselves: dt_partition_options.can_split. */
+/* Whether rows [lo, hi) of a node can be computed separately: dt_partition_options.can_split. */
 bool dt_exec_can_split(const dt_graph *g, int node);
 /* Compiles for p->batch rows. Keeps e and p, which must outlive it. No array is allocated before
  * the first run. */
@@ -57,10 +57,11 @@ int64_t dt_exec_arena_bytes(const dt_exec *x);
  * at its peak; "" where no layer is known. */
 const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes);
 /*
- * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch
- * must be the program's. Variables are read and updated in place. result[i] (graph order) is set to
- * views into the arena, good until the next run; one that is an argument, or a variable that the
- * step does not change, lies where that lies. NO_MEMORY on the first run.
+ * Runs one step. arg[i]: concrete arrays in the order of the graph's arguments, read only.
+ * env->batch must be the program's. Variables are read and updated in place. result[i] (graph
+ * order) is set to views into the arena, which are valid until the next run. A result that is an
+ * argument, or a variable that the step does not change, is a view of that. NO_MEMORY on the first
+ * run.
  */
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg,
                        dt_view *result) DT_MUST_USE;

@@ -15,13 +15,13 @@ struct dt_engine {
     dt_pool *pool;
     const dt_simd *simd;
     dt_gemm_library gemm;
-    dt_kernels kernels; /* who chose it */
+    dt_kernels kernels; /* who chose the library */
     /* the processor multiplies bfloat16, and our own loops compute products (dot_bf16.c) */
     bool packs_bf16;
     dt_gemm_library second; /* OpenBLAS for what `gemm` refuses; name NULL: not opened yet */
     char *description;
     int64_t bucket_bytes;  /* bucket size of exchanges between workers */
-    int64_t held;          /* by libraries for products, see dt_engine_held */
+    int64_t held;          /* bytes that libraries hold for products, see dt_engine_held */
     dt_recorder *recorder; /* NULL: nothing is recorded */
     dt_track **track;      /* (lanes), with a recorder */
     /* counts calls that set a recorder, after which executables register their marks again */
@@ -51,17 +51,17 @@ dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) DT_MUST_USE;
 
 /* The memory of a node's value. */
 typedef enum dt_home {
-    DT_HOME_NONE, /* within a fused step, absorbed, or a splat: no memory */
+    DT_HOME_NONE, /* no memory: computed within a fused step, absorbed by a tree, or a splat */
     DT_HOME_ARG,
     DT_HOME_VARIABLE,
     DT_HOME_ARENA,
-    /* a piece of it in memory of the task that writes and reads it, see task_memory.c */
+    /* one piece of the value, in memory of the task that writes and reads it, see task_memory.c */
     DT_HOME_TASK
 } dt_home;
 
 typedef struct dt_slot {
     dt_home home;
-    int index;   /* ARG, VARIABLE */
+    int index;   /* ARG, VARIABLE: its number */
     int owner;   /* the node that owns the memory: itself, or the input of a reshape */
     bool stored; /* read outside its fused step, so it needs memory */
     /* VARIABLE: its old value is copied into the arena first, for a result or for another
@@ -69,7 +69,7 @@ typedef struct dt_slot {
     bool kept;
     /* first and last segment that use the memory; TASK: first and last step of its group */
     int first, last;
-    int64_t offset, bytes; /* ARENA; TASK: of its largest piece */
+    int64_t offset, bytes; /* ARENA: in the arena; TASK: for the largest piece */
 } dt_slot;
 
 typedef struct dt_step dt_step;
@@ -90,11 +90,11 @@ struct dt_exchange;
 /* A kernel: a row in exec/kernels.h. */
 typedef struct dt_kernel {
     const char *name;
-    /* NULL: any op that fits; such rows are not in the table, the compiler chooses them (fused,
+    /* NULL: any op that fits; such rows are not in the table, but chosen by the compiler (fused,
      * eval, copy) */
     const dt_op *op;
     bool splits;                               /* computes any range of rows */
-    bool (*fits)(const dt_graph *g, int node); /* NULL: whenever the op is */
+    bool (*fits)(const dt_graph *g, int node); /* NULL: fits every node of the op */
     /* calls dt_store_wide for values that cannot be stored in 16 bits; NULL: there are none */
     void (*narrow)(dt_exec *x, int node);
     /* sets step->state and step->scratch; may be NULL */
@@ -118,19 +118,19 @@ struct dt_step {
 };
 
 typedef struct dt_group {
-    int units, node; /* number of pieces; a node with the borders of the pieces */
+    int units, node; /* number of pieces, and a node whose pieces have the same borders */
     int segment, n_steps, cap_steps;
     dt_step *step;
     double work;               /* estimated work, for distributing tasks over lanes */
     int n_own, most_own, *own; /* values with DT_HOME_TASK, and other names of them */
     /* bytes of a piece's values; offset of piece 0, unless lanes have separate memory */
     int64_t own_bytes, own_at;
-    int n_feeds, *feeds; /* exchanges that its tasks compute inputs of */
+    int n_feeds, *feeds; /* exchanges whose inputs its tasks compute */
 } dt_group;
 
 typedef struct dt_exec_task {
     int group, unit;
-    int turn; /* by the exchanges that it feeds */
+    int turn; /* priority, by the exchanges that the group's tasks feed */
     double work;
     _Atomic uint32_t taken; /* number of the last run in which a lane took the task */
 } dt_exec_task;
@@ -171,7 +171,7 @@ struct dt_exec {
     dt_status *failure;     /* error of the current run: an exchange between workers failed */
     uint32_t run;           /* counts runs */
     dt_lane_choice lanes;   /* decides whether all lanes take part in the next run */
-    bool alone;             /* lane 0 does, in the current one */
+    bool alone;             /* lane 0 runs the current run alone */
     dt_track *const *track; /* (lanes) of the current run; NULL: nothing is recorded */
     int marked;             /* the engine's recording that steps have marks of */
     int run_mark;
@@ -203,11 +203,11 @@ void dt_store_wide(dt_exec *x, int node);
 /* The instruction that converts stored elements to float, and back; DT_S_COPY for float32. */
 dt_strip_op dt_strip_load(dt_dtype d);
 dt_strip_op dt_strip_store(dt_dtype d);
-/* Converts n elements of a value of floats, from element `from` on, from their stored type to
+/* Converts n elements of a float value, beginning at element `from`, from the stored type to
  * float32 memory; and back. Does nothing if that memory is the value's own. */
 void dt_fetch_floats(const dt_exec *x, int node, int64_t from, int64_t n, float *to);
 void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const float *from);
-/* A kernel's `narrow`: inputs and result have the same stored type. */
+/* A kernel's `narrow` for kernels whose inputs and result have the same stored type. */
 void dt_narrow_alike(dt_exec *x, int node);
 /* Whether a node does no work and shares the memory of its first input. */
 bool dt_is_renamed(const dt_exec *x, int node);
@@ -232,7 +232,7 @@ typedef struct dt_node_list {
 /* Nodes that run as one step, in order. */
 typedef struct dt_fused_list {
     dt_node_list node;
-    int shape, segment; /* shape: a node of the shape that the step goes over */
+    int shape, segment; /* shape: a node whose shape the step iterates over */
     dt_node_list again; /* nodes of other lists that this list computes again */
 } dt_fused_list;
 /* Whether a node is a sum over the batch for each piece that a fused step computes together with
@@ -260,12 +260,12 @@ typedef struct dt_taken {
 /* Assigns offsets to the slots of blocks such that blocks with overlapping lifetimes do not
  * overlap; returns the bytes they span. Sorts blocks. */
 int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n);
-/* Stays at INT64_MAX. */
+/* a + b, or INT64_MAX if that overflows. */
 int64_t dt_memory_sum(int64_t a, int64_t b);
 /* Called when lifetimes in segments are known: gives values of single tasks DT_HOME_TASK and
  * offsets. */
 void dt_plan_task_memory(dt_exec *x);
-/* Bytes of a value with DT_HOME_TASK, over all that exist of it in a segment. */
+/* Bytes of a value with DT_HOME_TASK in a segment, for all of its copies. */
 int64_t dt_task_memory_in(const dt_exec *x, int node, int segment);
 /* Called when x->at is filled: creates the lanes' views. */
 void dt_open_views(dt_exec *x);

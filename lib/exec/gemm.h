@@ -33,7 +33,10 @@ typedef struct dt_gemm_library {
     const char *about;
     void *state;
     dt_status *(*plan)(const struct dt_gemm_library *l, const dt_gemm *g, void **plan);
-    void (*run)(const void *plan, const void *a, const void *b, void *c);
+    /* bytes of working memory that a run needs; NULL: none */
+    size_t (*scratch)(const void *plan);
+    /* scratch: aligned to a float, fastest to 64 bytes */
+    void (*run)(const void *plan, const void *a, const void *b, void *c, void *scratch);
     bool bf16; /* takes bfloat16 operands on this processor, faster than float32 */
     void (*release)(void *plan);
     /* bytes of working memory that the library holds for a plan and touches when it first runs;
@@ -53,6 +56,10 @@ typedef struct dt_gemm_library {
 /* UNAVAILABLE with the reason when the library is not there. */
 dt_status *dt_gemm_open_openblas(dt_gemm_library *l) DT_MUST_USE;
 dt_status *dt_gemm_open_onednn(dt_gemm_library *l) DT_MUST_USE;
+static inline size_t dt_gemm_scratch(const dt_gemm_library *l, const void *plan) {
+    return l->scratch ? l->scratch(plan) : 0;
+}
+
 /* Our own loops for an instruction set; all sets give the same bits. Never fails and needs no
  * close. */
 struct dt_simd;

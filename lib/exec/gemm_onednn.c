@@ -128,7 +128,8 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
     return NULL;
 }
 
-static void run(const void *q, const void *a, const void *b, void *c) {
+static void run(const void *q, const void *a, const void *b, void *c, void *scratch) {
+    (void)scratch;
     const plan *p = q;
     const dt_dnnl_api *dnnl = p->dnnl;
     dt_dnnl_arg arg[3] = {
@@ -166,7 +167,7 @@ static void *run_general(void *state) {
     dt_status *s = make_plan(&l, &g, &p);
 
     enter_thread(&l);
-    if (!s) run(p, x, x + 2 * N * N, x + 3 * N * N);
+    if (!s) run(p, x, x + 2 * N * N, x + 3 * N * N, NULL);
     release(p);
     dt_status_free(s); /* then the first product that needs it creates it */
     free(x);

@@ -98,7 +98,8 @@ static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out) {
     return NULL;
 }
 
-static void run(const void *planned, const void *a, const void *b, void *to) {
+static void run(const void *planned, const void *a, const void *b, void *to, void *scratch) {
+    (void)scratch;
     const product *p = planned;
     const dt_gemm *g = &p->g;
     float *c = to;

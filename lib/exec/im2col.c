@@ -56,6 +56,7 @@ typedef struct convolution {
     int64_t run, runs, outputs; /* columns of a run, runs, columns of y */
     int64_t rows_each;          /* rows of A in one row of y's dimension 0 */
     bool turned; /* tiles are stored by columns: rows of the last dimension are neighbours in lhs */
+    int64_t for_library; /* floats of working memory that the plans need: scratch begins with it */
     int units;
     tiling *tiles; /* by unit */
     void **plan;   /* [units][2][2]: full or last rows, full or last runs; NULL: no such tile */
@@ -138,7 +139,11 @@ static dt_status *plan_tiles(convolution *v, int unit) {
                      .ldb = v->outputs,
                      .ldc = v->outputs};
         bool there = (last_rows || t->n_rows > 1) && (last_runs || t->n_runs > 1);
-        if (there) DT_TRY(v->library->plan(v->library, &g, &v->plan[4 * unit + i]));
+        if (!there) continue;
+        void **plan = &v->plan[4 * unit + i];
+        DT_TRY(v->library->plan(v->library, &g, plan));
+        v->for_library =
+            dt_max(v->for_library, (int64_t)(dt_gemm_scratch(v->library, *plan) / sizeof(float)));
     }
     return NULL;
 }
@@ -151,7 +156,7 @@ static size_t scratch_of(const convolution *v) {
                 sums = t->n_runs > 1 ? t->rows * v->outputs * dt_sum_levels(t->n_runs) : 0;
         most = dt_max(most, a + sums);
     }
-    return (size_t)most * sizeof(float);
+    return (size_t)(most + v->for_library) * sizeof(float);
 }
 
 void dt_im2col_release(void *state) {
@@ -310,7 +315,8 @@ static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, 
     const tiling *t = &v->tiles[c->unit];
     bool last_rows = i == t->n_rows - 1;
     const int64_t rows = last_rows ? t->last_rows : t->rows, n = rows * v->outputs;
-    float *a = (float *)c->scratch, *level = t->n_runs > 1 ? a + t->rows * t->runs * v->run : y;
+    float *room = (float *)(void *)c->scratch, *a = room + v->for_library;
+    float *level = t->n_runs > 1 ? a + t->rows * t->runs * v->run : y;
     dt_sum_tree sums = {
         .level = level, .stride = n, .n = n, .add = c->x->engine->simd->strip[DT_S_add]};
     for (int64_t k = 0; k < t->n_runs; k++, dt_sum_push(&sums)) {
@@ -319,7 +325,7 @@ static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, 
                 count[2] = {rows, last_runs ? t->last_runs : t->runs};
         (v->turned ? fill_turned : fill_tile)(v, lhs, from, count, a);
         v->library->run(v->plan[4 * c->unit + 2 * last_rows + last_runs], a,
-                        rhs + from[1] * v->run * v->outputs, dt_sum_next(&sums));
+                        rhs + from[1] * v->run * v->outputs, dt_sum_next(&sums), room);
     }
     dt_sum_end(&sums);
     if (level != y) memcpy(y, level, (size_t)n * sizeof *y);

@@ -25,9 +25,9 @@ dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MU
  * dt_instructions_choose refuses. */
 const dt_instructions *dt_instructions_limit(void);
 
-/* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor has one, and no less is
- * said. Without it oneDNN 2.6 makes products of bfloat16 more slowly than those of float32, with
- * AVX512_BF16 too, for which dot_bf16.c has our own. */
+/* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor has one, and the
+ * environment does not limit the instruction set. Without it oneDNN 2.6 makes products of bfloat16
+ * more slowly than those of float32, with AVX512_BF16 too, for which dot_bf16.c has our own. */
 bool dt_instructions_have_amx(void);
 
 /*

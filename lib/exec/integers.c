@@ -6,7 +6,7 @@
 
 #include "op/cells.h"
 
-/* A loop for each type of memory: `element` is one of them. */
+/* Runs `statement` for each type of memory: `element` is a pointer of that type. */
 #define OF_TYPE(dtype, type, statement)                                                            \
     case dtype: {                                                                                  \
         type *element = array;                                                                     \

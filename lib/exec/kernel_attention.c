@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention, without the matrix of scores: a block of queries of one head at a time, whose scores
- * are in the lane's scratch memory.
+ * Attention without a whole matrix of scores: it works on one block of queries of one head at a
+ * time, whose scores are in the lane's scratch memory.
  *
  *     forward    S = Q K'      P = softmax(scale S)      Y = P V
  *     backward   S, P again    dV += P' dY    dP = dY V'    dS = scale P (dP - sum P dP)    dQ = dS K    dK += dS' Q
  *
  * Q is (block, H); K and V are the keys that at least one query of the block attends to: under a
- * causal mask a later block has more of them. So every block has products of its own sizes, planned
- * when compiling, one set a lane. Where positions are not simply 0, 1, ..., every block has all
- * keys.
+ * causal mask a later block has more of them. So blocks differ in the sizes of their products,
+ * which are planned at compile time, one set for each lane. Where positions are not simply 0, 1,
+ * ..., every block has all keys.
  *
- * Where Q, K, V and dY lie in bfloat16, and the library takes that, so do the P and dS that are
- * multiplied; scores, softmax and sums over blocks are float32 all the same. Where it does not, a
- * head of them is converted into scratch (staged), and its results back.
+ * If Q, K, V and dY are stored as bfloat16 and the library multiplies that type, P and dS are
+ * rounded to it for products; scores, softmax and sums over blocks are float32. Otherwise one head
+ * at a time is converted into scratch (staged), and its results are converted back.
  *
- * The three gradients need the same P and dS: the first of the nodes that ask for one makes all
- * three, the others nothing.
+ * The three gradients need the same P and dS: the step of the first of their nodes computes all
+ * three, the other steps nothing.
  */
 #include <string.h>
 
@@ -119,7 +119,7 @@ static void multiply(const head *h, const dt_query_block *b, int which, const vo
                    h->c->scratch + h->a->for_products);
 }
 
-/* Row `row` of an operand whose rows are `stride` elements apart. */
+/* The address of row `row` of an operand whose rows are `stride` elements apart. */
 static const char *row_of(const head *h, const char *operand, int64_t row, int64_t stride) {
     return operand + row * stride * h->a->bytes;
 }
@@ -149,7 +149,7 @@ static void find_scores(const head *h, const dt_query_block *b) {
              row_of(h, h->key, b->first, s.key), h->p);
 }
 
-/* p as an operand of products, in `room` if it is rounded and stays float32. */
+/* p as an operand of products; in `room` if it is rounded but stays float32. */
 static const void *multiplied(const head *h, const dt_query_block *b, const float *p, float *room) {
     const dt_strip_function *strip = h->c->x->engine->simd->strip;
     int64_t n = b->rows * (b->last - b->first);
@@ -159,7 +159,8 @@ static const void *multiplied(const head *h, const dt_query_block *b, const floa
     return h->a->narrow ? (const void *)h->half : h->a->attr.rounded ? room : p;
 }
 
-/* Shares that are rounded are divided by their sum before, others' results afterwards. */
+/* Weights that are rounded are divided by their sum before the product; otherwise the product is
+ * divided afterwards. */
 static void run_block(const head *h, const dt_query_block *b) {
     const dt_attended *a = h->a;
     const dt_row_functions *rows = h->c->x->engine->simd->rows;
@@ -275,7 +276,7 @@ static void run_block_back(const head *h, const dt_query_block *b) {
 
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++) rows->times(h->p + r * keys, take_shares(h, b, r), keys);
-    if (h->gradient[DT_OF_VALUE]) /* ds is free until it is found */
+    if (h->gradient[DT_OF_VALUE]) /* ds has not been computed yet, so its memory is free */
         multiply(h, b, DT_TO_VALUE, multiplied(h, b, h->p, h->ds), row_of(h, h->dy, b->query, s.y),
                  sum_of(h, b, DT_OF_VALUE, s.value));
     if (!h->gradient[DT_OF_QUERY] && !h->gradient[DT_OF_KEY]) return;
@@ -290,7 +291,7 @@ static void run_block_back(const head *h, const dt_query_block *b) {
                  sum_of(h, b, DT_OF_KEY, s.key));
 }
 
-/* Sums over blocks begin with 0. */
+/* Sets sums over blocks to 0. */
 static void clear(const dt_kernel_call *c, int node) {
     int64_t row = dt_row_elements(c->x, node);
     memset(dt_floats(c->x, node) + c->lo * row, 0, (size_t)((c->hi - c->lo) * row) * sizeof(float));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/tiles.c):
- * by the library where that is fast, otherwise as matrix products or by the op's eval. A piece is a
- * range of examples; a piece of a kernel's gradient is the part of the sum that a range of examples
- * gives.
+ * by the library where that is fast, otherwise as matrix products or by the op's eval. A piece is
+ * a range of examples; a piece of a kernel's gradient is the partial sum over a range of examples.
  *
  * Libraries want kernels packed. Each lane packs its own copy at its first piece of a step, so no
  * lane waits for another.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of a tile of the batch, channels last: its sums of squared differences from its own mean. The
- * tile has just been made, so that going over it twice costs two sweeps of a cache.
+ * Sums of squared differences from the mean, for each tile of the batch; channels last. The tile
+ * has just been computed, so reading it twice costs two passes through the cache.
  */
 #include "exec/exec_impl.h"
 #include "exec/sums.h"

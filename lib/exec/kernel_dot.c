@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dot_general as one matrix product. It is one when the contracted dimensions of each operand stand
- * together at its front or at its end: then all others flatten to rows and columns. Inside the
- * first operand they make a product for each index of the dimensions before them. Pieces are ranges
- * of the result's first dimension:
+ * dot_general as one matrix product. That is possible if the contracted dimensions of each operand
+ * are adjacent, at its front or at its end: all others then flatten to rows and columns. If they
+ * are in the middle of the first operand, there is a product for each index of the dimensions
+ * before them. Pieces are ranges of the result's first dimension:
  *
  *     (B, k) x (k, n)      rows of A             activations
  *     (B, m)' x (B, n)     columns of A          weight gradients: every piece sums over all rows
@@ -20,7 +20,7 @@ typedef struct side {
     bool front;     /* free dimensions follow the contracted ones */
 } side;
 
-/* The dims listed are neighbours, in order. */
+/* Whether the listed dimensions are adjacent and in order. */
 static bool together(const int8_t *dims, int n) {
     for (int i = 1; i < n; i++)
         if (dims[i] != dims[0] + i) return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dot_general with batch dimensions: one matrix product for each index of them, wherever they
- * stand. The heads of attention do: (B, T, N, H) by (B, S, N, H) over H, a product for each example
- * and head, whose rows lie N * H apart.
+ * dot_general with batch dimensions in any position: one matrix product for each of their indices.
+ * An example are the heads of attention: (B, T, N, H) by (B, S, N, H) over H, a product for each
+ * example and head, whose rows lie N * H apart.
  *
  * It fits when the free dimensions of each operand are one after flattening, the contracted ones
  * too, and one of the two is contiguous in memory. Pieces are ranges of the result's first
@@ -139,7 +139,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     g.out = dt_gemm_float_of(x->type[step->node].dtype);
     for (int u = 0; u < d->units; u++) {
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
-        step->scratch = d->product[u].scratch; /* equal for all units */
+        step->scratch = d->product[u].scratch; /* the same for all units */
     }
     return NULL;
 }

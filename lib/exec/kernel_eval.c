@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes without a kernel use the op's own eval, which defines the op: slow but right. A piece is
- * the op applied to the same rows of its inputs, where the op's rule says that it needs no others.
- * Also here: renamed memory (reshape), which costs nothing, and updates that must wait for the end
- * of the step.
+ * Nodes without a kernel use the op's own eval, which defines the op: slow but correct. A piece is
+ * the op applied to the same rows of its inputs, if the op's rule allows that. Also here: renamed
+ * memory (reshape), which costs nothing, and updates that must wait for the end of the step.
  */
 #include <string.h>
 

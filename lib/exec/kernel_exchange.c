@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers exchange: tree_join adds what they have summed of their own shards (net/tree.c),
- * worker_rows puts together what they hold in parts (net/rows.c). Which nodes travel together,
- * and who carries them when, is in exchange.c.
+ * The ops that exchange values between workers: tree_join adds the sums of their shards
+ * (net/tree.c), worker_rows concatenates their rows (net/rows.c). exchange.c decides which nodes
+ * are exchanged together, when, and by which thread.
  */
 #include "exec/exchange.h"
 #include "exec/exec_impl.h"

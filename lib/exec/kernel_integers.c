@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise ops of integers and bools, and positions: numbers of words and of classes, masks.
- * Some elements at a time become int64, whatever their dtype, as in the op's eval; a loop goes over
- * them (DT_WHOLE in op/ops.h); and what it gives is stored.
+ * Element-wise ops of integers and bools, and positions: numbers of words and of classes, masks. A
+ * few elements at a time are converted to int64, whatever their dtype, as in the op's eval; a loop
+ * computes them (DT_WHOLE in op/ops.h), and the results are stored.
  */
 #include "exec/exec_impl.h"
 #include "exec/integers.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What only moves elements: slice, concatenate, pad, transpose, reverse, broadcasts that no fused
- * loop reads, and the parts and joins of a batch. The result is made of boxes, each with a source:
+ * Ops that only move elements: slice, concatenate, pad, transpose, reverse, broadcasts that no
+ * fused loop reads, and parts and concatenations of a batch. The result consists of boxes, each
+ * with a source:
  *
  *     concatenate(a, b)      [ box of a | box of b ]
  *     pad(x)                 a value everywhere, then the box of x

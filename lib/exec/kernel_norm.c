@@ -16,13 +16,13 @@ static bool fits(const dt_graph *g, int node) {
 /* Gamma is read without conversion, so it is stored as float32. */
 static void narrow_grad(dt_exec *x, int node) { dt_store_wide(x, x->g->node[node].in[1]); }
 
-/* The same for gamma and beta. */
+/* narrow for a node with beta: gamma and beta stay float32. */
 static void narrow(dt_exec *x, int node) {
     narrow_grad(x, node);
     dt_store_wide(x, x->g->node[node].in[2]);
 }
 
-/* Gamma and the result, a row, too. */
+/* narrow for the gradient of gamma: gamma's row and the result stay float32. */
 static void narrow_scale_grad(dt_exec *x, int node) { dt_store_wide(x, node); }
 
 static int64_t features_of(const dt_exec *x, int node) {
@@ -45,7 +45,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     return NULL;
 }
 
-/* Goes over rows of features, `some` at a time. */
+/* Iterates over rows of features, `some` at a time. */
 typedef struct walker {
     const dt_kernel_call *c;
     int64_t features, row, end, some, most;

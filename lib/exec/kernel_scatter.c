@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scatter_add of float32: sums by row number, in the order of sums.h. Rows are added as they come,
- * each to its row of the result, where its chain is. A full chain goes into the row's tree, a stack
- * of buffers from a pool; most rows of a batch have none. Every second chain is added to the top of
- * the stack instead of being copied, and the first row of a chain is written instead of added to
- * zeros. For a narrow row a call takes longer than its additions, so these are inlined.
+ * scatter_add of float32: sums by row number, in the order of sums.h. Rows are added in order to
+ * their rows of the result, which hold the current chain. A full chain moves to the row's tree, a
+ * stack of buffers from a pool; most rows of a batch need no tree. Every second chain is added to
+ * the top of the stack instead of being copied, and the first row of a chain is written instead of
+ * added to zeros. For a narrow row a call takes longer than its additions, so these are inlined.
  */
 #include <string.h>
 
@@ -109,8 +109,7 @@ static inline void copy(const scatter *s, float *to, const float *from) {
         for (int64_t j = 0; j < s->width; j++) to[j] = from[j];
 }
 
-/* The top of the row's stack is added to `sum`, and is free; returns the one under it as `below`.
- */
+/* Adds the top of the row's stack to `sum` and frees it; returns the buffer below it. */
 static uint32_t join_top(scatter *s, uint32_t top, float *sum) {
     const uint32_t under = s->buffer[top].below;
     add(s, sum, room_of(s, top), s->width);
@@ -155,8 +154,8 @@ typedef struct lookup {
 /* Inlined where the width is a constant, so that there is no loop over a row. */
 __attribute__((always_inline)) static inline void add_rows(scatter *s, const lookup *l,
                                                            const float *from, int64_t width) {
-    /* copies, since a byte that is written might be a part of l or s: they would be read in each
-     * turn */
+    /* local copies: a byte that is written might alias l or s, which would then be read again in
+     * each iteration */
     const lookup at = *l;
     uint8_t *state = s->state;
     float *to = s->to;

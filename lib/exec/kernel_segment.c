@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replicas that were folded into one batch, channels last: a sum, maximum or minimum over the rows
- * of each, and a value of each for all of its rows. BatchNormalization over each replica's own rows
- * is made of these. A segment has the bits of the same rows alone, in a batch of their own.
+ * Ops over the replicas that were folded into one batch, channels last: sums, maxima and minima
+ * over the rows of each replica, and the broadcast of a replica's value to its rows.
+ * BatchNormalization over each replica's own rows consists of these. A segment gets the same bits
+ * as its rows would get in a separate batch.
  */
 #include <string.h>
 

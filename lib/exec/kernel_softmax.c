@@ -79,8 +79,7 @@ static int64_t label_at(dt_dtype d, const void *p, int64_t i) {
     case DT_UINT32: return ((const uint32_t *)p)[i];
     case DT_INT64:
     case DT_UINT64:
-        return (
-            (const int64_t *)p)[i]; /* classes that no int64 holds are none, like negative ones */
+        return ((const int64_t *)p)[i]; /* classes beyond int64 are invalid, like negative ones */
     default: return -1;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_sum over a segment op that it alone reads: the V partial results are never stored. The owner
- * of a piece computes them one after the other and adds them by the tree of exec/sums.h, with
+ * tree_sum over a segment op that nothing else reads: the V partial results are never stored. The
+ * task of a piece computes them one after the other and adds them by the tree of exec/sums.h, with
  * shards as its blocks.
  *
  * Two forms are fast: a product contracted over the batch (weight gradients) and a sum of rows or
@@ -26,10 +26,10 @@ typedef struct tree {
     int shards, units;
     int nodes; /* number of nodes of the tree; more than one, but not the whole tree: tree_part */
     dt_tree_node node[DT_TREE_NODES];
-    dt_shard_range range; /* the shards that are here */
+    dt_shard_range range; /* the shards of this worker */
     int64_t columns;      /* elements of one row of dimension 0 of a tree node */
     int64_t k_scale;      /* rows of the inputs in one example (B * k) */
-    int64_t inner_rows;   /* FORM_ROWS: in one such row, as pixels are in an image */
+    int64_t inner_rows;   /* FORM_ROWS: rows within one such row, such as the pixels of an image */
     dt_product *product;  /* [units][2]: shards of the larger and the smaller size */
     int64_t size[2];
     int64_t m, n;       /* sizes of the whole product */
@@ -42,8 +42,8 @@ typedef struct tree {
 
 /* ---- which form ---- */
 
-/* Dimensions that are summed, if they are the first ones and not all: of a bias, those of batch and
- * pixels. 0: others are. */
+/* The number of summed dimensions if they are the first ones and not all (of a bias: batch and
+ * pixels); 0: other dimensions are summed. */
 static int leading_dims(const dt_reduce_attr *a, const dt_type *in) {
     int n = 0;
     while (n < in->rank && a->dims & 1u << n && in->dim[n]) n++;
@@ -143,7 +143,10 @@ static dt_status *plan_products(dt_exec *x, dt_step *step, tree *t) {
                          .lda = t->m,
                          .ldb = t->n,
                          .ldc = t->n};
-            DT_TRY(dt_product_plan(x->engine, &g, &t->product[2 * u + which]));
+            dt_product *product = &t->product[2 * u + which];
+            DT_TRY(dt_product_plan(x->engine, &g, product));
+            const size_t scratch = t->stack_bytes + product->scratch;
+            step->scratch = scratch > step->scratch ? scratch : step->scratch;
         }
     return NULL;
 }
@@ -190,7 +193,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
         t->inner_rows *= x->type[inner->in[0]].dim[d];
     t->piece_bytes =
         ((size_t)(largest_piece(x, step->node) * t->columns) * sizeof(float) + 63) & ~(size_t)63;
-    step->scratch = t->piece_bytes * (size_t)dt_sum_levels(t->shards);
+    t->stack_bytes = step->scratch = t->piece_bytes * (size_t)dt_sum_levels(t->shards);
     return t->form == FORM_PRODUCT ? plan_products(x, step, t) : NULL;
 }
 
@@ -231,7 +234,8 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
         const float *b = dt_floats(x, inner->in[1]) + from * t->n;
         int which = rows == t->size[0] * t->k_scale ? 0 : 1;
         if (rows == t->size[which] * t->k_scale)
-            dt_product_run(&t->product[2 * c->unit + which], a + c->lo, b, to, NULL);
+            dt_product_run(&t->product[2 * c->unit + which], a + c->lo, b, to,
+                           c->scratch + t->stack_bytes);
         else multiply_plainly(c, t, a, b, rows, to);
     }
 }
@@ -273,7 +277,7 @@ static void run_eval(const dt_kernel_call *c, const tree *t) {
                            .out = {.type = last.type, .data = x->at[c->step->node]}});
 }
 
-/* Node k: the sum of shards [from, to) of those here. */
+/* Computes node k: the sum of this worker's shards [from, to). */
 static void run_node(const dt_kernel_call *c, const tree *t, int k, int64_t n) {
     const int64_t stride = (int64_t)(t->piece_bytes / sizeof(float));
     dt_sum_tree sums = {.level = (float *)c->scratch,

@@ -21,7 +21,7 @@ static bool fits(const dt_graph *g, int node) {
            dt_window_is_one(&a->window[last], a->size[last]);
 }
 
-/* Examples lo .. hi of x (B, .., c), as a walk over places: channels count as one element. */
+/* A walk over the places of examples lo .. hi of x (B, .., c); channels count as one element. */
 static dt_windows walk(const dt_kernel_call *c, const dt_type *x, const dt_type *y) {
     const dt_reduce_window_attr *a = c->x->g->node[c->step->node].attr;
     dt_type from = *x, to = *y;
@@ -66,7 +66,7 @@ const dt_kernel dt_kernel_reduce_window = {.name = "reduce_window",
 
 /* ---- select_and_scatter ---- */
 
-/* Scratch: the best of each channel, and the number of the element of the window that it is. */
+/* Scratch memory: the best value of each channel, and the index of its element in the window. */
 static dt_status *prepare_select(dt_exec *x, dt_step *step) {
     const dt_type *t = &x->type[step->node];
     step->scratch = (size_t)t->dim[t->rank - 1] * (sizeof(float) + sizeof(int32_t));

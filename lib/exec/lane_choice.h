@@ -30,7 +30,7 @@ typedef struct dt_lane_choice { /* zeroed: all lanes, until times have been meas
     int wins, losses; /* of the other choice in this trial */
 } dt_lane_choice;
 
-/* Whether lane 0 alone is to do the next run. */
+/* Whether lane 0 alone should do the next run. */
 bool dt_lane_choice_is_alone(const dt_lane_choice *c);
 /* Records that a run by the lanes that dt_lane_choice_is_alone chose took ns nanoseconds, at
  * least 0. */

@@ -35,8 +35,8 @@ static void find_homes(dt_exec *x) {
             x->slot[i].owner = x->slot[g->node[i].in[0]].owner;
 }
 
-/* `node` is a result at the end of the step. If it is a variable that is overwritten by then,
- * the old value must be kept. */
+/* Records that `node` is a result. If it is a variable that the step overwrites, its old value must
+ * be kept. */
 static void keep_old_value(dt_exec *x, int node) {
     int source = dt_named_by(x->g, node);
     dt_slot *s = &x->slot[source];
@@ -95,7 +95,7 @@ static void find_lifetimes(dt_exec *x) {
 
 /* ---- offsets ---- */
 
-/* Stays at INT64_MAX, which no system grants. */
+/* a + b, or INT64_MAX, which no system grants. */
 int64_t dt_memory_sum(int64_t a, int64_t b) {
     int64_t c;
     return dt_add_fits(a, b, &c) ? c : INT64_MAX;

@@ -87,9 +87,9 @@ static bool bind_all(dt_dnnl_api *a) {
     return bind_common(a) && (a->version()->major >= 3 ? bind_3(a) : bind_2(a));
 }
 
-/* A `new` that gets no memory ends the program with our word and exit code, not by an exception
- * that nobody takes; from the library's first moment on. A handler that the program has set itself
- * stays. */
+/* Installs a handler from the moment the library is loaded: a failed `new` ends the program with
+ * dtrain's message and exit code, not with an uncaught exception. A handler that the program has
+ * set is kept. */
 static dt_status *watch_memory(void) {
     static const char *const names[] = {"libstdc++.so.6", NULL};
     bool missing = false;
@@ -153,7 +153,7 @@ void dt_dnnl_close(dt_dnnl_api *a) {
     a->attr_destroy(a->own_scratchpad);
     a->stream_destroy(a->stream);
     a->engine_destroy(a->engine);
-    free(a); /* the library stays loaded: its threads' local data outlives it badly */
+    free(a); /* the library is not unloaded: data of its threads would outlive it */
 }
 
 /* ---- descriptions of arrays ---- */

@@ -72,6 +72,7 @@ struct dt_tiles {
     const dt_simd *simd;
     bool packs;             /* both operands are bfloat16 and multiplied without conversion */
     void *plan[2][2][2][2]; /* [m is left over][n][k][adds]; NULL: not needed */
+    int64_t for_library;    /* floats of working memory that the plans need */
 };
 
 typedef enum axis { M, N, K } axis;
@@ -152,8 +153,11 @@ static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_libra
         bool adds = i & 1, first = i & 2 ? size_of(g, K) < TILE_K : true,
              later = i & 2 ? size_of(g, K) > TILE_K : size_of(g, K) >= 2 * TILE_K;
         dt_gemm tile = tile_product(g, m, n, k, adds);
-        if (m && n && k && (adds ? g->adds || later : first && !g->adds))
-            DT_TRY(plan_by(e, library, &tile, &t->plan[i >> 3 & 1][i >> 2 & 1][i >> 1 & 1][i & 1]));
+        if (!m || !n || !k || !(adds ? g->adds || later : first && !g->adds)) continue;
+        void **plan = &t->plan[i >> 3 & 1][i >> 2 & 1][i >> 1 & 1][i & 1];
+        DT_TRY(plan_by(e, library, &tile, plan));
+        t->for_library =
+            dt_max(t->for_library, (int64_t)(dt_gemm_scratch(library, *plan) / sizeof(float)));
     }
     return NULL;
 }
@@ -202,11 +206,13 @@ static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
         e->packs_bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->k % 2 == 0;
 
     DT_TRY(choose_library(e, &full, &out->library));
-    out->scratch =
-        (size_t)(room_of_a(g, packs) + room_of_b(g, packs) + room_of_c(g)) * sizeof(float);
     out->tiles = dt_alloc(sizeof *out->tiles);
     *out->tiles = (struct dt_tiles){.g = *g, .simd = e->simd, .packs = packs};
-    return packs ? NULL : plan_tiles(e, g, out->library, out->tiles);
+    if (!packs) DT_TRY(plan_tiles(e, g, out->library, out->tiles));
+    out->scratch = (size_t)(room_of_a(g, packs) + room_of_b(g, packs) + room_of_c(g) +
+                            out->tiles->for_library) *
+                   sizeof(float);
+    return NULL;
 }
 
 /* Both: whether a library takes the operands without conversion. is_plain: all are float32;
@@ -221,7 +227,11 @@ static bool is_bf16(const dt_engine *e, const dt_gemm *g) {
 }
 
 dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) {
-    if (is_plain(g)) return plan_plain(e, g, out);
+    if (is_plain(g)) {
+        DT_TRY(plan_plain(e, g, out));
+        out->scratch = dt_gemm_scratch(out->library, out->plan);
+        return NULL;
+    }
     if (is_bf16(e, g)) {
         dt_status *s = plan_by(e, &e->gemm, g, &out->plan);
         out->library = &e->gemm;
@@ -245,13 +255,13 @@ typedef struct tile {
     int64_t m, n, k, m_size, n_size, k_size;
 } tile;
 
-/* A product that is being computed: its matrices, and scratch for a tile of A, one of B and a
- * panel of C. */
+/* A product that is being computed: its matrices, and scratch for a tile of A, one of B, a panel of
+ * C and the library. */
 typedef struct work {
     const dt_product *p;
     const char *in[2];
     char *c;
-    float *room[3];
+    float *room[4];
 } work;
 
 static bool is_by_k(const dt_gemm *g, side of) { return of == A ? g->trans_a : !g->trans_b; }
@@ -306,7 +316,7 @@ static void add_stretch(const work *w, tile at, int64_t end, float *to) {
         at.n_size = dt_min(TILE_N, end - at.n);
         void *plan = t->plan[at.m_size < TILE_M][at.n_size < TILE_N][at.k_size < TILE_K]
                             [t->g.adds || at.k > 0];
-        w->p->library->run(plan, left, fetch(w, B, &at), to + (at.n - begin));
+        w->p->library->run(plan, left, fetch(w, B, &at), to + (at.n - begin), w->room[3]);
     }
 }
 
@@ -334,13 +344,14 @@ static void clear(const dt_gemm *g, char *c) {
 
 void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch) {
     if (!p->tiles) {
-        p->library->run(p->plan, a, b, c);
+        p->library->run(p->plan, a, b, c, scratch);
         return;
     }
     const dt_gemm *g = &p->tiles->g;
     float *room = scratch;
-    const int64_t b_at = room_of_a(g, p->tiles->packs), c_at = b_at + room_of_b(g, p->tiles->packs);
-    const work w = {p, {a, b}, c, {room, room + b_at, room + c_at}};
+    const int64_t b_at = room_of_a(g, p->tiles->packs), c_at = b_at + room_of_b(g, p->tiles->packs),
+                  last = c_at + room_of_c(g);
+    const work w = {p, {a, b}, c, {room, room + b_at, room + c_at, room + last}};
     if (g->k == 0) clear(g, c);
     for (tile at = {0}; g->k > 0 && at.m < g->m; at.m += TILE_M)
         for (at.n = 0; at.n < g->n; at.n += PANEL_N) make_panel(&w, at);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See reduction.h. Dimensions are extents that stay (K) or go (R) in turn, and the first of them
- * says what is done:
+ * See reduction.h. Adjacent dimensions are joined to extents, which are kept (K) or reduced (R)
+ * alternately. The first extents decide what is done:
  *
  *     K ..         each of its steps by itself
  *     R            a row of numbers becomes one (simd/sum.h)
  *     R K          rows are added to one (exec/sums.h)
- *     R K R ..     rows of all that stands behind are added, then K R ..; where the last extent is
- *                  long, each row of it becomes a number first, then R K ..
+ *     R K R ..     rows of all other extents are added, then K R ..; if the last extent is long,
+ *                  its rows are reduced first, then R K ..
  *
  * What is chosen depends on sizes alone, and an element has the same bits whichever others are made
  * with it.
@@ -86,7 +86,7 @@ static float reduce_row(const dt_reduction *r, const float *row, int64_t n) {
                                       : smallest(row, n);
 }
 
-/* The first extent goes; n of its elements stay. */
+/* Reduces the first extent; n of its elements remain. */
 static void reduce_rows(const part *p, int64_t n, float *to) {
     const dt_simd *simd = p->r->simd;
     const bool max = p->r->kind == DT_REDUCE_MAX;

@@ -22,7 +22,7 @@ typedef struct dt_reduction {
     dt_extent extent[DT_MAX_RANK];
 } dt_reduction;
 
-/* Over the dimensions in the set `dims` of a concrete type. */
+/* The reduction over the dimensions in the set `dims` of a concrete type. */
 dt_reduction dt_reduction_of(const dt_simd *simd, dt_reduce_kind kind, const dt_type *in,
                              uint32_t dims);
 /* Restricts the reduction to entries [lo, hi) of the result's first dimension, which has `rows`.

@@ -115,7 +115,8 @@ void dt_exec_destroy(dt_exec *x) {
 }
 
 static size_t lane_scratch(const dt_exec *x) {
-    return (x->scratch_bytes + x->kept_bytes + 127) & ~(size_t)127; /* lanes share no cache line */
+    return (x->scratch_bytes + x->kept_bytes + 127) &
+           ~(size_t)127; /* in whole pairs of cache lines, so that lanes share none */
 }
 
 int64_t dt_exec_arena_bytes(const dt_exec *x) {
@@ -188,7 +189,7 @@ static void run_task(dt_exec *x, const dt_exec_task *t, int lane) {
     if (group->n_feeds) dt_exchanges_feed(x, group);
 }
 
-/* All lanes come here between segments. */
+/* The join of all lanes between segments. */
 static void join_lanes(dt_exec *x, int lane, int segment) {
     int64_t since = x->track ? dt_span_begin(x->track[lane]) : 0;
 
@@ -259,7 +260,8 @@ static void run_lanes(dt_exec *x) {
     if (chooses_lanes(x) && !x->track) dt_lane_choice_ran(&x->lanes, dt_now_ns() - since);
 }
 
-/* Nothing is won by waking others for one task: the preamble, or all of a step over one row. */
+/* A segment of one task (the preamble, or all of a step over one row) runs on lane 0 without waking
+ * the others. */
 static void run_segments(dt_exec *x) {
     const unsigned before = dt_instructions_flush();
     for (int i = 0; i < x->n_alone; i++) run_task(x, &x->segment[i].task[0], 0);

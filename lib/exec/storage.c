@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which values lie in memory in 16 bits. The program computes in float32; pass/upcast.c has put a
- * reduce_precision wherever a float16 or a bfloat16 is made. Nothing is lost when a value is stored
- * in 16 bits that
+ * Chooses the values that are stored in 16 bits. The program computes in float32; pass/upcast.c
+ * has inserted a reduce_precision wherever a float16 or bfloat16 is computed. Storing a value in
+ * 16 bits loses nothing if it
  *
  *     has 16 bits anyway: it is what a reduce_precision makes, or is picked out of such values
  *     (traits.exact);
@@ -10,9 +10,9 @@
  *
  *     dot ─▶ %7 ─▶ reduce_precision ─▶ %8 ─▶ ...      the product writes 16 bits; %8 is another name for them
  *
- * So no bit depends on what is decided here but for the order in which products are summed. All
- * that could be stored so is at first; then every kernel says what it cannot read or write, until
- * nothing changes. x->type has the result: from there on sizes and offsets follow from it.
+ * So bits do not depend on this choice, except for the order in which products are summed. At
+ * first all such values are chosen; then kernels exclude those that they cannot read or write,
+ * until nothing changes. The result is in x->type, which determines sizes and offsets.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strips: fused element-wise groups run over pieces of DT_STRIP elements, by generated loops
- * (exec/strip_emit.c) or op by op, each op a plain loop over operands that lie in the first-level
- * cache. The loops (exec/simd/) are compiled once per instruction set, from one text without
- * contraction or reassociation, so that every set gives the same bits.
+ * (exec/strip_emit.c) or op by op, each op a plain loop over operands in the first-level cache.
+ * The loops (exec/simd/) are compiled once per instruction set, from one text without contraction
+ * or reassociation, so that every set gives the same bits.
  */
 #ifndef DT_EXEC_STRIP_H
 #define DT_EXEC_STRIP_H
@@ -64,10 +64,10 @@ typedef struct dt_random_functions {
     dt_random_function normal;  /* mean 0, deviation 1, of the first two words */
 } dt_random_functions;
 
-/* Channels of a window, n of them. best and which: the best value so far, and the number of the
- * element that it is. */
+/* Loops over the n channels of a window. best and which: the best value so far, and the index of
+ * its element. */
 typedef struct dt_window_loops {
-    /* x: those of element k */
+    /* x: the channels of element k */
     void (*most)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
     void (*least)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
     /* dx += dy where which is k */
@@ -75,16 +75,18 @@ typedef struct dt_window_loops {
 } dt_window_loops;
 
 /*
- * C = op(A) op(B), or C += where g->adds: sums of blocks of k, each a chain of fused
- * multiplications and additions (simd/product.c). A part of C is made at a time. `room` has a part
- * of C for each buffer of the tree over the blocks (engine.c).
+ * C = op(A) op(B), or C += where g->adds: sums of blocks of DT_PRODUCT_BLOCK values of k, each a
+ * chain of fused multiplications and additions, by the tree of exec/sums.h (simd/product.c). `room`
+ * has as many floats as room(g) says. Where k is 0, C is left as it is.
  */
-enum { DT_PRODUCT_BLOCK = 256, DT_PRODUCT_ROWS = 240, DT_PRODUCT_COLUMNS = 512 };
-typedef void (*dt_product_function)(const struct dt_gemm *g, const float *a, const float *b,
-                                    float *c, float *room);
+enum { DT_PRODUCT_BLOCK = 256 };
+typedef struct dt_product_functions {
+    int64_t (*room)(const struct dt_gemm *g);
+    void (*run)(const struct dt_gemm *g, const float *a, const float *b, float *c, float *room);
+} dt_product_functions;
 
-/* Rows that are added one after the other. mean: NULL, or (n): the squares of differences from it
- * are added. */
+/* Rows that are added one after the other. mean: NULL, or (n): squares of differences from it are
+ * added instead. */
 typedef struct dt_sum_block {
     const float *a, *mean;
     int64_t rows, n, stride;
@@ -98,7 +100,7 @@ typedef struct dt_simd { /* declared in gemm.h */
     const dt_window_loops *window;
     const dt_row_functions *rows;
     const dt_random_functions *random;
-    const dt_product_function *product;
+    const dt_product_functions *product;
     void (*fill)(float *d, float x, int64_t n);
     /* d[j] = the sum over i < rows of a[i * stride + j], j < n: one chain from 0, i ascending. Of
      * many rows: exec/sums.h. */

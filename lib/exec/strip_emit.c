@@ -4,9 +4,9 @@
  *
  *     r0 = g * s0;  r1 = r0 - m;  ...      for 8 elements at a time, and one by one at the end: load, compute in registers, store what is wanted
  *
- * Values live in vector registers from their instruction to the last one that reads them; one that
- * is read beyond the loop, or gives way to another, lies where loops in C would have it. Nothing is
- * checked in a loop: what it goes through is what the planner has laid out.
+ * Values are in vector registers from their instruction to the last one that reads them. A value
+ * that is read after the loop, or whose register is needed, is stored where loops in C would have
+ * it. Loops check nothing: the planner has laid out the arrays they read and write.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct emitter {
     /* by result: the last instruction here that reads it; n_code: a sum; -1: none does */
     int *last;
     int *vector;       /* by result: its register, -1: none */
-    bool *is_home;     /* by result: it is where the interpreter would have it */
+    bool *is_home;     /* by result: it is stored where the interpreter would have it */
     bool *leaves;      /* by result: read in other passes */
     int holds[VALUES]; /* the result in the register; -1: free */
 } emitter;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A strip program's passes over memory: a run of instructions that all have vector instructions
- * becomes one loop, if its memory is no more than there are registers that point to it; what is
- * between such runs goes op by op.
+ * becomes one loop, if there are enough registers to point to its arrays; instructions between
+ * such runs are executed op by op.
  */
 #include "exec/strip_rows.h"
 

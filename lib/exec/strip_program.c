@@ -8,8 +8,8 @@
  *          ▼              ▼            ▼
  *     for each strip of the piece:   r0 = g * s0;  r1 = r0 - m;  ...;  w = w - r5
  *
- * Results that somebody else reads are written straight to their place, in place where a variable
- * is updated.
+ * Results that other steps read are written directly to their memory; updates of variables are in
+ * place.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +258,8 @@ static void free_register(const dt_strip_program *p, int result, bool *busy) {
     if (p->result[result].reg >= 0) busy[p->result[result].reg] = false;
 }
 
-/* By result: the last instruction that reads it, -1: none here; n_code: sums do, at the end. */
+/* By result: the last instruction that reads it; -1: none in this program; n_code: sums read it, at
+ * the end. */
 static int *last_readings(const dt_strip_program *p) {
     int *last = dt_alloc((size_t)(p->n_code + 1) * sizeof *last);
 

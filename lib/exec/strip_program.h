@@ -19,7 +19,7 @@ typedef enum dt_strip_layout {
 
 typedef struct dt_strip_operand {
     dt_strip_layout layout;
-    int node;    /* whose memory; -1: a constant */
+    int node;    /* the node whose memory is read; -1: a constant */
     float value; /* value of a constant */
     int64_t period, inner;
     /* DT_S_COPY for float32: read in place; else a conversion into a register */
@@ -27,7 +27,7 @@ typedef struct dt_strip_operand {
     int reg; /* the register that it is loaded into; -1: read from memory */
     /* loops in C read it from a register; generated loops convert it when they read it */
     bool laid_out;
-    bool far; /* worth asking for ahead */
+    bool far; /* should be prefetched */
 } dt_strip_operand;
 
 typedef struct dt_strip_result {
@@ -51,14 +51,14 @@ typedef struct dt_strip_pass {
     bool loop;                              /* each of its instructions has vector instructions */
     bool sums;                              /* the pass forms the program's sums */
     int at;                                 /* offset of its code */
-    int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory it goes through */
+    int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory the loop reads or writes */
 } dt_strip_pass;
 
 /* The sum of a result or an operand over all rows but the last `period` elements, for one piece of
  * the batch. */
 typedef struct dt_strip_sum {
     int in;    /* as in dt_strip_code */
-    int node;  /* whose memory gets it */
+    int node;  /* the node whose memory gets the sum */
     int reg;   /* a strip of sums of the current block of strips */
     int level; /* the first of the strips of the tree over blocks (exec/sums.h) */
     int64_t period;
@@ -84,7 +84,8 @@ typedef struct dt_strip_program {
 void dt_find_passes(dt_strip_program *p);
 /* The node whose memory the program reads for an input; -1: the input is in a strip. */
 int dt_strip_stream(const dt_strip_program *p, int in);
-/* strip_emit.c: the same, and appends their code to c; NULL where the processor cannot run it. */
+/* strip_emit.c: dt_find_passes, and appends the passes' code to c; it is NULL if the processor
+ * cannot run it. */
 void dt_emit_loops(dt_strip_program *p, dt_code *c);
 /* Elements [0, n) of a pass, by its code. stream: where they are in the memory of its streams;
  * registers: strips. */

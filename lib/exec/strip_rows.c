@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ops as vector instructions, a row each. They round as the op's loop in C (op/ops.h, simd/math.h)
- * does: no product and sum become one, nothing changes places, so no bit changes. An op without a
- * row is run by its loop in C: those that are long, such as exp, gain nothing here.
+ * does: products and sums are not fused, and operations keep their order, so bits are the same. An
+ * op without a row is run by its loop in C: those that are long, such as exp, gain nothing here.
  */
 #include "exec/strip_rows.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a strip program: for each strip of a piece operands that are not read in place are laid out
- * in registers; then every pass goes over the whole strip, and what another step reads is written
- * to memory. A pass is a generated loop, or a loop in C for each instruction: where there is no
- * code for an op or a processor, or the system refuses memory that can be executed. Memory that the
+ * Runs a strip program: for each strip of a piece, operands that are not read in place are laid
+ * out in registers; then every pass runs over the whole strip, and values that other steps read
+ * are written to memory. A pass is a generated loop, or a loop in C for each instruction: if there
+ * is no code for an op or the processor, or the system refuses executable memory. Memory that the
  * next strips read is prefetched.
  */
 #include <string.h>

@@ -41,7 +41,7 @@ static void sum_block(const block *b, float *to) {
     }
 }
 
-/* Rows as floats: where they are, or converted, close together in `room`. */
+/* Rows as floats: in place, or converted into contiguous rows in `room`. */
 static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, block *b,
                       float *room) {
     const int64_t bytes = s->load == DT_S_COPY ? sizeof(float) : sizeof(uint16_t);

@@ -51,13 +51,13 @@ static inline void dt_sum_add_last(const dt_sum_tree *t, int buffers) {
     t->add(left, left, left + t->stride, NULL, t->n);
 }
 
-/* The next block's sum has been written. */
+/* Records that the next block's sum has been written. */
 static inline void dt_sum_push(dt_sum_tree *t) {
     int buffers = __builtin_popcountll((unsigned long long)t->blocks) + 1;
     for (int64_t carry = t->blocks++; carry & 1; carry >>= 1) dt_sum_add_last(t, buffers--);
 }
 
-/* The sum of all blocks, at least one, in the first buffer. */
+/* Computes the sum of all blocks, at least one, in the first buffer. */
 static inline void dt_sum_end(const dt_sum_tree *t) {
     for (int buffers = __builtin_popcountll((unsigned long long)t->blocks); buffers > 1; buffers--)
         dt_sum_add_last(t, buffers);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that nobody but the task which makes them reads. Of such a value only the pieces that are
- * being worked on have memory, and a piece only from the step that makes it to the last one that
- * reads it:
+ * Memory of values that only the task that computes them reads. Only the pieces that are being
+ * computed have memory, each from the step that writes it to the last one that reads it:
  *
  *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'           x, y, dz and dh are read in segment 1:
  *     segment 1    dW = x' dh     dV = y' dz                                       they are in the arena; h, z and dy are here
  *
- * A lane has room for the task it works on, where that is less than room for all tasks of the
- * segment. Segments follow each other, so they share the room.
+ * Each lane has memory for one task, unless all tasks of the segment need less. Segments run one
+ * after the other, so they share this memory.
  *
- * Kernels find a value in `at`, as if all of it were there: at[node] is where row 0 would lie. It
- * differs from lane to lane, so each lane has a view of the executable, which is the same but for
- * `at`.
+ * Kernels find a value through `at`, as if all of it were there: at[node] is the address that row
+ * 0 would have. It differs between lanes, so each lane has a view of the executable, which differs
+ * in `at` only.
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Machine code for x86-64 with AVX2: VEX instructions over 8 floats, and the memory that they run
- * from. Code is gathered in plain memory and sealed once: copied to pages of its own that can then
- * be executed and no longer be written.
+ * from. Code is collected in ordinary memory and then sealed: copied to separate pages that are
+ * executable and no longer writable.
  */
 #ifndef DT_EXEC_VEX_H
 #define DT_EXEC_VEX_H
@@ -34,7 +34,7 @@ typedef enum dt_vex {
     DT_VEX_OR,
     DT_VEX_XOR,
     DT_VEX_COMPARE,
-    DT_VEX_CHOOSE /* imm: register of the mask << 4; b where it is set */,
+    DT_VEX_CHOOSE /* imm: the register of the mask << 4; b where the mask is set */,
     DT_VEX_SHIFT_LEFT,
     DT_VEX_SHIFT_RIGHT,
     DT_VEX_ADD_INT,
@@ -73,11 +73,11 @@ void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_place *b, uint
 void dt_code_prefetch(dt_code *c, const dt_place *at);
 /* Register = word `index` of the array at RDI. */
 void dt_code_load_word(dt_code *c, int to, int index);
-/* Jumps: a distance of 4 bytes, to be filled in; and that at `hole` becomes the one to the end of
+/* Jumps have a distance of 4 bytes, which is filled in later: the jump at `hole` goes to the end of
  * the code, or to `target`. */
 void dt_code_land(dt_code *c, int hole, int target);
 
-/* Then code at `at` is at base + at. */
+/* Makes the code executable: code at offset `at` is then at base + at. */
 void dt_code_seal(dt_code *c);
 void dt_code_release(dt_code *c);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finished graphs: their end, their verifier, and how often each node is used; and the rule of ops
- * that cannot be split. */
+/* Finished graphs: destroying and verifying them, and counting the uses of nodes; and the rule for
+ * ops that cannot be split. */
 #include "graph/graph.h"
 
 #include <string.h>

@@ -5,9 +5,9 @@
  * graph is never changed: a pass reads one and emits another (dt_trace is the builder of both
  * traces and passes).
  *
- * Sizes: dimension 0 of every fed value is B, the number of rows of the batch at hand, unknown
- * until the program runs. All other sizes are numbers. A size >= 0 is a number, -k stands for k *
- * B.
+ * Sizes: dimension 0 of every value that is fed is B, the number of rows of the batch, which is
+ * unknown until the program runs. All other sizes are numbers. A size >= 0 is a number, -k stands
+ * for k * B.
  *
  * Everything specific to a kind of node is in the row of its op (room op), so that
  * passes loop over nodes and never switch on names.
@@ -41,8 +41,8 @@ bool dt_type_same_shape(const dt_type *a, const dt_type *b); /* compares sizes o
 bool dt_type_has_batch(const dt_type *t);
 /* The type with B = batch. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);
-/* Elements of a concrete type; of a symbolic one with B = 1. INT64_MAX where that is too little to
- * count them (or the bytes). */
+/* Elements of a concrete type; of a symbolic one with B = 1. INT64_MAX if the number of elements or
+ * bytes exceeds that. */
 int64_t dt_type_elements(const dt_type *t);
 int64_t dt_type_bytes(const dt_type *t);
 size_t dt_dtype_size(dt_dtype d);
@@ -80,8 +80,8 @@ struct dt_variable { /* declared in dtrain.h */
     bool slot; /* a variable of an optimizer, which weights_sha256 leaves out */
     /* of a slot: the variable that it belongs to, lent, for comparison only; NULL: none */
     const dt_variable *of;
-    /* of a slot: the host of every worker reads and changes it (running means), so workers do
-     * not divide it */
+    /* of a slot: the host of every worker reads and changes it (running means), so it is not
+     * divided among workers */
     bool on_all;
     /* of a slot: 1 + the dimension of `of` that it is a mean over; 0: its size is that of `of` */
     int lacks;
@@ -95,8 +95,9 @@ struct dt_variable { /* declared in dtrain.h */
     const struct dt_variable_holder *held;
     /* counts changes by the host, so that devices notice that their copies are old */
     unsigned written;
-    dt_variable *stack; /* all replicas' copies; NULL: one for all */
-    /* replicas may assign different values, which then makes a stack; false: that is an error */
+    dt_variable *stack; /* the copies of all replicas; NULL: all replicas share one value */
+    /* replicas may assign different values, whereupon the variable gets a stack; false: that is an
+     * error */
     bool may_diverge;
     /* how the variable is divided over the logical devices of a replica (op/op.h), owned; NULL:
      * not annotated */
@@ -120,8 +121,9 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
  * copies already. */
 dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
 
-/* The end of the path of a counter of random numbers. A layer that draws some has one. It is no
- * part of what was trained: files of weights may lack it, or have one that no variable asks for. */
+/* The last part of the path of a counter of random numbers; a layer that draws random numbers has
+ * one. Counters are not trained: files of weights may lack them, or have some that no variable
+ * needs. */
 #define DT_SEED_COUNTER "seed_generator/step"
 bool dt_is_seed_counter(const char *path);
 
@@ -134,8 +136,8 @@ typedef struct dt_variable_holder {
     void (*forget)(void *state);
 } dt_variable_holder;
 
-/* Makes that device the holder. A copy of a previous holder is fetched first and given up. NULL:
- * no holder. */
+/* Makes that device the holder. The copy of a previous holder is fetched first, and that holder is
+ * notified. NULL: no holder. */
 dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) DT_MUST_USE;
 /* Whether the variable was declared without memory. */
 bool dt_variable_is_outline(const dt_variable *v);
@@ -145,10 +147,10 @@ dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
 /* The host's copy of a variable that has been fetched since the last step: type's elements, for
  * each replica where it has a stack. NULL: an outline. */
 const void *dt_host_data(const dt_variable *v);
-/* Both: its copy is current, and about to be changed in part. */
+/* dt_variable_fetch, then dt_host_edit: for a change of a part of the value. */
 dt_status *dt_variable_edit(dt_variable *v) DT_MUST_USE;
-/* The host's copy, to be changed: it counts as the newest afterwards. Call dt_variable_fetch
- * first unless all of it is overwritten. */
+/* The host's copy, to be changed; it counts as the newest afterwards. Call dt_variable_fetch first,
+ * unless all of the value is overwritten. */
 void *dt_host_edit(dt_variable *v);
 
 struct dt_variables { /* declared in dtrain.h; owns only lists of dt_variables_create */
@@ -190,7 +192,7 @@ typedef struct dt_graph {
     const dt_named_node *arg; /* in order of declaration */
     const dt_state *state;
     const dt_named_node *result;
-    /* -k in a type is k * B / batch_parts; 1 but in programs that cut the batch over devices
+    /* -k in a type is k * B / batch_parts; 1, except in programs that divide the batch over devices
      * (op/mesh.h) */
     int batch_parts;
     int n_values; /* number of values of the trace that it was made from */
@@ -229,9 +231,9 @@ typedef struct dt_named_view {
     void *data;
 } dt_named_view;
 
-/* What an op found wrong with its inputs while it ran, if it did: a row number that there is no row
- * for. Whoever runs a graph looks at the end; until then results are what the op says of such
- * inputs. The first finder's stays. */
+/* An input that an op found invalid while it ran: a row number beyond the table. The code that runs
+ * a graph checks this at the end; until then the op's definition says what it returns for such
+ * inputs. The first one that is found is kept. */
 typedef struct dt_refusal {
     _Atomic int finders;
     int64_t number, rows;
@@ -257,18 +259,18 @@ typedef struct dt_env {
     /* number of threads of this process that work beside the step at the moment, such as those
      * that prepare batches; NULL: none */
     const _Atomic uint32_t *beside;
-    /* the member of a worker that shares the batch with others (net/fabric.h); NULL: all rows
+    /* this worker's membership in the group that shares the batch (net/fabric.h); NULL: all rows
      * are here */
     struct dt_member *member;
 } dt_env;
 
-/* One application of an op to arrays. */
+/* One application of an op to views. */
 typedef struct dt_call {
     const dt_node *node;
     const dt_env *env;
     const dt_view *in;
     dt_view out;
-    int64_t first_row; /* of the whole result, where `out` is a range of its rows */
+    int64_t first_row; /* where `out` is a range of rows: its first row in the whole result */
 } dt_call;
 
 typedef struct dt_infer {
@@ -278,7 +280,7 @@ typedef struct dt_infer {
     const void *attr;
     dt_type out; /* set by the rule */
 } dt_infer;
-/* MODEL_SHAPE error, the op's name before the text: dt_bad_shape(q, "cannot join ...") says
+/* MODEL_SHAPE error that begins with the op's name: dt_bad_shape(q, "cannot join ...") says
  * "dot_general cannot join ...". */
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
@@ -293,12 +295,13 @@ typedef struct dt_grad {
 } dt_grad;
 
 /*
- * How an op may be split: every dimension names a factor (0, 1, ...). Splitting a factor splits all
- * dimensions that name it; one that the output lacks is summed (or maximised), so a split leaves
- * partial results. -1: this dimension must be whole. dot_general of (m, k), (k, n): in {{0, 1}, {1,
- * 2}}, out {0, 2}. A dimension that is SHARED is shorter than its factor: an element of it serves a
- * run of the factor's. Over devices (pass/spmd) it is cut as the factor is, or, once it lies in
- * single elements, by the first of the axes alone: the parts that one element serves all have it.
+ * How an op may be split: every dimension names a factor (0, 1, ...). Splitting a factor splits
+ * all dimensions that name it; one that the output lacks is summed (or maximised), so a split
+ * leaves partial results. -1: this dimension must be whole. dot_general of (m, k), (k, n): in {{0,
+ * 1}, {1, 2}}, out {0, 2}. A dimension that is SHARED is shorter than its factor: one element of
+ * it belongs to several consecutive elements of the factor. Over devices (pass/spmd) it is divided
+ * as the factor is. Once its parts are single elements it is divided by the first axes only, and
+ * every device that needs an element has it.
  */
 typedef struct dt_rule {
     int8_t in[DT_MAX_IN][DT_MAX_RANK];
@@ -308,20 +311,21 @@ typedef struct dt_rule {
 
 #define DT_MAX_PRODUCTS 2
 
-/* Work of matrix units: count products of (m, k) and (k, n). */
+/* Work of matrix units: `count` products of (m, k) and (k, n) matrices. */
 typedef struct dt_matrix_work {
     double count; /* 0: none */
     int64_t m, k, n;
     dt_dtype dtype; /* of the operands */
-    double faster;  /* than bfloat16, where the operands are quantized; 0: they are not */
+    double
+        faster; /* speed relative to bfloat16, where the operands are quantized; 0: they are not */
 } dt_matrix_work;
 
 typedef struct dt_cost {
-    double flops;  /* of matrix units; a multiplication and its addition count 2 */
-    double vector; /* element operations besides */
+    double flops;  /* of matrix units; a multiplication with its addition counts as 2 */
+    double vector; /* operations on elements outside of matrix units */
     double bytes;  /* read and written */
-    /* the flops by shape: scores of attention, and what is taken by them; padding of
-     * convolutions counts here */
+    /* the flops by shape: for attention the scores and the weighted sums; padding of convolutions
+     * is included */
     dt_matrix_work product[DT_MAX_PRODUCTS];
 } dt_cost;
 
@@ -332,7 +336,7 @@ typedef struct dt_fold_call {
     const dt_node *node; /* in the unfolded graph */
     const dt_value *in;  /* folded inputs */
     int segments;        /* S, the size of that dimension */
-    int cut;             /* dt_cut of op.h: whose segments */
+    int cut;             /* the kind of segments: a dt_cut of op.h */
 } dt_fold_call;
 
 struct dt_hlo_call;
@@ -340,26 +344,26 @@ struct dt_partition_call;
 struct dt_hlo_value;
 
 /*
- * What an op is to those who do not care which one it is: passes, prices and back ends ask for
- * roles, so that a new op has its place by its row. Roles with one op only name its attributes,
- * too.
+ * What an op does, for code that need not know which op it is: passes, prices and back ends ask
+ * for roles, so a new op needs no change there. A role with one op only is named after its
+ * attributes, too.
  */
 typedef enum dt_role {
-    DT_ROLE_OTHER,      /* none of these: its rule, cost and eval say all */
-    DT_ROLE_ARGUMENT,   /* what is fed to the step (dt_index_attr) */
-    DT_ROLE_STATE,      /* a variable at the start of the step (dt_index_attr) */
-    DT_ROLE_CONSTANT,   /* one number in every element (dt_constant_attr) */
-    DT_ROLE_COUNTER,    /* numbers that depend on positions alone; no input */
-    DT_ROLE_SIZE,       /* a size of its input, whose elements it does not read (dt_axis_attr) */
-    DT_ROLE_NOTE,       /* its input, with an annotation of its layout (dt_sharding_attr) */
-    DT_ROLE_NAME,       /* its first input under another name: element i is element i in memory */
-    DT_ROLE_REPEAT,     /* its input, along more dimensions (dt_broadcast_attr) */
-    DT_ROLE_MOVE,       /* elements of its inputs at other places */
-    DT_ROLE_CONVERT,    /* its input in another dtype, element by element (dt_convert_attr) */
-    DT_ROLE_ELEMENT,    /* out[i] depends on in[*][i] alone, all shapes equal */
-    DT_ROLE_REDUCE,     /* one value of many, along dimensions that go */
-    DT_ROLE_PRODUCT,    /* sums of products, for matrix units */
-    DT_ROLE_COLLECTIVE, /* between replicas or devices */
+    DT_ROLE_OTHER,    /* none of these: use the op's rule, cost and eval */
+    DT_ROLE_ARGUMENT, /* a value that is fed to the step (dt_index_attr) */
+    DT_ROLE_STATE,    /* a variable at the start of the step (dt_index_attr) */
+    DT_ROLE_CONSTANT, /* all elements are the same number (dt_constant_attr) */
+    DT_ROLE_COUNTER,  /* numbers that depend on positions only; no input */
+    DT_ROLE_SIZE,     /* a size of its input, whose elements it does not read (dt_axis_attr) */
+    DT_ROLE_NOTE,    /* its input, unchanged, with an annotation of its layout (dt_sharding_attr) */
+    DT_ROLE_NAME,    /* its first input with another type: element i is element i in memory */
+    DT_ROLE_REPEAT,  /* its input, repeated along more dimensions (dt_broadcast_attr) */
+    DT_ROLE_MOVE,    /* elements of its inputs at other places */
+    DT_ROLE_CONVERT, /* its input in another dtype, element by element (dt_convert_attr) */
+    DT_ROLE_ELEMENT, /* out[i] depends on in[*][i] only, all shapes equal */
+    DT_ROLE_REDUCE,  /* reduces dimensions, each to one value, and removes them */
+    DT_ROLE_PRODUCT, /* sums of products, for matrix units */
+    DT_ROLE_COLLECTIVE, /* combines values of replicas or devices */
     DT_ROLE_LOOKUP,     /* rows of its first input, selected by the numbers in its second */
     DT_ROLE_ROW_SUMS /* adds rows of its first input by the numbers in its second (dt_rows_attr) */
 } dt_role;
@@ -368,13 +372,14 @@ typedef enum dt_role {
 typedef struct dt_op_traits {
     /* results are elements of inputs or their negatives, so 16-bit floats need no rounding */
     bool exact;
-    /* compilers of whole programs do nothing for it: its readers read its input */
+    /* compilers of whole programs emit nothing for it: its readers read its input directly */
     bool read_through;
-    bool varying;  /* differs between replicas by itself (replica_id, sizes of the batch) */
-    bool additive; /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
+    bool varying; /* differs between replicas even with equal inputs (replica_id, batch sizes) */
+    bool
+        additive; /* in both inputs together: f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
     /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
     bool collective;
-    bool positive; /* defined and smooth for positive inputs: where tests of all ops look */
+    bool positive; /* defined and smooth for positive inputs, from which tests of all ops draw */
 } dt_op_traits;
 
 /* The attributes of an op's nodes. An offset is 1 + the bytes before the member; 0: there is no
@@ -384,8 +389,8 @@ typedef struct dt_op_attr {
     /* writes the attributes without blanks around them; NULL: there is nothing to print */
     void (*print)(const void *attr, dt_str *out);
     size_t type; /* offset of a dt_type that is the type of the result */
-    /* offset of an int64 that requests bfloat16 rounding of intermediate results, as matrix
-     * units do */
+    /* offset of an int64 that asks for intermediate results rounded to bfloat16, as matrix units
+     * round them */
     size_t rounds;
     /* offset of a uint64 that distinguishes nodes that are otherwise equal, such as streams of
      * random numbers */
@@ -394,19 +399,20 @@ typedef struct dt_op_attr {
 
 /* How other rooms write the op. Each member may be NULL. */
 typedef struct dt_op_forms {
-    /* the variant of its loop in op/ops.h, from 0; -1: no loop computes this. NULL: 0 */
+    /* the variant of the op's loop in op/ops.h, from 0; -1: no loop computes this. NULL: 0 */
     int (*loop)(const void *attr);
     /* ONNX' operator with the same inputs and meaning; NULL: onnx/forms.c has a form, or the op
      * cannot be exported */
     const char *onnx;
-    /* writes StableHLO (op/stablehlo.h); NULL: it has no form of its own */
+    /* writes StableHLO (op/stablehlo.h); NULL: the op has no StableHLO form */
     struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);
-    /* in other ops, nothing being cut (op/partition.h), for formats that lack it; NULL: in none */
+    /* expresses the op in other ops, on one device (op/partition.h), for formats that lack it;
+     * NULL: not possible */
     dt_value (*decompose)(struct dt_partition_call *c);
 } dt_op_forms;
 
 struct dt_op {
-    const char *name; /* StableHLO's, or ours for composites */
+    const char *name; /* StableHLO's name, or ours for composites */
     int n_in;
     dt_role role;
     dt_op_traits traits;
@@ -416,25 +422,25 @@ struct dt_op {
     unsigned linear;
     /* for an op of one input that is linear for some attributes only; NULL: see linear */
     bool (*linear_when)(const void *attr, const dt_type *in);
-    unsigned multiplied; /* bit i: matrix units multiply input i by others */
-    /* of the vector unit for an element of the result, where there is no `cost`, as many
-     * additions as take as long; 0: one. Of functions: what libtpu 0.0.42.1 adds to a fusion for
-     * v5e for one more of them (log1p, expm1, power: counted) */
+    unsigned multiplied; /* bit i: matrix units multiply input i by another input */
+    /* for an op without `cost`: operations of the vector unit for an element of the result, as the
+     * number of additions that take as long; 0 means 1. For functions it is the time that libtpu
+     * 0.0.42.1 adds to a fusion for v5e for one more of them (log1p, expm1, power: counted) */
     double operations;
     dt_status *(*infer)(dt_infer *q);
     void (*grad)(dt_grad *g); /* NULL: no gradient flows */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-    /* reads types only; NULL: `operations` for each element of the output, bytes of all
-     * (dt_cost_of) */
+    /* reads types only; NULL: `operations` for each element of the output, and the bytes of all
+     * inputs and outputs (dt_cost_of) */
     void (*cost)(const dt_call *c, dt_cost *cost);
-    void (*eval)(const dt_call *c); /* plain C: the definition */
-    /* over inputs with one more, leading dimension; NULL: none, or element-wise */
+    void (*eval)(const dt_call *c); /* plain C code that defines the op */
+    /* the op over inputs with one more, leading dimension; NULL: none, or element-wise */
     dt_value (*stack)(const dt_fold_call *c);
-    /* over stacked rows, one result per segment; NULL: none */
+    /* the op over stacked rows, with one result per segment; NULL: none */
     dt_value (*segment)(const dt_fold_call *c);
-    /* further ways to divide it over devices (op/partition.h); NULL: `rule` has all */
+    /* further ways to divide the op over devices (op/partition.h); NULL: only those of `rule` */
     const struct dt_partition_row *over_devices;
-    /* collectives over devices (op/across.h); NULL: it is none */
+    /* a collective's form over devices (op/across.h); NULL: the op is not a collective */
     const struct dt_across_row *across;
 };
 
@@ -460,13 +466,13 @@ void dt_trace_destroy(dt_trace *t); /* accepts NULL */
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 bool dt_trace_lives(const dt_trace *t); /* whether t is a trace of this thread that has not ended */
-/* The same, and if not, the next public call of this thread fails, unless t is NULL. */
+/* As dt_trace_lives, and if false, the next public call of this thread fails, unless t is NULL. */
 bool dt_trace_is_live(const dt_trace *t);
 dt_status *dt_trace_error(const dt_trace *t); /* lent; NULL: no error so far */
 /* Whether v may be used in t. If not, because v is empty or of another trace, t fails; the error
  * names `user`, the call that was given v. */
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
-/* Whether v is of any trace of this thread. If its trace has ended, the latest trace fails. */
+/* Whether v is of a live trace of this thread. If its trace has ended, the latest trace fails. */
 bool dt_trace_has(dt_value v, const char *user);
 dt_arena *dt_trace_arena(dt_trace *t);
 
@@ -477,10 +483,12 @@ dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, con
 dt_type dt_type_of_value(dt_value v);
 /* The node of v, lent until the trace ends; NULL for the result of a failed call. */
 const dt_node *dt_node_of(dt_value v);
-/* Layer path that nodes emitted from now on carry; returns the one before (restore it). Copied. */
+/* Sets the layer path of nodes that are emitted from now on, copied; returns the previous one,
+ * which the caller sets again. */
 const char *dt_trace_path(dt_trace *t, const char *path);
 
-/* The argument `name`: declared (by the driver, before the step function runs), then found. */
+/* Declares the argument `name` if it does not exist yet (the driver does so before the step
+ * function runs), and returns it. */
 dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
 /* The value of a variable at the start of the step, or after dt_assign. */
 dt_value dt_read(dt_trace *t, dt_variable *v);
@@ -489,7 +497,8 @@ dt_value dt_read_first(dt_trace *t, dt_variable *v);
 /* Sets the value for later reads and after the step. Types must agree. */
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 
-/* Replicas of the strategy that traces, for num_replicas_in_sync: 1 unless set. */
+/* Sets the number of replicas of the strategy that traces, for num_replicas_in_sync; 1 by
+ * default. */
 void dt_trace_set_replicas(dt_trace *t, int replicas);
 int dt_trace_replicas(const dt_trace *t);
 /* Sets the number of logical devices of a replica, 1 by default. Annotations of variables for
@@ -499,11 +508,11 @@ void dt_trace_set_logical(dt_trace *t, int logical);
 void dt_trace_set_rows(dt_trace *t, int64_t rows);
 /*
  * Replicas whose arguments have different shapes are traced one by one. all_gather in one of them
- * needs to know the sizes of the others: each trace notes its own, and all are traced again until
- * nothing is new.
+ * needs the sizes of the others, so each trace notes its own, and all are traced again until no
+ * size changes.
  */
 typedef struct dt_each {
-    int replica;     /* whose trace it is */
+    int replica;     /* the replica that is being traced */
     int collectives; /* collectives of that trace so far */
     int gathers;     /* gathers of that trace so far */
     int n, cap;      /* the most gathers that a trace had; capacity */
@@ -516,12 +525,13 @@ void dt_trace_set_each(dt_trace *t, dt_each *each); /* lent */
 bool dt_trace_set_merging(dt_trace *t, bool merging);
 
 /*
- * Where variables are kept elsewhere, as with parameter servers: what a step would change them by
- * is handed over, in the order of the changes. The step itself sees what dt_variable_assign
- * returns, and of an optimizer's update nothing.
+ * For variables that are kept elsewhere, as with parameter servers: the changes that a step makes
+ * are handed over in their order instead of being assigned. Inside the step, reads see what
+ * dt_variable_assign assigned, but not an optimizer's update.
  */
 typedef struct dt_deferral {
-    void (*write)(void *user, dt_variable *v, int how, dt_value value); /* how: a dt_write */
+    void (*write)(void *user, dt_variable *v, int how,
+                  dt_value value); /* called for each change; `how` is a dt_write */
     void (*update)(void *user, struct dt_optimizer *o, const struct dt_variables *v,
                    const dt_value *gradient);
     void *user;
@@ -536,16 +546,17 @@ const dt_deferral *dt_trace_deferral(const dt_trace *t);
 int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
 int dt_trace_count(const dt_trace *t); /* number of nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);
-/* The graph's batch_parts. */
+/* Sets the batch_parts of the graph. */
 void dt_trace_set_batch_parts(dt_trace *t, int parts);
-/* Where the order is free, node i comes before all but arguments, variables and what it needs; of
- * several the first told comes first. One that nothing needs is dropped all the same. */
+/* Puts node i first where the order is free: after arguments, variables and the nodes it needs
+ * only. If several are put first, they keep the order of the calls. A node that nothing needs is
+ * dropped all the same. */
 void dt_trace_put_first(dt_trace *t, int i);
 /* Copies node `i` of g with new inputs (attributes, path included). */
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in);
 /* Declares g's arguments and states in t: map[node] is set for them. Batch sizes are kept. */
 void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map);
-/* Names results and updates of g through map. */
+/* Declares the results and updates of g in t, with the nodes of `map`. */
 void dt_trace_export(dt_trace *t, const dt_graph *g, const dt_value *map);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of a graph's nodes. It depends on the structure alone: C leaves open which of f(x) and
- * g(x) runs first in dt_add(f(x), g(x)), so numbers given while tracing differ between compilers;
- * texts, sums and bits must not.
+ * The order of a graph's nodes. It depends on the structure alone. C leaves open which of f(x) and
+ * g(x) runs first in dt_add(f(x), g(x)), so the numbers that nodes get while tracing differ
+ * between compilers; texts, sums and bits must not differ.
  *
  * Nodes are taken depth first from the roots, inputs from left to right. Two rules change that
  * order:
@@ -21,16 +21,16 @@
 /* Nodes that must precede a node besides its inputs: a list for each node, chained through
  * `list`. */
 typedef struct wait {
-    int node, next; /* next: in list; -1: the last */
+    int node, next; /* a node, and the index in `list` of the next entry; -1: the last */
 } wait;
 typedef struct wait_lists {
-    int *first; /* [nodes] in list; -1: none */
+    int *first; /* [nodes] index in `list` of the first entry; -1: none */
     wait *list;
 } wait_lists;
 
 typedef struct walk {
     const dt_trace *trace;
-    wait_lists *waits; /* used up; NULL: nothing but inputs */
+    wait_lists *waits; /* the walk consumes these lists; NULL: nodes wait for their inputs only */
     int *next;         /* [nodes] the input to visit next; -1: not met yet */
     int *stack;        /* nodes on the path from the root */
     int *order;

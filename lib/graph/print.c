@@ -10,8 +10,8 @@
  *     return loss = %12
  *     update dense/kernel = %30
  *
- * The text depends on the graph alone. Numbers are aligned to the right, types in one column, as
- * far as that costs no more than 56 characters; longer lines stand out.
+ * The text depends on the graph alone. Numbers are aligned to the right and types in one column,
+ * which begins at most 56 characters from the left; longer lines exceed it.
  */
 #include "graph/graph.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensors: counted arrays of known shape. A tensor owns its memory, or is a part of another one,
- * whose memory it keeps alive. It is not written to once others can see it, so that data sets,
- * values and threads share it. A dt_view (graph/graph.h) lends the same without a count.
+ * whose memory it keeps alive. Once it is shared it is not written to any more, so data sets,
+ * values and threads can share it without locks. A dt_view (graph/graph.h) lends the same without
+ * a count.
  */
 #ifndef DT_GRAPH_TENSOR_H
 #define DT_GRAPH_TENSOR_H
@@ -12,19 +13,20 @@
 struct dt_tensor {
     _Atomic int refs;
     dt_type type;    /* concrete */
-    char *data;      /* aligned to 64 bytes unless it is a part */
+    char *data;      /* aligned to 64 bytes, except in a part of another tensor */
     dt_tensor *base; /* the tensor that owns the memory, counted; NULL: this one */
     char *device;    /* full name; NULL: the host's CPU:0 */
 };
 
 /* A tensor with its own memory, which is not initialized. NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
-/* `type` in the memory of t, from that element on; on the host. */
+/* A tensor of that type in the memory of t, beginning at that element; on the host. */
 dt_tensor *dt_tensor_part(dt_tensor *t, const dt_type *type, int64_t element);
 dt_tensor *dt_tensor_ref(dt_tensor *t);
-/* The device of that full name holds it; NULL: the host's CPU:0. The name is copied. */
+/* States that the device of that full name holds the tensor; NULL: the host's CPU:0. The name is
+ * copied. */
 void dt_tensor_set_device(dt_tensor *t, const char *device);
-/* TENSOR if no tensor can have these sizes. */
+/* TENSOR if the sizes are negative, too many, or overflow. */
 dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MUST_USE;
 
 #endif

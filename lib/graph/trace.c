@@ -2,11 +2,11 @@
 /*
  * Traces: graphs under construction. Step functions and passes emit nodes through dt_emit, which
  * infers the type and numbers values: the same op on the same inputs with the same attributes is
- * the same node, so that no caller has to remember what was computed before. (Ops have no effects;
- * assignments are kept beside the nodes.)
+ * the same node, so callers need not remember what was computed. (Ops have no side effects;
+ * assignments are kept apart from the nodes.)
  *
- * A trace keeps its first error, and what is emitted after it goes nowhere: builders read as
- * mathematics, and the error is looked at once, at the end.
+ * A trace keeps its first error and ignores what is emitted after it, so builders read like
+ * formulas, and the error is checked once, at the end.
  */
 #include "graph/trace.h"
 #include "base/hash.h"
@@ -16,14 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The traces of this thread that have not ended, latest first. They distinguish a value that was
- * kept too long from a valid one. */
+/* The traces of this thread that have not ended, latest first. A value whose trace is not among
+ * them was kept too long and is refused. */
 static _Thread_local struct live {
     dt_trace *top;
     unsigned begun;
 } live;
 
-/* A type must be addressable at the largest global batch a job may have. */
+/* The size of a type in bytes must fit an int64 even for the largest global batch that a job may
+ * have. */
 static const int64_t largest_batch = 1 << 24;
 
 dt_trace *dt_trace_create(const char *name) {
@@ -216,7 +217,7 @@ dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) {
 static uint64_t hash_node(const dt_node *n) {
     uint64_t h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, n->in, (size_t)n->n_in * sizeof *n->in);
     h = dt_hash_bytes(h, n->attr, n->op->attr.size);
-    return h ^ h >> 32; /* the table uses the low bits */
+    return h ^ h >> 32; /* the table takes its slot from the low bits */
 }
 
 static bool same_node(const dt_node *a, const dt_node *b) {
@@ -266,7 +267,7 @@ static dt_status *infer_type(const dt_trace *t, dt_node *n) {
     return NULL;
 }
 
-/* Copies what `n` lends into the arena and appends it. */
+/* Copies what `n` points to into the arena and appends the node. */
 static int append(dt_trace *t, const dt_node *n) {
     dt_node *kept = dt_arena_copy(t->arena, n, sizeof *n);
     kept->attr = n->op->attr.size ? dt_arena_copy(t->arena, n->attr, n->op->attr.size) : NULL;

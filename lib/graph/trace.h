@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a trace, for the room itself and for those builders of room op that make rows of
- * their own (arguments and variables: op/state.c). Everybody else uses graph.h.
+ * The members of a trace, for this room and for the builders in room op that add arguments and
+ * variables (op/state.c). All other code uses graph.h.
  *
- * Nodes stay where they are while the trace grows, so that a `const dt_node *` is good until
- * dt_trace_end; only then are they laid side by side.
+ * Nodes do not move while the trace grows, so a `const dt_node *` stays valid until dt_trace_end,
+ * which copies them into one array.
  */
 #ifndef DT_GRAPH_TRACE_H
 #define DT_GRAPH_TRACE_H
@@ -14,7 +14,7 @@
 
 typedef struct dt_trace_state {
     dt_variable *variable;
-    int node; /* at the start of the step */
+    int node; /* the node of its value at the start of the step */
     int now;  /* the node of its value after the assignments so far */
 } dt_trace_state;
 
@@ -26,14 +26,14 @@ typedef struct dt_trace_slot {
 struct dt_trace {
     dt_trace *below;     /* the trace of this thread that was begun before and has not ended */
     unsigned generation; /* unique among the traces of a thread */
-    dt_arena *arena;     /* becomes the graph's */
+    dt_arena *arena;     /* handed over to the graph in the end */
     const char *name;
     const char *path;
     dt_status *error; /* the first */
     int replicas, logical, batch_parts;
     /* rows of all replicas together; -1: they differ from run to run */
     int64_t rows;
-    dt_each *each; /* NULL: one trace is of all replicas */
+    dt_each *each; /* NULL: one trace serves all replicas */
     const dt_deferral *deferral;
     bool merging; /* in a function called by dt_merge_call */
     int n_nodes, cap_nodes, n_args, cap_args, n_states, cap_states, n_results, cap_results;
@@ -50,9 +50,10 @@ struct dt_trace {
 
 /* The value that node i of t is. */
 dt_value dt_value_of(dt_trace *t, int i);
-/* dt_trace_order, with updates behind the readers of the old values where that is possible. */
+/* As dt_trace_order, but updates come after the readers of the old values where that is
+ * possible. */
 int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order);
-/* The entry of that name in a list whose places are `at`, or NULL. */
+/* The entry of that name in a list that is indexed by `at`, or NULL. */
 const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at,
                                    const char *name);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types: a data type and a shape. A size below zero stands for a multiple of the batch (-k: k * B),
- * so that one trace serves every batch. Counts saturate at INT64_MAX instead of overflowing: a type
- * comes from a job file, and an allocation of that size is seen to be too large.
+ * Types: a data type and a shape. A size below zero stands for a multiple of the batch (-k: k *
+ * B), so that one trace serves every batch. Counts saturate at INT64_MAX instead of overflowing:
+ * types come from job files, and an allocation of that size is refused as too large.
  */
 #include "graph/graph.h"
 
@@ -96,7 +96,7 @@ int64_t dt_type_bytes(const dt_type *t) {
     return times(dt_type_elements(t), (int64_t)dt_dtype_size(t->dtype));
 }
 
-/* The sizes of t with `between` between them: 784, B, B*3. */
+/* Prints the sizes of t, separated by `between`: 784, B, B*3. */
 static void print_dims(const dt_type *t, const char *between, dt_str *out) {
     for (int i = 0; i < t->rank; i++) {
         if (i > 0) dt_str_puts(out, between);

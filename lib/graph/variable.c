@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables: values that outlive a step. Their memory is allocated up front, so that a lack of it
- * is reported when a model is built. */
+/* Variables: values that outlive a step. Their memory is allocated when the model is built, so that
+ * a lack of it is reported then. */
 #include "graph/graph.h"
 
 #include <assert.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives over the devices of a mesh: the ops that a partitioned program has besides those of
- * the table. One file each in op/across, one row in op/acrosses.h. They have three meanings that
+ * the table. One file each in op/across, one row in op/acrosses.h. Each has three definitions that
  * must agree:
  *
- *   eval    in lockstep: in[d] is what device d holds, env->replica the device whose result is
- *           wanted (the interpreter runs a program so)
- *   plain   within one memory space: the same in slices, joins and sums, since all devices' values
- *           are at hand (pass/spmd/expand.c)
- *   bytes   what a device receives over links
+ *   eval    for the interpreter, which runs all devices in lockstep: in[d] is the value on device
+ *           d, env->replica the device whose result is computed
+ *   plain   for one memory space, where the values of all devices can be read: slices, joins and
+ *           sums (pass/spmd/expand.c)
+ *   bytes   the bytes that a device receives over links
  */
 #ifndef DT_OP_ACROSS_H
 #define DT_OP_ACROSS_H
@@ -20,16 +20,16 @@
 #include "op/acrosses.h"
 #undef DT_ACROSS
 
-/* The attributes of all these ops. An op uses the members that the head of its file names. */
+/* The attributes of all these ops. Each op uses the members that the comment at the top of its file
+ * names. */
 typedef struct dt_across_attr {
     dt_mesh mesh;
-    dt_mesh_axes axes; /* devices that differ in these axes only take part together */
+    dt_mesh_axes axes; /* devices whose coordinates differ in these axes only form a group */
     int32_t kind;      /* dt_reduce_kind */
     int32_t dim, to;   /* dimensions */
     int32_t unused;    /* 0, so that attributes can be compared byte by byte */
     int64_t low, high; /* collective_permute: elements from the neighbours on both sides */
-    /* the range of each device begins this many elements further on than that of the device
-     * before it */
+    /* how many elements further on each device's range begins than that of the previous device */
     int64_t drift;
     double fill; /* the value of elements before the first and after the last device */
 } dt_across_attr;
@@ -43,12 +43,12 @@ _Static_assert(sizeof(dt_across_attr) == sizeof(dt_mesh) + sizeof(dt_mesh_axes) 
 typedef struct dt_plain_call {
     dt_trace *trace;
     const dt_node *node;
-    const dt_value *in; /* [devices]; NULL where it has none */
+    const dt_value *in; /* [devices] the inputs of this device; NULL where the op has none */
     int device;
 } dt_plain_call;
 
 /* The kind of exchange, for tables of prices and of compilers' names. XLA has no collectives for
- * kinds after the count. */
+ * the kinds after DT_ACROSS_KINDS. */
 typedef enum dt_across_kind {
     DT_ACROSS_ALL_REDUCE,
     DT_ACROSS_ALL_GATHER,
@@ -84,25 +84,25 @@ dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 
 /* ---- for op/across ---- */
 
-/* The rank of `device` among the devices that take part with it; the one of these with that
- * rank. */
+/* The rank of `device` in its group of devices along the axes, and the device of that group with a
+ * given rank. */
 int dt_across_rank(const dt_across_attr *a, int device);
 int dt_across_peer(const dt_across_attr *a, int device, int rank);
-/* out[at ..] = in[from ..], `size` cells of it, by dimension. */
+/* Copies `size` cells per dimension: out[at ..] = in[from ..]. */
 typedef struct dt_block {
     int64_t at[DT_MAX_RANK], from[DT_MAX_RANK], size[DT_MAX_RANK];
 } dt_block;
 void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b);
 /* The block that is all of x. */
 dt_block dt_whole_block(const dt_type *x);
-/* y's cells joined with x's from cell index `from` on: y = kind(y, x). */
+/* Combines y's cells with x's, which begin at cell index `from`: y = kind(y, x). */
 void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind);
 void dt_across_print(const void *attr, dt_str *out);
 void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 
 /* Part `part` of `parts` equal ones of dimension `dim`, which may be the batch. */
 dt_value dt_part_of(dt_value x, int dim, int part, int parts);
-/* n values one behind the other along `dim`, which may be the batch. */
+/* Concatenates n values along `dim`, which may be the batch. */
 dt_value dt_join_parts(const dt_value *x, int n, int dim);
 dt_value dt_reduce_pair(dt_value a, dt_value b, int kind);
 

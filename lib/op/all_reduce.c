@@ -46,7 +46,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* Every replica's y depends on every replica's x, so dx collects the dy of all. */
+/* Every replica's y depends on every replica's x, so dx is the dy of all replicas, reduced. */
 static void grad(dt_grad *g) {
     const dt_all_reduce_attr *a = g->node->attr;
     g->din[0] = dt_all_reduce((dt_reduce_op)a->op, g->dout);
@@ -72,7 +72,7 @@ static void print(const void *attr, dt_str *out) {
     dt_str_puts(out, a->op == DT_MEAN ? "mean" : "sum");
 }
 
-/* For the graph of one replica: a device is a replica. */
+/* For the graph of one replica, where each device is a replica. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_all_reduce_attr *a = c->node->attr;
     dt_mesh all = {.n = 1, .size = {c->hlo->devices}};

@@ -86,7 +86,7 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
     r->in[0][a->axis] = (int8_t)a->axis;
 }
 
-/* NaN equals nothing, so a device that has one keeps its index. */
+/* NaN equals nothing, so a device whose largest value is NaN keeps its index. */
 static dt_value is_best(const dt_partition_call *c, dt_value own, dt_mesh_axes axes) {
     dt_value all = dt_partition_reduce(c, own, DT_REDUCE_MAX, axes),
              is_nan = dt_compare(own, own, DT_NE);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention: every query takes from the values what their keys say fits it, head by head:
+ * attention: for every query, the mean of the values, weighted by how well their keys match the
+ * query, for each head:
  *
  *     query     (B.., T, N, H)       p[t, s] = softmax over s of scale * sum over h of query[t, h] key[s, h]
  *     key       (B.., S, K, H)       y[t, v] = sum over s of p[t, s] value[s, v]
  *     value     (B.., S, K, V)
- *     position  (B.., T)             which key stands where the query does
+ *     position  (B.., T)             the number of the key at the query's place
  *     y         (B.., T, N, V)
  *
- * N is a multiple of K: each head of keys and values answers N / K heads of queries that are
- * neighbours, all of them as a rule (K = N), or the groups of grouped-query attention (J. Ainslie
- * et al., GQA, 2023).
+ * N is a multiple of K: each head of keys and values serves N / K consecutive heads of queries.
+ * Usually K = N; with fewer it is grouped-query attention (J. Ainslie et al., GQA, 2023).
  *
- * A query at position p looks at keys s <= p alone where it is causal, and at those with |s - p| <
- * window where there is a window (0: none). One that may look at no key gives 0.
+ * If it is causal, a query at position p attends to keys s <= p only; with a window (0: none) to
+ * keys with |s - p| < window only. A query that may attend to no key gives 0.
  *
  * (C1) Query, key and value are of one dtype of floats, position is of integers.
  * (C2) Their dimensions agree as above; B can only be among the leading ones.
  * (C3) There is at least one key.
  *
- * A composite of dot_general and softmax, kept whole so that no step has to store (B.., N, T, S)
- * scores.
+ * A composite of dot_general and softmax, kept as one op so that a back end need not store the
+ * scores, (B.., N, T, S).
  *
- * Splitting: along all leading dimensions, queries (positions go with them), heads (K's into fewer
- * parts than N's, where each has one head that its queries share), and features of values. Every
- * query needs all keys.
+ * Splitting: along all leading dimensions, queries (positions with them), heads, and features of
+ * values. Heads of keys are split into fewer parts than heads of queries if a part's queries share
+ * one head of keys. Every query needs all keys.
  *
  * A. Vaswani et al., Attention Is All You Need (2017).
  */
@@ -205,9 +205,9 @@ static void eval(const dt_call *c) {
     free(p);
 }
 
-/* Pairs of a query and a key, of all heads, that a kernel in blocks of BLOCK queries and keys
- * computes: none where a query may look at no key of the block. As positions are when nothing is
- * said of them: query i stands at i. */
+/* Pairs of a query and a key, of all heads, that a kernel computes which works in blocks of BLOCK
+ * queries and keys and skips blocks in which no query attends to any key. Without positions, query
+ * i is at position i. */
 static double pairs_of(const dt_attending *a) {
     /* rows and columns of a score block: "block_q", "block_kv" of jax's splash attention */
     enum { BLOCK = 512 };
@@ -234,8 +234,8 @@ dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work
     return cost;
 }
 
-/* In blocks, whose scores are never written: two products; scale, mask, maximum, difference,
- * exponential, sum for each pair. */
+/* For a kernel that works in blocks and never writes their scores: two products, and for each pair
+ * scale, mask, maximum, difference, exponential, sum. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_attention_cost(
         c, 3, (dt_attention_work){.scores = 1, .taken = 1, .vector = 6, .exponentials = 1});

@@ -5,7 +5,7 @@
 
 #include "op/partition.h"
 
-/* One application. Its leading dimensions are counted as one. */
+/* One application of attention. All leading dimensions are counted as one. */
 typedef struct dt_attending {
     const dt_attention_attr *attr;
     const dt_view *query, *key, *value, *position;
@@ -15,29 +15,30 @@ typedef struct dt_attending {
 /* Checks constraints (C1) to (C3) of attention; `position` is the number of that input. *out is
  * the type of the result. */
 dt_status *dt_attention_check(const dt_infer *q, int position, dt_type *out) DT_MUST_USE;
-/* Factors of the inputs: all but `out`. The first ones are the leading dimensions, then queries,
- * heads, features of values. */
+/* Fills in the factors of all inputs and not of `out`. The first factors are the leading
+ * dimensions; then come queries, heads, features of values. */
 void dt_attention_rule_inputs(const dt_type *in, int position, dt_rule *rule);
 void dt_attention_print(const void *attr, dt_str *out);
 
 dt_attending dt_attention_of(const dt_call *c, int position);
-/* The first feature of a query (row: a query), key or value (row: a key) of a head of queries. */
+/* The offset of a query's (row: a query), key's or value's (row: a key) first feature, for a head
+ * of queries. */
 int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row,
                         int64_t head);
-/* A weight, or the gradient of a score, as an operand of a product: rounded to bfloat16 where
- * the attributes request it. */
+/* An attention weight, or the gradient of a score, as it enters a product: rounded to bfloat16 if
+ * the attributes ask for it. */
 double dt_attention_multiplied(const dt_attending *a, double x);
 /* p[keys]: the attention weights of a query; all 0 if it may attend to no key. */
 void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head,
                          double *p);
 
-/* How often a kernel computes products of queries by keys (scores) and of weights by values
- * (taken), and the vector operations and exponentials for each score. */
+/* How often a kernel computes products of queries and keys (`scores`) and of weights and values
+ * (`taken`), and the vector operations and exponentials for each score. */
 typedef struct dt_attention_work {
     double scores, taken, vector, exponentials;
 } dt_attention_work;
 dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work);
-/* In products and softmax (attention_decompose.c). */
+/* Attention as products and softmax (attention_decompose.c). */
 dt_value dt_attention_decompose(dt_partition_call *c);
 dt_value dt_attention_grad_decompose(dt_partition_call *c);
 

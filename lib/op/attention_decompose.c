@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attention and its gradients in the ops that they are composites of: products head by head, (B..,
- * N, T, S) scores, exponentials. What the three gradients share is the same nodes of the trace.
+ * N, T, S) scores, exponentials. The three gradients have nodes of the trace in common.
  */
 #include "op/attention.h"
 
 /* Leading dimensions are 0 .. lead - 1 everywhere; the scores have heads, queries, keys behind
- * them. Heads that ask one head of keys stand side by side: where there are several, queries are
- * (B.., T, K, groups, H), and the scores (B.., K, T, groups, S). Repeating the keys instead would
- * cost a copy of them, which a compiler makes anew for every piece of the queries. */
+ * them. Query heads that share a head of keys are consecutive: where several do, queries are (B..,
+ * T, K, groups, H), and the scores (B.., K, T, groups, S). Repeating the keys instead would copy
+ * them, in compiled code once for every piece of the queries. */
 typedef struct parts {
     const dt_attention_attr *attr;
     int lead;
-    int64_t groups; /* heads of queries for one of keys */
+    int64_t groups; /* query heads per head of keys */
     int last;       /* the dimension behind: features of queries, keys of scores */
     dt_value query, key, value, position;
 } parts;
@@ -27,7 +27,7 @@ static dt_value grouped(const parts *p, dt_value x) {
     return dt_reshape(x, t.rank + 1, t.dim);
 }
 
-/* And back. */
+/* The inverse of grouped(). */
 static dt_value ungrouped(const parts *p, dt_value x) {
     dt_type t = dt_type_of_value(x);
     if (p->groups == 1) return x;
@@ -66,7 +66,8 @@ static dt_dot_attr in_step(const parts *p, int heads) {
     return d;
 }
 
-/* Queries (or their gradients) with keys or values, feature by feature: like scores. */
+/* The product of queries (or their gradients) with keys or values over features; the result is like
+ * the scores. */
 static dt_value by_feature(const parts *p, dt_value queries, dt_value keys) {
     dt_dot_attr d = in_step(p, p->lead + 1);
     d.lhs_contract[0] = (int8_t)p->last;
@@ -74,7 +75,7 @@ static dt_value by_feature(const parts *p, dt_value queries, dt_value keys) {
     return dt_dot_general(queries, keys, &d);
 }
 
-/* Like scores with keys or values, key by key: (B.., T, N, H). */
+/* The product of the scores' kind with keys or values over keys: (B.., T, N, H). */
 static dt_value by_key(const parts *p, dt_value scores, dt_value keys) {
     dt_dot_attr d = in_step(p, p->lead);
     d.lhs_contract[0] = (int8_t)p->last;
@@ -82,7 +83,8 @@ static dt_value by_key(const parts *p, dt_value scores, dt_value keys) {
     return ungrouped(p, heads_inside(p, dt_dot_general(scores, keys, &d)));
 }
 
-/* Like scores with queries, query by query, of all heads that ask: (B.., S, K, H). */
+/* The product of the scores' kind with queries over queries and over the heads that share keys:
+ * (B.., S, K, H). */
 static dt_value by_query(const parts *p, dt_value scores, dt_value queries) {
     dt_dot_attr d = in_step(p, p->lead);
     d.n_contract = p->groups == 1 ? 1 : 2;
@@ -108,7 +110,7 @@ static dt_value looks(const parts *p, dt_value scores) {
     return p->attr->window > 0 ? dt_select(behind, near_by, behind) : behind;
 }
 
-/* x (B.., N, T) at every key. */
+/* Repeats x, (B.., N, T), for every key. */
 static dt_value spread(dt_value x, dt_value scores) {
     dt_type t = dt_type_of_value(scores);
     return dt_broadcast_rows(x, &t);

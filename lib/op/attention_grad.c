@@ -10,13 +10,13 @@
  *     dkey[s, h]   = scale * sum over t of ds[t, s] query[t, h]
  *     dvalue[s, v] =         sum over t of  p[t, s] dy[t, v]
  *
- * Of a key or value they are summed over all heads of queries that it answers.
+ * dkey and dvalue are summed over all query heads that share the head of keys.
  *
  * (C1), (C2), (C3) of attention.
  * (C4) dy has the type of what attention gives; `of` is 0, 1 or 2.
  *
- * Inputs are query, key, value, dy, position. Three nodes with one set of inputs ask for the same p
- * and ds: a back end may make all three at once.
+ * Inputs are query, key, value, dy, position. Three nodes with the same inputs need the same p and
+ * ds: a back end may compute all three at once.
  *
  * Splitting: as attention. Parts of the queries, and of the heads that share a head of keys, make
  * partial dkey and dvalue; parts of the values' features make partial dquery and dkey.
@@ -110,7 +110,7 @@ static void store(const gradients *g, int64_t example, int64_t row, int64_t rows
         }
 }
 
-/* The last of the heads that share their keys. */
+/* Whether this is the last of the query heads that share a head of keys. */
 static bool ends_group(const dt_attending *a, int64_t head) {
     return (head + 1) % (a->heads / a->key_heads) == 0;
 }
@@ -137,8 +137,8 @@ static void eval(const dt_call *c) {
     free(g.sum);
 }
 
-/* One kernel computes the three gradients in blocks: scores and weights again, dp, ds, then the
- * three products. Work that they share is counted for the query's gradient. */
+/* A kernel computes the three gradients at once, in blocks: scores and weights again, dp, ds, then
+ * the three products. The common work is counted for the query's gradient. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_attention_attr *a = c->node->attr;
     dt_attention_work own = {.taken = 1},

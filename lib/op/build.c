@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builders: functions that emit nodes and read as mathematics. Those of dtrain.h do what NumPy does
- * (broadcasting, negative axes); those of op.h emit one node. A builder given the value of a failed
- * call, or inputs that do not fit, makes the trace fail and returns no value, so callers need not
- * check in between.
+ * Builders: functions that emit nodes, so that code reads like formulas. Those of dtrain.h do what
+ * NumPy does (broadcasting, negative axes); those of op.h emit one node. A builder given the value
+ * of a failed call, or inputs that do not fit, makes the trace fail and returns no value, so
+ * callers need not check in between.
  *
  * Broadcasting is always a node of its own (broadcast_in_dim), whose row knows the gradient; no
  * element-wise op has to.
@@ -74,7 +74,7 @@ dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims
     return emit1(&dt_op_broadcast_in_dim, x, &attr);
 }
 
-/* x as `type`, its first dimension being the type's dimension `first`. */
+/* Broadcasts x to `type`; the first dimension of x becomes dimension `first` of the type. */
 static dt_value broadcast_at(dt_value x, const dt_type *type, int first) {
     dt_type from = dt_type_of_value(x);
     if (dt_type_same_shape(&from, type)) return x;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builders of composites: ops that could be written with others and are kept whole to be fast. */
+/* Builders of composites: ops that could be expressed in other ops and are kept as one op for
+ * speed. */
 #include <string.h>
 
 #include "op/op.h"

@@ -56,8 +56,8 @@ dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged) {
     return dt_emit(x.trace, &dt_op_all_reduce, &x, 1, &attr);
 }
 
-/* Whether replicas can exchange values here: not in a function called by dt_merge_call, which
- * has the values of all. */
+/* Whether replicas can exchange values here. A function called by dt_merge_call cannot: it already
+ * has the values of all replicas. */
 static bool in_replica(dt_value x, const char *call) {
     if (!dt_trace_has(x, call)) return false;
     if (x.trace->merging)

@@ -40,10 +40,10 @@ double dt_double_min(double a, double b);
 
 /* Rows from .. from + n of dimension 0. */
 dt_view dt_view_rows(const dt_view *v, int64_t from, int64_t n);
-/* Entry i of dimension 0, which goes. */
+/* Entry i of dimension 0; the result lacks that dimension. */
 dt_view dt_view_entry(const dt_view *v, int64_t i);
 
-/* stride[i]: cells between neighbours in dimension i of a concrete type. */
+/* stride[i]: the number of cells between neighbours along dimension i of a concrete type. */
 void dt_strides(const dt_type *t, int64_t stride[DT_MAX_RANK]);
 
 typedef struct dt_walk {

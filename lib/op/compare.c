@@ -31,7 +31,7 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-/* All three are false for NaN. */
+/* All three arguments are false if a or b is NaN. */
 static bool holds(int64_t direction, bool less, bool equal, bool greater) {
     switch (direction) {
     case DT_EQ: return equal;

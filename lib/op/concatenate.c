@@ -3,7 +3,7 @@
  * concatenate: y = a, then b, along `axis`. More than two values are joined two by two
  * (dt_concatenate).
  *
- * (C1) axis is a dimension, and not the batch: rows of two batches are no batch.
+ * (C1) axis is a dimension, and not the batch: rows of two batches do not form a batch.
  * (C2) a and b are of one dtype and rank, and of equal sizes but for the axis.
  *
  * call: dt_value dt_concatenate(const dt_value *x, int n, int axis)

@@ -9,8 +9,8 @@
  * call: dt_value dt_convert(dt_value x, dt_dtype dtype)
  * gradient: dx = dy between floats, otherwise none
  *
- * A gradient flows between floats only. Not marked linear: that is true between floats alone, and
- * up to rounding.
+ * A gradient flows between floats only. The op is not marked linear, because it is so between
+ * floats only, and not exactly.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

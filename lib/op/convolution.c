@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution: rhs, the kernel, goes as a window over the spatial dimensions of lhs; for each place
- * of the window
+ * convolution: rhs, the kernel, moves as a window over the spatial dimensions of lhs. For each
+ * place p of the window
  *
  *     y[b, p.., o] = sum over k.., i of lhs[b, p * stride - low + k * dilation.., i] * rhs[k.., i, o]
  *
  * Every operand may have its dimensions in any order: the attribute says which is the batch, which
- * the feature, which the spatial ones. (So gradients are convolutions too: for the kernel, features
- * are taken for the batch and the batch for the features.) Before the window goes over it, lhs may
- * be stretched (base_dilation - 1 holes between neighbours) and padded; what is padding counts as
- * zero.
+ * the feature, which the spatial ones. So gradients are convolutions, too; for the kernel's,
+ * features and batch change roles. Before the window goes over it, lhs may be stretched
+ * (base_dilation - 1 holes between neighbours) and padded; padding counts as zero.
  *
  * Groups: with feature_groups = G, features of lhs and of y fall into G groups, and group g of y
  * sees group g of lhs alone. With batch_groups = G the batch of lhs falls into G groups instead,
@@ -43,12 +42,10 @@
 /*
  * The gradients of convolution are convolutions.
  *
- *     of lhs   dy, stretched by the stride, goes under the kernel turned round (reversed, its
- *              inputs and outputs exchanged): every element of lhs meets all windows that lay over
- *              it
- *     of rhs   lhs is gone over by dy, features being taken for the batch and the batch for
- *              features: the sum runs over examples and places. Strides and dilations of the window
- *              change places
+ *     of lhs   dy, dilated by the stride, under the reversed kernel, with its inputs and outputs
+ *              exchanged: each element of lhs gets a term from every window that covered it
+ *     of rhs   dy moves as a window over lhs, with features and batch in exchanged roles: the sum
+ *              runs over examples and places. Strides and dilations of the window are exchanged
  *
  * Groups of features become groups of the batch in the second, and the other way round. In the
  * first, the kernel's groups move from its outputs to its inputs.
@@ -83,8 +80,8 @@ static dt_value turn_round(const dt_grad *g, const dt_convolution_attr *a) {
     return dt_reverse(w, spatial);
 }
 
-/* Inputs and outputs of the kernel change places in memory too, so that outputs stay where they
- * were: products like them last. */
+/* Exchanges inputs and outputs of the kernel in memory, too, so that outputs are the innermost
+ * dimension: products are fastest then. */
 static dt_value exchange(dt_value w, dt_convolution_attr *b) {
     dt_type t = dt_type_of_value(w);
     int perm[DT_MAX_RANK];
@@ -295,8 +292,8 @@ static geometry lay_out(const dt_convolution_attr *a, const dt_view *lhs, const 
 
 enum { BLOCK = 32 };
 
-/* Adds to sum[n] the products of the features of lhs from `at` on with those of rhs from `from`
- * on. */
+/* Adds to sum[n] the products of the features of lhs, beginning at `at`, with those of rhs,
+ * beginning at `from`. */
 static void add_features(const geometry *g, int64_t at, int64_t from, int n, double *sum) {
     for (int64_t i = 0; i < g->features; i++, at += g->lhs_feature, from += g->rhs_in) {
         if (g->out->type.dtype == DT_FLOAT32) {
@@ -374,9 +371,9 @@ static dt_value segment(const dt_fold_call *c) {
     return dt_emit(c->trace, &dt_op_segment_convolution, c->in, 2, &a);
 }
 
-/* Seen as matrices: a row for each place of the window, a column for each output, and the sum runs
- * over what lies under the window. Units go over padding too (`product`), but not over holes; what
- * counts as work is neither (`flops`). */
+/* The convolution as a product of matrices: a row for each place of the window, a column for each
+ * output; the sum runs over the elements under the window. Matrix units multiply padding as well
+ * (`product`), but not holes; `flops` counts neither. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_convolution_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type, *w = &c->in[1].type;

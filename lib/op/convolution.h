@@ -7,7 +7,7 @@
 #include "op/stablehlo.h"
 
 void dt_convolution_rule(const dt_type *in, const dt_convolution_attr *a, dt_rule *rule);
-/* Views are concrete. */
+/* The definition of convolution; views are concrete. */
 void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs,
                          const dt_view *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a convolution is split over devices, besides what its rule says.
+ * Ways to split a convolution over devices that its rule does not have.
  *
  *     space    a spatial dimension of lhs is cut together with the places of the window, which are
  *              the result's; in the kernel's gradient, where dy is taken for the kernel, its
@@ -15,8 +15,8 @@
 
 enum { SPACE = 3, GROUPS = SPACE + DT_MAX_SPATIAL };
 
-/* Of kernel and result that one has the places which has the examples too, unless it has a single
- * place; without a batch, the larger one. */
+/* Which of kernel and result has the places: the one whose dimensions include the examples, unless
+ * it has a single place; without a batch, the larger one. */
 static bool sums_over_places(const dt_type *rhs, const dt_type *out, const dt_convolution_attr *a,
                              int i) {
     int64_t size = rhs->dim[a->rhs_spatial[i]], places = out->dim[a->out_spatial[i]];

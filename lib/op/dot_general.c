@@ -5,8 +5,8 @@
  *
  *     y[batch.., free of a.., free of b..] = sum over k.. of a[batch, free, k] * b[batch, free, k]
  *
- * A matrix product contracts dimension 1 of a with dimension 0 of b: (m, k), (k, n) -> (m, n). (A
- * "batch dimension" of a product is a word of StableHLO; the batch of the data is B.)
+ * A matrix product contracts dimension 1 of a with dimension 0 of b: (m, k), (k, n) -> (m, n).
+ * ("Batch dimension" of a product is StableHLO's term; the batch of the data is B.)
  *
  * (C1) a and b are of one dtype of numbers.
  * (C2) Batch and contracted dimensions exist, and none is listed twice.
@@ -38,11 +38,10 @@
  *     y[batch, free x, free o] = sum over k of x[batch, free x, k] * o[batch, free o, k]
  *     dx = dy . o contracted over free o: [batch, free x, k], put into x's order by a transpose
  *
- * B can only be dimension 0 of a value, on the way too, so two forms differ from this one. Where
- * x's dimension 0 is B and contracted, or where that spares the transpose, the factors change
- * places: [batch, k, free x]. Where there are batch dimensions besides, no product can have B in
- * front, and dx is formed by broadcasting both factors over all dimensions, multiplying and
- * summing.
+ * B must be dimension 0 of every value, intermediate ones included, so two cases differ. Where x's
+ * dimension 0 is B and contracted, or where that spares the transpose, the factors change places:
+ * [batch, k, free x]. If there are batch dimensions, too, no product has B in front; dx is then
+ * formed by broadcasting both factors over all dimensions, multiplying and summing.
  */
 
 /* A product seen from one operand, x; o is the other operand. */
@@ -133,7 +132,8 @@ static dt_value by_product(const side *s, bool o_first) {
     return dt_transpose(product, perm);
 }
 
-/* Over the dimensions of x, then the free ones of o. */
+/* Forms dx by broadcasting, multiplying and summing; dimensions are those of x, then the free ones
+ * of o. */
 static dt_value by_broadcast(const side *s) {
     dt_type all = s->x;
     int8_t from_dy[DT_MAX_RANK] = {0}, from_o[DT_MAX_RANK] = {0};

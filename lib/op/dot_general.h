@@ -6,7 +6,7 @@
 #include "op/op.h"
 #include "op/stablehlo.h"
 
-/* Its form in StableHLO (dot_stablehlo.c). */
+/* The StableHLO form of dot_general (dot_stablehlo.c). */
 dt_hlo_value dt_dot_stablehlo(const dt_hlo_call *c);
 
 /* The dimensions of an operand that are neither batch nor contracted, in order; their count. */

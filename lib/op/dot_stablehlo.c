@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dot_general in StableHLO. XLA on the CPU computes products of matrices in blocks, but adds the
- * terms of a product with a vector one after the other: of 100,000 terms the sum keeps four digits.
- * Where the request limits chains (dt_hlo.chain), a long product with a vector is written as a
- * multiplication and a sum in steps:
+ * terms of a product with a vector one after the other: a sum of 100,000 terms has four correct
+ * digits. If the request limits such chains (dt_hlo.chain), a long product with a vector is
+ * written as a multiplication and a sum in steps:
  *
  *     (1000, 40) x (1000, 1)      (1000, 40) * (1000 -> 1000, 40), summed over 1000      (40, 1)
  */
@@ -29,7 +29,7 @@ static bool is_vector(const dt_hlo_call *c, bool rhs) {
     return count(t, free, dt_dot_free(t, c->node->attr, rhs, free)) == 1;
 }
 
-/* Whether the batch dimensions come first, or the sums would have to be transposed. */
+/* Whether the batch dimensions come first; otherwise the sums would have to be transposed. */
 static bool begins_with_batch(const int8_t *batch, int n) {
     for (int i = 0; i < n; i++)
         if (batch[i] != i) return false;

@@ -70,9 +70,10 @@ dt_value dt_placement(dt_value pred, dt_value dy) { return dt_select(pred, dy, d
 /* ---- rows ---- */
 
 /*
- * A row defines an op. f: its result, of the doubles x, or a and b. ints: the same of integers, a
- * function; NULL where `wanted` lets none pass. dx, or da and db: the gradients of its inputs, of
- * these, the result y and the gradient dy of the result. Members of dt_op follow.
+ * A row defines an op. f: its result, an expression in the doubles x, or a and b. ints: a function
+ * with the same result for integers; NULL where `wanted` excludes them. dx, or da and db: the
+ * gradients of its inputs, expressions in these, the result y and its gradient dy. Members of
+ * dt_op follow.
  *
  * The comment before a row is that of the public header (scripts/op-header). Its constraints are
  * those of `wanted`, unless it has its own.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise ops: out[i] = f(in[0][i], in[1][i], ...). What their rows share.
+ * Functions that the rows of element-wise ops share: out[i] = f(in[0][i], in[1][i], ...).
  *
  * Their constraints are the same everywhere. With two inputs: (C1) both have one type, (C2) of a
  * dtype that f is defined for. With one input the latter is (C1). Nothing broadcasts; builders do
@@ -16,19 +16,19 @@
 /* numbers: all but bool */
 typedef enum dt_wanted { DT_WANT_ANY, DT_WANT_NUMBERS, DT_WANT_FLOATS } dt_wanted;
 
-/* Constraint `c`: input i has a dtype of that class. */
+/* Checks constraint `c`: input i has a dtype of that class. */
 dt_status *dt_want_dtype(const dt_infer *q, int i, int c, dt_wanted wanted) DT_MUST_USE;
-/* (C1) and (C2); the result has the type of the inputs. */
+/* Checks (C1) and (C2); the result has the type of the inputs. */
 dt_status *dt_infer_elementwise(dt_infer *q, dt_wanted wanted) DT_MUST_USE;
-/* The same for one class of dtypes each, as `infer` of rows. */
+/* dt_infer_elementwise for one class of dtypes each, for `infer` of rows. */
 dt_status *dt_infer_any(dt_infer *q) DT_MUST_USE;
 dt_status *dt_infer_numbers(dt_infer *q) DT_MUST_USE;
 dt_status *dt_infer_floats(dt_infer *q) DT_MUST_USE;
 
-/* One factor for each dimension. */
+/* The rule of element-wise ops: one factor for each dimension. */
 void dt_rule_elementwise(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 
-/* Evaluates by `floats` for float dtypes and `ints` for the others (NULL where infer rejects
+/* Evaluates with `floats` for float dtypes and with `ints` for the others (NULL where infer rejects
  * integers). */
 void dt_eval_unary(const dt_call *c, double (*floats)(double), int64_t (*ints)(int64_t));
 void dt_eval_binary(const dt_call *c, double (*floats)(double, double),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * example_id: y[i] = the number of example i in the global batch, (B) of int32: replicas count on
- * where the one before them ends, so that what is drawn by these numbers does not depend on how a
- * batch divides.
+ * example_id: y[i] = the number of example i in the global batch, (B) of int32. A replica's
+ * numbers follow those of the previous replica, so random numbers keyed by them do not depend on
+ * how the batch is divided.
  *
- * Folded, the rows of all replicas are stacked, and it is iota. A part would have to know where it
- * begins: it cannot be split.
+ * In a folded graph the rows of all replicas are stacked, and the op is iota. It cannot be split,
+ * since a part does not know where it begins.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

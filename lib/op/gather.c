@@ -16,9 +16,9 @@
  * dimensions, and only the first may be the batch
  * gradient: dtable = dy, added to the rows that were read
  *
- * Splitting: along the dimensions of the index, and along those of the table's rows. The table must
- * have all its rows, but over devices each may have some: it gives those it has, and the sum is
- * what was asked for.
+ * Splitting: along the dimensions of the index, and along those of the table's rows. In one memory
+ * space the table must be whole. Over devices each may have some of its rows: it returns those and
+ * zeros for the others, and the sum over devices is the result.
  */
 #include "op/gather.h"
 
@@ -107,8 +107,9 @@ static void eval(const dt_call *c) { dt_gather_eval(c, 0, c->in[0].type.dim[0]);
 
 void dt_gather_cost(const dt_call *c, dt_cost *cost) {
     double out = (double)dt_type_bytes(&c->out.type);
-    *cost = (dt_cost){.bytes = 2 * out + (double)dt_type_bytes(
-                                             &c->in[1].type)}; /* only the rows that are named */
+    *cost = (dt_cost){.bytes = 2 * out +
+                               (double)dt_type_bytes(
+                                   &c->in[1].type)}; /* reads only the rows that the index names */
 }
 
 /* ---- over devices ---- */

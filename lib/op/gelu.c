@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gelu: y = x times the share of a normal distribution below x:
+ * gelu: y = x times P(x), the probability that a standard normal number is below x:
  *
  *     y = x (1 + erf(x / sqrt(2))) / 2
  *     y = x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))        approximate: x (1 + tanh z) / 2 with half that z
@@ -9,7 +9,7 @@
  *
  * (C1) x is of floats.
  *
- * A composite of element-wise ops, kept whole so that the values in between are never stored. D.
+ * A composite of element-wise ops, kept as one op so that intermediate values are never stored. D.
  * Hendrycks, K. Gimpel, Gaussian Error Linear Units (2016).
  */
 #include "op/gelu.h"

@@ -7,7 +7,7 @@
 
 void dt_gelu_print(const void *attr, dt_str *out);
 int dt_gelu_loop(const void *attr);
-/* The share of the distribution below x, in ops. */
+/* P(x) of gelu, expressed in ops. */
 dt_value dt_gelu_share(dt_value x, bool approximate);
 
 #endif

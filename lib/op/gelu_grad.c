@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gelu_grad: the gradient of gelu, of x and dy. With P(x) the share of a normal distribution below
- * x, s the sigmoid of z(x):
+ * gelu_grad: the gradient of gelu, of x and dy. With P(x) of gelu, and s the sigmoid of z(x):
  *
  *     dx = dy (P(x) + x e^(-x^2 / 2) / sqrt(2 pi))
  *     dx = dy (s + x s (1 - s) z'(x)), z'(x) = 2 sqrt(2 / pi) (1 + 3 * 0.044715 x^2)        approximate

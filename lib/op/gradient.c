@@ -36,7 +36,7 @@ static void mark(sweep *s, const dt_value *x, int n_x) {
     }
 }
 
-/* Adds one use's share to the total of node i. */
+/* Adds the contribution of one use to the total of node i. */
 static void accumulate(sweep *s, int i, dt_value share) {
     dt_type is = dt_type_of_value(share), ought = dt_trace_node(s->trace, i)->type;
     if (dt_trace_error(s->trace)) return;

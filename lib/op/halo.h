@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Halos: what a device needs of its neighbours, where the inputs of windows are divided among
- * devices.
+ * Halos: the elements that a device needs from its neighbours if the input of a window op is
+ * divided among devices.
  *
  * A dimension of x is cut in parts, and so are the places of a window that goes over it: every
  * device has the same count of either. The input under a device's places is a range that begins
@@ -11,9 +11,9 @@
  *
  *     3 taps, padding SAME, 8 elements and places on 2 devices   0123|4567   ->   -01234, 34567-
  *
- * The range is shorter than low and high of the window say where the window skips elements. It has
- * all padding that is seen in it, so that the window over it has none, but for what holes leave at
- * its ends.
+ * The range is shorter than low and high of the window say where the window skips elements. The
+ * range includes the padding, so the window over it has none, except where holes leave some at its
+ * ends.
  */
 #ifndef DT_OP_HALO_H
 #define DT_OP_HALO_H

@@ -125,9 +125,10 @@ static dt_status *share_inputs(machine *m) {
 /* ---- float16 and bfloat16 ---- */
 
 /*
- * An op on them is the op on float32, its result rounded: so no row's eval has to know them.
- * convert does, since it changes one dtype into another. What an op on bfloat16 multiplies inside,
- * such as the shares of attention, is rounded to bfloat16, too, as matrix units take it.
+ * An op on 16-bit floats is the op on float32 with its result rounded, so the eval of rows need
+ * not support them. convert is evaluated directly, since it changes one dtype into another.
+ * Operands of products inside an op on bfloat16, such as attention weights, are rounded to
+ * bfloat16, too, as in matrix units.
  */
 static dt_type widened(const dt_type *t) {
     dt_type wide = *t;
@@ -235,7 +236,8 @@ static void release_value(value *v) {
     *v = (value){0};
 }
 
-/* The node that was run has used its inputs. */
+/* Counts the uses of the inputs of the node that has run, and frees those that are no longer
+ * needed. */
 static void step_on(lane *l) {
     const dt_node *n = next_of(l);
     for (int k = 0; k < n->n_in; k++)
@@ -244,7 +246,7 @@ static void step_on(lane *l) {
     l->at++;
 }
 
-/* Up to the next collective, or to the end. */
+/* Runs a replica up to its next collective, or to the end. */
 static dt_status *run_alone(machine *m, int replica) {
     lane *l = &m->lane[replica];
     for (const dt_node *n = next_of(l); n && !n->op->traits.collective; n = next_of(l)) {
@@ -278,7 +280,7 @@ static dt_status *run_together(machine *m) {
 
 /* ---- handing back ---- */
 
-/* Every replica's update of a variable that has a copy for each. */
+/* Stores the updates of all replicas for a variable with a copy for each replica. */
 static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out) {
     int64_t bytes = dt_type_bytes(&s->variable->type);
 

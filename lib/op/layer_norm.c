@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layer_norm: every row of x to mean 0 and deviation 1, then scaled and moved, feature by feature:
+ * layer_norm: normalizes every row of x to mean 0 and deviation 1, then scales and shifts each
+ * feature:
  *
  *     y[.., d] = (x[.., d] - mean) / sqrt(variance + epsilon) * gamma[d] + beta[d]
  *
@@ -9,8 +10,8 @@
  * (C1) x is of floats and has at least one feature, in the last dimension, which is not the batch.
  * (C2) gamma and beta are of x's dtype and have one number for each feature.
  *
- * A composite of reduce, rsqrt and element-wise ops, kept whole so that a back end can read x once.
- * J. L. Ba et al., Layer Normalization (2016).
+ * A composite of reduce, rsqrt and element-wise ops, kept as one op so that a back end can read x
+ * once. J. L. Ba et al., Layer Normalization (2016).
  */
 #include "op/layer_norm.h"
 
@@ -108,7 +109,7 @@ static dt_value stack(const dt_fold_call *c) {
                   dt_broadcast_in_dim(c->in[2], &t, dims));
 }
 
-/* sum; difference, square, sum; difference, product, product, sum */
+/* counted: sum; difference, square, sum; difference, product, product, sum */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 8 * (double)dt_type_elements(&c->out.type));
 }

@@ -18,7 +18,7 @@ typedef struct dt_norm_row {
     double mean, inverse; /* 1 / sqrt(variance + epsilon) */
 } dt_norm_row;
 dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon);
-/* Feature i of the row at mean 0 and deviation 1. */
+/* Feature i of the row, normalized to mean 0 and deviation 1. */
 double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 
 /* layer_norm(x, 1, 0) */

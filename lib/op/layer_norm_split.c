@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layer_norm and its gradients over devices that split the features: the sums over a row are those
- * of all devices, of the squares after the mean is known. Written out in the ops that they are
- * composites of; what the gradients need of the row again, the trace has already.
+ * layer_norm and its gradients over devices that split the features: sums over a row are added
+ * over devices, those of squares once the mean is known. The ops are expressed in the ops that
+ * they are composites of; the gradients reuse the nodes of the statistics.
  */
 #include "op/elementwise.h"
 #include "op/layer_norm.h"
@@ -39,7 +39,7 @@ typedef struct rows {
     dt_value z;       /* at mean 0 and deviation 1 */
 } rows;
 
-/* The mean over all features, at every feature. */
+/* The mean over all features, repeated for every feature. */
 static dt_value mean(const rows *r, dt_value x) {
     dt_value sum = dt_partition_reduce_last(r->c, x, DT_REDUCE_SUM, r->axes);
     return dt_broadcast_rows(

@@ -2,10 +2,10 @@
 /*
  * Meshes and layouts: how a value is divided over the devices that compute one program.
  *
- * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1). A
- * layout says for every dimension of a value which axes cut it; axes that cut no dimension hold
- * copies. Axes of one dimension cut it in their order, the first one major, so that a part is a run
- * of neighbours and its number is the rank of the device among those axes.
+ * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1).
+ * A layout says for every dimension of a value which axes cut it; axes that cut no dimension hold
+ * copies. If several axes cut one dimension, the first is major, so that a part is contiguous and
+ * its number is the rank of the device among those axes.
  *
  *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6], devices 4..7 hold [:, 6:12]
  *
@@ -13,8 +13,8 @@
  * their maximum).
  *
  * MICRO-BATCHES are one more axis, the first: it cuts the batch in time instead of over devices. A
- * device does one part after the other; to add up along this axis is to accumulate, and no byte
- * travels.
+ * device computes one part after the other; a sum along this axis is an accumulation, and nothing
+ * is sent.
  *
  * The batch: while a program is cut over devices, "-k" in a type counts k * B / parts rows, parts
  * being the most pieces that any value's batch is cut into, so that every part of the batch has a
@@ -41,7 +41,7 @@ typedef struct dt_mesh {
 
 int dt_mesh_devices(const dt_mesh *m); /* each micro-batch counts as a device of its own */
 int dt_mesh_logical(const dt_mesh *m); /* devices of a replica */
-/* In how many parts these axes cut: the product of their sizes. */
+/* The number of parts that these axes make: the product of their sizes. */
 int dt_mesh_parts(const dt_mesh *m, dt_mesh_axes axes);
 /* Number of the device among those that differ from it in `axes` only. */
 int dt_mesh_rank(const dt_mesh *m, int device, dt_mesh_axes axes);
@@ -54,7 +54,7 @@ typedef struct dt_layout {
     dt_mesh_axes axes[DT_MAX_RANK];
     dt_mesh_axes partial;
     int32_t kind; /* dt_reduce_kind that completes a partial value */
-    int32_t on;   /* 1 + the logical device that alone has it; 0: all devices */
+    int32_t on;   /* 1 + the only logical device that has it; 0: all devices have it */
 } dt_layout;
 
 bool dt_layout_equal(const dt_layout *a, const dt_layout *b);

@@ -45,7 +45,7 @@ typedef struct dt_convert_attr {
 typedef struct dt_precision_attr {
     int64_t mantissa_bits, exponent_bits;
 } dt_precision_attr;
-/* dims[i]: output dimension of input dimension i; -1 beyond its rank */
+/* dims[i]: the dimension of the output that dimension i of the input becomes; -1 beyond its rank */
 typedef struct dt_broadcast_attr {
     dt_type type;
     int8_t dims[DT_MAX_RANK];
@@ -53,12 +53,12 @@ typedef struct dt_broadcast_attr {
 typedef struct dt_reshape_attr {
     dt_type type;
 } dt_reshape_attr;
-/* out dim i is in dim perm[i] */
+/* dimension i of the result is dimension perm[i] of the input */
 typedef struct dt_transpose_attr {
     int8_t perm[DT_MAX_RANK];
 } dt_transpose_attr;
 typedef enum dt_reduce_kind { DT_REDUCE_SUM, DT_REDUCE_MAX, DT_REDUCE_MIN } dt_reduce_kind;
-/* dims: bit i = dimension i goes */
+/* dims: bit i: dimension i is reduced and removed */
 typedef struct dt_reduce_attr {
     int32_t kind;
     uint32_t dims;
@@ -75,13 +75,13 @@ typedef struct dt_compare_attr {
 typedef struct dt_axis_attr {
     int64_t axis;
 } dt_axis_attr;
-/* How a window goes along one dimension: window o lies over elements o * stride - low + k *
+/* How a window moves along one dimension: window o covers the elements o * stride - low + k *
  * dilation, k = 0 .. size - 1, of the dimension after base_dilation - 1 holes were put between its
- * elements. What is outside, or a hole, counts as padding. */
+ * elements. Positions outside, and holes, count as padding. */
 typedef struct dt_window {
     int64_t stride, low, high, base_dilation, dilation;
 } dt_window;
-/* over a single element: changes nothing */
+/* a window of a single element, which changes nothing */
 #define DT_WINDOW_ONE ((dt_window){.stride = 1, .base_dilation = 1, .dilation = 1})
 enum { DT_MAX_SPATIAL = 3 };
 /* as StableHLO's conv: b01f x 01io -> b01f is Keras' order */
@@ -90,9 +90,10 @@ typedef struct dt_convolution_attr {
     int8_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
     int8_t lhs_spatial[DT_MAX_SPATIAL], rhs_spatial[DT_MAX_SPATIAL], out_spatial[DT_MAX_SPATIAL];
     int32_t feature_groups, batch_groups; /* 1: none; at most one of them is larger */
-    dt_window window[DT_MAX_SPATIAL];     /* their sizes are rhs's; unused ones are zero */
+    dt_window window[DT_MAX_SPATIAL];     /* their sizes are those of rhs; unused ones are zero */
 } dt_convolution_attr;
-typedef struct dt_reduce_window_attr { /* select_and_scatter too; unused dimensions are zero */
+typedef struct
+    dt_reduce_window_attr { /* used by select_and_scatter, too; unused dimensions are zero */
     int64_t kind, size[DT_MAX_RANK];
     dt_window window[DT_MAX_RANK];
 } dt_reduce_window_attr;
@@ -100,9 +101,9 @@ typedef struct dt_pad_attr {
     double value;
     struct {
         int64_t low, high, interior;
-    } dim[DT_MAX_RANK]; /* low, high < 0: cuts off */
+    } dim[DT_MAX_RANK]; /* negative low or high: cuts off that many elements */
 } dt_pad_attr;
-/* size: of the result; B stays whole */
+/* size: that of the result; the batch cannot be sliced */
 typedef struct dt_slice_attr {
     struct {
         int64_t start, size, stride;
@@ -155,9 +156,10 @@ typedef struct dt_all_reduce_attr {
     int32_t op, merged, call;
 } dt_all_reduce_attr;
 
-typedef struct dt_attention_attr { /* attention, attention_grad: its input `of` */
+typedef struct dt_attention_attr { /* `of`: for attention_grad, the input whose gradient it is */
     double scale;
-    int64_t window, rounded; /* rounded: shares are multiplied as bfloat16 (pass/chip.c) */
+    int64_t window,
+        rounded; /* rounded: attention weights are multiplied as bfloat16 (pass/chip.c) */
     int32_t causal, of;
 } dt_attention_attr;
 typedef struct dt_norm_attr {
@@ -165,12 +167,12 @@ typedef struct dt_norm_attr {
 } dt_norm_attr; /* layer_norm, its gradients */
 typedef struct dt_gelu_attr {
     int64_t approximate;
-} dt_gelu_attr; /* by tanh; gelu, gelu_grad */
+} dt_gelu_attr; /* by_tanh: the approximation */
 
-/* custom_call @Sharding: parts by dimension for OTHER, the device for MAXIMAL; members that a
- * kind does not use are 0. The gradient of a value lies as the value does; `opposite`: of a value
- * that is divided (OTHER) it is whole, of one that is whole (REPLICATED) it is divided into
- * `parts`. */
+/* custom_call @Sharding: parts by dimension for OTHER, the device for MAXIMAL; members that a kind
+ * does not use are 0. The gradient of a value has the layout of the value. With `opposite`, the
+ * gradient of a divided value (OTHER) is whole, and that of a whole value (REPLICATED) is divided
+ * into `parts`. */
 typedef struct dt_sharding_attr {
     int32_t kind; /* dt_sharding_kind */
     int32_t rank; /* OTHER, or opposite: numbers in parts */
@@ -188,8 +190,8 @@ const dt_pad_attr *dt_pad_of(const dt_node *n);
 const dt_slice_attr *dt_slice_of(const dt_node *n);
 const dt_axis_attr *dt_concatenate_of(const dt_node *n);
 bool dt_is_add(const dt_node *n);
-/* The dt_reduce_kind that joins parts of the node's result. Sums, unless it is a reduce, or a
- * reduce for each segment, of another kind. */
+/* The dt_reduce_kind that combines partial results of the node: sum, unless it is a reduce (or a
+ * reduce for each segment) of another kind. */
 int dt_reduce_kind_of(const dt_node *n);
 
 /* ---- builders ---- */
@@ -210,7 +212,7 @@ dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
 /* MEAN divides without truncation: integers are converted to the float type that TensorFlow's
  * reductions over replicas use. */
 dt_value dt_as_float(dt_value x);
-/* all_reduce, also in a function called by dt_merge_call */
+/* all_reduce; works in a function called by dt_merge_call, too */
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
 /* (i..., ...), (i...): (rows, ...) */
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows);
@@ -224,7 +226,7 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 
 /* ---- builders of composites (build_composite.c) ---- */
 
-/* 0, 1, ... for the queries (.., T, N, H): (.., T) of int32. */
+/* The positions of the queries (.., T, N, H) if none are given, 0, 1, ...: (.., T) of int32. */
 dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
     double scale;   /* factor of the scores, usually 1 / sqrt(H) */
@@ -247,26 +249,28 @@ dt_value dt_gelu(dt_value x, bool approximate);
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
 dt_value dt_reverse(dt_value x, uint32_t dims); /* x itself when dims is empty */
 dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr);
-/* Keras' order of dimensions, nothing padded or dilated, no groups: to be changed at will. */
+/* The attributes of Keras' order of dimensions without padding, dilation and groups, for the caller
+ * to change. */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial);
 dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
-/* Windows over single elements: to be changed at will. */
+/* Windows over single elements, for the caller to change. */
 dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
 
 dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
-/* From now on, steps whose replicas have as many logical devices as attr divides over
- * (REPLICATED: any number) read the variable through that annotation; NULL removes it. */
+/* Annotates a variable. From now on, steps whose replicas have as many logical devices as attr
+ * divides over (REPLICATED: any number) read the variable through that annotation; NULL removes
+ * it. */
 void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
 /* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace
- * NULL where it does not depend on x[i]. Emits into the trace of loss. (It stands here because
- * gradient rules do; the pass that lowers whole jobs calls it.) */
+ * NULL where it does not depend on x[i]. Emits into the trace of loss. Declared here with the
+ * gradient rules; the pass that lowers whole jobs calls it. */
 void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 
 /* ---- the reference interpreter ---- */
 
-/* Per-replica inputs of a graph, and what it gives back. arg[r * n_args + i]: concrete views;
- * results are allocated by the interpreter: result[r * n_results + i].data is freed with
+/* Per-replica inputs and results of a graph. arg[r * n_args + i]: concrete views; results are
+ * allocated by the interpreter: result[r * n_results + i].data is freed with
  * dt_interpretation_release. */
 typedef struct dt_interpretation {
     int replicas;
@@ -288,15 +292,15 @@ typedef struct dt_interpretation {
  */
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch,
                         const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
-/* The same with a graph for each replica, which may have other shapes: arguments, results,
- * variables and collectives are the same ones in the same order. REDUCE_TYPE where replicas come to
- * different collectives, or to one with different shapes. */
+/* dt_interpret with a graph for each replica. Shapes may differ between graphs; arguments, results,
+ * variables and collectives are the same ones in the same order. REDUCE_TYPE if replicas reach
+ * different collectives, or one with different shapes. */
 dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int replicas,
                              const int64_t *batch, const dt_view *arg,
                              dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
-/* Changes attr, a copy of the attributes of n, which has 16-bit floats, to those of the op on
- * float32 that defines it. */
+/* Changes attr, a copy of the attributes of a node with 16-bit floats, to the attributes of the op
+ * on float32 that defines it. */
 void dt_op_widen(const dt_node *n, void *attr);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of ops: the names of all rows of lib/op, under the headings of the public header
- * (scripts/op-header). No include guard: expanded wherever a form of it is wanted, with those of
- * these macros that it needs; the others are nothing.
+ * (scripts/op-header). There is no include guard: each user defines the macros that it needs, of
+ * those below, and includes this file; undefined ones expand to nothing.
  *
  *   DT_OP(name)           an op
  *   DT_UNARY(name)        one of one input without attributes: dt_name(x) is made of its row

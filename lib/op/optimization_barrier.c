@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * optimization_barrier: y = x, once `after` is there. StableHLO's takes any number of values and
- * gives them all back; here it gives the first.
+ * optimization_barrier: y = x, computed only after `after`. StableHLO's takes any number of values
+ * and returns them all; this one returns the first.
  *
  * An op on y is not the same node as that op on x, because value numbering and simplify compare
- * nodes. So a value can be made a second time, late (pass/remat.c). Nothing is copied: y is another
- * name for x, in a segment of its own (pass/partition.c).
+ * nodes. So a value can be computed a second time, later (pass/remat.c). Nothing is copied: y is
+ * another name for x, in a separate segment (pass/partition.c).
  *
  * x and `after` may differ in dtype and shape; where both have rows, they are of the same examples.
  */

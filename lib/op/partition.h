@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an op is split over the devices of a mesh. Most rows say it with `rule` alone: a factor is
- * cut by the same axes wherever a dimension names it, each device applies the op to what it holds,
- * and a factor that the result lacks leaves partial sums. A row with more to say points at a
- * dt_partition_row: windows that reach into a neighbour's part, sums over split classes, parts of a
- * table.
+ * How an op is split over the devices of a mesh. For most ops `rule` is enough: a factor is cut by
+ * the same axes wherever a dimension names it, each device applies the op to its parts, and a
+ * factor that the result lacks leaves partial sums. Other ops have a dt_partition_row: windows
+ * that reach into a neighbour's part, sums over split classes, parts of a table.
  */
 #ifndef DT_OP_PARTITION_H
 #define DT_OP_PARTITION_H
@@ -24,13 +23,13 @@ typedef struct dt_partition_call {
     dt_value in[DT_MAX_IN];
     dt_layout in_layout[DT_MAX_IN];
     dt_mesh_axes factor[DT_MAX_FACTORS]; /* axes that cut each factor of the rule */
-    /* layout of the result by the factors, partial over those that it lacks. emit may change it,
-     * for example when it sums by itself. */
+    /* layout of the result as its factors give it, partial over the factors that it lacks. emit may
+     * change it, for example if it sums over devices itself. */
     dt_layout out;
 } dt_partition_call;
 
 typedef struct dt_partition_row {
-    /* A rule with more factors than the op's `rule`; NULL: that one. */
+    /* A rule with more factors than the op's `rule`; NULL: use the op's. */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
     /* Whether the factors can be cut this way (sizes are known and divisible). Called with in[]
      * unset and concrete types. NULL: always. */
@@ -50,13 +49,14 @@ dt_across_attr dt_partition_across(const dt_partition_call *c, dt_mesh_axes axes
 /* all_reduce over `axes`. */
 dt_value dt_partition_reduce(const dt_partition_call *c, dt_value x, dt_reduce_kind kind,
                              dt_mesh_axes axes);
-/* x (.., n) reduced over its last dimension, which `axes` cut: (..). */
+/* Reduces x (.., n) over its last dimension, which `axes` cut: (..). */
 dt_value dt_partition_reduce_last(const dt_partition_call *c, dt_value x, dt_reduce_kind kind,
                                   dt_mesh_axes axes);
 /* The index at which a device's part of a dimension begins, as an int64; each part has `own`
  * elements. */
 dt_value dt_partition_start(const dt_partition_call *c, int64_t own, dt_mesh_axes axes);
-/* iota along dimension `axis` of the local type, which `axes` cut, as the whole counts; int64. */
+/* iota along dimension `axis` of the local type, which `axes` cut; counts as in the whole value;
+ * int64. */
 dt_value dt_partition_iota(const dt_partition_call *c, const dt_type *type, int axis,
                            dt_mesh_axes axes);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an op runs, in a replica of several logical devices without the SPMD mode. As the reference
- * has it:
+ * On which logical device of a replica an op runs, without the SPMD mode. As in TensorFlow:
  *
  *   device 0 unless something else is said; `assign` moves an op, and with it those that follow an
  *   op that reads a value which is split, or on all devices, runs on all what needs no argument
  *   (constants, variables, sizes, what is made of them alone) goes where it is needed
  *
- * Of inputs on different devices one that was moved counts more than one that is where everything
- * begins, then the larger one, then the later one.
+ * If inputs are on different devices, an input that was moved decides, rather than one on the
+ * default device; then the larger input; then the later one.
  */
 #ifndef DT_OP_PLACEMENT_H
 #define DT_OP_PLACEMENT_H

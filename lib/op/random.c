@@ -41,8 +41,8 @@
 /* ---- StableHLO ---- */
 
 /*
- * random in StableHLO: the ten rounds of Philox 4x32 in integer operations, so that what is drawn
- * is what `eval` draws. J. Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011).
+ * random in StableHLO: the ten rounds of Philox 4x32 in integer operations, so the words are those
+ * of `eval`. J. Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011).
  *
  * Normal numbers are sqrt(2) times the inverse of erf, by two polynomials that are good to single
  * precision: M. Giles, Approximating the erfinv function (2012). They differ from eval's in the
@@ -93,7 +93,7 @@ static void one_round(words *w, uint32_t i) {
     w->word[3] = low0;
 }
 
-/* The index of each element within its row, the same in all rows. */
+/* The index of each element within its row, which is the same in all rows. */
 static dt_hlo_value places(dt_hlo *h, const dt_type *type) {
     dt_type row = dt_type_of(DT_UINT32, type->rank - 1, type->dim + 1),
             flat = {.dtype = DT_UINT32, .rank = 1, .dim = {dt_type_elements(&row)}};

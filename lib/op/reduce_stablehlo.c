@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce in StableHLO. XLA adds on the CPU as the text says, one value after the other: of 50,000
- * the sum keeps four digits. Where the request limits chains (dt_hlo.chain), a long sum is written
- * in steps:
+ * reduce in StableHLO. On the CPU, XLA adds the values one after the other: a sum of 50,000 has
+ * four correct digits. If the request limits such chains (dt_hlo.chain), a long sum is written in
+ * steps:
  *
  *     (64, 26, 26, 8) over the first three     (208, 208, 8)  sums of blocks  (208, 8)  sum  (8)
  *
- * A barrier behind each step keeps the compiler from making one reduce of all. Values of 16 bits
- * are added as float32: 256 and 1 are 256 in bfloat16.
+ * A barrier after each step keeps the compiler from merging the steps. Values of 16 bits are added
+ * as float32: 256 and 1 are 256 in bfloat16.
  */
 #include "op/stablehlo.h"
 
@@ -49,8 +49,8 @@ static run longest_run(const dt_type *t, unsigned dims) {
     return longest;
 }
 
-/* The largest divisor that is no longer than a chain, unless it is short: then blocks are as long
- * as a chain, and zeros fill the last one. */
+/* The largest divisor that is not longer than a chain. If that is short, blocks are as long as a
+ * chain, and zeros fill the last one. */
 static int64_t block_of(int64_t n, int64_t chain) {
     for (int64_t block = chain; block >= chain / 4; block--)
         if (n % block == 0) return block;
@@ -93,7 +93,7 @@ static unsigned replace_run(unsigned dims, const run *r, int kept) {
     return before | (kept ? 1u << r->first : 0) | behind << (r->first + kept);
 }
 
-/* The longest run in blocks, or away. */
+/* Splits the longest run of dimensions into blocks, or sums it if it is short. */
 static dt_hlo_value shorten(dt_hlo *h, dt_hlo_value x, unsigned *dims) {
     const run r = longest_run(&x.type, *dims);
     const bool fits = r.end - r.first > 1 || x.type.rank < DT_MAX_RANK;

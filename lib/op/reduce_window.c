@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce_window: y = the sum, the maximum or the minimum of the elements under a window, for each
- * place of it. Windows go over all dimensions; over those that are not pooled they have one
- * element.
+ * place of it. A window has a size in every dimension: 1 in those that are not pooled.
  *
  * (C1) x is of floats, and the kind is one of the three.
  * (C2) Windows have sizes, strides and dilations of at least 1, and there is at least one.

@@ -37,6 +37,6 @@ typedef struct dt_windows {
 dt_windows dt_windows_begin(const dt_reduce_window_attr *a, const dt_type *x, const dt_type *out);
 void dt_windows_next(dt_windows *w);
 int64_t dt_windows_first(dt_windows *w);   /* -1: nothing but padding */
-int64_t dt_windows_another(dt_windows *w); /* -1: that was all */
+int64_t dt_windows_another(dt_windows *w); /* -1: the window has no more elements */
 
 #endif

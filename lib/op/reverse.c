@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reverse: y = x, the dimensions in `dims` from end to start.
+ * reverse: y = x with the order of elements reversed along each dimension in `dims`.
  *
  * (C1) dims are dimensions of x, and none is the batch.
  */

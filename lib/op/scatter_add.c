@@ -4,9 +4,8 @@
  * index[i..] = v. Numbers that y has no row for add nothing. Floats are added in double, in the
  * order of i.., and rounded once; integers wrap.
  *
- * (C1) index is of integers.
- * (C2) x begins with the dimensions of the index.
- * (C3) y has at least one row; the result has no B: what x has of it is in the index.
+ * (C1) index is of integers. (C2) x begins with the dimensions of the index. (C3) y has at least
+ * one row; the result has no batch dimension: the batch of x is indexed by `index`.
  *
  * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the
  * rows. Over devices along y's rows too: each counts from where its own begin, and has no row for
@@ -113,7 +112,7 @@ static dt_value segment(const dt_fold_call *c) {
     return dt_reshape(sums, stacked.rank, stacked.dim);
 }
 
-/* y is filled with zeros once; then every row that is named is read and written. */
+/* y is filled with zeros once; then every row in the index is read and written. */
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
     cost->bytes += 2 * (double)dt_type_bytes(&c->in[0].type);

@@ -26,7 +26,8 @@ dt_status *dt_segment_wants_batch(const dt_infer *q, const dt_type *t, int c) {
 
 dt_segment_attr dt_segment_attr_of(const dt_fold_call *c) {
     dt_segment_attr a;
-    memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
+    memset(&a, 0,
+           sizeof a); /* clears the padding as well, since attributes are compared with memcmp */
     a.cut = c->cut;
     a.count = c->segments;
     return a;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the segment ops share: the borders of a cut. A cut divides the examples of a folded batch
- * into `count` segments; those that see k rows for each example (dimension 0 is k * B) are cut at k
+ * into `count` segments; a value with k rows for each example (dimension 0 is k * B) is cut at k
  * times the borders.
  */
 #ifndef DT_OP_SEGMENT_H

@@ -56,7 +56,7 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
 static const dt_partition_row over_devices = {
     .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit};
 
-/* Emits segments one by one and joins them. */
+/* StableHLO for segments of different lengths: emits them one by one and joins them. */
 static dt_hlo_value apart(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     dt_hlo_value *rows = dt_alloc(dt_size_mul((size_t)a->count, sizeof *rows));

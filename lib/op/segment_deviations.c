@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segment_deviations: y[s, ...] = the sum of squares of what the rows of segment s differ from
- * their mean by: (B, ...) -> (S, ...); 0 without rows. It is what a variance needs of a segment
- * before the mean of all of them is known (pass/tiles.c).
+ * their mean by: (B, ...) -> (S, ...); 0 without rows. A variance can be computed from it and the
+ * segments' means, before the mean of all rows is known (pass/tiles.c).
  *
  * (C1) As of reduce: the dimensions are x's.
  * (C2) x has floats, and the reduce is a sum.

@@ -2,8 +2,8 @@
 /*
  * reduce, dot_general and convolution for each segment: y[s, ...] = the op of the rows of segment
  * s. segment_reduce: (B, ...) -> (S, ...). segment_dot_general, segment_convolution: the products
- * of each replica's rows, side by side. What the op says of empty sums and order holds for each
- * segment, and so do its constraints, but for the last two of these:
+ * of each replica's rows, stacked. The op's rules for empty sums and order hold for each segment,
+ * and so do its constraints, except that these replace the last two:
  *
  *   reduce  dot_general  convolution
  *   (C3)    (C5)         (C6)         The cut is one of the three, and has at least one segment.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * select_and_scatter: dx of reduce_window's maximum (or minimum): in each window over x the first
- * element that is the maximum is given the window's dy; an element gets the sum of what it is
- * given, added in its own dtype, window by window.
+ * select_and_scatter: dx of reduce_window's maximum (or minimum): in each window over x the
+ * window's dy goes to the first element that is the maximum. An element gets the sum over all
+ * windows, added in its own dtype, window by window.
  *
  * (C1) to (C3) of reduce_window, over x; the kind is no sum.
  * (C4) dy has the type of the reduced windows.
@@ -97,7 +97,7 @@ static bool find_touch(const dt_partition_call *c, int d, touch *t) {
     int64_t own = c->type[0].dim[d] / parts, places = c->type[1].dim[d] / parts,
             span = (a->size[d] - 1) * w->dilation;
     if (w->base_dilation > 1 || own < 1 || places < 1 || own % w->stride) return false;
-    /* windows relative to own / stride * rank */
+    /* relative to a device's own part, windows at stride * its rank */
     int64_t first = -floor_divide(span - w->low, w->stride),
             last = floor_divide(own - 1 + w->low, w->stride);
     int64_t start = first * w->stride - w->low, end = last * w->stride - w->low + span;
@@ -153,7 +153,7 @@ static dt_value emit_split(dt_partition_call *c) {
 
 static const dt_partition_row over_devices = {rule_over_devices, can_split, emit_split};
 
-/* StableHLO has no dilation here; of equal elements it selects the first one, too. */
+/* StableHLO's op has no dilation. Like ours it selects the first of equal elements. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_reduce_window_attr *a = c->node->attr;
     dt_type scalar = dt_scalar_type(c->type.dtype);

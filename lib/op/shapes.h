@@ -5,13 +5,14 @@
 
 #include "op/op.h"
 
-/* What every result must be, whatever op makes it, as constraint `c` of q->op: at most DT_MAX_RANK
- * dimensions, and B only at dimension 0. (dt_emit refuses what is too large to count.) */
+/* Checks what holds for every result, whatever the op, as constraint `c` of q->op: at most
+ * DT_MAX_RANK dimensions, and B only at dimension 0. (dt_emit refuses sizes that are too large to
+ * count.) */
 dt_status *dt_check_result(const dt_infer *q, int c) DT_MUST_USE;
 
 /* Whether dimension i of t is a multiple of B. */
 bool dt_is_batch(const dt_type *t, int i);
-/* `count` values of type `entry` side by side: (count, ...). */
+/* The type of `count` stacked values of type `entry`: (count, ...). */
 dt_type dt_stack_type(int count, const dt_type *entry);
 uint32_t dt_all_dims(int rank); /* the bits of dimensions 0 .. rank - 1 */
 
@@ -22,7 +23,7 @@ void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_ru
 /* A `stack` for ops that accept any leading dimensions: the same node over the stacked inputs. */
 dt_value dt_stack_same(const dt_fold_call *c);
 
-/* Costs of ops that move nothing, or that are there only while compiling. */
+/* The cost of ops that move no data, or that exist only while compiling. */
 void dt_cost_none(const dt_call *c, dt_cost *cost);
 /* Bytes of all inputs and the output. */
 double dt_cost_bytes(const dt_call *c);

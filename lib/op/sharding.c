@@ -11,9 +11,9 @@
  * (C1) Tiles are cut along every dimension of x, each into at least one part.
  * (C2) The device has a number of at least 0.
  *
- * What comes back through it is asked to lie alike (or, where the annotation says so, divided
- * instead of whole and whole instead of divided), or to go back to the device that x is on.
- * Nothing is computed: whoever runs one device per replica reads x (pass/unannotate.c).
+ * The gradient gets the same layout, or the opposite one (dt_sharding_attr.opposite), or goes back
+ * to the device that x is on. Nothing is computed: back ends that run one device per replica read
+ * x (pass/unannotate.c).
  */
 #include "op/cells.h"
 #include "op/shapes.h"

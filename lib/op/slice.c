@@ -94,7 +94,7 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_emit(c->trace, &dt_op_slice, c->in, 1, &a);
 }
 
-/* "[B, 2:3, 0:4:2]": start : size (: stride); a size below 0 is of the batch */
+/* "[B, 2:3, 0:4:2]": start : size (: stride); a negative size is a multiple of the batch */
 static void print(const void *attr, dt_str *out) {
     const dt_slice_attr *a = attr;
     dt_str_putc(out, '[');
@@ -157,7 +157,7 @@ static void cost(const dt_call *c, dt_cost *cost) {
                       .bytes = 2 * (double)dt_type_bytes(&c->out.type)};
 }
 
-/* StableHLO names ends. */
+/* StableHLO gives the end in place of the size. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_slice_attr *a = c->node->attr;
     int64_t start[DT_MAX_RANK], end[DT_MAX_RANK], stride[DT_MAX_RANK];

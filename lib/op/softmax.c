@@ -9,9 +9,9 @@
  * gradient: dx = y (dy - sum(dy y))
  * stablehlo: reduce, subtract, exponential, divide
  *
- * A composite of reduce, subtract, exponential and divide, kept whole so that a back end can read x
- * once. Over devices that split the classes it is written out, with the maximum and the sum of all
- * devices.
+ * A composite of reduce, subtract, exponential and divide, kept as one op so that a back end can
+ * read x once. Over devices that split the classes it is expressed in these ops, with the maximum
+ * and the sum over all devices.
  */
 #include "base/elementary.h"
 #include "op/cells.h"

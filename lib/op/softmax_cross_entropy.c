@@ -5,8 +5,8 @@
  * maximum: nothing overflows, and no logarithm meets a 0.
  *
  * The target holds probabilities y, or the number of the class whose probability is 1. A class
- * number outside [0, C) makes that row's loss NaN (data is checked before it comes here). Classes
- * with y_j = 0 do not count, whatever their logit.
+ * number outside [0, C) makes that row's loss NaN; data is checked before, when it is read.
+ * Classes with y_j = 0 do not count, whatever their logit.
  *
  * (C1) Logits are of floats.
  * (C2) Logits have a last dimension, the C classes, with at least one element, which is not the

@@ -2,13 +2,13 @@
 /*
  * softmax_cross_entropy and its gradient over devices that split the classes. A device has the
  * logits of some classes; the maximum and the sum of e^(z - m) are those of all devices. A class
- * number is compared with the numbers of the device's own classes: one device finds it.
+ * number is compared with the numbers of the device's classes and found on one device.
  *
  *     loss     sum over own classes of y_j * (log(sum) - (z_j - m))      a term of the loss: partial
  *     dz_j     dy * (e^(z_j - m) / sum * sum of y - y_j)
  *
- * Both ask for the same maximum and sum, which a trace makes once. A number that is no class makes
- * the row NaN on all.
+ * Both need the same maximum and sum, which are one node in a trace. A number that is not a class
+ * makes the row NaN on all devices.
  */
 #include "op/elementwise.h"
 #include "op/shapes.h"
@@ -24,7 +24,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     if (out->rank == in[0].rank) rule->out[classes] = (int8_t)classes;
 }
 
-/* Parts of a device: its classes of all rows, (.., C / parts), unless noted as (..). */
+/* The parts on a device: its classes of all rows, (.., C / parts), unless noted as (..). */
 typedef struct split {
     dt_partition_call *c;
     dt_mesh_axes axes; /* axes that split the classes */
@@ -61,7 +61,7 @@ static split split_of(dt_partition_call *c) {
     return s;
 }
 
-/* x (..), NaN where the target is no class. */
+/* x (..), NaN where the target is not a class. */
 static dt_value where_class(const split *s, dt_value x) {
     dt_value number = s->c->in[1],
              classes = dt_like(number, (double)s->c->type[0].dim[s->type.rank - 1]),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ops are in StableHLO, as text: a row says it by one of two functions.
+ * Writes ops as StableHLO text. A row of the op table has one of two functions for it:
  *
- *   stablehlo   one or a few operations of StableHLO that are the op; of those that have
- *               StableHLO's name and meaning, dt_hlo_same
- *   decompose   in terms of other ops of the table: composites, which StableHLO does not know (it
- *               gets a call without axes)
+ *   stablehlo   writes one or a few operations of StableHLO; dt_hlo_same for ops that have
+ *               StableHLO's name and meaning
+ *   decompose   expresses a composite, which StableHLO lacks, in other ops of the table (called
+ *               without axes)
  *
- * A row with both is one for formats that lack the op.
+ * A row with both uses `decompose` for formats that lack the op.
  *
  * The text keeps to the generic form ("stablehlo.add"(%1, %2) : (T, T) -> T), which parsers of all
  * versions read. Values are numbered as they come: %0, %1, ... A whole function is written by the
@@ -23,19 +23,20 @@
 typedef struct dt_hlo_value {
     int id;
     dt_type type;
-    /* 1 + its number among the results of an operation that has several; 0: the only one */
+    /* 1 + its index among several results of an operation; 0: the only result */
     int part;
 } dt_hlo_value;
 
 typedef struct dt_hlo {
-    dt_str *out;   /* statements, each on its line */
+    dt_str *out;   /* the text so far, a statement on each line */
     int values;    /* values so far */
     int64_t batch; /* size of the batch on a device; dimension -k is k * batch */
     /* devices that run the function, numbered as in the mesh; each is a replica for XLA */
     int devices;
-    int channels;           /* of collectives, so far */
-    const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
-    const char *precision;  /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's own */
+    int channels;           /* collectives so far, which number their channels */
+    const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have equally many */
+    const char
+        *precision; /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's default */
     /* the most values that are added one by one, in float32, also if they have 16 bits; 0: any
      * number */
     int64_t chain;
@@ -61,8 +62,8 @@ dt_hlo_value dt_hlo_same(const dt_hlo_call *c);
  * dt_hlo_op(h, "iota", NULL, 0, &t, "iota_dimension = 0 : i64"). */
 dt_hlo_value dt_hlo_op(dt_hlo *h, const char *name, const dt_hlo_value *in, int n,
                        const dt_type *type, const char *attributes, ...) DT_PRINTF(6, 7);
-/* The same with a region that joins two scalars of the result's dtype: add, maximum, minimum by
- * dt_reduce_kind. */
+/* dt_hlo_op with a region that combines two scalars of the result's dtype: add, maximum or minimum,
+ * by dt_reduce_kind. */
 dt_hlo_value dt_hlo_joined(dt_hlo *h, const char *name, int kind, const dt_hlo_value *in, int n,
                            const dt_type *type, const char *attributes, ...) DT_PRINTF(7, 8);
 dt_hlo_value dt_hlo_unary(dt_hlo *h, const char *name, dt_hlo_value x);
@@ -75,7 +76,7 @@ dt_hlo_value dt_hlo_like(dt_hlo *h, dt_hlo_value x, double value);
 dt_hlo_value dt_hlo_word(dt_hlo *h, const dt_type *type, uint64_t value);
 dt_hlo_value dt_hlo_convert(dt_hlo *h, dt_hlo_value x, dt_dtype dtype);
 dt_hlo_value dt_hlo_reshape(dt_hlo *h, dt_hlo_value x, int rank, const int64_t *dim);
-/* dims[i]: dimension of the result that dimension i of x is. */
+/* dims[i]: the dimension of the result that dimension i of x becomes. */
 dt_hlo_value dt_hlo_broadcast(dt_hlo *h, dt_hlo_value x, const dt_type *type, const int8_t *dims);
 /* Elements from, from + 1, ... of dimension d, `size` of them. */
 dt_hlo_value dt_hlo_slice(dt_hlo *h, dt_hlo_value x, int d, int64_t from, int64_t size);
@@ -86,17 +87,17 @@ dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value
 /* The result of a reduction of no elements: 0, the lowest or the highest value. */
 dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 
-/* Without the dimensions of x that `dims` has bits of; sums in steps of float32, where h->chain
- * asks for them. */
+/* Reduces x over the dimensions whose bits are set in `dims`; sums in steps of float32, where
+ * h->chain limits them. */
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
 /* Rows of a table by their numbers. A number out of range selects the nearest row. */
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type);
-/* select_and_scatter of {x, dy, zero}: the first element e of a window with e `direction` every
- * other one. */
+/* select_and_scatter of {x, dy, zero}: selects the first element e of a window for which `e
+ * direction other` holds for every other element. */
 dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value in[3],
                            const dt_type *type, const char *attributes, ...) DT_PRINTF(5, 6);
-/* x, once `after` is there. */
+/* optimization_barrier: x, available only after `after`. */
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
 
 /* ---- text ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes into a trace: arguments and variables. The functions are declared in graph.h; they
- * stand here because they make rows of the op table, and a room knows only the rooms above it.
+ * Adds arguments and variables to a trace. The functions are declared in graph.h, but they use
+ * rows of the op table, which room graph must not include, so they are defined here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,15 +103,15 @@ void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr) {
     v->revision++;
 }
 
-/* Whether an annotation is for replicas of that many devices. */
+/* Whether an annotation applies to replicas of that many devices. */
 static bool speaks_of(const dt_sharding_attr *a, int logical) {
     int64_t parts = 1;
     for (int d = 0; d < a->rank; d++) parts *= a->parts[d];
     return a->kind == DT_SHARDING_OTHER ? parts == logical : a->device < logical;
 }
 
-/* What a variable is at the start of the step: its node, or one note straight on it. Passes' traces
- * know of no logical devices: the notes are in their graphs already. */
+/* The value of a variable at the start of the step: its node, or an annotation of it. Traces of
+ * passes have no number of logical devices: their graphs contain the annotations already. */
 static dt_value start_of(dt_trace *t, const dt_trace_state *s) {
     const dt_value own = dt_value_of(t, s->node);
     const dt_sharding_attr *sharding = s->variable->sharding;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_part: the nodes of tree_sum's tree over V shards that a range of them fills: see
- * op/workers.h.
+ * tree_part: of tree_sum's tree over V shards, the largest nodes whose shards all lie in a given
+ * range: see op/workers.h.
  *
  *     x   (count, m, rest...)     y   (m, nodes * rest)        x   (count)     y   (nodes)
  *

@@ -11,8 +11,8 @@
  *              \       /
  *                  y
  *
- * Whoever adds complete subtrees and later their sums gets the same bits: that is what makes sums
- * over shards independent of where the shards are computed.
+ * Adding complete subtrees first, and their sums later, gives the same bits: so sums over shards
+ * do not depend on where the shards are computed.
  *
  * (C1) x is of numbers.
  * (C2) x has a dimension 0 with at least one entry, which is not the batch.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * variable: what a variable holds at the start of the step. Its attribute is its type and its
+ * variable: the value of a variable at the start of the step. Its attribute is its type and its
  * number among the graph's states; there is nothing to evaluate.
  *
  * (C1) The type has no batch dimension: a variable outlives every batch.

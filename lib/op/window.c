@@ -2,8 +2,8 @@
 /* Windows along one dimension: see window.h. */
 #include "op/window.h"
 
-/* Larger numbers than this are no window of anything; below it, sums and products of two of them
- * fit. */
+/* The largest number that a window may have; sums and products of two such numbers do not
+ * overflow. */
 static const int64_t MOST = (int64_t)1 << 30;
 
 static bool is_sane(const dt_window *w) {

@@ -6,8 +6,8 @@
 
 #include "op/op.h"
 
-/* Windows of `size` elements over a dimension of `in`; false when strides, dilations or sizes are
- * none, or too large to count. */
+/* The number of windows of `size` elements over a dimension of `in`; false if strides, dilations or
+ * sizes are below 1, or too large to count. */
 bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
 /* The elements and padding under windows along a dimension, without the holes of dilation. */
 typedef struct dt_window_taps {
@@ -16,8 +16,7 @@ typedef struct dt_window_taps {
 } dt_window_taps;
 dt_window_taps dt_window_count_taps(const dt_window *w, int64_t size, int64_t in);
 
-/* Whether each window is one element and each element has one window, so that the op changes
- * nothing. */
+/* Whether windows and elements correspond one to one, so that the op changes nothing. */
 bool dt_window_is_one(const dt_window *w, int64_t size);
 
 /* The element under element k of window o; -1: padding or a hole. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_rows: the rows that each worker holds of a value, put together: see op/workers.h. Workers
- * exchange them where it is computed (exec); `eval` is of a worker that holds all of them.
+ * worker_rows: the rows of a value, of which each worker has some, concatenated: see op/workers.h.
+ * Workers exchange them when a program runs (exec); `eval` is for a worker that has all of them.
  *
  *     x   (own, rest...)     y   (rows, rest...)      worker r of w holds rows [r * rows / w, (r + 1) * rows / w)
  */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums over a batch whose shards lie with several workers, each a process with a memory of its own
- * (pass/workers.c). The tree of tree_sum over V shards is cut between workers: each makes the
- * largest nodes that its shards fill, and all of them together are added as the tree would have
- * added them.
+ * Sums over a batch whose shards are divided among several workers, which are separate processes
+ * (pass/workers.c). The tree of tree_sum over V shards is divided, too: each worker computes the
+ * largest nodes whose shards it has, and the nodes of all workers are added as in the whole tree.
  *
  *     shard       0 1 2 3 4 5 6 7
  *                 \_/ \_/ \_/ \_/
  *     3 workers   0 0 1 1 1 2 2 2     worker 0: the node over 0, 1    worker 1: over 2, 3 and 4    worker 2: over 5 and 6, 7
  *
- * These ops stand in workers' programs alone, so they are in no table: nothing is traced, split or
- * exported with them.
+ * These ops occur in workers' programs only, so they are not in the op table: they are never
+ * traced, split or exported.
  */
 #ifndef DT_OP_WORKERS_H
 #define DT_OP_WORKERS_H
@@ -21,7 +20,7 @@
 typedef struct dt_shard_range {
     int32_t shards, first, count, unused;
 } dt_shard_range;
-/* tree_part(x): (count, ...) -> a node of the tree for each that the range fills, by rows: (m,
+/* tree_part(x): (count, ...) -> the tree nodes whose shards all lie in the range, by rows: (m,
  * nodes * rest) of (m, rest...), (nodes) of a scalar. */
 extern const dt_op dt_op_tree_part; /* dt_shard_range */
 
@@ -33,12 +32,12 @@ typedef struct dt_tree_join_attr {
  * worker that has all shards. */
 extern const dt_op dt_op_tree_join; /* dt_tree_join_attr */
 
-/* A node of the tree: number `index` of its level, over shards index << level and on. */
+/* A node of the tree: number `index` of its level, over shards from index << level on. */
 typedef struct dt_tree_node {
     int32_t level, index;
 } dt_tree_node;
-enum { DT_TREE_NODES = 64 }; /* no range fills more */
-/* The nodes that a range fills, in order; their number. */
+enum { DT_TREE_NODES = 64 }; /* the largest number of nodes of a range */
+/* Finds the nodes whose shards all lie in the range, in order; returns their number. */
 int dt_tree_nodes(const dt_shard_range *r, dt_tree_node out[DT_TREE_NODES]);
 /* The shards [*from, *to) under a node. */
 void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
@@ -47,8 +46,8 @@ void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
 int64_t dt_tree_left(int64_t n);
 /* Range of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
-/* The number of tree nodes that a node computes by adding shards (tree_sum: 1); 0: it is another
- * op. */
+/* The number of tree nodes that a graph node computes by adding shards (1 for tree_sum); 0: it is
+ * another op. */
 int dt_tree_results(const dt_node *n);
 /* The shards of a tree_part; NULL: it is another op. */
 const dt_shard_range *dt_shard_range_of(const dt_node *n);
@@ -62,10 +61,10 @@ typedef struct dt_worker_rows_attr {
 } dt_worker_rows_attr;
 extern const dt_op dt_op_worker_rows; /* dt_worker_rows_attr */
 bool dt_is_worker_rows(const dt_node *n);
-/* The first row of a worker; of number `workers`: their number. */
+/* The first row of a worker; for rank = workers: the number of rows. */
 int64_t dt_worker_rows_begin(int64_t rows, int workers, int rank);
 dt_type dt_worker_rows_type(const dt_type *whole, int workers, int rank);
-/* tree_join or worker_rows: workers wait for each other. */
+/* Whether the node is a tree_join or worker_rows, for which workers wait for each other. */
 bool dt_is_exchange(const dt_node *n);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products as a TPU makes them of float32: matrix units round what they multiply to bfloat16, to
- * the nearest and ties to even, and add up in float32. That is the default precision of XLA there,
- * and what numerics: chip asks for.
+ * float32 products as a TPU computes them: matrix units round operands to bfloat16, to nearest
+ * with ties to even, and add in float32. That is XLA's default precision on TPUs, and `numerics:
+ * chip` requests it.
  *
  *     dot_general(x, w)     becomes     dot_general(reduce_precision(x), reduce_precision(w))
  *
- * An op's row says which of its inputs are multiplied, and where in its attributes products of
- * values that it makes inside are marked. A value that many multiply is rounded once. It is the
- * last of the passes: gradients are those of products that do not round, as XLA's are.
+ * An op's row says which inputs are multiplied, and which attribute requests rounding of products
+ * inside the op. A value with several readers is rounded once. The pass is the last one: gradients
+ * are those of products without rounding, as in XLA.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static dt_value rounded(const dt_rewrite_call *c, dt_value x) {
                : x;
 }
 
-/* The node's attributes with the mark that its inner products are rounded, too. */
+/* A copy of the node's attributes that requests rounding of its inner products. */
 static const void *marked(const dt_rewrite_call *c, const dt_node *n) {
     const int64_t yes = 1;
     char *attr;

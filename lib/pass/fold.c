@@ -7,15 +7,15 @@
  *     replica 2   (2 rows) ─┘
  *
  * Row-wise ops ignore the borders between replicas. A reduction over a replica's rows is made per
- * segment, (R, ...). And the case that matters most: all_reduce(SUM) of something summed over the
- * batch is one sum over all rows, whatever linear ops stand between. So 2,048 replicas of one row
- * cost what one replica of 2,048 rows does.
+ * segment, (R, ...). Most important: all_reduce(SUM) of a sum over the batch becomes one sum over
+ * all rows, even with linear ops in between. So 2,048 replicas of one row cost as much as one
+ * replica of 2,048 rows.
  *
  * A backward walk marks what each node is needed as (its own value, or its sum over replicas); a
  * forward walk emits just that.
  *
- * What has no folded form (a row's number, the best row) is refused, unless there is one replica:
- * then all rows are its own.
+ * Ops without a folded form (a row's number, the best row) are refused, except with one replica,
+ * which has all rows.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ static bool reads_rows(const folder *f, const dt_node *n) {
     return false;
 }
 
-/* Rows in, no rows out: a sum or maximum over the batch. */
+/* Whether the node has rows as input and none as result, as a sum or maximum over the batch has. */
 static bool contracts_batch(const folder *f, const dt_node *n) {
     return !dt_type_has_batch(&n->type) && n->op->segment && reads_rows(f, n);
 }
@@ -63,8 +63,8 @@ static bool counts_rows(const folder *f, const dt_node *n) {
     return n->op->role == DT_ROLE_SIZE && size_of(f, n) < 0;
 }
 
-/* Row i of the result comes from row i of the inputs: the rule splits dimension 0 of all of them
- * together. */
+/* Whether row i of the result depends on row i of the inputs only: the rule splits dimension 0 of
+ * all of them together. */
 static bool is_row_wise(const folder *f, const dt_node *n) {
     dt_type in[DT_MAX_IN];
     dt_rule rule;
@@ -148,7 +148,7 @@ static dt_value emit_broadcast(folder *f, const dt_node *n, dt_value x) {
     int8_t dims[DT_MAX_RANK] = {0};
 
     for (int d = 1; d < from.rank; d++)
-        /* a dimension that becomes the rows has size 1 and is dropped, since the replica's
+        /* this dimension becomes the rows; it has size 1 and is dropped, since the replica's
          * dimension is repeated along the rows instead */
         if (a->dims[d - 1] > 0) {
             kept.dim[kept.rank] = from.dim[d];
@@ -199,10 +199,10 @@ static dt_value replica_numbers(folder *f) {
     return dt_iota(f->t, &type, 0);
 }
 
-/* Examples of replicas follow each other. */
+/* The numbers of the examples, which continue from replica to replica. */
 static dt_value example_numbers(folder *f, const dt_node *n) { return dt_iota(f->t, &n->type, 0); }
 
-/* The rows of each replica, `each` for every example. */
+/* The number of rows of each replica, `each` per example. */
 static dt_value rows_per_replica(folder *f, int64_t each) {
     dt_value n = dt_emit(f->t, &dt_op_segment_sizes, NULL, 0,
                          &(dt_segment_attr){.cut = DT_CUT_REPLICAS, .count = f->replicas});

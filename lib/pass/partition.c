@@ -8,13 +8,13 @@
  *     ---- join: everybody's dz and dh are there ----
  *     segment 1   slices:  dW = x' dh, Adam, W    dV = h' dz, Adam, V    ...         pieces of each gradient's rows
  *
- * A node stays in the segment of an input if it needs of it only the same piece (the op's rule maps
- * dimension 0 to dimension 0, cut alike); else it comes one segment later. Nodes so connected form
- * a group, whose pieces are the tasks.
+ * A node stays in the segment of an input if each of its pieces needs only the same piece of the
+ * input (the op's rule maps dimension 0 to dimension 0, with equal cuts); else it is placed one
+ * segment later. Nodes so connected form a group, whose pieces are the tasks.
  *
- * A few numbers made of numbers (1 / rows, the optimizer's rate) have a segment of their own before
- * all others: the program's runner makes them in passing, and no piece has to wait for another
- * task because of them.
+ * Scalars that depend on scalars only (1 / rows, the optimizer's rate) have a separate segment
+ * before all others, the preamble: they are computed before threads start, so no task waits for
+ * them.
  *
  * Under `reproducible` rows are cut at the borders of shards instead: libraries choose their
  * kernels by the number of rows in a call, so a row has the same bits only where it is computed
@@ -107,16 +107,17 @@ bool dt_in_one_task(const dt_cutter *c, int i, int j) {
     return c->p->piece[i].units == 1 && c->p->piece[j].units == 1;
 }
 
-/* What stands behind a barrier waits for all of it, so that values before it and behind it never
- * lie side by side; what workers exchange is there before the first exchange of a segment begins,
- * so that all of them make one. */
+/* Readers of a barrier wait for all of its pieces, so that values before and after it are never in
+ * memory at the same time. Values that workers exchange are complete before the first exchange of a
+ * segment begins, so that one message has all of them. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k) {
     int j = c->g->node[i].in[k];
 
     if (c->g->node[i].op == &dt_op_optimization_barrier || dt_is_exchange(&c->g->node[i]))
         return false;
     if (dt_in_one_task(c, i, j)) return true;
-    if (dt_cut_of(&c->g->node[i]) == DT_CUT_TILES) /* part u is the sum over piece u */
+    if (dt_cut_of(&c->g->node[i]) ==
+        DT_CUT_TILES) /* piece u of the tree is the sum over piece u of the batch */
         return dt_is_batch(&c->g->node[j].type, 0) && c->p->piece[i].units == c->p->piece[j].units;
     return !dt_absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 &&
            c->rule[i].in[k][0] == c->rule[i].out[0] && dt_cut_alike(c, i, j);
@@ -181,9 +182,10 @@ static int find_depths(dt_cutter *c) {
 }
 
 /*
- * Workers have other numbers of rows, so other pieces and segments, but must make the same
- * exchanges in the same order: exchanges of one depth, which do not wait for each other, are one
- * segment, the first in which all of them can be made. Segments only move on, so this ends.
+ * Workers with different numbers of rows have different pieces and segments, but must make the
+ * same exchanges in the same order. So all exchanges of one depth, which do not depend on each
+ * other, are in one segment: the first in which all of them can be made. Nodes only move to later
+ * segments, so the loop ends.
  */
 static void place_nodes(dt_cutter *c, dt_arena *scratch) {
     c->depth = dt_arena_array(scratch, int, c->g->n_nodes + 1);
@@ -226,7 +228,7 @@ static void absorb_segments(dt_cutter *c) {
     }
 }
 
-/* Copies the cuts without shards that have no rows. */
+/* Copies the borders of shards, without shards that have no rows. */
 static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena) {
     if (!o->cut || p->graph->batch_parts != 1) return;
     int32_t *cut = dt_arena_array(arena, int32_t, o->cuts + 1);

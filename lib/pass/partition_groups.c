@@ -2,7 +2,8 @@
 /*
  * Groups: nodes whose pieces are made by one task, one after the other.
  *
- *     group 0   2 pieces   h = x W    z = h V    dz    dh          what hands pieces on in one segment
+ *     group 0   2 pieces   h = x W    z = h V    dz    dh          nodes of one segment that pass
+ *     pieces on
  *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows     a whole gradient of a kernel, with the odds and ends of the segment
  *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make them at a time
  */
@@ -31,7 +32,8 @@ static bool is_whole(const dt_cutter *c, int i) {
 }
 
 /* By node that represents its group: whether the group computes the gradient of a kernel and
- * takes part in no exchange, since all workers share the order of exchanges. */
+ * takes part in no exchange (the order of exchanges is the same on all workers, so they must not
+ * move). */
 static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     bool *product = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
     for (int i = 0; i < c->g->n_nodes; i++)

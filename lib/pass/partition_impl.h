@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the partition: partition.c, partition_sink.c, partition_groups.c and
+/* Internal declarations of the partition: partition.c, partition_sink.c, partition_groups.c and
  * partition_updates.c. */
 #ifndef DT_PASS_PARTITION_IMPL_H
 #define DT_PASS_PARTITION_IMPL_H
 
 #include "pass/pass.h"
 
-/* Input `input` of node `node` is a value, under whatever name. */
+/* A use of a value: input `input` of node `node` is the value, or another name for it. */
 typedef struct dt_reading {
     int node, input;
 } dt_reading;
@@ -16,23 +16,23 @@ typedef struct dt_cutter {
     const dt_partition_options *o;
     dt_program *p;
     int *uses;
-    int *first_reading;  /* by node: where its readings begin; they end where the next one's do */
-    dt_reading *reading; /* in the order of who reads */
+    int *first_reading;  /* by node: index of its first reading; the next node's follow its last */
+    dt_reading *reading; /* in the order of the reading nodes */
     dt_rule *rule;       /* by node */
     int *parent;         /* union-find over groups */
     bool *preamble;      /* by node */
-    bool *fixed;         /* by node: depends on variables and constants alone */
+    bool *fixed;         /* by node: depends on variables and constants only */
     /* by node of a variable: 1 + the update that is computed in its memory; 0: none */
     int *overwritten_by;
     int *overwrites; /* by node of an update: 1 + that variable; 0: none */
-    int row_units;   /* units of all other values that have rows */
-    int image_units; /* pieces of values whose rows are images */
+    int row_units;   /* number of pieces of values that have rows and are not images */
+    int image_units; /* number of pieces of values whose rows are images */
     int *depth;      /* by node; see place_nodes */
-    int *meets;      /* by depth: the segment of its exchanges */
-    int body;        /* first segment of all that is no preamble */
+    int *meets;      /* by depth: the segment in which its exchanges are made */
+    int body;        /* the first segment after the preamble */
 } dt_cutter;
 
-/* No work: an argument, a variable, a constant. */
+/* Whether a node does no work: an argument, a variable, a constant. */
 static inline bool dt_is_leaf(const dt_node *n) {
     return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE ||
            n->op->role == DT_ROLE_CONSTANT;
@@ -44,7 +44,7 @@ static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
     return c->p->piece[i].units == c->p->piece[j].units && ((a < 0 && b < 0) || a == b);
 }
 
-/* Whether each of nodes i and j is computed as a whole, by one task. */
+/* Whether nodes i and j are both computed as a whole, by one task. */
 bool dt_in_one_task(const dt_cutter *c, int i, int j);
 /* Piece u of node i needs only piece u of its input k. */
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
@@ -55,10 +55,11 @@ bool dt_absorbs(const dt_cutter *c, int i);
 bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 
 /* Moves nodes to later segments, closer to their readers, where no reader needs them earlier
- * (partition_sink.c). Called when each node has its first segment. */
+ * (partition_sink.c). Called after each node has got the first segment in which it can be
+ * computed. */
 void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch);
 
-/* Fills the pieces' groups, when all have their segments (partition_groups.c). */
+/* Forms the groups of pieces, after all nodes have got their segments (partition_groups.c). */
 void dt_make_groups(dt_cutter *c, dt_arena *scratch);
 /* The representative node of i's group. */
 int dt_find_group(dt_cutter *c, int i);

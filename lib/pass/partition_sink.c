@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What need not be made in the first segment in which it can be:
+ * Values that are better computed in a later segment than the first possible one:
  *
- *     cheap values      wait for their first reader, so that they are fused with it and nobody
- *                       stores them
+ *     cheap values      are computed with their first reader, so that they are fused with it and
+ *                       need not be stored
  *     whole gradients   of kernels, in a segment that has no pieces to be cut, would keep the other
  *                       threads waiting:
  *
@@ -22,11 +22,11 @@
 
 /* ---- cheap values ---- */
 
-/* A broadcast is no work where it is fused with who reads it, a comparison is mostly of values that
- * are there until the sweep back, and what an optimizer makes of its slots alone (beta * m) would
- * have to be stored until the gradient comes: they wait for their first reader. A number of the
- * preamble, a rate, is repeated for many gradients, which would have to be one group if that were
- * done in their segment. */
+/* Values that are computed with their first reader: broadcasts, which are fused with it;
+ * comparisons, whose inputs are mostly kept for the backward pass anyway; and what an optimizer
+ * computes from its slots only (beta * m), which would have to be stored until the gradient comes.
+ * A number of the preamble, such as a rate, is not among them: it is repeated for many gradients,
+ * which would all have to be one group. */
 static bool can_wait(const dt_cutter *c, int i) {
     const dt_op *op = c->g->node[i].op;
     if (op->role == DT_ROLE_REPEAT) return !c->preamble[c->g->node[i].in[0]];
@@ -42,7 +42,7 @@ static bool is_fixed(const dt_cutter *c, int i) {
     return fixed;
 }
 
-/* The last segment in which all that node i reads is there. */
+/* The last segment in which all inputs of node i can still be read. */
 static int all_readable_until(const dt_cutter *c, int i) {
     int last = c->p->n_segments;
     for (int k = 0; k < c->g->node[i].n_in; k++) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Updates in place: a variable is overwritten piece by piece in its own memory. So every reader of
- * the old value must have read it before:
+ * the old value must run before:
  *
  *     the same piece       in the task that overwrites it, before it does
  *     anything more        a segment before
- *     for the new value    not possible: then the new value is made elsewhere and copied back at
- *                          the end, as it is when others want it, too
+ *     for the new value    not possible: the new value is then computed elsewhere and copied at
+ *     the end, as if it has other readers
  */
 #include <stdlib.h>
 
 #include "pass/partition_impl.h"
 
-/* Names do not read. */
+/* The node that reads: a name (reshape) does not read by itself, its readers do. */
 static int read_by(const dt_cutter *c, int r, int k) {
     return dt_is_name(&c->g->node[r]) ? c->g->n_nodes : dt_named_by(c->g, c->g->node[r].in[k]);
 }
@@ -31,7 +31,8 @@ void dt_list_readings(dt_cutter *c, dt_arena *scratch) {
     c->first_reading = first;
 }
 
-/* Piece u of the reader needs piece u of the variable, which the update's piece u overwrites. */
+/* Whether piece u of the reader needs only piece u of the variable, which piece u of the update
+ * overwrites. */
 static bool reads_same_piece(const dt_cutter *c, int r, int k, int update) {
     if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1) return true;
     bool by_name = dt_is_name(&c->g->node[c->g->node[r].in[k]]);
@@ -67,8 +68,8 @@ static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed
            reads_later(c, s->update, s->node);
 }
 
-/* claimed: results, and updates of variables before this one, which must not be computed in another
- * variable's memory. */
+/* claimed: nodes that must not be computed in another variable's memory: results, and updates of
+ * variables before this one. */
 void dt_choose_copies(dt_cutter *c, dt_arena *scratch) {
     bool *claimed = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
 

@@ -24,8 +24,8 @@ typedef struct dt_rewrite_call {
 } dt_rewrite_call;
 /* Emits the value that replaces a node in the new graph. */
 typedef dt_value dt_rewriter(const dt_rewrite_call *c);
-/* g with every node as the rewriter has it: arguments, variables, results, updates and layers'
- * paths stay. */
+/* Copies g with each node replaced by what the rewriter returns; arguments, variables, results,
+ * updates and layer paths stay. */
 dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user,
                       dt_graph **out) DT_MUST_USE;
 
@@ -57,21 +57,21 @@ typedef struct dt_folded {
     dt_replication *arg, *result; /* in graph->arena */
     int replicas;
 } dt_folded;
-/* The replicas of one memory space as one program over their stacked rows. CANNOT_FOLD (INTERNAL)
- * when an op has no folded form: the caller then runs replica by replica. */
+/* Makes the program of all replicas of one memory space, over their stacked rows. CANNOT_FOLD
+ * (INTERNAL) when an op has no folded form: the caller then runs replica by replica. */
 dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas,
                    dt_folded *out) DT_MUST_USE;
 
 /* ---- reproducible shards ---- */
 
-/* Every sum over the batch as `shards` partial sums, added by one fixed tree: the bits no longer
- * depend on where rows are summed. */
+/* Replaces every sum over the batch by `shards` partial sums, added by one fixed tree, so that bits
+ * do not depend on where rows are summed. */
 dt_status *dt_shards(const dt_graph *folded, int shards, dt_graph **out) DT_MUST_USE;
 
 /* ---- simplify ---- */
 
-/* Constants folded, neutral operations and nodes that nothing needs removed. Bits of results are
- * unchanged. */
+/* Computes constants and removes neutral operations and unused nodes. Bits of results do not
+ * change. */
 dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- rematerialisation ---- */
@@ -91,7 +91,7 @@ typedef struct dt_layer_units {
     const char *const *layer; /* their names, which nodes' paths begin with */
     const int *unit;          /* [n] from 0 */
     int n_kept;
-    const dt_kept_value *kept; /* besides the units' inputs */
+    const dt_kept_value *kept; /* kept values, besides the units' inputs */
     bool inputs_on_host;       /* the units' inputs are kept in the host's memory */
 } dt_layer_units;
 /* g, changed such that units store only their inputs and `kept` for the backward pass. */
@@ -99,9 +99,9 @@ dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **o
 /* Whether a node repeats work for the backward pass. It counts as work of the hardware but not
  * of the model. */
 bool dt_is_rematerialized(const dt_node *n);
-/* Whether a node is a value that comes back from the host's memory: another name for its first
- * input, which goes there once the forward pass has read it. Its second input is the gradient
- * that starts the unit's backward pass. */
+/* Whether a node is a value that comes back from the host's memory. Such a node is another name for
+ * its first input, which is sent there once the forward pass has read it. Its second input is the
+ * gradient with which the unit's backward pass begins. */
 bool dt_is_from_host(const dt_node *n);
 
 /* ---- pieces of images ---- */
@@ -114,9 +114,9 @@ int dt_tiles_below(double x);
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /*
- * For `rows` rows: sums over a batch of images as sums over pieces, and a sum of these. *out NULL:
- * there are none. replicas: that have as many rows each, whose own sums are made so, too; 0: they
- * may have any.
+ * For `rows` rows: replaces sums over a batch of images by sums over pieces and a sum of these.
+ * *out NULL: there are none. replicas: the number of replicas, which have equally many rows and
+ * whose own sums are divided, too; 0: they may have any numbers of rows.
  */
 dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out) DT_MUST_USE;
 
@@ -124,13 +124,13 @@ dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph
 
 /*
  * Owner computes: rows of activations are cut into blocks, uniform values (weight gradients) along
- * their first dimension, and whoever makes a piece goes on with it as long as the next op needs no
- * other's. A segment is what runs between two joins. Cuts are fixed here, by sizes alone, never by
- * the number of threads: so the calls are the same calls, and the bits the same bits, on any.
+ * their first dimension. The thread that computes a piece goes on with it while the next op needs
+ * no other piece. A segment is the work between two joins. Cuts depend on sizes only and not on
+ * the number of threads, so any number of threads makes the same calls and gets the same bits.
  *
  * A state's update is made in the variable's own memory unless copy_back says that it is copied
- * there at the end. Its old value as a result, or as another state's update, is the back end's to
- * keep: nothing here waits for that.
+ * there at the end. If its old value is a result, or another state's update, the back end must
+ * keep a copy: the partition does not wait for it.
  */
 typedef struct dt_piece {
     int units;   /* pieces along dimension 0; 1: whole */
@@ -143,7 +143,7 @@ typedef struct dt_piece {
 
 typedef struct dt_program {
     dt_graph *graph;
-    int64_t batch; /* B it is cut for */
+    int64_t batch; /* the number of rows that the program is cut for */
     /* [cuts + 1]: rows of the batch at which it is cut, under `reproducible`; NULL: in equal
      * pieces */
     const int32_t *cut;
@@ -166,7 +166,7 @@ typedef struct dt_partition_options {
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena);
 /* Rows [*lo, *hi) of piece `unit` for a dimension 0 of `size` (k * B: cut at multiples of k). */
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
-/* The same for a division into `units` pieces. */
+/* dt_piece_rows for a division into `units` pieces. */
 void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi);
 /* Whether a node does no work and its result has the memory of its first input: a reshape, a
  * barrier. */
@@ -177,18 +177,19 @@ void dt_program_print(const dt_program *p, dt_str *out);
 
 /* ---- products as chips make them ---- */
 
-/* Rounds inputs of products, and of those inside attention, to bfloat16: see chip.c. The last
+/* Rounds the operands of products, and of those inside attention, to bfloat16: see chip.c. The last
  * pass before dt_partition. */
 dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- few digits ---- */
 
-/* float16 and bfloat16 as float32 that is rounded: see upcast.c; *out NULL when g has none. */
+/* Computes float16 and bfloat16 in float32 and rounds results: see upcast.c; *out NULL if g has
+ * none. */
 dt_status *dt_upcast(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- bare ---- */
 
-/* g without annotations of logical devices; *out NULL when it has none. */
+/* Removes annotations of logical devices from g; *out NULL if it has none. */
 dt_status *dt_unannotate(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 #endif

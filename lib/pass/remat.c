@@ -4,7 +4,7 @@
  * backward pass are not kept. They are recomputed from the unit's inputs when the gradient of its
  * output is known:
  *
- *     forward    x ──▶ a ──▶ b ──▶ y                    a, b die with the forward pass, x stays
+ *     forward    x ──▶ a ──▶ b ──▶ y                    then a, b are freed; x stays
  *     backward   x' = barrier(x, dy);  x' ──▶ a' ──▶ b'       then dy, a', b' ──▶ dx, dW
  *
  * Nodes that results need are forward, all others (gradients, updates) are backward. A unit's
@@ -15,8 +15,8 @@
  * each other's memory.
  *
  * A unit may keep more: named values, which are not recomputed. Values that are kept on the host
- * come back through a barrier, too, whose name tells the pricing of it; on this machine, whose
- * memory is the host's, it is one more name.
+ * come back through a barrier, too, by which the cost model recognizes them; on this machine,
+ * whose memory is the host's, the barrier is only another name.
  *
  * A unit whose gradient has no rows is left unchanged. Recomputation repeats the same operations on
  * the same numbers: the same bits.
@@ -26,6 +26,7 @@
 
 #include "base/hash.h"
 #include "base/hash_index.h"
+#include "model/model.h"
 #include "pass/pass.h"
 
 static const char again_name[] = "rematerialized", host_name[] = "from_host";
@@ -40,7 +41,7 @@ typedef struct remat {
     bool *forward; /* by node: a result needs it */
     bool *follows; /* by node: it depends on examples */
     bool *leaves;  /* by node: other units read it */
-    int8_t *keeps; /* by node: AGAIN, KEPT or ON_HOST, as the policy says */
+    int8_t *keeps; /* by node: AGAIN, KEPT or ON_HOST, as the policy requests */
     bool inputs_on_host;
     /* by unit: the gradient that its backward pass waits for; -1: none, so nothing is recomputed */
     int *after;
@@ -96,17 +97,8 @@ static const dt_variable *weight_of(const remat *r, int i) {
     return NULL;
 }
 
-/* Whether the path is "NAME/kernel" or ends with "/NAME/kernel". */
-static bool is_kernel_of(const char *path, const char *name) {
-    static const char end[] = "/kernel";
-    const size_t n = strlen(path), own = strlen(name), after = sizeof end - 1;
-    if (n < own + after || strcmp(path + n - after, end) != 0) return false;
-    const char *at = path + n - after - own;
-    return strncmp(at, name, own) == 0 && (at == path || at[-1] == '/');
-}
-
 static bool is_of(const dt_kept_value *v, const dt_node *n, const dt_variable *weight) {
-    return v->weight ? weight && is_kernel_of(weight->path, v->weight) : n->op == v->op;
+    return v->weight ? weight && dt_is_kernel_of(weight->path, v->weight) : n->op == v->op;
 }
 
 static void find_kept(remat *r, const dt_layer_units *u) {
@@ -119,7 +111,7 @@ static void find_kept(remat *r, const dt_layer_units *u) {
     }
 }
 
-/* The first gradient with rows that comes into each unit's backward pass. */
+/* Finds for each unit the first gradient with rows that its backward pass reads. */
 static void find_gradients(remat *r, int n_units) {
     for (int u = 0; u < n_units; u++) r->after[u] = -1;
     for (int i = 0; i < r->g->n_nodes; i++)
@@ -169,8 +161,8 @@ static bool comes_from_host(const remat *r, item i, int in) {
            (input ? r->inputs_on_host : r->keeps[in] == ON_HOST);
 }
 
-/* The gradient that input `in` waits for on its way into i; `in` itself at the border of a forward
- * unit; -1: no barrier. */
+/* The gradient that input `in` must wait for before i reads it; `in` itself at the border of a
+ * forward unit; -1: no barrier. */
 static int barrier_at(const remat *r, item i, int in) {
     if (comes_from_host(r, i, in)) return r->after[r->unit[i.node]];
     if (!i.again && r->forward[i.node] && r->unit[i.node] >= 0 && r->after[r->unit[i.node]] >= 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the values that differ between replicas (varying) and those that do not (uniform). What is
- * fed to them, their number, and whatever depends on these varies; weights, constants and what
- * all_reduce returns do not. The analysis says what fold stores once, and finds the one error that
- * tf.distribute users know: a variable that is one for all replicas, assigned a value that is not.
+ * Finds the values that differ between replicas (varying) and those that do not (uniform).
+ * Arguments, replica numbers and all that depends on these vary; weights, constants and results of
+ * all_reduce do not. Fold stores uniform values once. The analysis also finds an error that users
+ * of tf.distribute know: a variable that all replicas share is assigned a value that differs
+ * between them.
  */
 #include "pass/pass.h"
 

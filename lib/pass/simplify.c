@@ -39,7 +39,7 @@ static bool is_splat_of(dt_value v, double x) {
     return is_splat(v, &y) && x == y && signbit(x) == signbit(y);
 }
 
-/* Splats exact in a double: all dtypes but 64-bit integers beyond 2^53. */
+/* Whether x is exact as a double: true for all dtypes but 64-bit integers beyond 2^53. */
 static bool fits_splat(dt_dtype d, double x) {
     return (d != DT_INT64 && d != DT_UINT64) || fabs(x) < 9007199254740992.0;
 }
@@ -84,7 +84,7 @@ static double load_scalar(dt_dtype d, const void *p) {
 /* An element-wise op of splats is a splat. Running the op's eval on one element gives its
  * number. */
 static dt_value fold_splats(const rewrite_call *c) {
-    int64_t cell[DT_MAX_IN + 1] = {0}; /* one element of any dtype each */
+    int64_t cell[DT_MAX_IN + 1] = {0}; /* one element each, of any dtype */
     dt_view in[DT_MAX_IN];
     double x;
 
@@ -120,7 +120,7 @@ static dt_value over_one(const rewrite_call *c) {
     return is_splat_of(c->in[1], 1) ? c->in[0] : no_value;
 }
 
-/* -0 - 0 = -0: exact; x + 0 is not for -0. */
+/* x - 0 = x, for x = -0 as well; x + 0 is 0 there. */
 static dt_value minus_zero(const rewrite_call *c) {
     return is_splat_of(c->in[1], 0) ? c->in[0] : no_value;
 }
@@ -130,7 +130,8 @@ static dt_value same_type(const rewrite_call *c) {
     return dt_type_equal(&from, &c->n->type) ? c->in[0] : no_value;
 }
 
-/* dims[d] = d: types alone do not show that the dimensions of a square matrix are exchanged. */
+/* The input, if the transpose keeps the order of dimensions. Types alone do not show that the
+ * dimensions of a square matrix are exchanged. */
 static dt_value same_order(const rewrite_call *c, const int8_t *dims) {
     for (int d = 0; d < dt_type_of_value(c->in[0]).rank; d++)
         if (dims[d] != d) return no_value;
@@ -145,7 +146,8 @@ static dt_value same_transpose(const rewrite_call *c) {
     return same_order(c, ((const dt_transpose_attr *)c->n->attr)->perm);
 }
 
-/* Gradients have been taken before this pass, so the op has no effect any more. */
+/* Removes stop_gradient: gradients have been derived before this pass, so it has no effect any
+ * more. */
 static dt_value no_gradient(const rewrite_call *c) { return c->in[0]; }
 
 /* ---- an op of the same op ---- */
@@ -174,7 +176,7 @@ static dt_value broadcast_of_broadcast(const rewrite_call *c) {
 
 /* ---- one replica ---- */
 
-/* All rows are in the one segment. */
+/* Whether there is one segment, which has all rows. */
 static bool has_one_segment(const rewrite_call *c) {
     const dt_segment_attr *a = c->n->attr;
     return a->cut == DT_CUT_REPLICAS && a->count == 1;
@@ -212,7 +214,7 @@ static dt_value known_size(const rewrite_call *c) {
 }
 
 typedef struct rewrite {
-    const dt_op *op; /* whose nodes it is for; NULL: all */
+    const dt_op *op; /* the op whose nodes the rewrite applies to; NULL: all */
     dt_value (*make)(const rewrite_call *c);
 } rewrite;
 static const rewrite rewrites[] = {
@@ -249,8 +251,8 @@ static bool *needed_nodes(const dt_graph *g) {
     return need;
 }
 
-/* One walk over the graph. A value that no rewrite fits is final; results of rewrites, and their
- * inputs that rewrites made, are examined again. */
+/* One walk over the graph. A value to which no rewrite applies is final; results of rewrites, and
+ * their inputs that rewrites made, are examined again. */
 typedef struct walk {
     const dt_graph *g;
     dt_trace *t;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values are sent in place of others that have at least SHARE times their bytes; MOST: the most
- * bytes of all that are sent. */
+/* SHARE: the values sent must have at most 1 / SHARE of the bytes of those that they replace; MOST:
+ * the most bytes sent in all. */
 enum { SHARE = 4, MOST = 1 << 25 };
 
 static int64_t bytes_in_batch(const dt_type *t, int64_t rows) {
@@ -160,13 +160,33 @@ dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int
 
 /* ---- composing ---- */
 
+/* By node of the tail: whether an argument of g depends on it. Inputs come before their nodes. */
+static bool *find_wanted(const dt_graph *tail, const dt_graph *g) {
+    bool *wanted = dt_alloc((size_t)tail->n_nodes + 1);
+    memset(wanted, 0, (size_t)tail->n_nodes + 1);
+    for (int i = 0; i < g->n_args; i++) {
+        const int from = dt_graph_find_result(tail, g->arg[i].name);
+        if (from >= 0) wanted[tail->result[from].node] = true;
+    }
+    for (int i = tail->n_nodes - 1; i >= 0; i--)
+        for (int k = 0; wanted[i] && k < tail->node[i].n_in; k++)
+            wanted[tail->node[i].in[k]] = true;
+    return wanted;
+}
+
 dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
     dt_trace *t = dt_trace_create(g->name);
+    bool *wanted = find_wanted(tail, g);
     dt_value *before = dt_alloc(dt_size_mul((size_t)tail->n_nodes + 1, sizeof *before)),
              *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
 
-    dt_trace_import(t, tail, before);
-    copy_nodes(tail, t, NULL, before);
+    dt_trace_set_batch_parts(t, tail->batch_parts);
+    for (int i = 0; i < tail->n_args; i++) {
+        const dt_named_node *a = &tail->arg[i];
+        if (wanted[a->node])
+            before[a->node] = dt_trace_declare(t, a->name, &tail->node[a->node].type);
+    }
+    copy_nodes(tail, t, wanted, before);
     for (int i = 0; i < g->n_args; i++) {
         const dt_named_node *a = &g->arg[i];
         const int from = dt_graph_find_result(tail, a->name);
@@ -178,12 +198,13 @@ dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
     dt_trace_export(t, g, map);
     free(map);
     free(before);
+    free(wanted);
     return dt_trace_end(t, out);
 }
 
 /* ---- row numbers ---- */
 
-/* By node: whether it follows from arguments alone. */
+/* By node: whether it depends on arguments only. */
 static bool *find_fed(const dt_graph *g) {
     bool *fed = dt_alloc((size_t)g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
@@ -218,7 +239,7 @@ static bool is_looked_up(const dt_graph *g, const dt_state *s, const bool *fed, 
     return true;
 }
 
-/* Appends the numbers of all lookups in that table. */
+/* Adds the row numbers of all lookups in that table to the results. */
 static int return_numbers(const dt_graph *g, const dt_state *s, dt_trace *t, const dt_value *map,
                           int n) {
     for (int i = 0; i < g->n_nodes; i++)

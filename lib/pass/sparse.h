@@ -12,24 +12,26 @@
 
 #include "pass/pass.h"
 
-/* Tables of fewer bytes are sent whole: a round trip costs as much. */
+/* Smaller tables, in bytes, are sent whole: a round trip costs as much. */
 enum { DT_LEAST_TABLE_BYTES = 1 << 18 };
 
 /*
- * Divides g where named results can be computed from values that have at most a quarter of the
- * results' bytes in a batch of `rows`: the gradient of a table from gradients of the rows that were
- * looked up. head: g, with these values as results in place of the named one. tail: has them as
- * arguments of the same names, and returns the named results. A product of matrices is never moved
- * to the tail. Both are NULL where there is nothing to divide. The order of sums stays, so bits do.
+ * Divides g in two if named results can be computed from values with at most a quarter of their
+ * bytes in a batch of `rows`, such as the gradient of a table from the gradients of the rows that
+ * were looked up. head: g, with these values as results in place of the named one. tail: has them
+ * as arguments of the same names, and returns the named results. A product of matrices is never
+ * moved to the tail. Both are NULL where there is nothing to divide. The order of sums stays, so
+ * bits do.
  */
 dt_status *dt_divide_step(const dt_graph *g, const char *const *name, int n, int64_t rows,
                           dt_graph **head, dt_graph **tail) DT_MUST_USE;
-/* g after tail: arguments of g that are results of tail are computed, the others stay. */
+/* Joins two graphs, g after tail: arguments of g that are results of tail are computed, the others
+ * stay. Results of tail that g does not read are left out. */
 dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /*
- * The row numbers that g looks up in those of its variables of which it reads nothing else, and
- * which are at most a quarter of the table in a batch of `rows`. They must follow from arguments
- * alone. Result i of *numbers belongs to the variable table[i], an array in `arena`. *numbers is
+ * Makes a graph of row numbers that g looks up, for variables that g reads by lookups only and of
+ * which it reads at most a quarter in a batch of `rows`. The numbers must depend on arguments
+ * only. Result i of *numbers belongs to the variable table[i], an array in `arena`. *numbers is
  * NULL where there are none.
  */
 dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts a worker's program where it exchanges something with other workers (op/workers.h), for
- * devices that run whole programs and cannot stop in the middle. As in the bulk synchronous model
- * (Valiant, 1990), computing and exchanging take turns:
+ * Divides a worker's program at its exchanges with other workers (op/workers.h), for devices that
+ * run whole programs and cannot stop in the middle. As in the bulk synchronous model (Valiant,
+ * 1990), computing and exchanging take turns:
  *
  *     superstep 0: loss, gradients of own rows  |  exchange: sums of gradients  |  superstep 1: the optimizer
  *
- * A value is made as early as its inputs allow, and goes along to each later superstep that needs
- * it. What is made of variables alone, without rows, is made wherever it is needed. Variables
- * change in the last superstep, so that all others read them as they were.
+ * A value is computed as early as its inputs allow and passed to each later superstep that needs
+ * it. Values that depend on variables only, without rows, are computed in each superstep that
+ * needs them. Variables change in the last superstep, so all others read the old values.
  */
 #include "pass/supersteps.h"
 
@@ -24,7 +24,7 @@ typedef struct cutting {
     /* [nodes]: the superstep that computes it, or the first one after the exchange whose result
      * it is */
     int *home;
-    bool *anywhere; /* [nodes]: depends on variables alone */
+    bool *anywhere; /* [nodes]: depends on variables only */
     bool **needed;  /* [supersteps][nodes] */
     bool *leaves;   /* [nodes]: read by another superstep, an exchange or the caller */
 } cutting;
@@ -80,7 +80,7 @@ static void need_roots(cutting *c) {
         }
 }
 
-/* Backwards, so that readers are visited before their inputs. */
+/* Walks backwards, so that readers are visited before their inputs. */
 static void need_inputs(cutting *c) {
     for (int step = c->s->n - 1; step >= 0; step--)
         for (int i = c->g->n_nodes - 1; i >= 0; i--) {

@@ -9,22 +9,23 @@
 /* A piece: a graph, and the values of the whole program that it reads and computes. */
 typedef struct dt_superstep {
     dt_graph *graph;
-    int n_in, *in;   /* by argument: nodes of the whole, arguments of it among them */
-    int n_out, *out; /* by result: nodes of the whole */
+    int n_in,
+        *in; /* by argument of the piece: the node of the whole graph, maybe an argument of that */
+    int n_out, *out; /* by result: the node of the whole graph */
 } dt_superstep;
 
 typedef struct dt_supersteps {
     dt_arena *arena;
     int n;
     dt_superstep *step; /* [n] in order; the last one updates the variables */
-    /* [nodes of the whole] the superstep that an exchange follows; -1: the node is no exchange */
+    /* [nodes of the whole] if the node is an exchange: the superstep before it; else -1 */
     int *exchange_after;
 } dt_supersteps;
 
 /* Whether g has nodes that exchange values between workers. */
 bool dt_has_exchanges(const dt_graph *g);
-/* Cuts g at its exchanges. Its first row is number `first` of those of all workers, which is
- * written into the pieces. *out is to be released, if there is no error. */
+/* Cuts g at its exchanges. `first`: the number of its first row among the rows of all workers,
+ * which the pieces contain as a constant. The caller releases *out, unless there is an error. */
 dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out) DT_MUST_USE;
 void dt_supersteps_release(dt_supersteps *s); /* accepts a zeroed struct */
 

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small tiles of a batch, for graphs that go over images. A row of theirs is tens of kilobytes, so
- * a tile of the usual number of rows (partition.c) is much larger than a core's cache. Cut finer,
- * what a convolution writes is still there when batch normalisation and the next convolution read
- * it:
+ * Small tiles of a batch, for graphs of images. A row of an image is tens of kilobytes, so a tile
+ * with the usual number of rows (partition.c) is much larger than a core's cache. With smaller
+ * tiles the output of a convolution is still in the cache when batch normalization and the next
+ * convolution read it:
  *
  *     coarse   conv  conv  conv ... | relu relu relu ...          each value to memory and back
  *     fine     conv relu conv | conv relu conv | ...
  *
- * Sums over the batch of such values become a sum for each tile, made where the tile is, and a sum
+ * Sums over the batch of such values become a sum for each tile, computed with the tile, and a sum
  * of these:
  *
  *     reduce(x)  ->  reduce(segment_reduce(x))        (B, h, w, c) -> (tiles, c) -> (c)
  *
- * and so do kernels' gradients. A variance needs the mean first. So that nobody waits for it, each
- * tile adds the squares of what differs from its own mean m(t); what is missing follows from the
- * tiles' sums, n(t) being how many numbers are in tile t, and that for any number m (Chan, Golub
- * and LeVeque, 1979):
+ * and so do kernels' gradients. A variance needs the mean first. To avoid waiting for it, each
+ * tile adds the squares of the differences from its own mean m(t). The rest follows from the
+ * tiles' sums, for any number m; n(t) is the number of elements of tile t (Chan, Golub and
+ * LeVeque, 1979):
  *
  *     reduce((x - m)^2)  ->  reduce(segment_deviations(x)) + reduce(n(t) (m(t) - m)^2)
  *
- * Each replica's own sums (segment_reduce) are made of those of its tiles in the same way, where
- * all replicas have as many rows.
+ * Sums of each replica (segment_reduce) are computed from the sums of its tiles in the same way,
+ * if all replicas have equally many rows.
  *
  * How many tiles there are depends on sizes alone, so the bits do too.
  */
@@ -36,7 +36,7 @@
 enum {
     PIECE_BYTES = 512 << 10,
     MOST_PIECES = 16,
-    IMAGE = 1024 /* elements of a row */,
+    IMAGE = 1024 /* elements of a row from which on it counts as an image */,
     MOST_SUMS = 1024
 };
 
@@ -74,9 +74,9 @@ static int64_t most_product_rows(const dt_graph *g) {
 }
 
 /*
- * 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A product rearranges all of the weights for each
- * piece, so a piece has at least 128 rows (with 64, a 784 x 1024 layer takes 3 to 4 % longer on one
- * core), save where that would leave a second core without one.
+ * Number of pieces by rows: 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A product rearranges
+ * all of the weights for each piece, so a piece has at least 128 rows (with 64, a 784 x 1024 layer
+ * takes 3 to 4 % longer on one core), unless a second core would then have no work.
  */
 static int units_for_rows(int64_t rows) {
     int units = dt_tiles_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
@@ -103,7 +103,7 @@ static int64_t largest_row(const dt_graph *g) {
     return convolves ? most : 0;
 }
 
-/* Not more than rows. */
+/* At most as many as rows. */
 int dt_image_units(const dt_graph *g, int64_t rows) {
     double bytes = (double)largest_row(g) * (double)rows * sizeof(float);
     int units = dt_tiles_below(fmin(bytes / PIECE_BYTES, (double)rows)),
@@ -124,7 +124,8 @@ static bool is_image_sum(const dt_graph *g, const dt_node *n) {
            dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) <= MOST_SUMS;
 }
 
-/* The parts of large kernels would be more to read than images are. */
+/* Gradients of large kernels are not divided: reading the parts again would cost more than reading
+ * the images. */
 static bool is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     const dt_convolution_attr *a = dt_convolution_of(n);
     if (!a || n->type.dtype != DT_FLOAT32 || a->lhs_feature != 0 || a->rhs_in != 0) return false;

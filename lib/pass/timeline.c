@@ -11,7 +11,7 @@
 typedef struct placing {
     const dt_pipeline *p;
     double *end;  /* [tasks][micro]; below 0: not placed */
-    double *free; /* [devices] from when on */
+    double *free; /* [devices] the time from which the device is free */
     int stages;
     /* forward work waits for a task that runs once, so no task may be delayed */
     bool waits_once;
@@ -25,8 +25,8 @@ static double *end_of(const placing *x, int task, int micro) {
     return &x->end[task * x->p->micro + micro];
 }
 
-/* *at becomes at least the end of the runs first .. last of a task, `after` seconds later; false:
- * one is not placed. */
+/* Raises *at to the end of the runs first .. last of a task, plus `after` seconds; false: one of
+ * them is not placed yet. */
 static bool wait_for(const placing *x, int task, int first, int last, double after, double *at) {
     for (int m = first; m <= last; m++) {
         double end = *end_of(x, task, m);
@@ -63,7 +63,7 @@ static bool order_allows(const placing *x, int task, int micro, double *at) {
     return true;
 }
 
-/* Who goes first when two could start at once. */
+/* Decides which run goes first when two could start at once. */
 static int rank_of(const placing *x, int task, int micro) {
     char first = x->p->order == DT_1F1B ? 'B' : 'F', kind = x->p->task[task].kind;
     return (kind == first ? 0 : kind == 'U' ? 2 : 1) * x->p->micro + micro;

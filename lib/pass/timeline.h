@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pipeline in time: which stage works on which micro-batch when. Pure data, like the schedules of
- * collectives: tasks with a device and a length go in, a start and an end for each of their runs
- * come out.
+ * A pipeline in time: which stage works on which micro-batch when. A pure function: from tasks,
+ * each with a device and a duration, it computes a start and an end for each run.
  *
  *     GPIPE    a device does all its forward work before any backward work
  *     1F1B     backward work goes first, and a stage is never more than its distance from the end
@@ -23,7 +22,7 @@ typedef enum dt_pipeline_order { DT_1F1B, DT_GPIPE } dt_pipeline_order;
 typedef struct dt_stage_task {
     /* stages count from 0 within forward work; a backward task has the number of its forward one */
     int device, stage;
-    char kind;      /* 'F', 'B', run for each micro-batch; 'U', once */
+    char kind; /* 'F' forward and 'B' backward run for each micro-batch; 'U' update runs once */
     double seconds; /* duration of one run */
 } dt_stage_task;
 
@@ -51,12 +50,12 @@ typedef struct dt_run {
 
 typedef struct dt_timeline {
     int n;
-    dt_run *run;    /* by start */
+    dt_run *run;    /* ordered by start */
     double seconds; /* duration of the whole schedule */
     double bubble;  /* share of all devices' time in which they wait */
 } dt_timeline;
 
-/* Lives in `arena`. */
+/* Schedules the pipeline; the result lives in `arena`. */
 dt_timeline dt_timeline_create(const dt_pipeline *p, dt_arena *arena);
 /* Prints a row for each device and a column for each share of the time: "F0 F1 B0 F2 B1". */
 void dt_timeline_print(const dt_pipeline *p, const dt_timeline *t, dt_str *out);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes float16 and bfloat16 in float32 on this machine. The op that makes a value of low
- * precision becomes the op on float32 with its result rounded (and exec/storage.c stores it in 16
- * bits again):
+ * Computes float16 and bfloat16 in float32 on this machine. An op with a 16-bit result becomes the
+ * op on float32 with a rounded result (exec/storage.c stores it in 16 bits again):
  *
  *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) : f32, 7 digits
  *
- * which is how the interpreter defines such an op. So sums are float32, every kernel can be used,
- * and roundings join the fused steps around them. Ops that only move elements need no rounding; nor
- * do partial sums over segments, whose tree is rounded instead. Arguments, variables and results
- * keep their dtypes: they are converted where they come in and where they leave.
+ * as in the interpreter's definition. So sums are float32, every kernel can be used, and roundings
+ * are fused with the steps around them. Ops that only move elements need no rounding; nor do
+ * partial sums over segments, whose tree is rounded instead. Arguments, variables and results keep
+ * their dtypes: they are converted at the beginning and at the end of the program.
  *
  * Only programs that run here use this pass. The cost on a chip is estimated without it, in the
  * dtypes of the graph.
@@ -28,7 +27,8 @@ static const dt_precision_attr of_bfloat16 = {.mantissa_bits = 7},
 typedef struct widening {
     dt_trace *t;
     const dt_graph *g;
-    dt_value *map; /* [nodes] of the old graph: wide, but for arguments and variables */
+    dt_value *
+        map; /* [nodes] of the old graph: float32 values; arguments and variables keep their dtype */
 } widening;
 
 static dt_value widen(dt_value x) {
@@ -45,7 +45,7 @@ static double nearest(double x, dt_dtype d) {
                             : dt_half_to_double(dt_half_of(x));
 }
 
-/* A constant is rounded here. */
+/* A constant is rounded here, at compile time. */
 static dt_value widened_constant(const widening *w, const dt_node *n) {
     dt_constant_attr a = *(const dt_constant_attr *)n->attr;
     if (dt_dtype_is_narrow(n->type.dtype)) {

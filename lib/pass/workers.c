@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the program of one memory space to that of one worker, whose memory has some rows of the
- * batch. Rows meet in sums over the batch alone, which are cut into shards as dt_shards cuts them:
- * a worker adds its own, and tree_join adds what all have.
+ * Turns the program of one memory space into that of one worker, which has some rows of the batch.
+ * Rows of several workers are combined in sums over the batch only. These are divided into shards
+ * as dt_shards does: a worker adds its own shards, and tree_join adds the sums of all workers.
  *
  *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy)))       (own shards, m, n) -> (m, nodes * n) -> (m, n)
  *     get_dimension_size(x)    ->   a number: the rows of all
@@ -10,9 +10,9 @@
  *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for each replica, then of all
  *     segment_broadcast(v)     ->   segment_broadcast(own replicas' part of v)
  *
- * Everything else works row by row, or on values that are the same on all workers; what does not is
- * refused here. The order of joins is that of the nodes and the same on all workers, since the
- * graph differs in sizes alone.
+ * All other ops work row by row, or on values that are the same on all workers; any others are
+ * refused. Joins are in the order of nodes, which is the same on all workers, since their graphs
+ * differ in sizes only.
  */
 #include "pass/workers.h"
 
@@ -116,7 +116,7 @@ static dt_value size_of_all(const dt_rewrite_call *c, int64_t batch) {
     return dt_splat(c->trace, &n->type, (double)whole.dim[a->axis]);
 }
 
-/* The sum of this worker's rows as the op computes it, in the form of its only tree node. */
+/* The sum over this worker's rows in the op's own order, in the form of its only tree node. */
 static dt_value sum_plainly(const dt_rewrite_call *c) {
     const dt_type *t = &c->graph->node[c->node].type;
     const int64_t rows = t->rank ? t->dim[0] : 1;
@@ -134,7 +134,8 @@ static dt_value join(const dt_rewrite_call *c, const dt_worker_share *share,
                      const dt_shard_range *own) {
     dt_tree_node node[DT_TREE_NODES];
     dt_tree_join_attr a;
-    memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
+    memset(&a, 0,
+           sizeof a); /* clears the padding as well, since attributes are compared with memcmp */
     a.type = c->graph->node[c->node].type;
     a.shards = own->shards;
     a.nodes = dt_tree_nodes(own, node);
@@ -155,7 +156,8 @@ static dt_value by_replicas(const dt_rewrite_call *c, const dt_worker_share *sha
     dt_value part = dt_emit(c->trace, n->op, in, n->n_in, &own);
     if (dt_type_has_batch(&n->type)) return part;
     dt_worker_rows_attr a;
-    memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
+    memset(&a, 0,
+           sizeof a); /* clears the padding as well, since attributes are compared with memcmp */
     a.type = n->type;
     a.workers = share->workers;
     a.rank = share->rank;

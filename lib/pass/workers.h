@@ -13,14 +13,15 @@ typedef struct dt_worker_share {
      * not needed */
     bool plain;
     int64_t batch; /* rows of all workers */
-    /* of each worker, whose rows are those of its replicas: then values that differ between
-     * replicas, and rows as results, can be shared, too; 0: rows are cut by shards alone */
+    /* the number of replicas of each worker, whose rows are those of its replicas. Values that
+     * differ between replicas, and results with rows, are then allowed, too. 0: rows are divided by
+     * shards only */
     int replicas;
 } dt_worker_share;
 
-/* g, a folded graph, for the rows of one worker: B counts those. Sums over the batch are those that
- * dt_shards makes. NOT_YET with the layer and the op where rows of several workers meet in any
- * other way than in a sum. */
+/* Rewrites g, a folded graph, for the rows of one worker, which B counts then. Sums over the batch
+ * are those of dt_shards. NOT_YET, naming the layer and the op, if rows of several workers are
+ * combined in any other way than in a sum. */
 dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share,
                             dt_graph **out) DT_MUST_USE;
 
@@ -40,7 +41,7 @@ dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share,
 
 /* Whether a node sums over the batch and has a form that sums over segments of it. */
 bool dt_sums_batch(const dt_graph *g, const dt_node *n);
-/* The node that replaces it: its sums over shards, (shards, ...). */
+/* A node's sums over shards, (shards, ...), which replace it. */
 dt_value dt_sum_shards(const dt_rewrite_call *c, int shards);
 
 #endif

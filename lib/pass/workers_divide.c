@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of a worker that keeps a part of the optimizer's state, or of the weights, too: rows
- * of dimension 0 of each. What is computed element by element from such rows is computed for these
- * rows alone, and only what is needed as a whole, the new weights, is put together:
+ * The program of a worker that keeps some rows of dimension 0 of the optimizer's state, and maybe
+ * of the weights. Element-wise results of these rows are computed for these rows only. Values that
+ * are needed whole, the new weights, are gathered:
  *
  *     m' = b * m + (1 - b) * g          ->   own rows of g, of m and of m'
  *     w' = w - rate * m'                ->   worker_rows(own rows of w - rate * own rows of m')
  *
- * A weight that is kept in parts stays so when it is updated. Who reads it as a whole beside rows
- * of the batch, a product forwards or backwards, gets one of its own, which is put together when
- * those rows are there and goes when they have been read; so few weights are whole at a time:
+ * A divided weight stays divided in its update. Each product that reads the whole weight, forwards
+ * or backwards, gathers it when its other operand has been computed and frees it afterwards, so
+ * few weights are whole at a time:
  *
  *     y = x W        ->   x worker_rows(barrier(own rows of W, x))
  *     dx = dy W'     ->   dy worker_rows(barrier(own rows of W, dy))'
@@ -36,7 +36,8 @@ static dt_value own_of(dividing *d, int i);
 
 static dt_value put_together(dividing *d, int i, dt_value own) {
     dt_worker_rows_attr a;
-    memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
+    memset(&a, 0,
+           sizeof a); /* clears the padding as well, since attributes are compared with memcmp */
     a.type = d->g->node[i].type;
     a.workers = d->share->workers;
     a.rank = d->share->rank;

@@ -8,6 +8,7 @@
 #include "../support/local_fabric.h"
 #include "kit.h"
 
+#include "base/sanitizer.h"
 #include "base/thread.h"
 #include "exec/exchange.h"
 #include "net/fabric.h"
@@ -15,7 +16,7 @@
 #include "op/workers.h"
 #include "pass/workers.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if DT_ASAN || DT_TSAN
 enum { SEEDS = 40 };
 #else
 enum { SEEDS = 160 };

@@ -6,6 +6,7 @@
  */
 #include "kit.h"
 
+#include "base/sanitizer.h"
 #include "pass/spmd.h"
 #include "../support/notes.h"
 
@@ -15,7 +16,7 @@ enum { STEPS = 2 };
 
 /* Under a sanitizer a step takes ten to forty times as long: about one seed in EVERY is tried,
  * whatever else follows from its number. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if DT_ASAN || DT_TSAN
 enum { EVERY = 4 };
 #else
 enum { EVERY = 1 };

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -16,6 +17,7 @@
 #include "base/arena.h"
 #include "base/half.h"
 #include "base/random.h"
+#include "base/size.h"
 #include "base/thread.h"
 #include "exec/dot_bf16.h"
 #include "exec/gemm.h"
@@ -89,12 +91,19 @@ static void expect_product(const char *library, const matrices *m) {
         }
 }
 
+/* Runs a plan with the working memory that it asks for, and no more. */
+static void run_plan(const dt_gemm_library *l, const void *plan, const matrices *m, float *c) {
+    void *scratch = dt_alloc(dt_gemm_scratch(l, plan));
+    l->run(plan, m->a, m->b, c, scratch);
+    free(scratch);
+}
+
 static void multiply(const dt_gemm_library *l, dt_random *r, const dt_gemm *g) {
     void *plan = NULL;
     matrices m = matrices_make(r, g);
     dt_status *s = l->plan(l, g, &plan);
     if (s) fail_msg("%s: %s", l->name, dt_status_text(s));
-    l->run(plan, m.a, m.b, m.c);
+    run_plan(l, plan, &m, m.c);
     expect_product(l->name, &m);
     l->release(plan);
     matrices_release(&m);
@@ -152,7 +161,7 @@ static void work(int lane, void *user) {
     const team *t = user;
     t->l->enter_thread(t->l);
     for (int round = 0; round < 20; round++)
-        for (int i = lane; i < PLANS; i += t->lanes) t->l->run(t->plan[i], t->m.a, t->m.b, t->c[i]);
+        for (int i = lane; i < PLANS; i += t->lanes) run_plan(t->l, t->plan[i], &t->m, t->c[i]);
 }
 
 /* The same product by plans of their own, at once, on threads that have not made them. */
@@ -257,7 +266,7 @@ static void expect_elements(const dt_simd *simd, const matrices *m, const float 
     dt_gemm_open_own(&l, simd);
     assert_null(l.plan(&l, g, &plan));
     memcpy(m->c, before, m->c_size * sizeof *before);
-    l.run(plan, m->a, m->b, m->c);
+    run_plan(&l, plan, m, m->c);
     l.release(plan);
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->ldc; j++) {
@@ -301,6 +310,88 @@ static void test_own_products_have_one_order_on_every_set(void **state) {
         free(before);
         matrices_release(&x);
     }
+}
+
+/*
+ * Sizes at which a product is cut in every way: into passes over k, parts of rows, groups of
+ * columns, panels at the edge; with B and A packed or not, rows that fall into the same sets of a cache; and
+ * k of a million.
+ */
+static const int64_t cuts[][3] = {
+    {1, 1, 1},      {1, 700, 40},  {300, 1, 1100},  {3, 1300, 257},  {9, 49, 1030},
+    {13, 45, 2600}, {64, 10, 128}, {150, 65, 600},  {40, 512, 300},  {7, 33, 8200},
+    {7, 2100, 70},  {513, 97, 60}, {1, 2, 1000003}, {4, 1024, 2100}, {100, 31, 1030},
+};
+
+/* Memory that ends where the matrix does: a sanitizer reports reads beyond it. */
+static float *draw_exactly(dt_random *r, float **memory, size_t n, size_t shift) {
+    *memory = malloc((n + shift) * sizeof **memory + 1);
+    for (size_t i = 0; i < n + shift; i++) (*memory)[i] = (float)dt_random_u32(r) / 0x1p31f - 1;
+    return *memory + shift;
+}
+
+static void expect_some(const matrices *m, const float *before, dt_random *r, const char *what) {
+    const dt_gemm *g = &m->g;
+    const int64_t all = g->m * g->ldc, tried = dt_min(all, dt_max(20, 200000 / g->k));
+    for (int64_t n = 0; n < tried; n++) {
+        const int64_t at = n < 8 ? (n & 1 ? all - 1 - n / 2 : n / 2) : dt_random_u32(r) % all,
+                      i = at / g->ldc, j = at % g->ldc;
+        const float got = m->c[at], wanted = j < g->n ? element(m, i, j, before[at]) : before[at];
+        if (memcmp(&got, &wanted, sizeof got) != 0)
+            fail_msg("%s at %lld, %lld: %a, not %a", what, (long long)i, (long long)j, (double)got,
+                     (double)wanted);
+        double sum = g->adds ? before[at] : 0, size = fabs(sum);
+        for (int64_t k = 0; k < g->k && j < g->n; k++) {
+            const double one = (double)m->a[g->trans_a ? k * g->lda + i : i * g->lda + k] *
+                               (double)m->b[g->trans_b ? j * g->ldb + k : k * g->ldb + j];
+            sum += one;
+            size += fabs(one);
+        }
+        if (j < g->n && fabs(got - sum) > 1e-6 * size)
+            fail_msg("%s at %lld, %lld: %g, not %g", what, (long long)i, (long long)j, (double)got,
+                     sum);
+    }
+}
+
+static void try_cut(const dt_simd *simd, const int64_t size[3], uint64_t seed) {
+    dt_random r = dt_random_stream(seed, "cuts", 0);
+    const bool ta = seed & 1, tb = seed & 2;
+    const int64_t more = (int64_t)(dt_random_u32(&r) % 4), m = size[0], n = size[1], k = size[2];
+    dt_gemm g = {.m = m, .n = n, .k = k, .trans_a = ta, .trans_b = tb, .adds = seed & 4};
+    g.lda = (ta ? m : k) + more;
+    g.ldb = (tb ? k : n) + more / 2;
+    g.ldc = n + more / 3;
+    matrices x = {.g = g, .c_size = stored(m, g.ldc)};
+    float *memory[3];
+    /* rows but the last have what lies between rows behind them */
+    x.a = draw_exactly(&r, &memory[0], stored((ta ? k : m) - 1, g.lda) + (size_t)(ta ? m : k),
+                       dt_random_u32(&r) % 3);
+    x.b = draw_exactly(&r, &memory[1], stored((tb ? n : k) - 1, g.ldb) + (size_t)(tb ? k : n),
+                       dt_random_u32(&r) % 3);
+    x.c = draw_exactly(&r, &memory[2], x.c_size, dt_random_u32(&r) % 3);
+    float *before = dt_alloc(x.c_size * sizeof *before);
+    memcpy(before, x.c, x.c_size * sizeof *before);
+    dt_gemm_library l;
+    void *plan = NULL;
+    char what[96];
+    snprintf(what, sizeof what, "seed %llu, %s: %lld x %lld x %lld", (unsigned long long)seed,
+             simd->name, (long long)m, (long long)n, (long long)k);
+    dt_gemm_open_own(&l, simd);
+    assert_null(l.plan(&l, &g, &plan));
+    run_plan(&l, plan, &x, x.c);
+    l.release(plan);
+    expect_some(&x, before, &r, what);
+    free(before);
+    for (int i = 0; i < 3; i++) free(memory[i]);
+}
+
+static void test_own_products_do_not_depend_on_cuts(void **state) {
+    (void)state;
+    const dt_simd *list[DT_MAX_SIMD];
+    const int sets = dt_simd_list(list), products = 8 * (int)(sizeof cuts / sizeof *cuts);
+    print_message("seeds 1 to %d\n", products);
+    for (int i = 0; i < products; i++)
+        for (int s = 0; s < sets; s++) try_cut(list[s], cuts[i / 8], (uint64_t)i + 1);
 }
 
 /* ---- bfloat16 as it is ---- */
@@ -382,6 +473,7 @@ int main(void) {
         cmocka_unit_test(test_onednn_on_threads),
         cmocka_unit_test(test_sizes_beyond_32_bits_are_refused),
         cmocka_unit_test(test_own_products_have_one_order_on_every_set),
+        cmocka_unit_test(test_own_products_do_not_depend_on_cuts),
         cmocka_unit_test(test_bfloat16_is_multiplied_as_it_is),
     };
     return cmocka_run_group_tests_name("exec/gemm", tests, NULL, NULL);

@@ -71,7 +71,7 @@ static ALWAYS_INLINE uint16_t float16_bits(float x) {
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two
  * steps of scaling reach denormals. */
 static ALWAYS_INLINE float exp_one(float x) {
-    /* NaN, too, is an integer then */
+    /* clamped, so that even NaN converts to an integer */
     float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x;
     /* 1.5 * 2^23: rounds to the nearest integer */
     float shifted = clamped * 1.44269504088896341f + 12582912.0f;

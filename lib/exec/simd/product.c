@@ -6,260 +6,341 @@
  *
  *     c = fma(a[k], b[k], c)    k ascending, from 0
  *
- * so rows and columns can be cut as is fastest. A tile of C stays in registers while a panel of B,
- * packed, is read from the first-level cache. Where the processor lacks fma, it is made of doubles.
+ * so rows, columns and stretches of whole subtrees of k can be cut as is fastest, and no cut
+ * changes a bit. From the outside in:
+ *
+ *     columns    as many as fit into `room` with all of their k: B is packed once for all rows
+ *     rows       a part whose rows of A stay in the second-level cache
+ *     passes     up to PASS_BLOCKS blocks of k
+ *     panels     up to 4 vectors of columns: B is packed, k after k, or read where it lies
+ *     tiles      (tile.h) rows of the part whose sums are in registers
  */
-#include <math.h>
-#include <string.h>
-#if defined(__SSE2__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
-#include "exec/gemm.h"
 #include "base/size.h"
-#include "exec/simd/math.h"
-#include "exec/strip.h"
+#include "exec/gemm.h"
+#include "exec/simd/tile.h"
 
-/* W floats in a vector, VECTORS vectors in a row of a tile, at most ROWS rows: accumulators, a
- * row of B and a number of A use all registers. */
-#if defined(__AVX512F__)
-enum { W = 16, VECTORS = 2, ROWS = 12 };
-typedef __m512 vec;
-#define LOAD _mm512_loadu_ps
-#define STORE _mm512_storeu_ps
-#define ALL _mm512_set1_ps
-#define FMA _mm512_fmadd_ps
-#elif defined(__FMA__)
-enum { W = 8, VECTORS = 2, ROWS = 6 };
-typedef __m256 vec;
-#define LOAD _mm256_loadu_ps
-#define STORE _mm256_storeu_ps
-#define ALL _mm256_set1_ps
-#define FMA _mm256_fmadd_ps
-#elif defined(__SSE2__)
-enum { W = 4, VECTORS = 2, ROWS = 4 };
-typedef __m128 vec;
-#define LOAD _mm_loadu_ps
-#define STORE _mm_storeu_ps
-#define ALL _mm_set1_ps
-#define FMA fma_of_doubles
+/* Measured on AVX-512 (Zen 4); no bit depends on them. */
+enum {
+    MOST_PACKED = 1 << 21, /* floats of B that are packed at once */
+    BLOCK_A = 1 << 16,     /* floats of A that stay in the second-level cache */
+    MOST_OF_A = 1 << 17,   /* floats of A that may, if then all rows are one part */
+    /* panels from which on A is packed, if it lies well and if not */
+    PANELS_WELL = 16,
+    PANELS_BADLY = 4,
+    /* tiles above which B is packed, likewise */
+    TILES_WELL = 10,
+    TILES_BADLY = 3,
+    MOST_COLUMNS = 512, /* of a part, where B is packed anew for each part */
+    LEVELS = 64
+};
 
-/*
- * The product of two floats is exact as a double; the sum is not. It is rounded to odd: where
- * anything was lost, cut off toward zero and its last bit set, which a second rounding to the 24
- * bits of a float cannot take for a tie (Boldo and Melquiond, 2008). `lost` is exact, as in Knuth's
- * sum of two.
- */
-static ALWAYS_INLINE __m128d odd_sum(__m128d p, __m128d c) {
-    const __m128d s = _mm_add_pd(p, c), part = _mm_sub_pd(s, p);
-    const __m128d lost = _mm_add_pd(_mm_sub_pd(p, _mm_sub_pd(s, part)), _mm_sub_pd(c, part));
-    const __m128i inexact = _mm_castpd_si128(
-        _mm_and_pd(_mm_cmpneq_pd(lost, _mm_setzero_pd()), _mm_cmpord_pd(lost, lost)));
-    const __m128i one = _mm_and_si128(inexact, _mm_set_epi32(0, 1, 0, 1)),
-                  away = _mm_srli_epi64(_mm_castpd_si128(_mm_xor_pd(lost, s)), 63);
-    return _mm_castsi128_pd(
-        _mm_or_si128(_mm_sub_epi64(_mm_castpd_si128(s), _mm_and_si128(away, one)), one));
+/* How a product is cut. No bit depends on it. */
+typedef struct cut {
+    int vectors, height;          /* of a panel; rows of a tile */
+    int64_t rows, columns, depth; /* of a part; of a pass */
+    bool packs_a, packs_b, keeps_b;
+} cut;
+
+static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+/* Rows that fall into the same sets of the first-level cache, or each into a page of its own. */
+static bool lies_badly(int64_t ld) { return ld % 512 == 0 || ld > 2048; }
+
+/* Blocks of k in a pass. */
+static int64_t depth_of(int64_t k) {
+    const int64_t most = PASS_BLOCKS * DT_PRODUCT_BLOCK;
+    return k <= most ? k : most / 2;
 }
 
-static ALWAYS_INLINE __m128 fma_of_doubles(__m128 a, __m128 b, __m128 c) {
-    const __m128 a1 = _mm_movehl_ps(a, a), b1 = _mm_movehl_ps(b, b), c1 = _mm_movehl_ps(c, c);
-    const __m128d low = odd_sum(_mm_mul_pd(_mm_cvtps_pd(a), _mm_cvtps_pd(b)), _mm_cvtps_pd(c));
-    const __m128d high = odd_sum(_mm_mul_pd(_mm_cvtps_pd(a1), _mm_cvtps_pd(b1)), _mm_cvtps_pd(c1));
-    return _mm_movelh_ps(_mm_cvtpd_ps(low), _mm_cvtpd_ps(high));
-}
-#elif defined(__aarch64__)
-enum { W = 4, VECTORS = 4, ROWS = 6 };
-typedef float32x4_t vec;
-#define LOAD vld1q_f32
-#define STORE vst1q_f32
-#define ALL vdupq_n_f32
-#define FMA(a, b, c) vfmaq_f32(c, a, b)
-#else
-enum { W = 1, VECTORS = 4, ROWS = 4 };
-typedef float vec;
-#define LOAD(p) (*(p))
-#define STORE(p, x) (*(p) = (x))
-#define ALL(x) (x)
-#define FMA fmaf
-#endif
+static cut cut_of(const dt_gemm *g) {
+    cut c = {.vectors = W < 8 ? 4 : 2, .columns = g->n, .depth = depth_of(g->k)};
+    if (W >= 8 && g->m <= ROWS_4) c.vectors = 4;
+    else if (W >= 8 && g->m <= ROWS_3) c.vectors = 3;
+    c.height = most_rows(c.vectors);
+    const int64_t panel = c.vectors * W, tiles_of_m = ceil_of(g->m, c.height),
+                  fitting = dt_max(4, BLOCK_A / c.depth / c.height) * c.height;
+    const bool a_lies_badly = g->trans_a ? lies_badly(g->lda) : g->lda % 512 == 0;
 
-/* Columns of a panel; rows of A that stay in the second-level cache. */
-enum { PANEL = W * VECTORS, BLOCK = ROWS < 12 ? 20 * ROWS : DT_PRODUCT_ROWS };
-
-/* Operands of a tile: A and C in place, and a panel of B whose rows are ldb apart. */
-typedef struct tile {
-    const float *a, *b;
-    float *c;
-    int64_t lda, ldb, ldc, k;
-    bool trans_a;
-} tile;
-
-/* `rows` and `trans_a` are constants where it is called. */
-static ALWAYS_INLINE void run_tile(const tile *t, int rows, bool trans_a) {
-    const float *a = t->a, *b = t->b;
-    const int64_t lda = t->lda;
-    vec sum[ROWS][VECTORS];
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < VECTORS; j++) sum[i][j] = ALL(0.0f);
-    for (int64_t k = 0; k < t->k; k++, b += t->ldb) {
-        vec row[VECTORS];
-        for (int j = 0; j < VECTORS; j++) row[j] = LOAD(b + j * W);
-        for (int i = 0; i < rows; i++) {
-            const vec x = ALL(trans_a ? a[k * lda + i] : a[i * lda + k]);
-            for (int j = 0; j < VECTORS; j++) sum[i][j] = FMA(x, row[j], sum[i][j]);
-        }
-    }
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < VECTORS; j++) STORE(t->c + i * t->ldc + j * W, sum[i][j]);
+    c.rows = g->m <= dt_max(fitting, MOST_OF_A / c.depth) ? g->m : fitting;
+    c.packs_b = g->trans_b || tiles_of_m > (lies_badly(g->ldb) ? TILES_BADLY : TILES_WELL);
+    c.packs_a = ceil_of(g->n, panel) >= (a_lies_badly ? PANELS_BADLY : PANELS_WELL);
+    if (!c.packs_b || c.rows == g->m) return c; /* a panel is packed where the one before was */
+    c.keeps_b = MOST_PACKED / g->k >= dt_min(g->n, 2 * panel);
+    const int64_t most = c.keeps_b ? MOST_PACKED / g->k : MOST_COLUMNS;
+    if (most < g->n) c.columns = most / panel * panel;
+    return c;
 }
 
-#define CASE(rows)                                                                                 \
-    case rows:                                                                                     \
-        if (t->trans_a) run_tile(t, rows, true);                                                   \
-        else run_tile(t, rows, false);                                                             \
-        break;
+/* ---- working memory ---- */
 
-static void run_rows(const tile *t, int rows) {
-    switch (rows) {
-#if defined(__AVX512F__)
-        CASE(12)
-        CASE(8)
-#elif defined(__FMA__) || defined(__aarch64__)
-        CASE(6)
-#endif
-        CASE(4)
-        CASE(2)
-        CASE(1)
-    }
+static int64_t padded(int64_t n) { return ceil_of(n, W) * W; }
+
+/* Distance of rows of a packed A: they begin in different sets of the cache. */
+static int64_t packed_ld(int64_t k) { return (k + 31) / 32 * 32 + 16; }
+
+static int64_t room_of_b(const dt_gemm *g, const cut *c) {
+    return c->keeps_b ? padded(c->columns) * g->k : c->depth * 4 * W;
 }
 
-/* The rows of the next tile. */
-static int next_rows(int64_t left) {
-    static const int sizes[] = {
-#if defined(__AVX512F__)
-        12,
-        8,
-#elif defined(__FMA__) || defined(__aarch64__)
-        6,
-#endif
-        4,
-        2,
-        1
-    };
-    int i = 0;
-    while (sizes[i] > left) i++;
-    return sizes[i];
+static int64_t room_of_a(const cut *c) { return c->packs_a ? c->rows * packed_ld(c->depth) : 0; }
+
+/* Sums of passes: of one fewer where C itself holds the first. */
+static int64_t levels_of(const dt_gemm *g, const cut *c) {
+    int64_t levels = 0;
+    for (int64_t passes = ceil_of(g->k, c->depth); passes > 1; passes = (passes + 1) / 2) levels++;
+    return levels - (levels > 0 && !g->adds);
 }
 
-/* Packs columns [0, n) of a panel, n <= PANEL, and fills it up with 0. */
-static void pack(float *to, const float *b, const tile *t, int64_t n, bool trans_b) {
-    for (int64_t k = 0; k < t->k; k++, to += PANEL) {
-        for (int64_t j = 0; j < n; j++) to[j] = trans_b ? b[j * t->ldb + k] : b[k * t->ldb + j];
-        for (int64_t j = n; j < PANEL; j++) to[j] = 0;
-    }
+static int64_t room_of(const dt_gemm *g) {
+    if (g->m == 0 || g->n == 0 || g->k == 0) return 0;
+    const cut c = cut_of(g);
+    return room_of_b(g, &c) + room_of_a(&c) + levels_of(g, &c) * c.rows * padded(c.columns);
 }
 
-/* Computes a tile at the edge of C through a buffer, since columns beyond n do not belong to C. */
-static void run_edge(tile t, int rows, int64_t n) {
-    float edge[ROWS * PANEL], *c = t.c;
-    const int64_t ldc = t.ldc;
-    t.c = edge;
-    t.ldc = PANEL;
-    run_rows(&t, rows);
-    for (int i = 0; i < rows; i++) memcpy(c + i * ldc, edge + i * PANEL, (size_t)n * sizeof *c);
-}
-
-/* Rows [0, m) of n columns, n <= PANEL. B is packed if its layout is unfavourable or many tiles
- * read it. */
-static void run_panel(tile t, int64_t m, int64_t n, bool trans_b) {
-    _Alignas(64) float packed[DT_PRODUCT_BLOCK * PANEL];
-    if (trans_b || n < PANEL || m > 2 * ROWS) {
-        pack(packed, t.b, &t, n, trans_b);
-        t.b = packed;
-        t.ldb = PANEL;
-    }
-    for (int rows; m > 0; m -= rows) {
-        rows = next_rows(m);
-        if (n == PANEL) run_rows(&t, rows);
-        else run_edge(t, rows, n);
-        t.a += t.trans_a ? rows : rows * t.lda;
-        t.c += rows * t.ldc;
-    }
-}
-
-/* A part of C: rows [i, i + rows), columns [j, j + columns). */
-typedef struct part {
+/* A product that runs. */
+typedef struct work {
     const dt_gemm *g;
+    cut cut;
     const float *a, *b;
-    int64_t i, j, rows, columns;
+    float *c, *room_b, *room_a, *levels;
+} work;
+
+/* Rows and columns of C, and a pass over some k. */
+typedef struct part {
+    int64_t i, j, rows, columns, from, k, pass;
 } part;
 
-/* Sums of blocks of a part. Some are in C, the others in buffers whose rows are closer together. */
-typedef struct sums {
-    float *at;
-    int64_t ld;
-} sums;
+/* ---- packing ---- */
 
-/* to = the sum over k in [from, end) */
-static void make_block(const part *p, int64_t from, int64_t end, sums to) {
-    const dt_gemm *g = p->g;
-    for (int64_t j = 0; j < p->columns; j += PANEL) {
-        const float *a = p->a + (g->trans_a ? from * g->lda + p->i : p->i * g->lda + from);
-        const float *b =
-            p->b + (g->trans_b ? (p->j + j) * g->ldb + from : from * g->ldb + p->j + j);
-        const tile t = {.a = a,
-                        .b = b,
-                        .c = to.at + j,
-                        .lda = g->lda,
-                        .ldb = g->ldb,
-                        .ldc = to.ld,
-                        .k = end - from,
-                        .trans_a = g->trans_a};
-        run_panel(t, p->rows, dt_min(PANEL, p->columns - j), g->trans_b);
+/* The last vectors of B are one panel, unless that is too wide. */
+static int vectors_of(const cut *c, int64_t columns) {
+    const int64_t left = ceil_of(columns, W);
+    if (left <= c->vectors) return (int)left;
+    return left == 3 && c->vectors == 2 && W == 16 ? 3 : c->vectors;
+}
+
+/* Some k's of some columns of B, at most 4 vectors of them. */
+typedef struct panel {
+    const float *b;
+    int64_t ldb, k, columns;
+    int vectors;
+    bool turned; /* B transposed: its columns lie as rows */
+    ahead next;  /* of the panel after this one; n: for all rows of a part */
+} panel;
+
+/* W columns that lie as rows, or fewer: the others are 0. */
+static void turn_vector(const panel *p, int64_t j, float *to) {
+    const float *b = p->b + j * p->ldb;
+    const int64_t ldb = p->ldb, step = p->vectors * W, columns = p->columns - j;
+    int64_t k = 0;
+#if defined(__SSE2__) || defined(__aarch64__)
+    for (; columns >= W && k + 4 <= p->k; k += 4) {
+        vec row[4];
+        UNROLL(4) for (int i = 0; i < 4; i++) row[i] = load_fours(b + i * ldb + k, 4 * ldb);
+        const vec x = LO(row[0], row[1]), y = HI(row[0], row[1]), z = LO(row[2], row[3]),
+                  w = HI(row[2], row[3]);
+        STORE(to + k * step, LO2(x, z));
+        STORE(to + (k + 1) * step, HI2(x, z));
+        STORE(to + (k + 2) * step, LO2(y, w));
+        STORE(to + (k + 3) * step, HI2(y, w));
+    }
+#endif
+    for (; k < p->k; k++)
+        for (int64_t i = 0; i < W; i++) to[k * step + i] = i < columns ? b[i * ldb + k] : 0;
+}
+
+/* k after k, each of p->vectors vectors. */
+static void pack_panel(const panel *p, float *to) {
+    for (int64_t j = 0; p->turned && j < p->vectors * W; j += W) turn_vector(p, j, to + j);
+    for (int64_t k = 0; !p->turned && k < p->k; k++) {
+        const float *b = p->b + k * p->ldb;
+        __builtin_prefetch(b + 8 * p->ldb);
+        __builtin_prefetch(b + 8 * p->ldb + 16);
+        for (int64_t j = 0; j < p->vectors * W; j += W, to += W)
+            STORE(to, load_part(b + j, dt_min(W, p->columns - j)));
     }
 }
 
-static void add_part(const part *p, sums from, sums to) {
-    for (int64_t i = 0; i < p->rows; i++, from.at += from.ld, to.at += to.ld) {
-        INDEPENDENT
-        for (int64_t j = 0; j < p->columns; j++) to.at[j] += from.at[j];
-    }
+/* n floats, by whole vectors where `there` are as many: what is too much is written over by what
+ * follows. `to` has room for a vector more. */
+static ALWAYS_INLINE void copy(const float *from, int64_t n, int64_t there, float *to) {
+    if (padded(n) <= there)
+        for (int64_t i = 0; i < n; i += W) STORE(to + i, LOAD(from + i));
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
 
-/* Buffer `k` of the tree: the first is C itself, unless C is added to. */
-static sums buffer(const dt_gemm *g, float *c, float *room, int k) {
-    const int64_t ld = dt_min(g->n, DT_PRODUCT_COLUMNS), each = dt_min(g->m, DT_PRODUCT_ROWS) * ld;
-    if (k == 0 && !g->adds) return (sums){c, g->ldc};
-    return (sums){room + (g->adds ? k : k - 1) * each, ld};
+/* Rows of a part in groups of nearly the same size, those with one more first. */
+typedef struct groups {
+    int64_t each, more; /* the least rows of a group; rows of groups that have one more */
+} groups;
+
+static groups groups_of(int64_t rows, int height) {
+    const int64_t n = ceil_of(rows, height), each = rows / n;
+    return (groups){each, rows % n * (each + 1)};
 }
+
+static int64_t rows_of_group(groups g, int64_t i) { return i < g.more ? g.each + 1 : g.each; }
+
+static const float *a_at(const work *w, const part *p) {
+    const dt_gemm *g = w->g;
+    return w->a + (g->trans_a ? p->from * g->lda + p->i : p->i * g->lda + p->from);
+}
+
+/* Rows close together; or k first, where the rows of each group are close together. */
+static void pack_a(const work *w, const part *p) {
+    const dt_gemm *g = w->g;
+    const float *a = a_at(w, p);
+    const int64_t ld = packed_ld(p->k);
+    const groups all = groups_of(p->rows, w->cut.height);
+    for (int64_t i = 0; !g->trans_a && i < p->rows; i++)
+        memcpy(w->room_a + i * ld, a + i * g->lda, (size_t)p->k * sizeof *a);
+    for (int64_t k = 0; g->trans_a && k < p->k; k++, a += g->lda)
+        for (int64_t i = 0, rows; i < p->rows; i += rows) {
+            rows = rows_of_group(all, i);
+            copy(a + i, rows, k + 1 < p->k ? g->m - p->i - i : rows,
+                 w->room_a + i * p->k + k * rows);
+        }
+}
+
+/* ---- a pass over a part ---- */
+
+/* Buffer n of the tree over passes: the first is C itself, unless C is added to. */
+static sums buffer(const work *w, const part *p, int n) {
+    const dt_gemm *g = w->g;
+    if (n == 0 && !g->adds) return (sums){w->c + p->i * g->ldc + p->j, g->ldc};
+    const int64_t ld = padded(w->cut.columns);
+    return (sums){w->levels + (g->adds ? n : n - 1) * w->cut.rows * ld, ld};
+}
+
+/* What a pass adds to, and where its sums go. */
+typedef struct tree {
+    sums left[LEVELS], to;
+    int n;
+} tree;
 
 /* As dt_sum_push and dt_sum_end do. */
-static void make_part(const part *p, float *c, float *room) {
-    const dt_gemm *g = p->g;
-    int buffers = 0;
+static void find_sums(const work *w, const part *p, tree *t) {
+    const dt_gemm *g = w->g;
+    const bool ends = p->from + p->k == g->k;
+    int buffers = __builtin_popcountll((unsigned long long)p->pass);
+    t->n = 0;
+    for (int64_t carry = p->pass; buffers > 0 && (carry & 1 || ends); carry >>= 1)
+        t->left[t->n++] = buffer(w, p, --buffers);
+    t->to = buffer(w, p, buffers);
+    if (!ends || !g->adds) return;
+    t->to = (sums){w->c + p->i * g->ldc + p->j, g->ldc};
+    t->left[t->n++] = t->to;
+}
 
-    for (int64_t block = 0, from = 0; from < g->k; block++, from += DT_PRODUCT_BLOCK) {
-        const int64_t end = dt_min(from + DT_PRODUCT_BLOCK, g->k);
-        make_block(p, from, end, buffer(g, c, room, buffers++));
-        for (int64_t carry = block; buffers > 1 && (carry & 1 || end == g->k);
-             carry >>= 1, buffers--)
-            add_part(p, buffer(g, c, room, buffers - 1), buffer(g, c, room, buffers - 2));
+/* Rows [i, i + rows) of a part, and a panel that begins at column j. */
+static void make_tiles(const work *w, const part *p, const tree *sums_, const panel *b,
+                       const int64_t at[3]) {
+    const dt_gemm *g = w->g;
+    const int64_t i = at[0], rows = at[1], j = at[2];
+    const bool packed = w->cut.packs_a;
+    const int64_t ld = !packed ? g->lda : g->trans_a ? rows : packed_ld(p->k);
+    const float *a = packed ? w->room_a + i * (g->trans_a ? p->k : ld)
+                            : a_at(w, p) + i * (g->trans_a ? 1 : g->lda);
+    const int64_t count = ceil_of(rows, most_rows(b->vectors));
+    sums left[LEVELS];
+    tile t = {.lda = ld,
+              .b = b->b,
+              .ldb = b->ldb,
+              .k = p->k,
+              .last = b->columns - (b->vectors - 1) * W,
+              .left = left,
+              .n_left = sums_->n,
+              .to.ld = sums_->to.ld};
+    for (int64_t r = 0, n; r < rows; r += n) {
+        n = ceil_of(rows - r, count - r / ceil_of(rows, count));
+        t.a = a + r * (g->trans_a ? 1 : ld);
+        t.to.at = sums_->to.at + (i + r) * sums_->to.ld + j;
+        for (int l = 0; l < sums_->n; l++)
+            left[l] =
+                (sums){sums_->left[l].at + (i + r) * sums_->left[l].ld + j, sums_->left[l].ld};
+        t.ahead[0] = (ahead){(const char *)t.to.at, t.to.ld * (int64_t)sizeof(float), n};
+        const int64_t from = b->next.n * (i + r) / p->rows;
+        t.ahead[1] = (ahead){b->next.at + from * b->next.step, b->next.step,
+                             ceil_of(b->next.n * n, p->rows)};
+        tiles[b->vectors][n][g->trans_a](&t);
     }
-    if (g->adds && g->k > 0) add_part(p, buffer(g, c, room, 0), (sums){c, g->ldc});
+}
+
+/* A panel of B where it lies. */
+static panel panel_at(const work *w, const part *p, int64_t j) {
+    const dt_gemm *g = w->g;
+    const int64_t column = p->j + j;
+    panel b = {.b = w->b + (g->trans_b ? column * g->ldb + p->from : p->from * g->ldb + column),
+               .ldb = g->ldb,
+               .k = p->k,
+               .vectors = vectors_of(&w->cut, p->columns - j),
+               .turned = g->trans_b};
+    b.columns = dt_min(b.vectors * W, p->columns - j);
+    return b;
+}
+
+/* Where the panel of a part at column j is packed. */
+static float *packed_at(const work *w, const part *p, int64_t j) {
+    return w->room_b + (w->cut.keeps_b ? p->from * padded(p->columns) + j * p->k : 0);
+}
+
+/* What the panel at column j is read from. */
+static ahead next_at(const work *w, const part *p, int64_t j) {
+    const int64_t line = 2 * 64;
+    if (j >= p->columns) return (ahead){0};
+    const panel b = panel_at(w, p, j);
+    if (w->cut.keeps_b && p->i > 0)
+        return (ahead){(const char *)packed_at(w, p, j), line,
+                       b.k * b.vectors * W * (int64_t)sizeof(float) / line};
+    return b.turned ? (ahead){0} : (ahead){(const char *)b.b, b.ldb * (int64_t)sizeof(float), b.k};
+}
+
+/* The panel of B at column j of a part: packed now or before, or where it lies. */
+static panel find_panel(const work *w, const part *p, int64_t j) {
+    panel b = panel_at(w, p, j);
+    b.next = next_at(w, p, j + b.columns);
+    if (!w->cut.packs_b && b.columns == b.vectors * W) return b;
+    float *to = packed_at(w, p, j);
+    if (!w->cut.keeps_b || p->i == 0) pack_panel(&b, to);
+    b.b = to;
+    b.ldb = b.vectors * W;
+    return b;
+}
+
+static void make_pass(const work *w, const part *p) {
+    const groups all = groups_of(p->rows, w->cut.height);
+    tree t;
+    find_sums(w, p, &t);
+    if (w->cut.packs_a) pack_a(w, p);
+    for (int64_t j = 0, columns; j < p->columns; j += columns) {
+        const panel b = find_panel(w, p, j);
+        columns = b.columns;
+        for (int64_t i = 0, rows; i < p->rows; i += rows) {
+            rows = rows_of_group(all, i);
+            const int64_t at[3] = {i, rows, j};
+            make_tiles(w, p, &t, &b, at);
+        }
+    }
 }
 
 static void product(const dt_gemm *g, const float *a, const float *b, float *c, float *room) {
-    for (int64_t i = 0; i < g->m; i += BLOCK)
-        for (int64_t j = 0; j < g->n; j += DT_PRODUCT_COLUMNS) {
-            const int64_t rows = dt_min(BLOCK, g->m - i),
-                          columns = dt_min(DT_PRODUCT_COLUMNS, g->n - j);
-            const part p = {
-                .g = g, .a = a, .b = b, .i = i, .j = j, .rows = rows, .columns = columns};
-            make_part(&p, c + i * g->ldc + j, room);
+    if (g->m == 0 || g->n == 0 || g->k == 0) return;
+    work w = {.g = g, .cut = cut_of(g), .a = a, .b = b, .c = c, .room_b = room};
+    w.room_a = room + room_of_b(g, &w.cut);
+    w.levels = w.room_a + room_of_a(&w.cut);
+    for (int64_t j = 0; j < g->n; j += w.cut.columns)
+        for (int64_t i = 0; i < g->m; i += w.cut.rows) {
+            part p = {.i = i,
+                      .j = j,
+                      .rows = dt_min(w.cut.rows, g->m - i),
+                      .columns = dt_min(w.cut.columns, g->n - j)};
+            for (; p.from < g->k; p.from += p.k, p.pass++) {
+                p.k = dt_min(w.cut.depth, g->k - p.from);
+                make_pass(&w, &p);
+            }
         }
 }
 
-extern const dt_product_function JOIN(dt_product_, DT_ISA);
-const dt_product_function JOIN(dt_product_, DT_ISA) = product;
+extern const dt_product_functions JOIN(dt_product_, DT_ISA);
+const dt_product_functions JOIN(dt_product_, DT_ISA) = {.room = room_of, .run = product};

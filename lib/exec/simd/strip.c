@@ -271,7 +271,7 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA); /* window.c */
 extern const dt_row_functions JOIN(dt_rows_, DT_ISA);        /* rows.c */
 extern const dt_random_functions JOIN(dt_randoms_, DT_ISA);  /* random.c */
-extern const dt_product_function JOIN(dt_product_, DT_ISA);  /* product.c */
+extern const dt_product_functions JOIN(dt_product_, DT_ISA); /* product.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
 #if defined(__AVX2__)

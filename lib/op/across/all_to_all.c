@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_to_all over devices: a value cut along `dim` becomes one cut along `to`; each device sends
- * a part to each other device. */
+/* all_to_all over devices: a value that is divided along `dim` becomes divided along `to`; each
+ * device sends a part to each other device. */
 #include "op/across.h"
 
 #include <stdlib.h>

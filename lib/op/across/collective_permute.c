@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collective_permute over devices, the halo exchange: of `dim` a device gets what it holds, the
- * `low` elements before that and the `high` ones behind it, from as many neighbours as that takes.
- * Below 0: as many elements of its own are cut off. `fill` comes before the first and after the
- * last element.
+ * collective_permute over devices, the halo exchange: along `dim` a device gets its own elements,
+ * the `low` ones before them and the `high` ones behind them, from as many neighbours as
+ * necessary. If low or high is negative, that many of its own elements are cut off. `fill` comes
+ * before the first and after the last element.
  *
  *     9 elements on 3 devices, low 1, high 2      012|345|678   ->   -01234  234567  56789-    (- is fill)
  *
@@ -11,7 +11,7 @@
  * before it moved by what a device holds: windows that are
  * fewer than elements fall behind, drift -1 makes that  -01234  123456  345678.
  *
- * (C1) Somebody gets something.
+ * (C1) The result has at least one element.
  */
 #include "op/across.h"
 
@@ -42,7 +42,8 @@ static range wanted_by(const dt_across_attr *a, int rank, int64_t own) {
     return (range){from, from + own + a->low + a->high};
 }
 
-/* The part of the range that rank `rank` has; empty if `to` is at most `from`. */
+/* The part of the range that is stored on the device of rank `rank`; empty if `to` is at most
+ * `from`. */
 static range held_of(range wanted, int rank, int64_t own) {
     range held = {rank * own, (rank + 1) * own};
     return (range){wanted.from > held.from ? wanted.from : held.from,
@@ -128,9 +129,9 @@ static void print(const void *attr, dt_str *out) {
 static const struct dt_across_row row = {DT_ACROSS_COLLECTIVE_PERMUTE, plain, bytes};
 
 /*
- * In StableHLO: from every neighbour within reach its elements next to the own ones arrive by a
- * permute; then, where ranges drift, each device cuts out its own. Before the first and behind the
- * last device lies `fill`, where a permute gives zeros.
+ * StableHLO form: from every neighbour within reach a permute brings the elements next to this
+ * device's; where ranges drift, each device then slices its own range. Before the first and behind
+ * the last device comes `fill`, since a permute gives zeros there.
  */
 typedef struct halo {
     const dt_hlo_call *c;

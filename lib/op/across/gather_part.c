@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gather from a part of a table: inputs are rows `first` .. of a table of `low` rows, row numbers
- * in the whole table, and `first`, an int64. Numbers of other parts' rows give 0, so that the sum
- * over all parts is the gather from the whole; numbers that the whole lacks are what they are
- * there.
+ * in the whole table, and `first`, an int64. Row numbers of other parts give 0, so that the sum
+ * over all parts is the gather from the whole table; row numbers beyond the whole table give what
+ * gather gives for them.
  */
 #include "op/across.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a device's own part begins: its rank among those along `axes` times the `low` elements that
- * each holds; one int64. StableHLO says it by partition_id and a product. Nothing travels.
+ * Where a device's own part begins: its rank among those along `axes` times the `low` elements
+ * that each holds; one int64. In StableHLO it is partition_id and a product. Nothing is sent.
  */
 #include "op/across.h"
 

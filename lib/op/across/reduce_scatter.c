@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce_scatter over devices: the sum of the values of all devices along `axes`, of which each
- * device keeps its part of `dim`: an all_reduce and a slice for half the bytes. */
+/* reduce_scatter over devices: sums the values of all devices along `axes`, and each device keeps
+ * its part along `dim` of the sum: an all_reduce and a slice for half the bytes. */
 #include "op/across.h"
 
 #include <stdlib.h>

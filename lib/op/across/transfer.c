@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * transfer: what the logical device `dim` holds comes to the device `to`, or to all (-1): a
- * collective_permute of one pair, or a broadcast. What the devices hold that it does not come to
- * has no meaning; in lockstep they get it too.
+ * collective_permute of one pair, or a broadcast. On all other devices the result has no meaning;
+ * the interpreter gives it to them, too.
  */
 #include "op/across.h"
 

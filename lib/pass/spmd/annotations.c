@@ -4,9 +4,9 @@
  * 4; the mesh has an axis for every prime factor, here [2,2,2], and the first 2 goes to dimension
  * 1, the others to dimension 2.
  *
- * A note that speaks of fewer parts than devices leaves axes free. The batch then takes the first
- * ones and everything else the last ones, so that a batch in 2 parts and weights in 2 parts make
- * use of 4 devices.
+ * An annotation with fewer parts than devices leaves axes free. The batch then uses the first axes
+ * and all other dimensions the last ones, so that a batch in 2 parts and weights in 2 parts use 4
+ * devices.
  */
 #include <string.h>
 
@@ -69,7 +69,7 @@ dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o) {
 
 /* ---- layouts ---- */
 
-/* The axes of sizes whose product is `parts`, the first ones that are free, or the last. */
+/* Axes whose sizes have the product `parts`: the first free ones, or the last. */
 static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, bool from_last,
                               dt_mesh_axes *taken) {
     dt_mesh_axes axes = 0;

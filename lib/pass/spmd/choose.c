@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an op is split. Propagation gives its operands layouts; where they disagree there are several
- * ways to split the op, and each is priced: the bytes that convert the inputs to the layouts it
- * needs, those that convert the result, and its share of the work, which is less the more the op is
- * split. The last way always works: every device has all inputs and computes the whole.
+ * How an op is split. Propagation gives its operands layouts; where they disagree there are
+ * several ways to split the op, and each is priced: the bytes to convert the inputs to the layouts
+ * it needs, the bytes to convert the result, and each device's share of the work. One way always
+ * works: every device has all inputs and computes the whole result.
  */
 #include <string.h>
 
 #include "pass/spmd/spmd_impl.h"
 
-/* While a link moves one byte, a device does 200 operations, or moves 16 bytes of its memory. */
+/* Assumed rates of a device: in the time in which a link moves one byte it computes 200 flops, or
+ * reads 16 bytes of its memory. */
 static const double flops_per_byte = 200, memory_per_byte = 16;
 
 enum { MOST_WAYS = DT_MAX_IN + 4 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From one layout to another, by the cheapest collectives that do it:
+ * Converts a value from one layout to another, by the cheapest collectives:
  *
  *     partial, then cut by the same axes    reduce_scatter          partial, then whole    all_reduce
  *     cut, then cut elsewhere               all_to_all              cut, then whole        all_gather
  *     whole, then cut                       own part, no bytes: before everything else, so that
  *                                           less travels
  *
- * The axes of a dimension stand in order, so a cut is taken back from its last axis on: gathering
- * by a first axis under a second one would leave gaps. If such an order is needed, everything after
- * the common prefix is gathered and divided again.
+ * The axes of a dimension are ordered, so gathering begins with the last one: gathering along the
+ * first axis while a second one still divides the dimension would leave gaps. If the layouts need
+ * that, everything after the common prefix is gathered and divided again.
  */
 #include "pass/spmd/spmd_impl.h"
 
@@ -22,7 +22,7 @@ typedef struct conversion {
 
 /* ---- sets as lists in ascending order ---- */
 
-/* The longest common start. */
+/* The longest common prefix of two lists of axes. */
 static dt_mesh_axes common_start(dt_mesh_axes a, dt_mesh_axes b) {
     dt_mesh_axes start = 0;
     for (dt_mesh_axes bit = 1; bit; bit <<= 1) {
@@ -32,7 +32,7 @@ static dt_mesh_axes common_start(dt_mesh_axes a, dt_mesh_axes b) {
     return start;
 }
 
-/* All of b, which are new, come behind all of a. */
+/* Whether all axes of b that a lacks come after all axes of a. */
 static bool comes_behind(dt_mesh_axes b, dt_mesh_axes a) { return common_start(a, a | b) == a; }
 
 /* ---- steps ---- */
@@ -133,8 +133,8 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 
 /* ---- what it costs ---- */
 
-/* A gather sends each byte once and a sum twice, but a gathered value needs more memory, and
- * each reader computes all of it. */
+/* The price of a byte of a gather relative to one of a sum. A sum sends each byte twice, but a
+ * gathered value needs more memory, and each reader computes with all of it. */
 static const double dear = 3;
 
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,

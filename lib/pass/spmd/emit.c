@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that every device runs: node by node of the whole graph, the inputs converted to the
- * layouts that the op needs (convert.c), the op on the device's part, partial sums added as sums.c
- * says.
+ * Emits the program that every device runs. For each node of the whole graph: conversions of the
+ * inputs to the layouts that the op needs (convert.c), the op on the device's parts, and sums of
+ * partial results (sums.c).
  *
- * Its arguments, states and results are those of the whole graph, in the same order: what a device
- * holds of them. A state's variable is an outline of the part of the whole state's variable that a
- * device holds.
+ * Its arguments, states and results are a device's parts of those of the whole graph, in the same
+ * order. A state's variable is an outline of the part of the whole state's variable that a device
+ * holds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ typedef struct places {
     const dt_graph *g;
     dt_placement *at; /* by node */
     bool *state;      /* by node: depends on a variable's value */
-    int *reader; /* by node: where the earliest reader with a place is; ANYWHERE: none has one */
+    int *reader; /* by node: the place of its earliest reader that has one; ANYWHERE: none has */
 } places;
 
 static void follow(places *p, int i) {
@@ -45,7 +45,7 @@ static void follow(places *p, int i) {
     if (p->at[i].device == DT_ANYWHERE) p->at[i] = dt_placement_of(n, in);
 }
 
-/* An argument that is annotated itself is fed there. */
+/* An argument with an annotation is fed to the device that it names. */
 static void place_arguments(places *p) {
     for (int i = p->g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &p->g->node[i];
@@ -92,18 +92,18 @@ static void place(dt_spmd_work *w) {
 /* ---- buckets ---- */
 
 /*
- * Buckets: collectives that go out in one launch. Sums that are neighbours in the program's
- * sequence of collectives share one when they are of one kind, over the same axes and of one dtype,
- * and none needs what another of them gives:
+ * Buckets: collectives that are sent in one launch. Sums that are neighbours in the program's
+ * sequence of collectives share a bucket if they have the same kind, axes and dtype, and none
+ * depends on another one's result:
  *
  *     %8 = all_reduce(dw2)      bucket 3
  *     %9 = update of w2         waits for the bucket, as all its readers do
- *     %12 = all_reduce(dw1)     bucket 3: needs nothing of %8
+ *     %12 = all_reduce(dw1)     bucket 3: does not depend on %8
  *
- * A bucket goes out when its last member is ready. What reads a member comes later, other
- * collectives stand before or behind all of it: so there is always an order. This is an analysis
- * beside the program, which stays as it is. What is gathered is not collected so: it would have to
- * stay in memory from the first use to the last.
+ * A bucket is sent when its last member is ready. Readers of a member come later, and other
+ * collectives come before or after the whole bucket, so an order always exists. This is an
+ * analysis: the program itself does not change. Gathers have no buckets, since gathered values
+ * would stay in memory from the first use to the last.
  */
 
 typedef struct packing {
@@ -196,8 +196,8 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
     return c;
 }
 
-/* Whether every device can compute the value: constants and what depends on constants alone. A
- * size is constant once the batch is known. */
+/* Whether every device can compute the value: constants, and values that depend on constants only.
+ * A size is constant once the batch is known. */
 static bool is_anywhere(const dt_spmd_work *w, int i, dt_value v) {
     bool all = true;
     for (int k = 0; k < node_at(w, i)->n_in; k++)
@@ -209,7 +209,7 @@ static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c) {
     const dt_partition_row *row = c->node->op->over_devices;
     int first = dt_trace_count(w->t);
     dt_value v = row && row->emit ? row->emit(c) : dt_partition_same(c);
-    /* nodes that the row emitted are placed where the op is */
+    /* nodes that the op's row has emitted get the place of the op */
     for (int k = first; k < dt_trace_count(w->t) && c->out.on; k++)
         dt_spmd_lies(w, (dt_value){.trace = w->t, .node = k},
                      &(dt_layout){.kind = DT_INSIDE, .on = c->out.on});
@@ -229,7 +229,7 @@ static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as) {
     return v;
 }
 
-/* Node i laid out as `as`. */
+/* Node i in the layout `as`. */
 static dt_value lying(dt_spmd_work *w, int i, const dt_layout *as) {
     return w->free[i] ? remade(w, i, as)
                       : dt_spmd_convert(w, &w->made[i], &node_at(w, i)->type, as);
@@ -432,7 +432,7 @@ dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_option
     dt_spmd *s = dt_arena_new(arena, dt_spmd);
     dt_spmd_work w = {.g = g, .arena = dt_arena_create(), .batch = o->batch, .o = o};
 
-    *s = (dt_spmd){.arena = arena, .whole = g, .batch = o->batch};
+    *s = (dt_spmd){.arena = arena, .whole = g, .how = o->how, .batch = o->batch};
     dt_status *bad = create(&w, s);
     dt_arena_destroy(w.arena);
     if (bad) dt_spmd_destroy(s);

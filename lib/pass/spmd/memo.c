@@ -32,7 +32,7 @@ typedef struct answer {
 
 struct dt_spmd_memo {
     int n_kinds, cap_kinds, n_answers, cap_answers;
-    int *model; /* by kind: the first node of it */
+    int *model; /* by kind: its first node */
     answer *answer;
     dt_hash_index kinds, answers;
 };

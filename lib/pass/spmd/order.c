@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of the program of a device. A trace puts updates from the last variable to the first,
- * so that a backward pass meets its layers in that order and forgets early what they kept. Where
- * all gradients meet before the first update (a norm over all of them) that is not enough: the sum
+ * so that a backward pass runs through the layers in that order and frees their values early. If
+ * the first update needs all gradients (a norm over all of them) that is not enough: the sum
  * begins with the gradient of the first layer, which is computed last. So gradients are put in the
  * order in which they can be made:
  *
@@ -19,7 +19,8 @@ typedef struct gradient {
 
 typedef struct ordering {
     dt_trace *t;
-    /* by node of the optimizer: 1 + the node of the gradient that it depends on; 0: none */
+    /* follows, by node: depends on examples; meet: some value depends on gradients of several
+     * variables */
     int n, *level, *from;
     /* follows, by node: depends on examples; meet: one value depends on gradients of several
      * variables */
@@ -34,7 +35,7 @@ static int earlier(const void *a, const void *b) {
     return x->level != y->level ? x->level - y->level : x->node - y->node;
 }
 
-/* Node i of the optimizer reads `in`; a value from the layers is a gradient. */
+/* Records that node i of the optimizer reads `in`; a value from the layers is a gradient. */
 static void read_gradient(ordering *o, int i, int in) {
     const dt_node *n = dt_trace_node(o->t, in);
     bool is_gradient = !dt_spmd_is_optimizers(n) && o->follows[in];

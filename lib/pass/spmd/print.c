@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a program over devices: the layout of each value, what collectives move, and where
- * everything was replicated. */
+/* Prints a program over devices: the layout of each value, the bytes that collectives send, and
+ * where values are replicated because no split was found. */
 #include "pass/spmd/spmd_impl.h"
 
 /* ---- bytes ---- */
@@ -85,7 +85,7 @@ double dt_spmd_received(const dt_spmd *s, int i) {
     if (n->n_in == 0) return 0;
     dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
     dt_across_attr a = *(const dt_across_attr *)n->attr;
-    a.axes &= ~s->mesh.time; /* nothing travels along time */
+    a.axes &= ~s->mesh.time; /* micro-batches send nothing */
     return a.axes ? n->op->across->bytes(&a, &in) : 0;
 }
 

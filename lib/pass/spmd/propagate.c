@@ -4,18 +4,18 @@
  *
  * An op's rule names factors; what cuts a factor in one operand cuts it in the others. Given
  * layouts are never changed, inferred ones only grow, and nodes are visited in order, so the
- * outcome is always the same. A dimension is divided only into equal parts. Of two operands that
- * would cut different factors by one axis the first is listened to; what that costs is weighed when
- * the op is emitted (choose.c).
+ * outcome is always the same. A dimension is divided only into equal parts. If two operands would
+ * cut different factors by one axis, the first operand decides; choose.c weighs the cost when the
+ * op is emitted.
  *
  * A variable has the layout of its new value, and the other way round. So updates come first:
- * annotations of a weight reach its gradient through the optimizer before activations influence its
- * layout. What costs nothing to make (constants, a rate repeated) is made for each reader as it
- * wants it, and carries no layout from one to the other.
+ * annotations of a weight reach its gradient through the optimizer before activations influence
+ * its layout. Values that cost nothing to compute (constants, a repeated rate) are computed for
+ * each reader in its layout, and pass no layout from one reader to another.
  *
- * Layouts have a time at which they changed last, and a node is visited again only if something of
- * it has changed since: most layouts are found in the first round, and the rounds after it cost
- * next to nothing.
+ * Each layout has the time of its last change, and a node is visited again only if one of its
+ * layouts has changed since: most layouts are found in the first round, and the rounds after it
+ * cost next to nothing.
  */
 #include "pass/spmd/spmd_impl.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replicas as axes of the mesh: the innermost ones, so that what is cut by logical devices is cut
- * further. Rows are dealt out along them, and what is summed over rows becomes the sum over
- * replicas: data parallelism is a split of the batch.
+ * Replicas as axes of the mesh: the innermost ones, so that parts of logical devices are divided
+ * further. Rows are divided along them, and sums over rows become sums over replicas: data
+ * parallelism is a split of the batch.
  *
  * Replicas are one axis where that is enough. Where a variable is to be divided and 192 replicas do
  * not divide it evenly, each axis of the slice that replicas occupy becomes an axis for each of its
@@ -17,7 +17,8 @@
 const char *const dt_over_replicas_names[] = {"none", "optimizer", "weights", NULL};
 
 static void add_axis(dt_mesh *m, int size) {
-    if (m->n == DT_MAX_AXES) return; /* dt_spmd_create finds it too small */
+    if (m->n == DT_MAX_AXES)
+        return; /* dt_spmd_create then reports that the mesh has too many axes */
     m->replicas |= (dt_mesh_axes)1 << m->n;
     m->size[m->n++] = size;
 }

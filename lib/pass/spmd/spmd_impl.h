@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the partition over devices. */
+/* Internal declarations of the partition over devices. */
 #ifndef DT_PASS_SPMD_IMPL_H
 #define DT_PASS_SPMD_IMPL_H
 
 #include "pass/spmd.h"
 
-/* A value of the whole graph in the layout that devices have. */
+/* The value of a node of the whole graph, as devices have it. */
 typedef struct dt_made {
     dt_value value;
     dt_layout layout;
     /* a partial sum that the only reader still has to add to `value`; no trace: none */
     dt_value pending;
     dt_layout pending_layout;
-    bool anywhere; /* depends on constants alone */
+    bool anywhere; /* depends on constants only */
 } dt_made;
 
 /* Choices for nodes that are alike: equal op, attributes, and types of inputs and result. */
@@ -28,19 +28,19 @@ typedef struct dt_spmd_work {
     dt_layout *layout;      /* by node: the layout that it is to have */
     bool *fixed;            /* by node: an annotation sets the layout */
     unsigned now;           /* counts changes of layouts */
-    unsigned *changed;      /* by node: when its layout did last */
-    unsigned *visited[2];   /* by node: when it was last looked at; backwards, forwards */
-    unsigned batch_changed; /* when batch_axes did last */
+    unsigned *changed;      /* by node: the time of its layout's last change */
+    unsigned *visited[2];   /* by node: the time of its last visit, backwards and forwards */
+    unsigned batch_changed; /* the time of batch_axes' last change */
     dt_mesh_axes *only;     /* by node: axes that may cut it */
     /* by node: computed for each reader in the layout that the reader needs, so it has no layout
      * itself and does not affect others */
     bool *free;
-    dt_spmd_memo *alike;     /* while the program is emitted */
+    dt_spmd_memo *alike;     /* used while the program is emitted */
     int *uses, *reader;      /* by node; reader: the last node that reads it */
-    dt_mesh_axes batch_axes; /* all that cut a batch */
+    dt_mesh_axes batch_axes; /* all axes that cut a batch */
     dt_trace *t;             /* the program under construction */
     dt_made *made;           /* by node */
-    dt_variable **variable;  /* by state: the program's */
+    dt_variable **variable;  /* by state: the variable of the program */
     /* by state: the weight whose slot it is and whose layout it has; -1: none */
     int *owner;
     /* capacities of the following arrays, which are by node of the trace */
@@ -51,10 +51,10 @@ typedef struct dt_spmd_work {
 
 /* ---- meshes, notes (annotations.c) ---- */
 
-/* The mesh of `devices` on which the notes of g are cut without going round corners: the first
- * note's parts, in their order, as prime axes. */
+/* The mesh of `devices` devices whose prime axes are, in order, the parts of the first annotation
+ * of g. */
 dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
-/* Sets w->layout and w->fixed of all nodes that have notes. */
+/* Sets w->layout and w->fixed of all nodes with annotations. */
 void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* ---- the replicas' axes (replicas.c) ---- */
@@ -62,7 +62,7 @@ void dt_spmd_read_notes(dt_spmd_work *w);
 /* Adds an innermost axis for replicas to the mesh; apart: an axis for each prime factor of the
  * sizes of o->grid, or of the number of replicas. */
 void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart);
-/* Divides the rows of arguments, and of values that have notes, among the replicas. */
+/* Divides the rows of arguments, and of values with annotations, among the replicas. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
 
 /* ---- variables (states.c) ---- */
@@ -82,8 +82,8 @@ void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 /* Whether `axes` divide dimension d of a value of type t evenly; along rows of
  * the batch, together with the axes that divide the batch already. */
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
-/* Propagates layouts through the optimizer's nodes only, where known layouts are to meet first;
- * or through all nodes. */
+/* Propagates layouts through the optimizer's nodes only (where known layouts meet first), or
+ * through all nodes. */
 void dt_spmd_propagate_updates(dt_spmd_work *w);
 void dt_spmd_propagate(dt_spmd_work *w);
 /* Adds to factor[] the axes of `layout`, the layout of operand k of node i (-1: its result), as
@@ -92,7 +92,7 @@ void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *l
                          dt_mesh_axes *factor);
 /* The layout of operand k of node i (-1: its result) that follows from the factors. */
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
-/* Factors that do not fit node i are cut in fewer parts, or stay whole. */
+/* Reduces the parts of factors that node i cannot divide so, down to one if necessary. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 /* Cuts the batch of all annotated values into micro-batches. */
 void dt_spmd_cut_time(dt_spmd_work *w);
@@ -101,10 +101,10 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
 
 /* ---- from one layout to another (convert.c) ---- */
 
-/* The value laid out as `to`. Steps are emitted; their layouts are noted. */
+/* Converts the value to the layout `to`. The steps are emitted, and their layouts are recorded. */
 dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole,
                          const dt_layout *to);
-/* Bytes that a device receives for that: an estimate for choosing. */
+/* An estimate of the bytes that a device receives for that conversion. */
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,
                              const dt_layout *to);
 
@@ -112,7 +112,7 @@ double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const 
 
 /* Finds the cheapest factors for node i, given the layouts of its inputs. */
 void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-/* The same, computed once for all nodes that are alike and have equal layouts. */
+/* As dt_spmd_weigh, but computed once for all nodes of one kind with equal layouts. */
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 dt_spmd_memo *dt_spmd_memo_create(void);
 void dt_spmd_memo_destroy(dt_spmd_memo *a);

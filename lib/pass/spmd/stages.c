@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pipeline that a program with places is: its ops in tasks. Along the program a stage ends
- * where values change devices; what results need is forward work, what else is done for each
- * micro-batch is backward work, and what is done once for all (after sums in time) is an update.
+ * Sorts the ops of a program with places into the tasks of a pipeline. A stage ends where values
+ * move to another device. Ops that results need are forward work, other ops of each micro-batch
+ * are backward work, and ops that run once for all micro-batches (after sums over time) are
+ * updates.
  *
  *     device 0:  F (stage 0)                              B       U
  *     device 1:             F (stage 1)    B      U
  *
- * Ops on all devices count as the last device's of their inputs; constants cost nothing.
+ * Ops on all devices belong to the last device among those of their inputs; constants cost
+ * nothing.
  */
 #include <stdlib.h>
 
@@ -120,7 +122,7 @@ static void add_node(staging *x, int i) {
             connect(x, x->of[n->in[k]], x->of[i], travels ? seconds : 0);
 }
 
-/* Backward work has the number of the last forward work on its device. */
+/* Gives backward work the number of the last forward work on its device. */
 static void name_backward(staging *x) {
     for (int i = 0; i < x->n_tasks; i++) {
         int stage = 0;

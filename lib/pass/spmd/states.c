@@ -6,10 +6,10 @@
  *
  *     weight f32[384,1536]   [-, {0}]        velocity [-, {0}]      row f32[384]  whole      column f32[1536]  [{0}]
  *
- * over_replicas divides what every replica would otherwise hold a copy of:
+ * over_replicas divides variables of which each replica would otherwise have a copy:
  *
- *     optimizer   slots: gradients arrive by reduce_scatter, new weights go out by all_gather
- *     weights     and weights: gathered where they are used
+ *     optimizer   slots: gradients are reduce-scattered, new weights all-gathered
+ *     weights     slots and weights: weights are all-gathered where they are used
  *
  * A variable is cut along its longest dimension that can be cut evenly by all replicas; if there is
  * none, along several, as far as replicas divide them (replicas.c). A slot is cut where its weight
@@ -25,8 +25,8 @@ static const dt_variable *variable_at(const dt_spmd_work *w, int s) {
 
 static uint64_t place_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
 
-/* The state that s is a slot of, -1: it is none, or that is not among them, or it has a place
- * already. at: states by variable. */
+/* The state that s is a slot of; -1: s is not a slot, or its weight is not among the states, or s has
+ * a layout already. at: states by variable. */
 static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
     const dt_variable *of = variable_at(w, s)->of;
     bool placed = w->fixed[w->g->state[s].node] || w->layout[w->g->state[s].node].on;
@@ -106,7 +106,8 @@ static void list_slots(dt_spmd_work *w) {
     dt_hash_index_release(&at);
 }
 
-/* Slots as their weights; where over_replicas divides slots, as these would be divided. */
+/* Gives slots the layouts of their weights; where over_replicas divides slots, the layouts that
+ * divided weights would have. */
 static void follow_weights(dt_spmd_work *w, bool divide) {
     for (int s = 0; s < w->g->n_states; s++)
         if (w->owner[s] >= 0) {

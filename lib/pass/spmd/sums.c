@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial sums: when devices add them up. At once, as a rule: a value that is read by many, or by
- * an op that is not linear, has to be whole. But where the one reader adds, it can add the terms
- * first, and what was whole before stays beside them until then:
+ * Partial sums: when devices add them. Usually at once, since a value with several readers, or one
+ * that is not linear, must be whole. But if the only reader is an addition, it can add partial
+ * terms first; a whole operand is kept apart until then:
  *
  *     ((residual + dv) + dk) + dq        dv, dk, dq partial: residual + all_reduce((dv + dk) + dq)
  *
- * so that a value with several partial terms costs one sum over devices. A value under way is kept
- * in two parts, `value` and `pending`.
+ * so that several partial terms cost one sum over devices. Until it is complete, a value has two
+ * parts, `value` and `pending`.
  */
 #include "pass/spmd/spmd_impl.h"
 

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tiles of a product: some rows by some vectors of C, whose sums stay in registers while k goes on.
+ * One function for each number of rows and of vectors, and for A in rows or k first.
+ *
+ * A tile sums a pass: up to PASS_BLOCKS blocks of k, each a chain from zero, by the tree of
+ * exec/sums.h. The tree's buffers for the blocks of a pass are on the stack, in the first-level
+ * cache; those for passes are the caller's.
+ */
+#ifndef DT_EXEC_SIMD_TILE_H
+#define DT_EXEC_SIMD_TILE_H
+
+#include "base/sanitizer.h"
+#include "exec/simd/vec.h"
+#include "exec/strip.h"
+
+/* Blocks of a pass, a power of two: a pass is a whole subtree. */
+enum { PASS_BLOCKS = 4, PASS_BUFFERS = 2 };
+
+/* Rows of sums: `ld` floats apart. */
+typedef struct sums {
+    float *at;
+    int64_t ld;
+} sums;
+
+/* Memory that is needed soon: n times two cache lines, `step` bytes apart. */
+typedef struct ahead {
+    const char *at;
+    int64_t step, n;
+} ahead;
+enum { AHEADS = 2 };
+
+typedef struct tile {
+    const float *a, *b;
+    int64_t lda;      /* floats from a row to the next; k first: from a k to the next */
+    int64_t ldb;      /* from a k to the next */
+    int64_t k;        /* at most PASS_BLOCKS blocks */
+    int64_t last;     /* columns in the last vector */
+    const sums *left; /* sums of passes before, the last first: added from the left one by one */
+    int n_left;
+    sums to;
+    ahead ahead[AHEADS];
+} tile;
+
+/* What is constant where a tile is called: its rows, its vectors, and whether A lies k first. */
+typedef struct kind {
+    int rows, vectors;
+    bool k_first;
+} kind;
+
+/* A tile that runs. first: the first of each four rows of A. */
+typedef struct runner {
+    vec sum[MOST_ROWS][4];
+    const float *a, *b, *first[4];
+    int64_t lda, lda3, ldb;
+    const ahead *next;
+} runner;
+
+/* Keeps the compiler from making an address of every row and k, more than there are registers. */
+#define HIDE(p) __asm__("" : "+r"(p))
+/* Keeps it from loading numbers so early that sums have to leave their registers. */
+#if defined(__aarch64__)
+#define KEEP_ORDER() __asm__ volatile("" : : : "memory")
+#else
+#define KEEP_ORDER() ((void)0)
+#endif
+/* Under the address sanitizer all tiles share one function whose sizes the compiler does not know:
+ * with a check of every access, a hundred functions of their own would take minutes to compile. */
+#if DT_ASAN
+#define RUN_TILE static __attribute__((noinline)) void
+#define HIDE_SIZES(of) __asm__("" : "+r"((of).rows), "+r"((of).vectors))
+#define UNROLL(n)
+#else
+#define RUN_TILE static ALWAYS_INLINE void
+#define HIDE_SIZES(of) ((void)0)
+#define UNROLL(n) _Pragma(UNROLL_TEXT(n))
+#endif
+#define UNROLL_TEXT(n) UNROLL_STRING(GCC unroll n)
+#define UNROLL_STRING(x) #x
+/* All sums of a tile: i and j are constants in what follows. */
+#define EACH_SUM(of)                                                                               \
+    UNROLL(16) for (int i = 0; i < (of).rows; i++) UNROLL(4) for (int j = 0; j < (of).vectors; j++)
+
+/* The k that is `u` behind the runner's, and B's next. */
+static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
+    vec row[4];
+    UNROLL(4) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);
+    UNROLL(16) for (int i = 0; i < of.rows; i++) {
+        const float *p = r->first[i / 4] + u;
+        const vec x = ALL(of.k_first ? r->a[i] : i % 4 == 3 ? p[r->lda3] : p[(i % 4) * r->lda]);
+        UNROLL(4) for (int j = 0; j < of.vectors; j++) r->sum[i][j] = FMA(x, row[j], r->sum[i][j]);
+    }
+    KEEP_ORDER();
+    r->b += r->ldb;
+    HIDE(r->b);
+    if (!of.k_first) return;
+    r->a += r->lda;
+    HIDE(r->a);
+}
+
+static ALWAYS_INLINE void go_on(runner *r, const kind of, int64_t k) {
+    if (of.k_first) return;
+    UNROLL(4) for (int i = 0; i < (of.rows + 3) / 4; i++) {
+        r->first[i] += k;
+        HIDE(r->first[i]);
+    }
+}
+
+/* n times four k, and two lines fetched at each. */
+static ALWAYS_INLINE void add_fours(runner *r, const kind of, ahead next, int64_t n) {
+    for (; n > 0; n--) {
+        __builtin_prefetch(next.at);
+        __builtin_prefetch(next.at + 64);
+        next.at += next.step;
+        add_products(r, of, 0);
+        add_products(r, of, 1);
+        add_products(r, of, 2);
+        add_products(r, of, 3);
+        go_on(r, of, 4);
+    }
+}
+
+/* A chain of k from 0. */
+static ALWAYS_INLINE void make_block(runner *r, const kind of, const tile *t, int64_t k) {
+    EACH_SUM(of) r->sum[i][j] = ALL(0.0f);
+    while (k >= 4) {
+        const bool fetches = r->next < t->ahead + AHEADS;
+        ahead next = {(const char *)t, 0, k / 4}; /* nothing new */
+        if (fetches) next = *r->next++;
+        next.n = next.n < k / 4 ? next.n : k / 4;
+        k -= 4 * next.n;
+        add_fours(r, of, next, next.n);
+    }
+    for (; k > 0; k--) {
+        add_products(r, of, 0);
+        go_on(r, of, 1);
+    }
+}
+
+/* Adds the blocks of the pass by the tree of exec/sums.h. */
+static ALWAYS_INLINE void make_pass_sums(runner *r, const kind of, const tile *t) {
+    _Alignas(64) float buffer[PASS_BUFFERS][MOST_ROWS * 4 * W];
+    int buffers = 0;
+
+    for (int64_t from = 0, block = 0;; block++) {
+        const int64_t left = t->k - from;
+        const bool ends = left <= DT_PRODUCT_BLOCK;
+        make_block(r, of, t, ends ? left : DT_PRODUCT_BLOCK);
+        for (int64_t carry = block; buffers > 0 && (carry & 1 || ends); carry >>= 1) {
+            const float *other = buffer[--buffers];
+            EACH_SUM(of)
+            r->sum[i][j] = ADD(LOAD(other + (i * of.vectors + j) * W), r->sum[i][j]);
+        }
+        if (ends) return;
+        float *to = buffer[buffers++];
+        EACH_SUM(of) STORE(to + (i * of.vectors + j) * W, r->sum[i][j]);
+        from += DT_PRODUCT_BLOCK;
+    }
+}
+
+RUN_TILE run_tile(const tile *t, const kind of) {
+    runner r = {.a = t->a,
+                .b = t->b,
+                .first = {t->a},
+                .lda = t->lda,
+                .lda3 = 3 * t->lda,
+                .ldb = t->ldb,
+                .next = t->ahead};
+    HIDE(r.lda3);
+    UNROLL(4)
+    for (int i = 1; i < 4; i++)
+        r.first[i] = i < (of.rows + 3) / 4 ? r.first[i - 1] + 4 * r.lda : t->a;
+    make_pass_sums(&r, of, t);
+    for (int l = 0; l < t->n_left; l++) {
+        const sums left = t->left[l];
+        EACH_SUM(of)
+        r.sum[i][j] =
+            ADD(load_part(left.at + i * left.ld + j * W, j == of.vectors - 1 ? t->last : W),
+                r.sum[i][j]);
+    }
+    EACH_SUM(of)
+    store_part(t->to.at + i * t->to.ld + j * W, r.sum[i][j], j == of.vectors - 1 ? t->last : W);
+}
+
+typedef void (*tile_function)(const tile *t);
+
+#define FUNCTION(name, r, v, k_first)                                                              \
+    static void name(const tile *t) {                                                              \
+        kind of = {r, v, k_first};                                                                 \
+        HIDE_SIZES(of);                                                                            \
+        run_tile(t, of);                                                                           \
+    }
+#define TILE(r, v) FUNCTION(tile_##r##_##v, r, v, false) FUNCTION(tile_k_##r##_##v, r, v, true)
+EACH_TILE(TILE)
+
+/* By vectors, rows, and whether A lies k first. */
+#define ENTRY(r, v) [v][r] = {tile_##r##_##v, tile_k_##r##_##v},
+static const tile_function tiles[5][MOST_ROWS + 1][2] = {EACH_TILE(ENTRY)};
+
+#endif
