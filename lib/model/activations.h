@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of activations: DT_ACTIVATION_ROW(row, name), in files of lib/model/activation by
- * family. A row that has several names stands here once for each; the first line is index 0 of
- * dt_activations. No include guard. */
+ * family. A row with several names has a line for each; the first line is index 0 of
+ * dt_activations. There is no include guard: each user defines DT_ACTIVATION_ROW in its own way and
+ * includes this file. */
 DT_ACTIVATION_ROW(linear, "linear")
 DT_ACTIVATION_ROW(relu, "relu")
 DT_ACTIVATION_ROW(softmax, "softmax")

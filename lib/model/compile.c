@@ -10,7 +10,7 @@ struct compile {
     int quantization;
     dt_location quantization_at;
     dt_compile_trees by_output;
-    bool auto_scale_loss, jit_compile;
+    bool auto_scale_loss, jit_compile, original_units;
     double fixed_scale;  /* 0: none */
     dt_loss_scale scale; /* the dynamic scale, if there is no fixed one */
     bool scales;         /* the job sets `scale` */
@@ -62,6 +62,11 @@ static const dt_field fields[] = {
                       "or one for all"),
     BY_OUTPUT(weighted_metrics, .forms = METRICS,
               .help = "metrics weighted by sample_weight and fit.class_weight"),
+    DT_FLAG(struct compile, original_units, .preset = "true",
+            .help =
+                "metrics and predictions of a regression are in the target's units as they are "
+                "stored: normalize and rescale in its `map` are undone. The loss stays as it is "
+                "trained"),
     DT_NOT_YET_BUT("run_eagerly", "false"),
     DT_NOT_YET_BUT("steps_per_execution", "1"),
     DT_ONE_OF(jit_compile,
@@ -108,7 +113,7 @@ static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out) {
     return unknown_precision(t, word);
 }
 
-/* A number that stays is the optimizer's own loss_scale_factor. */
+/* Sets a constant scale, which is the optimizer's own loss_scale_factor. */
 static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *head) {
     if (!head) return NULL;
     if (head->has_scale)
@@ -119,7 +124,8 @@ static dt_status *set_fixed_scale(const struct compile *c, dt_optimizer_head *he
     return NULL;
 }
 
-/* Keras wraps the optimizer of a model of float16 by itself; a scale that somebody fixed stays. */
+/* Keras adds a loss scale to the optimizer of a float16 model by itself; a scale that the job has
+ * fixed is kept. */
 static dt_status *set_loss_scale(const struct compile *c, dt_compile_spec *out) {
     dt_optimizer_head *head = out->optimizer.args;
     if (c->fixed_scale > 0) return set_fixed_scale(c, head);
@@ -174,6 +180,7 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location 
     dt_status_append(&s, dt_compile_read_losses(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, dt_compile_read_metrics(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, read_precision(c.precision, out));
+    out->original_units = c.original_units;
     out->quantization = (dt_quantization)c.quantization;
     out->quantization_at = c.quantization_at;
     dt_status_append(&s, set_loss_scale(&c, out));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of reading `compile`: its keys (compile.c), settings per output (compile_outputs.c),
- * metrics (compile_metrics.c). */
+/* Internal declarations for reading `compile`: its keys (compile.c), settings per output
+ * (compile_outputs.c), metrics (compile_metrics.c). */
 #ifndef DT_MODEL_COMPILE_H
 #define DT_MODEL_COMPILE_H
 
@@ -13,8 +13,8 @@ typedef struct dt_outputs {
     const dt_output_spec *v;
 } dt_outputs;
 
-/* Whether t is a mapping by outputs rather than {KIND: {...}}: its number of keys is not 1, or
- * the key is the name of an output or of no such kind. */
+/* Whether t is a mapping by outputs and not {KIND: {...}}: it has several keys or none, or its key
+ * is the name of an output, or is not a KIND. */
 bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n);
 /* Splits a mapping by outputs, or a list with an entry for each output, into of[o->n]; NULL
  * where an output has no entry. Returns all errors, located at the names. */
@@ -23,27 +23,27 @@ dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
 /* UNKNOWN_NAME at t's place, with the nearest. */
 dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name) DT_MUST_USE;
 
-/* Trees of `compile` that are by outputs, as written; NULL: absent. */
+/* Trees of `compile` that are mappings by output, as written; NULL: absent. */
 typedef struct dt_compile_trees {
     const dt_tree *loss, *loss_weights, *target, *sample_weight, *metrics, *weighted_metrics;
 } dt_compile_trees;
-/* Losses that fit the shapes: "crossentropy", "ce". */
+/* Words for losses that depend on shapes: "crossentropy", "ce". */
 extern const char *const dt_fitting_losses[];
-/* out->output, all faults. */
+/* Reads losses into out->output; returns all faults. */
 dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
                                   dt_compile_spec *out) DT_MUST_USE;
-/* out->metric, all faults; losses are read. */
+/* Reads metrics into out->metric, after losses; returns all faults. */
 dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
                                    dt_compile_spec *out) DT_MUST_USE;
 
-/* The kinds that a short word selects by the shapes of predictions and targets, as in Keras. */
+/* The kinds that such a word selects by the shapes of predictions and targets, as in Keras. */
 typedef struct dt_fitting {
     dt_status *(*read)(dt_arena *arena, const dt_tree *t, dt_named *out);
     const char *binary;               /* for predictions of one number */
     const char *categorical, *sparse; /* otherwise: for one-hot targets, for class numbers */
 } dt_fitting;
-/* Reads what fits the output at the place of *named, with the arguments' defaults; *if_sparse: for
- * targets that are class numbers, NULL: the same. output NULL: of a faulty model. */
+/* Reads the kind that fits the output into *named, with its arguments' defaults. *if_sparse: the
+ * kind for targets that are class numbers, NULL: the same. output NULL: the model is faulty. */
 dt_status *dt_read_fitting(dt_arena *arena, const dt_fitting *fitting, const dt_type *output,
                            dt_named *named, const dt_named **if_sparse) DT_MUST_USE;
 

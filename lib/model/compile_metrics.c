@@ -41,7 +41,7 @@ static dt_status *check_row(const dt_named *named) {
     return NULL;
 }
 
-/* The output whose metrics are read, and the settings of `compile` that they depend on. */
+/* The output whose metrics are read, and settings of `compile` that they depend on. */
 typedef struct owner {
     int output;
     const dt_type *type; /* type of the output; NULL: unknown */
@@ -147,8 +147,9 @@ static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const ch
 }
 
 /*
- * What lines of a run say beside metrics, where programs look: history.jsonl, --json, record.jsonl;
- * the first column of CSVLogger; what callbacks add to the logs or put into the names of files.
+ * Names that other members of a run's lines have, which metrics must not: those of history.jsonl,
+ * --json and record.jsonl; of the first column of CSVLogger; and those that callbacks add to logs
+ * or use in file names.
  */
 static const char *const fields_of_lines[] = {
     "epoch",

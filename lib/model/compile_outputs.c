@@ -82,8 +82,8 @@ dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
 
 /* ---- losses ---- */
 
-/* fit divides sums over examples by their number, so a loss that is not such a quotient can be
- * used in custom loops only. */
+/* Refuses losses that are not sums over examples divided by their number, because fit computes such
+ * quotients only; they can be used in custom loops. */
 static dt_status *check_loss(const dt_named *loss) {
     int reduction = ((const dt_loss_head *)loss->args)->reduction;
     if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)

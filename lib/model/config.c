@@ -45,7 +45,7 @@ static void print_field(dt_json *j, const dt_field *f, const void *args) {
     case DT_FIELD_ENUM: dt_json_string(j, f->name, f->choices[*(const int *)p]); break;
     case DT_FIELD_INTS: print_ints(j, f->name, p); break;
     case DT_FIELD_REALS: print_reals(j, f->name, p); break;
-    default: break; /* other modules read and write these */
+    default: break; /* read and written by other files */
     }
 }
 

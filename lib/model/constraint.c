@@ -11,12 +11,6 @@
 
 /* ---- reading ---- */
 
-static dt_status *read_dims(const dt_named *n, const dt_weight_spec *weight, const dt_tree *axis,
-                            uint32_t *dims) {
-    return dt_dims_read(&(dt_dims_of){&weight->type, weight->path, n->kind->name, &n->at}, axis,
-                        dims);
-}
-
 dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight) {
     int n;
     const dt_kind *const *rows = dt_constraints(&n);
@@ -24,8 +18,10 @@ dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_wei
     const dt_tree *t = role < 0 ? NULL : head->constraint[role];
     if (!t || t->kind == DT_TREE_NULL) return NULL;
     DT_TRY(dt_named_read(arena, rows, n, "constraint", t, &weight->constraint));
-    dt_constraint_head *args = weight->constraint.args;
-    return args->axis ? read_dims(&weight->constraint, weight, args->axis, &args->dims) : NULL;
+    const dt_named *c = &weight->constraint;
+    dt_constraint_head *args = c->args;
+    return dt_dims_find(&(dt_dims_of){&weight->type, weight->path, c->kind->name, &c->at},
+                        &args->axis, &args->dims);
 }
 
 /* ---- variables ---- */

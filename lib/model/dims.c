@@ -14,9 +14,7 @@ static dt_status *refuse(const dt_dims_of *of, int64_t axis, const char *why) {
     return s;
 }
 
-static dt_status *add_dim(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) {
-    int64_t given;
-    DT_TRY(dt_tree_int(axis, "axis", -DT_MAX_RANK, DT_MAX_RANK, &given));
+static dt_status *add_dim(const dt_dims_of *of, int64_t given, uint32_t *dims) {
     const int64_t d = given < 0 ? given + of->type->rank : given;
     if (d < 0 || d >= of->type->rank) return refuse(of, given, "out of bounds");
     if (d == 0 && !of->weight) return refuse(of, given, "the batch, which has no fixed size,");
@@ -25,11 +23,8 @@ static dt_status *add_dim(const dt_dims_of *of, const dt_tree *axis, uint32_t *d
     return NULL;
 }
 
-dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) {
+dt_status *dt_dims_find(const dt_dims_of *of, const dt_ints *axis, uint32_t *dims) {
     *dims = 0;
-    if (axis->kind == DT_TREE_LIST && axis->n == 0)
-        return dt_fail(DT_E_RANGE, &axis->at, "axis must name a dimension");
-    if (axis->kind != DT_TREE_LIST) return add_dim(of, axis, dims);
-    for (int i = 0; i < axis->n; i++) DT_TRY(add_dim(of, axis->item[i], dims));
+    for (int i = 0; i < axis->n; i++) DT_TRY(add_dim(of, axis->v[i], dims));
     return NULL;
 }

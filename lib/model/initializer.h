@@ -22,7 +22,7 @@ dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *forma
 /* "SparseCategoricalAccuracy" in Keras' snake case: "sparse_categorical_accuracy". */
 char *dt_snake_case(dt_arena *arena, const char *class_name);
 
-/* The arguments of a row as one JSON object, or its entries alone. */
+/* Prints the arguments of a row as a JSON object, or only its entries. */
 void dt_config_print(const dt_named *named, dt_json *j, const char *key);
 void dt_config_fields(const dt_named *named, dt_json *j);
 
@@ -42,8 +42,7 @@ typedef struct dt_draw {
  * draw them in any order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
-/* The head of the args of initialisers that draw: theirs begins with it, their table has
- * DT_SEED_FIELD. */
+/* The first member of the args of initialisers that draw; their tables have DT_SEED_FIELD. */
 typedef struct dt_seed_head {
     int64_t seed;
     bool has_seed;
@@ -62,16 +61,16 @@ struct dt_initializer {
     bool draws;         /* its args begin with a dt_seed_head */
     /* MODEL_SHAPE if a variable of this type cannot be initialized; NULL: all can */
     dt_status *(*check)(const dt_type *type);
-    /* adds entries that describe the distribution; NULL: the arguments describe it */
+    /* adds entries that describe the distribution; NULL: the arguments are enough */
     void (*facts)(const void *args, const dt_draw *d, dt_json *j);
 };
 const dt_kind *const *dt_initializers(int *n);
 /* Arguments that are read when a layer's shapes are known. */
 #define DT_INITIALIZER(type, member, ...)                                                          \
     DT_TREE(type, member, .forms = DT_FORMS(DT_NAMED("initializer")), __VA_ARGS__)
-/* An axis, or a list of them: see dt_dims_read. */
+/* A key whose value is an axis or a list of axes: see dt_dims_find. */
 #define DT_AXES(type, member, ...)                                                                 \
-    DT_TREE(type, member, .forms = DT_FORMS(DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS)),        \
+    DT_INTS(type, member, .lone = true, .some = true, .min = -DT_MAX_RANK, .max = DT_MAX_RANK,     \
             __VA_ARGS__)
 /* A name of something in the model, or a list of names. */
 #define DT_NAME_OR_NAMES DT_FORMS(DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS))
@@ -79,7 +78,7 @@ const dt_kind *const *dt_initializers(int *n);
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset,
                                dt_named *out) DT_MUST_USE;
-/* Calls the row's check for a variable of that type. */
+/* Checks whether a variable of that type can be initialized, by the row's check. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
 /* MODEL_SHAPE: "Identity needs exactly 2 dimensions; shape (3) has 1", for checks. */
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) DT_MUST_USE;

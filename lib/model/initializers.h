@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of initialisers: DT_INITIALIZER_ROW(name), in lib/model/initializer/. No include
- * guard. */
+/* The table of initialisers: DT_INITIALIZER_ROW(name), in lib/model/initializer/. Included several
+ * times, with DT_INITIALIZER_ROW defined by each user. */
 DT_INITIALIZER_ROW(zeros)
 DT_INITIALIZER_ROW(ones)
 DT_INITIALIZER_ROW(constant)

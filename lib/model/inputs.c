@@ -35,7 +35,7 @@ static bool has_name(const dt_reader *r, int i, const char *name) {
     return given && given->kind == DT_TREE_SCALAR && strcmp(given->text, name) == 0;
 }
 
-/* An error: layer i names an input that is not an earlier layer. */
+/* The error if layer i names an input that is not an earlier layer. */
 static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t) {
     if (strcmp(r->name[i], t->text) == 0)
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot be its own input", t->text);
@@ -92,6 +92,9 @@ static dt_status *check_number(const dt_reader *r, int i) {
         return dt_suggest(
             dt_fail(DT_E_MODEL_INPUTS, at, "%s takes one input, got %d", row->kind.name, n),
             "combine layers with Add, Concatenate or another merging layer");
+    if (n > most && least < most)
+        return dt_fail(DT_E_MODEL_INPUTS, at, "%s takes at most %d inputs, got %d", row->kind.name,
+                       most, n);
     dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "%s needs %s%d inputs, got %d", row->kind.name,
                            least < most ? "at least " : "", least, n);
     return dt_suggest(s, r->functional

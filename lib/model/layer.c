@@ -15,7 +15,8 @@ static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w
                    b->name, w->name, dt_text_of_shape(type).s, dt_text_of_bytes(bytes).s);
 }
 
-/* "kernel" of "query/kernel" and "lstm_cell/recurrent_kernel": by the last word. */
+/* The target that a weight's last word selects: "kernel" in "query/kernel" and
+ * "lstm_cell/recurrent_kernel". */
 int dt_layer_role(const char *weight) {
     static const char *const roles[DT_ON_WEIGHTS] = {
         [DT_ON_KERNEL] = "kernel",
@@ -56,8 +57,8 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) {
 
 /* ---- weights of others ---- */
 
-/* Whether `wanted` is the weight's path, or begins it, as a layer's name does. Its caller refuses
- * several such weights. */
+/* Whether `wanted` is the weight's path or its beginning, such as a layer's name. The caller
+ * refuses the word if it means several weights. */
 static bool is_meant(const char *path, const char *wanted) {
     size_t n = strlen(wanted);
     return strncmp(path, wanted, n) == 0 && (path[n] == '\0' || path[n] == '/');

@@ -11,8 +11,8 @@
 /* The range of a layer's output, by which losses check their predictions. */
 typedef enum dt_range {
     DT_RANGE_UNKNOWN,
-    DT_RANGE_REAL, /* any number */
-    DT_RANGE_BOTH, /* both signs, within some limit */
+    DT_RANGE_REAL, /* any real number */
+    DT_RANGE_BOTH, /* of both signs, limited */
     DT_RANGE_BENT, /* positive, or not far below 0: elu, gelu */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
@@ -26,13 +26,12 @@ typedef enum dt_range {
 typedef struct dt_yield {
     dt_range range;
     const char *by; /* the activation or the kind of layer that causes the range */
-    bool scaled;    /* by a layer that is no activation */
+    bool scaled;    /* a layer other than an activation has scaled the values */
 } dt_yield;
 
 /* ---- layers ---- */
 
-/* The largest weight, and the largest value that one example may become on its way through a
- * model. */
+/* The largest weight, and the largest value of one example in a model, in bytes. */
 #define DT_MAX_WEIGHT_BYTES 0x1p40
 #define DT_MAX_EXAMPLE_BYTES 0x1p38
 
@@ -54,10 +53,9 @@ typedef struct dt_dims_of {
     const char *who;    /* owner of the key, for messages; NULL: the message's location is enough */
     const dt_location *at;
 } dt_dims_of;
-/* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the
- * end; MODEL_SHAPE at `at` when there is no such dimension, it is the batch, or one is named twice;
- * RANGE when a list is empty. */
-dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
+/* Sets *dims to the dimensions that `axis` names; negative numbers count from the end. Fails
+ * with MODEL_SHAPE at `at` if a dimension does not exist, is the batch, or is named twice. */
+dt_status *dt_dims_find(const dt_dims_of *of, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 
 /* The target of a penalty or a constraint: weights by the last word of their path, or the
  * layer's output. */
@@ -77,7 +75,7 @@ enum {
 };
 /* The target that a weight's name selects; negative: none. */
 int dt_layer_role(const char *weight);
-/* A layer's field for one. */
+/* The field of a layer for a regularizer. */
 #define DT_REGULARIZER(type, what, key)                                                            \
     DT_KEY(TREE, key, type, head.regularizer[DT_ON_##what],                                        \
            .forms = DT_FORMS(DT_NAMED("regularizer")),                                             \
@@ -149,7 +147,7 @@ typedef struct dt_layer_build {
     const struct dt_layer_spec *earlier;
     int n_borrowed;                /* counts borrowed weights; dt_layer_borrow adds one */
     int borrowed[DT_MAX_BORROWED]; /* numbers of weights, counted through the model */
-    const void *made; /* may be set by build: what call needs besides args; in `arena` */
+    const void *made; /* build may set it to data that call needs besides args, in `arena` */
 } dt_layer_build;
 
 typedef struct dt_weight_request {
@@ -166,8 +164,9 @@ typedef struct dt_weight_request {
 /* Adds a weight; MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
 /*
- * Makes a weight of an earlier layer this one's too, behind its own: `path` is the weight's, or
- * that of the layer or part whose only one it is. WEIGHT at the path when there is no such weight.
+ * Shares a weight of an earlier layer, which comes after the layer's own weights. `path` is that
+ * of the weight, or of a layer or part that has no other weight. WEIGHT at the path when there is
+ * no such weight.
  */
 dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) DT_MUST_USE;
 /* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B
@@ -186,11 +185,11 @@ typedef struct dt_layer_call {
     const void *args, *made; /* as after build */
     dt_value x;              /* the first input */
     const dt_value *xs;      /* [n_in] all of them */
-    const dt_value *masks;   /* [n_in] see dt_layer; no value: all counts */
+    const dt_value *masks;   /* [n_in] see dt_layer; no value: no step is masked */
     int n_in;
     const char *name;
     const dt_value *weight; /* in the order of build, the borrowed ones last */
-    /* the variables of the weights, to be assigned state that is kept between steps and equal on
+    /* the variables of the weights, for layers that assign state between steps, which is equal on
      * all replicas */
     dt_variable *const *variable;
     const dt_type *out; /* set by build */
@@ -199,19 +198,19 @@ typedef struct dt_layer_call {
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
 } dt_layer_call;
-/* Inside of `call`: y, a value of the layer that users can name, by its full name
- * ("decoder_0/self_attention"), with what the model's owner has to say of it. Use the result
- * instead of y. */
+/* For use in `call`: gives y, a value within the layer, a full name by which users can refer to it
+ * ("decoder_0/self_attention"), and applies the model owner's annotations. Use the result instead
+ * of y. */
 dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
 
 /*
- * What a layer computes in under a policy of mixed precision, whose dtype is `compute` of the call.
- * Variables are float32 under any.
+ * The dtypes of a layer under a policy of mixed precision, whose dtype is `compute` of the call.
+ * Variables are float32 under each policy.
  *
- *     NARROW    inputs and weights are converted, all of it is in that dtype
- *     WIDE      inputs are made float32, weights stay; what comes out is converted: layers that
- *               Keras keeps in float32
- *     BY_PARTS  inputs are converted, weights stay: its parts are asked each
+ *     NARROW    inputs and weights are converted to that dtype
+ *     WIDE      inputs are converted to float32, and outputs back; weights are not converted:
+ *               layers that Keras keeps in float32
+ *     BY_PARTS  inputs are converted; each part of the layer decides on its weights
  *     AS_IT_IS  nothing is converted: an Input
  */
 typedef enum dt_layer_precision {
@@ -222,11 +221,11 @@ typedef enum dt_layer_precision {
 } dt_layer_precision;
 
 /*
- * Masks. Of a sequence that was padded some steps do not count. Its mask, bools of the shape of its
- * values without the last dimension, goes along with what layers make of it, as Keras' does: a
- * layer that supports masking may read its inputs' masks, and the first one is that of what it
- * gives, unless it says otherwise; behind any other layer there is none. What comes out with a mask
- * has losses and metrics where that is true alone.
+ * Masks. Some steps of a padded sequence do not count. Its mask, bools with the shape of its
+ * values without the last dimension, is passed from layer to layer, as in Keras. A layer that
+ * supports masking may read its inputs' masks, and its output has the first input's mask, unless
+ * its row has `mask`. Outputs of other layers have no mask. If a model's output has a mask, losses
+ * and metrics count only the steps where it is true.
  */
 #define DT_MANY_LAYERS 1024
 typedef struct dt_layer {
@@ -250,8 +249,8 @@ typedef struct dt_layer {
      * never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* `yields` of layers whose outputs are: the values of the inputs in another shape or order; values
- * between those of the inputs, such as a mean; sums; products. */
+/* `yields` of four kinds of layers, whose outputs are: the inputs' values in another shape or
+ * order; values between those of the inputs, such as a mean; sums; products. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
 dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);
@@ -268,13 +267,14 @@ dt_range dt_range_between(dt_range r);
 /* The range of an activation's output, for any input; `out` is the layer's type. */
 dt_yield dt_activation_yields(int activation, const dt_type *out);
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in);
-/* The mask of the layer's output; only for layers whose output has one. */
+/* Computes the mask of the layer's output; only for layers whose output has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
-dt_value dt_mask_along(dt_value mask, dt_value x); /* repeated over the last dimension of x */
-/* true where one of the inputs' is: they are of one shape */
+dt_value dt_mask_along(dt_value mask,
+                       dt_value x); /* the mask, repeated over the last dimension of x */
+/* true where any input's mask is true; all have one shape */
 dt_value dt_masks_joined(const dt_layer_call *c);
-/* b->row->build and row->call, of layers with data_format: channels_first around transposed
- * values. */
+/* Call b->row->build and row->call; for layers with data_format: channels_first they transpose
+ * values before and after. */
 extern const char *const dt_data_formats[]; /* channels_last, channels_first */
 #define DT_DATA_FORMAT(type)                                                                       \
     DT_ENUM(type, data_format, dt_data_formats,                                                    \
@@ -288,11 +288,11 @@ dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weigh
 /* converts 16-bit floats; other values are returned unchanged */
 dt_value dt_to_float32(dt_value x);
 const dt_kind *const *dt_layers(int *n);
-/* Repeats, which may be items of a list of layers. */
+/* The kinds of repeats, which lists of layers may contain. */
 const dt_kind *const *dt_repeats(int *n);
 
-/* Activations are for floats. Names for `activation:` fields (index 0 "linear") and their graph
- * with default arguments; dt_activation_call takes arguments too. */
+/* Activations apply to floats. `activation:` fields take their names (index 0 is "linear") and
+ * apply them with default arguments; dt_activation_call also takes arguments. */
 typedef struct dt_activation {
     dt_kind kind;
     dt_value (*call)(const void *args, dt_value x);
@@ -311,7 +311,8 @@ dt_value dt_hard_sigmoid(dt_value x);
 int dt_axis_in(int rank, int64_t axis); /* counted from the front; -1: out of range */
 /* counted from the front; -1 if out of range, and the trace has failed */
 int dt_axis_of(dt_value x, int64_t axis);
-/* the dimensions that axes name; false, and the trace has failed: none, one twice, or unknown */
+/* the dimensions that axes name; false, and the trace has failed, if there are none, one is named
+ * twice, or one does not exist */
 bool dt_axes_of(dt_value x, const dt_ints *axes, uint32_t *dims);
 /* x with the axis and the last one exchanged; its own inverse */
 dt_value dt_swap_last(dt_value x, int axis);
@@ -321,7 +322,7 @@ dt_value dt_move_last(dt_value x, int axis);
  * end and joined. */
 dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value));
 dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
-/* max(x, 0) and log(1 + exp -|x|), whose sum it is */
+/* max(x, 0) and log(1 + exp -|x|), whose sum is softplus */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
 /* ---- regularisers ---- */
@@ -343,10 +344,10 @@ dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named
 
 /* ---- constraints ---- */
 
-/* The head of every constraint's args. */
+/* The first member of every constraint's args. */
 typedef struct dt_constraint_head {
-    const dt_tree *axis; /* NULL: it goes element by element */
-    uint32_t dims;       /* dimensions of the current weight that the arguments select */
+    dt_ints axis;  /* n 0: the constraint is element-wise */
+    uint32_t dims; /* the dimensions that `axis` selects in the weight at hand, one bit each */
 } dt_constraint_head;
 
 /* A change of a weight after each update. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layers with data_format: channels_first. Their values are (B, channels, ...) outside. They are
- * transposed here on the way in and on the way out, so that layers and kernels see channels_last
- * alone. Weights have Keras' shapes, which are the same for both.
+ * transposed here before and after the layer, so layers and kernels work on channels_last only.
+ * Weights have Keras' shapes, which are the same for both.
  */
 #include <string.h>
 

@@ -64,7 +64,8 @@ dt_value dt_smooth_labels(dt_value target, double smoothing, double classes) {
 
 /* ---- checks ---- */
 
-/* "targets of shape (B), predictions of shape (B, 10)" below the fault, `fix` on the caret line. */
+/* Notes "targets of shape (B), predictions of shape (B, 10)" below the fault, and suggests `fix` on
+ * the caret line. */
 static dt_status *misfit(const dt_type *target, const dt_type *prediction, const char *fault,
                          const char *fix) {
     dt_status *s = dt_fail(DT_E_LABELS, NULL, "%s: targets are %s, predictions %s", fault,

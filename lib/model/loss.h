@@ -24,7 +24,7 @@ typedef struct dt_loss_head {
     int reduction; /* dt_reduction */
     const char *name;
 } dt_loss_head;
-/* room for the arguments of any loss; a metric of the same name has the same arguments */
+/* as large as the arguments of any loss; a metric of the same name has the same arguments */
 #define DT_LOSS_ARGS_SIZE 128
 #define DT_LOSS_FIELDS(type)                                                                       \
     DT_HEAD_FIELD(ENUM, type, reduction, .choices = dt_reductions,                                 \
@@ -38,8 +38,9 @@ extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentro
 
 typedef struct dt_loss_call_args {
     const void *args;
-    dt_value target;     /* (B) or (B, 1) integers, or (B, ..., C) */
-    dt_value prediction; /* (B, ..., C); a softmax node remembers its logits */
+    dt_value target; /* (B) or (B, 1) integers, or (B, ..., C) */
+    dt_value
+        prediction; /* (B, ..., C); if its node is a softmax, the logits are that node's input */
 } dt_loss_call_args;
 
 /* LABELS if a loss cannot take targets and predictions of these types, (B, ...); else NULL. */
@@ -70,7 +71,7 @@ typedef struct dt_loss_row {
     dt_kind kind;
     dt_output_kind of; /* the kind of predictions that the loss is for */
     bool sparse;       /* targets are class numbers */
-    dt_limits targets; /* for which it is defined */
+    dt_limits targets; /* the targets for which the loss is defined */
     dt_expects expects;
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
@@ -81,9 +82,9 @@ typedef struct dt_loss_row {
     /* For a loss that is a function of sums; all NULL otherwise. If the batch's dimension is
      * summed, too, the loss is one number for the batch. */
     uint32_t (*summed)(const void *args, const dt_type *prediction); /* the dimensions */
-    /* the values to be summed, which have the predictions' shape; returns their number */
+    /* the values to be summed, in the shape of the predictions; returns their number */
     int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]);
-    /* the loss from the sums; its mean counts where sums are several */
+    /* the loss, given the sums; if there are several sums, their losses are averaged */
     dt_value (*join)(const void *args, const dt_value *sum);
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
@@ -95,7 +96,7 @@ bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
 /* Shared by rows of losses and metrics. */
-/* the input of that node; trace NULL: it is no such node */
+/* the input of that node; trace NULL: the prediction is another node */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);
 dt_value dt_class_numbers(dt_value target); /* (B) of (B) or (B, 1) */
 /* converted, and reshaped between (B) and (B, 1) */
@@ -114,9 +115,9 @@ dt_value dt_smooth_labels(dt_value target, double smoothing, double classes);
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
 /* converts weights to the values' dtype and shape: (B) to (B, T) */
 dt_value dt_weights_like(dt_value weight, dt_value values);
-/* What samples add to the divisor of a mean: their weights or 1, where the mask (1 or 0, of the
- * values' dtype and shape) lets them count. Either may be no value: all 1. No value comes out where
- * each sample adds 1. */
+/* The contribution of each sample to the divisor of a mean: its weight, or 1, times the mask (1 or
+ * 0, of the values' dtype and shape). Weights and mask may be no value, which means all 1. Returns
+ * no value if every sample contributes 1. */
 dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
 /* a mask of the values' shape; bools are not converted */
 dt_value dt_mask_like(dt_value mask, dt_value values);
@@ -159,10 +160,10 @@ typedef struct dt_metric_row {
     /* 1 for a mean. 0: `accuracy`, which is replaced by another row at compile, and metrics with
      * parts */
     int sums;
-    bool alone; /* of values without targets, which are passed as predictions */
+    bool alone; /* for values without targets, which are passed as predictions */
     /* the targets that it accepts; for a metric named after a loss see dt_metric_targets */
     dt_limits targets;
-    bool unmasked; /* a mean that masks do not weight, as in Keras */
+    bool unmasked; /* a mean that ignores masks, as in Keras */
     dt_check_fn *check;
     /* copies the setting of the loss beside it, unless the metric sets it; NULL: nothing */
     void (*follow)(void *args, bool from_logits);
@@ -180,16 +181,16 @@ typedef struct dt_metric_row {
     dt_status *(*fault)(const void *args, const double *sum, int n);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
-/* Of a mean, with weights of samples: rows, and what the sum of rows is divided by; (B) each, or of
- * rank 0. Keras' rule: values are averaged down to the dimensions of the weights, the weights
- * repeated to the shape of the values, and both averaged down to the example. No weight: no
- * divisor. */
+/* For a metric that is a mean with sample weights: computes the rows, and the contribution of each
+ * to the divisor; (B) each, or of rank 0. Keras' rule: values are averaged down to the dimensions
+ * of the weights, the weights repeated to the shape of the values, and both averaged down to the
+ * example. No weight: no divisor. */
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
                     dt_value *rows, dt_value *divisor);
 /* The number of results for targets and predictions of these types; 0: they do not fit. */
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
                     const dt_type *prediction);
-/* The row's, or those of the loss of that name. */
+/* The limits of targets of the row, or of the loss of that name. */
 dt_limits dt_metric_targets(const dt_metric_row *row);
 /* sum / examples, 0 without examples: the `result` of most rows. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the values of samples to one number: the rule for losses in C, for losses of jobs and for
- * metrics. With weights w, and samples that count (all, unless the loss or the model has a mask):
+ * Reduces the values of samples to one number: the rule for losses in C, for losses of jobs and
+ * for metrics. With weights w, and samples that count (all, unless the loss or the model has a
+ * mask):
  *
  *     sum_over_batch_size, mean    sum(w l) / number of samples that count; weight 0 counts
  *     mean_with_sample_weight      sum(w l) / sum(w) of the samples that count; metrics are such
@@ -28,7 +29,8 @@ static dt_status *misfit(const dt_type *weight, const dt_type *values) {
                    dt_text_of_shape(weight).s, dt_text_of_shape(values).s);
 }
 
-/* Dimensions of size 1 that weights have more than values: those behind, then those before. */
+/* Removes dimensions of size 1 that weights have in excess of values: the last ones first, then the
+ * first ones. */
 static dt_type without_ones(dt_type w, int rank) {
     int before = 0;
     while (w.rank > rank && w.dim[w.rank - 1] == 1) w.rank--;
@@ -80,7 +82,7 @@ static int reduction_of(const weighting *x) {
     return ((const dt_loss_head *)x->named->args)->reduction;
 }
 
-/* The divisor of a mean; this replica has `count` of it. */
+/* The divisor of a mean over all replicas; this replica contributes `count`. */
 static dt_value divisor_of(const weighting *x, dt_value count) {
     return count.trace && dt_trace_replicas(count.trace) > 1 && x->average == DT_GLOBAL_AVERAGE
                ? dt_all_reduce(DT_SUM, count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of losses: DT_LOSS_ROW(name), in files of lib/model/loss, kin in one file. No include
- * guard. */
+/* The table of losses: DT_LOSS_ROW(name), in files of lib/model/loss, related ones in one file.
+ * Included several times, with DT_LOSS_ROW defined by each user. */
 DT_LOSS_ROW(sparse_categorical_crossentropy)
 DT_LOSS_ROW(categorical_crossentropy)
 DT_LOSS_ROW(binary_crossentropy)

@@ -15,7 +15,7 @@ static dt_value same_rank(dt_value x, dt_value as) {
     return dt_reshape(x, is.rank, is.dim);
 }
 
-/* The mean over the dimensions behind the first `rank`. */
+/* The mean over the dimensions after the first `rank`. */
 static dt_value mean_behind(dt_value x, int rank) {
     while (dt_type_of_value(x).rank > 1 && dt_type_of_value(x).rank > rank) x = dt_mean_last(x);
     if (dt_type_of_value(x).rank <= rank) return x;
@@ -79,7 +79,7 @@ int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *t
                     const dt_type *prediction) {
     if (!row->parts) return 1;
     dt_status *s = row->check ? row->check(args, target, prediction) : NULL;
-    if (s) { /* parts count on it */
+    if (s) { /* the parts require it */
         dt_status_free(s);
         return 0;
     }

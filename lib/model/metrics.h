@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of metrics: DT_METRIC_ROW(name), in files of lib/model/metric, kin in one file. No
- * include guard. */
+/* The table of metrics: DT_METRIC_ROW(name), in files of lib/model/metric, related ones in one
+ * file. Included several times, with DT_METRIC_ROW defined by each user. */
 DT_METRIC_ROW(accuracy)
 DT_METRIC_ROW(binary_accuracy)
 DT_METRIC_ROW(categorical_accuracy)

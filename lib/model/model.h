@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Models: layers, losses, metrics, optimizers and initialisers. Each is one file and one row in a
- * table (layers.h, losses.h, metrics.h, optimizers.h, initializers.h); a row begins with a dt_kind,
- * so its arguments are read from the job file by a field table, with Keras' names and defaults.
- * What a row does is emit graph; nothing here computes on data but initialisers.
+ * table (layers.h, losses.h, metrics.h, optimizers.h, initializers.h); a row begins with a
+ * dt_kind, so its arguments are read from the job file by a field table, with Keras' names and
+ * defaults. Rows emit graph nodes; only initialisers compute on data.
  *
  * Reading is apart from creating: dt_model_read checks every shape and lists the weights without
  * allocating one, so that a job is validated, and planned, without memory.
@@ -56,9 +56,9 @@ typedef enum dt_remat_value {
     DT_REMAT_QUERY = 1 << 1,       /* results of products, before activations */
     DT_REMAT_KEY = 1 << 2,
     DT_REMAT_VALUE = 1 << 3,
-    DT_REMAT_CONTEXT = 1 << 4, /* what attention gives to the product behind it */
+    DT_REMAT_CONTEXT = 1 << 4, /* the input of attention's output projection */
     DT_REMAT_OUT = 1 << 5,
-    DT_REMAT_WI_0 = 1 << 6, /* the gate, and what it gates, of the feed-forward part */
+    DT_REMAT_WI_0 = 1 << 6, /* feed-forward: the gate, and the values that it multiplies */
     DT_REMAT_WI_1 = 1 << 7,
     DT_REMAT_WO = 1 << 8
 } dt_remat_value;
@@ -73,8 +73,20 @@ typedef struct dt_rematerialize {
 extern const char *const dt_rematerialize_names[]; /* policies; "none" and "full" come first */
 
 extern const char *const dt_remat_value_names[]; /* names of values; some are several */
+/* dt_remat_value bits of such a name; 0: there is none. */
+unsigned dt_remat_values_of(const char *name);
 
-/* A policy as lists of values' names, of a job file; `given` false: a policy by name. */
+/* The products of KerasHub's blocks, by the layer whose kernel they read. */
+typedef struct dt_remat_product {
+    dt_remat_value value;
+    const char *layer; /* "query" */
+} dt_remat_product;
+enum { DT_REMAT_PRODUCTS = 7 };
+extern const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS];
+/* Whether a weight's path is "LAYER/kernel" or ends with "/LAYER/kernel". */
+bool dt_is_kernel_of(const char *path, const char *layer);
+
+/* A policy that a job gives as lists of values' names; `given` false: a policy by name. */
 typedef struct dt_remat_lists {
     bool given;
     const struct dt_tree *save, *offload;
@@ -90,8 +102,22 @@ typedef struct dt_init_from {
     /* a checkpoint, a run's directory or a file of weights; NULL: random initial weights */
     const char *path;
     bool skip_mismatch; /* missing weights, and those of another shape, are initialized randomly */
+    int names;          /* a dt_weight_names: the program whose names and shapes the file has */
+    /* regular expressions for names in the file, and the replacement of each match; NULL: none */
+    const dt_tree *map;
+    const dt_tree *skip, *freeze; /* lists of regular expressions; NULL: none */
     dt_location at;
 } dt_init_from;
+enum { DT_NAMES_KERAS, DT_NAMES_TORCH };
+extern const char *const dt_weight_names[];
+extern const dt_field dt_init_from_fields[];
+/* Checks that all its regular expressions are valid. Fails with RANGE at each one that is not. */
+dt_status *dt_init_from_check(const dt_init_from *from) DT_MUST_USE;
+/* Sets `trainable` to false in the layers whose names match `freeze`. Fails with RANGE at an
+ * expression that matches no layer. name[n], named[n]: the layers; the kind of a layer that
+ * could not be read is NULL. */
+dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name,
+                               const dt_named *named, int n) DT_MUST_USE;
 
 /* A checked model. Its memory is in its arena. */
 typedef struct dt_model_spec {
@@ -139,7 +165,7 @@ typedef struct dt_metric_use {
     /* [n] in the history: key; of several numbers "f1_score_0", "f1_score_1", ... */
     const char *const *keys;
     dt_location at;
-    int output;    /* number of the model's output */
+    int output;    /* index of the model's output */
     bool weighted; /* examples are weighted as in the loss of the same output */
     /* the key is from the job, by `name` or by a word such as "acc"; else it is derived from the
      * class */
@@ -152,15 +178,15 @@ typedef struct dt_output_use {
     dt_named loss;    /* kind NULL: none */
     /* for `crossentropy`: the loss that replaces it if targets are class numbers; NULL: none */
     const dt_named *if_sparse;
-    double loss_weight;   /* factor of its loss in the total */
-    const char *loss_key; /* "kind_loss"; NULL: the model has no other, and the whole is it */
+    double loss_weight;   /* factor of this loss in the total loss */
+    const char *loss_key; /* "kind_loss"; NULL: this is the model's only loss */
     const char *target;   /* element name; NULL: see dt_match_names */
     dt_location target_at;
     const char *sample_weight; /* element with the weights; NULL: all examples count 1 */
     dt_location sample_weight_at;
 } dt_output_use;
 
-/* The operands of products with weights, where they have 8 bits. */
+/* Quantization of the operands of products with weights to 8 bits. */
 typedef enum dt_quantization {
     DT_QUANTIZE_NONE,
     DT_QUANTIZE_INT8,
@@ -180,6 +206,8 @@ typedef struct dt_compile_spec {
     dt_quantization quantization;
     dt_location quantization_at;
     dt_loss_scale scaling; /* under mixed_float16, unless the job sets it */
+    /* compute metrics and predictions in the units in which the data set stores the target */
+    bool original_units;
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it is faulty. precision is one of dt_policies. `accuracy` and
  * `crossentropy` are what fits one-hot targets, or one unit, until dt_compile_see_targets. */
@@ -189,12 +217,12 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location 
  * permanently. */
 void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type *target,
                             const dt_type *prediction);
-/* Pairs of an output and its loss that cannot be meant, as sentences in the arena: a softmax before
- * from_logits: true, for example. None where it is not certain. */
+/* Reports pairs of an output and its loss that cannot be meant, as sentences in the arena: a
+ * softmax before from_logits: true, for example. Only certain mistakes are reported. */
 void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena,
                         dt_texts *out);
 /* The keys of the history, without those of validation: "loss", losses of single outputs, metrics.
- * Their number. */
+ * Returns their number. */
 #define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 /* The tables of `compile` and `model`, for lists of all keys. */
@@ -221,7 +249,7 @@ struct dt_model {
     const dt_tree *compile_tree; /* `compile` as written */
     dt_compile_spec compile;
     dt_optimizer *optimizer;
-    void *runner; /* train's */
+    void *runner; /* data of room train for this model */
     /* Replaces the value of an input, a layer's output or a value within a layer, by name; NULL:
      * no change. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
@@ -232,9 +260,9 @@ struct dt_model {
 };
 /* The weight of that path; an error that names the nearest. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
-/* The forward pass; emits into the inputs' trace. There are as many as the model has Inputs, in
- * their order; each is converted to its dtype. What comes out goes into output[spec.n_outputs]; no
- * values, and the trace has failed, where inputs do not fit. */
+/* The forward pass; emits into the inputs' trace. There is one value per Input of the model, in
+ * their order; each is converted to the Input's dtype. Results go to output[spec.n_outputs]; if the
+ * inputs do not fit, they are empty values and the trace has failed. */
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training,
                            dt_value *output);
 /* The output of a layer. mask: see dt_layer; no value: nothing is masked. */

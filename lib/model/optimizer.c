@@ -139,7 +139,7 @@ void dt_optimizer_unref(dt_optimizer *o) {
 
 /* ---- what it was made with ---- */
 
-/* Keras' form of an object: class and arguments. */
+/* Prints a schedule as a Keras object: class and arguments. */
 static void print_schedule(const dt_named *schedule, dt_json *j) {
     dt_json_open(j, "learning_rate", '{');
     dt_json_string(j, "module", "keras.optimizers.schedules");
@@ -200,7 +200,7 @@ static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot
     return NULL;
 }
 
-/* The row's slots, and those that its head asks for. */
+/* Lists the row's slots, and those that options common to all optimizers need. */
 static int list_slots(const dt_optimizer *o, const dt_type *type, int *own, dt_slot_spec *slot) {
     const dt_optimizer_head *head = o->named.args;
     const dt_optimizer_row *row = row_of(o);
@@ -219,8 +219,8 @@ static bool is_named(const dt_optimizer *o, const char *path) {
     return false;
 }
 
-/* "optimizer/dense/kernel/momentum"; of another model's variable with the same path
- * "optimizer/dense/kernel_1/momentum", as its slots are told apart by name alone. */
+/* "optimizer/dense/kernel/momentum"; for another model's variable with the same path
+ * "optimizer/dense/kernel_1/momentum", since slots are distinguished by name only. */
 static char *slot_path(const dt_optimizer *o, const dt_variable *v, const char *slot) {
     dt_str path = {0};
     dt_str_printf(&path, "optimizer/%s/%s", v->path, slot);

@@ -18,10 +18,10 @@ typedef struct dt_rate {
 const dt_kind *const *dt_rates(int *n);
 dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 dt_value dt_rate_emit(const dt_named *named, dt_value step);
-/* the number */
+/* Computes the rate as a number */
 dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) DT_MUST_USE;
 dt_value dt_rate_step(dt_value step); /* the step as float32 */
-dt_value dt_rate_floor(dt_value x);   /* x >= 0 without its fraction */
+dt_value dt_rate_floor(dt_value x);   /* x >= 0 rounded down */
 
 /* ---- optimizers ---- */
 
@@ -34,7 +34,7 @@ typedef struct dt_optimizer_head {
     double weight_decay; /* decoupled: w -= w * weight_decay * rate before the step; 0: none */
     /* limits of gradients summed over replicas; at most one is given, and it clips if above 0 */
     double clipvalue, clipnorm, global_clipnorm;
-    double ema_momentum, loss_scale_factor;                       /* the latter 0: none */
+    double ema_momentum, loss_scale_factor;                       /* loss_scale_factor 0: none */
     int64_t ema_overwrite_frequency, gradient_accumulation_steps; /* 0: none */
     dt_texts exclude_from_weight_decay;
     bool use_ema;
@@ -86,7 +86,7 @@ typedef struct dt_slot_spec {
 } dt_slot_spec;
 
 #define DT_MAX_SLOTS 4
-/* the rows', the mean of the weights, the sum of gradients */
+/* the row's slots, the mean of the weights, and the sum of gradients */
 #define DT_ALL_SLOTS (DT_MAX_SLOTS + 2)
 /* The update of one variable: reads w, g and slots; sets the new values. All have the variable's
  * dtype. */
@@ -115,7 +115,7 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) D
 /*
  * Keras' LossScaleOptimizer: the loss is multiplied by a scale while gradients are taken, so that
  * those in float16 do not vanish. After `growth` updates in a row it doubles; gradients that are
- * not finite halve it, and that update is left out.
+ * not finite halve it, and their update is skipped.
  */
 typedef struct dt_loss_scale {
     double initial;
@@ -128,7 +128,7 @@ struct dt_optimizer { /* the public handle */
     dt_named named;
     /* gradients are accumulated over steps by a separate step: dt_optimizer_add_sums */
     bool accumulates;
-    /* float32 scalar, "optimizer/accumulated_examples"; NULL: they are not */
+    /* float32 scalar, "optimizer/accumulated_examples"; NULL: gradients are not accumulated */
     dt_variable *examples;
     dt_loss_scale scaling;
     /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL:
@@ -169,9 +169,9 @@ void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
                        const dt_value *gradient);
 /* The loss to take gradients of: multiplied by loss_scale_factor, or by the current loss scale. */
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
-/* Of an optimizer that accumulates. add: gradients, summed over a batch and replicas, and the
- * number of its examples are added to those kept. take: what is kept comes to them (in place), and
- * is 0 again. */
+/* For an optimizer that accumulates. add: adds gradients, summed over a batch and replicas, and the
+ * number of its examples, to the stored sums. take: replaces the gradients by the stored sums,
+ * which become 0. */
 void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
                            const dt_value *gradient, dt_value examples);
 void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an optimizer does in a step, in Keras' order:
+ * Emits the update of an optimizer, in Keras' order:
  *
  *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ mean of weights ──▶ constraint
  *
- * and iteration + 1; a step whose gradients are not finite, under a scale that moves, leaves all
- * that as it was. Keras clips before the sum, so that its results depend on the number of replicas;
- * here they do not.
+ * and iteration + 1. With a dynamic loss scale, a step whose gradients are not finite changes none
+ * of these. Keras clips before the sum, so that its results depend on the number of replicas; here
+ * they do not.
  *
  * With gradient accumulation, every k-th step updates, by the mean of k gradients. The update is
  * computed in each step and taken in one: a step is one program, whatever its number. Schedules
@@ -131,7 +131,7 @@ static dt_value all_finite(const dt_value *g, int n) {
     return sum.trace ? dt_compare(sum, dt_like(sum, 0), DT_EQ) : sum;
 }
 
-/* Doubled after so many good steps in a row, halved by a bad one. */
+/* Doubles the loss scale after `growth` good steps in a row, and halves it after a bad one. */
 static void move_scale(const step *s) {
     const dt_optimizer *o = s->o;
     dt_value scale = dt_read(s->trace, o->scale), steps = dt_read(s->trace, o->good_steps),
@@ -153,7 +153,7 @@ static dt_value accumulated(const step *s, const struct dt_optimizer_slot *slots
     return dt_divide(sum, dt_like(sum, (double)s->head->gradient_accumulation_steps));
 }
 
-/* Nodes from here on are "optimizer/dense/kernel"'s. */
+/* Sets the path of nodes that follow, such as "optimizer/dense/kernel". */
 static void enter(dt_trace *t, const dt_variable *v) {
     dt_trace_path(t, dt_arena_printf(dt_trace_arena(t), "optimizer/%s", v->path));
 }
@@ -299,7 +299,7 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients) {
     const dt_variables *v = gradients.variables;
     if (!v || (gradients.trace &&
                (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))
-        return; /* reported already */
+        return; /* the error was reported already */
     dt_trace *t = gradients.value ? trace_of(&gradients) : NULL;
     if (!o) {
         dt_trace_fail(t ? t : gradients.trace, dt_want(o, "dt_optimizer_apply", "optimizer"));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Outputs and losses that do not belong together: a job that runs, and learns nothing or less than
- * it could. A row of a loss says which values it expects, rows of layers and activations say which
- * they give (range.c). Where nothing is known for certain there is no warning.
+ * it could. Rows of losses have the range of values that they expect, rows of layers and
+ * activations the range of their outputs (range.c). There is no warning unless the mistake is
+ * certain.
  */
 #include <string.h>
 

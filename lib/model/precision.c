@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mixed precision, as Keras' policies have it: variables are float32, layers compute in 16 bits.
- * Every layer converts what it reads, so a gradient comes back to its weight through that
- * conversion, as float32; what a layer makes stays narrow until a layer, the loss or a metric that
- * wants float32 reads it. All of it is in the graph, which is what runs and what is priced.
+ * Every layer converts its inputs and weights, so gradients of weights pass that conversion and
+ * become float32. Outputs keep 16 bits until a layer, loss or metric needs float32. All
+ * conversions are nodes of the graph, so that they run and are priced.
  */
 #include "model/model.h"
 
@@ -18,7 +18,8 @@ dt_value dt_to_float32(dt_value x) {
     return dt_dtype_is_narrow(dt_type_of_value(x).dtype) ? dt_convert(x, DT_FLOAT32) : x;
 }
 
-/* Integers stay, and float64, which no policy speaks of. */
+/* Converts 16- and 32-bit floats. Integers and float64, which no policy covers, are not
+ * converted. */
 static dt_value converted(dt_value x, dt_dtype to) {
     dt_dtype from = dt_type_of_value(x).dtype;
     return from == DT_FLOAT32 || dt_dtype_is_narrow(from) ? dt_convert(x, to) : x;

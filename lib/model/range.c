@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What values the layers of a model may give, as far as their rows say it. A layer that only moves
+ * The ranges of the outputs of layers, as far as their rows know them. A layer that only moves
  * values has its inputs' range. What is not certain is unknown, so that a warning built on this is
  * never wrong: weights that are frozen or have a constraint, and layers whose row has no range.
  */
@@ -43,7 +43,7 @@ dt_yield dt_yields_between(const dt_layer_spec *l, const dt_yield *above) {
 
 /* ---- layers that compute with values ---- */
 
-/* The number of its inputs whose range is in the set. */
+/* The number of the layer's inputs whose range is in the set. */
 static int count_of(const dt_layer_spec *l, const dt_yield *above, unsigned ranges) {
     int n = 0;
     for (int k = 0; k < l->n_in; k++) n += ranges >> above[l->from[k]].range & 1;

@@ -38,8 +38,8 @@ static const char *next_name(dt_reader *r, const dt_kind *kind) {
     return number ? dt_arena_printf(r->arena, "%s_%d", base, number) : base;
 }
 
-/* The name that the layer has, or gets: one that another wraps is counted with its like, as in
- * Keras. */
+/* The given name of layer i, or else a generated one. A layer that is wrapped by another is counted
+ * with others of its class, as in Keras. */
 static const char *name_of(dt_reader *r, const dt_named *n) {
     const char *given = ((const dt_layer_head *)n->args)->name;
     return given ? given : next_name(r, n->kind);
@@ -86,7 +86,7 @@ static dt_status *check_order(const dt_reader *r, int i) {
     return NULL;
 }
 
-/* The layer, and the one that it wraps. */
+/* Reads the layer, and the layer that it wraps. */
 static dt_status *read_layer(dt_reader *r, int i) {
     int n;
     const dt_kind *const *rows = dt_layers(&n);
@@ -270,7 +270,7 @@ struct model {
     bool flash_attention;
     dt_remat_lists kept;
     const dt_tree *layers, *outputs;
-    const char *keras_config; /* the file that it names was read before */
+    const char *keras_config; /* cannot happen in a file: its keras_config was replaced before */
     dt_init_from init_from;
 };
 static const char *const types[] = {"sequential", "functional", NULL};
@@ -285,14 +285,6 @@ static const dt_field kept_fields[] = {
             .help = "values of each block that a simulated slice keeps in its host's memory; the "
                     "same names"),
     DT_END};
-static const dt_field init_fields[] = {
-    DT_TEXT(dt_init_from, path, .required = true,
-            .help = "a checkpoint, a run, or a file of weights, relative to the working directory"),
-    DT_FLAG(dt_init_from, skip_mismatch,
-            .help =
-                "initialize weights that are missing or have another shape, with a warning each"),
-    DT_END};
-
 static const dt_field fields[] = {
     DT_ENUM(struct model, type, types, .noun = "type of model",
             .help = "sequential, or functional (layers name their inputs)"),
@@ -321,11 +313,11 @@ static const dt_field fields[] = {
     DT_ONE_OF(
         init_from,
         DT_FORMS(DT_PLAIN(TEXT, struct model, init_from.path),
-                 DT_TABLE(struct model, init_from, init_fields)),
+                 DT_TABLE(struct model, init_from, dt_init_from_fields)),
         DT_AT(struct model, init_from.at),
         .help =
             "initial weights: a checkpoint, a run or a file, relative to the working directory; "
-            "{path, skip_mismatch: true} initializes those that do not fit"),
+            "a mapping says whose names it has, and what is skipped or frozen"),
     DT_END};
 
 static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tree *list) {
@@ -365,6 +357,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
     dt_status *s = NULL;
     for (int i = 0; i < list->n; i++) dt_status_append(&s, read_item(&r, i));
     dt_status_append(&s, s ? NULL : dt_read_outputs(&r, &n_outputs, outputs));
+    dt_status_append(&s, dt_init_from_freeze(&m->init_from, r.name, r.named, list->n));
     dt_status_append(&s, build_layers(&r));
     DT_TRY(s);
     s = fill_spec(&r, n_outputs, outputs, out);
@@ -381,6 +374,7 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_locatio
     if (model && model->kind == DT_TREE_MAP) {
         at = &model->at;
         faults = dt_fields_read(arena, fields, model, at, "model", &m);
+        dt_status_append(&faults, dt_init_from_check(&m.init_from));
     }
     if (!faults || m.layers) dt_status_append(&faults, read_layers(arena, &m, at, out));
     out->init_from = m.init_from;

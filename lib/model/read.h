@@ -8,13 +8,13 @@
 
 typedef struct dt_sources {
     int n;           /* 0: an Input, or unknown because of a fault */
-    const int *from; /* layers above */
+    const int *from; /* indices of earlier layers */
 } dt_sources;
 
 typedef struct dt_reader {
     dt_arena *arena;
     const dt_tree *list;
-    const int *turn; /* [n] of a Repeat, 0: none */
+    const int *turn; /* [n] the turn of a Repeat that contains layer i; 0: none */
     bool functional;
     const dt_tree *outputs;   /* outputs as written; NULL: the last layer */
     dt_named *named;          /* [n] kind NULL: faulty */
@@ -37,9 +37,10 @@ static inline bool dt_reader_is_input(const dt_reader *r, int i) {
     return r->named[i].kind == &dt_layer_input.kind;
 }
 
-/* Sets r->source[i], when layers up to i are named. */
+/* Sets r->source[i]; layers up to i must be named. */
 dt_status *dt_read_inputs(dt_reader *r, int i) DT_MUST_USE;
-/* The layers that are outputs; and that every layer is used. All must be read. */
+/* Finds the layers that are outputs, and checks that every layer is used. All layers must be
+ * read. */
 dt_status *dt_read_outputs(const dt_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) DT_MUST_USE;
 /* The layer of that name among the first n; -1: there is none. */
 int dt_reader_find(const dt_reader *r, const char *name, int n);

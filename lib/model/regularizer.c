@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Penalties: what weights, or what a layer gives, add to the loss. Those of weights are one number
- * for a batch of any size; those of what layers give are a number for each example, whose mean
- * counts. As in Keras, only weights that are trained have a penalty.
+ * Penalties, which are added to the loss. A penalty of weights is one number, whatever the batch;
+ * a penalty of a layer's output is a number for each example, of which the mean counts. As in
+ * Keras, only weights that are trained have a penalty.
  */
 #include "model/model.h"
 

@@ -67,6 +67,30 @@ const char *const dt_remat_value_names[] = {VALUES(VALUE_NAME) NULL};
 static const unsigned value_sets[] = {VALUES(VALUE_SET)};
 enum { N_VALUES = sizeof value_sets / sizeof *value_sets };
 
+unsigned dt_remat_values_of(const char *name) {
+    for (int k = 0; k < N_VALUES; k++)
+        if (strcmp(dt_remat_value_names[k], name) == 0) return value_sets[k];
+    return 0;
+}
+
+const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS] = {
+    {DT_REMAT_QUERY, "query"},
+    {DT_REMAT_KEY, "key"},
+    {DT_REMAT_VALUE, "value"},
+    {DT_REMAT_OUT, "attention_output"},
+    {DT_REMAT_WI_0, "feedforward_gate_dense"},
+    {DT_REMAT_WI_1, "feedforward_intermediate_dense"},
+    {DT_REMAT_WO, "feedforward_output_dense"},
+};
+
+bool dt_is_kernel_of(const char *path, const char *layer) {
+    static const char end[] = "/kernel";
+    const size_t n = strlen(path), own = strlen(layer), after = sizeof end - 1;
+    if (n < own + after || strcmp(path + n - after, end) != 0) return false;
+    const char *at = path + n - after - own;
+    return strncmp(at, layer, own) == 0 && (at == path || at[-1] == '/');
+}
+
 static dt_status *unknown_value(const dt_tree *item) {
     const char *near = dt_nearest(item->text, dt_remat_value_names, N_VALUES);
     dt_status *s =
@@ -80,11 +104,10 @@ static dt_status *read_values(const dt_tree *list, const char *key, unsigned *ou
     if (!list || list->kind == DT_TREE_NULL) return NULL;
     DT_TRY(dt_tree_expect(list, DT_TREE_LIST, key));
     for (int i = 0; i < list->n; i++) {
-        int k = 0;
         DT_TRY(dt_tree_expect(list->item[i], DT_TREE_SCALAR, key));
-        while (k < N_VALUES && strcmp(dt_remat_value_names[k], list->item[i]->text) != 0) k++;
-        if (k == N_VALUES) return unknown_value(list->item[i]);
-        *out |= value_sets[k];
+        const unsigned values = dt_remat_values_of(list->item[i]->text);
+        if (!values) return unknown_value(list->item[i]);
+        *out |= values;
     }
     return NULL;
 }

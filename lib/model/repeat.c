@@ -11,10 +11,10 @@
  *
  * A number N in place of a list stands for 0, 1, ..., N - 1: `for: {i: 32}`.
  *
- * A text that is nothing but one variable becomes that variable's value as it is written, a number,
- * a word or a list; it keeps its own place in the file, so that a bad number is told where it
- * stands. The list is expanded before anybody reads a layer: nothing else knows of Repeat. It may
- * stand in another one.
+ * A text that consists of one variable becomes the variable's value as written: a number, a word
+ * or a list. It keeps that value's location in the file, so that errors about it point there. The
+ * list is expanded before layers are read, so no other code knows Repeat. A Repeat may contain
+ * another one.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -96,6 +96,8 @@ static const struct bad {
      "inputs: [FIRST, SECOND] names them"},
     {HEAD "- Subtract: {inputs: [image, image, hidden]}", DT_E_MODEL_INPUTS, 5, 22,
      "Subtract needs 2 inputs, got 3", NULL},
+    {HEAD "- Attention: {inputs: [image, image, hidden, image]}", DT_E_MODEL_INPUTS, 5, 23,
+     "Attention takes at most 3 inputs, got 4", NULL},
     {HEAD "- Dense: {name: a, units: 3, inputs: image}", DT_E_MODEL_INPUTS, 4, 3,
      "no layer uses 'hidden', and the output is 'a'", NULL},
     {HEAD "outputs: image", DT_E_MODEL_INPUTS, 4, 3,

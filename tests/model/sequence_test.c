@@ -237,7 +237,7 @@ static void test_refusals(void **state) {
         {SEQUENCE "- UnitNormalization: {axis: []}", DT_E_RANGE, "axis must name a dimension"},
         {SEQUENCE "- Softmax: {axis: []}", DT_E_RANGE, "axis must name a dimension"},
         {SEQUENCE "- PReLU: {shared_axes: [-1]}", DT_E_RANGE,
-         "shared_axes must be at least 1, got -1"},
+         "shared_axes[0] must be at least 1, got -1"},
         {SEQUENCE "- PReLU: {shared_axes: 0}", DT_E_RANGE, "shared_axes must be at least 1, got 0"},
         {SEQUENCE "- PReLU: {shared_axes: [3]}", DT_E_MODEL_SHAPE,
          "axis 3 is out of bounds for input shape (B, 5, 6)"},

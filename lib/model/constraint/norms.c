@@ -18,9 +18,8 @@ struct norm {
 };
 
 #define AXIS                                                                                       \
-    DT_KEY(TREE, "axis", struct norm, head.axis,                                                   \
-           .forms = DT_FORMS(DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS)), .preset = "0",        \
-           .help = "axis or axes of the norm")
+    DT_KEY(INTS, "axis", struct norm, head.axis, .lone = true, .some = true, .min = -DT_MAX_RANK,  \
+           .max = DT_MAX_RANK, .preset = "0", .help = "axis or axes of the norm")
 #define MAX_VALUE(preset_)                                                                         \
     DT_REAL(struct norm, max_value, .preset = (preset_), .max = INFINITY, .help = "maximum norm")
 
@@ -33,7 +32,7 @@ static const dt_field min_max_fields[] = {
             .help = "rate at which the norm is enforced: 1 is fully at each update"),
     AXIS, DT_END};
 
-/* |w| over the dimensions, which go. */
+/* |w| over the dimensions, which are removed. */
 static dt_value length_of(const struct norm *n, dt_value w) {
     return dt_sqrt(dt_reduce(dt_multiply(w, w), DT_REDUCE_SUM, n->head.dims));
 }

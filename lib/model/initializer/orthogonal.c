@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orthogonal: rows or columns, whichever are fewer, are of length `gain` and at right angles. A. M.
- * Saxe et al., Exact Solutions to the Nonlinear Dynamics of Learning in Deep Linear Networks
- * (2014). Dimensions but the last count together as rows.
+ * Orthogonal: rows or columns, whichever are fewer, are of length `gain` and at right angles. A.
+ * M. Saxe et al., Exact Solutions to the Nonlinear Dynamics of Learning in Deep Linear Networks
+ * (2014). All dimensions but the last are joined as rows.
  *
- * Normal vectors are made orthogonal one after the other (Gram and Schmidt), each twice, since the
- * first time leaves rounding errors of the size of what it removes. That gives every orthogonal
- * matrix the same chance.
+ * Vectors of normal numbers are made orthogonal one after the other (Gram-Schmidt), each twice,
+ * because rounding errors of the first pass are as large as the parts that it removes. Every
+ * orthogonal matrix is equally likely.
  */
 #include <stdlib.h>
 

@@ -34,7 +34,8 @@ static const dt_field scaling_fields[] = {
     DT_NOT_YET("output_axes"),
     DT_END};
 
-/* Cutting a normal distribution at 2 deviations leaves this much of its deviation. */
+/* The deviation of a normal distribution that is truncated at 2 deviations, relative to the full
+ * one. */
 static const double cut_deviation = 0.87962566103423978;
 
 static double variance_of(const dt_draw *d, const struct scaling *s) {

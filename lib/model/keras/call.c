@@ -5,9 +5,12 @@
  *     "inbound_nodes": [{"args": [TENSOR, [TENSOR, TENSOR]], "kwargs": {"mask": TENSOR, "training": false}}]
  *     TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0, 0], ...}}
  *
- * Tensors in the order of the arguments are the layer's `inputs`; of the other arguments, some
- * belong to the layer here, some state the default, and the rest are refused by name. One call a
- * layer: layers do not share weights here, but for Tied.
+ * The tensors, in the order of the arguments, become the layer's `inputs`; attention's `query`,
+ * `value`, `key` and `attention_mask` have that order, however they were given. Of the other
+ * arguments, some become arguments of the layer, some repeat a default, and the rest are refused by
+ * name.
+ * Layers that are called several times are refused, since layers share no weights here, except
+ * Tied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -75,12 +78,22 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) {
 
 /* ---- arguments ---- */
 
-/* Whether the argument is an input of the layer. */
+/* Arguments that are inputs of the layer, in the order of `inputs`. */
+static const char *const input_names[] = {"inputs", "query", "value", "key", "attention_mask"};
+enum { INPUTS = sizeof input_names / sizeof *input_names, ATTENTION_MASK = INPUTS - 1 };
+
 static bool is_input(const char *key) {
-    static const char *const names[] = {"inputs", "query", "value", "key"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], key) == 0) return true;
+    for (int i = 0; i < INPUTS; i++)
+        if (strcmp(input_names[i], key) == 0) return true;
     return false;
+}
+
+/* The number of the input whose mask the argument is; -1: it is another argument. */
+static int masked_input(const char *key) {
+    static const char *const names[] = {"query_mask", "value_mask", "key_mask"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(names[i], key) == 0) return i;
+    return -1;
 }
 
 /* Whether the argument has the only value that dtrain supports, so that it may be given. Whether a
@@ -106,15 +119,43 @@ typedef struct call {
     const dt_keras_model *m;
     dt_keras_layer *layer;
     dt_keras_tensors from;
-    const dt_tree *mask;
+    const dt_tree *mask, *input_mask[3]; /* of all inputs; of one; NULL: not given */
 } call;
+
+static void put_flag(call *c, const char *key, const dt_location *at) {
+    dt_keras_put(c->layer->arguments, key, at, dt_keras_scalar(c->m->arena, at, "true"));
+}
+
+/* Positional arguments behind the inputs are not told apart from them. */
+static dt_status *take_positional(call *c, const dt_tree *args) {
+    const dt_layer *row = c->layer->row;
+    const bool attends = row && has_field(c->layer, "use_attention_mask");
+    if (attends && args->n > 3)
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &args->item[3]->at,
+                                  "layer '%.80s' is called with more than query, value and key",
+                                  c->layer->name),
+                          "give the others by name: attention_mask=MASK");
+    return dt_keras_tensors_in(args, &c->from);
+}
+
+static dt_status *take_inputs(call *c, const dt_tree *args, const dt_tree *kwargs) {
+    dt_status *faults = take_positional(c, args);
+    for (int i = 0; i < INPUTS; i++) {
+        const dt_tree *t = dt_tree_get(kwargs, input_names[i]);
+        if (!t) continue;
+        if (i == ATTENTION_MASK && t->kind != DT_TREE_NULL)
+            put_flag(c, "use_attention_mask", &t->at);
+        dt_status_append(&faults, dt_keras_tensors_in(t, &c->from));
+    }
+    return faults;
+}
 
 static dt_status *take_argument(call *c, const dt_entry *e) {
     dt_tree *value;
-    if (is_input(e->key)) return dt_keras_tensors_in(e->value, &c->from);
-    if (is_so(e->value, e->key)) return NULL;
-    if (strcmp(e->key, "mask") == 0) {
-        c->mask = e->value;
+    int input = masked_input(e->key);
+    if (is_input(e->key) || is_so(e->value, e->key)) return NULL;
+    if (input >= 0 || strcmp(e->key, "mask") == 0) {
+        *(input >= 0 ? &c->input_mask[input] : &c->mask) = e->value;
         return NULL;
     }
     if (strcmp(e->key, "use_causal_mask") != 0 || !has_field(c->layer, e->key))
@@ -135,7 +176,7 @@ static dt_status *take_arguments(call *c, const dt_tree *node) {
     DT_TRY(dt_tree_expect(node, DT_TREE_MAP, "inbound_nodes"));
     DT_TRY(dt_keras_member(node, "args", DT_TREE_LIST, &args));
     DT_TRY(dt_keras_member(node, "kwargs", DT_TREE_MAP, &kwargs));
-    dt_status *faults = dt_keras_tensors_in(args, &c->from);
+    dt_status *faults = take_inputs(c, args, kwargs);
     for (int i = 0; i < kwargs->n; i++)
         dt_status_append(&faults, take_argument(c, &kwargs->entry[i]));
     return faults;
@@ -155,11 +196,12 @@ static dt_tree *name_of(const call *c, int k) {
     return dt_arena_copy(c->m->arena, name, sizeof *name);
 }
 
-/* Attention over itself is called with its input as query, value and key. */
+/* A layer that needs a single input, and is called with it as query, value and key, attends to
+ * itself. */
 static void put_inputs(call *c) {
     const dt_layer *row = c->layer->row;
     dt_keras_tensors *from = &c->from;
-    if (row && row->most <= 1 && all_the_same(from)) from->n = 1;
+    if (row && row->least <= 1 && all_the_same(from)) from->n = 1;
     const dt_location *at = &from->name[0]->at;
     dt_tree *inputs = from->n == 1 ? name_of(c, 0) : dt_arena_new(c->m->arena, dt_tree);
     if (from->n > 1) {
@@ -190,14 +232,24 @@ static dt_status *check_sources(const call *c) {
     return faults;
 }
 
+static dt_status *check_masks(const call *c, int i) {
+    if (c->mask) DT_TRY(dt_keras_mask_check(c->m, i, c->mask, &c->from));
+    for (int k = 0; k < 3 && k < c->from.n; k++) {
+        const dt_keras_tensors one = {.n = 1, .name = &c->from.name[k]};
+        if (c->input_mask[k]) DT_TRY(dt_keras_mask_check(c->m, i, c->input_mask[k], &one));
+    }
+    return NULL;
+}
+
 static dt_status *read_call(call *c, int i, const dt_tree *node) {
     DT_TRY(take_arguments(c, node));
     if (c->from.n == 0)
         return dt_fail(DT_E_KERAS_MODEL, &node->at, "layer '%.80s' has no input", c->layer->name);
     DT_TRY(check_sources(c));
-    if (c->mask) DT_TRY(dt_keras_mask_check(c->m, i, c->mask, &c->from));
-    DT_TRY(dt_keras_mask_lost(c->m, i, &c->from));
-    dt_keras_mask_pass(c->m, i, &c->from);
+    DT_TRY(check_masks(c, i));
+    const bool given = c->mask && c->mask->kind != DT_TREE_NULL;
+    DT_TRY(dt_keras_mask_lost(c->m, i, &c->from, given));
+    dt_keras_mask_pass(c->m, i, &c->from, given);
     put_inputs(c);
     return NULL;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file. A .keras archive is a ZIP whose member config.json has what to_json() gives. jansson
- * reads the text behind limits (file/json_read.h); what it made becomes a tree as YAML gives, in
- * which every value remembers the way to it. These words cost memory, so they are bounded together:
- * what stands behind the bound has the place of what holds it.
+ * Reads the file. A .keras archive is a ZIP whose member config.json has the output of to_json().
+ * jansson reads the text within limits (file/json_read.h). Its values become a tree like that of a
+ * YAML file, in which every value has its path as its location. Paths take memory, so their total
+ * size is limited: values beyond the limit have the location of the value that contains them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole: a file's Sequential or functional model in the place of `keras_config`.
+ * Imports a whole file: its Sequential or functional model replaces `keras_config`.
  *
  *     model: {keras_config: model.json, rematerialize: full}
  *     ──▶    {type: sequential, layers: [Input: {...}, Dense: {...}], rematerialize: full}

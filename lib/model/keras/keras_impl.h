@@ -7,7 +7,7 @@
 
 /* ---- file.c ---- */
 
-/* The model's object; its values have places. */
+/* Reads the object of the model; its values have locations. */
 dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) DT_MUST_USE;
 
 /* ---- value.c ---- */
@@ -30,7 +30,7 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
 /* The name of a policy, which may be an object; NULL: none. */
 const dt_tree *dt_keras_policy(const dt_tree *config);
 
-/* Trees. */
+/* Constructors of trees. */
 dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text);
 /* with capacity for `most` entries, and for those that layers add */
 dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most);
@@ -47,10 +47,14 @@ typedef struct dt_keras_layer {
     const dt_layer *row;   /* NULL: dtrain has no such layer */
     const dt_tree *policy; /* dtype policy; NULL: not given */
     dt_tree *arguments;    /* a map */
-    /* its activation as a separate layer, {LeakyReLU: {name: dense_activation}}; NULL: none */
+    /* its activation, if it must be a separate layer: {LeakyReLU: {name: dense_activation}}; NULL:
+     * none */
     dt_tree *behind;
     const char *mask; /* mask of its output as canonical text (see mask.c); NULL: none */
-    bool is_mask;     /* an operation that computes a mask: no layer of a job */
+    /* why the output has no mask in Keras although it has one in dtrain; NULL: it has the same */
+    const char *unmasked;
+    bool
+        is_mask; /* the layer is an operation that computes a mask, which is not a layer of a job */
 } dt_keras_layer;
 
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw,
@@ -88,12 +92,12 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 
 /* Whether the operation computes a mask; if so, sets l->mask to its canonical text. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
-/* KERAS_MODEL if layer i is an operation, whose output has no mask in Keras, and one of its
- * inputs has a mask. */
-dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i,
-                              const dt_keras_tensors *from) DT_MUST_USE;
+/* KERAS_MODEL if one of the inputs has a mask and layer i is an operation, whose output has no mask
+ * in Keras, or attention that sees no mask in Keras. given: the mask is an argument of the call. */
+dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from,
+                              bool given) DT_MUST_USE;
 /* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. */
-void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from);
+void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from, bool given);
 /* Refuses a mask argument that differs from the mask of the layer's inputs. */
 dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *mask,
                                const dt_keras_tensors *from) DT_MUST_USE;

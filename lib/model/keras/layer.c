@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One layer: its class and its configuration become `Dense: {units: 10, name: logits}`. The tables
- * below list what Keras' classes write besides their arguments, and what they write with another
- * name than that of the argument.
+ * Converts one layer: its class and its configuration become `Dense: {units: 10, name: logits}`.
+ * The tables below list entries that Keras' classes write besides their arguments, and those whose
+ * names differ from the arguments'.
  */
 #include <string.h>
 
@@ -86,8 +86,8 @@ static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
     return arguments;
 }
 
-/* Both directions are written out; they are one layer and its mirror image unless a program gave
- * two. */
+/* Both directions are in the file; they must be one layer and its mirror image, unless a program
+ * gave two layers. */
 static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *forward = dt_tree_get(l->arguments, "layer"),
             *backward = dt_tree_get(l->arguments, "backward_layer");
@@ -110,13 +110,13 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
 
 /* ---- an activation that is a layer ---- */
 
-/* Layers whose activation is the last that they do. */
+/* Layers that apply their activation as the last step. */
 static bool ends_with_activation(const dt_keras_layer *l) {
     const char *name = l->class_name->text;
     return strcmp(name, "Dense") == 0 || strcmp(name, "Activation") == 0 || strstr(name, "Conv");
 }
 
-/* `Dense(4, activation=LeakyReLU(0.1))` is a Dense and a LeakyReLU. */
+/* Splits `Dense(4, activation=LeakyReLU(0.1))` into a Dense and a LeakyReLU layer. */
 static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *t = dt_tree_get(l->arguments, "activation");
     if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP ||

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masks. dtrain passes a sequence's mask along by itself, as Keras does; but what Keras writes of a
- * functional model has the operations that compute it as layers, and the mask as an argument of the
- * layer that reads it:
+ * Masks. dtrain passes a sequence's mask from layer to layer, as Keras does. But Keras' file of a
+ * functional model has the operations that compute the mask as layers, and the mask as an argument
+ * of the layer that reads it:
  *
  *     not_equal = NotEqual(tokens, 0)                 Embedding with mask_zero
  *     any       = Any(NotEqual(x, mask_value), -1)    Masking
  *     or        = LogicalOr(not_equal, any)           Add and others that join
+ *     same      = ConvertToTensor(not_equal)          Attention, of its query's
  *
- * These are no layers of a job. So that nothing is lost, a mask is a text, "tokens != 0": that of
- * an argument must be the one that comes with the layer's inputs anyway. A mask that a program made
- * itself is another text, and refused.
+ * These are not layers of a job. Masks are compared as texts, such as "tokens != 0": the text of a
+ * mask argument must be that of the mask that the layer's inputs have in dtrain. Any other mask,
+ * computed by the user's program, has another text and is refused.
+ *
+ * Attention has no mask arguments in the file: it reads the masks of its inputs when the model runs.
+ * MultiHeadAttention then also removes them, so attention further on sees no mask in Keras. Such
+ * models are refused.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +71,7 @@ static const char *mask_of_operation(const dt_keras_model *m, int i, const dt_tr
                   *axis = dt_tree_get(dt_tree_get(l->raw, "config"), "axis");
     if (is_class(l, "Any") && axis && axis->kind == DT_TREE_SCALAR && strcmp(axis->text, "-1") == 0)
         return first ? any_of(m->arena, mask_of(m, i, first)) : NULL;
+    if (is_class(l, "ConvertToTensor")) return first ? mask_of(m, i, first) : NULL;
     if (is_class(l, "LogicalOr"))
         return first && second ? either(m->arena, mask_of(m, i, first), mask_of(m, i, second))
                                : NULL;
@@ -79,7 +85,8 @@ static const char *mask_of_operation(const dt_keras_model *m, int i, const dt_tr
 
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) {
     dt_keras_layer *l = &m->layer[i];
-    *is_mask = is_class(l, "NotEqual") || is_class(l, "Any") || is_class(l, "LogicalOr");
+    static const char *const names[] = {"NotEqual", "Any", "LogicalOr", "ConvertToTensor"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) *is_mask |= is_class(l, names[k]);
     if (!*is_mask) return NULL;
     const dt_tree *nodes = dt_tree_get(l->raw, "inbound_nodes"),
                   *name = dt_tree_get(dt_tree_get(l->raw, "config"), "name");
@@ -115,20 +122,75 @@ static const char *mask_of_masking(const dt_keras_model *m, const dt_keras_layer
     return any_of(m->arena, unlike(m->arena, input, value ? value : &zero));
 }
 
-dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from) {
-    const dt_keras_layer *l = &m->layer[i];
-    for (int k = 0; k < from->n && dt_keras_is_operation(l->raw); k++)
+/* Unlike any that an operation computes, so that it is refused as an argument. */
+static const char *mask_of_concatenate(const dt_keras_model *m, int i,
+                                       const dt_keras_tensors *from) {
+    for (int k = 0; k < from->n; k++)
         if (mask_at(m, i, from->name[k]))
-            return dt_suggest(
-                dt_fail(DT_E_KERAS_MODEL, &from->name[k]->at,
-                        "operation '%.80s' loses the mask of '%.80s' in Keras; dtrain's layers "
-                        "pass it on",
-                        l->class_name->text, from->name[k]->text),
-                "use keras.layers.Add, Multiply, ..., which pass it on in Keras as well");
+            return dt_arena_printf(m->arena, "of %.80s", m->layer[i].name);
     return NULL;
 }
 
-void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from) {
+/* Whether the layer reads the masks of its inputs when the model runs. */
+static bool is_attention(const dt_keras_layer *l) {
+    static const dt_layer *const rows[] = {&dt_layer_multi_head_attention,
+                                           &dt_layer_group_query_attention,
+                                           &dt_layer_attention,
+                                           &dt_layer_additive_attention,
+                                           &dt_layer_transformer_encoder,
+                                           &dt_layer_transformer_decoder};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (l->row == rows[k]) return true;
+    return false;
+}
+
+static dt_status *refuse_operation(const dt_keras_layer *l, const dt_tree *input) {
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &input->at,
+                              "operation '%.80s' loses the mask of '%.80s' in Keras; dtrain's "
+                              "layers pass it on",
+                              l->class_name->text, input->text),
+                      "use keras.layers.Add, Multiply, ..., which pass it on in Keras as well");
+}
+
+static dt_status *refuse_unmasked(const dt_keras_layer *l, const dt_tree *input, const char *why) {
+    return dt_suggest(
+        dt_fail(DT_E_KERAS_MODEL, &input->at,
+                "layer '%.80s' sees no mask of '%.80s' in Keras, where %s; dtrain keeps "
+                "masks",
+                l->name, input->text, why),
+        "give that MultiHeadAttention a copy of its input, "
+        "keras.layers.Rescaling(1.0)(x), so that x keeps its mask");
+}
+
+dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from,
+                              bool given) {
+    const dt_keras_layer *l = &m->layer[i];
+    for (int k = 0; k < from->n; k++) {
+        const dt_keras_layer *source = dt_keras_find(m, i, from->name[k]->text);
+        if (dt_keras_is_operation(l->raw) && mask_at(m, i, from->name[k]))
+            return refuse_operation(l, from->name[k]);
+        if (is_attention(l) && !given && source && source->unmasked)
+            return refuse_unmasked(l, from->name[k], source->unmasked);
+    }
+    return NULL;
+}
+
+/* Follows masks that MultiHeadAttention removes: from its inputs, and so from what is computed of
+ * them afterwards. */
+static void follow_removed(const dt_keras_model *m, int i, const dt_keras_tensors *from) {
+    dt_keras_layer *l = &m->layer[i];
+    for (int k = 0; k < from->n; k++) {
+        dt_keras_layer *source = dt_keras_find(m, i, from->name[k]->text);
+        if (!source || !source->mask) continue;
+        if (!is_attention(l) && l->mask && !l->unmasked) l->unmasked = source->unmasked;
+        if (l->row == &dt_layer_multi_head_attention && !source->unmasked)
+            source->unmasked =
+                dt_arena_printf(m->arena, "MultiHeadAttention '%.80s' removes that of '%.80s'",
+                                l->name, source->name);
+    }
+}
+
+void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from, bool given) {
     const dt_tree zero = {.kind = DT_TREE_SCALAR, .text = "0"};
     dt_keras_layer *l = &m->layer[i];
     if (l->row == &dt_layer_embedding || l->row == &dt_layer_token_and_position_embedding)
@@ -137,8 +199,10 @@ void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *
                       : NULL;
     else if (l->row == &dt_layer_masking) l->mask = mask_of_masking(m, l, from->name[0]->text);
     else if (l->row && l->row->mask == dt_masks_joined) l->mask = joined(m, i, from);
+    else if (l->row == &dt_layer_concatenate) l->mask = mask_of_concatenate(m, i, from);
     else if (l->row && l->row->supports_masking && !l->row->mask)
         l->mask = mask_at(m, i, from->name[0]);
+    if (!given) follow_removed(m, i, from);
 }
 
 /* Whether the mask argument is the mask of the inputs: one mask, or one for each input. */

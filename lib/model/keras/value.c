@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values. Keras writes every argument of everything, in one of these forms:
+ * Converts values. Keras writes every argument of every object, in one of these forms:
  *
  *     {"module": "keras.initializers", "class_name": "HeNormal", "config": {"seed": 3}}     ──▶   HeNormal: {seed: 3}
  *     {"module": "keras.initializers", "class_name": "Zeros", "config": {}}                 ──▶   Zeros
  *     {"class_name": "__tuple__", "items": [1, 2]}                                          ──▶   [1, 2]
  *
- * What says no more than the default in the table that will read it is left out, so that a job
- * shows what sets a model apart. Nulls are left out where null is the default, and refused
- * elsewhere. All else goes on to the table: an argument that dtrain does not have is refused there,
- * by its name.
+ * Values that are equal to the default in the table are left out, so that a job shows only what
+ * differs. Nulls are left out if null is the default, and refused otherwise. All other values are
+ * read by the table, which refuses arguments that dtrain does not have.
  */
 #include <string.h>
 
@@ -98,7 +97,8 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
     return NULL;
 }
 
-/* Initialisers, regularisers, constraints, layers: no two have one name. */
+/* Finds the fields of an initialiser, regulariser, constraint or layer by its name; no two have the
+ * same. */
 static const dt_field *find_fields(const char *name) {
     const dt_kind *const *(*const tables[])(int *) = {dt_initializers, dt_regularizers,
                                                       dt_constraints, dt_layers};
@@ -231,8 +231,8 @@ static bool is_default(const dt_field *f, const dt_tree *value) {
     return is;
 }
 
-/* Nothing of a constraint's axes is all of them in Keras, nothing of an initialiser is the one of
- * add_weight. */
+/* Whether null is not the default here: null axes of a constraint are all axes in Keras, and a null
+ * initialiser is that of add_weight. */
 static bool null_means_other(const dt_field *f, const char *key) {
     const char *end = strrchr(key, '_');
     return f && ((f->preset && strcmp(f->preset, "null") != 0) ||

@@ -6,12 +6,12 @@
 
 /* ---- which ---- */
 
-dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, uint32_t *dims) {
-    return dt_dims_read(&(dt_dims_of){.type = &b->in, .at = &b->at}, axis, dims);
+dt_status *dt_axes_find(const dt_layer_build *b, const dt_ints *axis, uint32_t *dims) {
+    return dt_dims_find(&(dt_dims_of){.type = &b->in, .at = &b->at}, axis, dims);
 }
 
-dt_status *dt_axes_make(dt_layer_build *b, const dt_tree *axis, uint32_t *dims) {
-    DT_TRY(dt_axes_read(b, axis, dims));
+dt_status *dt_axes_make(dt_layer_build *b, const dt_ints *axis, uint32_t *dims) {
+    DT_TRY(dt_axes_find(b, axis, dims));
     b->made = dt_arena_copy(b->arena, dims, sizeof *dims);
     return NULL;
 }

@@ -5,10 +5,11 @@
 
 #include "model/model.h"
 
-/* The dimensions of `in` that `axis` names: dt_dims_read at the layer. */
-dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
+/* Finds the dimensions of the layer's input that `axis` names: dt_dims_find with the layer's
+ * location. */
+dt_status *dt_axes_find(const dt_layer_build *b, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 /* The same, stored in b->made, from which dt_axes_made returns it to call. */
-dt_status *dt_axes_make(dt_layer_build *b, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
+dt_status *dt_axes_make(dt_layer_build *b, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 uint32_t dt_axes_made(const dt_layer_call *c);
 /* Adds a weight with the dimensions `dims` of the input, in order. */
 dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_request *w) DT_MUST_USE;
@@ -18,7 +19,7 @@ dt_value dt_along(dt_value v, const dt_type *type, uint32_t dims);
 /* The number of elements of x along `dims`, a scalar of x's dtype; at least 1, so that a replica
  * without examples does not divide by 0. */
 dt_value dt_count_over(dt_value x, uint32_t dims);
-/* The mean over `dims`, which go. */
+/* The mean over `dims`, which are removed. */
 dt_value dt_mean_over(dt_value x, uint32_t dims);
 /* x - its mean over `dims`. */
 dt_value dt_centre(dt_value x, uint32_t dims);

@@ -5,13 +5,12 @@
  *
  *     training     mean and (population) variance of the current batch: of a replica's own
  *                  examples, or with `synchronized` of all
- *     otherwise    the moving ones, which every training step moves a hundredth of the way towards
- *                  the batch's: moving * momentum + batch * (1 - momentum)
+ *     otherwise    the moving ones, which every training step updates from the batch's:
+ *                  moving * momentum + batch * (1 - momentum)
  *
- * The moving statistics are the same on all replicas: what moves them is the mean of the replicas'
- * means, each weighed by its examples, so that a replica with few counts little and one without any
- * not at all. A layer that is not trainable is never training. Steps that a mask leaves out are in
- * no statistics.
+ * The moving statistics are the same on all replicas: they move towards the mean of the replicas'
+ * statistics, weighted by the replicas' numbers of examples. A layer that is not trainable always
+ * uses the moving statistics. Masked steps are not counted.
  */
 #include "model/layer/axes.h"
 
@@ -199,8 +198,8 @@ static statistics batch_statistics(const dt_layer_call *c, uint32_t channels, in
 
 /*
  * (x - mean) factor + offset, with two numbers for each channel. The gradient of the mean goes
- * through the offset, to which it adds (mean - itself) factor, nothing: so going back takes two
- * sums over the batch, of dy and of dy (x - mean), and no third.
+ * through the offset, which contains (mean - itself) * factor, a zero. So the backward pass needs
+ * two sums over the batch, of dy and of dy (x - mean), and not a third.
  */
 static dt_value normalize(const dt_layer_call *c, const statistics *s, uint32_t channels) {
     const struct batch_normalization *n = c->args;

@@ -51,7 +51,7 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
                   : NULL;
 }
 
-/* Builds one direction, whose weights come behind those that are there. */
+/* Builds one direction, whose weights come after existing ones. */
 static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *out) {
     const struct bidirectional *d = b->args;
     out->row = (const dt_layer *)b->within.kind;

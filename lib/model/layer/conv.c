@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conv1D, Conv2D, Conv3D: y = activation(x * W + b), W going as a window over the dimensions
+ * Conv1D, Conv2D, Conv3D: y = activation(x * W + b), where W moves as a window over the dimensions
  * between B and channels. W is (window ..., channels / groups, filters), as in Keras.
  */
 #include "model/layer/spatial.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution taken forward:
- * every element of x puts the window, times itself, into the output. W is (window ..., filters,
- * channels), as in Keras.
+ * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution used as a
+ * layer: each element of x adds the window, multiplied by it, to the output. W is (window ...,
+ * filters, channels), as in Keras.
  *
- * The output's size is one from which a convolution with the same arguments makes the input's.
- * Several do, where there are strides:
+ * The output has a size from which a convolution with the same arguments would give the input's
+ * size. With strides there are several:
  *
  *     valid   (in - 1) stride + window + output_padding, by default as much as lets windows not
  *             overlap: max(stride - window, 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DepthwiseConv1D, DepthwiseConv2D: every channel is gone over by depth_multiplier windows of its
- * own. W is (window ..., channels, depth_multiplier), as in Keras; output channel c *
- * depth_multiplier + m is of input channel c.
+ * DepthwiseConv1D, DepthwiseConv2D: every channel has depth_multiplier windows of its own. W is
+ * (window ..., channels, depth_multiplier), as in Keras; output channel c * depth_multiplier + m
+ * is of input channel c.
  *
  * SeparableConv1D, SeparableConv2D: the same without bias, and then a product with (1 ..., channels
  * * depth_multiplier, filters) at each place: two small kernels for one large one.

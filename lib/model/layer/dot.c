@@ -17,7 +17,8 @@ struct dot {
 };
 
 static const dt_field fields[] = {
-    DT_AXES(struct dot, axes, .required = true,
+    DT_TREE(struct dot, axes, .forms = DT_FORMS(DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS)),
+            .required = true,
             .help = "axis to sum over: one for both inputs, or one for each, [2, 1]"),
     DT_FLAG(struct dot, normalize, .help = "normalize the vectors first"),
     DT_LAYER_FIELDS(struct dot), DT_END};
@@ -74,7 +75,7 @@ static dt_status *build(dt_layer_build *b) {
 
 /* ---- graph ---- */
 
-/* x / length along the axis, of which the least is Keras' epsilon, 1e-7. */
+/* x / its length along the axis; lengths below 1e-7, Keras' epsilon, count as that. */
 static dt_value normalize(dt_value x, int axis) {
     dt_type t = dt_type_of_value(x);
     dt_value square = dt_reduce(dt_multiply(x, x), DT_REDUCE_SUM, 1u << axis);

@@ -10,7 +10,7 @@ struct dropout {
     dt_layer_head head;
     dt_noise noise;
     double rate;
-    const dt_tree *noise_shape; /* Dropout alone */
+    const dt_tree *noise_shape; /* only of Dropout itself */
     int data_format;            /* for SpatialDropout2D and 3D */
 };
 

@@ -1,8 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention of a sequence to itself: see heads.h. */
+/* Attention of a sequence to itself or to another one: see heads.h. */
 #include <string.h>
 
 #include "model/layer/heads.h"
+
+enum { QUERY, VALUE, KEY }; /* the order of the inputs */
+
+/* The number of the input that gives queries, values or keys. */
+static int source(const dt_heads *h, int n_in, int what) {
+    int n = n_in - h->takes_mask;
+    return what < n ? what : n > 1 ? VALUE : QUERY;
+}
+
+static const dt_type *source_type(const dt_layer_build *b, const dt_heads *h, int what) {
+    return b->n_in > 1 ? &b->ins[source(h, b->n_in, what)] : &b->in;
+}
+
+/* ---- inputs ---- */
+
+static bool is_sequence_of(const dt_type *t, const dt_type *query) {
+    return t->rank == 3 && t->dtype == query->dtype && t->dim[0] == query->dim[0];
+}
+
+static bool is_mask_of(const dt_type *t, const dt_type *query, int64_t keys) {
+    return t->rank == 3 && t->dim[0] == query->dim[0] &&
+           (t->dim[1] == query->dim[1] || t->dim[1] == 1) && t->dim[2] == keys;
+}
+
+static dt_status *check_sources(const dt_layer_build *b, const dt_heads *h) {
+    int n = b->n_in - h->takes_mask;
+    const dt_type *value = source_type(b, h, VALUE);
+    if (b->n_in > 0 && (n < 1 || n > 3))
+        return dt_fail(DT_E_MODEL_INPUTS, &b->at,
+                       "%s takes a query, a value and a key%s, got %d inputs", b->row->kind.name,
+                       h->takes_mask ? ", and an attention mask" : "", b->n_in);
+    for (int i = 1; i < n; i++)
+        if (!is_sequence_of(&b->ins[i], &b->in) || b->ins[i].dim[1] != value->dim[1])
+            return dt_layer_cannot_join(b, b->row->kind.name, i == 2 ? VALUE : QUERY, i);
+    if (h->takes_mask && !is_mask_of(&b->ins[n], &b->in, value->dim[1]))
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                       "the attention mask '%s' is %s; expected (B, %lld, %lld): queries by keys",
+                       b->from[n], dt_text_of_shape(&b->ins[n]).s, (long long)b->in.dim[1],
+                       (long long)value->dim[1]);
+    return NULL;
+}
 
 /* ---- weights ---- */
 
@@ -32,14 +73,20 @@ static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const pro
     return h->use_bias ? dt_layer_weight(b, &bias) : NULL;
 }
 
-/* Adds a projection from a step to heads. */
-static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const char *kernel,
-                            const char *bias, int64_t heads, int64_t size) {
-    const int64_t dim[] = {b->in.dim[2], heads, size};
-    return add_projection(b, h, &(projection){kernel, bias, dt_type_of(b->in.dtype, 3, dim), 1});
+/* A projection to heads. */
+typedef struct to_heads {
+    const char *kernel, *bias;
+    int from; /* QUERY, VALUE or KEY */
+    int64_t heads, size;
+} to_heads;
+
+static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const to_heads *p) {
+    const int64_t dim[] = {source_type(b, h, p->from)->dim[2], p->heads, p->size};
+    return add_projection(b, h,
+                          &(projection){p->kernel, p->bias, dt_type_of(b->in.dtype, 3, dim), 1});
 }
 
-/* Adds the projection from heads to a step, which is the layer's result. */
+/* Adds the projection from heads to a step, which gives the layer's result. */
 static dt_status *add_output(dt_layer_build *b, const dt_heads *h) {
     projection p = {"attention_output/kernel", "attention_output/bias",
                     dt_type_of(b->in.dtype, 2, (int64_t[]){h->query_heads, h->value_dim}), 2};
@@ -64,11 +111,14 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h) {
 
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
     int64_t n = h->query_heads, m = h->key_heads, k = h->key_dim, v = h->value_dim;
+    const to_heads all[] = {{"query/kernel", "query/bias", QUERY, n, k},
+                            {"key/kernel", "key/bias", KEY, m, k},
+                            {"gate/kernel", "gate/bias", QUERY, n, v},
+                            {"value/kernel", "value/bias", VALUE, m, v}};
     DT_TRY(check_groups(b, h));
-    DT_TRY(add_heads(b, h, "query/kernel", "query/bias", n, k));
-    DT_TRY(add_heads(b, h, "key/kernel", "key/bias", m, k));
-    if (h->use_gate) DT_TRY(add_heads(b, h, "gate/kernel", "gate/bias", n, v));
-    DT_TRY(add_heads(b, h, "value/kernel", "value/bias", m, v));
+    DT_TRY(check_sources(b, h));
+    for (int i = 0; i < 4; i++)
+        if (i != 2 || h->use_gate) DT_TRY(add_heads(b, h, &all[i]));
     DT_TRY(add_output(b, h));
     b->made = dt_arena_copy(b->arena, h, sizeof *h);
     return h->dropout > 0 ? dt_noise_weight(b, NULL) : NULL;
@@ -89,28 +139,73 @@ static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_va
     return h->use_bias ? dt_add(y, *(*weight)++) : y;
 }
 
-/* Projects the layer's input and names the result, such as "self_attention/query". */
-static dt_value project_input(const dt_layer_call *c, const char *name, const dt_value **weight) {
+/* Projects an input and names the result, such as "self_attention/query". */
+static dt_value project_input(const dt_layer_call *c, const char *name, int what,
+                              const dt_value **weight) {
     return dt_layer_value(c, dt_arena_printf(dt_trace_arena(c->trace), "%s/%s", c->name, name),
-                          project(c->made, c->x, 1, weight));
+                          project(c->made, c->xs[source(c->made, c->n_in, what)], 1, weight));
 }
 
 /* ---- with a mask ---- */
 
-/* Bools (B, N, T, S): step s of the keys may be looked at by step t. mask: (B, S), S = T. */
-static dt_value allowed(const dt_heads *h, dt_value mask, const dt_type *scores) {
-    dt_type bools = *scores, one = dt_type_of(DT_INT32, 2, scores->dim + 2); /* (T, S) */
+/* What may be attended to; a value that is absent leaves it as it is. */
+static dt_value both(dt_value a, dt_value b) {
+    return !a.trace ? b : !b.trace ? a : dt_minimum(a, b);
+}
+
+/* Of the mask of input i, bools over T or S, whose dimension in the scores is `along`. */
+static dt_value allowed_by_mask(const dt_layer_call *c, int i, const dt_type *bools, int along) {
+    if (!c->masks[i].trace) return (dt_value){0};
+    return dt_broadcast_in_dim(c->masks[i], bools, (int8_t[]){0, (int8_t)along});
+}
+
+/* Of the input that is a mask, (B, T, S) or (B, 1, S). */
+static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
+    const dt_type t = dt_type_of_value(mask);
+    if (t.dtype != DT_BOOL) mask = dt_compare(mask, dt_like(mask, 0), DT_NE);
+    const dt_type one = dt_type_of(DT_BOOL, 3, (int64_t[]){t.dim[0], bools->dim[2], t.dim[2]});
+    return dt_broadcast_in_dim(dt_broadcast_to(mask, &one), bools, (int8_t[]){0, 2, 3});
+}
+
+/* Of the order of the steps: causal attention, and a window. */
+static dt_value allowed_by_order(const dt_heads *h, dt_trace *t, const dt_type *bools) {
+    dt_type one = dt_type_of(DT_INT32, 2, bools->dim + 2); /* (T, S) */
+    dt_value asks = dt_iota(t, &one, 0), asked = dt_iota(t, &one, 1), may = {0};
+    if (h->causal) may = dt_broadcast_to(dt_compare(asked, asks, DT_LE), bools);
+    if (!h->window) return may;
+    dt_value apart = dt_abs(dt_subtract(asks, asked));
+    return both(may,
+                dt_broadcast_to(dt_compare(apart, dt_like(asks, (double)h->window), DT_LT), bools));
+}
+
+/* Whether the last steps of the query have no keys in their window. */
+static bool is_beyond(const dt_layer_call *c) {
+    const dt_heads *h = c->made;
+    const dt_type query = dt_type_of_value(c->x),
+                  value = dt_type_of_value(c->xs[source(h, c->n_in, VALUE)]);
+    return h->window > 0 && query.dim[1] - value.dim[1] >= h->window;
+}
+
+/* Whether a mask, or an input that is one, hides steps; or all keys of a step are out of reach. */
+static bool is_masked(const dt_layer_call *c) {
+    const dt_heads *h = c->made;
+    bool masked = h->takes_mask || is_beyond(c);
+    for (int what = QUERY; what <= KEY; what++)
+        masked |= c->masks[source(h, c->n_in, what)].trace != NULL;
+    return masked;
+}
+
+/* Bools (B, N, T, S): whether step t may attend to step s of the keys. */
+static dt_value allowed(const dt_layer_call *c, const dt_type *scores) {
+    const dt_heads *h = c->made;
+    const int value = source(h, c->n_in, VALUE), key = source(h, c->n_in, KEY);
+    dt_type bools = *scores;
     bools.dtype = DT_BOOL;
-    dt_value may = dt_broadcast_in_dim(mask, &bools, (int8_t[]){0, 3});
-    dt_value asks = dt_iota(mask.trace, &one, 0), asked = dt_iota(mask.trace, &one, 1);
-    if (!h->masks_keys_alone)
-        may = dt_minimum(may, dt_broadcast_in_dim(mask, &bools, (int8_t[]){0, 2}));
-    if (h->causal) may = dt_minimum(may, dt_broadcast_to(dt_compare(asked, asks, DT_LE), &bools));
-    if (h->window)
-        may = dt_minimum(may, dt_broadcast_to(dt_compare(dt_abs(dt_subtract(asks, asked)),
-                                                         dt_like(asks, (double)h->window), DT_LT),
-                                              &bools));
-    return may;
+    dt_value may = allowed_by_mask(c, value, &bools, 3);
+    if (key != value) may = both(may, allowed_by_mask(c, key, &bools, 3));
+    if (!h->masks_keys_alone) may = both(may, allowed_by_mask(c, QUERY, &bools, 2));
+    if (h->takes_mask) may = both(may, allowed_by_input(c->xs[c->n_in - 1], &bools));
+    return both(may, allowed_by_order(h, c->trace, &bools));
 }
 
 /* (B, N, T, S) of queries (B, T, N, k) and keys (B, S, N, k) */
@@ -175,7 +270,7 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
     return dt_noise_drop(c, &noise, x, h->dropout, &type);
 }
 
-/* Scores that are dropped must be there: written out. */
+/* Attention with dropout, which needs the scores: expressed in products and softmax. */
 static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                                bool drops) {
     const dt_heads *h = c->made;
@@ -190,12 +285,12 @@ static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const d
     dt_value scores = dt_to_float32(scores_of(h, qkv[0], repeat_heads(h, qkv[1])));
     dt_type type = dt_type_of_value(scores);
     dt_value low = dt_like(scores, -1e9),
-             shares = dt_softmax(dt_select(allowed(h, c->masks[0], &type), scores, low));
+             shares = dt_softmax(dt_select(allowed(c, &type), scores, low));
     shares = dt_convert(shares, dt_type_of_value(qkv[2]).dtype);
     return take_values(drops ? drop(c, shares, weight) : shares, repeat_heads(h, qkv[2]));
 }
 
-/* Else they are nowhere. */
+/* Attention as one op, so that scores need not be stored. */
 static dt_value take(const dt_heads *h, const dt_value *qkv) {
     return dt_attention(qkv[0], qkv[1], qkv[2],
                         &(dt_attention_how){.scale = 1 / sqrt((double)h->key_dim),
@@ -212,12 +307,12 @@ dt_value dt_heads_call(const dt_layer_call *c) {
     const dt_value *weight = c->weight;
     bool drops = c->training && h->dropout > 0;
     dt_value qkv[3], gate = {0};
-    qkv[0] = turn(h, project_input(c, "query", &weight));
-    qkv[1] = turn(h, project_input(c, "key", &weight));
-    if (h->use_gate) gate = dt_logistic(project_input(c, "gate", &weight));
-    qkv[2] = project_input(c, "value", &weight);
+    qkv[0] = turn(h, project_input(c, "query", QUERY, &weight));
+    qkv[1] = turn(h, project_input(c, "key", KEY, &weight));
+    if (h->use_gate) gate = dt_logistic(project_input(c, "gate", QUERY, &weight));
+    qkv[2] = project_input(c, "value", VALUE, &weight);
     bool drops_scores = drops && !h->drops_taken;
-    dt_value taken = c->masks[0].trace ? take_masked(c, qkv, weight, drops_scores)
+    dt_value taken = is_masked(c) ? take_masked(c, qkv, weight, drops_scores)
                      : drops_scores || c->model->spec.no_flash_attention
                          ? take_by_scores(c, qkv, weight, drops_scores)
                          : take(h, qkv);

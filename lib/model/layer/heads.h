@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What attention layers share. For each head, every step of a sequence averages the values of all
+ * Shared by attention layers. For each head, every step of a sequence averages the values of all
  * steps, weighted by how well their keys match its query:
  *
- *     query   (B, T, N, key_dim)     x times (D, N, key_dim)
- *     key     (B, S, K, key_dim)     x times (D, K, key_dim)
- *     value   (B, S, K, value_dim)   x times (D, K, value_dim)
- *     taken   (B, T, N, value_dim)   the values of those steps, weighed: see op/attention.c
+ *     query   (B, T, N, key_dim)     input 0, (B, T, D), times (D, N, key_dim)
+ *     key     (B, S, K, key_dim)     input 2, (B, S, E), times (E, K, key_dim)
+ *     value   (B, S, K, value_dim)   input 1, (B, S, F), times (F, K, value_dim)
+ *     taken   (B, T, N, value_dim)   the weighted means of values: see op/attention.c
  *     y       (B, T, output..)       taken times (N, value_dim, output..)
  *
- * N heads of queries; K divides N, and each head of keys answers N / K of them. T = S: a sequence
- * attends to itself.
+ * N heads of queries; K divides N, and N / K heads of queries share each head of keys. With one
+ * input a sequence attends to itself; with two, keys come from the values' input.
+ *
+ * With `takes_mask` the last input is a mask, (B, T, S) or (B, 1, S) of any dtype: a step attends
+ * to those where it is not 0.
  */
 #ifndef DT_MODEL_LAYER_HEADS_H
 #define DT_MODEL_LAYER_HEADS_H
@@ -27,15 +30,16 @@ typedef struct dt_heads {
     bool drops_taken, use_bias, use_gate, causal;
     /* a mask excludes steps as keys but not as queries */
     bool masks_keys_alone;
+    bool takes_mask;
     int64_t window;              /* 0: none */
     const dt_rotation *rotation; /* rotation of queries and keys; NULL: none */
     dt_noise noise;
     const dt_tree *kernel_initializer, *bias_initializer;
 } dt_heads;
 
-/* Weights query, key, (gate,) value, attention_output; b->made becomes a copy of h. */
+/* Adds the weights query, key, (gate,) value and attention_output; b->made becomes a copy of h. */
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
-/* y. */
+/* Computes y. */
 dt_value dt_heads_call(const dt_layer_call *c);
 
 /* KerasHub's attention of decoders: a part of TransformerDecoder. */

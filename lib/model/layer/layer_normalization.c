@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LayerNormalization: every example on its own: y = (x - mean) / sqrt(variance + epsilon) * gamma +
- * beta, over `axis`. J. L. Ba et al., Layer Normalization (2016). With rms_scaling, a form that
- * Keras keeps for old models, the mean is not taken off, and there is no beta.
+ * LayerNormalization: every example on its own: y = (x - mean) / sqrt(variance + epsilon) * gamma
+ * + beta, over `axis`. J. L. Ba et al., Layer Normalization (2016). With rms_scaling, a form that
+ * Keras keeps for old models, the mean is not subtracted, and there is no beta.
  */
 #include "model/layer/axes.h"
 
 struct layer_normalization {
     dt_layer_head head;
-    const dt_tree *axis;
+    dt_ints axis;
     double epsilon;
     bool center, scale, rms_scaling;
     const dt_tree *beta_initializer, *gamma_initializer;
@@ -38,7 +38,7 @@ static dt_status *build(dt_layer_build *b) {
     const struct layer_normalization *l = b->args;
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "LayerNormalization", 2));
-    DT_TRY(dt_axes_make(b, l->axis, &dims));
+    DT_TRY(dt_axes_make(b, &l->axis, &dims));
     if (l->scale || l->rms_scaling)
         DT_TRY(dt_axes_weight(b, dims,
                               &(dt_weight_request){.name = "gamma",
@@ -53,7 +53,7 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-/* Over the last dimension alone: in one node. */
+/* Normalization over the last dimension, as one node. */
 static dt_value norm_rows(const dt_layer_call *c) {
     const struct layer_normalization *l = c->args;
     dt_type features = dt_type_of(c->out->dtype, 1, &c->out->dim[c->out->rank - 1]);

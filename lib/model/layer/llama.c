@@ -6,11 +6,11 @@
  *                                                            heads share keys
  *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself: D to intermediate_dim and back
  *
- * No biases; norm is RMSNormalization. Two arguments are not KerasHub's: `head_dim`, which else is
- * D / num_query_heads, and `gated: false`, which leaves the gate out: narrow(f(norm(x) widen)), as
- * in decoders before it. KerasHub 0.32 accepts rope_position_scaling_factor and ignores it; here it
- * is the scaling_factor of RotaryEmbedding. H. Touvron et al., LLaMA (2023); N. Shazeer, GLU
- * Variants (2020).
+ * No biases; norm is RMSNormalization. Two arguments are not KerasHub's: `head_dim`, D /
+ * num_query_heads by default, and `gated: false`, which removes the gate: narrow(f(norm(x)
+ * widen)), as in decoders before it. KerasHub 0.32 accepts rope_position_scaling_factor and
+ * ignores it; here it is the scaling_factor of RotaryEmbedding. H. Touvron et al., LLaMA (2023);
+ * N. Shazeer, GLU Variants (2020).
  */
 #include "model/layer/heads.h"
 #include "model/layer/parts.h"

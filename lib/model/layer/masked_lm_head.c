@@ -7,8 +7,9 @@
  *     y          (B, M, V)    f(encoded[positions] W), normalised, times the table of words, plus a bias
  *
  * The table is the `token_embedding` of an earlier layer, as in Tied, or a kernel of its own with
- * `vocabulary_size`. Steps are taken by a product with their one-hot numbers, which matrix units do
- * at once and every layout can be cut by; a position that is no step gives zeros.
+ * `vocabulary_size`. Steps are selected by a product with one-hot vectors of their numbers, which
+ * is fast on matrix units and can be divided in every layout; a position beyond the sequence gives
+ * zeros.
  *
  *     - MaskedLMHead: {inputs: [encoder_23, mask_positions], token_embedding: token_embedding, intermediate_activation: gelu}
  *

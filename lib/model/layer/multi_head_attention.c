@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MultiHeadAttention over itself: self-attention. In each head, every step takes a mean of the
- * values of all steps (with `use_causal_mask` of those up to itself), weighted by how well their
- * keys match its query. Each head has separate keys and values. See heads.h.
+ * MultiHeadAttention: in each head, every step of the query takes a mean of the values of all steps
+ * (with `use_causal_mask` of those up to itself), weighted by how well their keys match its query.
+ * Each head has separate keys and values. See heads.h.
+ *
+ *     inputs: x                                      self-attention
+ *     inputs: [query, value]                         cross attention; the value is also the key
+ *     inputs: [query, value, key]
+ *     inputs: [.., mask], use_attention_mask: true   (B, T, S); 0: step t may not attend to step s
  *
  * A. Vaswani et al., Attention Is All You Need (2017).
  */
@@ -13,7 +18,7 @@ struct attention {
     dt_noise noise;
     int64_t num_heads, key_dim, value_dim;
     double dropout;
-    bool use_bias, use_gate, use_causal_mask;
+    bool use_bias, use_gate, use_causal_mask, use_attention_mask;
     int64_t sliding_window;
     dt_ints output_shape;
     const dt_tree *kernel_initializer, *bias_initializer;
@@ -34,6 +39,9 @@ static const dt_field fields[] = {
             .help = "gate each head's output by a sigmoid of the input"),
     DT_FLAG(struct attention, use_causal_mask,
             .help = "causal: positions do not attend to later ones"),
+    DT_FLAG(struct attention, use_attention_mask,
+            .help = "the last input is Keras' attention_mask, (B, T, S): queries do not attend to "
+                    "keys where it is 0"),
     DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY,
            .help = "size of the attention window: positions attend only to closer ones"),
     DT_INTS(struct attention, output_shape, .lone = true, .min = 1, .max = INFINITY,
@@ -66,6 +74,7 @@ static dt_status *build_heads(dt_layer_build *b, bool masks_keys_alone) {
                                  .causal = a->use_causal_mask,
                                  .window = a->sliding_window,
                                  .masks_keys_alone = masks_keys_alone,
+                                 .takes_mask = a->use_attention_mask,
                                  .output = a->output_shape,
                                  .noise = a->noise,
                                  .kernel_initializer = a->kernel_initializer,
@@ -80,6 +89,8 @@ static dt_status *build_of_decoder(dt_layer_build *b) { return build_heads(b, tr
 const dt_layer dt_layer_multi_head_attention = {
     .kind = {"MultiHeadAttention", "attention between steps of sequences", fields,
              sizeof(struct attention), NULL},
+    .least = 1,
+    .most = 4,
     .supports_masking = true,
     .build = build,
     .call = dt_heads_call,

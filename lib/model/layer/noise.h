@@ -19,14 +19,15 @@ typedef struct dt_noise {
            .help = "seed of this layer's random numbers; default: from the job's seed and the "    \
                    "layer's name")
 
-/* Adds the counter as the next weight; within: the part of the layer that it belongs to, or
+/* Adds the counter as the next weight. within: the part of the layer that has the counter, or
  * NULL. */
 dt_status *dt_noise_weight(dt_layer_build *b, const char *within) DT_MUST_USE;
 /* Random floats of `type`, (B, ...), with the distribution dt_random_kind; advances the counter. */
 dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind,
                        const dt_type *type);
-/* x with a share `rate` of the elements of `mask` 0, which x is cut by (sizes 1 are repeated), and
- * the others larger for it: the expected value stays. Draws nothing when rate is 0. */
+/* Sets a fraction `rate` of x to 0 and scales the rest so that the expected value stays. `mask`
+ * is the type of the random mask, which is repeated along its sizes of 1. Draws nothing if rate
+ * is 0. */
 dt_value dt_noise_drop(const dt_layer_call *c, const dt_noise *n, dt_value x, double rate,
                        const dt_type *mask);
 

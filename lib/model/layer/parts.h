@@ -44,8 +44,8 @@ const dt_tree *dt_part_word(const dt_layer_build *b, const char *value);
 const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument,
                             const dt_tree *value);
 
-/* Reads the arguments and builds the part, whose weights come behind those that are there. Not
- * trained where the layer is not. */
+/* Reads the arguments and builds the part, whose weights come after existing ones. If the layer is
+ * not trained, neither is the part. */
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out) DT_MUST_USE;
 /* Calls the part on x. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x);

@@ -5,32 +5,24 @@
 
 struct prelu {
     dt_layer_head head;
-    const dt_tree *alpha_initializer, *shared_axes;
+    const dt_tree *alpha_initializer;
+    dt_ints shared_axes;
 };
 
 static const dt_field fields[] = {
     DT_INITIALIZER(struct prelu, alpha_initializer, .help = "initializer; default: zeros"),
-    DT_AXES(struct prelu, shared_axes, .help = "axes that share one alpha, from 1"),
+    DT_INTS(struct prelu, shared_axes, .lone = true, .min = 1, .max = INFINITY,
+            .help = "axes that share one alpha, from 1"),
     DT_LAYER_FIELDS(struct prelu),
     DT_REGULARIZER(struct prelu, ALPHA, "alpha_regularizer"),
     DT_CONSTRAINT(struct prelu, ALPHA, "alpha_constraint"),
     DT_END};
 
-/* As in Keras, axes must not be negative, and the list may be empty. */
-static dt_status *read_shared(const dt_layer_build *b, const dt_tree *axes, uint32_t *shared) {
-    const bool is_list = axes->kind == DT_TREE_LIST;
-    int64_t axis;
-    for (int i = 0; is_list && i < axes->n; i++)
-        DT_TRY(dt_tree_int(axes->item[i], "shared_axes", 1, INFINITY, &axis));
-    if (!is_list) DT_TRY(dt_tree_int(axes, "shared_axes", 1, INFINITY, &axis));
-    return is_list && axes->n == 0 ? NULL : dt_axes_read(b, axes, shared);
-}
-
 static dt_status *build(dt_layer_build *b) {
     const struct prelu *p = b->args;
-    uint32_t shared = 0;
+    uint32_t shared;
     DT_TRY(dt_layer_wants(b, "PReLU", 2));
-    if (p->shared_axes) DT_TRY(read_shared(b, p->shared_axes, &shared));
+    DT_TRY(dt_axes_find(b, &p->shared_axes, &shared));
     dt_weight_request alpha = {.name = "alpha",
                                .dtype = b->in.dtype,
                                .initializer = p->alpha_initializer,

@@ -94,9 +94,9 @@ static dt_value zero_state(dt_value x, int64_t units) {
     return dt_splat(x.trace, &state, 0);
 }
 
-/* The n steps of (B, n, columns), as (B, columns) each. By halves, so that their gradients come
- * together in as many rounds as there are halvings: each step padded to the length of all would
- * take memory for n * n steps. */
+/* The n steps of (B, n, columns), as (B, columns) each. Split by halves, so that gradients are
+ * joined in log2(n) rounds: padding the gradient of each step to the full length would take memory
+ * for n * n steps. */
 static void split_steps(dt_value x, int64_t n, dt_value *out) {
     dt_type t = dt_type_of_value(x);
     int64_t half = n / 2;
@@ -117,7 +117,7 @@ static dt_value join_steps(dt_value *y, int64_t n) {
     return dt_concatenate(y, (int)n, 1);
 }
 
-/* Bools (B, units): examples of which step t counts; no value: all. */
+/* Bools (B, units): the examples in which step t is not masked; no value: all. */
 static dt_value counts_at(dt_value mask, int64_t t, int64_t units) {
     dt_type type = dt_type_of(DT_BOOL, 2, (int64_t[]){mask.trace ? dt_dim(mask, 0) : 0, units});
     return mask.trace ? dt_broadcast_to(dt_slice_axis(mask, 1, t, 1, 1), &type) : mask;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recurrent layers, unrolled: a cell is applied to each step of a sequence in turn and passes its
- * states to the next. What does not depend on the states, the input times its kernel, is one
- * product over all steps before.
+ * states to the next. The product of input and kernel does not depend on states, so it is computed
+ * for all steps at once, before.
  *
  *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
  *
- * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the state,
- * the same ones at every step. With recurrent_dropout each gate has masks of its own, as in Keras
- * 3.
+ * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the
+ * state, the same ones at every step. With recurrent_dropout each gate has separate masks, as in
+ * Keras 3.
  *
- * Where a mask leaves a step out, states stay as they are, and the output is once more that of the
- * step before.
+ * At masked steps states do not change, and the output of the previous step is repeated.
  *
  * A cell is a row: its number of gates and states, and one step. Fields, weights and names are
  * common to all.
@@ -28,8 +27,8 @@ typedef struct dt_recurrent {
     int64_t units;
     int activation, recurrent_activation;
     bool use_bias, return_sequences, go_backwards, unroll;
-    bool reset_after;      /* GRU */
-    bool unit_forget_bias; /* LSTM */
+    bool reset_after;      /* GRU only */
+    bool unit_forget_bias; /* LSTM only */
     bool zero_output_for_mask;
     double dropout, recurrent_dropout;
     dt_noise noise;
@@ -71,8 +70,8 @@ typedef struct dt_recurrent {
     DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid",               \
             .help = "activation function of the gates")
 
-/* One step. x: the step's input times the kernel, biases added, (B, gates * units). state: in the
- * ones before, out the ones after, (B, units) each; the first is the output. */
+/* One step. x: the step's input times the kernel, biases added, (B, gates * units). state: before
+ * and after the step, (B, units) each; the first is the output. */
 typedef struct dt_cell_step {
     const dt_recurrent *args;
     dt_value x;

@@ -7,7 +7,7 @@
 
 struct rms_normalization {
     dt_layer_head head;
-    const dt_tree *axis;
+    dt_ints axis;
     double epsilon;
 };
 
@@ -21,7 +21,7 @@ static dt_status *build(dt_layer_build *b) {
     const struct rms_normalization *r = b->args;
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "RMSNormalization", 2));
-    DT_TRY(dt_axes_make(b, r->axis, &dims));
+    DT_TRY(dt_axes_make(b, &r->axis, &dims));
     b->out = b->in;
     return dt_axes_weight(b, dims, &(dt_weight_request){.name = "scale", .preset = "ones"});
 }

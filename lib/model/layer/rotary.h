@@ -5,9 +5,10 @@
 
 #include "model/model.h"
 
-/* Which waves. The last four are Llama 3.1's: waves longer than pretraining_sequence_length /
- * low_freq_factor become slower by frequency_adjustment_factor, those shorter than
- * pretraining_sequence_length / high_freq_factor stay, between them it goes gradually. */
+/* The wavelengths. The last four members are Llama 3.1's: waves longer than
+ * pretraining_sequence_length / low_freq_factor become slower by frequency_adjustment_factor, those
+ * shorter than pretraining_sequence_length / high_freq_factor do not change, and those between are
+ * interpolated. */
 typedef struct dt_rotation {
     double max_wavelength, scaling_factor;
     /* frequency_adjustment_factor 0: no adjustment */
@@ -15,7 +16,7 @@ typedef struct dt_rotation {
     int64_t pretraining_sequence_length;
 } dt_rotation;
 
-/* x (B, T, ..., H) turned, pair by pair of features, by angles that grow along T. H is even. */
+/* Rotates x (B, T, ..., H), pair by pair of features, by angles that grow along T. H is even. */
 dt_value dt_rotate(const dt_rotation *r, dt_value x);
 /* MODEL_SHAPE at the layer when H is odd. */
 dt_status *dt_rotation_check(const dt_layer_build *b, const char *kind,

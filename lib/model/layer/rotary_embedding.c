@@ -13,7 +13,7 @@
 
 /* ---- waves ---- */
 
-/* (H / 2): how far a step turns each point. */
+/* (H / 2): the angle by which one step rotates each pair. */
 static dt_value turns(const dt_rotation *r, dt_trace *t, int64_t half) {
     dt_type type = dt_type_of(DT_FLOAT32, 1, &half);
     dt_value share = dt_convert(
@@ -23,11 +23,12 @@ static dt_value turns(const dt_rotation *r, dt_trace *t, int64_t half) {
     return dt_power(base, dt_multiply(share, dt_like(share, -1.0 / (double)half)));
 }
 
-/* Long waves slower, see dt_rotation. */
+/* Slows long waves down: see dt_rotation. */
 static dt_value adjust(const dt_rotation *r, dt_value turn) {
     double length = (double)r->pretraining_sequence_length, low = r->low_freq_factor,
            high = r->high_freq_factor;
-    dt_value waves = dt_multiply(turn, dt_like(turn, length / (2 * M_PI))); /* within that length */
+    dt_value waves = dt_multiply(
+        turn, dt_like(turn, length / (2 * M_PI))); /* number of turns within that length */
     dt_value slow = dt_divide(turn, dt_like(turn, r->frequency_adjustment_factor));
     dt_value share = dt_divide(dt_subtract(waves, dt_like(turn, low)), dt_like(turn, high - low));
     dt_value between =
@@ -48,7 +49,7 @@ static dt_value angles(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t
 
 /* ---- x ---- */
 
-/* (T, H / 2) as the half of x, (B, T, ..., H / 2). */
+/* Broadcasts a table (T, H / 2) to half of x, (B, T, ..., H / 2). */
 static dt_value lay(dt_value table, dt_value half) {
     dt_type type = dt_type_of_value(half);
     return dt_broadcast_in_dim(dt_convert(table, type.dtype), &type,

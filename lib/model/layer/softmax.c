@@ -7,7 +7,7 @@
 
 struct softmax {
     dt_layer_head head;
-    const dt_tree *axis;
+    dt_ints axis;
 };
 
 static const dt_field fields[] = {DT_AXES(struct softmax, axis, .preset = "-1",
@@ -18,7 +18,7 @@ static dt_status *build(dt_layer_build *b) {
     const struct softmax *s = b->args;
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "Softmax", 2));
-    DT_TRY(dt_axes_make(b, s->axis, &dims));
+    DT_TRY(dt_axes_make(b, &s->axis, &dims));
     if (b->masks[0])
         return dt_suggest(
             dt_fail(DT_E_MODEL_SHAPE, &b->at,

@@ -35,8 +35,8 @@ dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *
  * the rest (with an odd one) behind; "causal" pads before only, so that no place sees what comes
  * after it. */
 dt_window dt_space_window(const dt_space *s, int i, int64_t in);
-/* Windows of a pooling, whose padding counts for nothing: one of padding "same" that covers the
- * whole input at each of its places gives the same as any larger one, and costs less. */
+/* Limits the windows of a pooling, which ignores padding: with padding "same", a window that covers
+ * the whole input at each position gives the same result as any larger one, at lower cost. */
 void dt_space_bound(dt_space *s, const dt_type *in);
 /* Sets b->out to b->in with the number of window positions in each spatial dimension;
  * MODEL_SHAPE if there is none. */
@@ -104,7 +104,7 @@ dt_space dt_conv_space_again(const dt_layer_call *c);
 dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s,
                           const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
-/* Bias (weight `bias`, when there is one) and activation. */
+/* Adds the bias (weight `bias`, if there is one) and applies the activation. */
 dt_yield dt_conv_yields(const dt_layer_spec *l, const dt_yield *above);
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 

@@ -7,7 +7,7 @@
 
 struct unit_normalization {
     dt_layer_head head;
-    const dt_tree *axis;
+    dt_ints axis;
 };
 
 static const dt_field fields[] = {
@@ -19,7 +19,7 @@ static dt_status *build(dt_layer_build *b) {
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "UnitNormalization", 2));
     b->out = b->in;
-    return dt_axes_make(b, u->axis, &dims);
+    return dt_axes_make(b, &u->axis, &dims);
 }
 
 static dt_value call(const dt_layer_call *c) {

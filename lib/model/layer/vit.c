@@ -18,7 +18,9 @@ struct patching {
 static const dt_field fields[] = {
     DT_INTS(struct patching, image_size, .min = 1, .max = INFINITY, .required = true,
             .help = "[height, width]"),
-    DT_AXES(struct patching, patch_size, .required = true, .help = "[height, width] of a patch"),
+    DT_TREE(struct patching, patch_size,
+            .forms = DT_FORMS(DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS)), .required = true,
+            .help = "[height, width] of a patch"),
     DT_INT(struct patching, hidden_dim, .min = 1, .max = INFINITY, .required = true,
            .help = "number of features"),
     DT_INT(struct patching, num_channels, .min = 1, .max = INFINITY, .preset = "3",

@@ -96,7 +96,7 @@ static dt_status *check_focal(const void *args, const dt_type *target, const dt_
                    x->alpha.n, (long long)prediction->dim[axis]);
 }
 
-/* alpha of each class, as large as p: (..., classes). */
+/* The alpha of each class, repeated to the shape of p: (..., classes). */
 static dt_value weights(const dt_reals *alpha, dt_value p) {
     if (alpha->n == 1) return dt_like(p, alpha->v[0]);
     dt_type type = dt_type_of_value(p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CategoricalGeneralizedCrossEntropy: (1 - p^q) / q of the labelled class's probability p. Between
- * crossentropy (q near 0) and the absolute error (1): labels that are wrong do less harm. Z. Zhang,
- * M. Sabuncu, Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels
- * (2018).
+ * CategoricalGeneralizedCrossEntropy: (1 - p^q) / q of the labelled class's probability p. Lies
+ * between crossentropy (q near 0) and the absolute error (q = 1), so that wrong labels do less
+ * harm. Z. Zhang, M. Sabuncu, Generalized Cross Entropy Loss for Training Deep Neural Networks
+ * with Noisy Labels (2018).
  */
 #include "model/model.h"
 

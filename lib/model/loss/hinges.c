@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hinge losses, for scores and labels -1 and 1; labels that are all 0 or 1 are taken for them.
+ * Hinge losses, for scores and labels -1 and 1; if all labels are 0 or 1, 0 counts as -1.
  *
  *     Hinge               mean of max(1 - y p, 0)
  *     SquaredHinge        mean of its square

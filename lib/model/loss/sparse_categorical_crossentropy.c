@@ -2,9 +2,9 @@
 /*
  * SparseCategoricalCrossentropy: -log p of the labelled class.
  *
- * Probabilities are clipped to [1e-7, 1 - 1e-7] first and divided by their sum then: the other
- * order of the categorical form is Keras' too. So log p serves as logits. Straight after a softmax
- * its input is the logits. Samples of class ignore_class do not count.
+ * Probabilities are clipped to [1e-7, 1 - 1e-7] first and then divided by their sum (the
+ * categorical form uses the other order; both as in Keras), so log p can be used as logits. If the
+ * prediction is a softmax, its input is the logits. Samples of class ignore_class do not count.
  */
 #include <assert.h>
 

@@ -6,8 +6,8 @@
  * those of P. Flach, M. Kull, Precision-Recall-Gain Curves (2015). With `multi_label` each label
  * has a curve of its own, and the mean of the areas counts.
  *
- * Behind the counts is how many predictions lie outside of [0, 1], where there is no threshold:
- * then there is no area either.
+ * The last sum counts predictions outside of [0, 1], where there are no thresholds; if there are
+ * any, there is no area.
  */
 #include <stdlib.h>
 
@@ -114,7 +114,7 @@ typedef struct counts {
     double tp, fp, tn, fn;
 } counts;
 
-/* sum: of the first label, of n_labels. */
+/* sum: the sums of n_labels labels, beginning with the one wanted. */
 static counts counts_at(const double *sum, int n_labels, int n, int i) {
     const double *at = sum + (int64_t)i * n_labels;
     int64_t part = (int64_t)n * n_labels;
@@ -128,7 +128,7 @@ static double interpolated_step(counts low, counts high) {
     return dt_ratio(slope * (dtp + intercept * log(ratio)), fmax(high.tp + high.fn, 0));
 }
 
-/* Recall and precision where chance has 0 of both: 1 - odds of the labels * wrong / right. */
+/* Recall and precision gain, for which chance gives 0: 1 - odds of the labels * wrong / right. */
 static void gains(counts c, double *recall, double *precision) {
     double odds = dt_ratio(c.tp + c.fn, c.tn + c.fp);
     *recall = c.tp == 0 ? 0 : fmax(1 - odds * c.fn / c.tp, 0);

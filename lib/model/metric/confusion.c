@@ -52,7 +52,7 @@ dt_value dt_in_one_row(dt_value x) {
     return dt_reshape(x, 1, &n);
 }
 
-/* The outputs that are looked at. */
+/* Selects the outputs that are counted. */
 static dt_value choose(const dt_confusion_plan *plan, dt_value x) {
     return plan->class_id < 0
                ? x

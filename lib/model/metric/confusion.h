@@ -5,8 +5,8 @@
  *
  *     true positives [T], false positives [T], true negatives [T], false negatives [T]
  *
- * An output above the threshold says 1; a label that is not 0 is 1. By class each of these is
- * [T][C], class by class.
+ * An output above the threshold counts as 1, and so does a label that is not 0. With by_class each
+ * of these is [T][C].
  */
 #ifndef DT_MODEL_METRIC_CONFUSION_H
 #define DT_MODEL_METRIC_CONFUSION_H
@@ -16,8 +16,8 @@
 typedef struct dt_confusion_plan {
     int n; /* thresholds */
     const double *threshold;
-    int64_t top_k;    /* outputs that are not among the k largest count as 0; 0: all count */
-    int64_t class_id; /* the only class that is looked at; -1: all */
+    int64_t top_k;    /* outputs that are not among the k largest count as 0; 0: no such limit */
+    int64_t class_id; /* the only class that is counted; -1: all */
     /* for each class of predictions (B, C) instead of all together; top_k and class_id are
      * ignored */
     bool by_class;

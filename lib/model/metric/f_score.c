@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * F scores: (1 + beta^2) precision recall / (beta^2 precision + recall), class by class, and their
- * means. Without a threshold the largest output of an example says 1.
+ * means. Without a threshold the largest output of an example counts as 1.
  */
 #include "model/model.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Intersection over union of classes, and its mean: true positives / (true positives + false
- * positives + false negatives). Targets and predictions are class numbers, or scores of which the
- * largest says the class. What a matrix of confusion would say more than these sums is not asked
- * for:
+ * positives + false negatives). Targets and predictions are class numbers, or scores, of which the
+ * largest gives the class. A confusion matrix is not needed, since these sums are enough:
  *
- *     hits (C)         samples of class c that are said to be of class c
+ *     hits (C)         samples of class c that are predicted as class c
  *     labels (C)       samples of class c
  *     predicted (C)    samples said to be of class c
  *
- * Samples of numbers outside [0, C), or of the class that is ignored, are in none of them. Classes
+ * Samples with class numbers outside [0, C), or of the ignored class, are in none of them. Classes
  * without a sample do not count in the mean.
  */
 #include "model/metric/confusion.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OrthogonalRegularizer: the mean of |cos| between different rows, or columns, of a matrix, times
- * `factor`: 0 where all stand at right angles.
+ * `factor`: 0 if all are orthogonal.
  */
 #include "model/model.h"
 
@@ -25,7 +25,7 @@ static dt_status *check(const dt_type *type) {
                    type->rank);
 }
 
-/* Rows of length 1; a row of zeros stays. */
+/* Normalizes rows to length 1; rows of zeros stay zeros. */
 static dt_value unit_rows(dt_value x) {
     dt_type type = dt_type_of_value(x);
     dt_value squares = dt_sum_last(dt_multiply(x, x)), zero = dt_like(squares, 0),

@@ -211,6 +211,20 @@ static void test_programs_take_them(void **state) {
 #define LAYER(class_name, config)                                                                  \
     "{" K "\"" class_name "\", \"config\": {\"name\": \"d\"" config "}}"
 
+#define CALLED(class_name, config, args)                                                           \
+    "{" K "\"" class_name "\", \"config\": {" config "}, \"inbound_nodes\": [{\"args\": [" args    \
+    "], \"kwargs\": {}}]}"
+#define HEADS(name, a, b)                                                                          \
+    CALLED("MultiHeadAttention", "\"name\": \"" name "\", \"num_heads\": 1, \"key_dim\": 2",       \
+           TENSOR(a) ", " TENSOR(b))
+/* Attention of a sequence, which may be masked, to masked steps, and what follows it. */
+#define ATTENDED(query, layers, output)                                                            \
+    FUNCTIONAL(                                                                                    \
+        CALLED("Reshape", "\"name\": \"r\", \"target_shape\": [2, 2]", TENSOR("x")) ", " CALLED(   \
+            "Masking", "\"name\": \"m\"", TENSOR("r")) ", " HEADS("a", query, "m") ", " layers,    \
+        "[\"" output "\", 0, 0]")
+#define SUM CALLED("Add", "\"name\": \"s\"", "[" TENSOR("m") ", " TENSOR("a") "]")
+
 static const struct bad {
     const char *json, *place, *text;
 } bad[] = {
@@ -261,6 +275,26 @@ static const struct bad {
                 "[\"a\", 0, 0]"),
      "model.json: config.layers[3].inbound_nodes[0].args[1].config.keras_history[0]",
      "operation 'Add' loses the mask of 'm' in Keras; dtrain's layers pass it on"},
+    {ATTENDED("m", SUM ", " HEADS("b", "s", "s"), "b"),
+     "model.json: config.layers[5].inbound_nodes[0].args[0].config.keras_history[0]",
+     "layer 'b' sees no mask of 's' in Keras, where MultiHeadAttention 'a' removes that of 'm'; "
+     "dtrain keeps masks"},
+    {ATTENDED("m", HEADS("b", "a", "m"), "b"),
+     "model.json: config.layers[4].inbound_nodes[0].args[1].config.keras_history[0]",
+     "layer 'b' sees no mask of 'm' in Keras, where MultiHeadAttention 'a' removes that of 'm'; "
+     "dtrain keeps masks"},
+    {ATTENDED("r", HEADS("b", "r", "m"), "b"),
+     "model.json: config.layers[4].inbound_nodes[0].args[1].config.keras_history[0]",
+     "layer 'b' sees no mask of 'm' in Keras, where MultiHeadAttention 'a' removes that of 'm'; "
+     "dtrain keeps masks"},
+    {ATTENDED(
+         "m",
+         CALLED("Concatenate", "\"name\": \"s\"", "[" TENSOR("m") ", " TENSOR("a") "]") ", " CALLED(
+             "Attention", "\"name\": \"b\"", "[" TENSOR("a") ", " TENSOR("s") "]"),
+         "b"),
+     "model.json: config.layers[5].inbound_nodes[0].args[0][1].config.keras_history[0]",
+     "layer 'b' sees no mask of 's' in Keras, where MultiHeadAttention 'a' removes that of 'm'; "
+     "dtrain keeps masks"},
     {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"dtype\": \"float64\"")),
      "model.json: config.layers[1].config.dtype", "unknown dtype 'float64'"},
     {SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")),
