@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives as moves: which rank sends which chunk to which rank in which round. A function of the
- * number of ranks writes the moves of an all-gather. The prices of other collectives on links
- * (coll/exchange.h) follow from them:
+ * Collectives as lists of moves: in each round, which rank sends which chunk to which rank. An
+ * algorithm is a function that writes the moves of an all-gather for a number of ranks. The prices
+ * of other collectives on links (coll/exchange.h) follow from them:
  *
  *     all-gather       each chunk spreads from its owner to all ranks
  *     reduce-scatter   the same moves backwards: contributions are added on their way to the owner
  *     all-reduce       a reduce-scatter, then an all-gather
  *
- * Nothing here moves data: the fabric adds by the tree of op/workers.h.
+ * Nothing here moves data: workers add by the tree of op/workers.h.
  */
 #ifndef DT_COLL_COLL_H
 #define DT_COLL_COLL_H
@@ -51,23 +51,24 @@ typedef struct dt_algorithm {
     void (*gather)(int ranks, dt_moves *out);
 } dt_algorithm;
 
-const dt_algorithm *dt_algorithm_find(const char *name); /* NULL: there is no such row */
+const dt_algorithm *dt_algorithm_find(const char *name); /* NULL: no algorithm has that name */
 
 /* ---- price ---- */
 
-/* What a collective runs on: ranks at coordinates of a topology whose chips are linked. */
+/* The hardware that a collective runs on: ranks at coordinates of a topology whose chips are
+ * linked. */
 typedef struct dt_wires {
     const dt_topology *topology;
     const int *place; /* [ranks][4]: coordinates */
     double link_Bps;  /* bytes per second of a link in one direction */
     double hop_s;     /* latency of a link */
     double chip_Bps;  /* between cores of a chip; 0: free */
-    /* number of groups that do the same at the same time; their places follow one another; 0:
-     * one */
+    /* number of groups that run the same collective at the same time, whose coordinates follow one
+     * another in `place`; 0 means 1 */
     int groups;
 } dt_wires;
-/* The wires of a slice's chips at nominal rates. Cores of one chip exchange over the link
- * between them, or else through HBM, once in and once out. */
+/* The wires of a slice's chips at nominal rates. Cores of one chip exchange over the link between
+ * them, or if there is none through HBM, one write and one read. */
 dt_wires dt_wires_of(const dt_topology *t, const int *place);
 
 typedef struct dt_wire_price {

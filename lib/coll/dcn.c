@@ -6,11 +6,12 @@
  * SIGCOMM 2020; from memory). */
 static const double one_way_s = 12.5e-6;
 
-/* The number of consecutive messages, and the part of its bytes that a chip sends. */
+/* For each collective: how many messages follow one another, and the part of the bytes that a chip
+ * sends. */
 static const struct {
     int steps;
     double times;
-    bool all; /* of the whole buffer, not of the part of the others */
+    bool all; /* the part is of the whole buffer; otherwise of the other chips' share of it */
 } shapes[DT_COLLECTIVES] = {
     [DT_ALL_GATHER] = {1, 1, false},        [DT_REDUCE_SCATTER] = {1, 1, false},
     [DT_ALL_REDUCE] = {2, 2, false},        [DT_ALL_TO_ALL] = {1, 1, false},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data-centre network between slices. Every chip has a part of it (dt_chip.dcn_Bps), and sends
- * straight to the chips at the same place of other slices; there is no torus. So what goes over it
- * is best as small as can be: of an all-reduce over several slices the reduce-scatter and the
- * all-gather stay on the links of each slice, and only what a chip is left with in between, V /
- * chips, goes over the network.
+ * The data-centre network between slices. Every chip has a share of its rate (dt_chip.dcn_Bps) and
+ * sends directly to the chips at the same place in other slices. The network is slow, so an
+ * all-reduce over several slices sends little over it: the reduce-scatter and the all-gather use
+ * the links of each slice, and in between each chip reduces only its part, V / chips, over the
+ * network.
  *
  * The caller decides whether this overlaps with other work.
  */
@@ -14,7 +14,8 @@
 #include "coll/exchange.h"
 
 /* Seconds of a collective between chips at the same place of `slices` slices, each with `bytes` of
- * its own (of an all-gather: of all). False: nothing is known of such a network for this chip. */
+ * its own (of an all-gather: of the gathered buffer). False: the network of this chip's slices is
+ * not known. */
 bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes, double *seconds);
 
 #endif

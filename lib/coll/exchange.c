@@ -8,12 +8,12 @@
 #include "coll/switched.h"
 #include "coll/torus.h"
 
-/* An exchange and the ways that are weighed. */
+/* An exchange and the algorithms that are compared for it. */
 typedef struct question {
     const dt_exchange *x;
-    dt_wires wires;        /* perfect */
+    dt_wires wires;        /* links at their nominal rates, without start-up */
     const dt_grid *grid;   /* NULL: none */
-    const dt_torus *torus; /* of a way that is one */
+    const dt_torus *torus; /* the torus schedule that is being priced; NULL: another algorithm */
     dt_exchange_price *best;
 } question;
 typedef dt_wire_price pricing(const question *q, const dt_wires *w);
@@ -73,7 +73,7 @@ static void weigh(const question *q, const char *name, pricing *price) {
     dt_exchange_price *b = q->best;
     const bool first = !b->schedule[0];
     if (first || ideal < b->ideal_s) b->ideal_s = ideal;
-    /* among equal ones the first is chosen, which compilers prefer */
+    /* of equally fast algorithms the first is chosen; compilers prefer it, too */
     if (!first && p.seconds + chip->collective_s >= b->seconds * (1 - 1e-6)) return;
     b->seconds = p.seconds + chip->collective_s;
     b->latency_s = p.latency_s + chip->collective_s;

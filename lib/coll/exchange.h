@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collective costs where the groups that do it stand: the one entry for the rest of the
- * program. All groups do it at the same time, so they contend for links.
+ * The cost of a collective, given the places of the groups that run it. Other rooms use this
+ * header only. All groups run at the same time, so they contend for links.
  *
  * Groups that are grids (coll/grid.h) use the axes of the torus, by the schedule that is fastest
  * for so many bytes (coll/torus.h). Others use a ring through their places, in the order of their
  * ranks, or doubling distances, whichever is faster, with contention counted link by link
- * (coll/irregular.h). Nothing is written out: thousands of chips are priced within a millisecond or
- * two.
+ * (coll/irregular.h). Moves are never listed, so thousands of chips are priced within two
+ * milliseconds.
  *
- * There are three prices. `seconds` is what hardware does: links at the efficiency that was
- * measured, and what it takes to start. `ideal_s` is the fastest schedule on perfect links.
- * `textbook_s` is the rule of the book "How to Scale Your Model", which holds every axis for a long
- * ring: max(hops, V / (2 w n)).
+ * There are three prices. `seconds` is that of real hardware: links at their measured efficiency,
+ * and the time to start. `ideal_s` is the fastest schedule on perfect links. `textbook_s` is the
+ * rule of the book "How to Scale Your Model", which takes every axis for a long ring: max(hops, V
+ * / (2 w n)).
  */
 #ifndef DT_COLL_EXCHANGE_H
 #define DT_COLL_EXCHANGE_H

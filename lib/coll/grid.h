@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of ranks that stand in a grid. Along each axis of the mesh a group has ranks at equal
- * distances; side by side there are as many groups as there are bases, so that all groups together
- * are one grid again:
+ * Groups of ranks whose places form a grid. Along each axis of the mesh the ranks of a group are
+ * at equal distances, and there is a group for each base, so that all groups together form a grid,
+ * too:
  *
  *     an axis of 8, ranks 4, stride 1, bases 0 and 4      a a a a b b b b       two lines (the ends of the axis may be linked, the groups' are not)
- *     an axis of 8, ranks 4, stride 2, bases 0 and 1      a b a b a b a b       two rings, if the ends are linked; every link is of both
+ *     an axis of 8, ranks 4, stride 2, bases 0 and 1      a b a b a b a b       two rings, if the
+ *     ends are linked; both use every link
  *
- * The fourth axis is that of the cores of a chip.
+ * The fourth axis is the cores of a chip.
  */
 #ifndef DT_COLL_GRID_H
 #define DT_COLL_GRID_H
@@ -35,10 +36,10 @@ typedef struct dt_grid {
     int cores; /* cores of a chip that take part, in all groups together */
 } dt_grid;
 
-/* False: these groups are no such grid. place: [groups][ranks][4]. */
+/* False: the groups do not form such a grid. place: [groups][ranks][4]. */
 bool dt_grid_find(const dt_topology *t, int groups, int ranks, const int *place, dt_grid *out);
-/* Axes, the cores' left out, along which a group has more than one rank; into axes[3] the longest
- * first. */
+/* Finds the axes, except that of the cores, along which a group has more than one rank: into
+ * axes[3], the longest first. Returns their number. */
 int dt_grid_axes(const dt_grid *g, int axes[3]);
 
 #endif

@@ -8,9 +8,9 @@
  *     round 1   a b . . a b . . . . c d . . c d      0 <-> 1, 2 <-> 3
  *     round 2   a b c d a b c d a b c d a b c d      0 <-> 2, 1 <-> 3
  *
- * log2(ranks) rounds, the fewest there can be, so it is for small buffers; the bytes are the
- * ring's, but they go far. Backwards it is recursive halving, whose sum is a balanced tree. The
- * number of ranks must be a power of two.
+ * log2(ranks) rounds, the fewest possible, so this suits small buffers; as many bytes as in a
+ * ring, but over more links each. In reverse it is recursive halving, which adds in a balanced
+ * tree. The number of ranks must be a power of two.
  */
 #include "coll/moves.h"
 

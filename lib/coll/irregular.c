@@ -34,7 +34,7 @@ static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
                              const dt_wires *w) {
     const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;
     if (!both) return (x->ranks - 1) * dt_wires_round(w, l->hops, link * chunk, chip * chunk);
-    /* in the last round of an even number only one half arrives from each side */
+    /* with an even number of ranks, the last round brings half of a chunk from each side */
     const int near = (x->ranks - 1) / 2, far = x->ranks / 2;
     return near * dt_wires_round(w, l->hops, link * chunk, chip * chunk) +
            (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
@@ -95,7 +95,7 @@ dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *w) {
 
 /* ---- straight ---- */
 
-/* pairs that are routed; of more, an evenly chosen subset represents all */
+/* pairs of ranks that are routed; if there are more, an evenly chosen subset represents them */
 enum { PAIRS = 1 << 18 };
 
 static void add_all_pairs(dt_loads *l, const dt_exchange *x) {
@@ -151,7 +151,7 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
     return b;
 }
 
-/* Without a grid, half of the ranks are on each side. */
+/* Without a grid, half of the ranks lie on each side of rank 0. */
 dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
     if (grid) return branch_in_grid(grid, place(x, group, 0), place(x, group, rank));

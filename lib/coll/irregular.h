@@ -14,17 +14,16 @@ dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *wire
  * for log2(ranks) rounds, rounded up. Fast for few bytes. A reduce-scatter goes the other way, at
  * the same price. */
 dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *wires);
-/* Messages straight from rank to rank: all_to_all, collective_permute. */
+/* Messages sent directly from rank to rank: all_to_all, collective_permute. */
 dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *wires);
-/* Rank 0's buffer goes to all in pieces, down a tree: along the first axis of the grid, from all
- * there along the second, and on; without a grid
- * (NULL) from rank to rank both ways. So many pieces that the first one's way costs as much as a
- *        piece; how many, into *pieces. While the tree fills, rounds are counted as if it were
- *        full. */
+/* Broadcast of rank 0's buffer in pieces, down a tree: along the first axis of the grid, from all
+ * ranks there along the second, and so on; without a grid (NULL) from rank to rank both ways.
+ * *pieces is chosen so that the first piece's way down costs as much as sending one piece. Rounds
+ * while the tree fills are counted as full ones. */
 dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *wires,
                              int *pieces);
 
-/* The last step of the way down that tree to a rank. */
+/* The last step on the way down that tree to a rank. */
 typedef struct dt_branch {
     int depth; /* steps from rank 0 */
     dt_coords from;

@@ -35,8 +35,8 @@ static int chip_index(const dt_topology *t, const int at[3]) {
 
 /* ---- ways ---- */
 
-/* Steps along an axis from a chip; a link belongs to its lower end, the wrapping one to the last
- * chip. */
+/* Counts steps along an axis, beginning at a chip. A link belongs to the chip at its lower end, the
+ * link that closes a ring to the last chip. */
 static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool up, double bytes) {
     int at[3] = {from[0], from[1], from[2]};
     const int size = l->topology->mesh[axis];
@@ -48,7 +48,7 @@ static void step_along(dt_loads *l, const int from[3], int axis, int steps, bool
     }
 }
 
-/* Moves `at` along one axis; the number of links. */
+/* Moves `at` along one axis; returns the number of links passed. */
 static int go(dt_loads *l, int at[3], int axis, int to, double bytes) {
     const dt_topology *t = l->topology;
     const int size = t->mesh[axis], ahead = (to - at[axis] + size) % size, behind = size - ahead;
@@ -60,7 +60,7 @@ static int go(dt_loads *l, int at[3], int axis, int to, double bytes) {
     return up ? ahead : behind;
 }
 
-/* Twisted: as messages go there. */
+/* Routes a message in a twisted slice. */
 static void add_route(dt_loads *l, const int *from, const int *to, double bytes) {
     const dt_topology *t = l->topology;
     dt_link route[3 * 256];

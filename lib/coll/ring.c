@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ring: everyone passes to the next what came in from the one before. All-gather of 4 ranks, chunks
- * named by their owners:
+ * Ring: each rank passes to the next rank what it got from the previous one. All-gather of 4
+ * ranks, chunks named by their owners:
  *
  *               0       1       2       3
  *     start     a . . . . b . . . . c . . . . d
@@ -10,7 +10,7 @@
  *     round 3   a b c d a b c d a b c d a b c d
  *
  * ranks - 1 rounds, each a chunk over every link of the ring, one way: bytes * (N - 1) / N / link
- * in all, whatever N. (The reduce-scatter, being this backwards, goes round the other way.)
+ * in all, whatever N. The reduce-scatter is this in reverse, so it goes round the other way.
  */
 #include "coll/moves.h"
 

@@ -4,10 +4,10 @@
  * on each of h hosts works in two tiers, one after the other:
  *
  *     inside    each device sends and receives its own rate
- *     between   each host does, for all groups that have devices on it; what its devices have in
- *               common travels once
+ *     between   each host does, for all groups with devices on it; data that its devices share is
+ *               sent once
  *
- *                          inside, a device          between, a host           messages between, one after the other
+ *                          inside, a device          between, a host           messages between, in turn
  *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, rounded up
  *     reduce_scatter       V (d - 1) / d             V (h - 1) / h             the same
  *     all_reduce           2 V (d - 1) / d           2 V (h - 1) / h           twice as many
@@ -26,7 +26,7 @@
 
 typedef struct tiers {
     int hosts, devices; /* hosts of a group; devices on the host that has most of them */
-    int sharing;        /* groups that have to do with the busiest host */
+    int sharing;        /* groups that have devices on the busiest host */
 } tiers;
 
 static int host_of(const dt_exchange *x, int group, int rank) {

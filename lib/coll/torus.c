@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ways to use a grid. The names and the numbers of colours are those that the compiler of real
- * TPUs gives: for large buffers rings in one direction, a colour for each rotation of the axes and
- * each direction; for small ones pincers, which close in from both sides and so go half as far.
+ * TPUs gives: for large buffers one-way rings, with a colour for each rotation of the axes and
+ * each direction; for small buffers two-way rings ("pincer"), which have half the hops.
  */
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static bool one_way(const dt_grid *g, dt_torus *s) {
     return n > 0;
 }
 
-/* Both ways at once, along lines too: n colours on n axes. */
+/* Two-way rings and lines: n colours on n axes. */
 static bool pincer(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     bool rings = false;
@@ -83,7 +83,7 @@ static bool in_chip(const dt_grid *g, dt_torus *s) {
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]) {
     static bool (*const makers[])(const dt_grid *, dt_torus *) = {one_way, pincer, in_chip,
                                                                   halving};
-    /* far partners use other links there than those along the axis */
+    /* in a twisted slice far partners use other links than those along the axis */
     const bool twisted = t->slice && t->slice->twisted;
     int n = dt_torus_twisted(t, g, &out[0]);
     for (size_t i = 0; i < sizeof makers / sizeof *makers - twisted; i++) {

@@ -11,12 +11,12 @@
  *     colour 3       x down        y down
  *     colour 4       y down        x down
  *
- * An all-gather is this backwards, an all-reduce both. Cores of a chip are an axis that every
- * colour takes first, where all is still to be added up: they are near.
+ * An all-gather is this backwards, an all-reduce both. The cores of a chip are one more axis.
+ * Every colour takes it first, while its share is largest, because the cores are close together.
  *
- * A description is as long as it has colours and phases, whatever the number of chips. All rows of
- * a phase do the same, so its price needs one row only (dt_torus_cost); tests write its moves out
- * and find that they cost the same on the same wires.
+ * The size of a description depends on its colours and phases only, not on the number of chips.
+ * All rows of a phase do the same, so its price needs one row only (dt_torus_cost); tests list all
+ * moves and check that their price is the same.
  */
 #ifndef DT_COLL_TORUS_H
 #define DT_COLL_TORUS_H
@@ -48,8 +48,8 @@ typedef struct dt_torus {
     dt_color color[DT_COLORS];
 } dt_torus;
 
-/* All that are possible on a grid, the one that compilers prefer for large buffers first, into
- * out[]; their number. */
+/* Writes all schedules that are possible on a grid into out[], the one that compilers prefer for
+ * large buffers first; returns their number. */
 enum { DT_TORUS_WAYS = 4 };
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]);
 
@@ -57,14 +57,15 @@ int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_
  * once. */
 dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
                             const dt_wires *wires);
-/* Colours for all chips of a twisted slice. False: it is not one, or these are not all chips. */
+/* Colours for all chips of a twisted slice. False: the slice is not twisted, or the group is not
+ * all of its chips. */
 bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
-/* all_to_all by all groups at once, every message straight to where it goes. */
+/* all_to_all by all groups at once; every message takes the shortest way. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
-/* Between all chips of a twisted slice. */
+/* all_to_all between all chips of a twisted slice. */
 dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
                                          const dt_wires *wires);
-/* All chips of a slice are one group. */
+/* Whether one group has all chips of a slice. */
 bool dt_grid_is_whole(const dt_grid *g);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The price of a torus schedule from one row of each axis: all rows of a phase do the same at the
- * same time, so what the links of one row carry in a round is what all carry.
+ * The price of a torus schedule, from one row of each axis: all rows of a phase do the same at the
+ * same time, so the links of all rows carry the same bytes in a round.
  *
  * An algorithm's moves along an axis are played once for each group that lies in the row
  * (`profile`), with the part of the buffer that a colour has left. Rounds, phases and their prices
@@ -37,7 +37,8 @@ static void add_way(profile *p, int round, int from, int steps, bool up, double 
     }
 }
 
-/* The short way, or half each way where both are. */
+/* A message goes the shorter way round the axis; if both are equally long, half of it goes each
+ * way. */
 static void add_message(profile *p, const dt_grid_axis *x, const dt_move *m, int from, int to) {
     const int ahead = (to - from + p->size) % p->size, behind = p->size - ahead;
     const bool up = x->wrap ? ahead <= behind : to > from, both = x->wrap && ahead == behind;
@@ -199,9 +200,8 @@ static void gather_all_pairs(int ranks, dt_moves *out) {
             if (from != to) dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
 }
 
-/* On its way from rank to rank a message goes along each axis once; as all rows are alike, one of n
- * ranks carries 1/n of what travels along it: all pairs of places in the row, as often as there are
- * pairs of rows. */
+/* Routes a message along each axis once. All rows are alike, so the load of an axis is that of one
+ * row: a message for each pair of places in it, as many times as there are pairs of rows. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
     const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twisted slices. Round a short axis one comes back k further on the long ones, so that a ring
- * along it has several laps and is as long as the longest axis: with k = 4, sizes 4 x 8, in x
+ * Twisted slices. The links that close a short axis are shifted by k along the long axes, so a
+ * ring along the short axis has several laps and is as long as the longest axis. With k = 4 and
+ * sizes 4 x 8, in x
  *
  *     (0,0) (1,0) (2,0) (3,0)  (0,4) (1,4) (2,4) (3,4)  and back to (0,0)
  *
  * A colour whose first phase is that ring sees another grid of the same chips: 8 x 4, a ring of 8
- * and lines of 4. Such views let every link work: six colours, whose first phases are rings of the
- * same length along all axes, both ways. What is left for the lines is an eighth.
+ * and lines of 4. Such views keep every link busy: six colours, whose first phases are rings of
+ * the same length along all axes, both ways. The lines of later phases carry an eighth of the
+ * bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +26,8 @@ static int longest_axis(const dt_grid *g) {
     return longest;
 }
 
-/* Adds the view of a colour that goes round `axis` first: a ring of all laps. The longest axis
- * is divided into as many blocks as there are laps. */
+/* Adds the view of a colour whose first phase goes along `axis`: a ring of all laps. The longest
+ * axis is divided into as many blocks as there are laps. */
 static void add_view(dt_torus *s, int axis) {
     dt_grid *v = &s->view[s->views];
     *v = s->view[0];

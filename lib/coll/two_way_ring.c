@@ -12,7 +12,7 @@
 #include "coll/moves.h"
 
 static void gather(int ranks, dt_moves *out) {
-    /* hops that the two chunks of a rank make in a direction */
+    /* hops of the two chunks of a rank in one direction */
     const int far = ranks / 2, near = (ranks - 1) / 2;
     for (int hop = 1; hop <= far; hop++) {
         const int both = hop <= near ? 2 : 1;

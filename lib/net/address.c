@@ -41,7 +41,7 @@ dt_status *dt_address_read(dt_address *out, const char *text) {
     return NULL;
 }
 
-/* ---- numbers for names ---- */
+/* ---- looking up names ---- */
 
 static bool is_loopback(const struct sockaddr *a) {
     if (a->sa_family == AF_INET)
@@ -64,7 +64,7 @@ static void take(dt_address *a, const struct sockaddr *from, bool *loopback) {
     *loopback = is_loopback(from);
 }
 
-/* An interface's first address: IPv4 before IPv6. */
+/* Finds the first address of the interface a->host, preferably an IPv4 one. */
 static bool find_interface(dt_address *a, bool *loopback) {
     struct ifaddrs *all = NULL;
     const struct sockaddr *found = NULL;
@@ -81,7 +81,8 @@ static bool find_interface(dt_address *a, bool *loopback) {
     return found != NULL;
 }
 
-/* *all: to be freed. */
+/* Looks up the host by name. *best: the first IPv4 address, or else the first one. The caller
+ * frees *all. */
 static dt_status *look_up(const dt_address *a, struct addrinfo **all,
                           const struct addrinfo **best) {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
@@ -107,7 +108,8 @@ dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) {
     return NULL;
 }
 
-/* A connected datagram socket has the address that the way to the other end begins with. */
+/* Connects a datagram socket, which sends nothing: the kernel then reports the local address
+ * that packets to the other end would come from. */
 dt_status *dt_address_toward(const dt_address *to, char *host) {
     struct addrinfo *all = NULL;
     const struct addrinfo *best = NULL;

@@ -10,23 +10,24 @@
 
 enum { DT_ADDRESS_MOST = 300 };
 typedef struct dt_address {
-    char host[DT_ADDRESS_MOST]; /* without brackets; "*": all of this machine's */
-    int port;                   /* 0: any free one */
+    char host[DT_ADDRESS_MOST]; /* without brackets; "*": all interfaces of this machine */
+    int port;                   /* 0: any free port */
 } dt_address;
 
-/* MESSAGES: the text is not an address. */
+/* Fails with MESSAGES if the text is not an address. */
 dt_status *dt_address_read(dt_address *out, const char *text) DT_MUST_USE;
-/* The same address with a number for its host: of a name with both the IPv4 address; of an
- * interface (here: this machine) the first one that is not link-local. *loopback: only this machine
- * can reach it. MESSAGES: the name is unknown. */
+/* Replaces the host by a numeric address. A host name becomes its IPv4 address if it has one. If
+ * here is set, the host may be an interface of this machine; it becomes the interface's first
+ * address that is not link-local. *loopback: only this machine can reach the address. Fails with
+ * MESSAGES if the name is unknown. */
 dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback) DT_MUST_USE;
-/* The address of this machine that is used to reach another, as a number, into
- * host[DT_ADDRESS_MOST]. Sends nothing. MESSAGES: there is no way to it. */
+/* Writes the numeric address of this machine that other machine `to` would see to
+ * host[DT_ADDRESS_MOST]. Sends nothing. Fails with MESSAGES if there is no route. */
 dt_status *dt_address_toward(const dt_address *to, char *host) DT_MUST_USE;
-/* "tcp://[::1]:2222", as ZeroMQ takes it; text has DT_ADDRESS_MOST + 20 bytes. */
+/* Writes the address in ZeroMQ's form, "tcp://[::1]:2222". text: DT_ENDPOINT_MOST bytes. */
 enum { DT_ENDPOINT_MOST = DT_ADDRESS_MOST + 20 };
 void dt_address_endpoint(const dt_address *a, char *text);
-/* "HOST:PORT", with brackets where they are needed; likewise. */
+/* Writes "HOST:PORT", with brackets around an IPv6 address. text: DT_ENDPOINT_MOST bytes. */
 void dt_address_text(const dt_address *a, char *text);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * How a coordinator and its workers exchange messages. There are two carriers: threads that serve
  * inherited sockets, for workers that the coordinator starts (servers.h), and ZeroMQ, for workers
- * of any machine (posts.h). Both move the same frames. They know nothing of closures.
+ * on any machine (zmq_carrier.h). Both carry the same frames and know nothing about the work that
+ * the frames describe.
  */
 #ifndef DT_NET_CARRIER_H
 #define DT_NET_CARRIER_H
@@ -10,27 +11,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 #include "base/str.h"
 
-/* Bytes [offset, offset + bytes) of weights, and of gradients, which are laid out alike. */
+/* A slice: bytes [offset, offset + bytes) of the weights, or of the gradients, which have the
+ * same layout. */
 typedef struct dt_extent {
     int64_t offset, bytes;
 } dt_extent;
 typedef struct dt_extents {
     int servers;
-    const int *n;                  /* [servers] */
+    const int *n;                  /* [servers] number of slices of each server */
     const dt_extent *const *slice; /* [servers][n] */
-    int64_t bytes;                 /* of everything */
-    /* The last slices of each server, and the last bytes, which never change: only WORK_ALL has
-     * them. n_still NULL: there are none. */
+    int64_t bytes;                 /* of all slices together */
+    /* Slices of values that never change. They come last: n_still[s] slices of server s, and the
+     * last still_bytes of the buffer. Only WORK_ALL carries them. n_still NULL: there are none. */
     const int *n_still; /* [servers] */
     int64_t still_bytes;
 } dt_extents;
 
-/* A worker that needs rows of tables is named its closure (ASSIGN), and asks for them (WANT)
- * before it gets the WORK. */
+/* Kinds of frames. If a worker needs only some rows of tables, the coordinator first sends it
+ * the closure (ASSIGN), the worker requests the rows (WANT), and the WORK frame brings them. The
+ * coordinator sends SET, GET and APPLY to the tasks of type ps. */
 typedef enum dt_frame_kind {
     DT_FRAME_WORK = 1,
     DT_FRAME_PUSH,
@@ -40,24 +44,28 @@ typedef enum dt_frame_kind {
     DT_FRAME_HELLO,
     DT_FRAME_ASSIGN,
     DT_FRAME_WANT,
-    DT_FRAME_WORK_ALL
+    DT_FRAME_WORK_ALL,
+    DT_FRAME_SET,
+    DT_FRAME_GET,
+    DT_FRAME_APPLY
 } dt_frame_kind;
-/* WORK, WORK_ALL and PUSH are followed by slices on every link, and all messages by `more` bytes on
- * link 0. */
+/* The head of a message. In WORK, WORK_ALL and PUSH, slices follow it on every link. In every
+ * message, `more` bytes follow on link 0. */
 typedef struct dt_frame {
     uint32_t magic, kind;
-    int64_t number, version; /* of the closure; of the weights */
+    int64_t number, version; /* number of the closure; version of the weights */
     int64_t more;
 } dt_frame;
 enum { DT_MOST_MORE = 1 << 26 };
-/* The `more` of a FAILED frame: the number of the error as an int32, then its text. Takes the
- * error. */
+/* Writes the `more` bytes of a FAILED frame: the error number as an int32, then the error text.
+ * Takes ownership of the error. */
 void dt_failure_write(dt_status *why, dt_str *more);
-/* `otherwise` replaces a number that is missing or unknown, and `text` a missing text. */
+/* Reads what dt_failure_write wrote. `otherwise` is used if the error number is missing or
+ * unknown, `text` if the error text is missing. */
 dt_status *dt_failure_read(const char *more, int64_t n, dt_error otherwise,
                            const char *text) DT_MUST_USE;
 
-/* A copy of the weights that several links send. */
+/* A reference-counted copy of the weights, which several links may be sending at the same time. */
 typedef struct dt_shared {
     _Atomic int refs;
     _Alignas(64) char data[];
@@ -68,35 +76,38 @@ void dt_shared_unref(dt_shared *s); /* takes NULL */
 
 typedef struct dt_arrival {
     int worker;
-    /* gone: the worker has closed a link; came: a separately started worker has connected. If one
-     * is set, only `worker` is set besides. */
+    /* gone: the worker has closed a link; came: a separately started worker has connected. If
+     * either is set, no member but `worker` is valid. */
     bool gone, came;
     dt_frame message;
-    void *slices; /* PUSH: all slices at their offsets; the caller's until dt_carrier_recycle */
-    char *more;   /* the caller's; ends with a 0 that is not counted */
+    /* PUSH: the buffer with all slices; owned by the caller, who gives it back by
+     * dt_carrier_recycle */
+    void *slices;
+    char *more; /* owned by the caller; a NUL follows the last byte */
 } dt_arrival;
 
 /* ---- the coordinator's side ---- */
 
 typedef struct dt_carrier dt_carrier;
 typedef struct dt_carrier_row {
-    /* Sends a message to an idle worker. weights: counted until they are sent; more: message->more
-     * bytes, copied. */
+    /* Sends a message to an idle worker. Keeps a reference to the weights until they are sent;
+     * copies the message->more bytes at `more`. */
     void (*give)(dt_carrier *c, int worker, const dt_frame *message, dt_shared *weights,
                  const void *more);
-    /* Waits for an arrival, at most until the deadline. False: there is none. */
+    /* Waits for an arrival until the deadline at most. False: nothing arrived. */
     bool (*next)(dt_carrier *c, int64_t deadline_ns, dt_arrival *out);
-    /* Takes the slices of an arrival, which may be NULL. */
+    /* Takes back the slices of an arrival, which may be NULL. */
     void (*recycle)(dt_carrier *c, void *slices);
-    /* Ends the link to the worker: none of its messages is returned until it comes again. */
+    /* Ends the link to the worker. No more of its messages are returned until it connects again. */
     void (*drop)(dt_carrier *c, int worker);
-    /* Sends the worker the error, which it ends with. Takes the error. NULL: the carrier has no
-     * such message; the worker finds its link closed. */
+    /* Sends the worker an error, with which the worker then fails. Takes ownership of the error.
+     * NULL: this carrier cannot send errors, and the worker just finds its link closed. */
     void (*refuse)(dt_carrier *c, int worker, dt_status *why);
-    /* well: sends END to all workers; otherwise they find that the coordinator is gone. */
+    /* well: sends END to all workers first; otherwise they find the links closed and report that
+     * the coordinator is gone. */
     void (*close)(dt_carrier *c, bool well);
 } dt_carrier_row;
-/* The first member of what a carrier has. */
+/* The first member of each carrier's own struct. */
 struct dt_carrier {
     const dt_carrier_row *row;
 };
@@ -123,8 +134,9 @@ static inline void dt_carrier_close(dt_carrier *c, bool well) {
 
 typedef struct dt_worker_link dt_worker_link;
 typedef struct dt_worker_link_row {
-    /* Waits for the next message. WORK: weights are filled, and the caller frees *more. END is the
-     * last message. WORKER_GONE: the coordinator is gone. A refusal is its error. */
+    /* Waits for the next message. WORK: fills weights, and the caller frees *more. END: no
+     * message follows. Fails with WORKER_GONE if the coordinator is gone, or with the error that
+     * the coordinator sent. */
     dt_status *(*pull)(dt_worker_link *l, dt_frame *m, void *weights, char **more);
     dt_status *(*push)(dt_worker_link *l, const dt_frame *m, const void *gradients,
                        const void *more);
@@ -132,7 +144,7 @@ typedef struct dt_worker_link_row {
 } dt_worker_link_row;
 typedef struct dt_link_wait {
     double patience_s;
-    void (*say)(void *user, const char *line); /* every few seconds; NULL: no reports */
+    void (*say)(void *user, const char *line); /* reports a long wait; may be NULL */
     void *user;
 } dt_link_wait;
 struct dt_worker_link {
@@ -140,13 +152,15 @@ struct dt_worker_link {
     int worker;
     const dt_extents *slices; /* lent */
     const int *fd;            /* [servers] the inherited sockets, lent */
-    /* of ZeroMQ */
+    pid_t coordinator;        /* process that started this program; 0: it was started separately */
+    /* Members for links over ZeroMQ. */
     struct dt_messenger *m;
     int peer;
     dt_link_wait wait;
-    const char *address; /* of the coordinator; lent */
-    double silence_s;    /* silence after which the coordinator counts as lost */
-    double longest_s;    /* the longest wait for an answer so far */
+    const char *address; /* address that the other end listens on; lent */
+    const char *host;    /* what messages call the other end; lent */
+    double silence_s;    /* seconds of silence after which the coordinator counts as lost */
+    double longest_s;    /* the longest wait for an answer so far, in seconds */
 };
 
 static inline dt_status *dt_link_pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
@@ -156,7 +170,7 @@ static inline dt_status *dt_link_push(dt_worker_link *l, const dt_frame *m, cons
                                       const void *more) {
     return l->row->push(l, m, gradients, more);
 }
-/* Takes a link that was never joined, all 0. */
+/* Does nothing if the link is all zeros, that is, never joined. */
 static inline void dt_link_close(dt_worker_link *l) {
     if (l->row) l->row->close(l);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls that every fabric has. */
+/* Functions that work the same on every fabric. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "net/fabric.h"
 #include "net/rendezvous.h"
 
@@ -32,6 +33,16 @@ dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out
     (*out)->team = t;
     (*out)->rank = rank;
     (*out)->patience_s = patience_s;
+    return NULL;
+}
+
+dt_status *dt_member_make(dt_member **out, dt_team *t, int rank, double patience_s, size_t bytes) {
+    if (rank != t->own)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", t->own, rank);
+    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
+    t->joined = true;
+    *out = dt_alloc(bytes);
+    **out = (dt_member){.team = t, .rank = rank, .patience_s = patience_s};
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules for frames that both sides of a link share. */
+/* Rules for frames that both ends of a link share. */
 #ifndef DT_NET_FRAME_H
 #define DT_NET_FRAME_H
 
@@ -8,7 +8,7 @@
 #define DT_FRAME_MAGIC 0x64747032u
 
 static inline bool dt_frame_is_sound(const dt_frame *m) {
-    return m->magic == DT_FRAME_MAGIC && m->kind >= DT_FRAME_WORK && m->kind <= DT_FRAME_WORK_ALL &&
+    return m->magic == DT_FRAME_MAGIC && m->kind >= DT_FRAME_WORK && m->kind <= DT_FRAME_APPLY &&
            m->more >= 0 && m->more <= DT_MOST_MORE;
 }
 
@@ -16,7 +16,8 @@ static inline bool dt_frame_has_slices(const dt_frame *m) {
     return m->kind == DT_FRAME_WORK || m->kind == DT_FRAME_WORK_ALL || m->kind == DT_FRAME_PUSH;
 }
 
-/* Slices that a server sends or receives with the message, and bytes of all servers' slices. */
+/* Returns how many slices the server sends or receives with this message. dt_frame_bytes returns
+ * the bytes of all servers' slices together. */
 static inline int dt_frame_slices(const dt_frame *m, const dt_extents *e, int server) {
     if (!dt_frame_has_slices(m)) return 0;
     return e->n[server] - (e->n_still && m->kind != DT_FRAME_WORK_ALL ? e->n_still[server] : 0);
@@ -27,9 +28,9 @@ static inline int64_t dt_frame_bytes(const dt_frame *m, const dt_extents *e) {
     return e->bytes - (m->kind == DT_FRAME_WORK_ALL ? 0 : e->still_bytes);
 }
 
-/* links.c: a worker waits for its coordinator, which sends nothing while it validates, saves or is
- * stopped. The first report is due after *say_at seconds, the next one when the wait has
- * doubled. */
+/* links.c: report a worker's long wait for its coordinator, which sends nothing while it
+ * validates, saves or is stopped. A report is due when the wait reaches *say_at seconds; *say_at
+ * then becomes twice the wait. */
 double dt_link_say_at(const dt_worker_link *l);
 void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at);
 

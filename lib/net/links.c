@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's side of parameter servers: passages that wait for their link; and errors in frames.
- * See servers.h. */
+/* A worker's end of the parameter server's links: blocking sends and receives of frames. Also
+ * errors as bytes of a frame. See servers.h. */
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "net/passage.h"
+#include "net/frame_io.h"
 #include "net/servers.h"
 
 void dt_failure_write(dt_status *why, dt_str *more) {
@@ -32,7 +34,8 @@ enum { LOOK_MS = 1000, REPORT_S = 5, TIMES = 3 };
 
 double dt_link_say_at(const dt_worker_link *l) { return fmax(REPORT_S, TIMES * l->longest_s); }
 
-/* Workers that are started separately count from 1, as the ranks of their processes do. */
+/* Reports a long wait. Workers that were started separately are numbered from 1 there, like the
+ * ranks of their processes. */
 void dt_link_waited(const dt_worker_link *l, double waited_s, double *say_at) {
     dt_str line = {0};
     if (!l->wait.say || l->worker < 0 || waited_s < *say_at) return;
@@ -54,20 +57,41 @@ static dt_status *gone(void) {
     return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
 }
 
-static dt_status *finish_sending(const dt_worker_link *l, dt_passage *p, int server, char *slices) {
+/* Whether the links are closed because the coordinator ends its workers, as opposed to having
+ * died. In the first case the coordinator still lives, waits for its workers to end, and reports
+ * errors itself. The kernel closes the links of a killed coordinator a moment before its
+ * children get another parent, so this keeps checking for 0.2 s. */
+static bool is_ended(const dt_worker_link *l) {
+    enum { LOOKS = 50, LOOK_NS = 4000000 };
+    for (int i = 0; l->coordinator && i < LOOKS; i++) {
+        if (getppid() != l->coordinator) return false;
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    }
+    return l->coordinator != 0;
+}
+
+/* Drops the error if the coordinator ends its workers (is_ended). Takes ownership of the error. */
+static dt_status *unless_ended(const dt_worker_link *l, dt_status *s) {
+    if (!s || dt_status_number(s) != DT_E_WORKER_GONE || !is_ended(l)) return s;
+    dt_status_free(s);
+    return NULL;
+}
+
+static dt_status *finish_sending(const dt_worker_link *l, dt_frame_io *p, int server,
+                                 char *slices) {
     const int fd = l->fd[server];
     int done;
-    while ((done = dt_passage_send(p, fd, l->slices, server, slices)) == 0)
+    while ((done = dt_frame_send(p, fd, l->slices, server, slices)) == 0)
         poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
     return done < 0 ? gone() : NULL;
 }
 
-static dt_status *finish_receiving(dt_worker_link *l, dt_passage *p, int server, char *slices) {
+static dt_status *finish_receiving(dt_worker_link *l, dt_frame_io *p, int server, char *slices) {
     const int fd = l->fd[server];
     const int64_t since = dt_now_ns();
     double say_at = dt_link_say_at(l);
     int done;
-    while ((done = dt_passage_receive(p, fd, l->slices, server, slices)) == 0)
+    while ((done = dt_frame_receive(p, fd, l->slices, server, slices)) == 0)
         if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, LOOK_MS) == 0)
             dt_link_waited(l, dt_seconds_since(since), &say_at);
     l->longest_s = fmax(l->longest_s, dt_seconds_since(since));
@@ -76,7 +100,7 @@ static dt_status *finish_receiving(dt_worker_link *l, dt_passage *p, int server,
 
 static dt_status *take_part(dt_worker_link *l, int server, dt_frame *m, void *weights,
                             char **more) {
-    dt_passage p = {.part = -1};
+    dt_frame_io p = {.part = -1};
     dt_status *s = finish_receiving(l, &p, server, weights);
     if (server == 0) {
         *m = p.head;
@@ -91,29 +115,42 @@ static dt_status *take_part(dt_worker_link *l, int server, dt_frame *m, void *we
                    (long long)m->number, (long long)m->version);
 }
 
-static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
-    *more = NULL;
+static dt_status *receive(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
     DT_TRY(take_part(l, 0, m, weights, more));
     for (int s = 1; dt_frame_has_slices(m) && s < l->slices->servers; s++)
         DT_TRY(take_part(l, s, m, weights, more));
     return NULL;
 }
 
-static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradients,
-                       const void *more) {
-    /* only read, as the gradients */
-    dt_passage p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
+static dt_status *pull(dt_worker_link *l, dt_frame *m, void *weights, char **more) {
+    *more = NULL;
+    dt_status *s = receive(l, m, weights, more);
+    if (!s) return NULL;
+    *m = (dt_frame){.magic = DT_FRAME_MAGIC, .kind = DT_FRAME_END};
+    return unless_ended(l, s);
+}
+
+static dt_status *send_all(const dt_worker_link *l, const dt_frame *m, const void *gradients,
+                           const void *more) {
+    /* the cast drops const, but `more` and the gradients are only read */
+    dt_frame_io p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
     p.head.magic = DT_FRAME_MAGIC;
     DT_TRY(finish_sending(l, &p, 0, (char *)(uintptr_t)gradients));
     for (int s = 1; dt_frame_has_slices(m) && s < l->slices->servers; s++) {
-        p = (dt_passage){.head = p.head, .part = -1};
+        p = (dt_frame_io){.head = p.head, .part = -1};
         p.head.more = 0;
         DT_TRY(finish_sending(l, &p, s, (char *)(uintptr_t)gradients));
     }
     return NULL;
 }
 
-/* The process that has inherited the sockets closes them by its end. */
+/* If the coordinator ends its workers, push succeeds, and the next pull returns END. */
+static dt_status *push(dt_worker_link *l, const dt_frame *m, const void *gradients,
+                       const void *more) {
+    return unless_ended(l, send_all(l, m, gradients, more));
+}
+
+/* The sockets are closed when the process that has inherited them exits. */
 static void close_nothing(dt_worker_link *l) { l->fd = NULL; }
 
 dt_worker_link dt_links_join(int worker, const int *fd, const dt_extents *slices) {

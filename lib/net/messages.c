@@ -32,7 +32,7 @@ dt_status *dt_messenger_open(dt_messenger **out, const dt_messenger_spec *spec) 
     dt_messenger *m = dt_alloc(sizeof *m);
     m->z = z;
     m->spec = *spec;
-    m->door.fd = -1;
+    m->admission.fd = -1;
     m->spec.silence_s = spec->silence_s > 0 ? spec->silence_s : 10;
     m->spec.most_bytes = spec->most_bytes ? spec->most_bytes : (size_t)1 << 30;
     snprintf(m->routing, sizeof m->routing, "%s/%016llx", spec->name, (unsigned long long)life);
@@ -66,7 +66,7 @@ void dt_messenger_close(dt_messenger *m) {
     close_socket(m, &m->gate);
     if (m->context) m->z.context_end(m->context);
     explicit_bzero(&m->key, sizeof m->key);
-    dt_door_release(&m->door);
+    dt_admission_release(&m->admission);
     free(m->link);
     free(m->peer);
     free(m->is_closed);
@@ -74,7 +74,7 @@ void dt_messenger_close(dt_messenger *m) {
     free(m);
 }
 
-/* Without a key only addresses of this machine are allowed, unless spec.open is set. */
+/* Without a key, only loopback addresses are allowed, unless spec.open is set. */
 static dt_status *check_reach(const dt_messenger *m, const char *address, bool loopback) {
     if (m->spec.key || m->spec.open || loopback) return NULL;
     return dt_suggest(dt_fail(DT_E_SECRET, NULL,
@@ -105,8 +105,8 @@ dt_status *dt_messenger_listen(dt_messenger *m, const char *address) {
     DT_TRY(check_reach(m, address, loopback));
     warn_if_open(m, address, loopback);
     DT_TRY(dt_link_open(m, DT_ZMQ_ROUTER, -1, &l));
-    dt_door_init(&m->door);
-    if (m->z.set(l->socket, DT_ZMQ_BACKLOG, &m->door.queue, sizeof m->door.queue))
+    dt_admission_init(&m->admission);
+    if (m->z.set(l->socket, DT_ZMQ_BACKLOG, &m->admission.queue, sizeof m->admission.queue))
         return dt_zmq_failed(&m->z, "cannot listen on", address);
     dt_address_endpoint(&a, endpoint);
     if (m->z.bind(l->socket, endpoint)) {
@@ -122,13 +122,13 @@ dt_status *dt_messenger_listen(dt_messenger *m, const char *address) {
     int64_t port = 0;
     if (colon && dt_parse_int64(colon + 1, &port)) a.port = (int)port;
     dt_address_text(&a, m->address);
-    dt_link_watch(m, l); /* its descriptor */
+    dt_link_watch(m, l); /* reads the monitor's first event, which has the socket's descriptor */
     return NULL;
 }
 
 void dt_messenger_admit(dt_messenger *m, bool more) {
-    m->door.stays_shut = !more;
-    dt_link_mind_door(m);
+    m->admission.stays_shut = !more;
+    dt_link_update_admission(m);
 }
 
 static bool is_of_loopback(const char *host) {
@@ -136,8 +136,8 @@ static bool is_of_loopback(const char *host) {
            strcmp(host, "::1") == 0;
 }
 
-/* On all interfaces, because a machine's own name may stand for its loopback address; on loopback
- * if the address is loopback, or without a secret. */
+/* Listens on all interfaces if `any` is set, because a machine's own name may resolve to a
+ * loopback address. Listens on loopback if the address is loopback. */
 dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface,
                                   bool any) {
     dt_address at;
@@ -186,7 +186,7 @@ bool dt_messenger_reached(const dt_messenger *m, int peer) {
 
 /* ---- sending ---- */
 
-/* *lost: the peer is gone, or goes. */
+/* *lost: the peer is gone or is disconnecting. */
 static dt_status *send_part(dt_messenger *m, void *socket, const dt_message_part *part, bool more,
                             bool *lost) {
     dt_zmq_msg msg;

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between processes, over ZeroMQ: for workers without MPI, the control plane and the
- * parameter server. One process listens, others connect to it; one messenger may do both. Every
- * wait has a deadline, every peer has a name, and a peer that dies, closes or falls silent is
- * reported once. With a run's key all is encrypted, and only processes that have the key can
+ * Messages between processes, over ZeroMQ. Workers without MPI and the parameter server use them.
+ * One process listens, and others connect to it; one messenger may do both. Every wait has a
+ * deadline, every peer has a name, and a peer that dies, closes its connection or falls silent is
+ * reported once. With a run's key everything is encrypted, and only processes that have the key can
  * connect.
  *
- *     server                                                        client
- *     dt_messenger_open(&m, &(dt_messenger_spec){                   dt_messenger_open(&m,
- *                                                                   &(dt_messenger_spec){
- *         .key = &key, .name = "coordinator"});                         .key = &key, .name = "worker 3"});
- *     dt_messenger_listen(m, "10.0.0.1:2222");                      dt_messenger_connect(m,
- *                                                                   "10.0.0.1:2222", &server);
- *     for (;;) {                                                    for (;;) {
- *         dt_message *x;                                                dt_messenger_wait(m, 1.0, &x);      x->event is DT_PEER_JOINED once the server
- *         dt_messenger_wait(m, 1.0, &x);                                                                    has answered; send nothing before that
+ * A server:
+ *
+ *     dt_messenger_open(&m, &(dt_messenger_spec){.key = &key, .name = "coordinator"});
+ *     dt_messenger_listen(m, "10.0.0.1:2222");
+ *     for (;;) {
+ *         dt_message *x;
+ *         dt_messenger_wait(m, 1.0, &x);
  *         if (!x) continue;                 a second has passed
  *         switch (x->event) {
  *         case DT_PEER_JOINED: dt_messenger_peer(m, x->peer) is "worker 3"
@@ -26,9 +24,15 @@
  *     dt_messenger_send(m, peer, (dt_message_part[]){{&head, sizeof head}, {weights, bytes}}, 2);
  *     dt_messenger_close(m);
  *
- * Messages of a peer arrive whole and in order. A connection that breaks ends the peer: a process
- * that comes back is a new peer. Answering costs the application nothing: ZeroMQ's thread exchanges
- * heartbeats while it computes.
+ * A client does the same, except that it connects instead of listening. It may send when it has got
+ * DT_PEER_JOINED, which means that the server has answered:
+ *
+ *     dt_messenger_open(&m, &(dt_messenger_spec){.key = &key, .name = "worker 3"});
+ *     dt_messenger_connect(m, "10.0.0.1:2222", &server);
+ *
+ * Messages of a peer arrive whole and in order. When a connection breaks, its peer ends; a process
+ * that connects again is a new peer. The application may compute for long between its calls:
+ * ZeroMQ's thread answers heartbeats meanwhile.
  *
  * Do not trust the contents of a message further than its sender: with a key any process of the
  * run, without one any process of this machine. Check n, the size of each part, and every number in
@@ -46,18 +50,20 @@
 
 enum { DT_MESSAGE_PARTS = 8, DT_PEER_NAME = 40 };
 
-typedef struct dt_messenger dt_messenger; /* belongs to one thread */
+typedef struct dt_messenger dt_messenger; /* used by one thread only */
 typedef struct dt_messenger_spec {
-    /* copied; NULL: nothing is encrypted, and only the loopback interface is allowed */
+    /* copied; NULL: no encryption, and only the loopback interface is allowed */
     const dt_run_key *key;
-    /* without a key: allows other interfaces, too; any process that can reach them can read and
-     * join */
+    /* Without a key: also allows other interfaces. Any process that can reach them can then read
+     * all messages and join. */
     bool open;
-    /* its name at the peers that it connects to: 1 to 39 characters, ' ' to '~' without '/' */
+    /* How peers that this messenger connects to see it: 1 to 39 characters from ' ' to '~',
+     * without '/'. */
     const char *name;
-    double silence_s;  /* a peer from which not even a heartbeat came for so long is gone; 0: 10 */
-    size_t most_bytes; /* of a part that is received, longer ones end the peer; 0: 1 GiB */
-    /* called once it listens where strangers may join; NULL: not reported */
+    /* a peer that sends nothing for so many seconds, not even a heartbeat, is gone; 0: 10 */
+    double silence_s;
+    size_t most_bytes; /* largest part that is accepted; a larger one ends the peer; 0: 1 GiB */
+    /* called with a warning when it listens where anyone may join; may be NULL */
     void (*warn)(void *user, const char *text);
     void *user;
 } dt_messenger_spec;
@@ -69,51 +75,55 @@ typedef struct dt_message_part {
 } dt_message_part;
 typedef struct dt_message {
     dt_peer_event event;
-    int peer, n;                            /* n: parts, 0 unless event is DT_PEER_MESSAGE */
-    dt_message_part part[DT_MESSAGE_PARTS]; /* aligned to 8 bytes only if copied */
-    struct dt_message *next;                /* the owner's, for queues */
+    int peer, n; /* n: number of parts; 0 unless event is DT_PEER_MESSAGE */
+    /* not necessarily aligned: copy the bytes before you read numbers */
+    dt_message_part part[DT_MESSAGE_PARTS];
+    struct dt_message *next; /* for queues of the message's owner */
 } dt_message;
 
-/* MESSAGES: ZeroMQ is not installed, or has no CURVE. */
+/* Fails with MESSAGES if ZeroMQ is not installed or was built without CURVE. */
 dt_status *dt_messenger_open(dt_messenger **out, const dt_messenger_spec *spec) DT_MUST_USE;
-/* waits up to 2 s until what was sent is on its way; takes NULL */
+/* Waits up to 2 s for sent messages to leave this machine. Takes NULL. */
 void dt_messenger_close(dt_messenger *m);
-/* address: HOST:PORT (net/address.h), port 0 being any free one, host * all interfaces; once.
- * MESSAGES: the port is taken, or the address is not of this machine. SECRET: others could reach
- * it, and there is no key. */
+/* Call it at most once. address: HOST:PORT (net/address.h); port 0: any free port; host *: all
+ * interfaces. Fails with MESSAGES if the port is taken or the address does not belong to this
+ * machine, with SECRET if other machines could reach it and there is no key. */
 dt_status *dt_messenger_listen(dt_messenger *m, const char *address) DT_MUST_USE;
-/* The same for an address that others were told: on that interface, or, where `any` is allowed and
- * the address is not loopback, on all. */
+/* Like dt_messenger_listen, for the address that other processes use to reach this one.
+ * interface: the name or address to listen on instead of the address's host; may be NULL. any:
+ * without an interface, listen on all interfaces, unless the address is loopback. */
 dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface,
                                   bool any) DT_MUST_USE;
-/* Whether more processes may connect. True at the start; then connections are accepted while few of
- * the connected processes have not identified themselves. False: new connections take neither
- * descriptors nor time. Peers stay, and processes that connect meanwhile are admitted when it is
- * true again. */
+/* more: whether new processes may connect. At the start they may, as long as few of the
+ * connected processes have not identified themselves. If false, new connections cost neither
+ * descriptors nor time. Peers stay connected. Processes that try to connect meanwhile are
+ * admitted when it is true again. */
 void dt_messenger_admit(dt_messenger *m, bool more);
-/* "HOST:PORT" with the port that was found; "": it does not listen. */
+/* Returns "HOST:PORT" with the actual port; "" if it does not listen. */
 const char *dt_messenger_address(const dt_messenger *m);
-/* Begins to connect, and retries without limit: the address need not have a listener yet. *peer:
- * the number of the peer that will join. Errors as of listen. */
+/* Starts to connect, and retries until it succeeds: nothing needs to listen at the address yet.
+ * *peer: the number of the peer that will join. Fails like dt_messenger_listen. */
 dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer) DT_MUST_USE;
 
-/* The next event, which the caller frees; NULL: there was none within so many seconds (0: does not
- * wait). Peers are numbers from 0 on, never used twice. */
+/* Waits up to `seconds` (0: does not wait) for the next event, which the caller frees. *out
+ * NULL: there was none. Peers are numbered from 0; numbers are never reused. */
 dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) DT_MUST_USE;
 void dt_message_free(dt_message *x); /* takes NULL */
-/* Copies the parts and does not wait. The peer must have joined. If it has left since, that is not
- * an error here: DT_PEER_GONE reports it. */
+/* Copies the parts and does not wait. The peer must have joined. If it has left since, that is
+ * no error here; a DT_PEER_GONE event reports it. */
 dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *part,
                              int n) DT_MUST_USE;
 
-/* The name of a peer that connected; the address of one that this connected to. Lent. */
+/* Returns the name of a peer that connected to this messenger, or the address of a peer that
+ * this messenger connected to. Lent. */
 const char *dt_messenger_peer(const dt_messenger *m, int peer);
-/* Connections to this messenger that ended before they had proved to be a peer. */
+/* Returns how many connections to this messenger ended before they became a peer. */
 int64_t dt_messenger_turned_away(const dt_messenger *m);
-/* How often a program answered there that does not have the same key, or is not dtrain. */
+/* Returns how often the program at the peer's address turned out to have another key or not to
+ * be dtrain. */
 int dt_messenger_refusals(const dt_messenger *m, int peer);
-/* Whether a connection to the peer was ever made. If not, no program listens there, or it takes no
- * more connections. */
+/* Whether a connection to the peer was ever made. If not, nothing listens at its address, or the
+ * listener accepts no more connections. */
 bool dt_messenger_reached(const dt_messenger *m, int peer);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a messenger receives (messages.h). A connection begins with a greeting of each side, which
- * names the version of this layer; it is sent again if the connection is lost before the answer.
- * All messages after that are for the caller.
+ * How a messenger receives (messages.h). On a new connection each side first sends a greeting,
+ * which names the version of this protocol. The greeting is sent again if the connection is lost
+ * before the answer. All later messages are for the caller.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +13,15 @@
 #include "net/messenger.h"
 
 static const char greeting[] = DT_GREETING;
-enum { GREETING_KIND = 16, PEERS_MOST = 1 << 16 }; /* bytes of a greeting that all versions have */
-enum { LIFE = 17 };                                /* bytes behind the name in a routing id */
+/* GREETING_KIND: length of the prefix that the greetings of all versions share */
+enum { GREETING_KIND = 16, PEERS_MOST = 1 << 16 };
+enum { LIFE = 17 }; /* length of the "/" and 16 hex digits after the name in a routing id */
 
 /* A message whose parts are owned by ZeroMQ. */
 typedef struct held {
     dt_message base;
-    int (*close)(dt_zmq_msg *m); /* the library stays when the messenger is closed */
+    /* the closing function; libzmq stays loaded when the messenger is closed */
+    int (*close)(dt_zmq_msg *m);
     dt_zmq_msg msg[DT_MESSAGE_PARTS];
 } held;
 
@@ -37,12 +39,13 @@ static held *event_of(const dt_messenger *m, dt_peer_event event, int peer) {
     return h;
 }
 
-/* What came on a link: *fd, and to the server from whom. */
+/* A message from a link: fd is the connection that it came through; routing is set on the
+ * server's link only. */
 typedef struct arrival {
-    char routing[DT_ROUTING_MOST]; /* "": not one of our peers */
+    char routing[DT_ROUTING_MOST]; /* routing id of the sender; "": not a valid one */
     int fd;
-    held *message; /* NULL: nothing came */
-    bool too_long; /* more parts than a message may have */
+    held *message; /* NULL: no message was waiting */
+    bool too_long; /* it has more parts than DT_MESSAGE_PARTS */
 } arrival;
 
 static void take_routing(const dt_messenger *m, dt_zmq_msg *part, arrival *a) {
@@ -52,8 +55,8 @@ static void take_routing(const dt_messenger *m, dt_zmq_msg *part, arrival *a) {
         memcpy(a->routing, bytes, n);
 }
 
-/* Receives in place, because ZeroMQ's messages may not be copied. False: that was the last part, or
- * no part has arrived. */
+/* Receives part i directly into its final place, because ZeroMQ's messages must not be moved.
+ * False: that was the last part, or no part has arrived. */
 static bool take_part(dt_messenger *m, dt_link *l, arrival *a, int i) {
     held *h = m->spare = m->spare ? m->spare : event_of(m, DT_PEER_MESSAGE, 0);
     const bool is_routing = i == 0 && l->peer < 0,
@@ -96,8 +99,9 @@ static bool is_greeting(const dt_message *x, size_t n) {
            (n < sizeof greeting - 1 || x->part[0].n == n);
 }
 
-/* Admits a new peer. *out is NULL unless its greeting is the same as ours. A peer of another
- * version receives our greeting. */
+/* Answers the first message of an unknown process. If it is our greeting, adds a peer and sets
+ * *out to DT_PEER_JOINED. A process with another version gets our greeting, so that it can
+ * report the difference; *out stays NULL. */
 static dt_status *admit(dt_messenger *m, dt_link *l, const arrival *a, dt_message **out) {
     const dt_message *x = &a->message->base;
     dt_peer guest = {.link = l, .fd = a->fd};
@@ -122,7 +126,7 @@ static dt_status *come_to_server(dt_messenger *m, dt_link *l, const arrival *a, 
     const int peer = a->routing[0] ? find_peer(m, a->routing) : -1;
     if (peer < 0) return admit(m, l, a, out);
     dt_peer *p = &m->peer[peer];
-    /* or a connection that was lost and comes back: its peer has ended */
+    /* A peer that sends too many parts ends. So does one whose lost connection was made again. */
     if (a->too_long || (a->fd >= 0 && p->fd != a->fd))
         p->state = p->state == DT_PEER_PAST ? DT_PEER_PAST : DT_PEER_ENDS;
     else *is_wanted = p->state != DT_PEER_PAST;
@@ -153,13 +157,14 @@ static dt_status *come_to_client(dt_messenger *m, const dt_link *l, const arriva
     return NULL;
 }
 
-/* The next event of a link; *more: something came, whether it was an event or not. */
+/* Takes one message from the link. *more: there was one, even if it does not become an event in
+ * *out. */
 static dt_status *take_from(dt_messenger *m, dt_link *l, bool *more, dt_message **out) {
     bool is_wanted = false;
     arrival a = take_arrival(m, l);
     *more = a.message != NULL;
     if (!a.message) return NULL;
-    /* so that a number of a file that was used again is known to be */
+    /* Read the monitor first: the kernel may have reused the descriptor of a closed connection. */
     if (dt_link_watch(m, l) && l->peer >= 0) DT_TRY(dt_peer_greet(m, &m->peer[l->peer]));
     dt_status *s = l->peer < 0 ? come_to_server(m, l, &a, &is_wanted, out)
                                : come_to_client(m, l, &a, &is_wanted, out);
@@ -170,7 +175,7 @@ static dt_status *take_from(dt_messenger *m, dt_link *l, bool *more, dt_message 
     return s;
 }
 
-/* Reports a peer that has ended and whose last message has been taken. */
+/* Reports a peer that has ended. All of its messages have been returned before. */
 static dt_message *find_ended(dt_messenger *m) {
     for (int i = 0; i < m->peers; i++)
         if (m->peer[i].state == DT_PEER_ENDS) {
@@ -184,7 +189,7 @@ static dt_status *look(dt_messenger *m, dt_message **out) {
     dt_gate_answer(m);
     for (int i = 0; i < m->links; i++)
         if (dt_link_watch(m, m->link[i])) DT_TRY(dt_peer_greet(m, &m->peer[m->link[i]->peer]));
-    dt_link_mind_door(m);
+    dt_link_update_admission(m);
     for (int i = 0, quiet = 0; quiet < m->links && !*out; i++) {
         bool more = false;
         m->next_link = (m->next_link + 1) % m->links;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A messenger's sockets. ZeroMQ reports connections by their file descriptors, and each message
- * names the one that it came through, so the end of a connection becomes the end of a peer. ZeroMQ
- * sends the key of each process that connects to a gate, a socket inside this process, which admits
- * or refuses it.
+ * A messenger's sockets. ZeroMQ reports the events of connections by file descriptor, and every
+ * message tells the descriptor that it came through. So the end of a connection can be matched to a
+ * peer. For authentication, ZeroMQ passes the key of each connecting process to the gate, a socket
+ * inside this process that admits or refuses it.
  */
 #include "net/messenger.h"
 
@@ -43,14 +43,14 @@ static int set_key(dt_messenger *m, void *socket, bool listens) {
            m->z.set(socket, DT_ZMQ_CURVE_SECRET, m->key.connects, DT_KEY_BYTES);
 }
 
-/* ZeroMQ's option IMMEDIATE is left alone: with it, messages that came before a connection ended
- * are dropped. */
+/* Leaves ZeroMQ's option IMMEDIATE off: if on, messages received before a connection ended would
+ * be dropped. */
 static int set_kind(dt_messenger *m, void *socket, bool listens) {
     if (listens)
         return set_int(m, socket, DT_ZMQ_MANDATORY, 1) ||
-               set_int(m, socket, DT_ZMQ_HANDSHAKE_MS, DT_DOOR_HANDSHAKE_MS);
-    /* The kernel's own retries are up to a minute apart: too long for one that a full or shut door
-     * kept out. */
+               set_int(m, socket, DT_ZMQ_HANDSHAKE_MS, DT_ADMISSION_HANDSHAKE_MS);
+    /* The kernel retries a connection up to a minute apart. That is too long if the server was
+     * full or shut only briefly. */
     return set_int(m, socket, DT_ZMQ_CONNECT_MS, CONNECT_MS) ||
            m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
 }
@@ -81,7 +81,7 @@ dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_link **out) {
     return bad ? dt_zmq_failed(&m->z, "cannot open a", "socket") : NULL;
 }
 
-/* ---- what happens to connections ---- */
+/* ---- events of connections ---- */
 
 static void note_fd(dt_messenger *m, int fd, bool is_closed) {
     enum { MOST = 1 << 20 };
@@ -95,7 +95,7 @@ static void note_fd(dt_messenger *m, int fd, bool is_closed) {
     m->is_closed[fd] = is_closed;
 }
 
-/* Of the connections that are open, those that are no peers. */
+/* Returns the number of open connections that have not become peers. */
 static int count_strangers(const dt_messenger *m) {
     int n = m->accepted;
     for (int i = 0; i < m->peers; i++)
@@ -103,13 +103,13 @@ static int count_strangers(const dt_messenger *m) {
     return n;
 }
 
-void dt_link_mind_door(dt_messenger *m) {
-    dt_door_mind(&m->door, m->door.stays_shut ? 0 : count_strangers(m));
+void dt_link_update_admission(dt_messenger *m) {
+    dt_admission_update(&m->admission, m->admission.stays_shut ? 0 : count_strangers(m));
 }
 
 static void watch_server(dt_messenger *m, int event, int fd) {
     const bool ends = event & (DT_ZMQ_DISCONNECTED | DT_ZMQ_CLOSED);
-    if (event & DT_ZMQ_LISTENING) m->door.fd = fd;
+    if (event & DT_ZMQ_LISTENING) m->admission.fd = fd;
     m->accepted += event & DT_ZMQ_ACCEPTED ? 1 : event & DT_ZMQ_DISCONNECTED ? -1 : 0;
     if (ends || event & DT_ZMQ_ACCEPTED) note_fd(m, fd, ends);
     bool is_peer = false;
@@ -121,7 +121,8 @@ static void watch_server(dt_messenger *m, int event, int fd) {
     m->turned_away += event & DT_ZMQ_DISCONNECTED && !is_peer;
 }
 
-/* True: the handshake is done, so a greeting can be sent. */
+/* Handles an event of an outgoing connection. True: the handshake is done, so a greeting can be
+ * sent. */
 static bool watch_connection(dt_messenger *m, dt_link *l, int event) {
     dt_peer *p = &m->peer[l->peer];
     if (event & DT_ZMQ_DISCONNECTED) {
@@ -133,7 +134,8 @@ static bool watch_connection(dt_messenger *m, dt_link *l, int event) {
     return event & DT_ZMQ_HANDSHAKE_DONE && p->state == DT_PEER_COMES;
 }
 
-/* A report has two parts: two bytes of event and four of value, and an address. */
+/* Reads an event from a monitor: a part with two bytes of event and four of value, and a part
+ * with an address. False: there is none. */
 static bool read_report(dt_messenger *m, void *monitor, uint16_t *event, uint32_t *value) {
     dt_zmq_msg part;
     *event = 0;
@@ -185,7 +187,7 @@ dt_status *dt_gate_open(dt_messenger *m) {
     return NULL;
 }
 
-/* False: no thread waits. */
+/* Reads an authentication request. *welcome: the key is right. False: no request is waiting. */
 static bool read_request(dt_messenger *m, char *id, size_t *id_size, bool *welcome) {
     dt_zmq_msg part;
     bool is_curve = false;
@@ -221,7 +223,8 @@ void dt_gate_answer(dt_messenger *m) {
         enum { PARTS = sizeof reply / sizeof *reply };
         for (int i = 0; i < PARTS; i++) {
             dt_zmq_msg part;
-            if (m->z.msg_init_size(&part, reply[i].n)) return; /* the process will connect again */
+            /* out of memory: unanswered, the process will connect again */
+            if (m->z.msg_init_size(&part, reply[i].n)) return;
             memcpy(m->z.msg_data(&part), reply[i].bytes, reply[i].n);
             if (m->z.msg_send(&part, m->gate, i + 1 < PARTS ? DT_ZMQ_SEND_MORE : 0) < 0)
                 m->z.msg_close(&part);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi: ranks are the processes that mpirun or srun has started. MPI places, connects and starts
- * them; this file adds deadlines and the names of failed ranks, which MPI lacks. Nothing of MPI is
- * linked: the plug-in of the library that started this process is loaded when a job asks for it
- * (plugin/mpi.h).
+ * mpi: ranks are the processes that mpirun or srun has started. MPI places, starts and connects
+ * them. This file adds what MPI lacks: deadlines, and errors that name the failed rank. The program
+ * does not link MPI. It loads the plug-in for the MPI library that started this process when a job
+ * asks for it (plugin/mpi.h).
  *
  *     a message:   header (its tag, its size)   bytes
  *
- * A short message is one transfer. The bytes of a long one are a second transfer, straight to where
- * they are wanted.
+ * A short message is one transfer. The bytes of a long one are a second transfer, received directly
+ * into the caller's memory.
  *
- * A rank that waits asks MPI again and again, later sleeping in between, and now and then looks
- * whether the other processes of this machine still live: so a killed one is named long before the
- * deadline. After the first error nothing more is sent, and MPI_Finalize, which would wait for the
- * dead, is left out.
+ * A waiting rank polls MPI, and later sleeps between polls. Now and then it checks that the other
+ * processes on this machine are alive, so that it reports a killed one long before the deadline.
+ * After the first error it sends nothing more and does not call MPI_Finalize, which would wait for
+ * the dead rank.
  */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
@@ -40,24 +40,23 @@ enum { SHORT_BYTES = 8192 };
 /* The first transfer of a message. */
 typedef struct head {
     header header;
-    char bytes[SHORT_BYTES]; /* of a short message */
+    char bytes[SHORT_BYTES]; /* only for a short message */
 } head;
 
 static bool is_short(size_t n) { return n <= SHORT_BYTES; }
 
-/* Under way: its head, then its bytes. */
+/* A message that is being sent: its head, then the bytes of a long message. */
 typedef struct sending {
     struct sending *next;
     dt_mpi_transfer *part[2];
     int to;
-    head head; /* the bytes of a long message are not there */
+    head head; /* without the bytes of a long message, which are sent from the caller's memory */
 } sending;
 
 typedef struct mpi_team {
     dt_team base;
     const dt_mpi_plugin *mpi;
     void *library;
-    bool joined;
 } mpi_team;
 
 typedef struct mpi_member {
@@ -72,7 +71,8 @@ static mpi_team *team_of(const dt_member *m) { return (mpi_team *)m->team; }
 
 /* ---- the plug-in ---- */
 
-/* The library whose launcher started this process, by the variables that it sets. */
+/* Returns the plug-in for the library whose launcher started this process. The environment
+ * variables that launchers set tell which. */
 static const char *file_for_launcher(void) {
     const bool open = dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMIX_RANK");
     return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so"
@@ -84,8 +84,9 @@ static void add_folder(dt_str *name, const char *of, const char *below, const ch
     dt_str_printf(name, "%.*s%s%s", slash ? (int)(slash - of) + 1 : 0, of, below, file);
 }
 
-/* Beside the program or the library, or where `make install` and packages put it:
- * PREFIX/lib/dtrain, found from PREFIX/bin, PREFIX/lib and PREFIX/lib/x86_64-linux-gnu. */
+/* Loads the plug-in from the directory of the program or of the library, or from where `make
+ * install` and packages put it: PREFIX/lib/dtrain, relative to PREFIX/bin, PREFIX/lib and
+ * PREFIX/lib/x86_64-linux-gnu. */
 static dt_status *load(mpi_team *t) {
     const char *file = file_for_launcher(), *why = NULL;
     char program[4096];
@@ -103,7 +104,8 @@ static dt_status *load(mpi_team *t) {
     dt_status *s = NULL;
     for (int i = 0; !s && !t->library && i < PLACES; i++) {
         const char *path = dt_str_text(&name[i]);
-        /* if the file exists, the loader's message names what is missing */
+        /* if the file exists, an error in loading it is worth reporting: it names what is
+         * missing */
         if (access(path, R_OK) == 0)
             s = dt_library_open(&t->library, (const char *const[]){path, NULL},
                                 RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
@@ -123,7 +125,7 @@ static dt_status *load(mpi_team *t) {
     return s;
 }
 
-/* Without a PMI each task of srun is a separate MPI job. */
+/* Suggests how to start the job. Without PMI, each task of srun is an MPI job of its own. */
 static const char *cure(void) {
     if (dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMI_SIZE") ||
         !dt_environment("SLURM_STEP_NUM_TASKS"))
@@ -154,7 +156,7 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous
 
 static void close_team(dt_team *base) {
     mpi_team *t = (mpi_team *)base;
-    if (base->broken) /* others that wait see the same fault before they see this process end */
+    if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     else t->mpi->stop();
     free(t);
@@ -162,10 +164,10 @@ static void close_team(dt_team *base) {
 
 /* ---- waiting ---- */
 
-/* A rank that yields its core to another process gets it back after milliseconds. So it spins for
- * the time of a usual message if there are cores for all ranks. Later it may sleep: a nap takes a
- * tenth of a millisecond, so it sleeps only when that is little compared with the time already
- * waited. */
+/* How long to poll, yield and sleep. A rank that yields its core to another process gets it back
+ * only after milliseconds, so it polls for the time of a usual message if there is a core for
+ * each rank. Sleeping costs a tenth of a millisecond, so it sleeps only when it has already
+ * waited for much longer. */
 enum {
     SPIN_NS = 500000,
     YIELD_NS = 2000000,
@@ -185,8 +187,9 @@ static dt_status *refused(mpi_member *m, int peer) {
                    m->base.rank, peer);
 }
 
-/* Waits for a transfer, *t, which is NULL then. */
-enum { LOOKS = 64 }; /* between two looks at the clock */
+/* Waits for a transfer to end, and sets *t to NULL. LOOKS: number of polls before it first reads
+ * the clock. */
+enum { LOOKS = 64 };
 static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n) {
     const dt_mpi_plugin *mpi = team_of(&m->base)->mpi;
     const int64_t since = dt_now_ns();
@@ -242,48 +245,43 @@ static dt_status *settle(dt_member *base) {
     return NULL;
 }
 
+/* Receives a message. The transfer for a long message's bytes is started before its head has
+ * arrived: over TCP the sender would otherwise wait for the head to be read. After an error MPI
+ * is not called again, so it does not write to `bytes` any more. */
 static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes, size_t n) {
     mpi_member *m = (mpi_member *)base;
     const dt_mpi_plugin *mpi = team_of(base)->mpi;
     DT_TRY(is_broken(base));
-    dt_mpi_transfer *t = mpi->recv(from, &m->came, sizeof m->came);
-    DT_TRY(t ? wait(m, &t, from, tag, n) : refused(m, from));
+    dt_mpi_transfer *first = mpi->recv(from, &m->came, sizeof m->came),
+                    *body = first && !is_short(n) ? mpi->recv(from, bytes, n) : NULL;
+    if (!first || (!is_short(n) && !body)) return refused(m, from);
+    DT_TRY(wait(m, &first, from, tag, n));
     const header *came = &m->came.header;
     if (came->bytes != n || !dt_tag_same(&came->tag, tag)) {
         base->team->broken = true;
         return dt_tags_differ(base, from, tag, n, &came->tag, (size_t)came->bytes);
     }
     base->flags |= came->tag.flags;
-    if (is_short(n)) {
-        if (n) memcpy(bytes, m->came.bytes, n);
-        return NULL;
-    }
-    t = mpi->recv(from, bytes, n);
-    return t ? wait(m, &t, from, tag, n) : refused(m, from);
+    if (body) return wait(m, &body, from, tag, n);
+    if (n) memcpy(bytes, m->came.bytes, n);
+    return NULL;
 }
 
 /* ---- members ---- */
 
 static void leave(dt_member *base) {
     mpi_member *m = (mpi_member *)base;
-    if (!m->first) /* pending transfers still read them */
+    if (!m->first) /* pending transfers still read the messages, so they are not freed */
         dt_peers_release(&m->peers);
     base->team->broken |= m->first != NULL;
     if (!m->first) free(m);
 }
 
 static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
-    mpi_team *t = (mpi_team *)base;
-    if (rank != base->own)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
-    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
-    t->joined = true;
-    mpi_member *m = dt_alloc(sizeof *m);
-    /* identities are exchanged as messages */
-    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
-    *out = &m->base;
+    DT_TRY(dt_member_make(out, base, rank, patience_s, sizeof(mpi_member)));
+    mpi_member *m = (mpi_member *)*out;
     DT_TRY(dt_peers_meet(&m->peers, &m->base));
-    m->spin_ns = dt_peers_here(&m->peers, &m->base) <= sysconf(_SC_NPROCESSORS_ONLN) ? SPIN_NS : 0;
+    m->spin_ns = dt_peers_have_cores(&m->peers, &m->base) ? SPIN_NS : 0;
     return NULL;
 }
 

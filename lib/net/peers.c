@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See peers.h. A process of this machine is looked up in /proc, so that a killed one is named long
- * before the deadline, and a stopped one by name. */
+/* See peers.h. Looks up the processes of this machine in /proc, to report killed and stopped
+ * ones by name, long before the deadline. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "net/peers.h"
 
-/* The state letter of a process of this machine; 0: there is no such process. */
+/* Returns the state letter of a process on this machine; 0: there is no such process. */
 static char state_of(int64_t pid) {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
@@ -21,7 +21,8 @@ static char state_of(int64_t pid) {
     size_t n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
-    const char *end = strrchr(text, ')'); /* of the program's name, which may have anything in it */
+    /* end of the program's name, which may contain ')' itself */
+    const char *end = strrchr(text, ')');
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
@@ -34,17 +35,17 @@ static bool is_here(const dt_peers *p, const dt_member *m, int r) {
            strcmp(p->identity[r].host, p->identity[m->rank].host) == 0;
 }
 
-/* The first rank of this machine in such a state; -1: none. */
+/* Returns the first other rank on this machine whose process is in such a state; -1: none. */
 static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state)) {
     for (int r = 0; r < m->team->ranks; r++)
         if (r != m->rank && is_here(p, m, r) && is(state_of(p->identity[r].pid))) return r;
     return -1;
 }
 
-int dt_peers_here(const dt_peers *p, const dt_member *m) {
-    int n = 0;
-    for (int r = 0; r < m->team->ranks; r++) n += is_here(p, m, r);
-    return n;
+bool dt_peers_have_cores(const dt_peers *p, const dt_member *m) {
+    int here = 0;
+    for (int r = 0; r < m->team->ranks; r++) here += is_here(p, m, r);
+    return here <= sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 static dt_status *with_process(const dt_peers *p, int rank, const char *more, dt_status *s) {
@@ -75,7 +76,8 @@ static dt_status *late(const dt_peers *p, const dt_member *m, const dt_awaited *
                         dt_message_missing(m, who, a->tag, a->n, true));
 }
 
-/* A rank that is not stopped may be computing, or waiting for a third rank. */
+/* Reports the stopped rank, if there is one. Otherwise reports `peer`, which may be computing or
+ * waiting for a third rank. */
 static void tell(const dt_peers *p, const dt_member *m, int peer, double waited_s) {
     const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
     dt_str line = {0};
@@ -120,4 +122,12 @@ dt_status *dt_peers_meet(dt_peers *p, dt_member *m) {
 void dt_peers_release(dt_peers *p) {
     free(p->identity);
     p->identity = NULL;
+}
+
+void dt_peers_part(dt_peers *p, dt_member *m) {
+    const char bye = 0;
+    char *all = dt_alloc((size_t)m->team->ranks);
+    if (!m->team->broken && p->identity) dt_status_free(dt_member_gather(m, &bye, 1, all));
+    free(all);
+    dt_peers_release(p);
 }

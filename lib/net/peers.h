@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that are processes: the identities that they exchange at the start, and whether those of
- * this machine are still alive. */
+/* For fabrics whose ranks are processes. Ranks exchange their host and process numbers at the
+ * start, so that each can check whether the others on its machine are alive. */
 #ifndef DT_NET_PEERS_H
 #define DT_NET_PEERS_H
 
@@ -8,17 +8,18 @@
 
 typedef struct dt_peer_identity {
     char host[64];
-    uint64_t space; /* of process numbers: containers have their own */
+    uint64_t space; /* number of the process's PID namespace, because containers have their own */
     int64_t pid;
 } dt_peer_identity;
 
 typedef struct dt_peers {
-    dt_peer_identity *identity; /* [ranks]; NULL: they have not met yet */
+    dt_peer_identity *identity; /* [ranks]; NULL: not exchanged yet */
     int64_t looked_ns;
-    double told_s; /* the wait that was reported last; 0: none yet */
+    /* length of the wait when it was last reported, in seconds; 0: not reported yet */
+    double told_s;
 } dt_peers;
 
-/* A message that is awaited. */
+/* A message that a rank waits for. */
 typedef struct dt_awaited {
     int peer;
     const dt_tag *tag;
@@ -26,17 +27,21 @@ typedef struct dt_awaited {
     int64_t since_ns;
 } dt_awaited;
 
-/* Every rank's identity, by messages of m. */
+/* Exchanges identities with all ranks, by messages of m. */
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) DT_MUST_USE;
 void dt_peers_release(dt_peers *p);
-/* Ranks of this machine, this one among them. */
-int dt_peers_here(const dt_peers *p, const dt_member *m);
-/* Called repeatedly while a message is awaited. WORKER_GONE naming a rank of this machine that is
- * dead, for which it looks ten times a second; WORKER_LATE after m->patience_s. From 5 s on, each
- * time that the wait has doubled, m->say reports the silent rank. A rank of this machine that is
- * stopped is named before the one that is awaited. */
+/* Waits until all ranks that end without an error get here, so that a rank that ends earlier
+ * counts as an error. Then does what dt_peers_release does. */
+void dt_peers_part(dt_peers *p, dt_member *m);
+/* Whether this machine has at least as many cores as ranks. */
+bool dt_peers_have_cores(const dt_peers *p, const dt_member *m);
+/* Call it repeatedly while waiting for a message. Ten times a second it checks the processes of
+ * this machine: fails with WORKER_GONE, which names the rank, if one is dead. Fails with
+ * WORKER_LATE after m->patience_s seconds. Calls m->say to report the silent rank after 5 s, and
+ * again whenever the wait has doubled. If a rank on this machine is stopped, it is named instead
+ * of the awaited one. */
 dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) DT_MUST_USE;
-/* WORKER_GONE: this rank is known to be lost. */
+/* Returns a WORKER_GONE error for a rank that is known to be lost. */
 dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,
                          size_t n) DT_MUST_USE;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See rendezvous.h. All messages are lines of text, in one part:
+ * See rendezvous.h. Each message is one part with a line of text:
  *
  *     to rank 0      meet RANK RANKS ADDRESS
  *     by rank 0      table ADDRESS ADDRESS ...       or: no REASON
- *     to others      rank RANK                       on the connection between two of them, which the higher one opens
+ *     to others      rank RANK                       sent by the higher of the two ranks
  *
- * Messages of several parts are sent after the rendezvous. Some may arrive before this rank knows
- * that it is over.
+ * Messages of several parts belong to the time after the rendezvous. Some may arrive before this
+ * rank knows that it is over.
  */
 #include "net/rendezvous.h"
 
@@ -21,29 +21,30 @@
 #include "net/address.h"
 
 enum { REPORT_S = 5, LINE_MOST = 60, NO_PEER = -1 };
-/* The most that a worker may send before all are connected. It sends its identity to each, less
- * than a kilobyte. */
+/* Limits on the messages of several parts that a worker may send before all are connected. In
+ * fact each worker sends only its identity then, less than a kilobyte. */
 enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 
 typedef struct gathering {
     const dt_rendezvous *how;
     dt_met *met;
-    int host;                           /* the peer of rank 0; NO_PEER in rank 0 itself */
-    char *address[DT_RENDEZVOUS_RANKS]; /* address on which each listens; NULL: not received yet */
-    bool here[DT_RENDEZVOUS_RANKS];     /* is connected, and its rank is known */
-    int early[DT_RENDEZVOUS_RANKS];     /* messages of each in met->early */
-    bool told; /* rank 0: has sent the addresses; others: has received them */
+    int host; /* the peer that is rank 0; NO_PEER in rank 0 itself */
+    /* address on which each rank listens; NULL: not received yet */
+    char *address[DT_RENDEZVOUS_RANKS];
+    bool here[DT_RENDEZVOUS_RANKS]; /* the rank is connected and has told its number */
+    int early[DT_RENDEZVOUS_RANKS]; /* number of its messages in met->early */
+    bool told; /* rank 0: it has sent the table of addresses; others: have received it */
     int64_t since_ns, said_ns;
 } gathering;
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
 static dt_status *tell(gathering *g, int peer, const char *line) {
     return dt_messenger_send(g->met->m, peer, &(dt_message_part){line, strlen(line)}, 1);
 }
 
-/* The message as a line of text; NULL: it is not one, or has more than `most` bytes. The caller
- * frees it. */
+/* Returns a message as text, which the caller frees. NULL: it is not text, or it has more than
+ * `most` bytes. */
 static char *line_of(const dt_message *x, size_t most) {
     const dt_message_part *p = &x->part[0];
     if (x->n != 1 || p->n == 0 || p->n > most || memchr(p->bytes, '\0', p->n)) return NULL;
@@ -88,7 +89,7 @@ static dt_status *welcome(gathering *g, int peer, char *words) {
     dt_status *bad = good ? dt_address_read(&at, words) : NULL;
     if (!good || bad) {
         dt_status_free(bad);
-        return NULL; /* not a worker of this version */
+        return NULL; /* not a worker of this version of dtrain */
     }
     if (ranks != g->how->ranks)
         return refuse(g, peer,
@@ -128,7 +129,7 @@ static dt_status *tell_all(gathering *g) {
 
 /* ---- other ranks ---- */
 
-/* The address at which others reach this rank. */
+/* Writes the address at which other ranks reach this one. */
 static dt_status *own_address(const gathering *g, char *out) {
     const dt_rendezvous *how = g->how;
     dt_address host, own;
@@ -155,7 +156,7 @@ static dt_status *introduce(gathering *g) {
     return tell(g, g->host, line);
 }
 
-/* Reads the addresses of all ranks, and connects to the lower ones. */
+/* Reads the table of addresses, and connects to the ranks below this one. */
 static dt_status *read_table(gathering *g, char *words) {
     const int own = g->how->own;
     for (int r = 0; r < g->how->ranks; r++) {
@@ -209,7 +210,8 @@ static dt_status *greet(gathering *g, int peer) {
     return rank > 0 ? tell(g, peer, line) : NULL;
 }
 
-/* A peer that leaves before the addresses were sent may be started again. Later it is an error. */
+/* Handles a peer that has left. Before the addresses were sent it may be started again; later
+ * this is an error. */
 static dt_status *miss(gathering *g, int peer) {
     const int rank = rank_of(g, peer);
     if (peer == g->host && !g->told) {
@@ -229,7 +231,8 @@ static dt_status *miss(gathering *g, int peer) {
     return NULL;
 }
 
-/* Takes the message. Drops it if the rank of its peer is not known. */
+/* Keeps a message for the time after the rendezvous. Takes ownership of it. Drops it if the rank
+ * of the sender is not known. */
 static dt_status *keep(gathering *g, dt_message *x) {
     const int rank = rank_of(g, x->peer);
     dt_message **last = &g->met->early;
@@ -259,7 +262,7 @@ static dt_status *take(gathering *g, dt_message *x) {
 
 /* ---- missing workers ---- */
 
-/* "workers 1, 3 and 2 others of 8" */
+/* Appends "workers 1, 3 and 2 others of 8". */
 static void list_missing(const gathering *g, dt_str *out) {
     enum { SHOWN = 8 };
     const int n = count_missing(g);

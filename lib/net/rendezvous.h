@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How workers without a launcher that connects them find each other. All connect to worker 0, whose
- * address they know, and send it the address on which they listen. When all have connected, worker
- * 0 sends all addresses to each, and each connects to the workers of lower rank. Missing workers
+ * How workers find each other if no launcher connects them. All connect to worker 0, whose address
+ * they know, and send it the address on which they listen. When all have connected, worker 0 sends
+ * everyone the table of addresses, and each worker connects to those of lower rank. Missing workers
  * are reported during the wait.
  */
 #ifndef DT_NET_RENDEZVOUS_H
@@ -15,31 +15,33 @@ enum { DT_RENDEZVOUS_RANKS = 256 };
 typedef struct dt_rendezvous {
     int ranks, own;
     const char *const *address; /* HOST:PORT of each rank, or of rank 0 alone; texts are lent */
-    int addresses;              /* ranks, or 1: the others listen on any free port */
-    /* name or address to listen on; NULL: the loopback interface where rank 0 is on it,
-     * otherwise all */
+    int addresses;              /* equals ranks, or 1: then other ranks listen on any free port */
+    /* Name or address to listen on. NULL: loopback if rank 0 is on the loopback interface,
+     * otherwise all interfaces. */
     const char *interface;
-    const dt_run_key *key; /* NULL: none */
-    bool open;             /* without a key, other interfaces than loopback, too */
-    double patience_s;     /* until all are there */
-    double silence_s;      /* of dt_messenger_spec */
-    /* what sets a worker's rank, "RANK=", for the hint to start a missing one; NULL: unknown */
+    const dt_run_key *key; /* NULL: no encryption */
+    bool open;             /* without a key: also allows interfaces other than loopback */
+    double patience_s;     /* how long to wait for all ranks, in seconds */
+    double silence_s;      /* as in dt_messenger_spec */
+    /* How a user sets a worker's rank, "RANK=", for hints to start a missing worker. NULL:
+     * unknown. */
     const char *start;
-    int first;                                  /* the rank whose number is 0 in `start` */
-    void (*say)(void *user, const char *line);  /* names missing ranks; may be NULL */
-    void (*warn)(void *user, const char *text); /* of dt_messenger_spec */
+    int first;                                  /* the rank that gets number 0 after `start` */
+    void (*say)(void *user, const char *line);  /* reports missing ranks; may be NULL */
+    void (*warn)(void *user, const char *text); /* as in dt_messenger_spec */
     void *user;
 } dt_rendezvous;
 
 typedef struct dt_met {
     dt_messenger *m;
-    int peer[DT_RENDEZVOUS_RANKS]; /* of each rank */
-    dt_message *early; /* received messages that belong to the time after the rendezvous; a list */
+    int peer[DT_RENDEZVOUS_RANKS]; /* the peer of each rank */
+    /* list of messages that arrived early and belong to the time after the rendezvous */
+    dt_message *early;
 } dt_met;
 
-/* The caller closes and frees what *out has, also after an error. WORKER_LATE with the missing
- * workers; LAUNCH where workers contradict each other; errors of the messenger; NOT_YET: more than
- * DT_RENDEZVOUS_RANKS. */
+/* Runs the rendezvous. The caller closes out->m and frees out->early, also after an error. Fails
+ * with WORKER_LATE, naming the missing workers; LAUNCH if workers contradict each other; NOT_YET
+ * if there are more than DT_RENDEZVOUS_RANKS; or with an error of the messenger. */
 dt_status *dt_rendezvous_hold(dt_met *out, const dt_rendezvous *how) DT_MUST_USE;
 
 #endif

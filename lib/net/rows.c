@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that workers hold in parts, put together: each sends its rows of all of them, packed, to
- * every other one. */
+/* Collects values that are divided among workers by rows. Each worker packs its rows of all
+ * values into one message and sends it to every other worker. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void unpack(const dt_rows_item *item, int n, int ranks, int rank, const c
     }
 }
 
-/* The own rows of all items, then a stretch for each other rank. */
+/* m->room holds this rank's packed rows, then the packed rows of each other rank. */
 dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) {
     const int ranks = m->team->ranks;
     size_t all = 0;

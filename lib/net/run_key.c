@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See run_key.h: HMAC-SHA-256 of a label for each use, with the secret as its key. */
+/* See run_key.h. A key is the HMAC-SHA-256 of a label that names its use; the HMAC's key is the
+ * secret. */
 #include "net/run_key.h"
 
 #include <ctype.h>
@@ -21,8 +22,8 @@ static dt_status *derive(uint8_t out[DT_KEY_BYTES], const char *use, const void 
 
 /* ---- secrets that can be guessed ---- */
 
-/* Bytes after which the text repeats itself; n: it does not. A repetition of fewer than four bytes
- * may be chance. */
+/* Returns the period of a secret that repeats itself, in bytes; n: it does not repeat itself.
+ * Ignores repetitions of fewer than four bytes, which may be chance. */
 static size_t period_of(const uint8_t *s, size_t n) {
     for (size_t p = 1; p + 4 <= n; p++)
         if (memcmp(s, s + p, n - p) == 0) return p;
@@ -39,7 +40,7 @@ static int count_different(const uint8_t *s, size_t n) {
     return different;
 }
 
-/* Rows and columns of keys: of the English, the German and the French keyboard. */
+/* Rows and columns of the English, German and French keyboards. */
 static const char *const keys[] = {
     "1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm",
     "azertyuiop", "qsdfghjklm", "wxcvbn",    "1qaz",    "2wsx",       "3edc",
@@ -49,7 +50,7 @@ static const char *const words[] = {"password", "passwort", "passwd",   "secret"
                                     "admin",    "default",  "changeme", "letmein", "welcome",
                                     "iloveyou", "login",    "dtrain",   "cluster", "training"};
 
-/* 1: b is the key behind a, -1: the one before; 0: neither. */
+/* 1: b is the key after a on a keyboard; -1: the key before it; 0: neither. */
 static int key_step(uint8_t a, uint8_t b) {
     for (size_t i = 0; a && b && i < sizeof keys / sizeof *keys; i++) {
         const char *at = strchr(keys[i], a);
@@ -59,8 +60,8 @@ static int key_step(uint8_t a, uint8_t b) {
     return 0;
 }
 
-/* Whether byte i follows from those `lag` and twice `lag` before it: "abc", "987", "qwe"; with a
- * lag of 2 "a1b2c3". */
+/* Whether byte i continues a series with the bytes `lag` and 2 * lag before it. Lag 1: "abc",
+ * "987", "qwe"; lag 2: "a1b2c3". */
 static bool continues(const uint8_t *s, size_t i, size_t lag) {
     if (i < 2 * lag) return false;
     const uint8_t now = s[i], last = s[i - lag], first = s[i - 2 * lag];
@@ -69,14 +70,14 @@ static bool continues(const uint8_t *s, size_t i, size_t lag) {
     return key != 0 && key == key_step(first, last);
 }
 
-/* Whether the three bytes that end with byte i also occur before. */
+/* Whether the three bytes that end at byte i also occur earlier. */
 static bool repeats(const uint8_t *s, size_t i) {
     for (size_t j = 2; j < i; j++)
         if (memcmp(s + j - 2, s + i - 2, 3) == 0) return true;
     return false;
 }
 
-/* Whether c is the letter, or a digit or sign that looks like it. */
+/* Whether c is this letter, or a digit or sign that looks like it. */
 static bool is_letter(uint8_t c, char letter) {
     static const char alike[] = "a4a@e3g9i1i!l1o0s5s$t7t+";
     bool is = c == (uint8_t)letter;
@@ -84,7 +85,7 @@ static bool is_letter(uint8_t c, char letter) {
     return is;
 }
 
-/* Marks the letters behind the first one of words from byte i on. */
+/* If a common word starts at byte i, marks its letters after the first as foreseen. */
 static void mark_words(const uint8_t *s, size_t n, size_t i, bool *foreseen) {
     for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
         size_t k = 0;
@@ -93,7 +94,7 @@ static void mark_words(const uint8_t *s, size_t n, size_t i, bool *foreseen) {
     }
 }
 
-/* Number of bytes that do not follow from those before them. */
+/* Counts the bytes that cannot be guessed from those before them. */
 static int count_unforeseen(const uint8_t *s, size_t n) {
     uint8_t lower[DT_SECRET_MOST];
     bool foreseen[DT_SECRET_MOST] = {false};
@@ -143,9 +144,9 @@ dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) {
 
 /* ---- files ---- */
 
-/* As ssh does for keys: the user's own file must be closed to all others. A file of another user
- * may be open to its group, because service managers and containers provide files of root that a
- * group may read, but not to others. */
+/* Requires the permissions that ssh requires for keys: the user's own file is closed to other
+ * users. A file of another user may be open to its group, because service managers and containers
+ * provide files of root that a group may read, but not to others. */
 static dt_status *check_permissions(int fd, const char *path) {
     struct stat st;
     if (fstat(fd, &st) != 0) return dt_fail_errno(DT_E_IO, path);
@@ -158,7 +159,7 @@ static dt_status *check_permissions(int fd, const char *path) {
                       "others may have read it");
 }
 
-/* Checks and reads through one descriptor, so that both concern the same file. */
+/* Checks permissions and reads through one descriptor, so that both concern the same file. */
 static dt_status *read_secret(const char *path, dt_str *out) {
     int fd = -1;
     int64_t size = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See servers.h. A link belongs to its server's thread. The coordinator may set the message to
- * send, while none is being sent, and `closing`. One lock guards these and the arrivals; bytes are
- * moved without it.
+ * See servers.h. A link is read and written by its server's thread only. The coordinator may set
+ * the message to send while none is being sent, and may set `closing`. One lock guards these
+ * members and the arrivals. Bytes are moved without holding it.
  */
 #define _GNU_SOURCE
 #include "net/servers.h"
@@ -21,21 +21,21 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "net/passage.h"
+#include "net/frame_io.h"
 
 enum { NO_LINK = -1 };
 
 typedef struct link_ {
     int fd;
-    bool sending, closing, dead; /* dead: the other end is closed, and this was reported */
-    dt_passage out, in;
+    bool sending, closing, dead; /* dead: the other end is closed, which was reported */
+    dt_frame_io out, in;
     dt_shared *weights;
 } link_;
 
 typedef struct worker {
-    bool gone;    /* its end was reported */
-    int parts;    /* parts of its push that have come */
-    char *slices; /* the memory that they are received into */
+    bool gone;    /* the end of the worker was reported */
+    int parts;    /* parts of its push that have arrived; each server receives one */
+    char *slices; /* the buffer that its push is received into */
     dt_frame head;
     char *more;
 } worker;
@@ -43,7 +43,7 @@ typedef struct worker {
 typedef struct servers servers;
 typedef struct server {
     servers *all;
-    int number, wake; /* an eventfd */
+    int number, wake; /* wake: an eventfd that wakes the thread from poll */
     pthread_t thread;
     link_ *link;         /* [workers] */
     struct pollfd *poll; /* [1 + workers] */
@@ -82,7 +82,8 @@ static void tell_gone(servers *a, int w, link_ *l) {
     pthread_mutex_unlock(&a->lock);
 }
 
-/* A server has received its part. After the last part the message is complete. */
+/* Records that a server has received its part of a message. After the last part, the message
+ * becomes an arrival. */
 static void tell_part(servers *a, int server_, int w, link_ *l) {
     worker *x = &a->worker[w];
     pthread_mutex_lock(&a->lock);
@@ -92,7 +93,7 @@ static void tell_part(servers *a, int server_, int w, link_ *l) {
     } else {
         free(l->in.more);
     }
-    l->in = (dt_passage){.part = -1};
+    l->in = (dt_frame_io){.part = -1};
     x->parts++;
     const bool bare = server_ == 0 && !dt_frame_has_slices(&x->head);
     if (bare || x->parts == a->slices->servers) {
@@ -141,18 +142,19 @@ static void serve(server *s, int w, short events) {
     pthread_mutex_lock(&a->lock);
     const bool sending = l->sending;
     pthread_mutex_unlock(&a->lock);
-    const int sent = sending ? dt_passage_send(&l->out, l->fd, a->slices, s->number,
-                                               l->weights ? l->weights->data : NULL)
+    const int sent = sending ? dt_frame_send(&l->out, l->fd, a->slices, s->number,
+                                             l->weights ? l->weights->data : NULL)
                              : 0;
     if (sent == 1) finish_sending(a, l);
     int got = 0;
     while (events & (POLLIN | POLLHUP | POLLERR) &&
-           (got = dt_passage_receive(&l->in, l->fd, a->slices, s->number, slices_of(a, w))) == 1)
+           (got = dt_frame_receive(&l->in, l->fd, a->slices, s->number, slices_of(a, w))) == 1)
         tell_part(a, s->number, w, l);
     if (sent < 0 || got < 0) tell_gone(a, w, l);
 }
 
-/* Lists the descriptors to poll, and closes links that are marked for it. False: stop. */
+/* Lists the descriptors to poll, and closes links that are marked for it. False: the thread must
+ * stop. */
 static bool look(server *s) {
     servers *a = s->all;
     s->poll[0] = (struct pollfd){.fd = s->wake, .events = POLLIN};
@@ -176,9 +178,10 @@ static void *server_main(void *argument) {
     server *s = argument;
     uint64_t times;
     while (look(s)) {
-        if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0) continue; /* EINTR */
+        /* interrupted by a signal (EINTR) */
+        if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0) continue;
         if (s->poll[0].revents && read(s->wake, &times, sizeof times) < 0)
-            continue; /* another thread woke it */
+            continue; /* the eventfd was read already */
         for (int w = 0; w < s->all->workers; w++)
             if (s->poll[1 + w].revents) serve(s, w, s->poll[1 + w].revents);
     }
@@ -191,7 +194,7 @@ static void wake_all(const servers *a) {
     const uint64_t once = 1;
     for (int i = 0; i < a->started; i++)
         if (write(a->server[i].wake, &once, sizeof once) < 0)
-            continue; /* the server is awake: the counter is full */
+            continue; /* the counter is full, so the server is awake */
 }
 
 static dt_status *start_server(servers *a, int number) {
@@ -217,7 +220,8 @@ static bool is_closed(const servers *a, int w) {
     return closed;
 }
 
-/* Memory for the slices of a push. NULL: out of memory; the worker cannot push, and is lost. */
+/* Returns a buffer for the slices of a push. NULL: out of memory; a worker that pushes without a
+ * buffer is dropped. */
 static void *find_room(servers *a) {
     if (a->spare_n > 0) return a->spare[--a->spare_n];
     return dt_try_alloc((size_t)a->slices->bytes);
@@ -228,7 +232,7 @@ static void release_arrival(const dt_arrival *x) {
     free(x->more);
 }
 
-/* Drops the arrivals of the process that had this number before. */
+/* Drops arrivals of the worker number, which an earlier process sent. */
 static void forget_arrivals(servers *a, int w) {
     int kept = 0;
     for (int i = 0; i < a->n; i++)
@@ -260,8 +264,8 @@ static void drop(dt_carrier *c, int w) {
     wake_all(a);
 }
 
-/* A worker that answers has received all of its last message, but the thread that sent a part of it
- * may not have recorded this yet. */
+/* Waits until the link's previous message is marked as sent. A worker that has answered has
+ * received all of it, but the thread that sent a part may not have recorded that yet. */
 static void wait_for_sent(servers *a, const link_ *l) {
     while (l->sending && !l->dead && !l->closing) pthread_cond_wait(&a->changed, &a->lock);
 }
@@ -275,7 +279,7 @@ static void give(dt_carrier *c, int w, const dt_frame *m, dt_shared *weights, co
         if (i > 0 && !dt_frame_has_slices(m)) continue;
         wait_for_sent(a, l);
         if (l->fd == NO_LINK || l->closing || l->dead) continue;
-        l->out = (dt_passage){.head = *m, .part = -1};
+        l->out = (dt_frame_io){.head = *m, .part = -1};
         l->out.head.magic = DT_FRAME_MAGIC;
         l->out.head.more = i == 0 ? m->more : 0;
         l->out.more = dt_alloc((size_t)l->out.head.more + 1);
@@ -326,12 +330,12 @@ static void stop_threads(servers *a) {
     for (int i = 0; i < a->started; i++) pthread_join(a->server[i].thread, NULL);
 }
 
-/* A worker in the middle of a message would read END as a part of it. It finds the link closed
- * instead. */
+/* Sends END, unless a message is being sent: the worker would read END as a part of it. It then
+ * finds the link closed instead. */
 static void say_end(link_ *l) {
     const dt_frame end = {.magic = DT_FRAME_MAGIC, .kind = DT_FRAME_END};
     if (!l->sending && !l->dead && send(l->fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return; /* it is gone, or will find the link closed */
+        return; /* the worker is gone, or will find the link closed */
 }
 
 static void release_server(servers *a, server *s) {
@@ -345,7 +349,7 @@ static void release_server(servers *a, server *s) {
     free(s->poll);
 }
 
-/* Workers cannot tell how it ends: they are the coordinator's own processes. */
+/* `well` makes no difference to these workers: they are child processes of the coordinator. */
 static void close_all(dt_carrier *c, bool well) {
     servers *a = of(c);
     (void)well;

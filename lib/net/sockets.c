@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sockets: ranks are processes of one machine that one process has started (`fit --workers`), with
- * a socket between each two of them that they inherited: no names, no ports, nothing that another
+ * sockets: ranks are processes on one machine that one process has started (`fit --workers`). They
+ * inherit a socket for each pair of ranks, so there are no names or ports, nothing that another
  * program could open, and nothing to clean up. The kernel reports when a process ends.
  *
  *     a message:   header (its tag, its size)   bytes
  *
- * Sending never blocks: messages are queued, and a rank sends its queue while it waits. Every
- * awaited message comes from a rank that waits or computes, so there is no deadlock.
+ * Sending never blocks: messages are queued, and a rank sends its queue while it waits. Every rank
+ * that is waited for is itself waiting (and sending) or computing, so there is no deadlock.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,23 +30,22 @@ typedef struct header {
     uint64_t bytes;
 } header;
 
-/* To be sent: `done` bytes of header and message have been. */
+/* A queued message, of which `done` bytes (header and bytes together) have been sent. */
 typedef struct message {
     struct message *next;
     header header;
-    const char *bytes; /* the caller's, until settle */
+    const char *bytes; /* the caller's memory; must not change before settle */
     size_t done;
 } message;
 
 typedef struct link_ {
-    int fd; /* -1: this rank itself */
+    int fd; /* -1: the link of this rank to itself */
     message *first, **last;
 } link_;
 
 typedef struct sockets_team {
     dt_team base;
     link_ *link; /* [ranks] */
-    bool joined;
 } sockets_team;
 
 typedef struct sockets_member {
@@ -93,7 +92,8 @@ static dt_status *read_links(sockets_team *t, const char *text) {
     return NULL;
 }
 
-/* As large as the kernel allows: gradients that fit are sent without waiting for their reader. */
+/* Size of the socket's send buffer, if the kernel allows it. Gradients that fit in it are sent
+ * without waiting for their reader. */
 enum { BUFFER_BYTES = 8 << 20 };
 static void prepare(link_ *l) {
     const int bytes = BUFFER_BYTES;
@@ -122,7 +122,7 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_rendezvous
 
 static void close_team(dt_team *base) {
     sockets_team *t = (sockets_team *)base;
-    if (base->broken) /* others that wait see the same fault before they see this process end */
+    if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; r < base->ranks; r++)
         if (t->link[r].fd >= 0) close(t->link[r].fd);
@@ -139,7 +139,7 @@ static void drop_first(link_ *l) {
     free(x);
 }
 
-/* As much as the socket takes; false: the other end is gone. */
+/* Sends as many queued bytes as the socket accepts. False: the other end is gone. */
 static bool push(link_ *l) {
     while (l->first) {
         message *x = l->first;
@@ -171,13 +171,13 @@ static dt_status *is_broken(const dt_member *m) {
 
 /* The message that a rank waits for. */
 typedef struct awaited {
-    int from; /* -1: waits until all has been sent */
+    int from; /* -1: none; waits until all queued messages have been sent */
     const dt_tag *tag;
     size_t n;
     int64_t since_ns;
 } awaited;
 
-/* Sends queued messages, as far as the sockets take them. */
+/* Sends as many queued bytes as all sockets accept. a: for error messages. */
 static dt_status *push_all(sockets_member *m, const awaited *a) {
     sockets_team *t = team_of(&m->base);
     for (int r = 0; r < t->base.ranks; r++)
@@ -186,9 +186,9 @@ static dt_status *push_all(sockets_member *m, const awaited *a) {
     return NULL;
 }
 
-/* Sleeps until a socket is ready, and sends. The error names the rank that is lost or late. The
- * socket of a process that has ended stays readable, so the other ranks are only checked when
- * nothing has come for a while. */
+/* Sleeps until a socket is ready (100 ms at most), then sends queued bytes. An error names the
+ * rank that is lost or late. The socket of a process that has ended stays readable, so
+ * dt_peers_wait checks the other ranks' processes. */
 static dt_status *wait(sockets_member *m, const awaited *a) {
     sockets_team *t = team_of(&m->base);
     const int who = a->from;
@@ -208,12 +208,13 @@ static dt_status *wait(sockets_member *m, const awaited *a) {
     return s ? broken(m, s) : NULL;
 }
 
-/* Looks for a while before it sleeps, if there are cores for all ranks: to be woken takes longer
- * than most messages do. */
+/* How long to poll before sleeping, if there is a core for each rank. Waking up takes longer
+ * than most messages. */
 enum { SPIN_NS = 300000 };
 static dt_status *take(sockets_member *m, const awaited *a, void *to, size_t n) {
     const int fd = team_of(&m->base)->link[a->from].fd;
-    int64_t idle_ns = 0; /* since when nothing has come; 0: something has */
+    /* dt_now_ns() when the socket was first found empty; 0: bytes have just arrived */
+    int64_t idle_ns = 0;
     for (size_t done = 0; done < n;) {
         ssize_t got = recv(fd, (char *)to + done, n - done, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
@@ -256,7 +257,8 @@ static dt_status *settle(dt_member *base) {
                                .n = (size_t)t->link[r].first->header.bytes,
                                .since_ns = since};
             DT_TRY(is_broken(base));
-            const dt_tag tag = *a.tag; /* the message may go while others are sent */
+            /* a copy: the queued message may be freed when it has been sent */
+            const dt_tag tag = *a.tag;
             DT_TRY(wait(m, &(awaited){.from = -1, .tag = &tag, .n = a.n, .since_ns = since}));
         }
     return NULL;
@@ -277,35 +279,22 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
 
 /* ---- members ---- */
 
-/* Ranks that end without an error wait for each other, so that any other end is an error. */
 static void leave(dt_member *base) {
     sockets_member *m = (sockets_member *)base;
-    const char bye = 0;
-    char *all = dt_alloc((size_t)base->team->ranks);
-    if (!base->team->broken && m->peers.identity)
-        dt_status_free(dt_member_gather(base, &bye, 1, all));
+    dt_peers_part(&m->peers, base);
     sockets_team *t = team_of(base);
     for (int r = 0; r < base->team->ranks; r++)
         while (t->link[r].first) drop_first(&t->link[r]);
-    free(all);
-    dt_peers_release(&m->peers);
     free(m->poll);
     free(m);
 }
 
 static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
-    sockets_team *t = (sockets_team *)base;
-    if (rank != base->own)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
-    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
-    t->joined = true;
-    sockets_member *m = dt_alloc(sizeof *m);
-    /* identities are exchanged as messages */
-    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
+    DT_TRY(dt_member_make(out, base, rank, patience_s, sizeof(sockets_member)));
+    sockets_member *m = (sockets_member *)*out;
     m->poll = dt_alloc((size_t)base->ranks * sizeof *m->poll);
-    *out = &m->base;
     DT_TRY(dt_peers_meet(&m->peers, &m->base));
-    m->spins = dt_peers_here(&m->peers, &m->base) <= sysconf(_SC_NPROCESSORS_ONLN);
+    m->spins = dt_peers_have_cores(&m->peers, &m->base);
     return NULL;
 }
 

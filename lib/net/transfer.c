@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See transfer.h. A stretch is cut into pieces, one message each: a long stretch of one item goes from
- * where it is to where it is wanted, in pieces that stay in the cache while they are added; short
- * stretches of several items are packed together.
+ * See transfer.h. A stretch is cut into pieces, each of which is one message. A long stretch of one
+ * item is sent from the item and received into it directly, in pieces that stay in the cache while
+ * they are added. Short stretches of several items are packed together.
  *
  *     items    [ kernel .......... | bias | scale | kernel ........ ]
  *     stretch     [          .....................................     ]
@@ -18,7 +18,7 @@
 
 /* ---- sums ---- */
 
-/* In blocks, which compilers turn into vector instructions at any level of optimization. */
+/* Adds in blocks, which compilers turn into vector instructions at any level of optimization. */
 #define SUM(name, type)                                                                            \
     static void name(void *to, const void *left, const void *right, int64_t n) {                   \
         enum { BLOCK = 64 / sizeof(type) };                                                        \
@@ -32,7 +32,7 @@
         }                                                                                          \
         for (; i < n; i++) c[i] = (type)(a[i] + b[i]);                                             \
     }
-/* Signed integers are added as unsigned ones: the same bits, and wrapping is defined. */
+/* Signed integers use the unsigned functions: the bits are the same, and overflow is defined. */
 SUM(sum_8, uint8_t)
 SUM(sum_16, uint16_t)
 SUM(sum_32, uint32_t)
@@ -41,7 +41,7 @@ SUM(sum_float32, float)
 SUM(sum_float64, double)
 #undef SUM
 
-/* Each sum is rounded. */
+/* Adds in double and rounds each sum to 16 bits. */
 static void sum_float16(void *to, const void *left, const void *right, int64_t n) {
     uint16_t *c = to;
     const uint16_t *a = left, *b = right;
@@ -76,10 +76,11 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n) {
 
 enum { SHORT_BYTES = 1 << 15, PIECE_BYTES = 1 << 20 };
 
-/* Elements [begin, end): a stretch of one item, or all that the stretch has of several. */
+/* One message: elements [begin, end) of all items. They belong to one item, or to `items` whole
+ * or partial ones. */
 typedef struct piece {
     int item, items;
-    int64_t item_begin; /* of the first item */
+    int64_t item_begin; /* number of the first item's first element */
     int64_t begin, end;
 } piece;
 
@@ -91,7 +92,7 @@ static piece before_first(dt_stretch stretch) {
     return (piece){.begin = stretch.begin, .end = stretch.begin};
 }
 
-/* The piece after p. False: there is none. */
+/* Advances *p to the next piece of the stretch. False: there is none. */
 static bool next_piece(const dt_transfer *x, piece *p, dt_stretch stretch) {
     p->begin = p->end;
     if (p->begin == stretch.end) return false;
@@ -112,7 +113,8 @@ static bool next_piece(const dt_transfer *x, piece *p, dt_stretch stretch) {
     return true;
 }
 
-/* Called with each stretch of a piece: its place in parts, in sum and in a copy of the piece. */
+/* Called for the part of each item in a piece. parts, sum: the part's address in the item; copy:
+ * its address in a packed copy of the piece. */
 typedef void (*handler)(const dt_transfer *x, const char *parts, char *sum, char *copy, int64_t n);
 
 static void pack(const dt_transfer *x, const char *parts, char *sum, char *copy, int64_t n) {

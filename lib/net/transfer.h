@@ -5,39 +5,39 @@
 
 #include "net/fabric.h"
 
-/* Elements [begin, end) of all items, one after the other. */
+/* Elements [begin, end) of all items, numbered as if the items were one array. */
 typedef struct dt_stretch {
     int64_t begin, end;
 } dt_stretch;
 
 typedef struct dt_transfer {
     dt_member *m;
-    const dt_tree_item *item; /* each of one node */
+    const dt_tree_item *item; /* each with a single node (rows, 1, width) */
     int items;
     dt_dtype dtype;
-    size_t size; /* of an element, in bytes */
-    int64_t n;   /* elements of all items */
+    size_t size; /* bytes of an element */
+    int64_t n;   /* number of elements of all items */
     char *packed, *scratch;
     dt_tag tag;
 } dt_transfer;
 
-/* Begins a new collective: sets size, n and the tag's number, dtype, elements, step and name.
- * SCHEDULE: the dtype cannot be summed. */
+/* Begins a new collective: sets size, n, and the tag's number, dtype, elements, step and name.
+ * Fails with SCHEDULE if the dtype cannot be summed. */
 dt_status *dt_transfer_begin(dt_transfer *x, dt_collective collective) DT_MUST_USE;
-/* Bytes that dt_transfer_use_room needs, of which the largest stretch that is received and added has
- * `most` elements. */
+/* Returns how many bytes dt_transfer_use_room needs. most: elements of the largest stretch that
+ * is received by dt_transfer_add. */
 size_t dt_transfer_room(const dt_transfer *x, int64_t most);
 void dt_transfer_use_room(dt_transfer *x, char *room);
 
-/* summed: the elements are in the items' sums, not in their parts. The elements may not change until
- * dt_member_settle. */
+/* Sends a stretch. summed: take the elements from the items' sums instead of their parts. Do not
+ * change them before dt_member_settle. */
 dt_status *dt_transfer_send(dt_transfer *x, int peer, dt_stretch stretch, bool summed) DT_MUST_USE;
-/* Into the items' sums. */
+/* Receives a stretch into the items' sums. */
 dt_status *dt_transfer_receive(dt_transfer *x, int peer, dt_stretch stretch) DT_MUST_USE;
-/* sum = parts + received elements; summed: sum += received elements. */
+/* Receives a stretch and adds it: sum = parts + received, or sum += received if summed. */
 dt_status *dt_transfer_add(dt_transfer *x, int peer, dt_stretch stretch, bool summed) DT_MUST_USE;
 
-/* From an array of x->n elements that holds all items into their sums. */
+/* Copies a stretch of `all`, an array of x->n elements, into the items' sums. */
 void dt_transfer_unpack(const dt_transfer *x, dt_stretch stretch, const char *all);
 
 #endif

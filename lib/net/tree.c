@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums over workers with the bits of one fixed tree over V shards, wherever the shards were summed
- * (op/workers.h). Several values travel together, as if they were one array.
+ * Sums values over workers. The result has the same bits as one fixed tree over V shards, whatever
+ * worker has summed which shards (op/workers.h). Several values travel together, as if they were
+ * one array.
  *
- * A worker holds nodes of the tree: the leaves here. Each owns the whole array at first. From the
- * leaves up, the two sides of a node add what they own in common and share it out evenly, so that
- * each element has one owner below a node; three workers:
+ * Each worker has summed some nodes of the tree, which are called leaves here. At first a leaf owns
+ * the whole array. From the leaves up, the two sides of a node add the elements that both own and
+ * divide them evenly, so that afterwards each element has one owner below the node. Example with
+ * three workers (the owner of each element):
  *
  *     elements       0    1    2    3    4    5
  *     leaves         0 1  0 1  0 1  0 1  0 1  0 1                 2  2  2  2  2  2
  *     node (0, 1)    0    0    0    1    1    1     each sends a half
  *     all            0    0    2    1    1    2     0 and 1 send a third of theirs, 2 sends to both
  *
- * Then the same steps backwards give each owner's sums to all. With one leaf each, n workers send
- * 2 (n - 1) arrays together, the smallest possible number, no worker more than two, in 2 log2 n
- * rounds (rounded up). In a round a worker exchanges messages with as many others as the other side
- * has more workers; over all rounds with no more than n - 1. With 2, 4, 8, ... workers this is
+ * Then the same steps in reverse send each owner's sums to all. If each has one leaf, n workers
+ * together send 2 (n - 1) arrays, which is the minimum. No worker sends more than two, and there
+ * are 2 ceil(log2 n) rounds. In a round, a worker exchanges messages with as many others as the
+ * other side has more workers, over all rounds with at most n - 1. For 2, 4, 8, ... workers this is
  * recursive halving and doubling.
  */
 #include <stdio.h>
@@ -26,14 +28,14 @@
 #include "net/transfer.h"
 #include "op/workers.h"
 
-/* A node of the tree that one worker has summed, over shards [from, to). */
+/* A node of the tree, over shards [from, to), that one worker has summed. */
 typedef struct leaf {
-    int rank, node; /* node: its number among the worker's */
+    int rank, node; /* node: its index among the worker's own nodes */
     int32_t from, to;
-    bool summed; /* with another one */
+    bool summed; /* its elements have been added to those of another leaf */
 } leaf;
 
-/* The owner of the elements from `begin` to the `begin` of the next owner. */
+/* The leaf that owns the elements from `begin` up to the next owner's `begin`. */
 typedef struct owner {
     int64_t begin;
     int leaf;
@@ -45,13 +47,14 @@ typedef struct owners {
 } owners;
 
 typedef enum step_kind { STEP_SEND, STEP_ADD, STEP_LOCAL } step_kind;
-/* What a worker does with elements that it owned so far. */
+/* One thing that a worker does with a stretch that it owns. */
 typedef struct step {
     step_kind kind;
-    int peer; /* of STEP_LOCAL: the leaf whose sums are added */
+    /* the rank at the other end; STEP_LOCAL: the leaf of this worker whose sums are added */
+    int peer;
     int leaf;
     int round;
-    bool summed; /* the elements are sums already, not the leaf's own */
+    bool summed; /* the elements are sums already, not the leaf's original values */
     dt_stretch stretch;
 } step;
 
@@ -59,7 +62,7 @@ typedef struct dt_tree_plan dt_tree_plan;
 struct dt_tree_plan {
     dt_tree_plan *next;
     int32_t shards;
-    int64_t elements, most; /* most: of a stretch that is added */
+    int64_t elements, most; /* most: elements of the largest stretch that is received and added */
     dt_arena *arena;
     leaf *leaf; /* [leaves] */
     owners owners;
@@ -84,7 +87,8 @@ static void add_step(planner *p, const step *s) {
     if (s->kind == STEP_ADD && n > plan->most) plan->most = n;
 }
 
-/* A stretch that leaf x owns on one side of a node and leaf y on the other: x keeps `kept` of it. */
+/* Adds the steps for a stretch that leaf x owns on one side of a node and leaf y on the other.
+ * Leaf x gives away the part `given` and keeps `kept`. */
 static void share(planner *p, step_kind kind, int x, int y, dt_stretch given, dt_stretch kept) {
     const leaf *own = &p->plan->leaf[x], *other = &p->plan->leaf[y];
     if (own->rank != p->rank) return;
@@ -107,8 +111,8 @@ static int64_t end_of(const planner *p, const owners *o, int i) {
     return i + 1 < o->n ? o->owner[i + 1].begin : p->plan->elements;
 }
 
-/* Divides the stretches that both sides have whole, in proportion to the leaves. A worker sends
- * everything before it waits. */
+/* Divides all stretches between the owners of both sides, in proportion to the sides' leaves.
+ * Called for sends first, so that a worker sends everything before it waits. */
 static void share_all(planner *p, const owners *l, const owners *r, step_kind kind, owners *out) {
     int64_t at = 0;
     for (int i = 0, k = 0; i < l->n && k < r->n;) {
@@ -183,7 +187,7 @@ void dt_tree_plans_release(dt_member *m) {
     m->n_plans = 0;
 }
 
-/* A job has few buckets of gradients, which come again with every step. */
+/* Plans are cached: a job has few buckets of gradients, and they come again in every step. */
 enum { PLANS_MOST = 256 };
 static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t elements) {
     for (const dt_tree_plan *p = m->plans; p; p = p->next)
@@ -198,11 +202,12 @@ static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t eleme
 
 /* ---- sums ---- */
 
-/* One transfer for each node of this worker. The parts of a single node are sent in place. Several
- * nodes are stored one after the other, and summed there. */
+/* A sum in progress. It has one transfer for each node of this worker. A single node is sent
+ * directly from the items. Several nodes are first copied one after the other, and summed in the
+ * copy. */
 typedef struct tree {
     const dt_tree_plan *plan;
-    dt_transfer all; /* of the items */
+    dt_transfer all; /* of the items themselves */
     dt_transfer *of; /* [nodes] */
     int nodes;
 } tree;
@@ -222,8 +227,8 @@ static void pack_node(const tree *t, int k, char *to) {
     }
 }
 
-/* The items again, one after the other from `at` on: messages are cut where items end, which has to
- * be the same on all workers. */
+/* Lists the items as they are laid out in a copy that begins at `at`. Messages are cut where
+ * items end, which must be the same on all workers. */
 static void place_items(const tree *t, dt_tree_item *item, char *at) {
     for (int i = 0; i < t->all.items; i++) {
         item[i] = t->all.item[i];
@@ -266,7 +271,7 @@ static dt_status *reduce(tree *t, const step *s) {
     return NULL;
 }
 
-/* The sums that this worker has made, where they were not made in the items. */
+/* If sums were made in copies, moves those that this worker owns to the items. */
 static void put_own(const tree *t) {
     for (int i = 0; i < t->plan->owners.n; i++) {
         const owner *o = &t->plan->owners.owner[i];
@@ -278,7 +283,8 @@ static void put_own(const tree *t) {
     }
 }
 
-/* A step in reverse: the rank that sent a stretch gets its sum from the rank that kept it. */
+/* Does a step in reverse: the rank that kept a stretch sends its sum to the rank that gave it
+ * away. */
 static dt_status *gather(tree *t, const step *s) {
     t->all.tag.round = s->round;
     t->all.tag.flags = t->all.m->flags;
@@ -291,7 +297,7 @@ static dt_status *all_reduce(tree *t) {
     const dt_tree_plan *plan = t->plan;
     DT_TRY(make_room(t));
     for (int i = 0; i < plan->steps; i++) DT_TRY(reduce(t, &plan->step[i]));
-    /* what was sent is written over next */
+    /* the next steps overwrite what was sent */
     DT_TRY(dt_member_settle(t->all.m));
     put_own(t);
     t->all.tag.collective = DT_ALL_GATHER;
@@ -300,7 +306,7 @@ static dt_status *all_reduce(tree *t) {
     return dt_member_settle(t->all.m);
 }
 
-/* Of one node that no other is added to. */
+/* The sum if there is one node only: a copy. */
 static void copy_parts(const dt_transfer *x) {
     for (int i = 0; i < x->items; i++)
         if (x->item[i].sum != x->item[i].parts && x->item[i].rows * x->item[i].width > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tag as it crosses the network: DT_WIRE_BYTES of fixed layout, little-endian, so that received
- * bytes can be checked before they are used. */
+/* The encoding of a tag on the network: DT_WIRE_BYTES bytes of fixed layout, little-endian, so
+ * that received bytes can be checked before they are used. */
 #ifndef DT_NET_WIRE_H
 #define DT_NET_WIRE_H
 
@@ -8,9 +8,10 @@
 
 enum { DT_WIRE_BYTES = 76 };
 
-/* bytes: the size of the message that it is the tag of. */
+/* Encodes a tag. bytes: the size of the message that it belongs to. */
 void dt_wire_write(unsigned char out[DT_WIRE_BYTES], const dt_tag *tag, uint64_t bytes);
-/* False: the bytes are not a tag. For any n bytes the result can be printed and compared. */
+/* Decodes a tag. False: the n bytes are not a tag. A tag that was decoded is safe to print and
+ * compare, whatever the bytes were. */
 bool dt_wire_read(dt_tag *tag, uint64_t *bytes, const void *from, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See worker_launcher.h. The caller and a forked launcher share a pair of sockets: requests carry
- * the worker's links as descriptors, answers its process number. */
+/* See worker_launcher.h. The caller and a forked launcher share a pair of sockets. A request
+ * carries the worker's links as descriptors; the answer is its process id. */
 #define _GNU_SOURCE
 #include "net/worker_launcher.h"
 
@@ -22,7 +22,7 @@
 
 enum { LOOK_MS = 50, PATIENCE_MS = 2000, CHILDREN = 4 * DT_LAUNCHER_WORKERS };
 
-/* Workers of this process that have not ended. */
+/* Child processes that have not ended. */
 typedef struct children {
     int n;
     pid_t pid[CHILDREN];
@@ -30,8 +30,8 @@ typedef struct children {
 
 struct dt_worker_launcher {
     dt_worker_launcher_spec spec;
-    children children; /* programs */
-    int control;       /* of the launcher that forks; -1: none */
+    children children; /* workers that are programs */
+    int control;       /* socket to the forked launcher; -1: there is none */
     pid_t pid;
 };
 
@@ -48,7 +48,8 @@ typedef struct launcher_state {
     children children;
 } launcher_state;
 
-/* An error means that the child has ended: who started this process ignores SIGCHLD. */
+/* Removes children that have ended. waitpid fails for those if SIGCHLD is ignored, which may be
+ * inherited. */
 static void reap(children *n) {
     for (int i = 0; i < n->n;)
         if (waitpid(n->pid[i], NULL, WNOHANG) != 0) n->pid[i] = n->pid[--n->n];
@@ -64,7 +65,7 @@ static void end_all(children *n) {
     while (n->n > 0) waitpid(n->pid[--n->n], NULL, 0);
 }
 
-/* ---- descriptors in messages ---- */
+/* ---- sending descriptors ---- */
 
 typedef union packet {
     struct cmsghdr head;
@@ -85,7 +86,7 @@ static bool send_request(int control, const request *q, const int *link) {
     return sendmsg(control, &m, MSG_NOSIGNAL) == (ssize_t)sizeof *q;
 }
 
-/* False: the caller is gone. */
+/* Receives a request and its descriptors. False: the caller is gone. */
 static bool receive_request(int control, request *q, int *link) {
     packet p = {0};
     struct iovec part = {.iov_base = q, .iov_len = sizeof *q};
@@ -119,7 +120,7 @@ static void start(launcher_state *n, const request *q, const int *link) {
     close_links(link, q->links);
     if (pid > 0) n->children.pid[n->children.n++] = pid;
     if (send(n->control, &pid, sizeof pid, MSG_NOSIGNAL) < 0)
-        return; /* the caller is gone, which the next look finds */
+        return; /* the caller is gone, which the next receive_request finds */
 }
 
 static int keep(launcher_state *n) {
@@ -131,7 +132,7 @@ static int keep(launcher_state *n) {
         reap(&n->children);
         if (found <= 0) continue;
         if (!receive_request(n->control, &q, link)) break;
-        if (q.links == 0) { /* the caller needs no more */
+        if (q.links == 0) { /* the caller asks the launcher to end */
             end_all(&n->children);
             return 0;
         }
@@ -200,7 +201,7 @@ static bool connect_links(int links, int *own, int *other) {
     return true;
 }
 
-/* False: the launcher has not started it, or is gone. */
+/* Asks the forked launcher to start a worker. False: it could not, or it is gone. */
 static bool ask(const dt_worker_launcher *n, const request *q, const int *link, pid_t *pid) {
     ssize_t got = -1;
     if (!send_request(n->control, q, link)) return false;
@@ -209,8 +210,8 @@ static bool ask(const dt_worker_launcher *n, const request *q, const int *link, 
     return got == (ssize_t)sizeof *pid && *pid > 0;
 }
 
-/* The environment of a worker: this one's, and `own`. The list is the caller's, its texts are
- * not. */
+/* Returns the environment of a worker: that of this process, with `own` added. The caller frees
+ * the list but not its strings. */
 static char **environment_with(char *own) {
     const size_t name = strlen(DT_POOL_VARIABLE "=");
     int n = 0, kept = 0;
@@ -222,9 +223,9 @@ static char **environment_with(char *own) {
     return all;
 }
 
-/* The worker has its links at the same numbers, reads the caller's input from the beginning, and
- * writes nothing on standard output. It is in a group of its own: the terminal's signals are for
- * the caller. */
+/* Starts a worker that runs this program. It gets its links at the same descriptors, reads the
+ * caller's input from the beginning, and has no standard output. It has a process group of its
+ * own, so the terminal's signals reach the caller only. */
 static int spawn(const dt_worker_launcher *n, const request *q, const int *link, pid_t *pid) {
     char own[32 * DT_LAUNCHER_LINKS], input[32] = "/dev/null";
     posix_spawn_file_actions_t files;
@@ -239,7 +240,7 @@ static int spawn(const dt_worker_launcher *n, const request *q, const int *link,
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, input, O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     for (int i = 0; i < q->links; i++)
-        posix_spawn_file_actions_adddup2(&files, link[i], link[i]); /* kept over exec */
+        posix_spawn_file_actions_adddup2(&files, link[i], link[i]); /* clears close-on-exec */
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&how, 0);
     char **environment = environment_with(own);
@@ -283,7 +284,7 @@ dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links
 
 static void end_launcher(const dt_worker_launcher *n) {
     if (send(n->control, &(request){0}, sizeof(request), MSG_NOSIGNAL) < 0)
-        kill(n->pid, SIGKILL); /* it does not answer */
+        kill(n->pid, SIGKILL); /* the launcher does not answer */
     waitpid(n->pid, NULL, 0);
     close(n->control);
 }

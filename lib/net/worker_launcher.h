@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts worker processes of this machine at any time, in one of two ways.
+ * Starts worker processes on this machine at any time, in one of two ways.
  *
- * A program that says how it can be started again is: each worker is that program with its own
- * arguments, and learns from DTRAIN_POOL_WORKER which one it is. The caller may have threads.
+ * If the program can be started again (spec.program), each worker is this program with its own
+ * arguments, and DTRAIN_POOL_WORKER tells it which worker it is. The caller may have threads.
  *
- * Other programs are forked. A process with threads cannot be forked safely, so it is forked once,
- * before it has any: the launcher, which has all that was opened by then and waits. When a worker
- * is wanted the launcher forks itself, and the worker runs a function of the caller's.
+ * Otherwise workers are forked. A process with threads cannot be forked safely, so it is forked
+ * once before it has any. This copy, the launcher, has everything that was opened until then, and
+ * waits. To start a worker, the launcher forks itself, and the worker runs a function of the
+ * caller.
  *
- * Workers end with their caller in both cases.
+ * In both cases workers end with their caller.
  */
 #ifndef DT_NET_WORKER_LAUNCHER_H
 #define DT_NET_WORKER_LAUNCHER_H
@@ -22,51 +23,52 @@
 enum { DT_LAUNCHER_WORKERS = 64, DT_LAUNCHER_LINKS = 16, DT_EXIT_ALONE = 69 };
 
 typedef struct dt_worker_launcher dt_worker_launcher;
-/* The main function of a forked worker. The worker has one end of each link, the caller the other.
- * Returns the exit code. */
+/* The main function of a forked worker. link: the worker's ends of its links; the caller has the
+ * others. Returns the exit code. */
 typedef int (*dt_worker_main)(int worker, const int *link, void *user);
 
 typedef struct dt_worker_launcher_spec {
-    /* argv of this program, ends with NULL; lent. NULL: workers are forked */
+    /* arguments of this program, which end with NULL; lent. NULL: workers are forked. */
     const char *const *program;
-    int input; /* a descriptor whose file is the standard input of each program; -1: it is empty */
-    int workers; /* passed to the programs */
-    /* forked workers */
+    int input;   /* a descriptor whose file each program gets as standard input; -1: /dev/null */
+    int workers; /* number of workers, passed to the programs */
+    /* for forked workers */
     dt_worker_main body;
     void *user;
-    /* what the launcher writes on standard error when the caller is gone and cannot report it;
-     * lent */
+    /* what the launcher prints on standard error when the caller is gone and cannot report that
+     * itself; lent */
     const char *last_words;
 } dt_worker_launcher_spec;
 
-/* To fork workers the caller must have a single thread. Workers ignore the signals that a run
- * handles, because the caller decides when they end. */
+/* If workers are forked, the caller must have a single thread. They ignore the signals that a
+ * run handles, because the caller decides when they end. */
 dt_status *dt_worker_launcher_open(dt_worker_launcher **out,
                                    const dt_worker_launcher_spec *spec) DT_MUST_USE;
-/* Starts a worker with n links to it: link[i] are the caller's ends, to be closed by the caller;
- * non-blocking streams. */
+/* Starts a worker with `links` links. Sets link[] to the caller's ends, non-blocking streams
+ * that the caller closes. */
 dt_status *dt_worker_launcher_start(dt_worker_launcher *n, int worker, int links, int *link,
                                     pid_t *pid) DT_MUST_USE;
-/* Waits up to 2 s for the end of all workers, kills those that are left, and ends the launcher.
+/* Waits up to 2 s for all workers to end, kills those that are left, and ends the launcher.
  * Takes NULL. */
 void dt_worker_launcher_close(dt_worker_launcher *n);
 
-/* ---- worker_program.c: the worker's side of a program that was started again ---- */
+/* ---- worker_program.c: in a worker that is a program ---- */
 
 #define DT_POOL_VARIABLE "DTRAIN_POOL_WORKER"
-/* Its number, the number of workers, the caller's process, and the worker's ends of the links. */
+/* What such a worker learns from DTRAIN_POOL_WORKER: its number, the number of workers, the
+ * caller's process id, and its ends of the links. */
 typedef struct dt_inherited {
     int worker, workers; /* workers 0: this process was not started by a launcher */
     pid_t caller;
     int links, link[DT_LAUNCHER_LINKS];
 } dt_inherited;
-/* Writes DTRAIN_POOL_WORKER=... for a worker; false: it has no room. */
+/* Writes DTRAIN_POOL_WORKER=... to text[room]. False: it does not fit. */
 bool dt_inherited_write(const dt_inherited *x, char *text, size_t room);
-/* Such a process ends with its caller from now on. LAUNCH: the variable is set, but its descriptors
- * are not those of a worker. WORKER_GONE: the caller has ended. */
+/* Reads DTRAIN_POOL_WORKER. A worker ends with its caller from now on. Fails with LAUNCH if the
+ * variable is set but does not describe a worker. */
 dt_status *dt_inherited_read(dt_inherited *out) DT_MUST_USE;
-/* This process serves now: it gets its name, ignores the signals of runs, and ends at the latest
- * 2 s after its caller. */
+/* Call it when the worker starts to compute. Names the process, ignores the signals that a run
+ * handles, and ends the process 2 s after its caller at the latest. */
 void dt_inherited_serve(const dt_inherited *x);
 
 #endif

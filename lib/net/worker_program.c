@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See worker_launcher.h: a worker that is a program started again. DTRAIN_POOL_WORKER is
- * "WORKER WORKERS CALLER FD FD ...". The descriptors are those of the links, which the program has
- * inherited.
+ * See worker_launcher.h: the side of a worker that is this program, started again.
+ * DTRAIN_POOL_WORKER is "WORKER WORKERS CALLER FD FD ...", where each FD is an inherited link.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -36,7 +35,8 @@ static bool is_socket(int64_t fd) {
            type == SOCK_STREAM;
 }
 
-/* Programs that this one starts do not get the links. */
+/* Reads the words, and sets close-on-exec on the links so that programs started from here do not
+ * get them. */
 static bool read_words(char *words, dt_inherited *out) {
     int64_t head[3] = {-1, -1, -1}, fd = -1;
     for (int i = 0; i < 3; i++)
@@ -61,9 +61,9 @@ dt_status *dt_inherited_read(dt_inherited *out) {
     const bool good = read_words(words, out);
     free(words);
     if (good) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing is lost before it serves */
-        /* A coordinator that has ended has reported why; the worker ends as the signal ends one
-         * that is further. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it holds nothing to lose before it serves */
+        /* The coordinator has already ended and reported why. End as PDEATHSIG would end this
+         * process. */
         if (getppid() != out->caller) raise(SIGKILL);
         return NULL;
     }
@@ -79,8 +79,8 @@ static void end_soon(int number) {
     alarm(PATIENCE_S);
 }
 
-/* A worker that finds its links closed reports that by itself. The kernel's signal is for one that
- * is computing. */
+/* If the caller dies, a worker that waits finds its links closed and reports that itself. The
+ * signal is for a worker that is computing. */
 void dt_inherited_serve(const dt_inherited *x) {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPIPE};
     struct sigaction action = {.sa_handler = end_soon, .sa_flags = SA_RESTART};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zmq: ranks are processes that were started one by one, on any machine, and know where to meet
- * (rendezvous.h). Each two have one connection.
+ * zmq: ranks are processes that were started one by one, on any machines, and know where to meet
+ * (rendezvous.h). Each pair of ranks has one connection.
  *
  *     a message:   tag and size (wire.h)   bytes         two parts
  *
- * Messages of a rank that is not awaited stay in its queue. Bytes that are not a valid message are
- * an error of their sender, and nothing in them is used.
+ * Messages of ranks that are not awaited at the moment stay in a queue. An invalid message is
+ * reported as an error of its sender, and nothing in it is used.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,6 @@ typedef struct zmq_team {
     dt_team base;
     dt_met met;
     queue *from; /* [ranks] */
-    bool joined;
 } zmq_team;
 
 typedef struct zmq_member {
@@ -47,7 +46,8 @@ static int rank_of(const zmq_team *t, int peer) {
     return r < t->base.ranks ? r : -1;
 }
 
-/* Appends a message to the queue of its rank; frees one that is not for the team. Takes x. */
+/* Takes ownership of a message: appends it to the queue of its rank, or frees it if it is not
+ * for the team. */
 static void store(zmq_team *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
     /* messages of one part still belong to the rendezvous */
@@ -70,7 +70,7 @@ static dt_message *take_first(queue *q) {
 
 static void close_team(dt_team *base) {
     zmq_team *t = (zmq_team *)base;
-    if (base->broken) /* other ranks see the same fault before they see this process end */
+    if (base->broken) /* give other ranks 0.4 s to see the fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; t->from && r < base->ranks; r++)
         while (t->from[r].first) dt_message_free(take_first(&t->from[r]));
@@ -120,7 +120,7 @@ static dt_status *is_broken(const dt_member *m) {
                : NULL;
 }
 
-/* A rank that has ended; -1: none. */
+/* Returns a rank that has ended; -1: none. */
 static int find_gone(const zmq_team *t) {
     for (int r = 0; r < t->base.ranks; r++)
         if (t->from[r].gone) return r;
@@ -185,30 +185,16 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
 
 /* ---- members ---- */
 
-/* Ranks that end without an error wait for each other, so that any other end is an error. */
 static void leave(dt_member *base) {
     zmq_member *m = (zmq_member *)base;
-    const char bye = 0;
-    char *all = dt_alloc((size_t)base->team->ranks);
     m->leaves = true;
-    if (!base->team->broken && m->peers.identity)
-        dt_status_free(dt_member_gather(base, &bye, 1, all));
-    free(all);
-    dt_peers_release(&m->peers);
+    dt_peers_part(&m->peers, base);
     free(m);
 }
 
 static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
-    zmq_team *t = (zmq_team *)base;
-    if (rank != base->own)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
-    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
-    t->joined = true;
-    zmq_member *m = dt_alloc(sizeof *m);
-    /* identities are exchanged as messages */
-    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
-    *out = &m->base;
-    return dt_peers_meet(&m->peers, &m->base);
+    DT_TRY(dt_member_make(out, base, rank, patience_s, sizeof(zmq_member)));
+    return dt_peers_meet(&((zmq_member *)*out)->peers, *out);
 }
 
 const dt_fabric dt_fabric_zmq = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of ZeroMQ that are called here, found in libzmq when a job asks for it. Declared
- * from its documented interface, which has been the same since 4.2, so that neither its headers nor
- * the library are needed to build or to start the program.
+ * The functions of ZeroMQ that dtrain calls, loaded from libzmq when a job needs it. They are
+ * declared here from ZeroMQ's documented interface, which has not changed since 4.2, so neither its
+ * headers nor the library are needed to build or start the program.
  */
 #ifndef DT_NET_ZMQ_API_H
 #define DT_NET_ZMQ_API_H
@@ -21,7 +21,8 @@ typedef struct dt_zmq_item {
     short events, revents;
 } dt_zmq_item;
 
-enum { DT_ZMQ_PAIR = 0, DT_ZMQ_REP = 4, DT_ZMQ_DEALER = 5, DT_ZMQ_ROUTER = 6 }; /* sockets */
+/* types of sockets */
+enum { DT_ZMQ_PAIR = 0, DT_ZMQ_REP = 4, DT_ZMQ_DEALER = 5, DT_ZMQ_ROUTER = 6 };
 enum { /* options of sockets; those of a key take 32 bytes */
        DT_ZMQ_ROUTING_ID = 5,
        DT_ZMQ_LINGER = 17,
@@ -51,7 +52,7 @@ enum {
     DT_ZMQ_READABLE = 1
 };
 enum { DT_ZMQ_KEY_TEXT = 41 }; /* a key as text, and its NUL */
-enum dt_zmq_event {            /* of a socket's monitor */
+enum dt_zmq_event {            /* events of a socket's monitor */
                     DT_ZMQ_CONNECTED = 0x1,
                     DT_ZMQ_LISTENING = 0x8,
                     DT_ZMQ_ACCEPTED = 0x20,
@@ -87,10 +88,10 @@ typedef struct dt_zmq {
     int (*curve_public)(char *public_text, const char *secret_text);
 } dt_zmq;
 
-/* Loads libzmq. MESSAGES: it is not installed, or too old. The library stays loaded. */
+/* Loads libzmq, which stays loaded. Fails with MESSAGES if it is not installed or too old. */
 dt_status *dt_zmq_open(dt_zmq *out) DT_MUST_USE;
-/* MESSAGES with ZeroMQ's words for its last error on this thread: "cannot listen on tcp://...:
- * Address already in use". */
+/* Returns a MESSAGES error with ZeroMQ's text for its last error on this thread: "cannot listen
+ * on tcp://...: Address already in use". */
 dt_status *dt_zmq_failed(const dt_zmq *z, const char *what, const char *of) DT_MUST_USE;
 
 #endif

@@ -128,9 +128,11 @@ static int be_rank(const way *w, int ranks, int rank, int port, const char *what
 
 enum { AT_ONCE = 3 };
 
-/* The first of a few ports that nobody listens on; of runs at once each looks elsewhere. */
+/* The first of a few ports that nobody listens on, below those that the system gives to
+ * connections. Runs at once, of this process and of others, begin elsewhere. */
 static int free_ports(int run) {
-    for (int port = 20000 + (int)getpid() % 20000 + 16 * run; port < 60000; port += 16 * AT_ONCE) {
+    const int each = 16 * AT_ONCE, first = 20000 + (int)getpid() % 200 * each + 16 * run;
+    for (int port = first; port < 32768 - each; port += each) {
         int free = 0;
         for (int i = 0; i < MOST; i++) {
             const struct sockaddr_in6 at = {.sin6_family = AF_INET6,

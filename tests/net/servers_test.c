@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "net/worker_launcher.h"
-#include "net/posts.h"
+#include "net/zmq_carrier.h"
 #include "net/servers.h"
 
 enum { SERVERS = 3, NUMBERS = 100000, LIMIT_S = 30 };
@@ -165,8 +165,8 @@ static void the_next_one_begins_anew(void **state) {
 
 static const char fingerprint[] = "a fingerprint";
 
-static dt_posts_spec place(const char *address, const char *with) {
-    return (dt_posts_spec){
+static dt_zmq_carrier_spec place(const char *address, const char *with) {
+    return (dt_zmq_carrier_spec){
         .address = address, .silence_s = 10, .slices = &extents, .fingerprint = with};
 }
 
@@ -174,12 +174,13 @@ static dt_posts_spec place(const char *address, const char *with) {
  * none. The exit code says how it went. */
 static int come(int worker, const char *address) {
     static int32_t numbers[NUMBERS];
-    const dt_posts_spec at = place(address, worker == 1 ? "another fingerprint" : fingerprint);
+    const dt_zmq_carrier_spec at =
+        place(address, worker == 1 ? "another fingerprint" : fingerprint);
     dt_worker_link l = {0};
     dt_frame m;
     char *more = NULL;
     unsigned seed = 7;
-    dt_status *s = dt_post_connect(&l, &at, worker, &(dt_link_wait){.patience_s = LIMIT_S});
+    dt_status *s = dt_zmq_link_connect(&l, &at, worker, &(dt_link_wait){.patience_s = LIMIT_S});
     while (!s && !(s = dt_link_pull(&l, &m, numbers, &more)) && m.kind == DT_FRAME_WORK) {
         for (int i = 0; i < NUMBERS; i++) numbers[i]++;
         m.kind = DT_FRAME_PUSH;
@@ -210,11 +211,11 @@ static int code_of(pid_t pid) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool next_post(dt_carrier *p, dt_arrival *a) {
+static bool next_arrival(dt_carrier *p, dt_arrival *a) {
     return dt_carrier_next(p, dt_now_ns() + LIMIT_S * INT64_C(1000000000), a);
 }
 
-static void test_posts(void **state) {
+static void test_zmq_carrier(void **state) {
     char address[40];
     dt_carrier *p = NULL;
     pid_t pid[3];
@@ -225,8 +226,8 @@ static void test_posts(void **state) {
     snprintf(address, sizeof address, "127.0.0.1:%d", 20000 + (int)getpid() % 20000);
     for (int w = 0; w < 3; w++)
         if ((pid[w] = fork()) == 0) _exit(come(w, address));
-    const dt_posts_spec at = place(address, fingerprint);
-    dt_status *s = dt_posts_open(&p, &at, 3, 0);
+    const dt_zmq_carrier_spec at = place(address, fingerprint);
+    dt_status *s = dt_zmq_carrier_open(&p, &at, 3);
     if (s) { /* ZeroMQ is not here, or the port is taken */
         dt_status_free(s);
         for (int w = 0; w < 3; w++) kill(pid[w], SIGKILL), waitpid(pid[w], NULL, 0);
@@ -237,7 +238,7 @@ static void test_posts(void **state) {
     for (int i = 0; i < NUMBERS; i++) ((int32_t *)(void *)weights->data)[i] = i;
     while (gone < 1 || pushed < 21 || !refused) { /* worker 0 pushes all the while */
         refused = refused || waitpid(pid[1], &status, WNOHANG) == pid[1];
-        assert_true(next_post(p, &a));
+        assert_true(next_arrival(p, &a));
         came += a.came;
         gone += a.gone;
         if (a.gone) {
@@ -269,6 +270,6 @@ static void test_posts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_come_back), cmocka_unit_test(lost_ones_are_told_once),
-        cmocka_unit_test(the_next_one_begins_anew), cmocka_unit_test(test_posts)};
+        cmocka_unit_test(the_next_one_begins_anew), cmocka_unit_test(test_zmq_carrier)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

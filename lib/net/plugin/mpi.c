@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plug-in for an MPI library: compiled by its mpicc, see mpi.h. Messages larger than an int
- * counts go in pieces. */
+/* The plug-in for an MPI library (mpi.h), compiled by that library's mpicc. MPI counts bytes in
+ * an int, so larger messages are sent in pieces. */
 #include "net/plugin/mpi.h"
 
 #include <mpi.h>
@@ -15,9 +15,10 @@ struct dt_mpi_transfer {
     MPI_Request piece[];
 };
 
-/* its own, so that nothing else that runs over MPI in this process meets our messages */
+/* A communicator of its own, so that our messages do not mix with other MPI traffic of the
+ * process. */
 static MPI_Comm team;
-static bool ours; /* MPI was started here */
+static bool ours; /* this plug-in called MPI_Init, so it calls MPI_Finalize */
 
 static int say(int error, char *words, size_t n) {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -62,7 +63,7 @@ static dt_mpi_transfer *begin(int peer, char *in, const char *out, size_t n) {
                    : MPI_Isend(out + from, count, MPI_BYTE, peer, TAG, team, &t->piece[t->n]);
     }
     if (!error) return t;
-    free(t); /* MPI may still use the pieces that have begun; the job ends */
+    free(t); /* MPI may still use the pieces that have started, but the job ends anyway */
     return NULL;
 }
 

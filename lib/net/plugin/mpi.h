@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interface of the plug-in for an MPI library. Open MPI and MPICH have the same names and
- * different binary interfaces, so plugin/mpi.c is compiled once against each, and this file uses
- * nothing of MPI's headers. The plug-in moves bytes; only the program knows their meaning.
+ * The interface of the plug-in for an MPI library. Open MPI and MPICH have the same function names
+ * and different binary interfaces. So plugin/mpi.c is compiled against each, and this file needs no
+ * MPI headers. The plug-in moves bytes without interpreting them.
  */
 #ifndef DT_NET_PLUGIN_MPI_H
 #define DT_NET_PLUGIN_MPI_H
@@ -13,21 +13,22 @@
 #define DT_MPI_ABI 1
 #define DT_MPI_SYMBOL "dt_mpi_plugin"
 
-typedef struct dt_mpi_transfer dt_mpi_transfer; /* under way */
+typedef struct dt_mpi_transfer dt_mpi_transfer; /* a send or receive that has started */
 
 typedef struct dt_mpi_plugin {
-    int abi; /* DT_MPI_ABI */
-    /* 0, or an error of MPI whose text is in words[n]. Calls may come from any thread, one at a
-     * time. */
+    int abi; /* must be DT_MPI_ABI */
+    /* Starts MPI. Returns 0, or an MPI error whose text is in words[n]. The functions may be
+     * called from any thread, but only one at a time. */
     int (*start)(int *rank, int *ranks, char *words, size_t n);
-    /* NULL: MPI refuses, or there is no memory. Transfers of a pair arrive in order. The bytes are
-     * the caller's until the transfer is done. */
+    /* Start a transfer. The bytes must stay valid until it is done. Transfers between two ranks
+     * arrive in order. NULL: MPI reports an error, or memory is short. */
     dt_mpi_transfer *(*send)(int to, const void *bytes, size_t n);
     dt_mpi_transfer *(*recv)(int from, void *bytes, size_t n);
-    /* 1: done, and the transfer is gone; 0: not yet; -1: failed, and it is gone. Does not wait. */
+    /* Checks a transfer without waiting. 1: done; -1: failed; 0: not done yet. Frees the
+     * transfer unless 0. */
     int (*test)(dt_mpi_transfer *t);
-    void (*stop)(void);           /* all have left: MPI ends; collective */
-    const char *(*library)(void); /* "Open MPI v4.1.4"; lent */
+    void (*stop)(void);           /* ends MPI; collective, so all ranks must call it */
+    const char *(*library)(void); /* name and version: "Open MPI v4.1.4"; lent */
 } dt_mpi_plugin;
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See door.h. ZeroMQ cannot stop listening: zmq_unbind ends the connections that were accepted,
- * too. So the kernel is asked to drop every packet that arrives at the listening socket. A process
- * that connects meanwhile is not refused: it retries, and is accepted when the door is open again.
+ * See admission.h. ZeroMQ cannot stop listening: zmq_unbind ends accepted connections, too. So the
+ * kernel is asked to drop every packet that arrives at the listening socket. A process that
+ * connects meanwhile is not refused: it retries, and is accepted once others are admitted again.
  */
-#include "net/door.h"
+#include "net/admission.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -12,7 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* strangers: half of the descriptors, within these */
+/* Limits on strangers, the connections that have not yet proved to be peers: 1 / SHARE of the
+ * process's descriptors, but at least LEAST and at most MOST. QUEUE: the longest listen queue. */
 enum { MOST = 512, LEAST = 16, SHARE = 2, QUEUE = 100 };
 
 static int most_strangers(void) {
@@ -21,31 +22,31 @@ static int most_strangers(void) {
     return files.rlim_cur / SHARE < LEAST ? LEAST : (int)(files.rlim_cur / SHARE);
 }
 
-static void keep_descriptors(dt_door *d) {
-    while (d->reserved < DT_DOOR_RESERVE) {
+static void keep_descriptors(dt_admission *d) {
+    while (d->reserved < DT_ADMISSION_RESERVE) {
         const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (fd < 0) return; /* the next file that is opened reports it */
+        if (fd < 0) return; /* too many open files: the next open reports the error */
         d->reserve[d->reserved++] = fd;
     }
 }
 
-static void free_descriptors(dt_door *d) {
+static void free_descriptors(dt_admission *d) {
     while (d->reserved > 0) close(d->reserve[--d->reserved]);
 }
 
-void dt_door_init(dt_door *d) {
-    *d = (dt_door){.fd = -1, .most = most_strangers()};
+void dt_admission_init(dt_admission *d) {
+    *d = (dt_admission){.fd = -1, .most = most_strangers()};
     d->queue = d->most / 4 < QUEUE ? d->most / 4 : QUEUE;
     keep_descriptors(d);
 }
 
-void dt_door_release(dt_door *d) {
+void dt_admission_release(dt_admission *d) {
     free_descriptors(d);
     d->fd = -1;
 }
 
-/* A kernel without such filters leaves it as it was; then the time of a handshake is the only
- * limit. */
+/* Makes the kernel drop, or pass again, all packets to the listening socket. False: the kernel
+ * does not support such filters. Connections are then limited only by the handshake timeout. */
 static bool set_filter(int fd, bool drops) {
     struct sock_filter nothing = {.code = BPF_RET | BPF_K, .k = 0};
     const struct sock_fprog program = {.len = 1, .filter = &nothing};
@@ -54,8 +55,9 @@ static bool set_filter(int fd, bool drops) {
                  : setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused) == 0;
 }
 
-void dt_door_mind(dt_door *d, int strangers) {
-    /* It opens again when half of them have left, not for each that leaves. */
+void dt_admission_update(dt_admission *d, int strangers) {
+    /* Once shut, reopen only when half of the strangers have left, so that the filter does not
+     * change with every connection. */
     const bool many = strangers >= (d->is_shut ? d->most / 2 : d->most),
                shut = d->stays_shut || many;
     if (d->fd < 0 || shut == d->is_shut || !set_filter(d->fd, shut)) return;

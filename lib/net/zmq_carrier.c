@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See posts.h. */
-#include "net/posts.h"
+/* See zmq_carrier.h. */
+#include "net/zmq_carrier.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,17 +14,15 @@
 
 enum { NO_PEER = -1, REPORT_S = 5, FINGERPRINT_MOST = 1024 };
 
-typedef struct posts {
+typedef struct zmq_carrier {
     dt_carrier carrier;
-    dt_posts_spec spec;
+    dt_zmq_carrier_spec spec;
     dt_messenger *m;
     int workers;
-    int *peer;                        /* [workers] NO_PEER: it is not connected */
-    int *guest;                       /* [n] processes that wait for the end */
-    int n_guests, cap_guests, guests; /* guests: all that belong to the run */
-} posts;
+    int *peer; /* [workers] NO_PEER: it is not connected */
+} zmq_carrier;
 
-static posts *of(dt_carrier *c) { return (posts *)c; }
+static zmq_carrier *of(dt_carrier *c) { return (zmq_carrier *)c; }
 
 /* ---- messages ---- */
 
@@ -52,39 +50,37 @@ static char *copy_more(const dt_message *x) {
 
 /* ---- the coordinator ---- */
 
-/* An error means that the peer is gone, which ZeroMQ's next event reports. */
-static void tell(const posts *p, int peer, const dt_frame *head, const void *slices,
+/* Sends a frame. An error means that the peer is gone; ZeroMQ's next event reports that. */
+static void tell(const zmq_carrier *p, int peer, const dt_frame *head, const void *slices,
                  const void *more) {
     dt_status_free(send_frame(p->m, peer, p->spec.slices, head, slices, more));
 }
 
 static void give(dt_carrier *c, int w, const dt_frame *m, dt_shared *weights, const void *more) {
-    const posts *p = of(c);
+    const zmq_carrier *p = of(c);
     if (p->peer[w] >= 0) tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
 }
 
 /* No process can connect while all expected ones are connected. */
-static void mind_door(posts *p) {
-    bool missing = p->n_guests < p->guests;
+static void update_admission(zmq_carrier *p) {
+    bool missing = false;
     for (int w = 0; w < p->workers; w++) missing |= p->peer[w] < 0;
     dt_messenger_admit(p->m, missing);
 }
 
 static void drop(dt_carrier *c, int w) {
-    posts *p = of(c);
+    zmq_carrier *p = of(c);
     p->peer[w] = NO_PEER;
-    mind_door(p);
+    update_admission(p);
 }
 
-int dt_posts_guests(const dt_carrier *c) { return ((const posts *)c)->n_guests; }
-
-static int worker_of(const posts *p, int peer) {
+static int worker_of(const zmq_carrier *p, int peer) {
     for (int w = 0; w < p->workers; w++)
         if (p->peer[w] == peer) return w;
     return NO_PEER;
 }
 
-static void refuse(const posts *p, int peer, dt_status *why) {
+static void refuse(const zmq_carrier *p, int peer, dt_status *why) {
     dt_str text = {0};
     dt_failure_write(why, &text);
     tell(p, peer, &(dt_frame){.kind = DT_FRAME_FAILED, .more = (int64_t)text.size}, NULL,
@@ -93,12 +89,12 @@ static void refuse(const posts *p, int peer, dt_status *why) {
 }
 
 static void refuse_worker(dt_carrier *c, int w, dt_status *why) {
-    const posts *p = of(c);
+    const zmq_carrier *p = of(c);
     if (p->peer[w] >= 0) refuse(p, p->peer[w], why);
     else dt_status_free(why);
 }
 
-static dt_status *check_guest(const posts *p, const dt_message *x, const dt_frame *m) {
+static dt_status *check_hello(const zmq_carrier *p, const dt_message *x, const dt_frame *m) {
     const size_t n = strlen(p->spec.fingerprint);
     if (m->more > FINGERPRINT_MOST || (size_t)m->more != n ||
         memcmp(x->part[2].bytes, p->spec.fingerprint, n) != 0)
@@ -106,46 +102,45 @@ static dt_status *check_guest(const posts *p, const dt_message *x, const dt_fram
                        p->spec.fingerprint, dt_messenger_peer(p->m, x->peer),
                        m->more > FINGERPRINT_MOST ? 0 : (int)m->more,
                        m->more ? (const char *)x->part[2].bytes : "");
-    if (m->number >= p->workers || m->number < DT_POST_GUEST)
+    if (m->number >= p->workers || m->number < 0)
         return dt_fail(
             DT_E_LAUNCH, NULL,
             "the coordinator has %d workers, from 1 on, but a process says that it is worker %lld",
             p->workers, (long long)m->number + 1);
-    if (m->number >= 0 && p->peer[m->number] >= 0)
+    if (p->peer[m->number] >= 0)
         return dt_fail(DT_E_LAUNCH, NULL, "two processes say that they are worker %lld",
                        (long long)m->number + 1);
     return NULL;
 }
 
-/* The first message of a peer. */
-static bool welcome(posts *p, const dt_message *x, dt_arrival *out) {
+/* Handles the first message of a peer. True: *out is the arrival of a worker. */
+static bool welcome(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) || m.kind != DT_FRAME_HELLO)
-        return false; /* not a worker of this version */
-    dt_status *bad = check_guest(p, x, &m);
+        return false; /* not a worker of this version of dtrain */
+    dt_status *bad = check_hello(p, x, &m);
     if (bad) {
         refuse(p, x->peer, bad);
         return false;
     }
-    if (m.number == DT_POST_GUEST) {
-        DT_GROW(p->guest, p->cap_guests, p->n_guests + 1);
-        p->guest[p->n_guests++] = x->peer;
-        mind_door(p);
-        return false;
-    }
     p->peer[m.number] = x->peer;
-    mind_door(p);
+    update_admission(p);
     *out = (dt_arrival){.worker = (int)m.number, .came = true};
     return true;
 }
 
-/* False: no worker sends such a message, or memory is short; the caller counts it as gone. */
-static bool take_push(const posts *p, const dt_message *x, dt_arrival *out) {
+/* Whether a worker sends such messages, or a coordinator sends them to a task of type ps. */
+static bool is_sent_to_host(uint32_t kind) {
+    return kind == DT_FRAME_PUSH || kind == DT_FRAME_ANSWER || kind == DT_FRAME_FAILED ||
+           kind == DT_FRAME_WANT || kind == DT_FRAME_END || kind == DT_FRAME_SET ||
+           kind == DT_FRAME_GET || kind == DT_FRAME_APPLY;
+}
+
+/* Copies a message to *out. False: the message is invalid, or memory is short. The caller then
+ * treats the sender as gone. */
+static bool take_push(const zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
-    if (!dt_frame_read(x, p->spec.slices, &m) ||
-        (m.kind != DT_FRAME_PUSH && m.kind != DT_FRAME_ANSWER && m.kind != DT_FRAME_FAILED &&
-         m.kind != DT_FRAME_WANT))
-        return false;
+    if (!dt_frame_read(x, p->spec.slices, &m) || !is_sent_to_host(m.kind)) return false;
     out->message = m;
     if (dt_frame_has_slices(&m)) {
         out->slices = dt_try_alloc(x->part[1].n + 1);
@@ -156,19 +151,9 @@ static bool take_push(const posts *p, const dt_message *x, dt_arrival *out) {
     return true;
 }
 
-static void lose_guest(posts *p, int peer) {
-    for (int i = 0; i < p->n_guests; i++)
-        if (p->guest[i] == peer) {
-            p->guest[i] = p->guest[--p->n_guests];
-            mind_door(p);
-            return;
-        }
-}
-
-/* True: *out is for the caller. */
-static bool take(posts *p, const dt_message *x, dt_arrival *out) {
+/* Handles an event of the messenger. True: *out is an arrival for the caller. */
+static bool take(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     const int w = worker_of(p, x->peer);
-    if (w < 0 && x->event == DT_PEER_GONE) lose_guest(p, x->peer);
     if (w < 0) return x->event == DT_PEER_MESSAGE && welcome(p, x, out);
     *out = (dt_arrival){.worker = w, .gone = true};
     if (x->event == DT_PEER_MESSAGE) out->gone = !take_push(p, x, out);
@@ -176,13 +161,13 @@ static bool take(posts *p, const dt_message *x, dt_arrival *out) {
 }
 
 static bool next(dt_carrier *c, int64_t deadline_ns, dt_arrival *out) {
-    posts *p = of(c);
+    zmq_carrier *p = of(c);
     for (bool found = false;;) {
         dt_message *x = NULL;
         const double left = (double)(deadline_ns - dt_now_ns()) / 1e9;
         dt_status *s = dt_messenger_wait(p->m, left > 0 ? left : 0, &x);
         if (s || !x) {
-            dt_status_free(s); /* of a peer of another version */
+            dt_status_free(s); /* a process of another version tried to connect */
             if (!s || left <= 0) return false;
             continue;
         }
@@ -198,21 +183,18 @@ static void recycle(dt_carrier *c, void *slices) {
 }
 
 static void close_all(dt_carrier *c, bool well) {
-    posts *p = of(c);
+    zmq_carrier *p = of(c);
     for (int w = 0; well && w < p->workers; w++)
         if (p->peer[w] >= 0) tell(p, p->peer[w], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
-    for (int i = 0; well && i < p->n_guests; i++)
-        tell(p, p->guest[i], &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL);
     dt_messenger_close(p->m);
-    free(p->guest);
     free(p->peer);
     free(p);
 }
 
-dt_status *dt_posts_open(dt_carrier **out, const dt_posts_spec *spec, int workers, int guests) {
+dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec, int workers) {
     static const dt_carrier_row row = {give, next, recycle, drop, refuse_worker, close_all};
-    posts *p = dt_alloc(sizeof *p);
-    *p = (posts){.carrier = {&row}, .spec = *spec, .workers = workers, .guests = guests};
+    zmq_carrier *p = dt_alloc(sizeof *p);
+    *p = (zmq_carrier){.carrier = {&row}, .spec = *spec, .workers = workers};
     p->peer = dt_alloc((size_t)workers * sizeof *p->peer);
     for (int w = 0; w < workers; w++) p->peer[w] = NO_PEER;
     dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){.key = spec->key,
@@ -230,8 +212,8 @@ dt_status *dt_posts_open(dt_carrier **out, const dt_posts_spec *spec, int worker
 
 /* ---- the worker's side ---- */
 
-static void describe_wait(const dt_worker_link *l, const dt_posts_spec *spec, dt_str *out) {
-    dt_str_printf(out, "the coordinator at %s", spec->address);
+static void describe_wait(const dt_worker_link *l, const dt_zmq_carrier_spec *spec, dt_str *out) {
+    dt_str_printf(out, "%s at %s", l->host, spec->address);
     if (dt_messenger_refusals(l->m, l->peer))
         dt_str_puts(out, ", where another program answers, or one without this run's secret");
     else if (!dt_messenger_reached(l->m, l->peer))
@@ -239,7 +221,8 @@ static void describe_wait(const dt_worker_link *l, const dt_posts_spec *spec, dt
                          "there and it takes no more");
 }
 
-static void say(const dt_worker_link *l, const dt_posts_spec *spec, const dt_link_wait *wait) {
+static void say(const dt_worker_link *l, const dt_zmq_carrier_spec *spec,
+                const dt_link_wait *wait) {
     dt_str line = {0};
     dt_str_puts(&line, "waiting for ");
     describe_wait(l, spec, &line);
@@ -247,7 +230,7 @@ static void say(const dt_worker_link *l, const dt_posts_spec *spec, const dt_lin
     dt_str_release(&line);
 }
 
-static dt_status *wait_for_host(dt_worker_link *l, const dt_posts_spec *spec,
+static dt_status *wait_for_host(dt_worker_link *l, const dt_zmq_carrier_spec *spec,
                                 const dt_link_wait *wait) {
     const int64_t since = dt_now_ns();
     int64_t said = since;
@@ -259,8 +242,9 @@ static dt_status *wait_for_host(dt_worker_link *l, const dt_posts_spec *spec,
         if (!joined && dt_seconds_since(since) > wait->patience_s) {
             dt_str who = {0};
             describe_wait(l, spec, &who);
-            dt_status *s = dt_fail(DT_E_WORKER_LATE, NULL, "this worker has waited %g s for %s",
-                                   wait->patience_s, dt_str_text(&who));
+            dt_status *s =
+                dt_fail(DT_E_WORKER_LATE, NULL, "this %s has waited %g s for %s",
+                        spec->host ? "process" : "worker", wait->patience_s, dt_str_text(&who));
             dt_str_release(&who);
             return s;
         }
@@ -275,14 +259,14 @@ static dt_status *wait_for_host(dt_worker_link *l, const dt_posts_spec *spec,
 static dt_status *take_work(const dt_worker_link *l, const dt_message *x, dt_frame *m,
                             void *weights, char **more) {
     if (x->event == DT_PEER_GONE)
-        return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
+        return dt_fail(DT_E_WORKER_GONE, NULL, "%s, which has the weights, is gone", l->host);
     if (!dt_frame_read(x, l->slices, m) ||
         (m->kind != DT_FRAME_WORK && m->kind != DT_FRAME_WORK_ALL && m->kind != DT_FRAME_ASSIGN &&
-         m->kind != DT_FRAME_END && m->kind != DT_FRAME_FAILED))
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
+         m->kind != DT_FRAME_END && m->kind != DT_FRAME_FAILED && m->kind != DT_FRAME_ANSWER))
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%s sent an invalid message", l->host);
     if (m->kind == DT_FRAME_FAILED)
         return dt_failure_read(x->part[2].bytes, m->more, DT_E_WORKER_GONE, "");
-    if (dt_frame_has_slices(m)) memcpy(weights, x->part[1].bytes, x->part[1].n);
+    if (x->part[1].n > 0) memcpy(weights, x->part[1].bytes, x->part[1].n);
     *more = copy_more(x);
     return NULL;
 }
@@ -317,8 +301,8 @@ static void disconnect(dt_worker_link *l) {
     l->m = NULL;
 }
 
-dt_status *dt_post_connect(dt_worker_link *out, const dt_posts_spec *spec, int worker,
-                           const dt_link_wait *wait) {
+dt_status *dt_zmq_link_connect(dt_worker_link *out, const dt_zmq_carrier_spec *spec, int worker,
+                               const dt_link_wait *wait) {
     static const dt_worker_link_row row = {pull, push, disconnect};
     char name[DT_PEER_NAME];
     *out = (dt_worker_link){.row = &row,
@@ -326,8 +310,9 @@ dt_status *dt_post_connect(dt_worker_link *out, const dt_posts_spec *spec, int w
                             .worker = worker,
                             .wait = *wait,
                             .address = spec->address,
+                            .host = spec->host ? spec->host : "the coordinator",
                             .silence_s = spec->silence_s};
-    snprintf(name, sizeof name, worker == DT_POST_GUEST ? "a guest" : "worker %d", worker + 1);
+    snprintf(name, sizeof name, "worker %d", worker + 1);
     DT_TRY(dt_messenger_open(&out->m, &(dt_messenger_spec){.key = spec->key,
                                                            .open = spec->open,
                                                            .name = name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See passage.h; and the copies of weights that several of them send. */
-#include "net/passage.h"
+/* See frame_io.h. Also the reference-counted copies of the weights (dt_shared). */
+#include "net/frame_io.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -31,31 +31,31 @@ void dt_shared_unref(dt_shared *s) {
 
 /* ---- parts ---- */
 
-/* The address and the length of the current part. */
+/* The address and length of the part that is being moved. */
 typedef struct part {
     char *at;
     int64_t bytes;
 } part;
 
-static part part_of(dt_passage *p, const dt_extents *e, int server, char *slices) {
+static part part_of(dt_frame_io *p, const dt_extents *e, int server, char *slices) {
     if (p->part < 0) return (part){(char *)&p->head, (int64_t)sizeof p->head};
     if (p->part < dt_frame_slices(&p->head, e, server))
         return (part){slices + e->slice[server][p->part].offset, e->slice[server][p->part].bytes};
     return (part){p->more, p->head.more};
 }
 
-static bool is_whole(const dt_passage *p, const dt_extents *e, int server) {
+static bool is_whole(const dt_frame_io *p, const dt_extents *e, int server) {
     return p->part > dt_frame_slices(&p->head, e, server);
 }
 
-static void go_on(dt_passage *p) {
+static void go_on(dt_frame_io *p) {
     p->part++;
     p->done = 0;
 }
 
-/* The result of a system call. 1: bytes were moved, or it was interrupted; 0: try again later; -1:
- * the link is closed. */
-static int outcome(dt_passage *p, ssize_t n) {
+/* Interprets the result of a system call. 1: bytes were moved, or a signal interrupted it; 0:
+ * try again later; -1: the link is closed. */
+static int outcome(dt_frame_io *p, ssize_t n) {
     if (n < 0 && errno != EINTR) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
     p->done += n > 0 ? n : 0;
     return 1;
@@ -63,9 +63,10 @@ static int outcome(dt_passage *p, ssize_t n) {
 
 /* ---- moving ---- */
 
-int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, const char *slices) {
+int dt_frame_send(dt_frame_io *p, int fd, const dt_extents *e, int server, const char *slices) {
     for (; !is_whole(p, e, server); go_on(p)) {
-        const part x = part_of(p, e, server, (char *)(uintptr_t)slices); /* only read */
+        /* send only reads through the pointer */
+        const part x = part_of(p, e, server, (char *)(uintptr_t)slices);
         while (p->done < x.bytes) {
             const int moved = outcome(p, send(fd, x.at + p->done, (size_t)(x.bytes - p->done),
                                               MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -75,15 +76,15 @@ int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, cons
     return 1;
 }
 
-/* Whether the received head is valid and there is memory for the rest. A worker that was given
- * nothing must not push slices. */
-static bool take_head(dt_passage *p, const char *slices) {
+/* Checks the received head and allocates memory for the `more` bytes. A worker that was given no
+ * work must not push slices; slices is NULL then. */
+static bool take_head(dt_frame_io *p, const char *slices) {
     if (!dt_frame_is_sound(&p->head) || (dt_frame_has_slices(&p->head) && !slices)) return false;
     p->more = dt_alloc((size_t)p->head.more + 1);
     return true;
 }
 
-int dt_passage_receive(dt_passage *p, int fd, const dt_extents *e, int server, char *slices) {
+int dt_frame_receive(dt_frame_io *p, int fd, const dt_extents *e, int server, char *slices) {
     for (; !is_whole(p, e, server); go_on(p)) {
         const part x = part_of(p, e, server, slices);
         while (p->done < x.bytes) {

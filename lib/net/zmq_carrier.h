@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parameter servers for workers on other machines. They do what servers.h does over inherited
+ * links, but by messages of ZeroMQ, in the coordinator's own thread. Workers may connect at any
+ * time. Each sends its number and its fingerprint (version and job). If the fingerprint differs
+ * from the coordinator's, the worker is refused and receives the reason.
+ *
+ *     a message:   dt_frame | weights or gradients, all slices | more
+ *
+ * Parts that are not needed are empty.
+ */
+#ifndef DT_NET_ZMQ_CARRIER_H
+#define DT_NET_ZMQ_CARRIER_H
+
+#include "net/messages.h"
+#include "net/carrier.h"
+
+typedef struct dt_zmq_carrier_spec {
+    const char *address;   /* HOST:PORT of the process that listens */
+    const char *host;      /* what messages call that process; NULL: "the coordinator" */
+    const char *interface; /* as in dt_rendezvous */
+    const dt_run_key *key; /* as in dt_rendezvous */
+    bool open;
+    double silence_s;
+    const dt_extents *slices;
+    const char *fingerprint;                    /* one line of text; lent */
+    void (*warn)(void *user, const char *text); /* as in dt_messenger_spec */
+    void *user;
+} dt_zmq_carrier_spec;
+
+/* Reads the head of any received message. False: it is not a valid frame. If true, parts 1 and 2
+ * have the lengths that the head states. */
+bool dt_frame_read(const dt_message *x, const dt_extents *e, dt_frame *out) DT_MUST_USE;
+
+/* Listens for workers. Processes can connect as long as any worker is missing. Fails like the
+ * messenger. */
+dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec,
+                               int workers) DT_MUST_USE;
+
+/* Connects a worker, and sends its number and fingerprint. Fails with WORKER_LATE without
+ * an answer. Later waits for a message are reported when they exceed both 5 s and 3 times the
+ * longest wait so far, and again whenever they have doubled. Close the link even after an error. */
+dt_status *dt_zmq_link_connect(dt_worker_link *out, const dt_zmq_carrier_spec *spec, int worker,
+                               const dt_link_wait *wait) DT_MUST_USE;
+
+#endif
