@@ -89,7 +89,9 @@ static int pieces_of(const clock *c, int i) {
     const dt_mesh *mesh = &c->r->program->mesh;
     if (kind != DT_ACROSS_ALL_GATHER && kind != DT_ACROSS_REDUCE_SCATTER) return 0;
     const dt_mesh_axes axes = ((const dt_across_attr *)c->g->node[i].attr)->axes;
-    return !c->r->collective_products || (axes & mesh->replicas) ? 0 : dt_mesh_parts(mesh, axes);
+    return !c->r->program->how.collective_products || (axes & mesh->replicas)
+               ? 0
+               : dt_mesh_parts(mesh, axes);
 }
 
 static int add_item(clock *c, item it) {
@@ -102,7 +104,7 @@ static int add_item(clock *c, item it) {
  * over the network. */
 static bool goes_between(const clock *c, int i) {
     const dt_node *n = &c->g->node[i];
-    return dt_across_sums(n) && c->r->slices > 1 &&
+    return dt_across_sums(n) && c->r->program->how.slices > 1 &&
            (!c->r->program->mesh.replicas ||
             (((const dt_across_attr *)n->attr)->axes & c->r->program->mesh.replicas));
 }
@@ -116,8 +118,8 @@ static void add_between(clock *c) {
         if (!goes_between(c, it->node)) continue;
         int ranks = dt_mesh_parts(&c->r->program->mesh,
                                   ((const dt_across_attr *)c->g->node[it->node].attr)->axes);
-        dt_dcn_price(c->r->topology->slice->chip, c->r->slices, DT_ALL_REDUCE, it->bytes / ranks,
-                     &seconds);
+        dt_dcn_price(c->r->topology->slice->chip, c->r->program->how.slices, DT_ALL_REDUCE,
+                     it->bytes / ranks, &seconds);
         c->between[i] = add_item(c, (item){.node = it->node,
                                            .place = it->place,
                                            .unit = DT_UNIT_NETWORK,
@@ -143,7 +145,7 @@ static void add_copies(clock *c) {
         const dt_node *n = &c->g->node[i];
         if (!dt_is_from_host(n)) continue;
         dt_type t = dt_priced_type(c->r, i);
-        double bytes = (double)dt_type_bytes(&t) * dt_priced_times(c->r, i);
+        double bytes = (double)dt_type_bytes(&t);
         int from = dt_priced_source(c->r, n->in[0]), after = dt_priced_source(c->r, n->in[1]);
         item copy = {.node = i,
                      .place = from,
@@ -190,17 +192,15 @@ static void add_again(clock *c, int i) {
                                          .unit = DT_UNIT_LINKS,
                                          .place = place,
                                          .pieces = pieces_of(c, i),
-                                         .bytes = put_in(c, i) * dt_priced_times(c->r, i)});
+                                         .bytes = put_in(c, i)});
 }
 
-/* Repeated blocks that the graph has once send one after the other. */
 static void price_link(clock *c, item *it) {
-    double times = dt_priced_times(c->r, it->node);
-    dt_link_price price = dt_links_price(c->links, it->node, it->bytes / times);
-    it->seconds = price.seconds * times;
+    dt_link_price price = dt_links_price(c->links, it->node, it->bytes);
+    it->seconds = price.seconds;
     it->schedule = price.schedule;
     for (int axis = 0; axis < 3; axis++)
-        for (int up = 0; up < 2; up++) c->p->link_bytes[axis][up] += price.way[axis][up] * times;
+        for (int up = 0; up < 2; up++) c->p->link_bytes[axis][up] += price.way[axis][up];
 }
 
 static void add_items(clock *c) {
@@ -224,7 +224,7 @@ static void add_items(clock *c) {
             it->layers |= !same_layer(c->g->node[it->node].path, c->g->node[i].path);
             it->place = i;
             it->pieces = pieces_of(c, i);
-            it->bytes += put_in(c, i) * dt_priced_times(c->r, i);
+            it->bytes += put_in(c, i);
             c->of[i] = c->bucket[bucket];
             add_again(c, i);
         }

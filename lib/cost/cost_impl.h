@@ -26,13 +26,21 @@ bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
 bool dt_priced_is_piece(const dt_priced_program *r, int i);
 /* Adds what 8-bit operands change in the cost of node i. */
 void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost);
-/* How often node i is computed in a step. */
-double dt_priced_times(const dt_priced_program *r, int i);
+
+/* ---- mixed precision (mixed.c) ---- */
+
+/* What each node of the local graph is kept in, under a policy of Keras like mixed_bfloat16: what
+ * layers compute is `narrow`; variables, losses, updates and sums of gradients are float32. In
+ * `arena`. */
+int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
 
 /* ---- values that readers recompute (duplicate.c) ---- */
 
 /* For r->made_of, which is set while it looks. In `arena`. */
 int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena);
+
+/* The same with dtypes and values that readers recompute. In `arena`. (plan.c) */
+dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena);
 
 /* ---- kernels (fuse.c) ---- */
 
@@ -83,7 +91,7 @@ void dt_links_destroy(dt_links *l);
 /* Node i, a collective, where a device puts in so many bytes. */
 dt_link_price dt_links_price(dt_links *l, int i, double bytes);
 
-/* ---- layers (plan.c) ---- */
+/* ---- layers (layers.c) ---- */
 
 /* The row of the layer that a node's path belongs to; created if it does not exist. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);

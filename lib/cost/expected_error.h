@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of the simulator's predictions for published rows, by kind and generation. Steps are
- * grouped by the kind of model. */
+/* Errors of the simulator's predictions for published rows: of products by generation, of steps by
+ * kind of plan. */
 #ifndef DT_COST_EXPECTED_ERROR_H
 #define DT_COST_EXPECTED_ERROR_H
 
 #include "graph/graph.h"
 
+/* What a plan has in common with the published steps that it is compared with. */
+typedef struct dt_step_kind {
+    const char *family;    /* as dt_family_of */
+    const char *precision; /* of products: "float32", "bfloat16", "float16", "int8", "fp8" */
+    const char *split;     /* of a replica: "data" (none), "tensor" or "pipeline" */
+    /* of rematerialization: "none", "full", "kept" (some values) or "offloaded" */
+    const char *policy;
+} dt_step_kind;
+
 typedef struct dt_expected_error {
-    const char *kind, *generation; /* "compiler-estimate" or a family, "v5e" */
+    dt_step_kind kind;      /* of products: the family "compiler-estimate" alone */
+    const char *generation; /* "v5e"; "": rows of all */
     int rows;
-    double median, worst; /* shares: 0.02 is 2 % */
+    double median, worst; /* shares: 0.02 is 2 %. Of steps: each with its source left out */
 } dt_expected_error;
 
-/* NULL: no published row of that kind and generation has been predicted. A generation of NULL: the
- * first that has rows of that kind. */
-const dt_expected_error *dt_expected_error_of(const char *kind, const char *generation);
+/* NULL: no published row of that kind and generation has been predicted. */
+const dt_expected_error *dt_expected_error_of(const dt_step_kind *kind, const char *generation);
+extern const dt_step_kind dt_compiler_estimate;
 /* The group of published steps that a step is compared with: "decoders" (causal attention),
  * "encoders" (other attention), "convnets", "others". */
 const char *dt_family_of(const dt_graph *step);

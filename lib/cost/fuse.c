@@ -182,6 +182,14 @@ static int sibling_of(const fusing *f, const members *m, int root) {
     return -1;
 }
 
+/* Whether the kernel recomputes values for the backward pass. In a kernel of the forward pass they
+ * would be there from then on, which is what recomputing them avoids. */
+static bool recomputes(const fusing *f, const members *m, int root) {
+    for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
+        if (dt_is_rematerialized(&f->g->node[m->node[j]])) return true;
+    return false;
+}
+
 static void join_all(fusing *f, const members *m, int root, int into) {
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++) f->of[m->node[j]] = into;
     f->at[root] = -1;
@@ -195,6 +203,7 @@ static void join_consumers(fusing *f) {
         bool root = f->of[i] == i && (f->role[i] == ROLE_LOOP || f->role[i] == ROLE_REDUCE);
         int into = root ? product_read(f, &m, i) : -1;
         if (root && into < 0 && f->role[i] == ROLE_REDUCE) into = sibling_of(f, &m, i);
+        if (into >= 0 && f->forward[into] && recomputes(f, &m, i)) into = -1;
         if (into >= 0 && is_same_place(f, i, into)) join_all(f, &m, i, into);
     }
 }
@@ -263,8 +272,7 @@ static dt_launches collect(fusing *f) {
     for (int root = 0; root < n; root++)
         if (m.begin[root] < m.begin[root + 1]) {
             dt_launch *now = &k.kernel[k.n++];
-            *now = (dt_launch){
-                .at = f->at[root], .head = root, .times = dt_priced_times(f->r, root), .share = 1};
+            *now = (dt_launch){.at = f->at[root], .head = root, .times = 1, .share = 1};
             for (int j = m.begin[root]; j < m.begin[root + 1]; j++)
                 add_member(f, m.node[j], now, root, k.kept[m.node[j]], seen);
         }

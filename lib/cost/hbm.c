@@ -14,6 +14,8 @@
  * devices, exist twice for a while: once for the forward pass, once for the backward pass. So do
  * values that the host keeps in between; they come back one unit ahead of the unit that reads them.
  */
+#include <string.h>
+
 #include "cost/cost_impl.h"
 #include "op/across.h"
 #include "op/op.h"
@@ -27,10 +29,14 @@ typedef struct holding {
     bool *gradient;      /* by node */
     const bool *forward; /* by node */
     int *place;          /* by kernel: where it runs */
-    /* by position: padded bytes that begin to live there, and that die behind it */
-    int64_t *born, *dies;
-    int64_t *true_born, *true_dies;
+    int n_lives;
+    struct life *lives; /* of values; a value may have two */
 } holding;
+
+/* From where to where in the program a value is there. */
+typedef struct life {
+    int node, from, to;
+} life;
 
 static int place_of(const holding *h, int i) {
     return h->k->of[i] >= 0 ? h->place[h->k->of[i]] : i;
@@ -40,7 +46,7 @@ static int64_t bytes_of(const holding *h, int i, bool padded) {
     dt_type t = dt_priced_type(h->r, i);
     int64_t bytes =
         padded && !h->r->topology->slice->chip->is_host ? dt_padded_bytes(&t) : dt_type_bytes(&t);
-    return dt_priced_is_piece(h->r, i) ? bytes / h->r->pieces : bytes;
+    return dt_priced_is_piece(h->r, i) ? bytes / h->r->program->how.pieces : bytes;
 }
 
 /* ---- places ---- */
@@ -89,13 +95,21 @@ static void find_places(holding *h) {
 
 /* ---- variables ---- */
 
+/* Adds a variable, or its gradient, to one kind and to its layer. */
+static void count_variable(const holding *h, const dt_state *s, int node, int64_t *kind,
+                           dt_plan *p) {
+    const char *path = s->variable->path, *layer = strchr(path, '/');
+    const int64_t bytes = bytes_of(h, node, false), padded = bytes_of(h, node, true);
+    *kind += bytes;
+    p->bytes.padding += padded - bytes;
+    if (s->variable->slot && layer && strchr(layer + 1, '/')) path = layer + 1;
+    dt_plan_layer_of(p, path)->variables += (double)padded;
+}
+
 static void count_states(const holding *h, dt_plan *p) {
     for (int i = 0; i < h->g->n_states; i++) {
-        int node = h->g->state[i].node;
-        double times = dt_priced_times(h->r, node);
-        int64_t bytes = (int64_t)((double)bytes_of(h, node, false) * times);
-        *(h->g->state[i].variable->slot ? &p->bytes.slots : &p->bytes.weights) += bytes;
-        p->bytes.padding += (int64_t)((double)bytes_of(h, node, true) * times) - bytes;
+        const dt_state *s = &h->g->state[i];
+        count_variable(h, s, s->node, s->variable->slot ? &p->bytes.slots : &p->bytes.weights, p);
     }
 }
 
@@ -127,24 +141,16 @@ static void mark_gradients(holding *h, dt_plan *p) {
                 h->gradient[from] = true;
         }
     for (int i = 0; i < h->g->n_states; i++) {
-        const dt_variable *v = h->g->state[i].variable;
-        int node = h->g->state[i].update;
-        if (node < 0 || !v->trainable || v->slot) continue;
-        double times = dt_priced_times(h->r, node);
-        p->bytes.gradients += (int64_t)((double)bytes_of(h, node, false) * times);
-        p->bytes.padding +=
-            (int64_t)((double)(bytes_of(h, node, true) - bytes_of(h, node, false)) * times);
+        const dt_state *s = &h->g->state[i];
+        if (s->update >= 0 && s->variable->trainable && !s->variable->slot)
+            count_variable(h, s, s->update, &p->bytes.gradients, p);
     }
 }
 
 /* ---- other values ---- */
 
-static void live(const holding *h, int i, int from, int to) {
-    if (from > to) return;
-    h->born[from] += bytes_of(h, i, true);
-    h->dies[to] += bytes_of(h, i, true);
-    h->true_born[from] += bytes_of(h, i, false);
-    h->true_dies[to] += bytes_of(h, i, false);
+static void live(holding *h, int i, int from, int to) {
+    if (from <= to) h->lives[h->n_lives++] = (life){i, from, to};
 }
 
 typedef struct span {
@@ -254,8 +260,42 @@ static const char *layer_at(const dt_graph *g, int i) {
     return i < g->n_nodes ? g->node[i].path : "";
 }
 
+/* By position: bytes that begin to live there, and that die behind it. */
+typedef struct change {
+    int64_t born, dies, true_born, true_dies;
+} change;
+
+static change *changes_of(const holding *h) {
+    change *at = dt_arena_array(h->arena, change, h->g->n_nodes + 2);
+    for (int i = 0; i < h->n_lives; i++) {
+        const life *l = &h->lives[i];
+        const int64_t padded = bytes_of(h, l->node, true), bytes = bytes_of(h, l->node, false);
+        at[l->from].born += padded;
+        at[l->from].true_born += bytes;
+        at[l->to].dies += padded;
+        at[l->to].true_dies += bytes;
+    }
+    return at;
+}
+
+/* Values at the peak, and the batch, by layer. */
+static void share_peak(const holding *h, int peak, dt_plan *p) {
+    for (int i = 0; i < h->r->program->whole->n_args; i++) {
+        const int node = h->g->arg[i].node;
+        dt_plan_layer_of(p, layer_at(h->g, node))->values += (double)bytes_of(h, node, true);
+    }
+    for (int i = 0; i < h->n_lives; i++) {
+        const life *l = &h->lives[i];
+        if (l->from <= peak && peak <= l->to)
+            dt_plan_layer_of(p, layer_at(h->g, l->node))->values +=
+                (double)bytes_of(h, l->node, true);
+    }
+}
+
 static void find_peak(const holding *h, dt_plan *p) {
     int64_t now = 0, true_now = 0, most = 0, inputs = 0, true_inputs = 0;
+    int peak = -1;
+    const change *at = changes_of(h);
     for (int i = 0; i < h->r->program->whole->n_args; i++) {
         inputs += bytes_of(h, h->g->arg[i].node, true);
         true_inputs += bytes_of(h, h->g->arg[i].node, false);
@@ -263,32 +303,30 @@ static void find_peak(const holding *h, dt_plan *p) {
     p->bytes.activations = true_inputs;
     int64_t padding = inputs - true_inputs;
     for (int i = 0; i < h->g->n_nodes; i++) {
-        now += h->born[i];
-        true_now += h->true_born[i];
+        now += at[i].born;
+        true_now += at[i].true_born;
         if (now > most) {
             most = now;
+            peak = i;
             p->bytes.activations = true_inputs + true_now;
             padding = inputs + now - p->bytes.activations;
             p->bytes.peak = layer_at(h->g, i);
         }
-        now -= h->dies[i];
-        true_now -= h->true_dies[i];
+        now -= at[i].dies;
+        true_now -= at[i].true_dies;
     }
     p->bytes.padding += padding;
+    share_peak(h, peak, p);
 }
 
 void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
     dt_arena *arena = dt_arena_create();
-    int n = r->program->local->n_nodes + 2;
     holding h = {.r = r,
                  .g = r->program->local,
                  .k = k,
                  .arena = arena,
                  .forward = dt_priced_forward(r, arena),
-                 .born = dt_arena_array(arena, int64_t, n),
-                 .dies = dt_arena_array(arena, int64_t, n),
-                 .true_born = dt_arena_array(arena, int64_t, n),
-                 .true_dies = dt_arena_array(arena, int64_t, n)};
+                 .lives = dt_arena_array(arena, life, 2 * r->program->local->n_nodes + 1)};
     find_places(&h);
     mark_updates(&h);
     mark_gradients(&h, p);

@@ -26,13 +26,14 @@ static bool is_within(const char *path, const char *layer) {
 
 static bool is_output_product(const dt_priced_program *r, int i) {
     const dt_node *n = node_of(r, i);
-    return r->output && n->op->role == DT_ROLE_PRODUCT && is_within(n->path, r->output) &&
-           dt_type_has_batch(&n->type);
+    return r->program->how.output && n->op->role == DT_ROLE_PRODUCT &&
+           is_within(n->path, r->program->how.output) && dt_type_has_batch(&n->type);
 }
 
 bool dt_priced_is_piece(const dt_priced_program *r, int i) {
     const dt_node *n = node_of(r, i);
-    if (r->pieces <= 1 || !r->output || !dt_type_has_batch(&n->type)) return false;
+    if (r->program->how.pieces <= 1 || !r->program->how.output || !dt_type_has_batch(&n->type))
+        return false;
     if (is_output_product(r, i)) return n->type.rank >= 2;
     return n->type.rank >= 2 && (is_within(n->path, "loss") || is_within(n->path, "metrics")) &&
            n->n_in > 0 && dt_type_has_batch(&node_of(r, n->in[0])->type);
@@ -47,13 +48,15 @@ bool dt_priced_is_piece(const dt_priced_program *r, int i) {
  * gradient of one. The output layer and the products of attention stay as they are. */
 static bool is_quantized(const dt_priced_program *r, int i) {
     const dt_dot_attr *dot = dt_dot_of(node_of(r, i));
-    return dot && dot->n_batch == 0 && !(r->output && is_within(node_of(r, i)->path, r->output));
+    return dot && dot->n_batch == 0 &&
+           !(r->program->how.output && is_within(node_of(r, i)->path, r->program->how.output));
 }
 
 void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost) {
     const dt_kernel_rates *rates = &r->topology->slice->chip->kernel;
-    if (r->quantization == DT_QUANTIZE_NONE || !is_quantized(r, i)) return;
-    const double rate = r->quantization == DT_QUANTIZE_INT8 ? rates->int8_rate : rates->fp8_rate;
+    if (r->program->how.quantization == DT_QUANTIZE_NONE || !is_quantized(r, i)) return;
+    const double rate =
+        r->program->how.quantization == DT_QUANTIZE_INT8 ? rates->int8_rate : rates->fp8_rate;
     cost->product[0].faster = rate > 0 ? rate : 1;
     for (int k = 0; k < 2; k++) {
         dt_type t = dt_priced_type(r, node_of(r, i)->in[k]);
@@ -63,8 +66,6 @@ void dt_priced_quantize(const dt_priced_program *r, int i, dt_cost *cost) {
         cost->bytes += (double)dt_type_bytes(&t);
     }
 }
-
-double dt_priced_times(const dt_priced_program *r, int i) { return r->times ? r->times[i] : 1; }
 
 dt_cost dt_priced_cost(const dt_priced_program *r, int i) {
     dt_node at = *node_of(r, i);

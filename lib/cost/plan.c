@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "cost/cost_impl.h"
 #include "op/across.h"
 
@@ -12,21 +11,6 @@ const char *dt_plan_bound_name(dt_plan_bound b) {
     static const char *const names[] = {"matrix units", "memory", "vector units", "launches",
                                         "links"};
     return names[b];
-}
-
-/* "decoder_0/self_attention/query" and "optimizer/decoder_0/..." are of the layers decoder_0 and
- * optimizer. */
-dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path) {
-    size_t n = strcspn(path, "/");
-    const uint64_t hash = dt_hash_bytes(0, path, n);
-    for (int i = dt_hash_index_first(&p->layers_at, hash); i >= 0;
-         i = dt_hash_index_next(&p->layers_at, i))
-        if (strncmp(p->layer[i].path, path, n) == 0 && p->layer[i].path[n] == '\0')
-            return &p->layer[i];
-    dt_hash_index_add(&p->layers_at, hash);
-    p->layer[p->n_layers] =
-        (dt_plan_layer){.path = dt_arena_printf(p->arena, "%.*s", (int)n, path), .times = 1};
-    return &p->layer[p->n_layers++];
 }
 
 static dt_plan_bound bound_of(const dt_core_price *k) {
@@ -60,9 +44,16 @@ static int most_layers(const dt_graph *g) {
     return n;
 }
 
+dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena) {
+    dt_priced_program p = *r;
+    p.dtype = r->program->how.mixed ? dt_mixed_dtypes(r->program, DT_FLOAT16, arena) : NULL;
+    p.made_of = dt_duplicated_values(&p, arena);
+    return p;
+}
+
 dt_plan *dt_plan_create(const dt_priced_program *program) {
-    dt_priced_program own = *program, *r = &own;
     dt_arena *arena = dt_arena_create(), *scratch = dt_arena_create();
+    const dt_priced_program prepared = dt_priced_prepared(program, scratch), *r = &prepared;
     dt_plan *p = dt_arena_new(arena, dt_plan);
     const dt_chip *chip = r->topology->slice->chip;
 
@@ -70,9 +61,9 @@ dt_plan *dt_plan_create(const dt_priced_program *program) {
                    .chip = chip,
                    .devices = dt_mesh_devices(&r->program->mesh),
                    .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops};
-    /* with room for the row "(gradients)" */
-    p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 2);
-    own.made_of = dt_duplicated_values(&own, scratch);
+    /* with room for the row "(gradients)", and for layers of variables that no node is in */
+    p->layer = dt_arena_array(arena, dt_plan_layer,
+                              most_layers(r->program->local) + r->program->local->n_states + 2);
     dt_launches k = dt_launches_create(r, scratch);
     /* A chip receives the rows of its devices' replicas; logical devices that share a part of
      * the batch receive it once each. */
@@ -90,8 +81,7 @@ dt_plan *dt_plan_create(const dt_priced_program *program) {
     } else {
         count_kernels(r, &k, p);
         for (int i = 0; i < r->program->local->n_nodes; i++)
-            if (r->program->bucket[i] >= 0)
-                p->received += dt_spmd_received(r->program, i) * dt_priced_times(r, i);
+            if (r->program->bucket[i] >= 0) p->received += dt_spmd_received(r->program, i);
         dt_plan_run_clock(r, &k, p);
     }
     dt_plan_count_hbm(r, &k, p);

@@ -27,22 +27,14 @@ typedef struct dt_priced_program {
     const dt_topology *topology;
     /* positions of each replica's logical devices; NULL: core by core */
     const dt_assignment *assignment;
-    /* by node of the program's local graph: the dt_dtype for pricing; NULL: the node's own */
-    const int8_t *dtype;
-    /* by node: how often it is computed (a repeated block may be in the graph once); NULL: once */
-    const double *times;
-    dt_quantization quantization; /* of products with weights, except those of `output` */
-    const char *output;           /* the path of the output layer; NULL: there is none */
-    /* in which the output layer, its loss and its gradient are computed, one after the other; the
-     * output layer's product twice: 0 is 1 */
-    int pieces;
-    bool collective_products; /* collectives overlap the products that they feed, in pieces */
-    int slices;               /* joined by a network, each with a share of the batch; 0 is 1 */
-    /* by node: the value from which it is recomputed at each read; -1: stored; NULL: all are
-     * stored. Set by dt_plan_create. */
-    const int *made_of;
     const dt_slow_links *slow; /* [n_slow] */
     int n_slow;
+    /* by node of the program's local graph, set by dt_plan_create: the dt_dtype for pricing; NULL:
+     * the node's own */
+    const int8_t *dtype;
+    /* likewise: the value from which it is recomputed at each read; -1: stored; NULL: all are
+     * stored */
+    const int *made_of;
 } dt_priced_program;
 
 /* Bytes of the device that holds most. Weights, gradients and slots without padding, which is
@@ -80,6 +72,9 @@ typedef struct dt_plan_layer {
     double seconds; /* kernels, and waiting for its collectives */
     double by[DT_BOUNDS];
     double flops;
+    /* bytes of a device, with padding: of its weights with their gradients and slots, and of its
+     * values at the step's peak of memory */
+    double variables, values;
 } dt_plan_layer;
 
 /* The units that work side by side on the virtual clock. */
@@ -97,7 +92,7 @@ typedef struct dt_plan_event {
     /* the chip: a kernel, or a stage's work on a micro-batch; links or network: a collective */
     dt_plan_unit unit;
     int node;             /* node of the local graph; for a stage its first node */
-    char stage;           /* 'F', 'B', 'U' (pass/timeline.h); 0: it is none */
+    char stage;           /* 'F', 'B', 'U' (pass/timeline.h); 0: not part of a step */
     int device, micro;    /* for a stage: its logical device and its micro-batch */
     double bytes;         /* for collectives: bytes that a device contributes */
     const char *schedule; /* collectives: how */
@@ -128,15 +123,20 @@ typedef struct dt_plan {
     dt_plan_event *event; /* in order of start */
 } dt_plan;
 
-/* What each node of the local graph is kept in, under a policy of Keras like mixed_bfloat16: what
- * layers compute is `narrow`; variables, losses, updates and sums of gradients are float32. In
- * `arena`. */
-int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
-
 /* The program must outlive the plan. Free it with dt_plan_destroy. */
 dt_plan *dt_plan_create(const dt_priced_program *r);
 void dt_plan_destroy(dt_plan *p); /* accepts NULL */
 double dt_plan_mfu(const dt_plan *p);
+
+/* ---- layers.c ---- */
+
+/* Layers whose names differ in numbers only are one: "decoder_*", how many, and their sums. In
+ * `arena`, the longest first; *n of them take time. */
+dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n);
+/* Adds "decoder_* x 32 12.0 GiB, embed 1.0 GiB", the layers that hold most: values at the peak, or
+ * variables. At most three; nothing where none holds any. */
+void dt_plan_put_largest(const dt_plan *p, bool values, dt_str *out);
+
 /* The timeline of a program with places: stages, micro-batches, waiting, by 1F1B (which is priced)
  * and by GPipe; nothing for others. */
 void dt_plan_print_stages(const dt_priced_program *r, dt_str *out);

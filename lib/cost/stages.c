@@ -116,10 +116,9 @@ void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p) 
 }
 
 void dt_plan_print_stages(const dt_priced_program *program, dt_str *out) {
-    dt_priced_program own = *program, *r = &own;
     static const char *const names[] = {[DT_1F1B] = "1F1B", [DT_GPIPE] = "GPipe"};
     dt_arena *arena = dt_arena_create();
-    own.made_of = dt_duplicated_values(&own, arena);
+    const dt_priced_program prepared = dt_priced_prepared(program, arena), *r = &prepared;
     dt_launches k = dt_launches_create(r, arena);
     const prices x = {.r = r, .k = &k, .links = dt_links_create(r, arena)};
     dt_pipeline p = pipeline_of(&x, arena);

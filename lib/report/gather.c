@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the runs as the JSON that page.js draws: the record's facts, curves with as many points
+/* Prints the runs as the JSON that the page draws: the record's facts, curves with as many points
  * as a screen can show, and results of the whole run (outcome, best values, sums, the job as a list
  * of keys). */
 #include <stdlib.h>
@@ -198,6 +198,7 @@ static void put_figures(const dt_report_run *r, dt_json *j) {
         const dt_figure f = dt_report_figure(r, s);
         dt_json_open(j, s->name, '{');
         dt_json_double(j, "last", f.last);
+        if (f.way) dt_json_int(j, "way", f.way);
         if (f.has_best) {
             dt_json_double(j, "best", f.best);
             dt_json_int(j, "epoch", f.epoch);
@@ -376,6 +377,10 @@ void dt_report_gather(const dt_report_run *r, bool alone, dt_json *j) {
     put_job(r, alone, j);
     dt_json_open(j, "data", '{');
     for (int i = 0; i < DT_REPORT_PARTS; i++) put_tree(j, dt_report_parts[i], r->data[i]);
+    dt_json_close(j, '}');
+    dt_json_open(j, "evaluations", '{');
+    for (int i = 0; i < DT_REPORT_PARTS; i++)
+        if (r->evaluation[i]) put_tree(j, dt_report_parts[i], r->evaluation[i]);
     dt_json_close(j, '}');
     dt_json_string(j, "weights_sha256", r->weights_sha256);
     dt_json_string(j, "job_sha256", r->job_sha256);

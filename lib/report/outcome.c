@@ -117,9 +117,26 @@ static int64_t kept_epoch(const dt_report_run *r) {
     return newest ? dt_listed_kept(newest).epoch : 0;
 }
 
+DT_API dt_status *dt_run_metric(const char *path, const char *name, double *value) {
+    dt_report_run run;
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(path, "dt_run_metric", "run"));
+    DT_TRY(dt_want(name, "dt_run_metric", "name"));
+    DT_TRY(dt_want(value, "dt_run_metric", "place for the value"));
+    *value = (double)NAN;
+    DT_TRY(dt_report_run_read(&run, path));
+    const dt_series *series = dt_series_find(&run.by_epoch, name);
+    if (series && series->n > 0) {
+        const dt_figure f = dt_report_figure(&run, series);
+        *value = f.has_kept ? f.kept : f.last;
+    }
+    dt_report_run_release(&run);
+    return NULL;
+}
+
 dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s) {
     const int way = way_of(r, s->name);
-    dt_figure f = {.last = s->p[s->n - 1].y, .kept_epoch = kept_epoch(r)};
+    dt_figure f = {.last = s->p[s->n - 1].y, .kept_epoch = kept_epoch(r), .way = way};
     for (int i = 0; i < s->n; i++) {
         const double y = s->p[i].y;
         if ((int64_t)s->p[i].x == f.kept_epoch && i < s->n - 1) {

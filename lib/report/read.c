@@ -15,7 +15,7 @@
 
 #define LARGEST ((int64_t)1 << 30)
 
-enum { PIECE = 1 << 20, LONGEST_LINE = 16 << 20 };
+enum { PIECE = 1 << 20, LONGEST_LINE = 16 << 20, LARGEST_EVALUATION = 4 << 20 };
 
 void dt_report_remark(dt_report_run *r, const char *format, ...) {
     dt_str text = {0};
@@ -235,12 +235,40 @@ static void take_label(dt_report_run *r) {
                                    : whole;
 }
 
+/* ---- evaluations ---- */
+
+static dt_status *parse_evaluation(dt_report_run *r, int part, const char *name, const char *path) {
+    dt_str text = {0};
+    json_t *found = NULL;
+    dt_status *s = dt_file_read(path, LARGEST_EVALUATION, &text);
+    const dt_json_text t = {name,      "the evaluation", "key", dt_str_text(&text),
+                            text.size, DT_E_CHECKPOINT};
+    if (!s) s = dt_json_parse(&t, &found);
+    if (!s && (!r->start || dt_report_int(found, "generation") == r->generation))
+        r->evaluation[part] = json_incref(found);
+    json_decref(found);
+    dt_str_release(&text);
+    return s;
+}
+
+/* Reads the kept evaluations. One that belongs to an older training in this directory is left
+ * out. */
+static void read_evaluations(dt_report_run *r) {
+    for (int i = 0; i < DT_REPORT_PARTS; i++) {
+        const char *name = dt_arena_printf(r->arena, "evaluation.%s.json", dt_report_parts[i]);
+        char *path = dt_path_join(r->path, name);
+        dt_status *s = access(path, F_OK) == 0 ? parse_evaluation(r, i, name, path) : NULL;
+        if (s) dt_report_remark(r, "%s cannot be read: %s", name, dt_status_text(s));
+        dt_status_free(s);
+        free(path);
+    }
+}
+
 /* ---- all ---- */
 
 static dt_status *read_all(dt_report_run *r) {
-    struct stat st;
     bool record;
-    if (stat(r->path, &st) != 0) return dt_fail_errno(DT_E_NO_INPUT, r->path);
+    if (access(r->path, F_OK) != 0) return dt_no_run(r->path, "not a run");
     DT_TRY(read_file(r, DT_RECORD_FILE, dt_report_record_line, &record));
     DT_TRY(read_history_and_checkpoints(r, record));
     if (r->by_epoch.passed_over || r->by_step.passed_over)
@@ -251,6 +279,7 @@ static dt_status *read_all(dt_report_run *r) {
                              "the files of dataset.%s changed between attempts: the run resumed "
                              "with different data",
                              dt_report_parts[i]);
+    read_evaluations(r);
     r->running = is_locked(r->path);
     take_time(r);
     take_job(r);
@@ -277,7 +306,10 @@ void dt_report_run_release(dt_report_run *r) {
     dt_series_release(&r->of_epochs);
     dt_listing_release(&r->checkpoints);
     json_decref(r->start);
-    for (int i = 0; i < DT_REPORT_PARTS; i++) json_decref(r->data[i]);
+    for (int i = 0; i < DT_REPORT_PARTS; i++) {
+        json_decref(r->data[i]);
+        json_decref(r->evaluation[i]);
+    }
     json_decref(r->job);
     free(r->attempt);
     dt_messages_clear(&r->messages);

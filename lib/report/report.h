@@ -8,12 +8,14 @@
  *     series.c                  curves, and of very long ones what a screen can show
  *     outcome.c                 how a run ended, and what it reached
  *     gather.c                  all of that as JSON
- *     write.c                   a page with that JSON in it, and page.css and page.js, which are
+ *     write.c                   a page with that JSON in it, and its style and script, which are
  *                               compiled in; a table of metrics for browsers without scripts
+ *     page.css, *.js            style and script: elements.js, charts.js, summary.js; page.js has
+ *                               the list of sections
  *
  * A page has no network address in it, and says so itself: its Content-Security-Policy allows its
  * own style and the one script whose hash it names. Text from files reaches it as JSON in which no
- * "<" is left, and the document as text nodes, never as markup (page.js, `put`).
+ * "<" is left, and the document as text nodes, never as markup (elements.js, `put`).
  */
 #ifndef DT_REPORT_REPORT_H
 #define DT_REPORT_REPORT_H

@@ -5,6 +5,7 @@
  *     record.jsonl     what happened, attempt by attempt (train/record.h): steps, times, memory,
  *                      machine, warnings
  *     history.jsonl    the metrics of each epoch
+ *     evaluation.PART.json    what `evaluate` found out last (job/keep_evaluation.c)
  *     ckpt/            checkpoints, whose newest has the job and the weights' hash
  *
  * Any of them may be missing, cut or torn: what cannot be read is named in `remark`, the rest is
@@ -91,10 +92,12 @@ typedef struct dt_report_run {
     dt_series_list work; /* of the same steps: n, examples, seconds, waited_s, which are summed */
     dt_series_list of_epochs; /* epoch, wall_s, examples, waited_s; x: steps */
     dt_listing checkpoints;
-    json_t *start;                    /* the last line of this kind; NULL: none */
-    json_t *data[DT_REPORT_PARTS];    /* the last lines about each part's files; NULL: none */
-    bool other_data[DT_REPORT_PARTS]; /* an earlier attempt had other files */
-    json_t *job;                      /* resolved; NULL: unknown */
+    json_t *start;                 /* the last line of this kind in the record; NULL: none */
+    json_t *data[DT_REPORT_PARTS]; /* the last lines about each part's files; NULL: none */
+    /* evaluation.PART.json; NULL: there is none for this training */
+    json_t *evaluation[DT_REPORT_PARTS];
+    bool other_data[DT_REPORT_PARTS];        /* an earlier attempt had other files */
+    json_t *job;                             /* resolved; NULL: unknown */
     const char *weights_sha256, *job_sha256; /* NULL: unknown */
     int64_t generation;
     bool has_workers;
@@ -139,6 +142,7 @@ void dt_report_explain(const dt_report_run *r, dt_str *out);
 
 /* A metric's last value, and its best one if the record tells which direction is better. */
 typedef struct dt_figure {
+    int way; /* 1: larger is better, -1: smaller is, 0: unknown */
     double last, best;
     bool has_best;
     int64_t epoch; /* of the best */

@@ -11,11 +11,16 @@
 
 /* ---- the page ---- */
 
-/* page.css and page.js, which the build turns into C texts. */
+/* Style and script, which the build turns into C texts. The parts of the script are one text; a
+ * part uses those above it. */
 static const char *const style[] = {
 #include "report/page.css.inc"
 };
 static const char *const script[] = {
+#include "report/elements.js.inc"
+#include "report/charts.js.inc"
+#include "report/summary.js.inc"
+#include "report/evaluation.js.inc"
 #include "report/page.js.inc"
 };
 
@@ -93,11 +98,14 @@ static void put_plain(const dt_report_run *run, int n, dt_str *out) {
 
 /* "<" is escaped, so that an HTML parser finds no end of the script and no comment. In JSON it
  * occurs only within texts. */
-static void put_data(const dt_report_run *run, int n, dt_str *out) {
+static void put_data(const dt_run_report_request *q, const dt_report_run *run, dt_str *out) {
+    const int n = q->n_runs;
     dt_str text = {0};
     dt_json j = {.out = &text};
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "dtrain", DTRAIN_VERSION_STRING);
+    dt_json_string(&j, "metric", q->metric);
+    dt_json_int(&j, "better", q->better);
     dt_json_open(&j, "runs", '[');
     for (int i = 0; i < n; i++) dt_report_gather(&run[i], n == 1, &j);
     dt_json_close(&j, ']');
@@ -113,12 +121,13 @@ static void put_data(const dt_report_run *run, int n, dt_str *out) {
     dt_str_release(&text);
 }
 
-static void put_page(const dt_report_run *run, int n, dt_str *out) {
+static void put_page(const dt_run_report_request *q, const dt_report_run *run, dt_str *out) {
+    const int n = q->n_runs;
     dt_str code = {0};
     put_lines(script, sizeof script / sizeof *script, &code);
     put_head(run, n, &code, out);
     put_plain(run, n, out);
-    put_data(run, n, out);
+    put_data(q, run, out);
     dt_str_puts(out, "<script>");
     dt_str_add(out, code.data, code.size);
     dt_str_puts(out, "</script>\n</body>\n</html>\n");
@@ -201,14 +210,31 @@ static dt_status *read_runs(const dt_run_report_request *q, dt_report_run *run, 
     return NULL;
 }
 
+/* A metric without a direction is a caller's word, which may be misspelt. */
+static dt_status *check_metric(const dt_run_report_request *q, const dt_report_run *run) {
+    if (!q->metric || q->better != 0) return NULL;
+    for (int i = 0; i < q->n_runs; i++)
+        if (dt_series_find(&run[i].by_epoch, q->metric)) return NULL;
+    const dt_series_list *first = &run[0].by_epoch;
+    const char **name = dt_alloc((size_t)(first->n + 1) * sizeof *name);
+    for (int i = 0; i < first->n; i++) name[i] = first->v[i].name;
+    const char *nearest = dt_nearest(q->metric, name, first->n);
+    dt_status *s =
+        dt_fail(DT_E_EXPECT_METRIC, NULL, "--metric: no run has the metric '%.80s'", q->metric);
+    if (nearest) s = dt_suggest(s, "did you mean '%.80s'?", nearest);
+    free(name);
+    return s;
+}
+
 static dt_status *make(const dt_run_report_request *q, dt_str *out) {
     dt_report_run *run = dt_alloc((size_t)q->n_runs * sizeof *run);
     int n = 0;
     dt_status *s = read_runs(q, run, &n);
+    if (!s) s = check_metric(q, run);
     if (!s) {
         distinguish_runs(run, n);
         thin_all(run, n);
-        put_page(run, n, out);
+        put_page(q, run, out);
     }
     for (int i = 0; i < n; i++) dt_report_run_release(&run[i]);
     free(run);

@@ -58,7 +58,7 @@ static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t
     return room;
 }
 
-/* A block of as many cores that fits often enough; whole chips are preferred. */
+/* Finds another block with as many cores that fits often enough; whole chips are preferred. */
 static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas,
                        int64_t block[4]) {
     for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
@@ -201,7 +201,8 @@ static int *core_of(dt_assignment *a, int replica, int logical) {
     return a->core[(size_t)replica * (size_t)a->logical + (size_t)logical];
 }
 
-/* The smallest s with s^power >= n: ceil(n^(1/power)) without a power that is a hair too large. */
+/* The smallest s with s^power >= n: ceil(n^(1/power)), where floating-point rounding could give one
+ * too many. */
 static int64_t root_above(int64_t n, int power) {
     for (int64_t s = 1;; s++) {
         int64_t product = 1;
@@ -210,8 +211,8 @@ static int64_t root_above(int64_t n, int power) {
     }
 }
 
-/* The grid of replicas: near a cube, the axis with the least room first; core before x, y, z among
- * equals. */
+/* Chooses the grid of replicas, which is close to a cube: the axis with the least room is filled
+ * first; among equals core before x, y, z. */
 static void replica_grid(const plan *p, int grid[4]) {
     static const int visit[4] = {3, 0, 1, 2};
     bool done[4] = {false};
@@ -234,7 +235,7 @@ static bool rings_fit(const plan *p) {
     return p->shape[3] == p->topology->mesh[3] && p->replicas == p->most;
 }
 
-/* Blocks along a ring, and in each block chips along a ring with their cores. */
+/* Places blocks along a ring, and in each block chips along a ring with their cores. */
 static void place_on_rings(const plan *p, const int grid[4], dt_assignment *a) {
     const int chips = p->shape[0] * p->shape[1] * p->shape[2], cores = p->shape[3];
     int(*inner)[3] = dt_alloc((size_t)chips * sizeof *inner),
@@ -252,7 +253,8 @@ static void place_on_rings(const plan *p, const int grid[4], dt_assignment *a) {
     free(outer);
 }
 
-/* Replicas by coordinates, core fastest, then x, y, z; in a block x slowest, core fastest. */
+/* Places replicas by coordinates, core fastest, then x, y, z; in a block x is slowest and core
+ * fastest. */
 static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a) {
     static const int digit[4] = {3, 0, 1, 2};
     for (int r = 0; r < p->replicas; r++) {

@@ -71,7 +71,8 @@ static dt_status *check_core_shape(const int64_t *shape, int rank) {
     return s;
 }
 
-/* No core there: IndexError outside the mesh, and where a device is missing. */
+/* An error if the core does not exist: IndexError outside the mesh, and where a device is
+ * missing. */
 static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t replica,
                              int64_t logical) {
     bool inside = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Queries on an assignment: where a replica is, which replicas a host has, the grid that replicas
- * form, and the order in which a ring collective should visit them. Counting up makes a bad ring
- * where hosts are numbered in blocks: on v3-8 with a replica per core it crosses the square twice.
+ * form, and the order in which a ring collective should visit them. Replica order makes a bad ring
+ * if hosts are numbered in blocks: on v3-8 with a replica per core it crosses the square twice.
  * The ring through all chips (ring.c) visits the replicas in a better order.
  *
  *     r0 r1 -- r2 r3        0 1 2 3 4 5 6 7: from 3 to 4 and from 7 to 0 two links
@@ -36,7 +36,7 @@ static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int
     return hops;
 }
 
-/* Replicas as a ring through all chips meets their first cores. */
+/* Orders replicas as a ring through all chips visits their first cores. */
 static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
     int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);

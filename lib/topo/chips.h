@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Generations of chips, one row each: DT_CHIP(generation, fields of dt_chip). No include guard:
- * expanded wherever a form of the table is wanted. SI units; links are counted one way (a link of
- * "164 GB/s" in some tables is two times 82). A number that nobody has published is left out: 0.
+ * Generations of chips, one row each: DT_CHIP(generation, fields of dt_chip). There is no include
+ * guard: each user defines DT_CHIP in its own way and includes this file. SI units; rates of links
+ * are those of one direction (a link of "164 GB/s" in some tables is two times 82). Numbers that
+ * are not published are 0.
  *
  * Sources: [docs] the Cloud TPU pages of the generation; [hc] the TPUv2/v3 talk at Hot Chips 2020;
  * [lib] libtpu 0.0.42.1 asked through its C API; [jax] jax 0.10.2, pallas/mosaic/tpu_info.py;
@@ -183,7 +184,9 @@ DT_CHIP(
     .price_source = "\"How to Scale Your Model\" (2025), region unknown", /* [sb] */
     .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
-    .cubes = 140,                         /* [lib] 16x20x28; the largest job is 16x16x24 [docs] */
+    .cubes = 140,                                    /* [lib] 16x20x28 */
+    .job_cubes = 96,                                 /* [docs] 16x16x24 */
+    .twists = true,                       /* [tpu-recipes] Mixtral on v5p: 4x4x8_untwisted */
     .host = {2, 2, 1})                    /* [lib] 4 chips */
 DT_CHIP(v6e, .kind = "TPU v6 lite",       /* [lib] */
         .aliases = {"v6lite", "v6 lite"}, /* [lib] */
@@ -221,11 +224,11 @@ DT_CHIP(v6e, .kind = "TPU v6 lite",       /* [lib] */
         /* [docs] machines of 4 chips; up to 8 chips are one machine */
         .host = {2, 2, 1}, .lone_host = {2, 4, 1})
 DT_CHIP(
-    tpu7x, .kind = "TPU7x",               /* [lib] */
-    .aliases = {"v7x", "7x", "ironwood"}, /* [docs] Ironwood */
-    .cores = 2, .devices = 2,             /* [jax, lib] two chiplets, each a device */
-    .counts_cores = true,                 /* [docs] tpu7x-8: 4 chips */
-    .core_flops = 2307e12 / 2,            /* [docs] 2,307 TFLOP/s a chip */
+    tpu7x, .kind = "TPU7x",                       /* [lib] */
+    .aliases = {"v7x", "7x", "ironwood", "tpu7"}, /* [docs] Ironwood; [xpk] tpu7 */
+    .cores = 2, .devices = 2,                     /* [jax, lib] two chiplets, each a device */
+    .counts_cores = true,                         /* [docs] tpu7x-8: 4 chips */
+    .core_flops = 2307e12 / 2,                    /* [docs] 2,307 TFLOP/s a chip */
     /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
      * [docs] */
     .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* [jax, docs] */

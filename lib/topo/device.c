@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device names. Users may write short ones; inside, all names are full, so that two names of the
- * same device are equal.
+ * Device names. Users may write short ones. Internally all names are full, so that two names of
+ * the same device are equal.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* A name that is being read; none of its parts may occur twice. */
 typedef struct reader {
-    const char *text; /* the whole, for messages */
+    const char *text; /* the whole name, for messages */
     const dt_location *at;
     dt_device_name *out;
     bool job, replica, task, device;
@@ -55,7 +55,7 @@ static dt_status *read_device(reader *r, const char *part) {
     return read_number(r, colon + 1, &r->out->index);
 }
 
-/* NULL if it is a valid name of a job; else the rule that it breaks. */
+/* NULL if the text is a valid job name; else the rule that it breaks. */
 static const char *job_fault(const char *job) {
     size_t length = strlen(job);
     if (length == 0 || length >= DT_JOB_NAME) return "the job's name must have 1 to 31 characters";
@@ -87,7 +87,7 @@ static dt_status *read_index(const reader *r, bool *given, const char *digits, i
     return read_number(r, digits, out);
 }
 
-/* One part of a full name: "job:worker", "task:1", "device:CPU:0", "cpu:0". */
+/* Reads one part of a full name: "job:worker", "task:1", "device:CPU:0", "cpu:0". */
 static dt_status *read_part(reader *r, const char *part) {
     if (strncasecmp(part, "job:", 4) == 0) return read_job(r, part + 4);
     if (strncasecmp(part, "replica:", 8) == 0)

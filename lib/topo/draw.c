@@ -32,7 +32,7 @@ enum { PAGE = 80, LEGEND = 100, UNBROKEN = 1 << 20, BESIDE = 6 };
 typedef struct pen {
     const char *across, *down;             /* links */
     const char *host_across, *host_down;   /* links inside a host, if there are several hosts */
-    const char *round_across, *round_down; /* round the end */
+    const char *round_across, *round_down; /* links that close a ring */
     const char *fold, *fold_down;
 } pen;
 
@@ -155,7 +155,7 @@ static void draw_row(dt_sketch *k, const frame *f, int j) {
     }
 }
 
-/* Stubs above the first row and below the last one. */
+/* Draws stubs of links that close rings, above the first row and below the last one. */
 static void draw_rounds(dt_sketch *k, const frame *f) {
     for (int i = 0; i < k->cut[0].n && dt_topology_wraps(k->t, 1); i++) {
         int column = column_of(k, f, i) + (k->roomy ? k->cell / 2 : 0);

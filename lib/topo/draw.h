@@ -9,10 +9,10 @@
 
 enum { DT_MOST_LEGEND = 12 };
 
-/* The part of an axis that is shown: its first chips, and its last one behind a fold. */
+/* The part of an axis that is shown: its first chips and, after a fold, its last one. */
 typedef struct dt_cut {
     int n;       /* chips */
-    bool folded; /* between the last two chips that are shown others are left out */
+    bool folded; /* chips are left out between the last two that are shown */
     int size;    /* size of the whole axis */
 } dt_cut;
 
@@ -23,12 +23,12 @@ typedef struct dt_sketch {
     char (*label)[24]; /* by id; "": idle */
     int used;          /* cores with a replica */
     int label_width;
-    bool roomy; /* "[ 0 | 1 ] -- [ 2 | 3 ]", not "0|1-2|3" */
+    bool roomy; /* style "[ 0 | 1 ] -- [ 2 | 3 ]"; false: "0|1-2|3" */
     dt_cut cut[3];
     int cell, gap;  /* width of a chip and of the link beside it, in characters */
-    int margin;     /* before the planes: "y=0" */
+    int margin;     /* columns before the planes, for "y=0" */
     int per_band;   /* planes side by side */
-    int page, text; /* columns for planes, and for lines of words */
+    int page, text; /* columns for planes, and for text */
     dt_canvas canvas;
 } dt_sketch;
 
@@ -43,7 +43,7 @@ int dt_sketch_bands(const dt_sketch *k);
 int dt_sketch_column(const dt_sketch *k, int i);
 int dt_sketch_plane_column(const dt_sketch *k, int plane);
 
-/* The lines before the planes, at most so many columns wide. */
+/* Writes the lines above the planes, at most that many columns wide. */
 void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out);
 /* Appends text with lines broken between words. Continuation lines are indented by `indent`
  * columns. */

@@ -21,7 +21,7 @@ static const char *const axis_name[] = {"x", "y", "z", "core"};
 typedef struct block {
     int64_t side[4];
     int64_t replicas; /* 0: it does not fit */
-    int axis;         /* then: the first that is too short */
+    int axis;         /* if it does not fit: the first axis that is too short */
 } block;
 
 typedef struct blocks {
@@ -114,7 +114,7 @@ static void print_slice(const dt_topology *t, const int64_t want[4], int columns
 
 /* ---- slices ---- */
 
-/* A slice with enough room, and the number of devices that its chips must show for that. */
+/* A slice with enough room, and the number of devices that each of its chips must show for that. */
 typedef struct room {
     dt_slice slice;
     int devices;

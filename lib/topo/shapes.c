@@ -192,6 +192,14 @@ bool dt_slice_of_chips(const dt_chip *c, int chips, dt_slice *out) {
     return found;
 }
 
+bool dt_slice_is_twisted_by_default(const dt_slice *s) {
+    return s->chip->twists && !s->twisted && can_twist(s->chip, s->chips);
+}
+
+bool dt_slice_exceeds_job(const dt_slice *s) {
+    return s->chip->job_cubes > 0 && dt_slice_chips(s) > s->chip->job_cubes * CUBE * CUBE * CUBE;
+}
+
 bool dt_slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt_slice *out) {
     dt_slice s = {.chip = c, .chips = {side[0], side[1], side[2]}, .twisted = twisted}, first = {0};
     if (!exists(&s)) return false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A slice as a standalone SVG file: a panel of chips for each z, with links, wraparound links,
- * hosts as tiles behind their chips, cores in the colour of their replica, and a legend. Nothing is
- * folded, since a picture can be enlarged.
+ * hosts as tiles behind their chips, cores in the colour of their replica, and a legend. A picture can
+ * be enlarged, so nothing is left out up to 1,024 chips; of larger slices the first ones along each
+ * axis are drawn.
  *
  * The wraparound link of an axis runs back in the gap beside its row or column. In a twisted slice
  * those of the short axes end in another panel, so they are drawn as stubs with a label.
@@ -23,7 +24,9 @@ enum {
     HEAD = 30,
     CORE_HEIGHT = 22,
     INSET = 4,
-    LEGEND_LINE = 20
+    LEGEND_LINE = 20,
+    MOST_CHIPS = 1024,
+    SHOWN = 8 /* of an axis of a larger slice */
 };
 
 /* Positions, in units of the picture. */
@@ -37,20 +40,30 @@ typedef struct sheet {
     int across, down;  /* distances between chips */
     int width, height; /* size of a panel */
     int panels;        /* side by side */
+    int shown[3];      /* chips that are drawn along x, y and z: the first ones */
 } sheet;
 
 /* ---- measures ---- */
 
 static int chip_height(void) { return CORE_HEIGHT + 2 * INSET; }
 
-static int panel_rows(const sheet *s) { return (s->t->mesh[2] + s->panels - 1) / s->panels; }
+static int panel_rows(const sheet *s) { return (s->shown[2] + s->panels - 1) / s->panels; }
+
+static bool is_cropped(const sheet *s, int axis) { return s->shown[axis] < s->t->mesh[axis]; }
+
+static void crop(sheet *s) {
+    const int *mesh = s->t->mesh;
+    const bool large = (int64_t)mesh[0] * mesh[1] * mesh[2] > MOST_CHIPS;
+    for (int axis = 0; axis < 3; axis++)
+        s->shown[axis] = large && mesh[axis] > SHOWN ? SHOWN : mesh[axis];
+}
 
 /* Panels so that the whole is a little wider than high. */
 static int count_panels(const sheet *s) {
     int best = 1;
     double least = 1e9;
-    for (int n = 1; n <= s->t->mesh[2]; n++) {
-        int rows = (s->t->mesh[2] + n - 1) / n;
+    for (int n = 1; n <= s->shown[2]; n++) {
+        int rows = (s->shown[2] + n - 1) / n;
         double ratio = fabs(log((double)n * s->width / ((double)rows * s->height) / 1.5));
         if (ratio < least) {
             least = ratio;
@@ -66,8 +79,8 @@ static void measure(sheet *s, int label_width) {
     s->chip = mesh[3] * s->core + 2 * INSET;
     s->across = s->chip + GAP;
     s->down = chip_height() + GAP;
-    s->width = mesh[0] * s->across - GAP + PANEL_GAP;
-    s->height = HEAD + mesh[1] * s->down - GAP + PANEL_GAP;
+    s->width = s->shown[0] * s->across - GAP + PANEL_GAP;
+    s->height = HEAD + s->shown[1] * s->down - GAP + PANEL_GAP;
     s->panels = count_panels(s);
 }
 
@@ -124,9 +137,9 @@ static void put_host(sheet *s, int x, int y, int z, const int host[3]) {
 static void put_hosts(sheet *s) {
     int host[3];
     dt_slice_host(s->t->slice, host);
-    for (int z = 0; z < s->t->mesh[2]; z++)
-        for (int y = 0; y < s->t->mesh[1]; y += host[1])
-            for (int x = 0; x < s->t->mesh[0]; x += host[0]) put_host(s, x, y, z, host);
+    for (int z = 0; z < s->shown[2]; z++)
+        for (int y = 0; y < s->shown[1]; y += host[1])
+            for (int x = 0; x < s->shown[0]; x += host[0]) put_host(s, x, y, z, host);
 }
 
 static void put_core(sheet *s, const dt_coords at, const int place[2]) {
@@ -180,16 +193,20 @@ static bool twists(const sheet *s, int axis) {
            dt_topology_twist(s->t, axis, 2);
 }
 
+/* Whether the links round the end are stubs: they lead to another panel, or to chips that are not
+ * drawn. */
+static bool are_stubs(const sheet *s, int axis) { return twists(s, axis) || is_cropped(s, axis); }
+
 /* Back in the gap above the row. */
 static void put_round_x(sheet *s, int y, int z) {
     int a[2], b[2];
     chip_at(s, 0, y, z, a);
-    chip_at(s, s->t->mesh[0] - 1, y, z, b);
+    chip_at(s, s->shown[0] - 1, y, z, b);
     const int left = a[0], right = b[0] + s->chip, middle = a[1] + chip_height() / 2,
               top = a[1] - 7;
-    if (twists(s, 0)) {
+    if (are_stubs(s, 0)) {
         put_line(s, "round", left, middle, left - 11, middle);
-        put_line(s, "round", right, middle, right + 11, middle);
+        if (!is_cropped(s, 0)) put_line(s, "round", right, middle, right + 11, middle);
         return;
     }
     dt_str_printf(
@@ -202,12 +219,12 @@ static void put_round_x(sheet *s, int y, int z) {
 static void put_round_y(sheet *s, int x, int z) {
     int a[2], b[2];
     chip_at(s, x, 0, z, a);
-    chip_at(s, x, s->t->mesh[1] - 1, z, b);
+    chip_at(s, x, s->shown[1] - 1, z, b);
     const int top = a[1], bottom = b[1] + chip_height(), middle = a[0] + s->chip / 2 + 6,
               side = a[0] + s->chip + 7;
-    if (twists(s, 1)) {
+    if (are_stubs(s, 1)) {
         put_line(s, "round", middle - 6, top, middle - 6, top - 11);
-        put_line(s, "round", middle - 6, bottom, middle - 6, bottom + 11);
+        if (!is_cropped(s, 1)) put_line(s, "round", middle - 6, bottom, middle - 6, bottom + 11);
         return;
     }
     dt_str_printf(
@@ -237,12 +254,12 @@ static void put_panel(sheet *s, int z) {
             put_twist(s, axis, right, at[1] - 20);
             right += 110;
         }
-    for (int y = 0; y < s->t->mesh[1] && dt_topology_wraps(s->t, 0); y++) put_round_x(s, y, z);
-    for (int x = 0; x < s->t->mesh[0] && dt_topology_wraps(s->t, 1); x++) put_round_y(s, x, z);
-    for (int y = 0; y < s->t->mesh[1] && !s->t->slice->chip->is_host; y++)
-        for (int x = 0; x < s->t->mesh[0]; x++) put_links(s, x, y, z);
-    for (int y = 0; y < s->t->mesh[1]; y++)
-        for (int x = 0; x < s->t->mesh[0]; x++) put_chip(s, x, y, z);
+    for (int y = 0; y < s->shown[1] && dt_topology_wraps(s->t, 0); y++) put_round_x(s, y, z);
+    for (int x = 0; x < s->shown[0] && dt_topology_wraps(s->t, 1); x++) put_round_y(s, x, z);
+    for (int y = 0; y < s->shown[1] && !s->t->slice->chip->is_host; y++)
+        for (int x = 0; x < s->shown[0]; x++) put_links(s, x, y, z);
+    for (int y = 0; y < s->shown[1]; y++)
+        for (int x = 0; x < s->shown[0]; x++) put_chip(s, x, y, z);
 }
 
 /* ---- the page ---- */
@@ -274,6 +291,9 @@ static void legend(const sheet *s, int columns, dt_str *out) {
     if (dt_topology_wraps(s->t, 0) || dt_topology_wraps(s->t, 1))
         dt_str_puts(&words, s->t->slice->twisted ? "dashed: a wraparound link to another plane. "
                                                  : "dashed: a wraparound link. ");
+    if (is_cropped(s, 0) || is_cropped(s, 1) || is_cropped(s, 2))
+        dt_str_printf(&words, "drawn: the first %d x %d x %d of %d x %d x %d chips. ", s->shown[0],
+                      s->shown[1], s->shown[2], s->t->mesh[0], s->t->mesh[1], s->t->mesh[2]);
     if (s->t->mesh[2] > 1)
         dt_str_printf(&words, "ticks at the corners: links to the previous and next plane%s. ",
                       dt_topology_wraps(s->t, 2) ? ", the last to the first" : "");
@@ -319,6 +339,7 @@ static void put_title(sheet *s) {
 void dt_topology_svg(const dt_topology_picture *p, dt_str *out) {
     sheet s = {.p = p, .t = p->topology, .out = out};
     dt_str words = {0};
+    crop(&s);
     measure(&s, label_cores(&s));
     int width = s.panels * s.width + 2 * EDGE - PANEL_GAP + GAP, lines = 1;
     width = width < 640 ? 640 : width;
@@ -327,7 +348,7 @@ void dt_topology_svg(const dt_topology_picture *p, dt_str *out) {
     open_page(&s, width, TITLE + panel_rows(&s) * s.height + lines * LEGEND_LINE + 12);
     put_title(&s);
     put_hosts(&s);
-    for (int z = 0; z < s.t->mesh[2]; z++) put_panel(&s, z);
+    for (int z = 0; z < s.shown[2]; z++) put_panel(&s, z);
     put_words(&s, dt_str_text(&words), 0);
     dt_str_puts(out, "</svg>\n");
     dt_str_release(&words);

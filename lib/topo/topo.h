@@ -99,6 +99,8 @@ typedef struct dt_chip {
     int wrap;
     const char *shapes; /* slices one by one: "1x1 2x2"; 3: those below a cube */
     int cubes;          /* 3 dimensions: the most cubes that a box has */
+    int job_cubes;      /* the most that a job on one slice can have; 0: all */
+    bool twists;        /* Cloud TPU twists a box that can be, unless it is asked not to */
     bool any_order;     /* sides may be in any order; false: ascending */
     bool long_twists;   /* boxes may be twisted also as k x 2k x 4k and longer */
     int host[3];        /* chips of a host along x, y and z, if the slice has several hosts */
@@ -134,6 +136,10 @@ dt_slice *dt_slices_of(const dt_chip *c, int *n);
 dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_location *at,
                          dt_slice *out) DT_MUST_USE;
 int dt_slice_chips(const dt_slice *s);
+/* Whether Cloud TPU would hand out the slice's shape with a twist, which it lacks. */
+bool dt_slice_is_twisted_by_default(const dt_slice *s);
+/* Whether it has more chips than a job on one slice can have. */
+bool dt_slice_exceeds_job(const dt_slice *s);
 
 /* ---- topology ---- */
 

@@ -95,12 +95,13 @@ static void test_errors_that_plans_print(void **state) {
     (void)state;
     double error[N(shared)];
     for (size_t g = 0; g < N(generations); g++) {
-        const dt_expected_error *e = dt_expected_error_of("compiler-estimate", generations[g]);
+        const dt_expected_error *e = dt_expected_error_of(&dt_compiler_estimate, generations[g]);
         int n = errors_of(shared, (int)N(shared), generations[g], error);
         double median = (error[(n - 1) / 2] + error[n / 2]) / 2, worst = error[n - 1];
         assert_non_null(e);
         if (e->rows != n || fabs(e->median - median) > 6e-5 || fabs(e->worst - worst) > 6e-5)
-            fail_msg("expected_errors.h: write \"compiler-estimate\", \"%s\", %d, %.4f, %.4f",
+            fail_msg("expected_errors.h: write \"compiler-estimate\", \"\", \"\", \"\", \"%s\", "
+                     "%d, %.4f, %.4f",
                      generations[g], n, median, worst);
     }
 }

@@ -54,6 +54,7 @@ static void cut_over_devices(drawn *d, dt_random *r, bool places) {
     dt_spmd_options o = {.devices = sizes[dt_random_below(r, 8)],
                          .batch = rows[dt_random_below(r, 7)],
                          .replicas = 1,
+                         .how = {.mixed = d->seed % 3 == 0, .slices = d->seed % 5 ? 1 : 2},
                          .places = places};
     if (o.devices <= 4 && !places) {
         o.replicas = 1 + (int)dt_random_below(r, 4);
@@ -76,13 +77,9 @@ static drawn draw(uint64_t seed, bool places) {
                .arena = dt_arena_create(),
                .topology = topology_of(seed, &r)};
     cut_over_devices(&d, &r, places);
-    d.priced = (dt_priced_program){
-        .program = d.spmd,
-        .topology = d.topology,
-        .slices = seed % 5 ? 1 : 2,
-        .dtype = seed % 3 ? NULL : dt_mixed_dtypes(d.spmd, DT_FLOAT16, d.arena)};
+    d.priced = (dt_priced_program){.program = d.spmd, .topology = d.topology};
     d.plan = dt_plan_create(&d.priced);
-    d.priced.made_of = dt_duplicated_values(&d.priced, d.arena);
+    d.priced = dt_priced_prepared(&d.priced, d.arena);
     d.kernels = dt_launches_create(&d.priced, d.arena);
     return d;
 }
@@ -212,6 +209,10 @@ static int64_t batch_bytes(const drawn *d) {
 
 static void expect_bytes(const drawn *d) {
     const dt_plan_bytes *b = &d->plan->bytes;
+    double layers = 0;
+    for (int i = 0; i < d->plan->n_layers; i++)
+        layers += d->plan->layer[i].variables + d->plan->layer[i].values;
+    expect_near(d, "bytes of all layers", layers, (double)b->total);
     const dt_spmd_bytes exact = dt_spmd_count_bytes(d->spmd);
     expect_near(d, "bytes of weights", (double)b->weights, (double)exact.weights);
     expect_near(d, "bytes of slots", (double)b->slots, (double)exact.slots);

@@ -4,6 +4,7 @@
     pages.py numbers PAGE RUN          the data in the page against the run's history.jsonl and record.jsonl
     pages.py browser CHROMIUM PAGE...  light and dark, wide and narrow, with a script and without
     pages.py words CHROMIUM PAGE       prints what a reader reads
+    pages.py titles CHROMIUM PAGE      prints the titles of the table of all runs
 """
 import json
 import math
@@ -80,12 +81,15 @@ def numbers(page, run):
 
 # ---- the page, drawn ----
 
-SECTIONS = "summary curves speed memory placement job data environment checkpoints events"
+SECTIONS = "summary curves model speed memory placement job data environment checkpoints events"
 
 # Text that leaves its box, but for boxes that scroll; words too pale for their ground.
 LOOK = r"""
 (function () {
-    function rgb(text) { return text.match(/[\d.]+/g).map(Number); }
+    function rgb(text) { // of color-mix: color(srgb 0.1 0.2 0.3)
+        var all = text.match(/[\d.e-]*\d/g).map(Number);
+        return text.startsWith('color') ? all.map((v, i) => i < 3 ? 255 * v : v) : all;
+    }
     function light(c) {
         var x = c.slice(0, 3).map(function (v) { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); });
         return 0.2126 * x[0] + 0.7152 * x[1] + 0.0722 * x[2];
@@ -121,8 +125,12 @@ FOREIGN = """Array.from(document.querySelectorAll('*')).filter(e => e.matches('s
     || Array.from(e.attributes).some(a => a.name.startsWith('on'))).length"""
 CURVES = "Array.from(document.querySelectorAll('.plot .line')).filter(e => e.checkVisibility() && e.getBoundingClientRect().width > 0).length"
 TICK_WORDS = "[...document.querySelector('.logarithmic').closest('.chart').querySelectorAll('.yt')].map(e => e.textContent).join()"
-# Colours of the curves of the loss, and of how many runs the page is.
-COLOURS = "new Set([...document.querySelectorAll('#chart-loss-epoch .line')].map(e => e.classList[1])).size"
+# The looks of the curves of the loss, which are colours, and other dots behind the last colour; and of how many runs the page is.
+COLOURS = "new Set([...document.querySelectorAll('#chart-loss-epoch .line')].map(e => [...e.classList].filter(c => /^[cm][0-9]/.test(c)).join())).size"
+STROKES = "[...document.querySelectorAll('#chart-loss-epoch .line')].map(e => getComputedStyle(e).stroke).join(' ')"
+# Tables that a reader would have to push sideways.
+CUT = """Array.from(document.querySelectorAll('.scroll, .config')).filter(e => e.checkVisibility() && !e.closest('.numbers') && e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.getAttribute('aria-label') + ' ' + e.scrollWidth + ' of ' + e.clientWidth).join()"""
 RUNS = "JSON.parse(document.getElementById('data').textContent).runs.length"
 # Two tick labels of one axis that touch.
 TICKS = """Array.from(document.querySelectorAll('.plot')).filter(p => { var r = Array.from(p.querySelectorAll('.xt'), e => e.getBoundingClientRect());
@@ -159,9 +167,43 @@ def check_values(page, what):
     page.key("End")
     tip = page.evaluate("(document.querySelector('.tip') || {}).textContent || ''")
     last = page.evaluate("[...document.querySelectorAll('.chart')[1].querySelectorAll('tbody tr:last-child td data')].map(e => e.textContent).join()")
-    expect(last and all(word in tip for word in last.split(",")), f"{what}: the tip says '{tip}', the table '{last}'")
+    told = page.evaluate("[...document.querySelectorAll('.tip output')].map(e => e.textContent)")
+    values = last.split(",") if last else []
+    holds = all(word in tip for word in values) if len(values) <= 10 else len(told) == 10 and set(told) <= set(values)
+    expect(last and holds, f"{what}: the tip says '{tip}', the table '{last}'")
+    for key in ("Home", "PageDown", "ArrowLeft", "End"):
+        page.key(key)
+        inside = page.evaluate("(r => r.left >= 0 && r.right <= innerWidth)(document.querySelector('.tip').getBoundingClientRect())")
+        expect(inside, f"{what}: the tip leaves the page after {key}")
     page.key("Escape")
     expect(not page.evaluate("!!document.querySelector('.tip')"), f"{what}: the tip stays")
+
+
+ROWS = "[...document.querySelectorAll('.compare tbody tr')].map(e => Number(e.children[{0}].querySelector('data').value))"
+TITLES = "[...document.querySelectorAll('.compare .sort')].map(e => e.textContent)"
+
+
+def check_comparison(page, what):
+    """Titles sort, best values first; the best run is marked; a run that is pressed in the legend is hidden."""
+    at = page.evaluate(TITLES).index("val_loss")
+    rows = ROWS.replace("{0}", str(at))
+    before, press = page.evaluate(rows), f"document.querySelectorAll('.compare .sort')[{at}].click()"
+    page.evaluate(press)
+    expect(page.evaluate(rows) == sorted(before), f"{what}: sorted by val_loss are {page.evaluate(rows)}")
+    best = page.evaluate("[...document.querySelectorAll('.compare tbody tr')].map(e => !!e.querySelector('.best')).join()")
+    expect(best == ",".join(["true"] + ["false"] * (len(before) - 1)), f"{what}: marked as best, by val_loss: {best}")
+    page.evaluate(press)
+    expect(page.evaluate(rows) == sorted(before, reverse=True), f"{what}: sorted back are {page.evaluate(rows)}")
+    page.evaluate("(e => { e.selectedIndex = 0; e.dispatchEvent(new Event('change')); })(document.querySelector('.sorting select'))")
+    expect(page.evaluate(rows) == before, f"{what}: as named are {page.evaluate(rows)}")
+    seen = "[...new Set([...document.querySelectorAll('.line')].map(e => e.dataset.run))].sort().join()"
+    all_runs = page.evaluate(seen)
+    page.evaluate("document.querySelector('.runs button').click()")
+    expect(page.evaluate(seen) == all_runs.replace("0,", "", 1), f"{what}: without the first run there are {page.evaluate(seen)}")
+    page.evaluate("document.querySelector('.runs button').click()")
+    expect(page.evaluate(seen) == all_runs, f"{what}: with all runs there are {page.evaluate(seen)}")
+    hidden = page.evaluate("document.querySelector('.runs .training').getAttribute('aria-pressed')")
+    expect(hidden == ("false" if len(before) > 8 else "true"), f"{what}: curves of training are shown: {hidden}")
 
 
 def browsers():
@@ -173,35 +215,42 @@ def browsers():
 def browser(program, pages):
     with browsers()(program) as b:
         for path in pages:
-            grounds, curves, parts = [], set(), set()
-            for width, dark in ((1280, False), (1280, True), (360, False), (360, True)):
+            grounds, curves, parts, strokes = [], set(), set(), set()
+            for width, dark in ((1400, False), (1400, True), (768, False), (390, False), (390, True)):
                 what = f"{os.path.basename(path)}, {width}, {'dark' if dark else 'light'}"
                 page = b.open(path, width=width, dark=dark)
                 check_look(page, what)
                 grounds.append(page.evaluate(GROUND))
                 curves.add(page.evaluate(CURVES))
                 parts.add(page.evaluate(PARTS))
+                strokes.add(page.evaluate(STROKES))
+                if width <= 768:
+                    expect(not page.evaluate(CUT), f"{what}: cut are {page.evaluate(CUT)}")
             runs = page.evaluate(RUNS)
+            expect(len(strokes) == 1, f"{path}: runs have other colours elsewhere: {strokes}")
+            if runs > 1:
+                check_comparison(page, what)
             expect(page.evaluate(COLOURS) == max(runs, 2), f"{path}: {page.evaluate(COLOURS)} colours of {runs} runs")  # one: training and validation
             check_values(page, what)
             check_switches(b.open(path), os.path.basename(path))
             plain = b.open(path, script=False)
             rows = plain.evaluate("Array.from(document.querySelectorAll('noscript td')).filter(e => e.checkVisibility() && e.textContent).length")
             expect(rows > 0 and not plain.evaluate(LOOK), f"{path}: without a script {rows} values are seen; {plain.evaluate(LOOK)}")
+            parts = {part.replace(" evaluation", "") for part in parts}
             expect(parts in ({SECTIONS}, {SECTIONS.replace("curves", "curves differences")}), f"{path}: sections {parts}")
             expect(len(set(grounds)) == 2 and grounds[0] != grounds[1], f"{path}: light and dark are {grounds}")
             expect(len(curves) == 1 and 0 not in curves, f"{path}: curves that are seen: {curves}")
 
 
-def words(program, path):
+def words(program, path, expression):
     with browsers()(program) as b:
-        print(b.open(path).evaluate("document.body.innerText"))
+        print(b.open(path).evaluate(expression))
 
 
 if sys.argv[1] == "numbers":
     numbers(*sys.argv[2:])
-elif sys.argv[1] == "words":
-    words(*sys.argv[2:])
+elif sys.argv[1] in ("words", "titles"):
+    words(*sys.argv[2:], "document.body.innerText" if sys.argv[1] == "words" else TITLES + ".join('\\n')")
 else:
     browser(sys.argv[2], sys.argv[3:])
 sys.exit(1 if faults else 0)
