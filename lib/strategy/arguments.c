@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of a step: what one replica sees of a value per replica, and all replicas' values
- * one after the other, as the compiled step takes them.
+ * The arguments of a step: the type that one replica sees, and the values of all replicas joined
+ * into one array, as compiled steps take them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* ---- checks ---- */
 
-/* *alike: replicas' values have the same sizes, but for the number of rows. */
+/* *alike: set to false if replicas' values differ in a dimension other than the first. */
 static dt_status *check_entry(const dt_value_entry *e, int replicas, bool *alike) {
     if (e->per_replica && e->n != replicas)
         return dt_fail(DT_E_ARGUMENT, NULL,
@@ -43,7 +43,8 @@ static int64_t rows_of(const dt_value_entry *e, int r) {
     return dt_entry_local(e, r)->type.dim[0];
 }
 
-/* The first argument with rows sets their number; the others must have the same. */
+/* Sets the offsets from the first argument with rows. All other arguments must have as many rows
+ * on each replica. */
 static dt_status *find_offsets(const dt_step_call *c, const dt_value_entry *e,
                                const dt_value_entry *first) {
     int32_t *offsets = c->offsets;
@@ -61,7 +62,7 @@ static dt_status *find_offsets(const dt_step_call *c, const dt_value_entry *e,
     return NULL;
 }
 
-/* Whether all replicas' values have one shape each, so that their sizes can be numbers. */
+/* Whether all replicas have the same number of rows. */
 static bool is_even(const dt_step_call *c) {
     for (int r = 1; r < c->strategy->replicas; r++)
         if (c->offsets[r + 1] - c->offsets[r] != c->offsets[1]) return false;
@@ -115,7 +116,7 @@ void dt_step_sign(const dt_step_call *c, dt_str *out) {
 
 /* ---- values ---- */
 
-/* The type of all replicas' values together. */
+/* Returns the type of all replicas' values joined. */
 static dt_type gathered_type(const dt_step_call *c, const dt_value_entry *e) {
     dt_type t = dt_step_type(c, e);
 
@@ -127,7 +128,7 @@ static dt_type gathered_type(const dt_step_call *c, const dt_value_entry *e) {
 
 dt_status *dt_step_argument(const dt_step_call *c, const dt_value_entry *e, dt_view *out,
                             void **owned) {
-    /* one after the other already */
+    /* the values are joined already */
     bool together = e->whole && (!e->per_replica || e->spread != DT_UNIFORM);
     int64_t at = 0;
 

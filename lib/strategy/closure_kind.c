@@ -10,12 +10,12 @@
 
 /* ---- recording the worker's half ---- */
 
-/* Changes by one assignment, or by one dt_optimizer_apply. */
+/* A deferred change of variables: one assignment, or one dt_optimizer_apply. */
 typedef struct change {
     dt_optimizer *optimizer; /* NULL: an assignment */
-    int how;                 /* a dt_write */
-    int first, n;            /* its values among those pushed */
-    /* [n_of] variables of the optimizer's call, whether they have a gradient or not */
+    int how;                 /* for an assignment: a dt_write */
+    int first, n;            /* its values are pushed[first] to pushed[first + n - 1] of the kind */
+    /* [n_of] all variables of the optimizer's call, also those without a gradient */
     dt_variable **of;
     int n_of;
 } change;
@@ -104,7 +104,8 @@ static dt_status *trace_update(const recording *r, dt_graph **out) {
     return dt_trace_end(t, out);
 }
 
-/* tail: what computes values from parts of them; NULL: they come whole. */
+/* Builds the graph of the update. tail: computes the pushed values from parts of them; NULL:
+ * workers push whole values. */
 static dt_status *compose_update(const recording *r, const dt_graph *tail, dt_graph **out) {
     dt_graph *g = NULL;
     DT_TRY(trace_update(r, &g));
@@ -128,7 +129,8 @@ static dt_status *make_update(const recording *r, const dt_graph *tail, dt_strat
 
 /* ---- rows of tables ---- */
 
-/* Compiles g, whose arguments are among those of the call, into *out. Takes g. */
+/* Compiles g into *out, replacing what was there. The arguments of g are a subset of the call's.
+ * Takes ownership of g. */
 static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compiled **out) {
     dt_compiled *made = NULL;
     bool *distributed = dt_distributed_arguments(g, call->args);
@@ -142,7 +144,9 @@ static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compil
     return NULL;
 }
 
-/* Divides the worker's step, assuming that batches have about as many rows as that of the call. */
+/* Finds the row numbers that the worker's step looks up. Moves computations that turn small values
+ * into large gradients (dt_divide_step) to *tail, which the coordinator runs. Assumes that batches
+ * have about as many rows as the call's. */
 static dt_status *divide_worker(dt_closure_kind *k, const dt_step_call *call, dt_graph **tail) {
     const dt_graph *step = dt_compiled_step(k->worker.compiled);
     const int64_t rows = call->offsets[call->strategy->replicas];
@@ -174,7 +178,7 @@ bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v) {
     return few && !dt_step_moves(g, v) && (p < 0 || dt_graph_find_result(g, k->name[p]) < 0);
 }
 
-/* ---- both ---- */
+/* ---- both halves ---- */
 
 static void sign(dt_closure_kind *k, const dt_step_call *call) {
     dt_str text = {0};
@@ -183,8 +187,8 @@ static void sign(dt_closure_kind *k, const dt_step_call *call) {
     k->signature = dt_str_take(&text);
 }
 
-/* Records the function for any number of rows, or only for the given number if its shapes require
- * that. */
+/* Records the function for any number of rows. If its shapes do not allow that, records it for
+ * the call's number of rows only. */
 static dt_status *record(recording *r, dt_function *f, dt_step_call *call) {
     const dt_deferral deferral = {defer_write, defer_update, r};
     call->deferral = &deferral;
@@ -255,7 +259,7 @@ dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_packed_variables *
         if (p >= 0) {
             k->halves.result[i] = dt_graph_find_result(worker, k->name[p]);
             k->halves.argument[i] = dt_graph_find_argument(update, k->name[p]);
-        } else { /* means of BatchNormalization, seeds */
+        } else { /* state that the step changes: means of BatchNormalization, seeds */
             k->halves.moves[i] = dt_step_moves(worker, s->variable[i]);
             k->changes |= k->halves.moves[i];
         }

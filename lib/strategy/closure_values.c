@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See closure_values.h. A value is a head, its name, and its elements:
+ * See closure_values.h. Each value is a head, its name, and its elements:
  *
  *     name_bytes  dtype  rank  per_replica   int32 each
  *     dim[rank]                              int64 each
  *
- * A message is read as if a stranger had written it.
+ * A message may come from anyone, so everything in it is checked.
  */
 #include "strategy/closure_values.h"
 
@@ -46,7 +46,8 @@ static dt_status *no_value(void) {
                    "a message of a closure has no values where they were expected");
 }
 
-/* A head that can be believed: its name and elements are within the message. */
+/* Reads and checks a head. After it, the name and the elements are known to lie within the
+ * message. */
 static dt_status *read_head(const char **from, size_t *n, head *h, dt_type *type) {
     int64_t dim[DT_MAX_RANK] = {0};
     if (!take(from, n, h, sizeof *h) || h->name_bytes <= 0 || h->name_bytes > MOST_NAME ||
@@ -64,7 +65,7 @@ static dt_status *read_head(const char **from, size_t *n, head *h, dt_type *type
                : NULL;
 }
 
-/* Truth is 0 or 1; loops rely on it. */
+/* Checks that every bool is 0 or 1, which loops over bools rely on. */
 static bool are_truths(const dt_tensor *t) {
     for (int64_t i = 0; t->type.dtype == DT_BOOL && i < dt_type_elements(&t->type); i++)
         if ((unsigned char)t->data[i] > 1) return false;

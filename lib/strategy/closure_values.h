@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named values as bytes of a message: the arguments and results of a closure. */
+/* Encodes named values, the arguments and results of a closure, as bytes of a message. */
 #ifndef DT_STRATEGY_CLOSURE_VALUES_H
 #define DT_STRATEGY_CLOSURE_VALUES_H
 
 #include "strategy/values.h"
 
-/* Appends values to the message. Of an entry per replica only the first value; v NULL: no
- * values. */
+/* Appends values to a message. Of an entry per replica, only the first value is written. v may
+ * be NULL. */
 void dt_closure_values_write(const dt_values *v, dt_str *out);
 void dt_closure_value_write(const char *name, bool per_replica, const dt_view *x, dt_str *out);
-/* Reads the values that fill the rest of a message. WORKERS_DISAGREE: the bytes are not such
- * values. */
+/* Reads the values that fill the rest of a message. Fails with WORKERS_DISAGREE if the bytes are
+ * not values. */
 dt_status *dt_closure_values_read(const char *from, size_t n, dt_values *into) DT_MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See closures.h. Deadlines can all be met exactly if, in the order of their versions, the i-th
- * closure is not older than version - staleness + i: one update is made for each. Closures are
- * given out in the order of versions, so that is the order of the table.
+ * See closures.h. Each update uses up one version. So all deadlines can be met exactly if the i-th
+ * oldest closure (from 0) has at least the version `version - staleness + i`. Closures are given
+ * out in the order of their versions, so the table has that order.
  */
 #include "strategy/closures.h"
 
@@ -59,7 +59,8 @@ static int find_lost(const dt_closures *c) {
     return found;
 }
 
-/* Counts closures that are not lost. No update waits for the lost ones. */
+/* Counts closures that are not lost. Lost ones get a new version when they are given out again,
+ * so they have no deadline. */
 static int count_out(const dt_closures *c) {
     int n = 0;
     for (int i = 0; i < c->n; i++) n += c->closure[i].state != DT_CLOSURE_LOST;
@@ -71,7 +72,8 @@ static int64_t version_in_order(const dt_closures *c, int64_t number) {
     return version > c->first ? version : c->first;
 }
 
-/* As the youngest of those out it is applied when all others are. */
+/* Whether a closure that is given out now can meet its deadline: it may have to wait until all
+ * others are applied. */
 static bool may_give(const dt_closures *c, int64_t number) {
     if (c->in_order) return version_in_order(c, number) <= c->version;
     return c->staleness == DT_ANY_STALENESS || count_out(c) <= c->staleness;
@@ -97,7 +99,7 @@ bool dt_closures_give(dt_closures *c, int worker, dt_closure *out) {
     return true;
 }
 
-/* NULL: the worker does not have this closure. */
+/* Returns the worker's closure of this number; NULL: the worker no longer has it. */
 static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
     for (int i = 0; i < c->n; i++)
         if (c->closure[i].number == number && c->closure[i].worker == worker &&
@@ -106,7 +108,8 @@ static dt_closure *find_out(const dt_closures *c, int worker, int64_t number) {
     return NULL;
 }
 
-/* A closure that is pulled later moves to the end, to keep the order of versions. */
+/* A closure that reads the weights later moves to the end of the table, which keeps the order of
+ * versions. */
 bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *version) {
     dt_closure *out = find_out(c, worker, number);
     if (!out) return false;
@@ -121,7 +124,7 @@ bool dt_closures_pull(dt_closures *c, int worker, int64_t number, int64_t *versi
     return true;
 }
 
-/* ---- coming back ---- */
+/* ---- pushed and lost closures ---- */
 
 bool dt_closures_push(dt_closures *c, int worker, int64_t number) {
     dt_closure *out = find_out(c, worker, number);
@@ -142,9 +145,9 @@ int dt_closures_lose(dt_closures *c, int worker) {
 
 /* ---- applying ---- */
 
-/* Whether all others can still come in time when that one is applied. */
+/* Whether all other closures can still meet their deadlines if this one is applied now. */
 static bool leaves_time(const dt_closures *c, int applied) {
-    /* the version at which the next of them is applied, at the earliest */
+    /* the lowest version to which the next of the others can be applied */
     int64_t update = c->version + 1;
     for (int i = 0; i < c->n; i++) {
         if (i == applied || c->closure[i].state == DT_CLOSURE_LOST) continue;

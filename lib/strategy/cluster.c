@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers in separate processes, connected: see cluster.h. */
+/* See cluster.h: connecting workers in separate processes, and exchanges between them. */
 #include "strategy/cluster.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ dt_status *dt_cluster_end_step(dt_cluster *c, const char *of, uint32_t *flags) {
     return s;
 }
 
-/* As dt_cut_rows cuts. */
+/* Returns the first row of shard i, as dt_cut_rows divides rows. */
 static int64_t begin_of_shard(int64_t rows, int64_t shards, int64_t i) {
     const int64_t more = rows % shards;
     return i * (rows / shards) + (i < more ? i : more);

@@ -23,7 +23,8 @@
 
 /* ---- creating ---- */
 
-/* A pass gives a new graph; the old one goes. */
+/* Replaces a graph by the result `by` of a pass, and frees the old graph. Does nothing if s is
+ * an error. Returns s. */
 static dt_status *replaced(dt_graph **g, dt_graph *by, dt_status *s) {
     if (!s) {
         dt_graph_destroy(*g);
@@ -44,7 +45,8 @@ static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units) {
     return replaced(g, out, s);
 }
 
-/* Shards only keep the bits of sums on this machine, so the priced graph has none. */
+/* Divides the batch into shards, and keeps the graph before that for pricing: shards exist only
+ * to make sums on this machine reproducible. */
 static dt_status *cut_shards(dt_compiled *c) {
     c->unsharded = c->folded.graph;
     c->folded.graph = NULL;
@@ -52,7 +54,8 @@ static dt_status *cut_shards(dt_compiled *c) {
     return simplify(&c->folded.graph);
 }
 
-/* The spreads are in the folded graph's arena, which the next pass frees. */
+/* Copies how arguments and results are spread over replicas: the folded graph's arena, which has
+ * them, is freed by the next pass. */
 static void keep_spreads(dt_compiled *c) {
     c->arg = dt_arena_copy(c->arena, c->folded.arg, (size_t)c->step->n_args * sizeof *c->arg);
     c->result =
@@ -68,7 +71,8 @@ static dt_status *fold(dt_compiled *c, const bool *distributed) {
     return NULL;
 }
 
-/* No folded form: only the spreads are needed. */
+/* For a step without a folded form: finds only how arguments and results are spread over
+ * replicas. */
 static dt_status *spread_only(dt_compiled *c, const bool *distributed) {
     dt_replication *spread = NULL,
                    *arg = dt_arena_array(c->arena, dt_replication, c->step->n_args + 1);
@@ -89,8 +93,8 @@ static dt_status *spread_only(dt_compiled *c, const bool *distributed) {
     return NULL;
 }
 
-/* A later trace may give a variable copies, a call another sharding: then this one was compiled for
- * something else. */
+/* Remembers the revisions of variables. If a later trace gives a variable one copy per replica,
+ * or another sharding, this step must be compiled again. */
 static void note_revisions(dt_compiled *c) {
     c->revision = dt_arena_array(c->arena, unsigned, c->step->n_states + 1);
     for (int i = 0; i < c->step->n_states; i++)
@@ -103,7 +107,7 @@ bool dt_compiled_is_stale(const dt_compiled *c) {
     return false;
 }
 
-/* Divides the optimizer's state, and weights, over the workers as how.over_replicas requires. */
+/* Divides the optimizer's state, and if how.over_replicas requires it weights, over the workers. */
 static dt_status *make_parts(dt_compiled *c) {
     if (!c->cluster || c->how.over_replicas == DT_OVER_NONE) return NULL;
     c->part = dt_arena_array(c->arena, dt_divided *, c->step->n_states + 1);
@@ -112,6 +116,15 @@ static dt_status *make_parts(dt_compiled *c) {
             DT_TRY(dt_divided_make(&c->part[c->n_parts++], c->step->state[i].variable,
                                    (dt_cluster *)c->cluster));
     return NULL;
+}
+
+/* Compiles o->priced, a graph that replaces the step in estimates. Takes ownership of it. */
+static dt_status *create_priced(dt_compiled *c, const dt_compile_options *o) {
+    dt_compile_options priced = *o;
+    priced.priced = NULL;
+    priced.alone = true;
+    priced.by_replica = false;
+    return dt_compiled_create(&c->stands_for, c->strategy, o->priced, &priced);
 }
 
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph *step,
@@ -149,6 +162,8 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
         if (!s && dt_compiled_is_chip(c)) s = dt_chip_products(c->step, &c->alone);
     }
     if (!s) s = make_parts(c);
+    if (o->priced && s) dt_graph_destroy(o->priced);
+    if (o->priced && !s) s = create_priced(c, o);
     if (s) {
         dt_compiled_destroy(c);
         return s;
@@ -159,6 +174,7 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
 
 void dt_compiled_destroy(dt_compiled *c) {
     if (!c) return;
+    dt_compiled_destroy(c->stands_for);
     for (int i = 0; i < c->n; i++) dt_sized_release(&c->size[i]);
     for (int i = 0; i < c->n_priced; i++) dt_spmd_destroy(c->priced[i].spmd);
     for (int i = 0; c->gathered && i < c->step->n_results; i++) free(c->gathered[i]);
@@ -175,7 +191,7 @@ void dt_compiled_destroy(dt_compiled *c) {
 
 /* ---- sizes ---- */
 
-/* Whether what this machine runs is all there is to know. */
+/* Whether the program that this machine runs is also the one to estimate. */
 static bool runs_as_priced(const dt_compiled *c) {
     return c->cluster || (!dt_compiled_uses_logical_devices(c) &&
                           (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1));
@@ -203,8 +219,8 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, bool even, dt_sized *z
     return s;
 }
 
-/* Whether all replicas have the same number of rows. offsets NULL: whether rows can be divided
- * so. */
+/* Whether all replicas have the same number of rows. If offsets is NULL, whether they can have
+ * it. */
 static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets) {
     const int64_t replicas = c->strategy->replicas, each = rows / replicas;
     bool even = rows % replicas == 0 && !c->cluster;
@@ -212,8 +228,8 @@ static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets) 
     return even;
 }
 
-/* Whether z was made for these rows. With by_replica, equal numbers of rows may be divided
- * differently. */
+/* Whether z was compiled for this number of rows. With by_replica, the rows of this worker's
+ * replicas must be the same, too. */
 static bool is_size(const dt_compiled *c, const dt_sized *z, int64_t rows, bool even) {
     if (z->rows != rows || z->even != even || !c->own_replicas)
         return z->rows == rows && z->even == even;
@@ -255,7 +271,7 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
 
 /* ---- running ---- */
 
-/* Of arguments that hold all workers' rows. */
+/* Returns views of this worker's rows of the arguments, which hold the rows of all workers. */
 static const dt_view *own_rows(dt_compiled *c, const dt_sized *z, const dt_view *arg) {
     for (int i = 0; i < c->step->n_args; i++) {
         const dt_type *t = &c->step->node[c->step->arg[i].node].type;
@@ -273,7 +289,8 @@ static void see_own_replicas(dt_compiled *c, dt_env *env) {
     env->segments = c->own_replicas;
 }
 
-/* Results with rows are those of own replicas: from all workers to all. */
+/* Collects the rows of a result from all workers on every worker. Each has computed those of its
+ * own replicas. */
 static dt_status *gather_result(dt_compiled *c, int i, dt_view *result) {
     const int workers = c->cluster->workers, each = c->own_replicas;
     const int64_t k = -c->step->node[c->step->result[i].node].type.dim[0],
@@ -338,7 +355,7 @@ bool dt_compiled_runs_ahead(const dt_compiled *c) {
     dt_device *device = NULL;
     if (c->strategy->cluster || !c->folded.graph) return false;
     dt_status *s = dt_strategy_device_of(c->strategy, &device);
-    dt_status_free(s); /* running a step reports it */
+    dt_status_free(s); /* running a step reports the same error */
     return !s && dt_device_runs_ahead(device);
 }
 
@@ -364,7 +381,7 @@ const dt_graph *dt_compiled_step(const dt_compiled *c) { return c->step; }
 
 const dt_graph *dt_compiled_folded(const dt_compiled *c) { return c->folded.graph; }
 
-/* What each device does. */
+/* Prints the program of each device. */
 static dt_status *print_priced(dt_compiled *c, int64_t rows, dt_str *out) {
     const dt_assignment *a = c->strategy->assignment;
     const dt_spmd *priced = NULL;
@@ -377,7 +394,7 @@ static dt_status *print_priced(dt_compiled *c, int64_t rows, dt_str *out) {
     return NULL;
 }
 
-/* Nothing is compiled for it: a step of variables without memory can be looked at. */
+/* Prints the program without compiling it, so that it works for variables without memory, too. */
 static dt_status *print_program(dt_compiled *c, int64_t rows, dt_str *out) {
     dt_sized z;
 

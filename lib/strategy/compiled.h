@@ -8,35 +8,41 @@
 
 #include "strategy/strategy.h"
 
-enum { DT_SIZES = 16 }; /* executables kept */
+enum { DT_SIZES = 16 }; /* number of batch sizes for which executables are kept */
 
-/* What this process computes of a batch of `rows`: shards of `reproducible`, and their rows, of
- * which a worker may have none. */
+/* The part of a batch that this process computes: `rows` rows from `first` on (possibly none),
+ * divided into shards for `reproducible`. */
 typedef struct dt_share {
     int64_t first, rows;
     int shards;
-    int32_t *border; /* [shards + 1] rows from `first` on; NULL: there are no shards; owned */
+    /* [shards + 1] first row of each shard, counted from `first`; NULL: there are no shards;
+     * owned */
+    int32_t *border;
 } dt_share;
 
-/* The step for one number of rows. */
+/* The step compiled for one number of rows. */
 typedef struct dt_sized {
     int64_t rows;
     bool even; /* all replicas have the same number of rows, and all are in this process */
     dt_share share;
-    dt_graph *own; /* the program of this worker, of several; NULL: all rows are computed here */
-    /* the step partitioned over logical devices; NULL: each replica computes as one device */
+    /* the program of this worker, if there are several; NULL: all rows are computed here */
+    dt_graph *own;
+    /* the step partitioned over logical devices, if they compute separately; NULL: each replica
+     * computes as one device */
     dt_spmd *spmd;
-    dt_graph *unrolled; /* the work of all devices of `spmd` in one graph */
-    dt_spmd *priced;    /* the program of each device of each replica; NULL: not needed */
-    /* graph of `over` without annotations of logical devices; NULL: they are kept, or there are
-     * none */
+    dt_graph *unrolled; /* one graph with the work of all devices of `spmd` */
+    /* the program of each device of each replica, for estimates; NULL: not needed */
+    dt_spmd *priced;
+    /* the folded graph without annotations of logical devices, from which `over` was made; NULL:
+     * `over` was made from the folded graph itself */
     dt_graph *bare;
-    /* the program of each of the back end's devices; NULL: it has one, or rows do not divide */
+    /* the program for each device of the back end; NULL: the back end has one device, or rows do
+     * not divide evenly */
     dt_spmd *over;
     dt_executable *executable;
 } dt_sized;
 
-/* What each device of each replica does, for one number of rows. */
+/* The program of each device of each replica, for one number of rows. Only for estimates. */
 typedef struct dt_priced {
     int64_t rows;
     dt_spmd *spmd;
@@ -45,55 +51,62 @@ typedef struct dt_priced {
 struct dt_compiled {
     dt_strategy *strategy;
     dt_arena *arena;
-    dt_graph *step;      /* one replica's, simplified */
-    dt_folded folded;    /* its graph is NULL if the step has no folded form */
-    dt_graph *unsharded; /* the folded graph before it was cut into shards; NULL: it was not */
-    dt_graph *alone;     /* the graph that runs replica by replica; NULL: `step` */
-    bool annotated;      /* the folded graph places values on logical devices */
-    const dt_replication *arg, *result; /* by argument and result */
-    unsigned *revision; /* [states] of the step: the variable's, when it was compiled */
+    dt_graph *step;   /* the step of one replica, simplified */
+    dt_folded folded; /* folded.graph is NULL if the step has no folded form */
+    /* the folded graph before it was divided into shards; NULL: it was not divided */
+    dt_graph *unsharded;
+    dt_graph *alone; /* the graph that runs replica by replica; NULL: `step` */
+    /* compiled step that replaces this one in estimates; NULL: this one is used */
+    dt_compiled *stands_for;
+    bool annotated;                     /* the folded graph places values on logical devices */
+    const dt_replication *arg, *result; /* how each argument and result is spread over replicas */
+    /* [states of the step] revision of the variable when the step was compiled */
+    unsigned *revision;
     dt_compute_spec how;
-    const _Atomic uint32_t *beside; /* as dt_env has it */
+    const _Atomic uint32_t *beside; /* as in dt_env */
     /* the workers that share each batch; NULL: this process computes all of it */
     const struct dt_cluster *cluster;
-    dt_view *own_arg;       /* [args] with this worker's rows of the current run */
-    int own_replicas;       /* replicas of each worker, whose rows it computes; 0: by shards */
-    const int32_t *offsets; /* offsets of the current run, for own_replicas */
+    dt_view *own_arg; /* [args] views of this worker's rows, for the current run */
+    /* number of replicas whose rows this worker computes; 0: rows are divided by shards */
+    int own_replicas;
+    const int32_t *offsets; /* offsets of the current run, if own_replicas > 0 */
     int32_t *own_offsets;   /* [own_replicas + 1] */
-    void **gathered;        /* [results] rows of all workers, owned; NULL: none */
-    int n_parts;            /* states of which this worker keeps a part (divided.h) */
+    void **gathered;        /* [results] rows collected from all workers; owned; NULL: not needed */
+    int n_parts; /* number of variables of which this worker keeps only a part (divided.h) */
     struct dt_divided **part;
-    int shards;  /* of how.shards; at least one for each worker; 0: none */
-    int n, next; /* number of sizes compiled; the size to be replaced next */
+    int shards;  /* number of shards of a batch: how.shards, or one for each worker; 0: no shards */
+    int n, next; /* n: number of sizes; next: counts replaced sizes */
     dt_sized size[DT_SIZES];
     int n_priced;
-    dt_priced priced[DT_SIZES]; /* asked for by dt_compiled_priced */
-    void **joined;              /* unfolded: [results] of the last run, owned */
+    dt_priced priced[DT_SIZES]; /* results of dt_compiled_priced */
+    void **joined;              /* without a folded form: [results] of the last run; owned */
 };
 
 /* Whether sums and products round as on the slice's chip (numerics: chip). */
 bool dt_compiled_is_chip(const dt_compiled *c);
-/* Cuts a step that has a folded form for a batch of `rows`: fills *z except `executable` and
- * `priced`. */
+/* Builds the graphs for a batch of `rows`, if the step has a folded form. Fills *z except
+ * `executable` and `priced`. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
-void dt_sized_release(dt_sized *z); /* z may be zeroed */
-/* The request for a back end; lends from both arguments. */
+void dt_sized_release(dt_sized *z); /* *z may be all zeros */
+/* Returns the request to compile z. It refers to both arguments. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
-/* For a back end with several devices: sets z->over to the program of each. It stays NULL where the
- * rows do not divide; then each device computes all rows. */
+/* For a back end with several devices: sets z->over to the program of each. z->over stays NULL
+ * if rows do not divide evenly; then each device computes all rows. */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) DT_MUST_USE;
-/* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they
- * do not. */
+/* Whether the program models each logical device separately. It does not if no value is placed
+ * on them, or for `reproducible`. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
-/* The requested number, or the next smaller one that divides the rows of every replica. */
+/* Returns the number of micro-batches: the requested one, or the next smaller one that divides
+ * the rows of every replica. */
 int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows);
-/* Of a step that does not fit the slice's memory: notes of what would, each tried. Returns s. */
+/* For a step that does not fit the slice's memory: adds notes to s about changes that would make
+ * it fit, each of which was tried. Returns s. */
 dt_status *dt_compiled_what_fits(const dt_compiled *c, int64_t rows, const dt_device *d,
                                  dt_status *s) DT_MUST_USE;
 dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows,
                                        dt_spmd **out) DT_MUST_USE;
 
-/* One step through the interpreter, arguments and results as dt_compiled_run has them. */
+/* Runs one step in the interpreter. Arguments and results are as in dt_compiled_run. */
 dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
                            dt_view *result) DT_MUST_USE;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ClusterCoordinator. Functions become closures of a worker pool (worker_pool.h). Workers are forks
- * of this process, with its functions and data sets at that time. So a new function, signature or
- * data set needs new workers, which are started when all scheduled functions have finished. There
- * is no thread: results are received and applied, and workers get the next functions, only within
- * schedule, join, done and fetch.
+ * ClusterCoordinator. Scheduled functions become closures of a worker pool (worker_pool.h). Workers
+ * are forks of this process, so they have its functions and data sets as of the fork. A new
+ * function, signature or data set therefore needs new workers, which are started when all scheduled
+ * functions have finished. No thread runs in the background: results are received and applied, and
+ * workers get their next functions, only within schedule, join, done and fetch.
  */
 #include "strategy/coordinator.h"
 
@@ -15,7 +15,7 @@
 
 enum { LOOK_NS = 100000000 };
 
-/* ---- functions that have been scheduled ---- */
+/* ---- scheduled functions ---- */
 
 static dt_task *find_task(dt_coordinator *c, int64_t number) {
     int low = 0, high = c->n_tasks - 1;
@@ -66,7 +66,7 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
     cancel(c);
 }
 
-/* ---- functions for the pool ---- */
+/* ---- what the pool asks about functions ---- */
 
 static const void *describe(void *user, int64_t number, int64_t *n) {
     const dt_task *t = find_task(user, number);
@@ -93,7 +93,8 @@ static dt_status *failed(void *user, const dt_arrival *a) {
 }
 
 static void warn(void *user, const char *text) {
-    (void)user, (void)text; /* dt_coordinator_count reports these */
+    /* dt_coordinator_count counts the lost workers that this would report */
+    (void)user, (void)text;
 }
 
 /* ---- workers ---- */
@@ -121,7 +122,7 @@ static bool has(dt_variable *const *list, int n, const dt_variable *v) {
     return false;
 }
 
-/* All variables that functions read, each once. */
+/* Lists all variables that functions read, each once. */
 static dt_variable **collect(dt_coordinator *c, int *n) {
     int most = 0;
     for (int k = 0; k < c->n_kinds; k++)
@@ -136,7 +137,8 @@ static dt_variable **collect(dt_coordinator *c, int *n) {
     return all;
 }
 
-/* Tables of which no function needs more than rows are sent by rows, and what none changes once. */
+/* Chooses how each variable is sent. A table is sent by rows if no function needs more of it; a
+ * variable that no function changes is sent once. */
 static const dt_sent *choose_ways(const dt_coordinator *c, dt_variable *const *v, int n) {
     dt_sent *sent = dt_arena_array(c->arena, dt_sent, n + 1);
     for (int i = 0; i < n; i++) {
@@ -177,7 +179,7 @@ static dt_status *open_pool(dt_coordinator *c) {
     return NULL;
 }
 
-/* The pool failed: cancels everything that was scheduled. */
+/* The pool has failed: cancels everything that was scheduled, and returns the error. */
 static dt_status *lose_all(dt_coordinator *c, dt_status *why) {
     close_pool(c);
     cancel(c);
@@ -192,8 +194,8 @@ static unsigned count_written(const dt_coordinator *c) {
     return n;
 }
 
-/* Functions that are given to a worker from now on see these values. With `in_order` they see older
- * versions, whose copies must stay. */
+/* If the program has set variables, makes functions that are given out from now on see the new
+ * values. With `in_order`, functions see older versions, whose copies must be kept. */
 static void notice_sets(dt_coordinator *c) {
     const unsigned written = count_written(c);
     if (written != c->written && !c->strategy->servers.in_order) dt_worker_pool_forget(c->pool);
@@ -233,7 +235,8 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
     return NULL;
 }
 
-/* Receives and applies all results that have arrived. Waits for the first until the deadline. */
+/* Receives and applies all results that have arrived. Waits for the first one until the
+ * deadline. */
 static dt_status *look(dt_coordinator *c, int64_t deadline_ns) {
     bool came = true;
     dt_arrival a;
@@ -251,7 +254,8 @@ static dt_status *wait_for_all(dt_coordinator *c) {
     return NULL;
 }
 
-/* Returns the error of the first function that failed, after all others have ended. */
+/* If a function has failed, waits until all others have ended, and returns the error of the
+ * first one that failed. */
 static dt_status *raise(dt_coordinator *c) {
     if (!c->error) return NULL;
     dt_status *lost = wait_for_all(c);
@@ -271,8 +275,8 @@ static int find_own(const dt_coordinator *c, const dt_per_worker *p) {
     return -1;
 }
 
-/* Ends the workers when they have finished. New ones will be started with the new function or data
- * set. */
+/* Waits until all functions have finished, and ends the workers. The next schedule starts new
+ * ones. */
 static dt_status *renew(dt_coordinator *c) {
     DT_TRY(wait_for_all(c));
     close_pool(c);
@@ -292,7 +296,7 @@ static dt_status *find_kind(dt_coordinator *c, dt_function *f, dt_step_call *cal
     return NULL;
 }
 
-/* Collects the arguments of the function, with samples of those per worker. */
+/* Collects the arguments of a function. Those per worker are represented by their samples. */
 static dt_status *sample(const dt_closure_arguments *a, dt_values *into) {
     DT_TRY(dt_arguments_add(into, a->values, false));
     for (int i = 0; i < DT_MOST_PER_WORKER && a->per_worker[i]; i++)
@@ -362,7 +366,7 @@ static dt_status *schedule(dt_coordinator *c, dt_function *f, const dt_closure_a
     return look(c, 0);
 }
 
-/* ---- the calls ---- */
+/* ---- public functions ---- */
 
 dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) {
     DT_LIVE(strategy);
@@ -462,7 +466,7 @@ dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
     DT_TRY(raise(c));
     dt_status *s = dt_values_create(&args);
     DT_SCOPE(c->strategy) {
-        if (!s) s = dt_status_kept(); /* of another strategy's scope */
+        if (!s) s = dt_status_kept(); /* if another strategy's scope is open */
         if (!s) s = schedule(c, f, &a, args, remote);
     }
     dt_values_unref(args);
@@ -502,7 +506,7 @@ bool dt_coordinator_count(const dt_coordinator *c, dt_coordinator_counts *out) {
     return true;
 }
 
-/* ---- what functions return ---- */
+/* ---- results of functions ---- */
 
 dt_status *dt_remote_fetch(dt_remote *r, dt_values **out) {
     DT_LIVE(r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a worker of a coordinator computes: the function that was scheduled (worker_serve.c). See
+/* What a coordinator's worker computes when worker_serve.c gives it a scheduled function. See
  * coordinator.h. */
 #include "strategy/coordinator.h"
 
@@ -138,8 +138,8 @@ static dt_status *write_results(const dt_closure_kind *k, const dt_view *result,
                          DT_MOST_MORE);
 }
 
-/* Reads the function and its arguments. Takes the next element of each data set per worker, so call
- * it once for a closure. */
+/* Decodes the function and its arguments. Takes the next element of each data set per worker, so
+ * it must be called only once for a closure. */
 static dt_status *take_arguments(dt_coordinator *c, const dt_work *work) {
     dt_work_head h;
     dt_values_unref(c->worker.args);

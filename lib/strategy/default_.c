@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default strategy, which applies where no other was chosen: one replica, nothing
- * distributed. */
+/* The default strategy, which applies if no other is chosen: one replica, nothing distributed. */
 #include "strategy/place.h"
 
 const dt_strategy_row dt_strategy_default_ = {

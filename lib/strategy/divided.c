@@ -18,14 +18,16 @@ struct dt_divided {
     dt_variable *own;   /* this worker's rows */
     dt_cluster *cluster;
     bool filled;
-    unsigned written; /* whole->written when the two were last equal */
+    /* whole->written when `own` was last filled from `whole`, or `whole` from all parts */
+    unsigned written;
 };
 
 static bool is_slot(const dt_variable *v) {
     return v->slot && !v->on_all && v->of && v->lacks == 0;
 }
 
-enum { LEAST_BYTES = 65536 }; /* a smaller weight is not worth a message in each step */
+/* a smaller weight is not worth the message that each step would need */
+enum { LEAST_BYTES = 65536 };
 static bool is_large_weight(const dt_variable *v) {
     return v->trainable && !v->slot && v->type.rank > 1 && dt_type_bytes(&v->type) >= LEAST_BYTES;
 }
@@ -45,7 +47,7 @@ static size_t begin_of(const dt_divided *p, int rank) {
            row_bytes(p);
 }
 
-/* ---- to the host ---- */
+/* ---- collecting the whole variable ---- */
 
 static dt_status *fetch(void *state, dt_variable *v) {
     dt_divided *p = state;
@@ -122,12 +124,12 @@ void dt_divided_ready(dt_divided *p) {
     p->filled = true;
 }
 
-/* Returns the whole pages of v's memory to the system; the workers' parts have its values. */
+/* Returns the memory pages of v to the system. Its values are in the workers' parts from now on. */
 static void give_back(const dt_variable *v) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)dt_host_data(v);
     const uintptr_t from = (first + page - 1) & ~(page - 1),
                     to = (first + (size_t)dt_type_bytes(&v->type)) & ~(page - 1);
-    if (to > from) /* a hint: where it is refused nothing changes */
+    if (to > from) /* only a hint: if the system refuses it, nothing changes */
         madvise((void *)from, to - from, MADV_DONTNEED);
 }
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables that workers keep in parts (`partition: {over_replicas: optimizer}`, or weights): each
- * has its rows of a slot or of a weight, and steps see these alone. The whole one keeps its address
- * but, between two checkpoints, no memory:
+ * Variables that are divided among workers (`partition: {over_replicas: optimizer}` or `weights`).
+ * Each worker keeps its rows of a slot or weight in a variable of its own, the part, which steps
+ * use instead of the whole variable. The whole variable keeps its address, but between two
+ * checkpoints it has no memory:
  *
- *     host writes (zeros, a checkpoint)  ->  the next step takes own rows, the memory of all rows is given back
- *     host reads (a checkpoint)          ->  worker 0 gets the rows of all, of weights every worker; all workers must ask, in the same order
+ *  - After the host has written it (zeros, or a checkpoint), the next step copies this worker's
+ *    rows to the part and gives the memory back.
+ *  - When the host reads it (for a checkpoint), the rows of all workers are collected: slots on
+ *    worker 0, weights on every worker. All workers must ask for variables in the same order.
  */
 #ifndef DT_STRATEGY_DIVIDED_H
 #define DT_STRATEGY_DIVIDED_H
@@ -16,24 +19,25 @@
 
 typedef struct dt_divided dt_divided;
 
-/* Whether v is divided over so many workers, each of which gets at least a row: a slot that has its
- * weight's shape and is not changed by host code on every worker. With DT_OVER_WEIGHTS also a
- * trained matrix of at least 64 KiB. */
+/* Whether v is divided over this many workers, each of which gets at least one row. That is so
+ * for slots that have the shape of their weight and that host code does not change on every
+ * worker. With DT_OVER_WEIGHTS it is also so for trainable matrices of at least 64 KiB. */
 bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers);
-/* The part of v, which is made on the first call. The variable owns it. */
+/* Returns this worker's part of v, which the first call creates. The variable owns it. */
 dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c) DT_MUST_USE;
 dt_variable *dt_divided_own(const dt_divided *p);
 const dt_variable *dt_divided_whole(const dt_divided *p);
-/* Before a step: takes over values that the host has written. */
+/* Call it before a step. Copies values that the host has written to the part. */
 void dt_divided_ready(dt_divided *p);
-/* After it: the part is newer. */
+/* Call it after a step. Marks the part as newer than the whole variable. */
 void dt_divided_changed(dt_divided *p);
 
-/* Before anything that every worker does alone with weights: those of v that are kept in parts are
- * put together on all of them. All must call it. */
+/* Collects all weights in v that are divided, on every worker. Call it on all workers, before
+ * anything that every worker does with whole weights. */
 dt_status *dt_divided_put_together(dt_variable *const *v, int n) DT_MUST_USE;
 
-/* Bytes that this process keeps of any variable between two checkpoints: all, or its part. */
+/* Returns how many bytes of v this process keeps between two checkpoints: all of it, or its
+ * part. */
 int64_t dt_divided_bytes(const dt_variable *v);
 
 #endif

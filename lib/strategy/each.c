@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps whose arguments differ between replicas in another dimension than the first: batches that
- * each replica has padded by itself, say. Every replica's step is recorded with its own shapes, and
- * the interpreter runs them side by side. That is slow next to a compiled step, and the recordings
- * are not kept: such shapes seldom come again.
+ * Runs steps whose arguments differ between replicas in a dimension other than the first, for
+ * example batches that each replica has padded by itself. The step of every replica is recorded
+ * with its own shapes, and the interpreter runs them side by side. That is slower than a compiled
+ * step. The recordings are not kept, because such shapes seldom come again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "strategy/labels.h"
 #include "strategy/step.h"
 
-enum { MOST_ROUNDS = 64 }; /* a gather learns the sizes of the one before it */
+enum { MOST_ROUNDS = 64 }; /* how often all replicas are recorded at most; see trace_all */
 
 typedef struct replicas {
     const dt_step_call *call;
@@ -41,8 +41,9 @@ static dt_status *trace_once(const dt_function *f, dt_step_call *c, replicas *x)
     return first;
 }
 
-/* Until all know the sizes of all in each gather. A fault before that may be one of sizes that were
- * not known. */
+/* Records all replicas again until each knows the sizes of all replicas in each gather; in each
+ * round a gather learns the sizes of the one before it. Errors of earlier rounds are dropped,
+ * because unknown sizes may have caused them. */
 static dt_status *trace_all(const dt_function *f, dt_step_call *c, replicas *x) {
     dt_each each = {0};
     dt_status *s = NULL;
@@ -64,8 +65,8 @@ static bool are_named_alike(const dt_named_node *a, const dt_named_node *b, int 
     return true;
 }
 
-/* A step may use shapes, but its arguments, its results and the variables that it changes must not
- * depend on them. */
+/* A step may compute with shapes, but which arguments, results and changed variables it has must
+ * be the same on every replica. */
 static dt_status *check_alike(const replicas *x) {
     const dt_graph *a = x->graph[0];
     for (int r = 1; r < x->n; r++) {
@@ -102,7 +103,8 @@ static void bind(const dt_step_call *c, replicas *x) {
     }
 }
 
-/* A variable that replicas change differently gets a copy for each, where it may have them. */
+/* Runs the recordings. If replicas change a variable differently, gives each its own copy, if
+ * the variable may have copies, and runs them again. */
 static dt_status *interpret(replicas *x, dt_interpretation *out) {
     const dt_graph *g = x->graph[0];
     for (;;) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run: a step function on every replica. The function is called once per signature to record it;
- * the recording is compiled and run with each replica's own arguments.
+ * run: calls a step function on every replica. The function itself is called only once per
+ * signature, to record it. The recording is compiled and run with each replica's arguments.
  *
- * A signature consists of the names, dtypes and sizes of the arguments, and of which of them have a
- * value per replica. The first dimension of distributed arguments is B: the rows of one replica,
- * which may differ between replicas and between runs. A step that cannot be recorded this way,
- * because it joins replicas' values directly, is recorded again for the current sizes. Arguments
- * that differ between replicas in another dimension are each.c's.
+ * A signature consists of the names, dtypes and sizes of the arguments, and of which ones have a
+ * value per replica. In distributed arguments the first dimension is B, the number of rows of one
+ * replica, which may differ between replicas and between runs. A step that cannot be recorded with
+ * B, because it joins replicas' values directly, is recorded again for the current number of rows.
+ * each.c runs steps whose arguments differ between replicas in another dimension.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ void dt_function_unref(dt_function *f) {
 
 /* ---- finding the trace ---- */
 
-/* A variable that has got a copy for each replica since: what was compiled is for something
- * else. */
+/* Drops recordings for which a variable has changed since they were compiled, for example
+ * because it now has one copy per replica. */
 static void forget_stale(dt_function *f) {
     int kept = 0;
 
@@ -61,15 +61,16 @@ static dt_traced *look_up(const dt_function *f, const dt_step_call *c, const cha
     return NULL;
 }
 
-/* Whether known sizes may help: some arguments have an open number of rows, and shapes did not fit
- * or the step asks for that number. */
+/* Whether recording with known sizes may succeed after the error s: some argument has an open
+ * number of rows, and the step asked for that number or its shapes did not fit. */
 static bool sizes_may_help(const dt_step_call *c, const dt_status *s) {
     bool unfit = dt_status_number(s) == DT_E_NEEDS_ROWS ||
                  (c->even && dt_status_number(s) == DT_E_MODEL_SHAPE);
     return unfit && c->sizing == DT_SIZES_ANY && dt_step_has_rows(c);
 }
 
-/* A trace without a compiled step remembers that sizes are needed. */
+/* Records and compiles the step. If it needs known sizes, adds a recording without a compiled
+ * step, which remembers that. */
 static dt_status *add_trace(dt_function *f, const dt_step_call *c, const char *signature,
                             dt_traced **out) {
     dt_traced made = {.sizing = c->sizing};
@@ -186,10 +187,11 @@ dt_status *dt_strategy_run_with(dt_strategy *s, dt_function *f, const dt_values 
 
     DT_TRY(dt_want(s, "dt_strategy_run", "strategy"));
     DT_TRY(dt_want(f, "dt_strategy_run", "function"));
-    /* the default strategy: dt_get_strategy's was not asked when it was created, as others are */
+    /* Other strategies check this when they are created; dt_get_strategy creates the default one
+     * unchecked. */
     if (!dt_strategy_has_devices(s)) DT_TRY(dt_launched_alone());
     DT_SCOPE(s) {
-        bad = dt_status_kept(); /* of another strategy's scope */
+        bad = dt_status_kept(); /* if another strategy's scope is open */
         if (bad) break;
         c.offsets = dt_alloc(((size_t)s->replicas + 1) * sizeof *c.offsets);
         if (options && options->fixed_batch_size) c.sizing = DT_SIZES_EXACT;

@@ -10,10 +10,10 @@
 
 typedef struct gathering {
     const char *name;
-    int axis; /* from the front */
+    int axis; /* counted from the front, so not negative */
     dt_type to;
     int parts;
-    bool repeats; /* a constant that each replica returned is all of them */
+    bool repeats; /* each replica returned the same constant, which is stored once */
 } gathering;
 
 static dt_status *find_axis(gathering *g, const dt_type *type, int axis) {
@@ -31,7 +31,7 @@ static dt_status *find_axis(gathering *g, const dt_type *type, int axis) {
     return NULL;
 }
 
-/* Adds the part's size along the axis. */
+/* Checks the type of the replica's part, and adds its size along the axis to that of the result. */
 static dt_status *count_part(gathering *g, const dt_value_entry *e, int replica) {
     const dt_type *first = &dt_entry_local(e, 0)->type, *part = &dt_entry_local(e, replica)->type;
     bool same = part->dtype == first->dtype && part->rank == first->rank;
@@ -46,7 +46,8 @@ static dt_status *count_part(gathering *g, const dt_value_entry *e, int replica)
                    g->name, dt_text_of(first).s, dt_text_of(part).s, replica, g->axis);
 }
 
-/* (outer, along, inner): each outer row of the result is the parts' rows one after the other. */
+/* Views tensors as (outer, along the axis, inner): each outer row of the result is the parts'
+ * outer rows one after the other. */
 static void copy_parts(const gathering *g, const dt_value_entry *e, char *out) {
     int64_t outer = 1, inner = (int64_t)dt_dtype_size(g->to.dtype);
 
@@ -75,7 +76,7 @@ static dt_status *join(gathering *g, const dt_value_entry *e, dt_tensor **out) {
 
 static dt_status *gather(const dt_strategy *s, gathering *g, const dt_value_entry *e, int axis,
                          dt_tensor **out) {
-    DT_TRY(dt_status_kept()); /* of another strategy's scope */
+    DT_TRY(dt_status_kept()); /* if another strategy's scope is open */
     if (!e) return dt_fail(DT_E_REDUCE, NULL, "no value '%s' to gather", g->name);
     if (e->per_replica && e->n != s->replicas)
         return dt_fail(DT_E_REDUCE, NULL,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of this machine's memory a step needs. The step is prepared and compiled as for a run,
- * and the executable, which allocates nothing before it runs, is asked for its size. No device is
- * opened, so no chip's memory limit applies and nothing is priced.
+ * Estimates how much of this machine's memory a step needs. The step is prepared and compiled as
+ * for a run, and the executable reports its size; it allocates nothing before it runs. No device is
+ * opened, so no chip's memory limit applies and no time is estimated.
  */
 #include "strategy/compiled.h"
 
 /*
- * Compiling takes a time that grows with the square of the nodes: 0.3 s for 12,000 (Llama 3 8B), 7
- * s for 49,000 (Llama 3.1 405B). At most these are compiled to be looked at. Where each logical
- * device's and each micro-batch's work is a part of the program, as numerics: chip has it, all
- * count.
+ * Compile time grows with the square of the number of nodes: 0.3 s for 12,000 nodes (Llama 3 8B), 7
+ * s for 49,000 (Llama 3.1 405B). Larger graphs than this are not compiled just for the estimate.
+ * With numerics: chip, the program repeats the work for each logical device and each micro-batch,
+ * so these multiply the number of nodes.
  */
 enum { MOST_NODES = 16384 };
 

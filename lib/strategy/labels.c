@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks the labels that are passed to a step: a class number without a score is an error before
- * the step runs, as in TensorFlow. Labels of data sets are checked when a job opens; these come
- * from custom loops.
+ * Checks the labels that are passed to a step: a class number that has no score is an error before
+ * the step runs, as in TensorFlow. Labels of a job's data sets are checked when the job opens; this
+ * check is for programs with their own training loops.
  */
 #include <math.h>
 
@@ -11,7 +11,8 @@
 
 enum { MOST_SHOWN = 20 };
 
-/* The argument that node i comes from by reshaping and converting alone; -1: none. */
+/* Returns the argument from which node i was made only by reshaping and converting; -1: there is
+ * none. */
 static int argument_behind(const dt_graph *g, int i) {
     while (g->node[i].op->role == DT_ROLE_NAME || g->node[i].op->role == DT_ROLE_CONVERT)
         i = g->node[i].in[0];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launchers start several processes for one job and describe each in its environment: how many
- * there are, and which one this is. Variables of MPI's mpirun take precedence over those of a batch
- * system around it, which describe the processes of mpirun itself. TF_CONFIG and torchrun's RANK
- * must agree with mpirun if they are set as well. If they are set alone, they also contain the
- * address at which workers meet.
+ * processes there are, and which one this is. Variables of MPI's mpirun take precedence over those
+ * of a batch system, which may describe mpirun itself. TF_CONFIG, and RANK of torchrun, must agree
+ * with mpirun if both are set. If they are set alone, they also give the address at which workers
+ * meet.
  *
- * A strategy that does not span processes is refused in one of several, each of which would train
- * the whole job.
+ * A strategy that cannot share work between processes is refused if there are several, because each
+ * would do all of the job's work.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -37,8 +37,8 @@ enum { LAUNCHERS = sizeof launchers / sizeof *launchers, MOST = 1 << 16 };
 
 /*
  * Other variables that launchers set. If only these are set, a shell, a container or ssh has
- * dropped the ones above. Variables that other programs set as well are not listed: SLURM_LOCALID
- * (batch scripts) and MASTER_PORT (in Kubernetes, for a service called master).
+ * dropped the variables above. Variables that other programs set as well are not listed:
+ * SLURM_LOCALID (batch scripts) and MASTER_PORT (Kubernetes, for a service called master).
  */
 static const struct trace {
     const char *name, *launcher, *lacks;
@@ -59,10 +59,13 @@ static bool read_count(const char *name, int64_t *out) {
     return text && dt_parse_int64(text, out);
 }
 
-/* ---- where to meet ---- */
+/* ---- addresses ---- */
 
 void dt_launch_release(dt_launch *l) {
     for (int i = 0; i < l->addresses; i++) free((char *)l->address[i]);
+    for (int i = 0; l->ps_address && i < l->ps; i++) free((char *)l->ps_address[i]);
+    free(l->ps_address);
+    l->ps_address = NULL;
     free(l->address);
     l->address = NULL;
     l->addresses = 0;
@@ -73,7 +76,8 @@ static void add_address(dt_launch *out, const char *text) {
     out->address[out->addresses++] = dt_strdup(text);
 }
 
-/* Checks addresses that users wrote: each is valid, and no two are the same. `of`: "TF_CONFIG". */
+/* Checks addresses that a user wrote: each is valid, and no two are the same. of: where they
+ * come from, "TF_CONFIG". */
 static dt_status *check_addresses(const dt_launch *l, const dt_location *at, const char *of) {
     for (int i = 0; i < l->addresses; i++) {
         dt_address a;
@@ -86,7 +90,7 @@ static dt_status *check_addresses(const dt_launch *l, const dt_location *at, con
                 "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
         }
     }
-    /* more are refused later */
+    /* more addresses than that are refused later */
     for (int i = 0; l->addresses <= DT_RENDEZVOUS_RANKS && i < l->addresses; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(l->address[i], l->address[k]) == 0)
@@ -110,12 +114,14 @@ dt_status *dt_launch_no_address(const dt_launch *l, const char *what, const char
                 : dt_suggest(s, "set it to the name or the address of %s's machine", whose);
 }
 
-/* torchrun's agent sets this variable if it uses the port itself; then the next port is free. */
+/* Reads the address of worker 0. If torchrun's agent uses MASTER_PORT itself, it sets this
+ * variable, and the next port is free. */
 static dt_status *read_master(dt_launch *out) {
     const char *host = dt_environment("MASTER_ADDR"), *number = dt_environment("MASTER_PORT");
     const char *agent = dt_environment("TORCHELASTIC_USE_AGENT_STORE");
     int64_t port = 0;
-    if (!host || !number) return NULL; /* an error only if workers need the address */
+    /* an error only if workers need the address; see dt_launch_no_address */
+    if (!host || !number) return NULL;
     if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
         return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", number);
     dt_str text = {0};
@@ -138,7 +144,8 @@ static dt_status *read_master(dt_launch *out) {
     return s;
 }
 
-/* The batch script of a Slurm job has rank 0, but is not a task of a step. */
+/* Returns an error if the rank is set without the number of processes. The batch script of a
+ * Slurm job is an exception: it has rank 0, but srun has not started it. */
 static dt_status *size_missing(const struct launcher *l) {
     int64_t rank = 0;
     if (!dt_environment(l->rank) || (l->yields && read_count(l->rank, &rank) && rank == 0))
@@ -159,7 +166,8 @@ static dt_status *rank_missing(const struct launcher *l, int64_t size) {
                       l->rank, (long long)size - 1, l->size);
 }
 
-/* workers 0: the launcher has started no or one process. */
+/* Reads the variables of one launcher. out->workers is 0 if it has started no process, or only
+ * one. */
 static dt_status *read_launcher(const struct launcher *l, dt_launch *out) {
     int64_t size = 0, rank = 0;
     *out = (dt_launch){.by = l->size,
@@ -189,19 +197,20 @@ static int64_t tasks_of(const json_t *cluster, const char *job) {
     return (int64_t)(json_is_object(list) ? json_object_size(list) : json_array_size(list));
 }
 
-/* Checked ones, of a list, or of a mapping, in its order. */
-static void add_tasks(const json_t *cluster, const char *job, dt_launch *out) {
+/* Copies the addresses of a job's tasks, which are a list or a mapping in TF_CONFIG and were
+ * checked before. */
+static void list_tasks(const json_t *cluster, const char *job, const char **address) {
     json_t *list = json_object_get(cluster, job);
     void *at = json_object_iter(list);
     const int64_t n = tasks_of(cluster, job);
     for (int64_t i = 0; i < n; i++) {
-        add_address(out, json_string_value(at ? json_object_iter_value(at)
-                                              : json_array_get(list, (size_t)i)));
+        address[i] = dt_strdup(
+            json_string_value(at ? json_object_iter_value(at) : json_array_get(list, (size_t)i)));
         at = at ? json_object_iter_next(list, at) : NULL;
     }
 }
 
-/* dt_task_type, and one more */
+/* names of dt_task_type, then the chief */
 static const char *const types[] = {"worker", "ps", "evaluator", "chief"};
 enum { TYPES = sizeof types / sizeof *types, CHIEF = TYPES - 1 };
 
@@ -232,8 +241,8 @@ static dt_status *check_task(const char *type, const char *number, const json_t 
                       "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
 }
 
-/* Checks the addresses of all tasks, used or not: a wrong one means that the cluster is not the
- * intended one. */
+/* Checks the addresses of all tasks, even unused ones: a wrong address means that the cluster is
+ * not the intended one. */
 static dt_status *check_tasks(const char *type, json_t *list) {
     const char *key;
     json_t *address;
@@ -247,7 +256,7 @@ static dt_status *check_tasks(const char *type, json_t *list) {
     return NULL;
 }
 
-/* Refuses unknown types of tasks, which would otherwise be ignored without notice. */
+/* Checks the whole cluster. Unknown types of tasks are refused rather than ignored. */
 static dt_status *check_cluster(json_t *cluster) {
     const char *type;
     json_t *list;
@@ -267,7 +276,7 @@ static dt_status *check_cluster(json_t *cluster) {
     return NULL;
 }
 
-/* A number, or its text, as TensorFlow takes it. */
+/* Reads a task's index, which may be a number or a string, as in TensorFlow. */
 static bool read_index(const json_t *index, int64_t *out) {
     *out = json_integer_value(index);
     return json_is_integer(index) ||
@@ -283,8 +292,8 @@ static dt_status *bad_index(const json_t *index) {
     return s;
 }
 
-/* The position of the task with this index in its list; -1: there is none. The keys of a mapping
- * are indices. */
+/* Returns the position in the list of the task with this index; -1: there is none. If the list
+ * is a mapping, its keys are the indices. */
 static int64_t find_index(json_t *list, int64_t index) {
     const char *key;
     json_t *address;
@@ -298,7 +307,8 @@ static int64_t find_index(json_t *list, int64_t index) {
     return -1;
 }
 
-/* An evaluator is no part of the cluster, so it may be missing there. */
+/* Finds this process's task. An evaluator is not part of the cluster, so it need not be listed
+ * there. */
 static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out) {
     const json_t *cluster = json_object_get(whole, "cluster"),
                  *task = json_object_get(whole, "task");
@@ -328,8 +338,8 @@ static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out)
     return NULL;
 }
 
-/* Keys of TF_CONFIG without `cluster`: a misspelled one would make each of several processes train
- * alone. */
+/* Refuses unknown keys of a TF_CONFIG without `cluster`: if the key is misspelled, each of
+ * several processes would train alone. */
 static dt_status *check_keys(const json_t *whole) {
     static const char *const known[] = {"cluster",   "task",           "environment",
                                         "rpc_layer", "session_master", "eval_session_master",
@@ -354,7 +364,8 @@ static dt_status *check_keys(const json_t *whole) {
     return NULL;
 }
 
-/* A cluster of one task, or of none, means this process alone. */
+/* Reads the cluster and this process's task. If the cluster has at most one task, this process
+ * runs alone. */
 static dt_status *take_task(const json_t *whole, dt_launch *out) {
     DT_TRY(check_keys(whole));
     json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
@@ -376,8 +387,12 @@ static dt_status *take_task(const json_t *whole, dt_launch *out) {
     out->has_chief = chiefs > 0;
     out->ps = (int)tasks_of(cluster, "ps");
     out->first = (int)chiefs;
-    add_tasks(cluster, "chief", out);
-    add_tasks(cluster, "worker", out);
+    out->addresses = (int)(chiefs + workers);
+    out->address = dt_alloc((size_t)(out->addresses + 1) * sizeof *out->address);
+    out->ps_address = dt_alloc((size_t)(out->ps + 1) * sizeof *out->ps_address);
+    list_tasks(cluster, "chief", out->address);
+    list_tasks(cluster, "worker", out->address + chiefs);
+    list_tasks(cluster, "ps", out->ps_address);
     return check_addresses(out, NULL, "TF_CONFIG");
 }
 
@@ -398,8 +413,8 @@ static dt_status *read_tf_config(dt_launch *out) {
 
 /* ---- fit --workers ---- */
 
-/* "RANK FD FD ...": the rank, then a word for each worker. Only the fabric knows the meaning of
- * these words. */
+/* Reads "RANK FD FD ...": the rank, then one word for each worker, which only the fabric
+ * interprets. */
 static dt_status *read_own(dt_launch *out) {
     const char *text = dt_environment(DT_SOCKETS_VARIABLE);
     *out = (dt_launch){
@@ -420,7 +435,7 @@ static dt_status *read_own(dt_launch *out) {
     return NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- combining launchers ---- */
 
 static dt_status *same(const dt_launch *a, const dt_launch *b) {
     if (a->stated == b->stated && a->rank == b->rank) return NULL;
@@ -431,10 +446,10 @@ static dt_status *same(const dt_launch *a, const dt_launch *b) {
                       b->by, a->launcher);
 }
 
-/* Combines the launch found so far with that of another launcher. Takes or releases the other. */
+/* Combines the launch found so far with that of another launcher. Takes ownership of the other. */
 static dt_status *join_launches(dt_launch *out, dt_launch *other) {
-    const bool around = out->sure && other->sure; /* mpirun within a batch system */
-    /* one process of srun or mpirun, which starts others */
+    const bool around = out->sure && other->sure; /* mpirun was started within a batch system */
+    /* srun or mpirun has started a single process, which starts the others itself */
     const bool one = out->sure && out->stated == 1;
     dt_status *s = out->stated && other->stated && !around && !one ? same(out, other) : NULL;
     if (!s && other->stated && !out->workers) {
@@ -450,8 +465,8 @@ static dt_status *join_launches(dt_launch *out, dt_launch *other) {
     return s;
 }
 
-/* Refuses a launcher's variables without its number of processes. With DTRAIN_RANK the job
- * describes the workers. */
+/* Refuses traces of a launcher whose number of processes is missing. If a rank is given, the job
+ * itself describes the workers. */
 static dt_status *check_traces(const dt_rank_option *own) {
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         const struct trace *t = &traces[i];
@@ -507,7 +522,8 @@ dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, 
     return s;
 }
 
-/* *rank: -1 if it is not given. False: the given rank is not a number from 0 on. */
+/* Reads the rank. *rank: -1 if it is not given. False: it is given, but is not a number of at
+ * least 0. */
 static bool read_rank(const dt_rank_option *own, int64_t *rank) {
     const char *text = dt_environment(DT_RANK_VARIABLE);
     *rank = own->given ? own->value : -1;
@@ -537,8 +553,8 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses
     const bool counts = out->workers || (out->stated && !out->sure);
     if (counts && out->stated != n) return counts_differ(out, at, n);
     if (counts && rank >= 0) DT_TRY(same(out, &own));
-    if (out->sure && !out->yields && out->workers) /* this launcher connects the workers itself */
-        return NULL;
+    /* this launcher connects the workers, so their addresses are not needed */
+    if (out->sure && !out->yields && out->workers) return NULL;
     const int known = rank >= 0 ? (int)rank : out->workers ? out->rank : -1;
     dt_launch_release(out);
     *out = own;
@@ -546,6 +562,22 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses
     out->workers = known < 0 ? 0 : n;
     for (int i = 0; i < n; i++) add_address(out, addresses.v[i]);
     return check_addresses(out, at, "cluster_resolver");
+}
+
+const char *dt_launch_without_srun(const struct dt_strategy *strategy, dt_arena *arena) {
+    int64_t tasks = 0;
+    dt_launch l;
+    if (strategy->cluster || !strategy->row->is_launched) return NULL;
+    dt_status *s = dt_launch_find(&l, &(dt_rank_option){0});
+    const bool alone = !s && l.stated == 0;
+    dt_status_free(s);
+    if (!s) dt_launch_release(&l);
+    if (!alone || !read_count("SLURM_NTASKS", &tasks) || tasks < 2) return NULL;
+    return dt_arena_printf(
+        arena,
+        "Slurm gave this job %lld tasks (SLURM_NTASKS), but srun has not started "
+        "this process, which trains alone: write 'srun dtrain fit ...'",
+        (long long)tasks);
 }
 
 dt_status *dt_launched_alone(void) {

@@ -27,8 +27,9 @@ static dt_status *check_strategy(const dt_strategy *s) {
     return dt_scope_fits(s);
 }
 
-/* A value of a step of that strategy. Outside of steps the error waits for the next call; in one, a
- * value of a failed call has told its own. */
+/* Whether x is a value of a running step of this strategy. If not, the trace fails. Outside of
+ * step functions there is no trace, so the next public call returns the error. If x is the
+ * result of a failed call, that call's error is kept. */
 static bool is_usable(const dt_strategy *s, dt_value x, const char *call) {
     if (!x.trace && dt_context_now() == DT_OUTSIDE)
         dt_status_keep(dt_fail(DT_E_TRACE_VALUE, NULL,
@@ -79,7 +80,7 @@ static dt_status *check_device(const dt_strategy *s, int logical_device_id) {
     return NULL;
 }
 
-/* A split that has been checked. */
+/* Returns the attribute for a split that has been checked. */
 static dt_sharding_attr tiles(const int64_t *parts, int n) {
     dt_sharding_attr attr = {.kind = DT_SHARDING_OTHER, .rank = n};
 
@@ -184,7 +185,7 @@ dt_status *dt_strategy_assign_variable(dt_strategy *s, dt_variable *v, int logic
     return NULL;
 }
 
-/* ---- what was recorded ---- */
+/* ---- reading annotations ---- */
 
 static const dt_sharding_attr *attr_of(dt_value x) {
     const dt_node *n = dt_node_of(x);
@@ -201,7 +202,7 @@ bool dt_sharding_of(dt_value x, dt_sharding *out) {
         memcpy(out->tile_dimensions, a->parts, sizeof a->parts);
         out->n_devices = 1;
         for (int d = 0; d < a->rank; d++)
-            out->n_devices *= (int)a->parts[d]; /* as many as logical devices */
+            out->n_devices *= (int)a->parts[d]; /* the product is the number of logical devices */
     } else if (out->kind == DT_SHARDING_MAXIMAL) {
         out->rank = out->n_devices = 1;
         out->tile_dimensions[0] = 1;

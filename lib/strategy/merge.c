@@ -49,9 +49,10 @@ void dt_merge_call(const dt_merge *m, void (*fn)(const dt_merge *m)) {
     dt_context_enter(before);
 }
 
-/* ---- reduce in such a function ---- */
+/* ---- reducing in such a function ---- */
 
-/* Sum over sum of counts: parts may be uneven. */
+/* Computes the mean as the sum over replicas divided by the sum of counts, because replicas'
+ * sizes may differ. */
 static dt_value mean_along(dt_value x, int axis) {
     x = dt_as_float(x);
     dt_value count = dt_convert(dt_dim_value(x, axis), dt_type_of_value(x).dtype);

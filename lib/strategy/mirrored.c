@@ -13,7 +13,8 @@ struct mirrored {
     int cross_device_ops;
 };
 
-/* TensorFlow's. Replicas of one process are summed in one place, in one order. */
+/* TensorFlow's names. All of them mean the same here: replicas in one process are always summed
+ * in the same order. */
 static const char *const ways_to_sum[] = {"ReductionToOneDevice", "HierarchicalCopyAllReduce",
                                           "NcclAllReduce", NULL};
 

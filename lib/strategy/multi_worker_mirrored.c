@@ -9,7 +9,7 @@
 #include "strategy/cluster.h"
 #include "strategy/read.h"
 
-/* ---- cluster: the hosts as plan and topology see them ---- */
+/* ---- key cluster: describes the hosts, for plan and topology ---- */
 
 struct links {
     double inside, between, latency;
@@ -19,7 +19,7 @@ struct cluster {
     double flops, memory, memory_bandwidth, price_per_hour;
     struct links links;
     bool given;
-    dt_location links_at; /* of `links`, or else of the cluster */
+    dt_location links_at; /* location of `links`, or else of `cluster` */
 };
 
 struct multi_worker {
@@ -52,7 +52,8 @@ static const dt_field cluster_fields[] = {
     DT_REAL(struct cluster, price_per_hour, .min = 0, .max = 1e9, .help = "US dollars of a host"),
     DT_END};
 
-/* A rate that more than one of something asks for. */
+/* Requires a rate of the links if there are several (n) of `what`, which communicate at that
+ * rate. */
 static dt_status *want_link(const struct cluster *c, const char *key, double rate, int64_t n,
                             const char *what) {
     if (n == 1 || rate > 0) return NULL;
@@ -68,7 +69,7 @@ static dt_status *find_cluster(const struct cluster *c, dt_strategy_spec *out) {
     DT_TRY(want_link(c, "between", c->links.between, hosts, "workers"));
     DT_TRY(want_link(c, "inside", c->links.inside, devices, "devices on each"));
     if (devices > DT_MAX_REPLICAS || hosts > DT_MAX_REPLICAS / devices)
-        return NULL; /* dt_place_workers reports this */
+        return NULL; /* too many replicas: dt_place_workers reports that */
     out->cluster = dt_topology_of_cluster(&(dt_cluster_facts){.hosts = (int)hosts,
                                                               .devices = (int)devices,
                                                               .flops = c->flops,
@@ -147,4 +148,5 @@ const dt_strategy_row dt_strategy_multi_worker_mirrored = {
     .read = read,
     .place = dt_place_workers,
     .backend = "cpu",
+    .is_launched = true,
 };

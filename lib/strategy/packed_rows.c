@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tables, and parts of their gradients: see packed_variables.h. */
+/* Messages with rows of tables and with parts of gradients: see packed_variables.h. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -8,7 +8,8 @@
 #include "op/op.h"
 #include "strategy/packed_variables.h"
 
-enum { HEAD = 64 }; /* bytes of the head of parts, which keep their alignment */
+/* bytes reserved for the number of rows before the parts, so that parts stay aligned */
+enum { HEAD = 64 };
 
 static int64_t row_bytes(const dt_packed_variables *s, int i) {
     return s->bytes[i] / s->variable[i]->type.dim[0];
@@ -33,7 +34,7 @@ static void ask_table(const dt_packed_variables *s, int i, const dt_view *number
     dt_str_add(out, &head, sizeof head);
     for (int64_t k = 0; k < n; k++) {
         const int64_t row = dt_cell_int(numbers, k);
-        if (row < 0 || row >= rows) continue; /* the step itself reports such a number */
+        if (row < 0 || row >= rows) continue; /* the step itself reports an invalid row number */
         dt_str_add(out, &row, sizeof row);
         head.n++;
     }
@@ -56,7 +57,7 @@ dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
                    bytes, DT_MOST_MORE);
 }
 
-/* Reads the head of the lookup at *at, and moves *at behind it. */
+/* Reads the head of the lookup at *at, and advances *at past it. */
 static dt_status *read_lookup(const dt_packed_variables *s, const char *request, int64_t bytes,
                               int64_t *at, lookup *x) {
     if (bytes - *at < (int64_t)sizeof *x)

@@ -14,6 +14,22 @@
 
 static int64_t rows_of(const dt_type *t) { return t->rank > 0 && t->dim[0] > 0 ? t->dim[0] : 1; }
 
+/* Returns the number of shards by the rules of FixedShardsPartitioner, MinSizePartitioner and
+ * MaxSizePartitioner. */
+static int64_t wanted(const dt_partitioner *p, int64_t rows, int64_t row_bytes) {
+    if (p->kind == DT_PARTITION_FIXED) return p->shards;
+    if (p->kind == DT_PARTITION_MIN_SIZE) return rows * row_bytes / p->bytes;
+    const int64_t rows_of_shard = p->bytes > row_bytes ? p->bytes / row_bytes : 1;
+    return (rows + rows_of_shard - 1) / rows_of_shard;
+}
+
+int64_t dt_partitioner_shards(const dt_partitioner *p, int64_t rows, int64_t row_bytes) {
+    if (p->kind == DT_PARTITION_NONE || rows < 2 || row_bytes < 1) return 1;
+    int64_t n = wanted(p, rows, row_bytes);
+    if (p->shards > 0 && n > p->shards) n = p->shards;
+    return n < 1 ? 1 : n > rows ? rows : n;
+}
+
 static int count_shards(const dt_packed_variables *s, const dt_partitioner *p) {
     int n = 0;
     for (int i = 0; i < s->n; i++) {
@@ -24,7 +40,7 @@ static int count_shards(const dt_packed_variables *s, const dt_partitioner *p) {
     return n;
 }
 
-/* Deals the shards of all variables of this kind to one server after the other. */
+/* Assigns the shards of all variables that are sent this way to the servers in turn. */
 static void deal(dt_packed_variables *s, dt_arena *arena, const dt_servers_spec *how, dt_sent sent,
                  dt_extent *const *slice, int *n) {
     int64_t next = 0;
@@ -58,7 +74,7 @@ static void deal_all(dt_packed_variables *s, dt_arena *arena, const dt_servers_s
     s->slices.slice = (const dt_extent *const *)slice;
 }
 
-/* Gives offsets from `from` on to the variables of this kind. Returns their end. */
+/* Lays out the variables that are sent this way from offset `from` on. Returns the end. */
 static int64_t lay_out(dt_packed_variables *s, dt_sent sent, int64_t from) {
     for (int i = 0; i < s->n; i++) {
         if (s->sent[i] != sent) continue;
@@ -88,7 +104,7 @@ dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *
     return NULL;
 }
 
-/* ---- which is which ---- */
+/* ---- matching results and arguments to variables ---- */
 
 dt_halves dt_halves_none(dt_arena *arena, int n) {
     dt_halves h = {.result = dt_arena_array(arena, int, n + 1),
@@ -144,7 +160,7 @@ void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from
             memcpy(dt_host_edit(s->variable[i]), from + s->offset[i], (size_t)s->bytes[i]);
 }
 
-/* A device that cannot be read counts as one with other values: packing reports the error. */
+/* If variables cannot be read from a device, returns true; packing them then reports the error. */
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
     dt_status *bad = dt_variables_fetch(s->variable, s->n);
     bool differs = bad != NULL;
@@ -160,7 +176,7 @@ bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
     for (int64_t i = 0; i < n; i++)                                                                \
         ((type *)into)[i] = ((const type *)after)[i] - ((const type *)before)[i];
 
-/* Counters wrap. */
+/* Computes into = after - before. Integers are subtracted as unsigned ones, so they wrap. */
 static void subtract(dt_dtype dtype, void *into, const void *after, const void *before, int64_t n) {
     if (dtype == DT_FLOAT32) SUBTRACT(float)
     else if (dtype == DT_FLOAT64) SUBTRACT(double)
@@ -194,7 +210,8 @@ static dt_status *move_state(const dt_packed_variables *s, const dt_halves *h, c
     return NULL;
 }
 
-/* Parts are copied: arguments begin at multiples of 64 bytes. */
+/* Copies the parts to aligned memory (arguments begin at multiples of 64 bytes) and runs the
+ * update. */
 static dt_status *run_update(const dt_halves *h, dt_compiled *update, dt_view *argument,
                              dt_view *result, const char *from) {
     const int64_t batch = dt_parts_rows(h, from), bytes = dt_parts_bytes(h, batch);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ParameterServerStrategy: a coordinator owns the weights, and each worker computes the gradients
- * of one batch without waiting for the others. A worker is one replica, so the global batch is the
- * batch of a closure. Evaluation and everything else happen in the coordinator's process, which
- * therefore is a strategy of one replica.
+ * ParameterServerStrategy: a coordinator owns the weights. Each worker computes the gradients of
+ * one batch at a time without waiting for the others. A worker is one replica, so the global batch
+ * is the batch of one closure. Evaluation and everything else happen in the coordinator's process,
+ * which is therefore a strategy of one replica.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/thread.h"
 #include "strategy/closures.h"
 #include "strategy/read.h"
 
@@ -124,7 +126,7 @@ static dt_status *find_partitioner(const struct partitioner *x, dt_partitioner *
     return NULL;
 }
 
-/* This process is a worker that the coordinator of the same job has started. */
+/* Describes this process, a worker that the coordinator of the same job has started. */
 static void take_inherited(dt_launch *l, const dt_inherited *x) {
     *l = (dt_launch){.workers = x->workers + 1,
                      .rank = x->worker + 1,
@@ -133,7 +135,7 @@ static void take_inherited(dt_launch *l, const dt_inherited *x) {
                      .inherited = *x};
 }
 
-/* The processes that a launcher has started, or that the job names: the first one is the
+/* Finds the processes that a launcher has started or the job lists. The first one is the
  * coordinator. */
 static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x, const dt_tree *t,
                               dt_strategy_spec *out) {
@@ -198,7 +200,7 @@ static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec) {
     dt_str what = {0};
     DT_TRY(dt_place_cpus(s, spec));
     s->servers = spec->servers;
-    s->servers.launch = spec->launch; /* whose texts are lent */
+    s->servers.launch = spec->launch; /* the strings are lent */
     s->servers.start_timeout = spec->start_timeout;
     dt_str_printf(&what, "%d worker%s, %d parameter server%s", s->servers.workers,
                   s->servers.workers == 1 ? "" : "s", s->servers.servers,
@@ -209,6 +211,38 @@ static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec) {
     free(s->what);
     s->what = dt_str_take(&what);
     return NULL;
+}
+
+/* ---- threads ---- */
+
+static size_t host_length(const char *address) {
+    const char *colon = strrchr(address, ':');
+    return colon ? (size_t)(colon - address) : strlen(address);
+}
+
+static bool same_host(const char *a, const char *b) {
+    const size_t n = host_length(a);
+    return n == host_length(b) && strncasecmp(a, b, n) == 0;
+}
+
+/* Counts the workers on this machine. If the coordinator starts its workers, all are here.
+ * Otherwise counts those whose address has the same host as this process's. If only the
+ * coordinator's address is known, the others may be anywhere, and the result is 0. */
+static int count_here(const dt_servers_spec *q) {
+    const dt_launch *l = &q->launch;
+    int n = 0;
+    if (!l->address) return q->workers;
+    for (int i = 1; l->rank < l->addresses && i < l->addresses; i++)
+        n += same_host(l->address[i], l->address[l->rank]);
+    return n;
+}
+
+int dt_servers_threads(const dt_servers_spec *q, int asked) {
+    if (!q->workers || !q->fingerprint) return asked;
+    if (!q->program && !q->launch.workers) return 1;
+    if (asked) return asked;
+    const int here = count_here(q), cores = dt_cores();
+    return here > cores ? 1 : cores / (here ? here : 1);
 }
 
 const dt_strategy_row dt_strategy_parameter_server = {

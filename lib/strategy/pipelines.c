@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pipelines and values: an example in the data room is a list of tensors, and here these get their
- * names, and back. The caller's functions (filter, map, interleave) only see elements in that form.
+ * Converts between examples, which are lists of tensors in lib/data, and named values. The caller's
+ * functions (filter, map, interleave) see only named values.
  */
-#include "strategy/pipelines.h"
+#include "strategy/iterators.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ dt_status *dt_values_of_example(const dt_example_spec *spec, const dt_example *e
     return s;
 }
 
-/* On the host, as all tensors of examples are. */
+/* Returns a component of an element as a host tensor, as all tensors of examples are. */
 static dt_status *tensor_of_value(const dt_values *v, const char *name, dt_tensor **out) {
     dt_tensor *t = (dt_tensor *)dt_values_local(v, name, 0);
 
@@ -122,7 +122,7 @@ dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v) {
     return build_held(out, v, dt_dataset_build_slices);
 }
 
-/* ---- functions of the caller's ---- */
+/* ---- calling the program's functions ---- */
 
 typedef struct caller {
     dt_example_spec in, out;
@@ -227,10 +227,14 @@ dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,
     caller *c = caller_of(in, options->user);
     c->expand = options->fn;
     c->out = dt_spec_copy(&spec);
-    const dt_expander x = {call_expand, c, release_caller,
-                           options->cycle_length ? options->cycle_length : 1,
-                           options->block_length ? options->block_length : 1};
-    return dt_dataset_build_interleave(out, in, &x, false, spec);
+    return dt_dataset_build_interleave(
+        out, in,
+        &(dt_example_function){.expand = call_expand,
+                               .user = c,
+                               .release = release_caller,
+                               .cycle_length = options->cycle_length ? options->cycle_length : 1,
+                               .block_length = options->block_length ? options->block_length : 1},
+        false, spec);
 }
 
 /* ---- into memory ---- */
@@ -240,7 +244,7 @@ static dt_status *read_all(dt_dataset *d, dt_example_list *examples) {
     dt_example example;
     dt_status *s = NULL;
 
-    DT_TRY(dt_cursor_open(&c, dt_dataset_pipe(d), dt_dataset_begin(d)));
+    DT_TRY(dt_cursor_open(&c, dt_dataset_pipe(d), dt_dataset_begin(d), 0));
     while (!(s = dt_cursor_next(c, &example)) && example.n > 0)
         dt_example_list_push(examples, &example);
     dt_cursor_close(c);
@@ -276,12 +280,46 @@ dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *form
     if (dt_pipe_count(dt_dataset_pipe(in)) == DT_ENDLESS)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "collect: the pipeline is endless; limit it with dt_dataset_take");
-    dt_pipe *kept = dt_pipe_ref(dt_dataset_pipe(in)); /* *out may be the input's handle */
+    /* a reference, because *out may be the input's handle */
+    dt_pipe *kept = dt_pipe_ref(dt_dataset_pipe(in));
     va_start(args, format);
     dt_status *s = read_all(in, &examples);
     if (!s) s = hold(out, &kept->spec, &examples, format, args);
     va_end(args);
     dt_example_list_clear(&examples);
     dt_pipe_unref(kept);
+    return s;
+}
+
+/* ---- tensors that a program provides ---- */
+
+static dt_status *lend_examples(const dt_values *v, dt_named_view *out) {
+    for (int i = 0; i < v->n; i++) {
+        const dt_value_entry *e = &v->entry[i];
+        if (dt_entry_is_distributed(e))
+            return dt_fail(DT_E_ARGUMENT, NULL,
+                           "'%s' has a value per replica; give the examples as one tensor",
+                           e->name);
+        const dt_tensor *t = dt_entry_local(e, 0);
+        out[i] = (dt_named_view){.name = e->name, .type = t->type, .data = t->data};
+    }
+    return NULL;
+}
+
+dt_status *dt_dataset_from_values(dt_dataset **out, const dt_values *examples, const char *format,
+                                  ...) {
+    DT_LIVE(examples);
+    va_list args;
+
+    DT_TRY(dt_status_kept());
+    if (!out || !examples || !format)
+        return dt_fail(DT_E_ARGUMENT, NULL,
+                       "dt_dataset_from_values needs values, keys and a handle to fill");
+    dt_named_view *held = dt_alloc(dt_size_mul((size_t)examples->n + 1, sizeof *held));
+    va_start(args, format);
+    dt_status *s = lend_examples(examples, held);
+    if (!s) s = dt_dataset_hold(out, held, examples->n, format, args);
+    va_end(args);
+    free(held);
     return s;
 }

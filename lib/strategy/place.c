@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of replicas. CPU devices are virtual: any number of them can share the real cores. */
+/* Finds the devices of replicas. CPU devices are virtual: any number of them can share the real
+ * cores. */
 #include "base/environment.h"
 #include "base/thread.h"
 #include "strategy//place.h"
@@ -13,7 +14,8 @@ char *dt_full_name(const dt_device_name *d) {
     return dt_str_take(&text);
 }
 
-/* Devices other than CPUs are a plug-in's, where one is named. */
+/* Parses the names of devices. Devices other than CPUs belong to a plug-in (PJRT) and need one
+ * to be named. */
 static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_device_name *names) {
     const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
     const dt_location *at = spec->at.source ? &spec->at : NULL;
@@ -22,7 +24,8 @@ static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_d
     if (!chosen && (spec->backend || !plugin))
         return dt_cpu_devices_parse(spec->devices, spec->n_devices, at, names);
     DT_TRY(dt_accelerators_parse(spec->devices, spec->n_devices, at, names));
-    if (!chosen && names[0].type == DT_DEVICE_CPU) return NULL; /* virtual ones, of this machine */
+    /* the names are virtual CPU devices of this machine */
+    if (!chosen && names[0].type == DT_DEVICE_CPU) return NULL;
     if (!s->backend) s->backend = dt_strdup("pjrt");
     s->ordinal = dt_alloc(dt_size_mul((size_t)spec->n_devices, sizeof *s->ordinal));
     s->n_ordinals = spec->n_devices;
@@ -44,8 +47,8 @@ static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec) {
     return bad;
 }
 
-/* A mirrored strategy that names none has a replica on each device: a core of this machine, or what
- * the plug-in has. */
+/* Counts the devices of a mirrored strategy that names none: the plug-in's devices if there is a
+ * plug-in, otherwise the cores of this machine. */
 static dt_status *count_all(const dt_strategy_spec *spec, int64_t *n) {
     dt_device *device = NULL;
     const bool plugin = dt_backend_takes_plugin(spec->backend);
@@ -116,7 +119,7 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) {
     dt_str what = {0};
 
     DT_TRY(count_workers(spec, &workers, &each));
-    /* devices of one worker */
+    /* names of the devices of one worker */
     dt_device_name *first = dt_alloc(dt_size_mul((size_t)each, sizeof *first));
     dt_status *bad = spec->n_devices ? parse_names(s, spec, first) : NULL;
     if (!bad) {
@@ -147,7 +150,7 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) {
 
 /* ---- hosts ---- */
 
-/* The host of a device is the CPU:0 of its task. */
+/* Returns the full name of a device's host: CPU:0 of the same task. */
 static char *host_of_device(const char *device) {
     dt_str host = {0};
     dt_str_printf(&host, "%.*s/device:CPU:0", (int)(strstr(device, "/device:") - device), device);
@@ -165,8 +168,8 @@ static int by_host(const void *a, const void *b) {
     return order ? order : x->replica - y->replica;
 }
 
-/* Into s->host_of[r], for now, the first replica of r's host: there may be as many hosts as
- * replicas, so that a search for each would take minutes. */
+/* Sets s->host_of[r] to the first replica on r's host. Sorts by host, because comparing each
+ * replica with all hosts would take minutes if there are as many hosts as replicas. */
 static void find_first(dt_strategy *s, placed *p) {
     for (int r = 0; r < s->replicas; r++) p[r] = (placed){host_of_device(s->device_name[r]), r};
     qsort(p, (size_t)s->replicas, sizeof *p, by_host);
@@ -176,7 +179,7 @@ static void find_first(dt_strategy *s, placed *p) {
                                        : p[i].replica;
 }
 
-/* Hosts are numbered as replicas come to them. */
+/* Numbers the hosts in the order in which replicas first use them. */
 void dt_place_hosts(dt_strategy *s) {
     int cap = 0;
     placed *p = dt_alloc(dt_size_mul((size_t)s->replicas + 1, sizeof *p));

@@ -9,15 +9,15 @@
 #include "strategy/strategies.h"
 #undef DT_STRATEGY_ROW
 
-/* "/job:localhost/replica:0/task:0/device:CPU:0"; the caller frees it. */
+/* Returns "/job:localhost/replica:0/task:0/device:CPU:0". The caller frees it. */
 char *dt_full_name(const dt_device_name *d);
-/* Virtual CPU devices: the named ones, or `replicas` of them, or one; one per core for a row with
- * every_device. */
+/* Places replicas on virtual CPU devices: the named ones, or `replicas` of them. If neither is
+ * given, uses one device, or one per core if the row has every_device. */
 dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_USE;
-/* The same devices on each of `workers` virtual workers of this process; replicas are numbered
- * worker by worker. */
+/* Places replicas on the same devices of each of `workers` workers. Replicas are numbered worker
+ * by worker. The workers are virtual unless a launcher has started processes. */
 dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_USE;
-/* Which hosts feed the replicas, from the names of their devices. */
+/* Finds the hosts that feed the replicas, by the names of the replicas' devices. */
 void dt_place_hosts(dt_strategy *s);
 /* Places one replica on each core of the resolver's slice, or follows the assignment. */
 dt_status *dt_place_slice(dt_strategy *s, const dt_strategy_spec *spec) DT_MUST_USE;

@@ -8,7 +8,7 @@
 #include "data/pipeline/build.h"
 #include "strategy/iterators.h"
 
-/* ---- where they are ---- */
+/* ---- positions ---- */
 
 dt_iterator *dt_iterator_ref(dt_iterator *it) {
     it->refs++;
@@ -27,8 +27,8 @@ void dt_dist_dataset_track(dt_dist_dataset *d) {
     if (d->newest) d->newest->tracked = true;
 }
 
-/* Hashes the rows of all replicas as one array if they are stored together, so that the digest does
- * not depend on the number of replicas. */
+/* Hashes the last batch. If the rows of all replicas are stored as one tensor, they are hashed
+ * as one, so the digest does not depend on the number of replicas. */
 static dt_digest digest_of(const dt_iterator *it) {
     dt_sha256 *h = dt_sha256_create();
     dt_str type = {0};
@@ -67,36 +67,7 @@ int64_t dt_dist_dataset_epoch(const dt_dist_dataset *d) {
     return !d ? 0 : is_under_way(d) ? d->newest->epoch : d->epoch;
 }
 
-/* ---- finding a place again ---- */
-
-static dt_status *open_source(dt_iterator *it, const dt_position *p) {
-    if (it->from) return dt_cursor_open(&it->alone, dt_dataset_pipe(it->from), (uint64_t)p->epoch);
-    if (it->of->pipes) return dt_dist_cursors_open(&it->cursors, it->of->pipes, (uint64_t)p->epoch);
-    it->offsets = dt_alloc(((size_t)it->of->strategy->replicas + 1) * sizeof *it->offsets);
-    return dt_dist_dataset_feed(it->of, p->epoch, p->steps > 0 ? p->steps - 1 : 0, &it->feed);
-}
-
-static dt_status *skip_alone(dt_cursor *c, bool *ended) {
-    dt_example example;
-
-    DT_TRY(dt_cursor_next(c, &example));
-    *ended = example.n == 0;
-    dt_example_release(&example);
-    return NULL;
-}
-
-/* All batches but the last. A feed begins there. */
-static dt_status *skip(dt_iterator *it, const dt_position *p) {
-    bool ended = false;
-
-    it->steps = it->feed && p->steps > 0 ? p->steps - 1 : 0;
-    while (it->steps + 1 < p->steps && !ended) {
-        DT_TRY(it->alone ? skip_alone(it->alone, &ended)
-                         : dt_dist_cursors_skip(it->cursors, &ended));
-        it->steps += !ended;
-    }
-    return NULL;
-}
+/* ---- opening an iterator at a position ---- */
 
 static dt_status *check_last(const dt_iterator *it, const dt_position *p) {
     if (!*p->last.hex || strcmp(digest_of(it).hex, p->last.hex) == 0) return NULL;
@@ -112,8 +83,7 @@ static dt_status *check_last(const dt_iterator *it, const dt_position *p) {
 static dt_status *go_there(dt_iterator *it, const dt_position *p) {
     dt_values *batch = NULL;
 
-    DT_TRY(open_source(it, p));
-    DT_TRY(skip(it, p));
+    DT_TRY(dt_iterator_open(it, p->steps > 0 ? p->steps - 1 : 0));
     if (p->steps > 0) DT_TRY(dt_iterator_read(it, &batch));
     dt_values_unref(batch);
     if (it->steps < p->steps)
@@ -128,7 +98,7 @@ static dt_status *go_there(dt_iterator *it, const dt_position *p) {
 dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of, const dt_position *p) {
     dt_iterator *it = dt_alloc(sizeof *it);
 
-    *it = (dt_iterator){.of = of->of, .from = of->from, .epoch = p->epoch, .tracked = true};
+    *it = (dt_iterator){.of = of->of, .from = of->from, .epoch = p->epoch, .tracked = of->tracked};
     dt_status *s = go_there(it, p);
     if (s) dt_iterator_discard(it);
     else *out = it;
@@ -136,7 +106,7 @@ dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of, const d
 }
 
 dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of, const dt_position *p) {
-    return dt_iterator_open_at(out, &(dt_iterator){.of = of}, p);
+    return dt_iterator_open_at(out, &(dt_iterator){.of = of, .tracked = of->tracked}, p);
 }
 
 void dt_iterator_discard(dt_iterator *there) {
@@ -144,7 +114,7 @@ void dt_iterator_discard(dt_iterator *there) {
     free(there);
 }
 
-/* ---- going there ---- */
+/* ---- restoring a position ---- */
 
 void dt_iterator_resume(dt_iterator *it, dt_iterator *there) {
     const dt_iterator before = *it;

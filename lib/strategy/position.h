@@ -1,49 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where iterators are, for checkpoints. Everything that a data set does follows from its
- * description and the number of the iteration, so a position is that number and the batches taken.
- * To find it again, a job's data set is opened at that batch, and a pipeline read up to it. The
- * last batch is then compared with the one that was saved: with other data, another global batch,
- * or a function of the caller's that does not depend on its element alone, training would not
- * resume where it stopped.
+ * Positions of iterators, for checkpoints. What a data set returns follows from its description and
+ * the number of the iteration, so a position is that number and the number of batches read. To
+ * restore it, a job's data set is opened at that batch; a pipeline is read up to it. The last batch
+ * is then compared with the saved digest. It differs if the data or the global batch has changed,
+ * or if a function of the caller depends on more than its element; training could then not resume
+ * where it stopped.
  *
- * A data set that is distributed is where its newest iterator is, or at the beginning of the next
- * one if that has ended or been released.
+ * The position of a distributed data set is that of its newest iterator. If that has ended or was
+ * released, it is the beginning of the next iteration.
  */
 #ifndef DT_STRATEGY_POSITION_H
 #define DT_STRATEGY_POSITION_H
 
 #include "base/hash.h"
 #include "data/data.h"
-#include "strategy/pipelines.h"
+#include "strategy/strategy.h"
 
 typedef struct dt_position {
-    /* which iteration of the data set, from 0, and the batches taken from it */
+    /* number of the iteration of the data set, from 0; number of batches read in it */
     int64_t epoch, steps;
-    bool ended;     /* at its end. The data set of an ended iterator is at its next iterator */
-    dt_digest last; /* of the last batch; "": none, or not known */
+    /* The iterator has ended. The position of its data set is then the next iteration. */
+    bool ended;
+    dt_digest last; /* digest of the last batch; "": none was read, or it was not kept */
 } dt_position;
 
 dt_iterator *dt_iterator_ref(dt_iterator *it);
 dt_dist_dataset *dt_dist_dataset_ref(dt_dist_dataset *d);
-/* From now on the last batch is kept, so that a position has its digest. */
+/* Makes an iterator, or all iterators of a data set, keep their last batch from now on, so that
+ * positions contain its digest. */
 void dt_iterator_track(dt_iterator *it);
 void dt_dist_dataset_track(dt_dist_dataset *d);
 dt_position dt_iterator_position(const dt_iterator *it);
 dt_position dt_dist_dataset_position(const dt_dist_dataset *d);
 
-/* Whether only a checkpoint has it, and its data set a newer one: the loop reads from that. */
+/* Whether only a checkpoint still refers to this iterator, and its data set has a newer one,
+ * which the training loop reads. */
 bool dt_iterator_is_replaced(const dt_iterator *it);
 
-/* A second iterator over what `of` iterates over, at a position. It counts no references: while
- * `of` lives it must be given to an iterator or data set below, or discarded. CHECKPOINT_DATA: the
- * data set has no such batch, or a different one. */
+/* Opens a second iterator over the same data as `of`, at a position. It does not keep `of`
+ * alive, so pass it to one of the functions below while `of` lives. Fails with CHECKPOINT_DATA
+ * if the data set has no such batch, or a different one. */
 dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of,
                                const dt_position *p) DT_MUST_USE;
 dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of,
                                    const dt_position *p) DT_MUST_USE;
-/* Puts `it`, or the data set's newest iterator if it has not ended and else its next one, where
- * `there` is. Takes `there`. */
+/* Moves an iterator to the position of `there`. For a data set, moves its newest iterator, or if
+ * that has ended the next one. Takes ownership of `there`. */
 void dt_iterator_resume(dt_iterator *it, dt_iterator *there);
 void dt_dist_dataset_resume(dt_dist_dataset *d, dt_iterator *there);
 void dt_iterator_discard(dt_iterator *there); /* takes NULL */

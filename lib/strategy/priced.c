@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program whose price is estimated: that of one core of a pod in a step. Here all replicas
- * share one memory and are folded into one program. On a pod each replica computes its own rows, so
- * the step is divided over logical devices and replicas alike, for a batch that divides evenly.
- * This program is never run.
+ * Builds the program whose time, memory and price are estimated: what one core of a pod does in a
+ * step. On this machine all replicas share one memory and are folded into one program. On a pod
+ * each replica computes its own rows, so here the step is divided over replicas as well as logical
+ * devices, for a batch that divides evenly. This program is never run.
  */
 #include "strategy/compiled.h"
 
-/* The grid that replicas form on their slice; false: none is known. */
+/* Finds the grid that the replicas form on their slice. False: unknown. */
 static bool grid_of(const dt_strategy *s, int grid[4]) {
     return s->assignment && s->assignment->replicas == s->replicas &&
            dt_assignment_grid(s->assignment, grid, NULL);
 }
 
+/* Returns the graph to estimate. It has no shards, because these exist only to make sums on this
+ * machine reproducible. */
+static const dt_graph *priced_graph(const dt_compiled *c) {
+    const dt_compiled *of = c->stands_for ? c->stands_for : c;
+    return of->unsharded ? of->unsharded : of->folded.graph;
+}
+
 dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_spmd **out) {
+    const dt_graph *g = priced_graph(c);
     int replicas = c->strategy->replicas, grid[4];
-    bool several = dt_compiled_uses_logical_devices(c);
-    int64_t even = (rows + replicas - 1) / replicas * replicas;
+    bool several = c->strategy->logical > 1 && dt_spmd_is_annotated(g);
+    const int slices = c->how.slices > 1 ? c->how.slices : 1;
+    int64_t even = ((rows + slices - 1) / slices + replicas - 1) / replicas * replicas;
 
     return dt_spmd_create(
-        out, c->unsharded ? c->unsharded : c->folded.graph,
+        out, g,
         &(dt_spmd_options){.devices = several ? c->strategy->logical : 1,
                            .batch = even,
                            .replicas = replicas,
@@ -47,7 +56,7 @@ dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out)
     return NULL;
 }
 
-/* ---- what would fit ---- */
+/* ---- what would fit into memory ---- */
 
 static dt_status *check(const dt_compiled *c, int64_t rows, const dt_device *d) {
     dt_spmd *program = NULL;
@@ -77,7 +86,7 @@ bool dt_compiled_fits(const dt_compiled *c, int64_t rows) {
 
 static dt_status *try_dividing(const dt_compiled *c, int64_t rows, const dt_device *d,
                                dt_status *s) {
-    dt_compiled other = *c; /* only to be looked at */
+    dt_compiled other = *c; /* a shallow copy, only used to try other settings */
 
     while (c->strategy->replicas > 1 && other.how.over_replicas < DT_OVER_WEIGHTS) {
         other.how.over_replicas++;

@@ -48,8 +48,8 @@ static bool names_any(const dt_tree *t, const dt_field *fields) {
     return false;
 }
 
-/* Whether this process is one of several workers. Errors in a launcher's variables are reported
- * when work starts (dt_launched_alone). */
+/* Whether a launcher has started this process as one of several workers. Errors in its variables
+ * are ignored here; dt_launched_alone reports them when work starts. */
 static bool is_worker(void) {
     dt_launch l;
     dt_status *bad = dt_launch_find(&l, &(dt_rank_option){0});
@@ -73,9 +73,10 @@ static int index_of(const dt_strategy_row *row) {
     return i;
 }
 
-/* Index in rows; -1: none. */
+/* Finds the strategy. *row: index in rows; -1: the type is missing or invalid. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
-    dt_kind kinds[ROWS]; /* names without fields: their keys are siblings of `type` */
+    /* without fields, because the fields are read from the mapping that contains `type` */
+    dt_kind kinds[ROWS];
     const dt_kind *names[ROWS];
     const dt_tree *type = dt_tree_get(t, "type");
     dt_named named;
@@ -93,7 +94,7 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
     return NULL;
 }
 
-/* ---- the table ---- */
+/* ---- the table of keys ---- */
 
 typedef struct table {
     dt_field field[MOST_FIELDS + 1];
@@ -111,8 +112,8 @@ static void add(table *t, const dt_field *f) {
     t->field[t->n] = (dt_field)DT_END;
 }
 
-/* Adds a table whose struct begins `base` bytes into the joined one. required: false if the type is
- * not known; then no key is required. */
+/* Adds the fields of a struct that begins `base` bytes into the joined one. required: if false,
+ * no key is required, because the type is not known. */
 static void add_table(table *t, const dt_field *fields, size_t base, bool required) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++) {
         dt_field moved = dt_field_moved(f, base);
@@ -125,7 +126,7 @@ static void refuse(dt_arena *arena, table *t, const char *key, const char *type)
     add(t, &(dt_field)DT_INSTEAD(key, dt_arena_printf(arena, "only valid for type: %s", type)));
 }
 
-/* "multi_worker_mirrored, tpu" */
+/* Returns the names of all strategies with this key: "multi_worker_mirrored, tpu". */
 static const char *types_with(dt_arena *arena, const char *key) {
     const char *all = "";
     for (int i = 0; i < ROWS; i++)
@@ -165,7 +166,8 @@ static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt
     return faults;
 }
 
-/* Without a known type the keys of all strategies are accepted, because they cannot be checked. */
+/* Reads the mapping when the type is not known. The keys of all strategies are accepted, and
+ * only their values are checked. */
 static dt_status *read_any(dt_arena *arena, const dt_tree *t) {
     size_t base = aligned(sizeof(struct common));
     table *all = dt_arena_new(arena, table);
@@ -200,7 +202,7 @@ const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec) {
 }
 
 void dt_strategy_spec_release(dt_strategy_spec *spec) {
-    dt_resolver_unref((dt_resolver *)spec->resolver); /* the spec's own count */
+    dt_resolver_unref((dt_resolver *)spec->resolver); /* releases the spec's own reference */
     dt_device_assignment_unref((dt_device_assignment *)spec->assignment);
     dt_launch_release(&spec->launch);
     dt_topology_unref(spec->cluster);
@@ -211,7 +213,7 @@ void dt_strategy_spec_release(dt_strategy_spec *spec) {
 
 /* ---- devices ---- */
 
-/* All of them one by one, so that each fault has the place of its device. */
+/* Parses all names separately, so that each error has the location of its device. */
 static dt_status *parse_names(const dt_tree *devices, dt_device_name *out) {
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)
@@ -226,7 +228,8 @@ static uint64_t hash_of(const dt_device_name *d) {
            ((uint64_t)(unsigned)d->index * 0x9e3779b97f4a7c15u);
 }
 
-/* A table of twice as many slots: job files may list thousands. */
+/* Reports devices that are listed twice. Uses a hash table with twice as many slots as devices,
+ * because job files may list thousands. */
 static dt_status *find_twice(dt_arena *arena, const dt_tree *devices, const dt_device_name *name) {
     uint64_t slots = 2 * (uint64_t)devices->n;
     const dt_device_name **slot = dt_arena_array(arena, const dt_device_name *, slots);
@@ -250,7 +253,7 @@ static dt_status *find_absent(dt_arena *arena, const dt_tree *devices,
     dt_device_name *one = dt_arena_new(arena, dt_device_name);
 
     if (spec->backend ? dt_backend_takes_plugin(spec->backend) : plugin != NULL)
-        return NULL; /* the plug-in knows */
+        return NULL; /* the plug-in checks its devices later */
 
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)
@@ -267,7 +270,8 @@ static dt_status *read_texts(const dt_tree *devices, const char **out) {
 }
 
 dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strategy_spec *out) {
-    dt_tree *item[1] = {(dt_tree *)devices}; /* a single name is a list of one; only read */
+    /* makes a single name a list of one; it is only read */
+    dt_tree *item[1] = {(dt_tree *)devices};
     dt_tree one = {.kind = DT_TREE_LIST, .at = devices->at, .n = 1, .item = item};
     const dt_tree *list = devices->kind == DT_TREE_LIST ? devices : &one;
     const char **text = dt_arena_array(arena, const char *, list->n);

@@ -10,7 +10,8 @@
 
 /* ---- tracing ---- */
 
-/* Exact sizes leave no dimension for the replicas where there are DT_MAX_RANK already. */
+/* Exact sizes need one more dimension for the replicas, so arguments must not have DT_MAX_RANK
+ * dimensions already. */
 static dt_status *check_rank(const dt_step_call *c, const dt_value_entry *e) {
     if (c->sizing == DT_SIZES_EXACT && e->per_replica && dt_step_type(c, e).rank == DT_MAX_RANK)
         return dt_fail(DT_E_ARGUMENT, NULL,
@@ -37,12 +38,12 @@ dt_status *dt_function_trace(const dt_function *f, const dt_step_call *c, dt_gra
     f->step(t, f->user);
     dt_context_trace(outer);
     dt_context_enter(before);
-    /* a scope entered by the step, a value kept from another one */
+    /* an error kept by the step: it entered a scope, or used a value of another trace */
     dt_trace_fail(t, dt_status_kept());
     return dt_trace_end(t, out);
 }
 
-/* ---- what was recorded ---- */
+/* ---- properties of a recording ---- */
 
 bool *dt_distributed_arguments(const dt_graph *g, const dt_values *args) {
     bool *distributed = dt_alloc((size_t)g->n_args + 1);
@@ -51,8 +52,8 @@ bool *dt_distributed_arguments(const dt_graph *g, const dt_values *args) {
     return distributed;
 }
 
-/* What dt_merge_reduce made is one value for all: a merged sum, or the quotient of two, of which
- * one may be repeated to the shape of the other. */
+/* Whether a value is the same for all replicas because dt_merge_reduce made it: a merged sum, or
+ * the quotient of two, either of which may be broadcast. */
 static bool is_merged(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
 
@@ -61,15 +62,15 @@ static bool is_merged(const dt_graph *g, int node) {
     return n->op == &dt_op_all_reduce && ((const dt_all_reduce_attr *)n->attr)->merged;
 }
 
-/* Whether the node is the value of a variable after the step. Each replica has its own copy of
- * it. */
+/* Whether the node is the new value of a variable. Such a value belongs to each replica's copy,
+ * even if all are equal. */
 static bool is_update(const dt_graph *g, int node) {
     for (int i = 0; i < g->n_states; i++)
         if (g->state[i].update == node) return true;
     return false;
 }
 
-/* Constants: each replica has made its own, equal one. */
+/* Finds the results that are constants. Each replica has made the same constant. */
 static bool *constant_results(const dt_graph *g) {
     bool *constant = dt_alloc((size_t)g->n_results + 1);
     for (int i = 0; i < g->n_results; i++) {
@@ -80,8 +81,8 @@ static bool *constant_results(const dt_graph *g) {
     return constant;
 }
 
-/* Constants, and arguments that were given once, come back single; everything computed comes back
- * per replica. */
+/* Finds the results that are returned as a single value: constants, merged values, and arguments
+ * that were not distributed. Everything else has a value per replica. */
 bool *dt_single_results(const dt_graph *g, const bool *distributed, const bool *constant) {
     bool *single = dt_alloc((size_t)g->n_results + 1);
 

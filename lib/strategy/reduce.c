@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce: combines the replicas' values of one entry into one tensor. Sums run in replica order, in
- * double for floats and in 64 bits for integers. A mean of integers is a fraction, as in
- * TensorFlow: float64 for 32- and 64-bit integers, float32 for smaller ones.
+ * reduce: combines the replicas' values of one entry into one tensor. Adds in replica order, in
+ * double for floats and in 64 bits for integers. A mean of integers is a float, as in TensorFlow:
+ * float64 for 32- and 64-bit integers, float32 for smaller ones.
  *
- * Along axes, each replica's tensor is summed first, then the replicas are. A mean divides by the
- * number of all summed values, however unevenly replicas share them.
+ * If axes are given, each replica's tensor is first summed along them, then the replicas are
+ * summed. A mean divides by the number of all values that were summed, so replicas may have
+ * different sizes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,12 @@
 typedef struct reduction {
     dt_reduce_op op;
     const char *name;
-    const dt_axes *axes; /* NULL: none */
-    uint32_t along;      /* bit d: dimension d of the replicas' tensors goes */
-    dt_type from, to;    /* from: of replica 0 */
-    double *sum;         /* [elements of to], floats and means */
-    int64_t *whole;      /* [elements of to], sums of integers */
-    double count;        /* values added to each element */
+    const dt_axes *axes; /* NULL: reduce over replicas only */
+    uint32_t along;      /* bit d: dimension d of the replicas' tensors is summed */
+    dt_type from, to;    /* types of replica 0's tensor and of the result */
+    double *sum;         /* [elements of the result] sums of floats, and sums for means */
+    int64_t *whole;      /* [elements of the result] sums of integers */
+    double count;        /* number of values that were added to each element */
 } reduction;
 
 static dt_status *check_op(dt_reduce_op op) {
@@ -82,8 +83,7 @@ static void add_cell(reduction *r, const dt_view *v, int64_t from, int64_t to) {
     r->whole[to] = dt_int_add(r->whole[to], dt_cell_int(v, from));
 }
 
-/* Walks the part and the result together. The stride of the result is 0 along an axis that is
- * reduced. */
+/* Adds one replica's tensor to the sums. Along reduced axes the stride of the result is 0. */
 static void add_part(reduction *r, const dt_tensor *t) {
     const dt_view v = {t->type, t->data};
     int64_t in[DT_MAX_RANK], out[DT_MAX_RANK], count = 1;
@@ -102,7 +102,7 @@ static void add_part(reduction *r, const dt_tensor *t) {
     r->count += (double)count;
 }
 
-/* Integers wrap at their width. */
+/* Stores the sums, or means, in the result. Integers wrap to the width of its dtype. */
 static void store(const reduction *r, const dt_tensor *t) {
     const dt_view v = {t->type, t->data};
 
@@ -129,9 +129,9 @@ static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor 
     return NULL;
 }
 
-/* Without an axis, the mean of one value for all replicas, or of the value of a single replica, is
- * the value itself, for every dtype. A sum over replicas of a shared value, even of zeros, is most
- * likely a mistake. */
+/* Reduces, without an axis, a value that all replicas share, or the value of a single replica.
+ * The mean is the value itself, whatever its dtype. The sum over several replicas is an error,
+ * because it is most likely a mistake. */
 static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t,
                                 dt_tensor **out) {
     if (s->replicas > 1 && r->op == DT_SUM)
@@ -141,8 +141,8 @@ static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const 
     return dt_tensor_create(out, t->type.dtype, t->type.rank, t->type.dim, t->data);
 }
 
-/* A constant that each replica returned, and any one value along an axis, counts once for each
- * replica. */
+/* Reduces a single stored value that counts once for each replica: a constant that each replica
+ * returned, or any shared value if axes are given. */
 static dt_status *reduce_repeated(const dt_strategy *s, reduction *r, dt_tensor *t,
                                   dt_tensor **out) {
     const dt_value_entry one = {.n = 1, .local = &t};
@@ -174,7 +174,7 @@ static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *va
                          dt_tensor **out) {
     const dt_value_entry *e = dt_values_find(values, r->name);
 
-    DT_TRY(dt_status_kept()); /* of another strategy's scope */
+    DT_TRY(dt_status_kept()); /* if another strategy's scope is open */
     DT_TRY(check_op(r->op));
     if (r->axes && (r->axes->n < 0 || r->axes->n > DT_MAX_RANK))
         return dt_fail(DT_E_REDUCE, NULL, "cannot reduce along %d axes: a tensor has at most %d",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as NPY files, which numpy.load reads. */
+/* Saves tensors as NPY files, which numpy.load reads. */
 #include "file/array.h"
 #include "file/file.h"
 #include "strategy/values.h"

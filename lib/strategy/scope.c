@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes
- * above the default strategy. This stack, the error of a scope that could not be entered
- * (base/pending_status.c), and the key that frees both when a thread ends are the only mutable
- * state in the library that no handle owns.
+ * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes,
+ * with the default strategy at the bottom. Three things are the only mutable state of the library
+ * that no handle owns: this stack, the error of a scope that could not be entered
+ * (base/pending_status.c), and the key that frees both when a thread ends.
  */
 #include "strategy/place.h"
 
@@ -12,12 +12,12 @@
 enum { MAX_DEPTH = 64 };
 
 typedef struct context {
-    dt_strategy *fallback; /* the default strategy, made when first asked for */
-    dt_strategy *global;   /* dt_set_strategy's; NULL: none */
+    dt_strategy *fallback; /* the default strategy, created when first needed */
+    dt_strategy *global;   /* set by dt_set_strategy; NULL: not set */
     int depth;
     dt_strategy *entered[MAX_DEPTH];
     dt_context where;
-    dt_trace *trace; /* of the step function that runs */
+    dt_trace *trace; /* of the running step function; NULL: none runs */
 } context;
 
 static _Thread_local context current;
@@ -33,13 +33,13 @@ static void forget(void *thread) {
     dt_strategy_unref(c->global);
 }
 
-static int key_error; /* of errno.h, 0: there is a key */
+static int key_error; /* errno of pthread_key_create; 0: it succeeded */
 
 static void make_key(void) { key_error = pthread_key_create(&key, forget); }
 
-/* Frees what a thread has kept when it ends, such as its default strategy, which may have threads.
- * If there is no key, or no memory for it, this memory leaks, and the next public call reports
- * it. */
+/* Makes the end of the thread free what it keeps, such as its default strategy, which may have
+ * threads. If that is impossible for lack of memory, the next public call reports the error, and
+ * this memory leaks. */
 static void forget_at_end(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -48,7 +48,8 @@ static void forget_at_end(void) {
         dt_status_keep(dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for what a thread keeps"));
 }
 
-/* NULL: no error, but from now on the thread has something to forget. */
+/* Keeps an error, or nothing if s is NULL, for the next public call. Also makes the end of the
+ * thread free what it keeps. */
 static void keep_error(dt_status *s) {
     forget_at_end();
     dt_status_keep(s);
@@ -117,7 +118,8 @@ dt_status *dt_set_strategy(dt_strategy *s) {
 
 /* ---- entering and leaving ---- */
 
-/* Another strategy's scope must not be open; the default strategy's own may hold any. */
+/* Checks that no other strategy's scope is open. The scope of the default strategy does not
+ * count. */
 dt_status *dt_scope_fits(const dt_strategy *s) {
     const dt_strategy *outer =
         current.depth > 0 ? current.entered[current.depth - 1] : current.global;

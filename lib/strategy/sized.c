@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prepares a step for one number of rows: the graph that a back end gets. Nothing is compiled here
- * and no device is needed, so that running (compiled.c) and measuring (host.c) use the same graph.
+ * Prepares a step for one number of rows: builds the graph that a back end compiles. Nothing is
+ * compiled here and no device is needed, so running (compiled.c) and measuring memory (host.c) use
+ * the same graph.
  */
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ bool dt_compiled_is_chip(const dt_compiled *c) {
     return c->strategy->resolver && c->strategy->resolver->numerics == DT_NUMERICS_CHIP;
 }
 
-/* Logical devices are also ignored if no value is placed on them. */
+/* Logical devices are ignored if no value is placed on them. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c) {
     return c->annotated && c->strategy->logical > 1 && c->how.shards == 0;
 }
@@ -45,7 +46,7 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z) {
     return simplify_unrolled(z);
 }
 
-/* ---- workers ---- */
+/* ---- dividing work among workers ---- */
 
 static void take_share_of_replicas(const dt_compiled *c, dt_sized *z) {
     const int first = c->cluster->rank * c->own_replicas;
@@ -111,9 +112,10 @@ dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) {
 }
 
 /*
- * Logical devices compute on their own where there is one for each of each replica, and the
- * partition is SPMD. Otherwise the batch is divided among the devices, independently of replicas:
- * the folded graph already contains all effects of replicas on each other.
+ * If the back end has a device for each logical device of each replica, and partitioning is SPMD,
+ * each device runs the program of its logical device. Otherwise the batch is divided evenly among
+ * the devices, independently of replicas, because the folded graph already contains all effects of
+ * replicas on each other.
  */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) {
     const bool logical = dt_compiled_uses_logical_devices(c) && c->strategy->spmd &&

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles of TPU strategies: replicas on the cores of a slice, and queries about their devices and
- * hosts.
+ * TPU strategies: places replicas on the cores of a slice, and answers queries about their devices
+ * and hosts.
  *
- *     replica r, logical device l  --assignment-->  coordinates  --topology-->  /job:worker/replica:0/task:T/device:TPU:D
+ *     replica r, logical device l  --assignment-->  coordinates  --topology-->
+ *         /job:worker/replica:0/task:T/device:TPU:D
  *
- * A replica is represented by its logical device 0: that is its worker device, and the host of that
- * device feeds it.
+ * Logical device 0 represents its replica: it is the replica's worker device, and its host feeds
+ * the replica.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ static char *name_of(const dt_strategy *s, int task, int device) {
     return dt_full_name(&d);
 }
 
-/* Each core by its number, so that devices given at one place keep their own names. */
+/* Names devices by the number of their core. The coordinates would not do, because several
+ * devices may have the same. */
 static void name_cores(dt_strategy *s, const dt_topology *t) {
     for (int r = 0; r < s->replicas; r++)
         s->device_name[r] = name_of(s, r / t->devices, r % t->devices);
@@ -65,7 +67,8 @@ dt_status *dt_place_slice(dt_strategy *s, const dt_strategy_spec *spec) {
     if (!t)
         return dt_fail(DT_E_TOPOLOGY, NULL,
                        "the resolver's cluster has no TPU system; make one with dt_tpu_resolver");
-    s->resolver = dt_resolver_ref((dt_resolver *)spec->resolver); /* counted, not changed */
+    /* the cast drops const, but only the reference count changes */
+    s->resolver = dt_resolver_ref((dt_resolver *)spec->resolver);
     if (spec->assignment) DT_TRY(check_assignment(spec->assignment, t));
     s->assigned = spec->assignment != NULL;
     s->assignment = s->assigned ? dt_assignment_ref(spec->assignment) : dt_assignment_each_core(t);
@@ -112,7 +115,7 @@ dt_status *dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r,
     return dt_tpu_strategy(out, r, &(dt_tpu_options){.device_assignment = device_assignment});
 }
 
-/* ---- answers ---- */
+/* ---- queries ---- */
 
 int dt_strategy_logical_devices(const dt_strategy *s) {
     DT_LIVE(s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks a split and lists the possible ones. These are all the ways to distribute the number of
- * devices as factors over the dimensions that they divide, few enough to enumerate.
+ * Checks a split of a value over logical devices, and lists the possible splits. These are all
+ * products of one factor per dimension, each of which divides its dimension, that equal the number
+ * of devices. There are few enough to enumerate.
  */
 #include "strategy/split.h"
 
@@ -11,20 +12,22 @@
 
 enum { MOST_SHOWN = 4 };
 
-/* ---- ways ---- */
+/* ---- possible splits ---- */
 
 typedef struct way {
-    int64_t parts[DT_MAX_RANK], most; /* parts of a dimension */
+    /* parts: number of parts of each dimension; most: the largest of these */
+    int64_t parts[DT_MAX_RANK], most;
 } way;
 
-/* State of the walk: the current way, and the best ways so far in order. */
+/* State of the enumeration: the current split, and the best MOST_SHOWN so far, best first. */
 typedef struct walk {
     const dt_type *type;
     way now, best[MOST_SHOWN];
     int kept, n;
 } walk;
 
-/* The most even first; among equals later dimensions are cut more. */
+/* Orders splits: the most even ones come first; among equally even ones, those that cut later
+ * dimensions more. */
 static bool is_before(const way *a, const way *b, int rank) {
     if (a->most != b->most) return a->most < b->most;
     for (int d = 0; d < rank; d++)
@@ -42,7 +45,7 @@ static void keep(walk *w) {
     w->best[at] = w->now;
 }
 
-/* Deals `left` devices out to dimension d and those after it. */
+/* Enumerates all ways to divide dimensions d, d + 1, ... into `left` parts together. */
 static void deal(walk *w, int d, int64_t left) {
     int64_t most = w->now.most;
 
@@ -60,14 +63,14 @@ static void deal(walk *w, int d, int64_t left) {
     w->now.most = most;
 }
 
-/* "(32, 64, 64, 3)" */
+/* Appends "(32, 64, 64, 3)". */
 static void print_shape(const dt_type *type, int64_t rows, dt_str *out) {
     const dt_type shown = rows > 0 ? dt_type_at(type, rows) : *type;
     dt_shape_print(&shown, out);
 }
 
 void dt_split_ways(const dt_type *type, int64_t rows, int logical, dt_str *out) {
-    /* 0 rows can be cut into any number of parts */
+    /* if the number of rows is unknown, pretend 0 rows, which any number divides */
     const dt_type any = dt_type_at(type, rows > 0 ? rows : 0);
     walk w = {.type = type};
 
@@ -118,7 +121,7 @@ static dt_status *check_sizes(const dt_split *s, const char *shape) {
     return NULL;
 }
 
-/* shape "": not known */
+/* Checks that there are as many parts as logical devices. shape: "" if not known. */
 static dt_status *check_product(const dt_split *s, const char *shape) {
     const char *of = *shape ? s->of : "", *is = *shape ? " is of shape " : "",
                *colon = *shape ? ": " : "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of strategies: DT_STRATEGY_ROW(name), with one file lib/strategy/<name>.c each.
- * `default` is a C keyword, so its row is called default_.
+ * The list of strategies. DT_STRATEGY_ROW(name) is defined in lib/strategy/<name>.c. `default` is a
+ * C keyword, so its row is called default_.
  */
 DT_STRATEGY_ROW(default_)
 DT_STRATEGY_ROW(one_device)

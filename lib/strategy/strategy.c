@@ -75,7 +75,7 @@ dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_one_device_strategy", "handle to fill"));
     DT_TRY(dt_launched_alone());
-    if (!device) device = ""; /* its error shows the form of a name */
+    if (!device) device = ""; /* the empty name causes an error that shows how names are written */
     return dt_strategy_open(
         out,
         &(dt_strategy_spec){.row = &dt_strategy_one_device, .devices = &device, .n_devices = 1});
@@ -88,9 +88,9 @@ dt_status *dt_default_strategy(dt_strategy **out) {
     return dt_strategy_open(out, &(dt_strategy_spec){.row = &dt_strategy_default_});
 }
 
-enum { PATIENCE_S = 60 }; /* as jobs have it */
+enum { PATIENCE_S = 60 }; /* the default of strategy.timeout in jobs */
 
-/* This process is one of several workers: it meets the others. */
+/* Connects this process, one of several workers, with the others. */
 static dt_status *join_workers(dt_strategy *s, const dt_launch *l) {
     DT_TRY(dt_cluster_open(&s->cluster, l,
                            &(dt_cluster_spec){.start_s = PATIENCE_S, .message_s = PATIENCE_S}));
@@ -147,7 +147,7 @@ dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out,
     return bad;
 }
 
-/* ---- answers ---- */
+/* ---- queries ---- */
 
 const char *dt_strategy_type(const dt_strategy *s) {
     DT_LIVE(s);
@@ -159,8 +159,8 @@ int dt_strategy_replicas(const dt_strategy *s) {
     return s ? s->replicas : 0;
 }
 
-/* The original's default strategy computes where TensorFlow likes; asking it for worker_devices is
- * an error there. */
+/* In TensorFlow the default strategy computes on any device, and asking it for worker_devices is
+ * an error. */
 bool dt_strategy_has_devices(const dt_strategy *s) { return s && !s->row->is_default; }
 
 const char *dt_strategy_device(const dt_strategy *s, int replica) {
@@ -223,8 +223,9 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
     return NULL;
 }
 
-/* A plug-in's devices are for the workers of a parameter server. Its coordinator, which keeps the
- * weights and is forked, computes on the cores of its machine. */
+/* Returns the name of the back end. With a parameter server, only workers use a plug-in's
+ * devices. Its coordinator, which keeps the weights and is forked, computes on the cores of its
+ * machine. */
 static const char *computed_by(const dt_strategy *s) {
     return s->sealed || (s->servers.workers && !s->serves) ? s->row->backend
                                                            : dt_strategy_backend(s);
@@ -239,7 +240,7 @@ void dt_strategy_serve(dt_strategy *s) {
 
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) {
     const bool simulated = s->resolver && s->resolver->simulated && dt_resolver_slice(s->resolver);
-    /* each opens the devices of its own replicas */
+    /* each worker opens the devices of its own replicas only */
     const int workers = s->cluster ? s->cluster->workers : 1;
     const dt_device_options o = {.threads = s->threads,
                                  .kernels = s->kernels,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints arrays as NumPy does. The numbers of an array are aligned at their decimal points, columns
- * are aligned below each other, and arrays of more than a thousand values show only the first and
- * last three along each axis.
+ * Prints arrays as NumPy does. The numbers of an array are aligned at their decimal points, and
+ * columns are aligned. Arrays of more than a thousand values show only the first and last three
+ * along each axis.
  *
  *     array([[1.  , 2.25],
  *            [3.5 , 4.  ]], dtype=float32)
  *
- * Two differences from NumPy: long rows are not wrapped, and there is no blank line between planes.
+ * Two things differ from NumPy: long rows are not wrapped, and there is no blank line between
+ * planes.
  */
-#include "strategy/text.h"
+#include "strategy/variable.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@
 
 enum { SHOWN_WHOLE = 1000, SHOWN_AT_ENDS = 3, MOST_DECIMALS = 8, EXPONENT = 4 /* "e+00" */ };
 
-/* How the numbers of one array look: characters before the point (or of an integer), behind it, and
- * whether powers of ten are split off. */
+/* The format of one array's numbers. left: characters before the decimal point (or of an
+ * integer); right: characters after it; exponents: in scientific notation. */
 typedef struct look {
     const dt_view *v;
     bool cut, exponents;
@@ -36,8 +37,8 @@ static void shortest(const dt_view *v, int64_t i, dt_str *out) {
     else dt_str_float(out, (float)dt_cell_double(v, i));
 }
 
-/* Digits that the shortest decimal has behind the point, at most 8; with exponents: behind the
- * first digit. */
+/* Returns how many digits after the point represent the value exactly, at most 8. With
+ * exponents, counts the digits after the first one. */
 static int decimals(const look *l, int64_t i) {
     double x = dt_cell_double(l->v, i);
     char text[64];
@@ -52,7 +53,7 @@ static int decimals(const look *l, int64_t i) {
     return n;
 }
 
-/* "1.25", "1." for a whole number, "nan". */
+/* Appends "1.25", "1." for a whole number, or "nan". */
 static void print_float(const look *l, int64_t i, dt_str *out) {
     double x = dt_cell_double(l->v, i);
     size_t from = out->size;
@@ -84,8 +85,8 @@ static void print_number(const look *l, int64_t i, dt_str *out) {
     else print_float(l, i, out);
 }
 
-/* Characters of the integer part with its sign. For a word (nan, inf): the characters that are in
- * the columns of the integer part of other numbers. */
+/* Returns the characters of the integer part with its sign. For nan and inf: how many of the
+ * word's characters stand to the left of the column of decimal points. */
 static int characters_left(const look *l, int64_t i) {
     double x = dt_cell_double(l->v, i);
 
@@ -108,7 +109,8 @@ static void measure(look *l, int64_t n) {
     dt_str_release(&text);
 }
 
-/* NumPy's rule: at 1e8, below 1e-4, and where the largest is a thousand times the smallest. */
+/* Whether to use scientific notation, by NumPy's rule: the largest value is at least 1e8, the
+ * smallest is below 1e-4, or their ratio exceeds 1000. */
 static bool wants_exponents(const dt_view *v, int64_t n) {
     double most = 0, least = INFINITY;
 
@@ -173,13 +175,13 @@ static void print_shape(const dt_type *t, dt_str *out) {
     dt_str_puts(out, t->rank == 1 ? ",)" : ")");
 }
 
-/* NumPy does not name the dtypes that a list of such numbers would have anyway. */
+/* Whether NumPy leaves out the dtype, because a list of such numbers would have it anyway. */
 static bool is_plain(const dt_type *t) {
     return dt_type_elements(t) > 0 &&
            (t->dtype == DT_FLOAT64 || t->dtype == DT_INT64 || t->dtype == DT_BOOL);
 }
 
-/* For an array without elements NumPy prints the shape, unless it is that of "[]". */
+/* Appends an array without elements. NumPy prints its shape, unless it has one dimension. */
 static void print_nothing(const dt_type *t, dt_str *out) {
     dt_str_puts(out, "[]");
     if (t->rank == 1) return;
@@ -211,7 +213,7 @@ void dt_text_array(const dt_view *v, const char *comma, dt_str *out) {
     dt_str_release(&array);
 }
 
-/* ---- the public calls ---- */
+/* ---- public functions ---- */
 
 static void print_tensor(const dt_tensor *t, dt_str *out) {
     const dt_view v = {.type = t->type, .data = t->data};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TPUStrategy: one replica on each core of a slice. The slice is looked up and replicas are placed
- * while the job is read, so that an error such as a block that does not fit has a source location
- * in the job file.
+ * while the job is read. So an error, such as a block that does not fit, has a source location in
+ * the job file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 struct resolver {
     const char *tpu;
-    int numerics; /* dt_numerics */
+    int numerics; /* a dt_numerics */
     int64_t cores_per_chip, num_slices;
     bool has_cores;
 };
@@ -19,7 +19,7 @@ struct resolver {
 struct assignment {
     dt_ints computation_shape, computation_stride;
     int64_t num_replicas;
-    int device_order_mode; /* dt_device_order */
+    int device_order_mode; /* a dt_device_order */
     bool given;
 };
 
@@ -73,8 +73,9 @@ static const dt_field fields[] = {
 /* ---- cluster_resolver ---- */
 
 /*
- * Names this machine's TPU by the kind and the coordinates of its plug-in's devices: "v4:2x2x1". ""
- * if the job has no plug-in, or its devices are not TPUs; then the environment names the slice.
+ * Names this machine's TPU by the kind and the coordinates of the plug-in's devices: "v4:2x2x1".
+ * The name is "" if the job has no plug-in, or the plug-in's devices are not TPUs; then the
+ * environment names the slice.
  */
 static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32]) {
     static const struct {
@@ -142,7 +143,8 @@ static const dt_location *place_of(const dt_tree *t, const dt_status *s) {
     }
 }
 
-/* Of a block that does not fit, the number that is too large. */
+/* Returns the source location of an error in an assignment. If a block does not fit, it is that
+ * of the number that is too large. */
 static const dt_location *size_place(const dt_tree *t, const struct assignment *x,
                                      const dt_topology *slice, const dt_status *s) {
     const dt_tree *shape = dt_tree_get(t, "computation_shape"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a step replica by replica: the interpreter executes the step as traced, with each replica's
- * own rows, and the results are laid out as in the folded form. For steps that cannot be folded.
+ * Runs a step that cannot be folded, replica by replica. The interpreter executes the step as
+ * recorded, with each replica's own rows. The results are laid out as in the folded form.
  */
 #include "strategy/compiled.h"
 
@@ -14,7 +14,7 @@ static int64_t row_bytes(const dt_type *t) {
     return n;
 }
 
-/* Replica r's part of a stacked argument. */
+/* Returns replica r's part of an argument. */
 static dt_view part_of(const dt_view *whole, dt_replication spread, const int32_t *offsets, int r) {
     dt_view v = *whole;
 
@@ -29,7 +29,7 @@ static dt_view part_of(const dt_view *whole, dt_replication spread, const int32_
     return v;
 }
 
-/* The type of all replicas' results together. */
+/* Returns the type of all replicas' results joined. */
 static dt_type joined_type(const dt_compiled *c, const dt_view *first, dt_replication spread,
                            int64_t rows) {
     dt_type t = first->type;

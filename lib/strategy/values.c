@@ -58,7 +58,8 @@ const dt_value_entry *dt_values_find(const dt_values *v, const char *name) {
     return NULL;
 }
 
-/* The entry of that name, emptied, or a new one. The name may be the entry's own. */
+/* Returns the entry of this name with its old contents released, or a new entry. name may be the
+ * old entry's own name. */
 static dt_value_entry *entry_for(dt_values *v, const char *name, int n) {
     dt_value_entry *e = (dt_value_entry *)dt_values_find(v, name);
     char *kept = dt_strdup(name);
@@ -76,7 +77,7 @@ static dt_value_entry *entry_for(dt_values *v, const char *name, int n) {
     return e;
 }
 
-/* Of a public call that sets an entry. */
+/* Checks the arguments of a public function that sets an entry. */
 static dt_status *check_entry(const dt_values *v, const char *name, const char *call) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(v, call, "values"));
@@ -88,7 +89,8 @@ dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t) {
     DT_LIVE(t);
     DT_TRY(check_entry(v, name, "dt_values_set"));
     DT_TRY(dt_want(t, "dt_values_set", "tensor"));
-    dt_tensor *kept = dt_tensor_ref(t); /* it may be in the entry that is emptied */
+    /* t may be the old contents of the entry, which are released */
+    dt_tensor *kept = dt_tensor_ref(t);
     entry_for(v, name, 1)->local[0] = kept;
     return NULL;
 }
@@ -112,7 +114,7 @@ dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *
     return NULL;
 }
 
-/* Borders in rows: a reshape may have made several rows of each example. */
+/* Converts offsets from examples to rows. An example has several rows if a reshape has split it. */
 static int64_t *row_offsets(const dt_whole *w, int n) {
     int64_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets),
             each = w->offsets[n] ? w->tensor->type.dim[0] / w->offsets[n] : 1;
@@ -126,7 +128,7 @@ void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w) {
     dt_value_entry *e = entry_for(v, name, n);
 
     e->per_replica = w->strategy != NULL;
-    e->kind = n > 1 ? "PerReplica" : "Tensor"; /* of one replica, run gives its value */
+    e->kind = n > 1 ? "PerReplica" : "Tensor"; /* with one replica, run returns the value itself */
     e->strategy = w->strategy ? dt_strategy_ref(w->strategy) : NULL;
     e->whole = dt_tensor_ref(w->tensor);
     e->spread = w->spread;
@@ -137,7 +139,7 @@ void dt_values_set_each(dt_values *v, const char *name, int replicas) {
     ((dt_value_entry *)dt_values_find(v, name))->each = replicas;
 }
 
-/* ---- one replica's ---- */
+/* ---- the value of one replica ---- */
 
 static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica) {
     dt_type type = e->whole->type;
@@ -149,7 +151,8 @@ static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica) {
         type.dim[0] = e->offsets[replica + 1] - e->offsets[replica];
         return dt_tensor_part(e->whole, &type, e->offsets[replica] * row);
     }
-    memmove(type.dim, type.dim + 1, sizeof type.dim - sizeof *type.dim); /* (R, ...): entry r */
+    /* drop the first dimension, which counts replicas */
+    memmove(type.dim, type.dim + 1, sizeof type.dim - sizeof *type.dim);
     type.dim[--type.rank] = 0;
     return dt_tensor_part(e->whole, &type, replica * row);
 }

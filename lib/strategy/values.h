@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internals of named values. A step's arguments and results stay whole, with all replicas' rows one
- * after the other; the tensor of a single replica is a part of the whole, created on demand.
+ * Internals of named values. A step's arguments and results are stored whole, with the rows of all
+ * replicas one after the other. The tensor of a single replica is a part of the whole and is
+ * created on demand.
  */
 #ifndef DT_STRATEGY_VALUES_H
 #define DT_STRATEGY_VALUES_H
@@ -13,15 +14,15 @@
 typedef struct dt_value_entry {
     char *name;
     bool per_replica;
-    const char *kind; /* dt_values_kind */
-    int n;            /* tensors: 1, or replicas */
-    /* replicas whose step made this one value, a constant; 0: it is not such a value */
+    const char *kind; /* what dt_values_kind returns */
+    int n;            /* number of tensors: 1, or the number of replicas */
+    /* Number of replicas, if each returned this same constant. 0: not such a constant. */
     int each;
-    dt_tensor **local;     /* [n]; those not asked for yet are NULL when there is a whole */
-    dt_tensor *whole;      /* NULL: only the locals */
-    dt_replication spread; /* of the whole */
-    int64_t *offsets;      /* ROWS: [n + 1], in rows of the whole */
-    dt_strategy *strategy; /* whose devices the locals lie on; NULL: the host. Counted */
+    dt_tensor **local;     /* [n] with `whole`, an element is NULL until it is needed */
+    dt_tensor *whole;      /* NULL: there are only the local tensors */
+    dt_replication spread; /* how `whole` is spread over replicas */
+    int64_t *offsets;      /* if spread is ROWS: [n + 1] first row of each replica */
+    dt_strategy *strategy; /* the local tensors are on its devices; NULL: on the host; counted */
 } dt_value_entry;
 
 struct dt_values {
@@ -30,22 +31,25 @@ struct dt_values {
     dt_value_entry *entry;
 };
 
-/* All replicas' values in one tensor. */
+/* The values of all replicas in one tensor. */
 typedef struct dt_whole {
     dt_tensor *tensor;
-    dt_replication spread; /* UNIFORM: the same for each replica */
-    dt_strategy *strategy; /* whose replicas; NULL: one value for all, UNIFORM */
-    /* ROWS: [replicas + 1], in examples; one of them may have several rows */
+    dt_replication spread; /* UNIFORM: each replica has the same value */
+    dt_strategy *strategy; /* the strategy of the replicas; NULL: one value for all, and UNIFORM */
+    /* If spread is ROWS: [replicas + 1] first example of each replica. An example may have
+     * several rows. */
     const int32_t *offsets;
 } dt_whole;
-/* Adds (or replaces) an entry; tensor and strategy are kept, offsets copied. */
+/* Adds or replaces an entry. Keeps references to the tensor and the strategy, and copies the
+ * offsets. */
 void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *whole);
-/* The entry's one value is what each of so many replicas made. */
+/* Marks the entry's value as a constant that each of the replicas returned. */
 void dt_values_set_each(dt_values *v, const char *name, int replicas);
 const dt_value_entry *dt_values_find(const dt_values *v, const char *name);
-/* The tensor of one replica, made now if need be; lent. */
+/* Returns the tensor of one replica, which is created if needed. Lent. */
 dt_tensor *dt_entry_local(const dt_value_entry *e, int replica);
-/* Shown and given on as PerReplica. A step or a data set of one replica gives its value itself. */
+/* Whether the entry counts as PerReplica for the caller. The value of a single replica from a
+ * step or data set does not. */
 bool dt_entry_is_distributed(const dt_value_entry *e);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values from a function that is called once per replica. They are combined by path, as run
- * combines results. A strategy that distributes nothing calls the function once and keeps a single
- * value.
+ * Makes values by calling a function once per replica. They are combined by name, as run combines
+ * results. A strategy that distributes nothing calls the function once and keeps single values.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,8 @@ typedef struct making {
     dt_strategy *strategy;
     dt_value_fn fn;
     void *user;
-    int n;          /* calls */
-    dt_values **of; /* [n] what each made */
+    int n;          /* number of calls */
+    dt_values **of; /* [n] the values that each call made */
 } making;
 
 static dt_status *call_function(making *m, int replica) {

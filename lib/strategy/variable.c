@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles of variables: creation in the current scope, and queries. A mirrored variable is one
- * array for all replicas as long as its copies are equal, which is nearly always. A
- * SyncOnReadVariable has one array per replica from the start (graph.h's `stack`).
+ * Handles of variables: creation in the current scope, and queries. A mirrored variable is stored
+ * as one array for all replicas as long as its copies are equal, which is nearly always. A
+ * SyncOnReadVariable has one array per replica from the start (`stack` in graph.h).
  */
-#include "strategy/text.h"
 #include "strategy/variable.h"
 
 #include <stdlib.h>
@@ -17,7 +16,7 @@ static const char *const aggregations[] = {"NONE", "SUM", "MEAN", "ONLY_FIRST_RE
 
 const char *dt_aggregation_name(int aggregation) { return aggregations[aggregation]; }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static dt_status *check_options(const dt_strategy *s, const dt_variable_options *o,
                                 dt_dtype dtype) {
@@ -126,7 +125,7 @@ out:
     return s;
 }
 
-/* ---- answers ---- */
+/* ---- queries ---- */
 
 dt_status *dt_want_variable(const dt_variable *v, const char *call) {
     return dt_want(v, call, "variable");
@@ -183,7 +182,7 @@ dt_view dt_variable_copy(const dt_variable *v, int replica) {
                      (char *)dt_host_data(v) + (v->stack ? replica * dt_type_bytes(&v->type) : 0)};
 }
 
-/* ---- as tf.distribute prints it ---- */
+/* ---- printing as tf.distribute does ---- */
 
 static void print_copy(const dt_variable *v, int replica, dt_str *out) {
     dt_view copy = dt_variable_copy(v, replica);
@@ -236,7 +235,7 @@ dt_status *dt_variables_create(dt_variables **out, dt_variable *const *v, int n)
 }
 
 void dt_variables_unref(dt_variables *list) {
-    if (!list || !list->v) /* released already, and empty since */
+    if (!list || !list->v) /* it is empty, because it was released already */
         return;
     for (int i = 0; i < list->n; i++) dt_variable_unref(list->v[i]);
     free(list->v);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A variable from a checkpoint. One that was saved with a copy for each replica comes back as it
- * was under as many replicas. Elsewhere its copies are combined by the aggregation that it was
- * saved with, so that it reads the same in cross-replica context; copies that are all equal need
- * none.
+ * Restores a variable from a checkpoint. If it was saved with a copy per replica, and there are as
+ * many replicas now, each copy is restored. Otherwise the copies are combined by the aggregation
+ * that the variable was saved with, so that it reads the same in cross-replica context. Copies that
+ * are all equal need no aggregation.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"
@@ -22,7 +22,7 @@ static bool are_equal(const dt_variable *v, const void *data, int64_t copies) {
     return are;
 }
 
-/* Whether each replica gets its own value back: there are as many as in the checkpoint, and copies
+/* Whether each replica gets its own copy back: there are as many replicas as copies, and copies
  * of the variable may differ. */
 static bool are_kept_apart(const dt_variable *v, int64_t copies) {
     return copies > 1 && copies == dt_variable_copies(v) && (v->stack || v->may_diverge);
@@ -47,7 +47,8 @@ dt_status *dt_variable_prepare_restore(dt_variable *v, const dt_saved_copies *fr
                    adds ? "they are bool" : "they differ, and the variable has no aggregation");
 }
 
-/* Sums in double, and integers in 64 bits, in replica order, into the first copy. */
+/* Adds up the copies in replica order, floats in double and integers in 64 bits, and divides for
+ * MEAN. Stores the result in the first copy. */
 static void add_up(const dt_variable *v, const dt_saved_copies *from) {
     const int64_t copies = from->copies;
     const dt_view sum = copy_of(v, from->data, 0);
@@ -71,7 +72,7 @@ void dt_variable_restore(dt_variable *v, const dt_saved_copies *from) {
     const int64_t copies = from->copies;
     void *data = from->data;
     const size_t bytes = (size_t)dt_type_bytes(&v->type);
-    /* the first copy has it all */
+    /* the variable is the sum of its copies: the first one gets the value, the others 0 */
     const bool divides = v->aggregation == DT_AGGREGATE_SUM && dt_variable_is_on_read(v);
 
     char *own = dt_host_edit(v);

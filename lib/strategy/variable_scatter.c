@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scatter: changes numbered rows of a variable in each copy separately. It is therefore only
- * supported for variables whose copies may differ.
+ * Scatter: changes the rows of a variable whose numbers are given, in each copy separately.
+ * Therefore only variables whose copies may differ support it.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"
@@ -24,7 +24,8 @@ static dt_status *check_kind(const dt_variable *v, dt_scatter how) {
     return NULL;
 }
 
-/* updates are (index..., rest of the variable's dimensions). */
+/* Checks that the shape of `updates` is that of `index`, followed by the shape of a row of the
+ * variable, and that row numbers are in range. */
 static dt_status *check_shapes(const dt_variable *v, const dt_tensor *index,
                                const dt_tensor *updates) {
     const dt_type *i = &index->type, *u = &updates->type;
@@ -63,7 +64,7 @@ static double combined(dt_scatter how, double old, double x) {
     return x;
 }
 
-/* For uint64: values above INT64_MAX are positive. */
+/* For uint64, whose values above INT64_MAX would be negative as int64. */
 static uint64_t combined_uint64(dt_scatter how, uint64_t old, uint64_t x) {
     switch (how) {
     case DT_SCATTER_ADD: return old + x;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables in step functions. The rules of aggregation become part of the graph:
+ * Variables in step functions. The rules of aggregation become part of the graph. `how` is assign,
+ * assign_add or assign_sub; x is a replica's value:
  *
- *     MirroredVariable, SUM or MEAN      v := how(v, all_reduce(x))           one for all replicas
- *     ONLY_FIRST_REPLICA                 v := how(v, first(x))                first(x) = all_reduce(SUM, id = 0 ? x : 0)
- *     NONE, SyncOnReadVariable           v := how(v, x)                       each copy by itself
- *     plain                              assign: the last replica's x; else v +- all_reduce(SUM,
- *                                        x): one replica after the other
+ *     MirroredVariable, SUM or MEAN      v := how(v, all_reduce(x))    one value for all replicas
+ *     ONLY_FIRST_REPLICA                 v := how(v, first(x))         first(x) is all_reduce(SUM,
+ *                                                                      id = 0 ? x : 0)
+ *     NONE, SyncOnReadVariable           v := how(v, x)                each copy by itself
+ *     plain variable                     assign: v := the last replica's x
+ *                                        otherwise: v := how(v, all_reduce(SUM, x)), as if one
+ *                                        replica came after the other
  */
 #include "op/op.h"
 #include "strategy/variable.h"
@@ -18,7 +21,7 @@ static dt_value fail(dt_trace *t, dt_status *s) {
     return none;
 }
 
-/* Whether v can be used here; the trace has failed if not. */
+/* Whether `call` may use v in this step. If not, the trace fails with the reason. */
 static bool usable(dt_trace *t, const dt_variable *v, const char *call) {
     if (!dt_trace_is_live(t) || dt_trace_error(t)) return false;
     dt_status *s = dt_want_variable(v, call);
@@ -31,9 +34,9 @@ static bool usable(dt_trace *t, const dt_variable *v, const char *call) {
     return !s;
 }
 
-/* ---- what replicas' values become ---- */
+/* ---- combining replicas' values ---- */
 
-/* Returns the x of one replica on all replicas, as a sum to which the others contribute 0. */
+/* Returns one replica's x on all replicas, computed as a sum to which the others contribute 0. */
 static dt_value from_replica(dt_value x, int replica) {
     dt_dtype dtype = dt_type_of_value(x).dtype;
     dt_value number = dtype == DT_BOOL ? dt_convert(x, DT_INT32) : x;
@@ -67,7 +70,7 @@ static dt_value changed(dt_write how, dt_value old, dt_value x) {
 
 /* ---- reading ---- */
 
-/* From outside, that is in a function called by dt_merge_call. */
+/* Reads v in cross-replica context, that is, in a function called by dt_merge_call. */
 static dt_value read_merged(dt_trace *t, dt_variable *v) {
     dt_value own = dt_read(t, v);
 
@@ -92,8 +95,8 @@ dt_value dt_variable_read(dt_trace *t, dt_variable *v) {
 
 /* ---- assigning ---- */
 
-/* In a function called by dt_merge_call values are all replicas' already: each copy takes its
- * own. */
+/* Returns what each copy is assigned in cross-replica context, where x is the value for all
+ * replicas already. */
 static dt_value merged(const dt_variable *v, dt_write how, dt_value x) {
     if (dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_NONE)
         return fail(x.trace, dt_fail(DT_E_VARIABLE, NULL,
@@ -141,8 +144,9 @@ dt_value dt_variable_assign_sub(dt_trace *t, dt_variable *v, dt_value value) {
     return write_value(t, v, DT_ASSIGN_SUB, value);
 }
 
-/* One number for all replicas: no sum of it is meant, and its mean is itself. A plain variable
- * still takes it once from each. */
+/* Assigns one number that is the same on all replicas. Its mean is itself, and a sum of it is an
+ * error, because it is most likely a mistake. A plain variable takes the number once from each
+ * replica. */
 dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write how, double number) {
     DT_LIVE(v);
     if (!usable(t, v, "dt_variable_write_number")) return none;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables outside of step functions: reading, assigning and adding. Writes apply to each copy;
- * the copies of a SyncOnReadVariable are combined when it is read.
+ * Variables outside of step functions: reading, assigning and adding. Writes change each copy. The
+ * copies of a SyncOnReadVariable are combined when it is read.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"
@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the scope of the variable's strategy: another's must not be open, nor a step function be
- * running. */
+/* Checks that no step function is running and no other strategy's scope is open. */
 dt_status *dt_variable_outside(const dt_variable *v, const char *call) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want_variable(v, call));
@@ -24,7 +23,7 @@ dt_status *dt_variable_outside(const dt_variable *v, const char *call) {
 
 /* ---- reading ---- */
 
-/* Sums in double, and integers in 64 bits, in replica order. */
+/* Combines the copies in replica order, floats in double and integers in 64 bits. */
 static void aggregate(const dt_variable *v, const dt_view *out) {
     int replicas = dt_variable_copies(v);
     bool mean = v->aggregation == DT_AGGREGATE_MEAN;
@@ -115,7 +114,7 @@ dt_status *dt_values_set_variable(dt_values *values, const char *name, dt_variab
 typedef struct writing {
     dt_variable *v;
     dt_write how;
-    int64_t share; /* copies get value / share */
+    int64_t share; /* each copy gets value / share */
 } writing;
 
 static const char *const verbs[] = {
@@ -192,7 +191,7 @@ dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) {
     return write_single(&w, value);
 }
 
-/* Copy i gets the i-th value. */
+/* Writes the i-th value to copy i. */
 static dt_status *write_each(writing *w, const dt_value_entry *e) {
     DT_TRY(check_write(w));
     if (e->n != dt_variable_copies(w->v))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workers of a parameter server, seen from the coordinator: they come and go, idle ones get
- * closures (closures.h), and their pushes wait until they may be applied. The owner of the pool
- * defines closures and applies pushes: steps of `fit`, or functions that a program has scheduled.
+ * The workers of a parameter server, as the coordinator sees them. They are started, lost and
+ * replaced; idle ones get closures (closures.h); their pushes wait until they may be applied. The
+ * owner of the pool defines closures and applies pushes. These are steps of `fit`, or functions
+ * that a program has scheduled.
  */
 #ifndef DT_STRATEGY_WORKER_POOL_H
 #define DT_STRATEGY_WORKER_POOL_H
@@ -15,82 +16,96 @@
 #include "strategy/packed_variables.h"
 #include "strategy/strategy.h"
 
-/* A closure that a worker was given. */
+/* A closure as a worker gets it. */
 typedef struct dt_work {
     dt_frame frame;
-    const char *more; /* [frame.more] rows that it asked for, or its arguments */
-    bool asked;       /* `more` contains the rows, which are already in the variables */
-    char *weights;    /* packed as in messages */
+    /* [frame.more] arguments of the closure, or the rows that the worker has requested */
+    const char *more;
+    bool asked;    /* `more` holds rows, which have been copied to the variables already */
+    char *weights; /* packed as in messages (packed_variables.h) */
 } dt_work;
 
-/* What a worker computes. The serve loop (worker_serve.c) moves variables and messages; these
- * functions of the pool's owner compute, and get `user`. An error is the closure's, and is reported
- * to the coordinator. */
+/* What a worker computes. The serve loop (worker_serve.c) moves variables and messages, and
+ * calls these functions of the pool's owner with `user`. An error of `ask` or `compute` belongs
+ * to the closure, and is reported to the coordinator. */
 typedef struct dt_worker_body {
     /* Called once, in the worker. NULL: nothing to prepare. */
     void (*begin)(void *user, int worker);
     /* Reads the closure, and writes its request for rows (dt_rows_ask). */
     dt_status *(*ask)(void *user, const dt_work *work, dt_str *request);
-    /* Computes with the variables, which have the values of the closure's version. Sets the kind of
-     * the answer; PUSH: fills gradients. `more` is empty before. */
+    /* Computes from the variables, which have the values of the closure's version. Sets *kind to
+     * the kind of the answer; for PUSH fills gradients. Appends to `more`, which is empty. */
     dt_status *(*compute)(void *user, const dt_work *work, dt_frame_kind *kind, char *gradients,
                           dt_str *more);
     void (*end)(void *user); /* NULL: nothing to release */
-    void *user;              /* its state before any worker is started */
+    void *user; /* must be complete before any worker is started, as forked ones copy it */
 } dt_worker_body;
 
 typedef struct dt_worker_pool_spec {
     const dt_servers_spec *how;
-    const dt_packed_variables *packed; /* the weights */
-    const char *closure;               /* its name in messages: "batch" */
+    const dt_packed_variables *packed; /* layout of the weights */
+    const char *closure;               /* what messages call a closure: "batch" */
     dt_worker_body body;
-    const char *last_words; /* of dt_worker_launcher_open */
-    /* Functions of the owner, which get `user`. */
-    bool (*asks)(void *user, int64_t number); /* whether the closure's worker asks for rows */
-    /* n bytes that are sent with a closure; NULL: there are none */
+    const char *last_words; /* as in dt_worker_launcher_spec */
+    /* Functions of the owner, which are called with `user`. */
+    /* whether the closure needs rows, which its worker requests */
+    bool (*asks)(void *user, int64_t number);
+    /* Returns n bytes to send with a closure. May be NULL: nothing is sent. */
     const void *(*describe)(void *user, int64_t number, int64_t *n);
-    /* whether a push is complete; if not, it is dropped, and its worker too if it has the
-     * closure */
+    /* Whether a push is complete. If not, it is dropped; its worker is dropped as well if it
+     * still has the closure. */
     bool (*is_whole)(void *user, const dt_arrival *a);
-    /* a worker could not compute the closure, which has been removed */
+    /* Called when a worker could not compute a closure, which has been removed. */
     dt_status *(*failed)(void *user, const dt_arrival *a);
     void (*warn)(void *user, const char *text);
-    void (*say)(void *user, const char *text); /* reports awaited workers */
+    /* reports workers that the pool waits for; may be NULL */
+    void (*say)(void *user, const char *text);
     void *user;
 } dt_worker_pool_spec;
 
 typedef struct dt_worker_pool dt_worker_pool;
-/* The caller must have a single thread. */
+/* Starts the workers, or waits for those that are started separately. If workers are forked, the
+ * caller must have a single thread. */
 dt_status *dt_worker_pool_open(dt_worker_pool **out, const dt_worker_pool_spec *spec) DT_MUST_USE;
 void dt_worker_pool_close(dt_worker_pool *c); /* takes NULL */
-/* Windows are begun, extended and ended by the owner. */
+/* Returns the table of closures. The owner begins, extends and ends its windows. */
 dt_closures *dt_worker_pool_closures(dt_worker_pool *c);
-/* Call it when weights have changed by other means than updates. */
+/* Call it when weights were changed by something other than updates: drops the copies of the
+ * weights. */
 void dt_worker_pool_forget(dt_worker_pool *c);
-/* Gives out closures, and takes one arrival if there is one before the deadline. *came: there was
- * one. */
+/* Gives out closures, and handles one arrival if there is one before the deadline. *came: there
+ * was one. */
 dt_status *dt_worker_pool_wait(dt_worker_pool *c, int64_t deadline_ns, bool *came) DT_MUST_USE;
-/* The push to be applied next, which belongs to the caller until dt_worker_pool_finish. False: none
- * can be applied yet. */
+/* Gets the push to be applied next. It belongs to the caller until dt_worker_pool_finish. False:
+ * none can be applied yet. */
 bool dt_worker_pool_ready(dt_worker_pool *c, dt_arrival *out);
-/* Ends a push that has been applied. updated: it has changed weights. Frees its memory. *stale (may
- * be NULL): the number of updates between its pull and its own update. */
+/* Call it after a push was applied. updated: it has changed weights. Frees the push. *stale: the
+ * number of updates between its pull and its own update; stale may be NULL. */
 dt_status *dt_worker_pool_finish(dt_worker_pool *c, const dt_arrival *a, bool updated,
                                  int64_t *stale) DT_MUST_USE;
-/* The number of connected workers, and of lost ones. */
+/* Return the number of connected workers, and how many workers were lost so far. */
 int dt_worker_pool_workers(const dt_worker_pool *c);
 int64_t dt_worker_pool_lost(const dt_worker_pool *c);
-/* A worker's report of its failure, as an error. */
+/* Returns the error that a worker has reported in a FAILED message. */
 dt_status *dt_worker_pool_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
 
-/* Serves as a worker that was started separately (how->launch): connects to the coordinator and
- * computes until the coordinator has no more to do. say: of dt_link_wait. WORKER_GONE: the
- * coordinator is lost. */
+/* Runs this process as a worker: connects to the coordinator, and computes until the coordinator
+ * has no more work. say reports long waits. Fails with WORKER_GONE if the coordinator is lost. */
 dt_status *dt_worker_pool_serve(const dt_worker_pool_spec *spec) DT_MUST_USE;
+
+/* Fills *out with the coordinator's address and the settings for connecting to it. key: memory
+ * for the key, which *out refers to. */
+struct dt_zmq_carrier_spec;
+dt_status *dt_worker_pool_address(const dt_worker_pool_spec *q, dt_run_key *key,
+                                  struct dt_zmq_carrier_spec *out) DT_MUST_USE;
+/* Marks the pool as failed, for a reason that the owner reports. Closing it then does not tell
+ * workers that all is done. */
+void dt_worker_pool_fail(dt_worker_pool *c);
 
 /* ---- worker_serve.c ---- */
 
-/* Pulls, computes and pushes until END. Errors of the link only. */
+/* Runs the loop of a worker: pulls, computes and pushes until END. Returns only errors of the
+ * link. */
 dt_status *dt_worker_serve(dt_worker_link *link, const dt_packed_variables *packed,
                            const dt_worker_body *body) DT_MUST_USE;
 

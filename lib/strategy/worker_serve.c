@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop of every worker of a pool, whether its closures are batches of `fit` or functions that a
- * program scheduled: it pulls variables, lets the pool's owner compute, and pushes the outcome. It
- * decides nothing, so what a worker computes follows from the closure and the variables.
+ * program has scheduled. It pulls variables, lets the functions of the pool's owner compute, and
+ * pushes the result. What a worker computes depends only on the closure and the variables.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@ typedef struct serving {
     dt_worker_link *link;
     const dt_packed_variables *packed;
     const dt_worker_body *body;
-    char *weights, *gradients; /* as messages have them */
+    char *weights, *gradients; /* buffers for messages */
     dt_str request, more;
-    int64_t asked; /* number of the closure that has requested rows; -1: none */
+    int64_t asked; /* number of the closure for which rows were requested; -1: none */
 } serving;
 
 static dt_status *push(const serving *t, const dt_frame *m, const dt_str *more) {
@@ -25,7 +25,7 @@ static dt_status *push(const serving *t, const dt_frame *m, const dt_str *more) 
     return dt_link_push(t->link, &own, t->gradients, dt_str_text(more));
 }
 
-/* Takes the error. */
+/* Reports an error of a closure to the coordinator. Takes ownership of the error. */
 static dt_status *push_failure(const serving *t, const dt_frame *work, dt_status *bad) {
     dt_str text = {0};
     dt_failure_write(bad, &text);
@@ -34,7 +34,7 @@ static dt_status *push_failure(const serving *t, const dt_frame *work, dt_status
     return bad;
 }
 
-/* ---- a closure: an error of its own is reported, so only errors of the link are returned ---- */
+/* ---- a closure: its own errors are pushed; only errors of the link are returned ---- */
 
 static dt_status *serve_request(serving *t, const dt_work *work) {
     dt_str_clear(&t->request);
@@ -66,7 +66,7 @@ static dt_status *serve_work(serving *t, dt_work *work) {
                     &t->more);
 }
 
-/* More work is to come unless *end. */
+/* Receives and handles one message. *end: it was END. */
 static dt_status *serve_one(serving *t, bool *end) {
     dt_work work = {.weights = t->weights};
     char *more = NULL;

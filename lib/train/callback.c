@@ -84,19 +84,30 @@ const dt_location *dt_callback_place(const dt_named *named, const char *argument
     return value ? &value->at : &named->at;
 }
 
+/* Returns the path without leading "./"; "" stands for the run's directory itself. */
+static const char *below_run_dir(const char *path) {
+    while (path[0] == '.' && (path[1] == '/' || !path[1])) {
+        path++;
+        path += strspn(path, "/");
+    }
+    return path;
+}
+
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument, const char *path) {
     const dt_location *at = dt_callback_place(named, argument);
-    bool leaves = *path == '/';
+    const char *below = below_run_dir(path);
+    bool leaves = *path == '/' || !*below;
     for (const char *part = path; *part; part += strcspn(part, "/"), part += *part == '/')
         leaves |= strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]);
     static const char *const taken[] = {"ckpt",         ".lock",       "history.jsonl",
                                         "record.jsonl", "report.html", DT_RECORDING_FILE};
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (strncmp(path, taken[i], strlen(taken[i])) == 0 &&
-            (path[strlen(taken[i])] == '/' || !path[strlen(taken[i])]))
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        const size_t n = strlen(taken[i]);
+        if (strncmp(below, taken[i], n) == 0 && (below[n] == '/' || !below[n]))
             return dt_fail(DT_E_CALLBACK, at,
                            "%s: '%s' below output.dir is reserved for the run itself", argument,
                            taken[i]);
+    }
     if (!leaves) return dt_at(dt_path_check(path), at);
     return dt_suggest(
         dt_fail(DT_E_CALLBACK, at, "%s: '%.200s' is not below output.dir", argument, path),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See coordinator.h: closures are batches, and what workers push is applied. */
+/* See coordinator.h: hands out batches as closures, and applies what workers push. */
 #include "train/coordinator.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,12 @@
 
 enum { LOOK_NS = 100000000 };
 
-/* ---- what the pool asks ---- */
+/* ---- what the pool asks about batches ---- */
 
 static bool asks(void *user, int64_t number) {
     const dt_coordinated *c = user;
     (void)number;
-    return c->trainer->numbers != NULL;
+    return c->trainer->numbers != NULL && !c->n_ps;
 }
 
 static bool is_whole(void *user, const dt_arrival *a) {
@@ -27,8 +28,8 @@ static bool is_whole(void *user, const dt_arrival *a) {
     if (x.sums != c->r->at.sums.n || x.rows < 0 || x.rows > INT32_MAX || left < 0) return false;
     const char *parts = a->more + before;
     int64_t used = 0;
-    return dt_parts_are_sound(&c->halves, parts, left, &used) && used == left &&
-           (used == 0 || dt_parts_rows(&c->halves, parts) == x.rows);
+    return dt_parts_are_sound(&c->held.halves, parts, left, &used) && used == left &&
+           (used == 0 || dt_parts_rows(&c->held.halves, parts) == x.rows);
 }
 
 static dt_status *failed(void *user, const dt_arrival *a) {
@@ -47,7 +48,8 @@ static int64_t next_multiple(int64_t of, int64_t above) {
     return of > 0 ? (above / of + 1) * of : INT64_MAX;
 }
 
-/* The end of the epoch, the next checkpoint by steps, or that of the run. */
+/* Returns the step at which the window ends: the end of the epoch, the next checkpoint by steps,
+ * or the end of the run. */
 static int64_t end_of_window(const run *r) {
     const dt_checkpoint_spec *c = r->q->checkpoint;
     const int64_t ends[] = {r->at.step - r->at.epoch_step + r->size.steps_per_epoch,
@@ -77,21 +79,25 @@ static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, 
 
 static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss) {
     const bool last = dt_run_closes_window(c->r, c->r->at.epoch_step + 1);
+    const dt_held *h = &c->held;
     const dt_pushed pushed = {a->slices, a->more + sizeof(dt_push_report) +
                                              (size_t)c->r->at.sums.n * sizeof(double)};
-    dt_status *s = dt_packed_apply(&c->packed, last ? &c->halves : &c->gathering,
-                                   last ? c->trainer->update : c->trainer->gather, c->argument,
-                                   c->no_result, &pushed);
+    dt_status *s =
+        c->n_ps ? dt_ps_apply(c, a->message.number, &(dt_ps_order){a->worker, last})
+                : dt_packed_apply(&h->packed, last ? &h->halves : &h->gathering,
+                                  last ? h->update : h->gather, h->argument, h->no_result, &pushed);
     if (!s) add_report(c, a, batch, loss);
     dt_status *late = dt_worker_pool_finish(c->pool, a, true, NULL);
     dt_status_free(s ? late : NULL);
     return s ? s : late;
 }
 
-static void begin_window(dt_coordinated *c) {
+static dt_status *begin_window(dt_coordinated *c) {
     const run *r = c->r;
     dt_worker_pool_forget(c->pool); /* who knows what changed the weights */
+    DT_TRY(dt_ps_set(c, r->at.step));
     dt_closures_begin(dt_worker_pool_closures(c->pool), r->at.step, end_of_window(r));
+    return NULL;
 }
 
 static bool ends_at_once(const run *r) { return r->q->run->stop && *r->q->run->stop > 1; }
@@ -101,20 +107,34 @@ static dt_status *wait_for_push(const run *r, const dt_coordinated *c) {
     if (ends_at_once(r))
         return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved",
                        (long long)r->at.step);
-    dt_status *s = dt_worker_pool_wait(c->pool, dt_now_ns() + LOOK_NS, &came);
+    return dt_worker_pool_wait(c->pool, dt_now_ns() + LOOK_NS, &came);
+}
+
+static dt_status *take_step(dt_coordinated *c, dt_batch *batch, double *loss) {
+    dt_arrival a;
+    if (dt_coordinated_rests(c->r)) DT_TRY(begin_window(c));
+    while (!dt_worker_pool_ready(c->pool, &a)) DT_TRY(wait_for_push(c->r, c));
+    DT_TRY(apply(c, &a, batch, loss));
+    return dt_coordinated_rests(c->r) ? dt_ps_get(c) : NULL;
+}
+
+/* Remembers an error, so that tasks of type ps are not told that the run has ended well. */
+static dt_status *note_failure(dt_coordinated *c, dt_status *s) {
     const int number = s ? (int)dt_status_number(s) : 0;
+    c->failed |= c->n_ps && s && number != DT_E_STOPPED_AT_ONCE;
     return number == DT_E_WORKER_GONE || number == DT_E_WORKER_LATE
                ? dt_suggest(s, "run the job again to resume from its newest checkpoint")
                : s;
 }
 
 dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) {
-    dt_coordinated *c = r->coordinator;
-    dt_arrival a;
+    dt_status *s = take_step(r->coordinator, batch, loss);
+    return note_failure(r->coordinator, s);
+}
 
-    if (dt_coordinated_rests(r)) begin_window(c);
-    while (!dt_worker_pool_ready(c->pool, &a)) DT_TRY(wait_for_push(r, c));
-    return apply(c, &a, batch, loss);
+dt_status *dt_coordinated_fetch(run *r) {
+    if (!r->coordinator || dt_coordinated_rests(r)) return NULL;
+    return note_failure(r->coordinator, dt_ps_get(r->coordinator));
 }
 
 bool dt_coordinated_rests(const run *r) {
@@ -142,8 +162,9 @@ void dt_coordinated_report(run *r) {
 
 /* ---- opening ---- */
 
-/* Gradients are unscaled by who has the variables, and the scale moves with every one of them, so
- * those on their way have another. */
+/* Refuses loss scaling. The process that has the variables removes the scale from gradients, and
+ * may change the scale with every push; gradients that are computed at that time would have
+ * another scale. */
 static dt_status *check(const run *r) {
     if (r->optimizer->scaling.growth <= 0) return NULL;
     return dt_suggest(
@@ -153,22 +174,23 @@ static dt_status *check(const run *r) {
         "use mixed_bfloat16");
 }
 
-/* Finds the gradient of each trained variable among the results of the worker and the arguments of
- * the update. Variables that a worker's step changes, such as moving means, come back as
- * differences. */
-static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half) {
-    const dt_model *m = c->r->model;
+/* Finds the gradient of each trained variable among the results of the worker's step and the
+ * arguments of the update. Variables that a worker's step changes, such as moving means, come
+ * back as differences. */
+static dt_status *match(const dt_coordinated *c, const dt_held *held, dt_halves *h,
+                        const dt_compiled *half) {
     const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(half);
-    *h = dt_halves_none(c->arena, c->n_variables);
-    for (int i = 0; i < c->n_variables; i++) {
+    *h = dt_halves_none(c->arena, held->n);
+    for (int i = 0; i < held->n; i++) {
+        const bool weight = held->variable[i] != c->r->optimizer->examples;
         const char *name =
-            i < m->n_weights ? dt_gradient_name(c->arena, c->variable[i]) : dt_pushed_examples;
-        h->moves[i] = i < m->n_weights && dt_step_moves(worker, c->variable[i]);
+            weight ? dt_gradient_name(c->arena, held->variable[i]) : dt_pushed_examples;
+        h->moves[i] = weight && dt_step_moves(worker, held->variable[i]);
         h->result[i] = h->moves[i] ? -1 : dt_graph_find_result(worker, name);
         h->argument[i] = h->moves[i] ? -1 : dt_graph_find_argument(update, name);
     }
-    dt_halves_match_parts(h, &c->packed, worker, update, c->arena);
-    return dt_halves_check(h, &c->packed, worker);
+    dt_halves_match_parts(h, &held->packed, worker, update, c->arena);
+    return dt_halves_check(h, &held->packed, worker);
 }
 
 static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
@@ -178,43 +200,112 @@ static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
     return false;
 }
 
-/* A table is sent by rows if the worker needs no others, and gives no whole gradient back. */
-static dt_sent way_of(const dt_coordinated *c, const dt_variable *v) {
-    const dt_trainer *t = c->trainer;
-    const dt_graph *worker = dt_compiled_step(t->train);
+/* Decides how a variable is sent. A table is sent by rows if workers need only the rows that
+ * they look up, and push no gradient of the whole table. */
+static dt_sent way_of(const dt_coordinated *c, const dt_held *held, const dt_variable *v) {
+    const dt_graph *worker = dt_compiled_step(c->trainer->train);
     const bool comes_back = v == c->r->optimizer->examples || dt_step_moves(worker, v) ||
                             dt_graph_find_result(worker, dt_gradient_name(c->arena, v)) >= 0;
     if (is_looked_up(c, v) && !comes_back) return DT_SENT_BY_ROWS;
-    return comes_back || dt_step_moves(dt_compiled_step(t->update), v) ||
-                   (t->gather && dt_step_moves(dt_compiled_step(t->gather), v))
+    return comes_back || dt_step_moves(dt_compiled_step(held->update), v) ||
+                   (held->gather && dt_step_moves(dt_compiled_step(held->gather), v))
                ? DT_SENT_EACH_TIME
                : DT_SENT_ONCE;
 }
 
-static void list_variables(dt_coordinated *c) {
-    const dt_model *m = c->r->model;
-    c->variable = dt_arena_array(c->arena, dt_variable *, m->n_weights + 1);
-    for (c->n_variables = 0; c->n_variables < m->n_weights; c->n_variables++)
-        c->variable[c->n_variables] = m->weight[c->n_variables];
-    if (c->trainer->gather) c->variable[c->n_variables++] = c->r->optimizer->examples;
-    c->sent = dt_arena_array(c->arena, dt_sent, c->n_variables + 1);
-    for (int i = 0; i < c->n_variables; i++) c->sent[i] = way_of(c, c->variable[i]);
+/* Returns which task of type ps has weight i. Weights are assigned in turn, but a norm over all
+ * gradients needs all of them in one process. */
+static int owner_of(const dt_coordinated *c, int i) {
+    const dt_optimizer_head *head = c->r->optimizer->named.args;
+    return c->n_ps == 0 || head->global_clipnorm > 0 ? 0 : i % c->n_ps;
 }
 
-/* What workers will share is read by the first batch. */
-static dt_status *prepare(dt_coordinated *c) {
+static void list_variables(dt_coordinated *c, dt_held *held, int owner) {
+    const dt_model *m = c->r->model;
+    held->variable = dt_arena_array(c->arena, dt_variable *, m->n_weights + 1);
+    for (int i = 0; i < m->n_weights; i++)
+        if (owner_of(c, i) == owner) held->variable[held->n++] = m->weight[i];
+    if (c->trainer->gather) held->variable[held->n++] = c->r->optimizer->examples;
+}
+
+/* Prepares messages for variables that list_variables has found, and the programs that change
+ * them. */
+static dt_status *hold(dt_coordinated *c, dt_held *h) {
+    h->sent = dt_arena_array(c->arena, dt_sent, h->n + 1);
+    for (int i = 0; i < h->n; i++) h->sent[i] = way_of(c, h, h->variable[i]);
+    DT_TRY(dt_packed_make(&h->packed, c->arena, h->variable, h->n, h->sent, &c->how));
+    DT_TRY(match(c, h, &h->halves, h->update));
+    if (h->gather) DT_TRY(match(c, h, &h->gathering, h->gather));
+    h->argument = dt_arena_array(c->arena, dt_view, dt_compiled_step(h->update)->n_args + 1);
+    h->no_result = dt_arena_array(c->arena, dt_view, dt_compiled_step(h->update)->n_results + 1);
+    return NULL;
+}
+
+static dt_status *hold_all(dt_coordinated *c) {
+    c->held.update = c->trainer->update;
+    c->held.gather = c->trainer->gather;
+    list_variables(c, &c->held, 0);
+    return hold(c, &c->held);
+}
+
+/* ---- tasks of type ps ---- */
+
+static bool is_trained(const dt_variables *trainable, const dt_variable *v) {
+    for (int i = 0; i < trainable->n; i++)
+        if (trainable->v[i] == v) return true;
+    return false;
+}
+
+static dt_status *compile_task(dt_coordinated *c, dt_ps_task *t) {
+    dt_variables own = {.v = dt_arena_array(c->arena, dt_variable *, t->held.n + 1)};
+    for (int i = 0; i < t->held.n; i++)
+        if (is_trained(&c->r->model->trainable, t->held.variable[i]))
+            own.v[own.n++] = t->held.variable[i];
+    DT_TRY(dt_trainer_update_of(c->trainer, &own, true, &t->own[0]));
+    if (c->trainer->gather) DT_TRY(dt_trainer_update_of(c->trainer, &own, false, &t->own[1]));
+    t->held.update = t->own[0];
+    t->held.gather = t->own[1];
+    return NULL;
+}
+
+static void add_state(dt_ps_task *t, dt_variable *v) {
+    for (int i = 0; i < t->n_state; i++)
+        if (t->state[i] == v) return;
+    t->state[t->n_state++] = v;
+    t->state_bytes += dt_type_bytes(&v->type);
+}
+
+static void list_state(dt_coordinated *c, dt_ps_task *t) {
+    int most = t->held.n;
+    for (int k = 0; k < 2; k++) most += t->own[k] ? dt_compiled_step(t->own[k])->n_states : 0;
+    t->state = dt_arena_array(c->arena, dt_variable *, most + 1);
+    for (int i = 0; i < t->held.n; i++) add_state(t, t->held.variable[i]);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; t->own[k] && i < dt_compiled_step(t->own[k])->n_states; i++)
+            add_state(t, dt_compiled_step(t->own[k])->state[i].variable);
+}
+
+static dt_status *divide(dt_coordinated *c) {
+    c->ps = dt_arena_array(c->arena, dt_ps_task, c->n_ps);
+    for (int k = 0; k < c->n_ps; k++) {
+        dt_ps_task *t = &c->ps[k];
+        *t = (dt_ps_task){0};
+        snprintf(t->name, sizeof t->name, "parameter server %d", k);
+        list_variables(c, &t->held, k);
+        DT_TRY(compile_task(c, t));
+        DT_TRY(hold(c, &t->held));
+        list_state(c, t);
+    }
+    c->held.halves = dt_halves_none(c->arena, 0);
+    return dt_packed_make(&c->held.packed, c->arena, NULL, 0, NULL, &c->how);
+}
+
+static bool is_ps(const dt_coordinated *c) { return c->n_ps && c->how.launch.task == DT_TASK_PS; }
+
+static dt_status *open_batches(dt_coordinated *c) {
     const run *r = c->r;
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     dt_batch batch;
-    list_variables(c);
-    DT_TRY(dt_packed_make(&c->packed, c->arena, c->variable, c->n_variables, c->sent,
-                          &r->strategy->servers));
-    DT_TRY(match(c, &c->halves, c->trainer->update));
-    if (c->trainer->gather) DT_TRY(match(c, &c->gathering, c->trainer->gather));
-    c->argument =
-        dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_args + 1);
-    c->no_result =
-        dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_results + 1);
     DT_TRY(dt_feed_open(&c->batches, r->data,
                         &(dt_feed_options){.part = DT_PART_TRAIN,
                                            .batch = r->size.batch,
@@ -224,6 +315,14 @@ static dt_status *prepare(dt_coordinated *c) {
     return dt_feed_read(c->batches, r->at.step, &batch);
 }
 
+/* Opens the batches, and reads the first one so that the workers that are forked share what was
+ * read. */
+static dt_status *prepare(dt_coordinated *c) {
+    c->n_ps = c->how.launch.ps;
+    DT_TRY(c->n_ps ? divide(c) : hold_all(c));
+    return is_ps(c) ? NULL : open_batches(c);
+}
+
 static void report_waiting(void *user, const char *text) {
     const dt_coordinated *c = user;
     dt_run_emit(c->r, &(dt_event){.kind = DT_EVENT_WAITING, .text = text});
@@ -231,8 +330,8 @@ static void report_waiting(void *user, const char *text) {
 
 static dt_worker_pool_spec describe(dt_coordinated *c) {
     return (dt_worker_pool_spec){
-        .how = &c->r->strategy->servers,
-        .packed = &c->packed,
+        .how = &c->how,
+        .packed = &c->held.packed,
         .closure = "batch",
         .body = dt_closure_body(c),
         .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; "
@@ -248,17 +347,24 @@ static dt_worker_pool_spec describe(dt_coordinated *c) {
 static dt_status *begin(run *r) {
     DT_TRY(check(r));
     dt_coordinated *c = dt_alloc(sizeof *c);
-    *c = (dt_coordinated){
-        .r = r, .reported_step = r->at.step, .trainer = r->q->trainer, .arena = dt_arena_create()};
+    *c = (dt_coordinated){.r = r,
+                          .how = r->strategy->servers,
+                          .reported_step = r->at.step,
+                          .trainer = r->q->trainer,
+                          .arena = dt_arena_create()};
     r->coordinator = c;
+    c->spec = describe(c);
     return prepare(c);
 }
 
 dt_status *dt_coordinated_open(run *r) {
     if (!r->strategy->servers.workers) return NULL;
     DT_TRY(begin(r));
-    const dt_worker_pool_spec spec = describe(r->coordinator);
-    return dt_worker_pool_open(&r->coordinator->pool, &spec);
+    dt_coordinated *c = r->coordinator;
+    DT_TRY(dt_worker_pool_open(&c->pool, &c->spec));
+    dt_status *s = dt_ps_connect(c);
+    c->failed = s != NULL;
+    return s;
 }
 
 bool dt_coordinated_is_worker(const run *r) {
@@ -266,10 +372,14 @@ bool dt_coordinated_is_worker(const run *r) {
     return l->workers > 0 && (l->rank > 0 || l->task != DT_TASK_WORKER);
 }
 
+static dt_status *serve(dt_coordinated *c) {
+    const dt_launch *l = &c->how.launch;
+    return is_ps(c) ? dt_ps_serve(c, &c->ps[l->rank - l->workers]) : dt_worker_pool_serve(&c->spec);
+}
+
 dt_status *dt_coordinated_work(run *r) {
     dt_status *s = begin(r);
-    const dt_worker_pool_spec spec = s ? (dt_worker_pool_spec){0} : describe(r->coordinator);
-    if (!s) s = dt_worker_pool_serve(&spec);
+    if (!s) s = serve(r->coordinator);
     dt_coordinated_close(r);
     return s && dt_status_number(s) == DT_E_WORKER_GONE
                ? dt_suggest(s, "start the coordinator and its workers again: the run resumes from "
@@ -282,7 +392,9 @@ void dt_coordinated_close(run *r) {
     if (!c) return;
     if (c->pool) dt_coordinated_report(r);
     r->coordinator = NULL;
+    if (c->pool && c->failed) dt_worker_pool_fail(c->pool);
     dt_worker_pool_close(c->pool);
+    dt_ps_close(c, c->pool && !c->failed);
     dt_feed_close(c->batches);
     dt_arena_destroy(c->arena);
     free(c);

@@ -17,6 +17,7 @@
  * that is sorted by class and split near its end trains on some classes and is measured on others:
  * its metrics mean nothing. A class is named when
  *   - training has none of it, or
+ *   - the other part has none, where its share of training makes two examples or more, or
  *   - its shares of the two parts differ by a factor of 2 or more, and a random division of the
  *     same examples would do that in fewer than one of 1,000 cases: Fisher's exact test, corrected
  *     for the number of classes. Small parts and rare classes differ by chance.
@@ -101,10 +102,20 @@ static bool is_beyond_chance(const tally *training, const tally *part, int64_t c
            CHANCE;
 }
 
+/* Whether a part read whole has no example of a class that the other one has. Of a rare class a
+ * small part may well have none: it is missing only if its share makes two examples or more. */
+static bool is_missing(const tally *lacks, const tally *has, int64_t class) {
+    return lacks->count[class] == 0 && has->count[class] > 0 && lacks->whole;
+}
+
+static bool is_expected(const tally *training, const tally *part, int64_t class) {
+    return (double)training->count[class] * (double)part->seen >= 2 * (double)training->seen;
+}
+
 static bool differs(const tally *training, const tally *part, int64_t class, int tests) {
-    const bool is_missing =
-        training->count[class] == 0 && part->count[class] > 0 && training->whole;
-    return is_missing || is_beyond_chance(training, part, class, tests);
+    return is_missing(training, part, class) ||
+           (is_missing(part, training, class) && is_expected(training, part, class)) ||
+           is_beyond_chance(training, part, class, tests);
 }
 
 /* ---- words ---- */
@@ -135,19 +146,15 @@ typedef struct finding {
     const tally *training, *seen;
 } finding;
 
-/* The advice for parts that are a split of one file. */
-static const char *split_cure(const finding *f) {
-    const bool split =
-        f->part == DT_PART_VALIDATION && dt_dataset_spec_of(f->t->o.data)->validation_split > 0;
-    return split ? "; validation_split takes the last examples; shuffle the file's rows first" : "";
-}
-
-/* The advice is given only if a class differs by more than chance. */
-static const char *cure(const finding *f) {
-    const int tests = present(f->training, f->seen);
-    for (int64_t i = 0; i < f->seen->classes; i++)
-        if (is_beyond_chance(f->training, f->seen, i, tests)) return split_cure(f);
-    return "";
+/* The line to write, for parts that are a split of one file. */
+static void put_cure(const finding *f, dt_str *out) {
+    const dt_validation_split *q = &dt_dataset_spec_of(f->t->o.data)->split;
+    const bool is_stratified = q->stratify && strcmp(q->stratify, f->target->name) == 0;
+    if (f->part != DT_PART_VALIDATION || !dt_validation_splits(q) || is_stratified) return;
+    if (!q->shuffle) dt_str_puts(out, "; validation_split takes the last examples");
+    dt_str_printf(
+        out, "; write 'validation_split: {fraction: %.15g, shuffle: true, stratify: ", q->fraction);
+    dt_str_printf(out, "%.80s}' in 'dataset'", f->target->name);
 }
 
 /* Names classes that differ: with `missing` those that training lacks, else the others. n: how
@@ -170,10 +177,11 @@ static const char *describe(const finding *f, dt_arena *arena) {
     const char *words = NULL;
     const int n = put_differing(f, false, put_differing(f, true, 0, &list), &list);
     if (n > MOST_NAMED) dt_str_printf(&list, "; and %d more", n - MOST_NAMED);
+    put_cure(f, &list);
     if (n > 0)
         words = dt_arena_printf(
-            arena, "classes of '%.80s' differ between the training and the %s data: %s%s",
-            f->target->name, dt_part_name(f->part), dt_str_text(&list), cure(f));
+            arena, "classes of '%.80s' differ between the training and the %s data: %s",
+            f->target->name, dt_part_name(f->part), dt_str_text(&list));
     dt_str_release(&list);
     return words;
 }
@@ -185,14 +193,16 @@ static const char *describe_only(const finding *f, dt_arena *arena) {
         if (f->seen->count[i] == f->seen->seen) only = i;
     if (only < 0 || f->training->count[only] == 0 || f->training->count[only] == f->training->seen)
         return NULL;
-    dt_str class = {0};
+    dt_str class = {0}, line = {0};
     put_class(&class, f->target, only);
-    const char *words =
-        dt_arena_printf(arena,
-                        "all %s examples are of one class, '%s' %s: metrics on "
-                        "them say nothing about the other classes%s",
-                        dt_part_name(f->part), f->target->name, dt_str_text(&class), split_cure(f));
+    put_cure(f, &line);
+    const char *words = dt_arena_printf(arena,
+                                        "all %s examples are of one class, '%s' %s: metrics on "
+                                        "them say nothing about the other classes%s",
+                                        dt_part_name(f->part), f->target->name, dt_str_text(&class),
+                                        dt_str_text(&line));
     dt_str_release(&class);
+    dt_str_release(&line);
     return words;
 }
 

@@ -375,7 +375,7 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
     const dt_named *loss = &c->output[0].loss;
     const dt_type *scores = &model->output[0].type;
     const dt_element_spec *element;
-    if (!w || w->n == 0) return NULL;
+    if (!w || (w->n == 0 && !w->balanced)) return NULL;
     if (c->n_outputs > 1)
         return dt_fail(DT_E_LABELS, location_or_null(&w->at),
                        "class_weight is for models of one output; this one has %d", c->n_outputs);

@@ -169,7 +169,7 @@ dt_status *dt_run_end_epoch(run *r) {
                   .examples = (int64_t)r->at.sums.examples,
                   .wall_s = r->at.wall_s,
                   .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
-                  .virtual_s = dt_virtual_step_s(r),
+                  .virtual_s = dt_virtual_step_s(r, 0),
                   .metrics = r->last,
                   .n_metrics = r->n_last};
     dt_run_report_waiting(r, &e);

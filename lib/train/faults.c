@@ -306,9 +306,9 @@ static dt_status *slow_down(run *r, int64_t step) {
     virtual_time *v = &r->virtual_time;
     dt_slow_links *slow = dt_arena_array(r->arena, dt_slow_links, r->q->faults.n + 1);
     int n = dt_faults_slow_links(&r->q->faults, step, slow);
-    if (n == v->n_slow || dt_trainer_price(r->q->trainer)->seconds == 0) return NULL;
+    if (n == v->n_slow || dt_trainer_price(r->q->trainer, 0)->seconds == 0) return NULL;
     v->n_slow = n;
-    return dt_trainer_slowed(r->q->trainer, slow, n, &v->slow_s);
+    return dt_trainer_slowed(r->q->trainer, slow, n, v->slow_s);
 }
 
 static dt_status *step_begin(run *r, dt_hook *h) {

@@ -24,6 +24,8 @@ static dt_status *count_step(run *r, dt_step_done *done, int64_t since) {
     r->at.wall_s += done->seconds;
     done->logs.metric = r->so_far;
     done->logs.n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->so_far);
+    if (dt_callbacks_look_at_steps(r) || dt_run_is_validated_between(r))
+        DT_TRY(dt_coordinated_fetch(r));
     DT_TRY(dt_hooks_step_end(r, done));
     DT_TRY(dt_run_validate_between(r));
     if (r->at.epoch_step == r->size.steps_per_epoch || r->at.step == r->size.steps)
@@ -191,6 +193,8 @@ static dt_status *warn_about_job(const run *r) {
     warn_all(r, &warnings);
     DT_TRY(dt_trainer_target_warnings(r->q->trainer, DT_PART_VALIDATION, r->arena, &warnings));
     warn_all(r, &warnings);
+    const char *alone = dt_launch_without_srun(r->strategy, r->arena);
+    if (alone) dt_run_warn(r, alone);
     dt_faults_begin(r);
     return NULL;
 }

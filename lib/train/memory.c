@@ -4,6 +4,8 @@
  * process is measured as it is now, plus an allowance for what libraries and threads take once
  * steps run. docs/reliability.md says how near the sum comes to the peak.
  */
+#include <string.h>
+
 #include "base/memory.h"
 #include "strategy/compiled.h"
 #include "strategy/divided.h"
@@ -153,6 +155,26 @@ static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
     return s;
 }
 
+/* Notes the layer whose weights are the largest together. A layer's weights follow each other. */
+static dt_status *name_weights(const run *r, dt_status *s) {
+    const dt_model *m = r->model;
+    const char *layer = "";
+    int64_t most = 0;
+    for (int i = 0, next; i < m->n_weights; i = next) {
+        const char *path = m->weight[i]->path;
+        const size_t n = strcspn(path, "/") + 1;
+        int64_t bytes = 0;
+        for (next = i; next < m->n_weights && strncmp(m->weight[next]->path, path, n) == 0; next++)
+            bytes = sum(bytes, dt_divided_bytes(m->weight[next]));
+        if (bytes <= most) continue;
+        most = bytes;
+        layer = path;
+    }
+    if (most == 0) return s;
+    return dt_note(s, "layer '%.*s' has the largest weights, %s", (int)strcspn(layer, "/"), layer,
+                   dt_text_of_bytes((double)most).s);
+}
+
 static dt_status *name_layer(run *r, dt_status *s) {
     dt_executable *x = NULL;
     int64_t bytes;
@@ -190,5 +212,5 @@ dt_status *dt_run_check_memory(run *r) {
     dt_memory_limit_print(&l, &text);
     dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
     dt_str_release(&text);
-    return what_fits(r, l.bytes, name_layer(r, s));
+    return what_fits(r, l.bytes, name_weights(r, name_layer(r, s)));
 }

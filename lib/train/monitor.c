@@ -32,7 +32,7 @@ static bool is_loss(const dt_compile_spec *c, const char *name) {
 }
 
 static bool has_validation(const dt_dataset_spec *data) {
-    return data->part[DT_PART_VALIDATION] || data->validation_split > 0;
+    return data->part[DT_PART_VALIDATION] || dt_validation_splits(&data->split);
 }
 
 /* Lists the keys that an epoch's logs may have, in `texts`. Returns their number. */

@@ -10,6 +10,7 @@ static dt_status *match(dt_trainer *t) {
     dt_trainer_set_batch(t);
     DT_TRY(dt_match_types(t->o.data, &t->o.model->spec, t->o.compile, &t->match));
     if (!t->o.optimizer) return NULL;
+    if (t->o.fit) t->class_weight = t->o.fit->class_weight;
     DT_TRY(dt_match_class_weight(t->o.data, &t->o.model->spec, t->o.compile, &t->match,
                                  dt_trainer_class_weight(t)));
     t->o.optimizer->accumulates = dt_trainer_accumulates(t);
@@ -64,17 +65,17 @@ dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_sp
 }
 
 dt_status *dt_trainer_check_fits(dt_trainer *t) {
+    const int64_t batch = dt_trainer_full_batch(t);
     DT_TRY(compiled(t, DT_STEP_TRAIN, &t->train));
-    return dt_compiled_check_fits(t->train, dt_trainer_full_batch(t));
+    return dt_trainer_would_fit(t, batch, dt_compiled_check_fits(t->train, batch));
 }
 
-dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, double *seconds) {
+static dt_status *slowed(dt_trainer *t, int64_t rows, const dt_slow_links *slow, int n,
+                         double *seconds) {
     const dt_strategy *s = t->o.strategy;
     const dt_spmd *program = NULL;
-    dt_outlined steps[DT_MOST_OUTLINED];
 
-    dt_trainer_outlined(t, steps);
-    DT_TRY(dt_trainer_priced(t, &steps[0], &program));
+    DT_TRY(dt_compiled_priced(t->train, rows, &program));
     dt_plan *p = dt_plan_create(&(dt_priced_program){.program = program,
                                                      .topology = s->resolver->topology,
                                                      .assignment = s->assignment,
@@ -83,6 +84,12 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, do
     *seconds = p->seconds;
     dt_plan_destroy(p);
     return NULL;
+}
+
+dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, double seconds[2]) {
+    seconds[1] = 0;
+    DT_TRY(slowed(t, dt_trainer_full_batch(t), slow, n, &seconds[0]));
+    return t->last_rows > 0 ? slowed(t, t->last_rows, slow, n, &seconds[1]) : NULL;
 }
 
 /* The bytes with so many shards, of which an outline has none. */

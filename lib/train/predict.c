@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Predicting: the forward pass over examples in order, each once, as they come: from a part of a
- * data set, or from a stream of unknown length. Outputs of a batch come with the replicas' rows one
- * after the other, which is the order of the examples, and are passed on at once; only one batch is
- * kept, or two where the device computes one while the next is on its way.
+ * data set, whose length may be unknown. Outputs of a batch come with the replicas' rows one after
+ * the other, which is the order of the examples, and are passed on at once; only one batch is kept,
+ * or two where the device computes one while the next is on its way.
  *
- * A stream may give fewer rows than a batch has, because the next are not there yet. So that no
- * program is compiled for each such number, they are filled up with rows of zeros to a power of
- * two, whose outputs are dropped: at inference no row depends on the others.
+ * A feed of rows that are read once may give fewer than a batch has, because the next are not there
+ * yet. So that no program is compiled for each such number, they are filled up with rows of zeros,
+ * whose outputs are dropped: at inference no row depends on the others.
  *
  * Workers in separate processes take batches in turn; the first one passes all outputs on, in
  * order.
@@ -18,6 +18,8 @@
 
 #include "base/arena.h"
 #include "base/reserve.h"
+#include "data/map.h"
+#include "data/rows_file.h"
 #include "op/cells.h"
 #include "strategy/divided.h"
 #include "strategy/values.h"
@@ -142,6 +144,8 @@ typedef struct prediction {
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
     bool warned;               /* of outputs that are not finite */
     const char **file;         /* [batch] of the current examples; NULL: unknown */
+    const char **fault;        /* [batch] of the current examples; NULL: none is answered */
+    dt_copied_value *kept;     /* [batch][columns] of the current examples; NULL: none */
     int64_t done;              /* examples passed on so far */
     int64_t left;              /* examples to predict, at most */
     bool ahead;                /* a batch may start before the previous one is finished */
@@ -152,18 +156,20 @@ typedef struct prediction {
 
 /* ---- the step ---- */
 
-dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
-                            dt_graph **out) {
-    const dt_element_spec *all;
-    dt_element_spec input[DT_MAX_INPUTS];
-
-    dt_dataset_elements(data, &all);
-    for (int i = 0; i < match->n_inputs; i++) input[i] = all[match->input[i]];
-    return dt_forward_trace_of(m, input, match->n_inputs, out);
+dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_dataset *d,
+                           const char *target, dt_value x) {
+    /* a row begins with its dt_kind */
+    const dt_loss_row *loss = c ? (const dt_loss_row *)c->output[output].loss.kind : NULL;
+    const dt_map *map = dt_dataset_spec_of(d)->map;
+    if (!loss || loss->of != DT_OUTPUT_VALUES || !c->original_units || !target || !map) return x;
+    return dt_map_undo(map, dt_dataset_learned(d), target, x);
 }
 
-dt_status *dt_forward_trace_of(const dt_model *m, const dt_element_spec *inputs, int n,
-                               dt_graph **out) {
+/* Records the forward pass. c: converts outputs to original units; NULL: returns outputs as the
+ * model computes them. */
+static dt_status *trace_forward(const dt_model *m, const dt_dataset *data, const dt_compile_spec *c,
+                                const dt_element_spec *const inputs, dt_graph **out) {
+    const int n = m->spec.n_inputs;
     dt_trace *t = dt_trace_create("predict");
     dt_value input[DT_MAX_INPUTS], output[DT_MAX_OUTPUTS];
 
@@ -171,9 +177,22 @@ dt_status *dt_forward_trace_of(const dt_model *m, const dt_element_spec *inputs,
     dt_trace_set_logical(t, m->strategy->logical);
     for (int i = 0; i < n; i++) input[i] = dt_trace_declare(t, inputs[i].name, &inputs[i].type);
     dt_model_emit_outputs(m, input, n, DT_INFERENCE, output);
-    for (int i = 0; i < m->spec.n_outputs; i++)
-        dt_return(t, dt_output_result(dt_trace_arena(t), &m->spec, i), dt_to_float32(output[i]));
+    for (int i = 0; i < m->spec.n_outputs; i++) {
+        const dt_value y = dt_to_float32(output[i]);
+        dt_return(t, dt_output_result(dt_trace_arena(t), &m->spec, i),
+                  c ? dt_original_units(c, i, data, c->output[i].target, y) : y);
+    }
     return dt_trace_end(t, out);
+}
+
+dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
+                            dt_graph **out) {
+    const dt_element_spec *all;
+    dt_element_spec input[DT_MAX_INPUTS];
+
+    dt_dataset_elements(data, &all);
+    for (int i = 0; i < match->n_inputs; i++) input[i] = all[match->input[i]];
+    return trace_forward(m, data, NULL, input, out);
 }
 
 /* The kind of an output by the activation that computes it. */
@@ -199,8 +218,7 @@ static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int 
     dt_output_meaning m = {.kind = loss && (loss->of != DT_OUTPUT_VALUES || lone)
                                        ? loss->of
                                        : made_by(g, g->result[i].node)};
-    if (m.kind == DT_OUTPUT_VALUES || (m.kind == DT_OUTPUT_CLASSES && lone))
-        return (dt_output_meaning){0};
+    if (m.kind == DT_OUTPUT_CLASSES && lone) m.kind = DT_OUTPUT_VALUES;
     m.logits = loss && loss->of != DT_OUTPUT_VALUES && dt_loss_takes_logits(named);
     if (p->from->names) {
         m.n_names = p->from->names->of[i].n;
@@ -210,16 +228,17 @@ static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int 
 }
 
 static dt_status *compile(prediction *p, const dt_element_spec *inputs) {
-    const _Atomic uint32_t *beside = p->from->data ? dt_dataset_preparing(p->from->data) : NULL;
     dt_graph *g = NULL;
 
     p->offsets = dt_alloc(((size_t)p->model->strategy->replicas + 1) * sizeof *p->offsets);
-    DT_TRY(p->from->explains ? dt_step_trace(p->from->explains, DT_STEP_EXPLAIN, &g)
-                             : dt_forward_trace_of(p->model, inputs, p->model->spec.n_inputs, &g));
+    DT_TRY(p->from->explains
+               ? dt_step_trace(p->from->explains, DT_STEP_EXPLAIN, &g)
+               : trace_forward(p->model, p->from->data, p->from->compile, inputs, &g));
     p->n_results = g->n_results;
     for (int i = 0; i < p->model->spec.n_outputs; i++) p->meaning[i] = meaning_of(p, g, i);
-    DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g,
-                              &(dt_compile_options){.alone = true, .beside = beside}));
+    DT_TRY(dt_compiled_create(
+        &p->step, p->model->strategy, g,
+        &(dt_compile_options){.alone = true, .beside = dt_dataset_preparing(p->from->data)}));
     DT_TRY(dt_divided_put_together(p->model->weight, p->model->n_weights));
     turn_open(&p->turn, p->model->strategy->cluster, dt_compiled_step(p->step));
     p->turn.everyone = p->from->everyone;
@@ -227,11 +246,6 @@ static dt_status *compile(prediction *p, const dt_element_spec *inputs) {
 }
 
 /* ---- a batch ---- */
-
-static int64_t count(const prediction *p) {
-    return p->from->stream ? dt_stream_count(p->from->stream)
-                           : dt_dataset_count(p->from->data, p->from->part);
-}
 
 static bool is_finite_at(const dt_view *v, int64_t i) {
     return v->type.dtype == DT_FLOAT32 ? isfinite(((const float *)v->data)[i])
@@ -275,16 +289,36 @@ static void warn_not_finite(prediction *p, const dt_view *element, const dt_view
 
 /* The file of example i; NULL: it is not a file. */
 static const char *file_of(const prediction *p, int64_t i) {
-    return p->from->stream ? dt_stream_file(p->from->stream, i)
-                           : dt_dataset_example_file(p->from->data, p->from->part, i);
+    return dt_dataset_example_file(p->from->data, p->from->part, i);
 }
 
-/* Either all examples of a data set or stream are files, or none is. */
+/* Either all examples of a data set are files, or none is. */
 static const char *const *files_of(prediction *p, int64_t rows) {
     if (!file_of(p, p->done)) return NULL;
     p->file = p->file ? p->file : dt_alloc((size_t)p->from->batch * sizeof *p->file);
     for (int64_t i = 0; i < rows; i++) p->file[i] = file_of(p, p->done + i);
     return p->file;
+}
+
+/* The columns of the examples at hand that are kept. */
+static void keep(prediction *p, dt_predicted_rows *out) {
+    const dt_texts *keeps = dt_rows_keep(p->from->data);
+    if (keeps->n == 0) return;
+    const int n = keeps->n;
+    if (!p->kept) p->kept = dt_alloc((size_t)(p->from->batch * n) * sizeof *p->kept);
+    for (int64_t i = 0; i < out->n_rows * n; i++)
+        p->kept[i] = dt_rows_kept(p->from->data, p->done + i / n, (int)(i % n));
+    out->n_kept = n;
+    out->kept_names = keeps->v;
+    out->kept = p->kept;
+}
+
+/* The faults of the examples at hand, where they are answered. */
+static const char *const *faults_of(prediction *p, int64_t rows) {
+    if (!dt_rows_give_faults(p->from->data)) return NULL;
+    p->fault = p->fault ? p->fault : dt_alloc((size_t)p->from->batch * sizeof *p->fault);
+    for (int64_t i = 0; i < rows; i++) p->fault[i] = dt_rows_fault(p->from->data, p->done + i);
+    return p->fault;
 }
 
 /* Passes the first `rows` rows of the results to the caller. */
@@ -300,15 +334,17 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
         value[i] = &values[i];
         name[i] = i < m->n_outputs ? m->output[i].name : dt_compiled_step(p->step)->result[i].name;
     }
-    dt_status *s = p->from->rows(&(dt_predicted_rows){.first = p->done,
-                                                      .n_rows = rows,
-                                                      .of = count(p),
-                                                      .n_outputs = p->n_results,
-                                                      .names = name,
-                                                      .values = value,
-                                                      .meaning = p->meaning,
-                                                      .files = files_of(p, rows)},
-                                 p->from->user);
+    dt_predicted_rows all = {.first = p->done,
+                             .n_rows = rows,
+                             .of = dt_dataset_count(p->from->data, p->from->part),
+                             .n_outputs = p->n_results,
+                             .names = name,
+                             .values = value,
+                             .meaning = p->meaning,
+                             .files = files_of(p, rows),
+                             .errors = faults_of(p, rows)};
+    keep(p, &all);
+    dt_status *s = p->from->rows(&all, p->from->user);
     p->done += rows;
     return s;
 }
@@ -410,7 +446,8 @@ static dt_status *predict_feed(prediction *p, dt_feed *feed) {
         }
         const int64_t rows = p->left < batch.rows ? p->left : batch.rows;
         if (rows == 0) return end(p);
-        DT_TRY(predict_batch(p, batch.element, batch.rows, rows));
+        DT_TRY(predict_batch(p, batch.element, batch.element->type.dim[0], rows));
+        if (p->turn.n == 0) dt_rows_forget(p->from->data);
         p->left -= rows;
     }
 }
@@ -432,9 +469,10 @@ static dt_status *predict_part(prediction *p) {
                          .looks = true,
                          .own = p->turn.cluster ? dt_cluster_own_batch : NULL,
                          .own_user = p->turn.cluster};
-    DT_TRY(
-        dt_lender_make(&lender, data, p->step, dt_dataset_count(data, o.part), o.batch, &o.lend));
-    o.keeps = p->ahead = dt_compiled_runs_ahead(p->step);
+    if (!dt_dataset_is_once(data))
+        DT_TRY(dt_lender_make(&lender, data, p->step, dt_dataset_count(data, o.part), o.batch,
+                              &o.lend));
+    o.keeps = p->ahead = !dt_dataset_is_once(data) && dt_compiled_runs_ahead(p->step);
     DT_TRY(dt_feed_open(&feed, data, &o));
     dt_status *s = predict_feed(p, feed);
     drop_flights(p);
@@ -442,61 +480,17 @@ static dt_status *predict_part(prediction *p) {
     return s;
 }
 
-/* ---- a stream ---- */
-
-static int64_t filled_up(int64_t rows, int64_t batch) {
-    int64_t n = 1;
-
-    while (n < rows) n *= 2;
-    return n < batch ? n : batch;
-}
-
-/* row[e]: room for a batch of element e. */
-static dt_status *predict_rows(prediction *p, dt_view *element, void *const *row) {
-    int64_t got;
-
-    for (;;) {
-        DT_TRY(dt_stream_next(p->from->stream, p->from->batch, row, &got));
-        if (got == 0) return end(p);
-        int64_t computed = filled_up(got, p->from->batch);
-        for (int e = 0; e < p->n; e++) {
-            size_t bytes = (size_t)(dt_type_bytes(&element[e].type) / element[e].type.dim[0]);
-            memset((char *)row[e] + (size_t)got * bytes, 0, (size_t)(computed - got) * bytes);
-            element[e].type.dim[0] = computed;
-        }
-        DT_TRY(predict_batch(p, element, computed, got));
-    }
-}
-
-static dt_status *predict_stream(prediction *p) {
-    dt_view element[DT_MAX_INPUTS];
-    void *row[DT_MAX_INPUTS] = {0};
-    dt_status *s = NULL;
-
-    p->n = p->model->spec.n_inputs;
-    p->element = dt_stream_elements(p->from->stream);
-    DT_TRY(compile(p, p->element));
-    for (int e = 0; e < p->n && !s; e++) {
-        element[e].type = dt_type_at(&p->element[e].type, p->from->batch);
-        element[e].data = row[e] = dt_try_alloc((size_t)dt_type_bytes(&element[e].type));
-        if (!row[e])
-            s = dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for %lld rows of '%s'",
-                        (long long)p->from->batch, p->element[e].name);
-    }
-    if (!s) s = predict_rows(p, element, row);
-    for (int e = 0; e < p->n; e++) free(row[e]);
-    return s;
-}
-
 /* ---- the whole ---- */
 
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
     prediction p = {.model = m, .from = from, .left = from->most ? from->most : INT64_MAX};
-    dt_status *s = from->stream ? predict_stream(&p) : predict_part(&p);
+    dt_status *s = predict_part(&p);
 
     dt_compiled_destroy(p.step);
     turn_close(&p.turn);
     free(p.offsets);
     free(p.file);
+    free(p.kept);
+    free(p.fault);
     return s;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicting the examples of a data set at once: all rows of the model's output in one tensor, or
  * of each output in one. */
+#include <string.h>
+
 #include "strategy/values.h"
 #include "train/scoped.h"
 #include "train/train.h"
@@ -57,16 +59,35 @@ int64_t dt_predict_batch(dt_dataset *data, const dt_model *m) {
     return dt_dataset_batch_size(data);
 }
 
+/* Replaces c->output by a copy in `output` with the names of the targets that the data set has. */
+static void name_targets(const dt_model *m, dt_dataset *data, dt_output_use *output,
+                         dt_compile_spec *c) {
+    const dt_element_spec *element;
+    dt_match match;
+    if (!m->compiled) return;
+    memcpy(output, c->output, (size_t)c->n_outputs * sizeof *output);
+    c->output = output;
+    dt_dataset_elements(data, &element);
+    dt_status *none = dt_match_types(data, &m->spec, c, &match);
+    for (int i = 0; !none && i < c->n_outputs; i++)
+        if (match.target[i] >= 0) output[i].target = element[match.target[i]].name;
+    dt_status_free(none);
+}
+
 /* The part that evaluate uses. */
 static dt_status *predict_evaluated(dt_model *m, dt_dataset *data,
                                     dt_status *(*rows)(const dt_predicted_rows *, void *),
                                     void *user) {
+    dt_compile_spec compile = m->compile;
+    dt_output_use output[DT_MAX_OUTPUTS];
     const dt_predict_rows from = {.data = data,
                                   .part = dt_evaluated_part(data),
                                   .batch = dt_predict_batch(data, m),
+                                  .compile = m->compiled ? &compile : NULL,
                                   .rows = rows,
                                   .user = user,
                                   .everyone = true};
+    name_targets(m, data, output, &compile);
     return dt_predict(m, &from);
 }
 

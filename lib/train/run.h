@@ -20,8 +20,8 @@ typedef struct virtual_time {
     double all_s; /* all steps of this run */
     /* The epoch's steps in this run: device_s without, data_s with waiting for data. */
     double device_s, data_s;
-    int n_slow;    /* chips with slow links, which were injected */
-    double slow_s; /* seconds of a step with these links */
+    int n_slow;       /* chips with slow links, which were injected */
+    double slow_s[2]; /* seconds of a full step with these links, and of the smaller last one */
 } virtual_time;
 
 /* The epoch's steps in this run: their time, the part of it spent waiting for data, and what the
@@ -146,8 +146,9 @@ dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
 /* DOES_NOT_FIT: the machine, or the container, has less memory. The error names the largest layer,
  * and what would fit: rematerialization or a smaller batch; else the memory that the job needs. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
-/* Seconds of a step on the clock of a simulated slice; 0 without one. */
-double dt_virtual_step_s(const run *r);
+/* Seconds of a step with so many rows on the clock of a simulated slice; rows 0: with a full batch. 0
+ * without a slice. */
+double dt_virtual_step_s(const run *r, int64_t rows);
 /* Adds to an event the part of the epoch's time that steps waited for data. Resets these times. */
 void dt_run_report_waiting(run *r, dt_event *e);
 /* means: exchanges the weights with the running means that the optimizer keeps (use_ema); else

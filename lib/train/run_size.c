@@ -16,16 +16,15 @@ static dt_status *share_data(run *r) {
                        "%d replicas cannot be divided evenly among %d workers", s->replicas,
                        s->hosts);
     r->size.workers = dt_arena_new(r->arena, dt_workers);
-    return dt_workers_make(r->arena, r->data,
-                           &(dt_workers_options){.part = DT_PART_TRAIN,
-                                                 .dealing = dealing,
-                                                 .workers = s->hosts,
-                                                 .replicas = s->replicas / s->hosts,
-                                                 .batch = dt_dataset_batch_size(r->data),
-                                                 .repeat = spec->repeat,
-                                                 .last = spec->last_batch,
-                                                 .shuffle = spec->shuffle},
-                           r->size.workers);
+    *r->size.workers = (dt_workers){.part = DT_PART_TRAIN,
+                                    .dealing = dealing,
+                                    .n = s->hosts,
+                                    .replicas = s->replicas / s->hosts,
+                                    .batch = dt_dataset_batch_size(r->data),
+                                    .repeat = spec->repeat,
+                                    .last = spec->last_batch,
+                                    .shuffle = spec->shuffle};
+    return dt_workers_prepare(r->size.workers, r->arena, r->data);
 }
 
 int64_t dt_run_fed(const run *r, int64_t steps) {

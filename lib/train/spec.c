@@ -12,6 +12,7 @@ struct fit {
 };
 
 enum { MOST_CLASS_WEIGHTS = 1000 };
+static const char *const class_words[] = {"balanced", NULL};
 
 #define FIT(member, ...) DT_KEY(INT, #member, struct fit, spec.member, __VA_ARGS__)
 
@@ -41,11 +42,13 @@ static const dt_field fit_fields[] = {
     DT_INSTEAD("validation_data", "write dataset.validation"),
     DT_INSTEAD("shuffle", "write dataset.shuffle"),
     DT_INSTEAD("verbose", "leave it out: -q and -v say how much is printed"),
-    DT_TREE(struct fit, class_weight, .as = DT_TREE_MAP,
-            .forms = DT_FORMS(DT_MAP_BY_NAME(DT_FORM(DT_FIELD_REAL, .max = INFINITY))),
+    DT_TREE(struct fit, class_weight,
+            .forms = DT_FORMS(DT_MAP_BY_NAME(DT_FORM(DT_FIELD_REAL, .max = INFINITY)),
+                              DT_WORDS(class_words)),
             .help =
                 "weight of each class in the training loss, by number or by name: {0: 1, 1: 5}, "
-                "{cat: 2}; default 1"),
+                "{cat: 2}; default 1. balanced: examples / (classes * examples of the class), "
+                "counted in the training part, as in scikit-learn"),
     DT_INSTEAD("sample_weight", "write compile.sample_weight, which names an element of the data"),
     DT_END};
 
@@ -59,6 +62,15 @@ static dt_status *read_class(const dt_entry *e, int64_t *number, const char **na
 
 static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class_weights *out) {
     if (!dt_given(t)) return NULL;
+    out->at = t->at;
+    out->balanced = t->kind == DT_TREE_SCALAR && strcmp(t->text, "balanced") == 0;
+    if (out->balanced) return NULL;
+    if (t->kind != DT_TREE_MAP)
+        return dt_suggest(dt_fail(DT_E_WRONG_TYPE, &t->at,
+                                  "class_weight: expected a mapping or balanced, got %s%.80s%s",
+                                  t->text ? "'" : "", t->text ? t->text : "a list",
+                                  t->text ? "'" : ""),
+                          "write the weight of each class: {0: 1, 1: 2.5}");
     int64_t *number = dt_arena_array(arena, int64_t, t->n + 1);
     double *weight = dt_arena_array(arena, double, t->n + 1);
     const char **name = dt_arena_array(arena, const char *, t->n + 1);
@@ -75,7 +87,7 @@ static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class
                            "the weight of class %s must not be negative, got %s", t->entry[i].key,
                            t->entry[i].value->text);
     }
-    *out = (dt_class_weights){t->n, number, name, weight, key_at, t->at};
+    *out = (dt_class_weights){false, t->n, number, name, weight, key_at, t->at};
     return NULL;
 }
 

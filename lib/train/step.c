@@ -149,6 +149,17 @@ static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, term *x) {
     dt_trace_path(trace, before);
 }
 
+/* Converts the prediction and the target to the target's original units, for metrics and
+ * results. Losses have been computed before. */
+static void to_original_units(const dt_trainer *t, int i, term *x) {
+    const dt_element_spec *elements;
+    dt_dataset_elements(t->o.data, &elements);
+    if (!x->target.trace || !x->prediction.trace) return;
+    const char *name = elements[t->match.target[i]].name;
+    x->prediction = dt_original_units(t->o.compile, i, t->o.data, name, x->prediction);
+    x->target = dt_original_units(t->o.compile, i, t->o.data, name, x->target);
+}
+
 /* training: as fit computes it, else as evaluate. */
 static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training) {
     const dt_compile_spec *c = t->o.compile;
@@ -166,6 +177,7 @@ static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
         f.of[i].mask = given->mask;
         f.of[i].counts = counts_of(trace, t, i, training, f.of[i].target);
         if (c->output[i].loss.kind) emit_loss(trace, t, i, &f.of[i]);
+        to_original_units(t, i, &f.of[i]);
     }
     if (done) f.of[f.n].rows = dt_model_activity(t->o.model, done);
     f.penalty = dt_model_penalty(t->o.model, trace);
@@ -416,9 +428,10 @@ static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const forw
     return s.gradient;
 }
 
-static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_value *gradient) {
+static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_variables *v,
+                        const dt_value *gradient) {
     const char *before = dt_trace_path(trace, "optimizer");
-    dt_optimizer_emit(t->o.optimizer, trace, &t->o.model->trainable, gradient);
+    dt_optimizer_emit(t->o.optimizer, trace, v, gradient);
     dt_trace_path(trace, before);
 }
 
@@ -460,7 +473,8 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     }
     return_sums(trace, t, &f);
     if (kind == DT_STEP_TRAIN)
-        emit_update(trace, t, emit_gradients(trace, t, &f, false, &examples));
+        emit_update(trace, t, &t->o.model->trainable,
+                    emit_gradients(trace, t, &f, false, &examples));
     if (kind == DT_STEP_GRADIENT) return_gradients(trace, t, &f);
     if (kind == DT_STEP_ACCUMULATE) emit_accumulation(trace, t, &f);
     return dt_trace_end(trace, out);
@@ -476,9 +490,9 @@ const char *dt_gradient_name(dt_arena *arena, const dt_variable *v) {
 
 /* Adds gradients to the accumulated ones. At the last step of a window, takes the sum and
  * divides it. */
-static void accumulate(dt_trace *trace, const dt_trainer *t, dt_value *gradient, bool last) {
+static void accumulate(dt_trace *trace, const dt_trainer *t, const dt_variables *v,
+                       dt_value *gradient, bool last) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);
-    const dt_variables *v = &t->o.model->trainable;
     dt_value examples = dt_trace_declare(trace, dt_pushed_examples, &scalar);
     if (!last) {
         dt_optimizer_add_sums(t->o.optimizer, trace, v, gradient, examples);
@@ -488,9 +502,8 @@ static void accumulate(dt_trace *trace, const dt_trainer *t, dt_value *gradient,
     multiply_all(gradient, v->n, dt_divide(dt_like(examples, 1), examples));
 }
 
-dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool last,
-                           dt_graph **out) {
-    const dt_variables *v = &t->o.model->trainable;
+dt_status *dt_update_trace(const dt_trainer *t, const dt_variables *v, const dt_graph *gradients,
+                           bool last, dt_graph **out) {
     dt_trace *trace = dt_trace_create("update");
     dt_value *gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
 
@@ -502,7 +515,7 @@ dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool 
             gradient[i] =
                 dt_trace_declare(trace, name, &gradients->node[gradients->result[k].node].type);
     }
-    if (dt_trainer_accumulates(t)) accumulate(trace, t, gradient, last);
-    if (last) emit_update(trace, t, gradient);
+    if (dt_trainer_accumulates(t)) accumulate(trace, t, v, gradient, last);
+    if (last) emit_update(trace, t, v, gradient);
     return dt_trace_end(trace, out);
 }

@@ -26,14 +26,16 @@ static void put_texts(dt_json *j, const char *key, const dt_texts *x) {
     dt_json_close(j, ']');
 }
 
+/* Of windows the type of one row is kept. */
 static void put_element(dt_json *j, const dt_element_spec *e) {
+    const dt_type row = dt_element_row(e);
     dt_json_open(j, e->name, '{');
     dt_json_string(j, "dtype", e->text ? "string" : dt_dtype_name(e->type.dtype));
     if (e->text) {
-        dt_json_int(j, "max_bytes", e->type.dim[0] - 1);
+        dt_json_int(j, "max_bytes", row.dim[0] - 1);
     } else {
         dt_json_open(j, "shape", '[');
-        for (int i = 0; i < e->type.rank; i++) dt_json_int(j, NULL, e->type.dim[i]);
+        for (int i = 0; i < row.rank; i++) dt_json_int(j, NULL, row.dim[i]);
         dt_json_close(j, ']');
     }
     put_texts(j, "vocabulary", &e->vocabulary);

@@ -20,7 +20,6 @@
 #define DT_TRAIN_TRAIN_H
 
 #include "data/data.h"
-#include "data/stream.h"
 #include "format/format.h"
 #include "model/model.h"
 #include "strategy/strategy.h"
@@ -50,6 +49,7 @@ bool dt_callbacks_vary_rate(const dt_callbacks *c);
 
 /* The weights of classes in the training loss; 1 for other classes. */
 typedef struct dt_class_weights {
+    bool balanced; /* by the training part; then n is 0 in the job */
     int n;
     int64_t *number;   /* [n] for named classes set by dt_match_class_weight */
     const char **name; /* [n] NULL: the class is given by its number */
@@ -67,7 +67,7 @@ typedef struct dt_fit_spec {
     int64_t steps_per_epoch;             /* 0: as many as the data has batches */
     int64_t gradient_accumulation_steps; /* batches that make one update; 0, 1: each does */
     dt_location accumulation_at;
-    dt_class_weights class_weight; /* n 0: none */
+    dt_class_weights class_weight; /* n 0 and not balanced: none */
     dt_callbacks callbacks;
     dt_location at;
 } dt_fit_spec;
@@ -216,13 +216,14 @@ dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, dt_aren
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
 /* See dt_class_names_print. */
 const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena);
-/* The bytes of a training step's arena. The price of a full step on a simulated slice; zeros
- * elsewhere. */
+/* The bytes of a training step's arena. The price on a simulated slice of a step with so many rows:
+ * those of the smaller last batch, or as a full batch; zeros elsewhere. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
-const dt_price *dt_trainer_price(const dt_trainer *t);
-/* Computes the seconds of a full training step on the slice with n chips whose links are slow. */
+const dt_price *dt_trainer_price(const dt_trainer *t, int64_t rows);
+/* Computes the seconds of the training steps on the slice with n chips whose links are slow: with a
+ * full batch, and with the smaller last one (0: there is none). */
 dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n,
-                             double *seconds) DT_MUST_USE;
+                             double seconds[2]) DT_MUST_USE;
 /* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program",
  * "executable"; "stablehlo" (what a core does in a step) and "stablehlo-gradient" (a replica's
  * step), for which an outline is enough. */
@@ -272,9 +273,11 @@ dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec,
  * names of its results. */
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                             dt_graph **out) DT_MUST_USE;
-/* The same for inputs in the model's order. */
-dt_status *dt_forward_trace_of(const dt_model *m, const dt_element_spec *inputs, int n,
-                               dt_graph **out) DT_MUST_USE;
+/* Converts an output, or its target, to the units in which the data set stores the target
+ * (dt_map_undo). Returns x unchanged without compile.original_units, if the loss does not
+ * compare values, or if c or target is NULL. */
+dt_value dt_original_units(const dt_compile_spec *c, int output, const dt_dataset *d,
+                           const char *target, dt_value x);
 
 /* The names of an output's classes, by class number. */
 typedef struct dt_class_names {
@@ -291,10 +294,9 @@ dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_are
 
 /* A request to predict: the examples, and a function that receives the outputs. */
 typedef struct dt_predict_rows {
-    dt_dataset *data; /* read unless `stream` is set */
+    dt_dataset *data;
     dt_part part;
-    dt_stream *stream; /* read in place of `data`; NULL: none */
-    int64_t batch;     /* global batch, in rows */
+    int64_t batch; /* global batch, in rows */
     /* its losses determine what outputs mean; NULL: the last activations do */
     const dt_compile_spec *compile;
     const dt_class_names *names;                                /* NULL: none */
@@ -348,14 +350,20 @@ dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *o
 dt_status *dt_stored_compare(const dt_saved *c, const dt_dataset *d, dt_arena *arena) DT_MUST_USE;
 
 /* Traces one replica's forward pass for export. It begins with stored examples and contains
- * `map`. data NULL: it begins with the model's Inputs. */
+ * `map`, and ends with outputs in original units. data NULL: it begins with the model's Inputs, and
+ * ends with its outputs. c NULL: the targets are unknown. */
 dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
-                           dt_graph **out) DT_MUST_USE;
+                           const dt_compile_spec *c, dt_graph **out) DT_MUST_USE;
 /* Reads the model's weights by `init_from`, with a complete path. With skip_mismatch, weights
  * that do not match keep their initial values, with a warning. Errors are located at the key. */
 dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) DT_MUST_USE;
 /* Checks that these weights exist and have the model's shapes. The model may be an outline. */
 dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) DT_MUST_USE;
+/* Returns the weights as PyTorch's tensors, allocated in `arena`: see model/torch.h. from: if it
+ * has a `map`, tensors get the names that they have in its file, and from->path must be
+ * complete. Fails with NO_INPUT if that file is gone. */
+dt_status *dt_torch_arrays(const dt_model *m, const dt_init_from *from, dt_arena *arena,
+                           dt_arrays *out) DT_MUST_USE;
 /* {"model": {"layers": ...}, "compile": ...} as in a job, in the arena. "compile" only if
  * `compiled`. */
 const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena);

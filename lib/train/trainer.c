@@ -10,13 +10,33 @@
 
 /* ---- compiling ---- */
 
+/* Records the step to use in estimates. In mixed precision, this is the step in float32; the
+ * estimate then counts 16 bits for layers (cost/mixed.c), as it does for an outline. *out NULL:
+ * estimate the step that is computed, or there is nothing to estimate. */
+static dt_status *trace_priced(const dt_trainer *t, dt_step_kind kind, dt_graph **out) {
+    dt_model *m = t->o.model;
+    const dt_policy precision = m->precision;
+    if (precision == DT_POLICY_FLOAT32 || !dt_resolver_slice(t->o.strategy->resolver)) return NULL;
+    m->precision = DT_POLICY_FLOAT32;
+    dt_status *s = dt_step_trace(t, kind, out);
+    m->precision = precision;
+    return s;
+}
+
 /* Takes the graph. */
 static dt_status *compile_graph(const dt_trainer *t, dt_step_kind kind, dt_graph *g, bool remakes,
                                 dt_compiled **out) {
     const dt_layer_units units = remakes ? dt_trainer_units(t) : (dt_layer_units){0};
+    dt_graph *priced = NULL;
+    dt_status *s = trace_priced(t, kind, &priced);
+    if (s) {
+        dt_graph_destroy(g);
+        return s;
+    }
     return dt_compiled_create(
         out, t->o.strategy, g,
         &(dt_compile_options){.how = t->o.how,
+                              .priced = priced,
                               .units = remakes ? &units : NULL,
                               .alone = kind == DT_STEP_EVALUATE || kind == DT_STEP_FORWARD,
                               .beside = dt_dataset_preparing(t->o.data)});
@@ -35,9 +55,8 @@ dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled *
     return compile_step(t, kind, kind >= DT_STEP_TRAIN && rematerializes(t), out);
 }
 
-/* For a step that does not fit: compiles another one, which recomputes values instead of keeping
- * them, and notes it in s if that would fit. */
-static dt_status *try_rematerializing(const dt_trainer *t, int64_t rows, dt_status *s) {
+dt_status *dt_trainer_would_fit(const dt_trainer *t, int64_t rows, dt_status *s) {
+    if (!s || dt_status_number(s) != DT_E_DOES_NOT_FIT || rematerializes(t)) return s;
     dt_compiled *other = NULL;
     dt_status *bad = compile_step(t, DT_STEP_TRAIN, true, &other);
 
@@ -74,11 +93,11 @@ void dt_trainer_set_batch(const dt_trainer *t) {
 
 /* tail: the graph by which the coordinator computes gradients from the parts that workers push;
  * NULL: workers push whole gradients. */
-static dt_status *compile_update(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail,
-                                 bool last, dt_compiled **out) {
+static dt_status *compile_update(dt_trainer *t, const dt_variables *v, const dt_graph *gradients,
+                                 const dt_graph *tail, bool last, dt_compiled **out) {
     dt_graph *g = NULL, *whole = NULL;
 
-    DT_TRY(dt_update_trace(t, gradients, last, &g));
+    DT_TRY(dt_update_trace(t, v, gradients, last, &g));
     if (tail) {
         dt_status *s = dt_compose(tail, g, &whole);
         dt_graph_destroy(g);
@@ -95,8 +114,10 @@ static dt_status *compile_update(dt_trainer *t, const dt_graph *gradients, const
 }
 
 static dt_status *compile_updates(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail) {
-    DT_TRY(compile_update(t, gradients, tail, true, &t->update));
-    return dt_trainer_accumulates(t) ? compile_update(t, gradients, tail, false, &t->gather) : NULL;
+    const dt_variables *v = &t->o.model->trainable;
+    DT_TRY(compile_update(t, v, gradients, tail, true, &t->update));
+    return dt_trainer_accumulates(t) ? compile_update(t, v, gradients, tail, false, &t->gather)
+                                     : NULL;
 }
 
 static dt_status *compile_numbers(dt_trainer *t, const dt_graph *step) {
@@ -113,6 +134,18 @@ static dt_status *divide_step(const dt_trainer *t, const dt_graph *step, dt_grap
     const char **name = dt_arena_array(t->arena, const char *, v->n + 1);
     for (int i = 0; i < v->n; i++) name[i] = dt_gradient_name(t->arena, v->v[i]);
     return dt_divide_step(step, name, v->n, dt_trainer_full_batch(t), head, tail);
+}
+
+dt_status *dt_trainer_update_of(dt_trainer *t, const dt_variables *v, bool last,
+                                dt_compiled **out) {
+    dt_graph *step = NULL, *head = NULL, *tail = NULL;
+    DT_TRY(dt_step_trace(t, DT_STEP_GRADIENT, &step));
+    dt_status *s = divide_step(t, step, &head, &tail);
+    if (!s) s = compile_update(t, v, step, tail, last, out);
+    dt_graph_destroy(head);
+    dt_graph_destroy(tail);
+    dt_graph_destroy(step);
+    return s;
 }
 
 /* With a parameter server the workers compute gradients, and the coordinator updates. */
@@ -145,16 +178,15 @@ static dt_status *prepare_training(dt_trainer *t) {
                                           : dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (dt_trainer_accumulates(t) && !t->update)
         DT_TRY(dt_step_compile(t, DT_STEP_ACCUMULATE, &t->accumulate));
-    dt_status *s = dt_compiled_prepare(t->train, batch, &x);
-    if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && !rematerializes(t))
-        s = try_rematerializing(t, batch, s);
-    if (s) return s;
+    DT_TRY(dt_trainer_would_fit(t, batch, dt_compiled_prepare(t->train, batch, &x)));
     if (x) {
         t->price = *dt_executable_price(x);
         t->peak_bytes += dt_executable_host_bytes(x);
     }
-    if (n % batch && dt_dataset_spec_of(t->o.data)->last_batch != DT_LAST_DROP)
-        DT_TRY(dt_compiled_prepare(t->train, n % batch, NULL));
+    if (n % batch == 0 || dt_dataset_spec_of(t->o.data)->last_batch == DT_LAST_DROP) return NULL;
+    DT_TRY(dt_compiled_prepare(t->train, n % batch, &x));
+    if (x) t->last_price = *dt_executable_price(x);
+    t->last_rows = n % batch;
     return NULL;
 }
 
@@ -212,10 +244,12 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) {
     t->offsets = dt_arena_array(t->arena, int32_t, o->strategy->replicas + 1);
     dt_trainer_set_batch(t);
     name_metrics(t);
+    if (o->fit) t->class_weight = o->fit->class_weight;
     s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
     if (!s && o->optimizer)
         s = dt_match_class_weight(o->data, &o->model->spec, o->compile, &t->match,
                                   dt_trainer_class_weight(t));
+    if (!s && o->optimizer) s = dt_trainer_balance(t);
     if (!s && o->optimizer)
         s = dt_match_counts(o->data, o->compile, &t->match, dt_trainer_class_weight(t));
     if (!s && o->optimizer) s = prepare_training(t);
@@ -340,7 +374,9 @@ const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t) { return t-
 
 int64_t dt_trainer_peak_bytes(const dt_trainer *t) { return t->peak_bytes; }
 
-const dt_price *dt_trainer_price(const dt_trainer *t) { return &t->price; }
+const dt_price *dt_trainer_price(const dt_trainer *t, int64_t rows) {
+    return rows > 0 && rows == t->last_rows ? &t->last_price : &t->price;
+}
 
 static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *out) {
     dt_graph *g = NULL;

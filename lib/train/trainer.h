@@ -17,6 +17,7 @@ struct dt_trainer {
     dt_arena *arena;
     dt_trainer_options o;
     dt_match match;
+    dt_class_weights class_weight; /* those of `fit`, or balanced */
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
     /* the step that only accumulates gradients; NULL: every step updates */
     dt_compiled *accumulate;
@@ -34,6 +35,8 @@ struct dt_trainer {
     int oldest, n_flying;
     int32_t *offsets; /* [replicas + 1] */
     dt_price price;   /* of a full training step */
+    dt_price last_price;
+    int64_t last_rows; /* of the smaller last batch; 0: all are full, or it is dropped */
     int64_t peak_bytes;
     int64_t evaluation_rows; /* rows of a piece: see evaluate.c */
     dt_recorder *recorder;   /* NULL: nothing is recorded */
@@ -45,8 +48,10 @@ static inline bool dt_trainer_accumulates(const dt_trainer *t) {
 }
 /* NULL: all classes have weight 1. */
 static inline const dt_class_weights *dt_trainer_class_weight(const dt_trainer *t) {
-    return t->o.fit ? &t->o.fit->class_weight : NULL;
+    return t->o.fit ? &t->class_weight : NULL;
 }
+/* Sets balanced weights of classes, by counting the training part. LABELS: a target is not a class. */
+dt_status *dt_trainer_balance(dt_trainer *t) DT_MUST_USE;
 
 typedef enum dt_step_kind {
     DT_STEP_FORWARD,
@@ -68,10 +73,13 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 const char *dt_gradient_name(dt_arena *arena, const dt_variable *v);
 /* Likewise the number of examples behind the gradients, in a trainer that accumulates. */
 extern const char dt_pushed_examples[];
-/* Traces the update of all variables by the gradients of such a step. last false: the gradients
- * are only accumulated. */
-dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool last,
-                           dt_graph **out) DT_MUST_USE;
+/* Records the update of variables v by the gradients of a step. last: whether to update; if
+ * false, gradients are only accumulated. */
+dt_status *dt_update_trace(const dt_trainer *t, const dt_variables *v, const dt_graph *gradients,
+                           bool last, dt_graph **out) DT_MUST_USE;
+/* Compiles the update of some of the variables, for a process that has no others. */
+dt_status *dt_trainer_update_of(dt_trainer *t, const dt_variables *v, bool last,
+                                dt_compiled **out) DT_MUST_USE;
 
 /* The scopes that rematerialization works on: the iterations of Repeats, or every layer in a model
  * without them; and what the model's policy keeps of them. In the trainer's arena. */
@@ -95,6 +103,9 @@ void dt_trainer_set_batch(const dt_trainer *t);
  * are recomputed instead of kept. */
 dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes,
                                  int64_t *bytes) DT_MUST_USE;
+/* Notes in s that the training step with so many rows would fit if it recomputed values; s itself
+ * if s says something else, if the step already does so, or if it would not. */
+dt_status *dt_trainer_would_fit(const dt_trainer *t, int64_t rows, dt_status *s) DT_MUST_USE;
 /* The rows of a full training batch: at most the number of training examples. */
 int64_t dt_trainer_full_batch(const dt_trainer *t);
 

@@ -3,28 +3,14 @@
 #include "op/op.h"
 #include "train/trainer.h"
 
-/* The products of KerasHub's blocks, by the weight that they read. */
-static const struct product {
-    dt_remat_value value;
-    const char *weight;
-} products[] = {
-    {DT_REMAT_QUERY, "query"},
-    {DT_REMAT_KEY, "key"},
-    {DT_REMAT_VALUE, "value"},
-    {DT_REMAT_OUT, "attention_output"},
-    {DT_REMAT_WI_0, "feedforward_gate_dense"},
-    {DT_REMAT_WI_1, "feedforward_intermediate_dense"},
-    {DT_REMAT_WO, "feedforward_output_dense"},
-};
-enum { N_PRODUCTS = sizeof products / sizeof *products };
-
 static void list_kept(const dt_rematerialize *r, dt_arena *arena, dt_layer_units *u) {
-    dt_kept_value *kept = dt_arena_array(arena, dt_kept_value, N_PRODUCTS + 1);
+    dt_kept_value *kept = dt_arena_array(arena, dt_kept_value, DT_REMAT_PRODUCTS + 1);
     const unsigned all = r->save | r->offload;
-    for (int k = 0; k < N_PRODUCTS; k++)
-        if (all & products[k].value)
-            kept[u->n_kept++] = (dt_kept_value){.weight = products[k].weight,
-                                                .on_host = (r->offload & products[k].value) != 0};
+    for (int k = 0; k < DT_REMAT_PRODUCTS; k++)
+        if (all & dt_remat_products[k].value)
+            kept[u->n_kept++] =
+                (dt_kept_value){.weight = dt_remat_products[k].layer,
+                                .on_host = (r->offload & dt_remat_products[k].value) != 0};
     if (all & DT_REMAT_CONTEXT)
         kept[u->n_kept++] = (dt_kept_value){.op = &dt_op_attention,
                                             .on_host = (r->offload & DT_REMAT_CONTEXT) != 0};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All weights of a model: their digest, their arrays for checkpoints, and `init_from`, by which
- * training begins with the weights of another run. These are matched by name and shape. Nothing
- * else of that checkpoint is read: not its job, its optimizer or its step.
+ * All weights of a model: their digest, and their arrays for checkpoints.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -88,54 +86,4 @@ dt_status *dt_check_finite(const dt_arrays *a, dt_error number, const char *befo
                 bad->name, (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
     dt_str_release(&text);
     return s;
-}
-
-/* ---- init_from ---- */
-
-typedef struct first_weights {
-    dt_saved checkpoint;
-    dt_arrays weights; /* the model's */
-    bool only_compared;
-} first_weights;
-
-static dt_status *take(const first_weights *w, const dt_init_from *from, dt_status **warnings) {
-    const bool is_checkpoint = !w->checkpoint.only_weights;
-    const dt_held_file held =
-        is_checkpoint ? dt_saved_held(&w->checkpoint, 0) : (dt_held_file){.fd = -1};
-    const dt_weights_request q = {.path = dt_saved_weights(&w->checkpoint),
-                                  .held = is_checkpoint ? &held : NULL,
-                                  .arrays = &w->weights,
-                                  .only_compared = w->only_compared,
-                                  .skip_mismatch = from->skip_mismatch,
-                                  .warnings = warnings};
-    DT_TRY(dt_weights_read(&q));
-    if (w->only_compared) return NULL;
-    DT_TRY(dt_saved_check_weights(&w->checkpoint));
-    return dt_check_finite(q.arrays, DT_E_CHECKPOINT_NOT_FINITE, "%s", q.path);
-}
-
-static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_init_from *from,
-                                dt_status **warnings) {
-    dt_arena *arena = dt_arena_create();
-    first_weights w = {.weights = dt_model_arrays_to_fill(m, arena),
-                       .only_compared = only_compared};
-    dt_status *bad = dt_saved_find(&w.checkpoint, from->path, warnings);
-    if (!bad) bad = take(&w, from, warnings);
-    dt_saved_release(&w.checkpoint);
-    dt_arena_destroy(arena);
-    if (!bad) return NULL;
-    dt_status_free(*warnings); /* what is wrong says it all */
-    *warnings = NULL;
-    return from->at.source ? dt_at(bad, &from->at) : dt_note(bad, "in init_from");
-}
-
-dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) {
-    return find_and_take(m, false, from, warnings);
-}
-
-dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) {
-    dt_status *warnings = NULL;
-    dt_status *bad = find_and_take(outline, true, from, &warnings);
-    dt_status_free(warnings);
-    return bad;
 }

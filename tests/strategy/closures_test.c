@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "strategy/closures.h"
-#include "strategy/partitioner.h"
+#include "strategy/strategy.h"
 
 enum { WORKERS = 5, NUMBERS = 400 };
 

@@ -56,6 +56,8 @@ static char *fit_of(const json_t *c) {
     return text;
 }
 
+static char here[] = HERE;
+
 static void open_stage(stage *s, const json_t *c) {
     char *fit_text = fit_of(c), *compile = NULL;
     *s = (stage){.options = {.event = listen}};
@@ -76,7 +78,7 @@ static void open_stage(stage *s, const json_t *c) {
                                   .run = &s->options};
     s->run = (run){.q = &s->request,
                    .arena = dt_arena_create(),
-                   .out = {.writes = true},
+                   .out = {.writes = true, .directory = {.path = here}},
                    .size = {.steps_per_epoch = 3, .steps = 300, .epochs = 100}};
     dt_trainer_parts(s->rig.trainer, &s->run.strategy, &s->run.model, &s->run.optimizer,
                      &s->run.data);
@@ -89,6 +91,7 @@ static void open_stage(stage *s, const json_t *c) {
 }
 
 static void close_stage(stage *s) {
+    assert_int_equal(access(HERE "/record.jsonl", F_OK), 0); /* not where the test was started */
     dt_hooks_close(&s->run);
     dt_sums_release(&s->run.at.sums);
     dt_arena_destroy(s->run.arena);

@@ -162,7 +162,7 @@ static void test_faults(void **state) {
         {"{epochs: 1, class_weight: {1: -2}}", DT_E_RANGE,
          "the weight of class 1 must not be negative, got -2"},
         {"{epochs: 1, class_weight: [1, 2]}", DT_E_WRONG_TYPE,
-         "class_weight: expected a mapping, got a list"},
+         "class_weight: expected a mapping or balanced, got a list"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_arena *arena = dt_arena_create();

@@ -81,13 +81,16 @@ static dt_status *open_generator(run *r, dt_hook *h) {
     g->settings = x;
     g->length = r->model->spec.input[0].type.dim[1];
     g->vocabulary = r->model->spec.output[0].type.dim[2];
-    g->token = dt_alloc((strlen(x->prompt) + (size_t)x->max_tokens) * sizeof *g->token);
     g->window = dt_arena_array(r->arena, int32_t, g->length);
     g->share = dt_arena_array(r->arena, double, g->vocabulary);
     g->offsets = dt_arena_array(r->arena, int32_t, r->strategy->replicas + 1);
     DT_TRY(dt_match_data(r->data, &r->model->spec, NULL, &g->match));
-    return dt_at(dt_dataset_encode(r->data, x->prompt, g->token, &g->prompt),
-                 prompt ? &prompt->at : &named->at);
+    dt_tokens tokens = {0};
+    dt_status *s = dt_dataset_encode(r->data, x->prompt, &tokens);
+    if (!s && tokens.n == 0) s = dt_fail(DT_E_RANGE, NULL, "the prompt has no tokens");
+    g->prompt = tokens.n;
+    g->token = dt_realloc(tokens.v, (size_t)(tokens.n + x->max_tokens) * sizeof *g->token);
+    return dt_at(s, prompt ? &prompt->at : &named->at);
 }
 
 /* ---- one token ---- */

@@ -82,7 +82,7 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
                                .steps_per_epoch = r->size.steps_per_epoch,
                                .examples = done->batch->rows,
                                .wall_s = done->seconds,
-                               .virtual_s = dt_virtual_step_s(r),
+                               .virtual_s = dt_virtual_step_s(r, done->batch->rows),
                                .metrics = metrics,
                                .n_metrics = done->logs.n});
     return NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a run: see record.h. */
-#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/events.h"
 #include "dtrain.h"
 #include "train/hashing.h"
@@ -23,40 +23,8 @@
  * short one, which might match by chance, only as a whole word.
  */
 
-enum { SHORT = 4 };
-
-static bool is_in_word(const char *text, const char *at) {
-    return at >= text && *at && (isalnum((unsigned char)*at) || *at == '_');
-}
-
-static bool stands_at(const char *text, const char *at, const char *value) {
-    const size_t n = strlen(value);
-    if (strncmp(at, value, n) != 0) return false;
-    return n >= SHORT || !(is_in_word(text, at - 1) || is_in_word(text, at + n));
-}
-
-/* The longest hidden value at this position, since one value may contain another. */
-static const dt_pair *hidden_at(const run *r, const char *text, const char *at) {
-    const dt_pair *found = NULL;
-    for (int i = 0; i < r->q->n_hidden; i++) {
-        const dt_pair *p = &r->q->hidden[i];
-        if (stands_at(text, at, p->value) && (!found || strlen(p->value) > strlen(found->value)))
-            found = p;
-    }
-    return found;
-}
-
-/* A text that may name files, in which what the run must not record (q->hidden) is put back as it
- * was written. The caller frees it. NULL: text is NULL. */
 static char *hide(const run *r, const char *text) {
-    dt_str shown = {0};
-    for (const char *at = text; text && *at;) {
-        const dt_pair *p = hidden_at(r, text, at);
-        if (p) dt_str_puts(&shown, p->key);
-        else dt_str_putc(&shown, *at);
-        at += p ? strlen(p->value) : 1;
-    }
-    return text ? dt_str_take(&shown) : NULL;
+    return dt_hidden_back(r->q->hidden, r->q->n_hidden, text);
 }
 
 enum { LINES = 1000, FULL = 1 << 16 };
@@ -187,11 +155,54 @@ static void put_classes(dt_json *j, const run *r) {
     dt_json_close(j, '}');
 }
 
+enum { MOST_LAYERS = 500 };
+
+/* As dt_model_spec counts its parameters: a weight of whole numbers counts steps. */
+static int64_t count_parameters(const dt_layer_spec *l, bool all) {
+    int64_t n = 0;
+    for (int i = 0; i < l->n_weights; i++)
+        if (dt_dtype_is_float(l->weight[i].type.dtype) && (all || l->weight[i].trainable))
+            n += dt_type_elements(&l->weight[i].type);
+    return n;
+}
+
+/* `inputs` only if the layer reads something else than the layer before it. */
+static void put_layer(dt_json *j, const dt_model_spec *m, int i) {
+    const dt_layer_spec *l = &m->layer[i];
+    dt_json_open(j, NULL, '{');
+    dt_json_string(j, "name", l->name);
+    dt_json_string(j, "kind", l->row->kind.name);
+    dt_json_open(j, "output", '[');
+    for (int d = dt_type_has_batch(&l->out); d < l->out.rank; d++)
+        dt_json_int(j, NULL, l->out.dim[d]);
+    dt_json_close(j, ']');
+    dt_json_int(j, "parameters", count_parameters(l, true));
+    dt_json_int(j, "trainable", count_parameters(l, false));
+    if (l->n_in > 1 || (l->n_in == 1 && l->from[0] != i - 1)) {
+        dt_json_open(j, "inputs", '[');
+        for (int k = 0; k < l->n_in; k++) dt_json_string(j, NULL, m->layer[l->from[k]].name);
+        dt_json_close(j, ']');
+    }
+    dt_json_close(j, '}');
+}
+
+/* The model's layers, of very many the first ones. `output` is the shape of one example. */
+static void put_layers(dt_json *j, const dt_model_spec *m) {
+    int64_t trainable = 0;
+    for (int i = 0; i < m->n_layers; i++) trainable += count_parameters(&m->layer[i], false);
+    dt_json_int(j, "trainable_parameters", trainable);
+    dt_json_int(j, "layers_in_all", m->n_layers);
+    dt_json_open(j, "layers", '[');
+    for (int i = 0; i < m->n_layers && i < MOST_LAYERS; i++) put_layer(j, m, i);
+    dt_json_close(j, ']');
+}
+
 static void put_run(dt_json *j, const dt_event_line *l) {
     const run *r = l->of;
     put_slice(j, r->strategy);
     put_directions(j, r);
     put_classes(j, r);
+    put_layers(j, &r->model->spec);
     dt_record_host(j);
 }
 
@@ -233,7 +244,7 @@ static void close_window(dt_record *c, const run *r) {
              &(dt_event_line){.event.step = r->at.step,
                               .event.examples = w->examples,
                               .event.waited_s = w->waited_s,
-                              .event.virtual_s = dt_virtual_step_s(r),
+                              .event.virtual_s = dt_virtual_step_s(r, 0),
                               .n = w->n,
                               .loss = w->loss / (double)w->n,
                               .loss_min = w->least,

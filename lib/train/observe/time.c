@@ -16,13 +16,14 @@
 
 #include <math.h>
 
-static double device_seconds(const run *r) {
-    return r->virtual_time.n_slow > 0 ? r->virtual_time.slow_s
-                                      : dt_trainer_price(r->q->trainer)->seconds;
+static double device_seconds(const run *r, int64_t rows) {
+    const dt_price *full = dt_trainer_price(r->q->trainer, 0),
+                   *price = dt_trainer_price(r->q->trainer, rows);
+    return r->virtual_time.n_slow > 0 ? r->virtual_time.slow_s[price != full] : price->seconds;
 }
 
-double dt_virtual_step_s(const run *r) {
-    return fmax(device_seconds(r), dt_trainer_price(r->q->trainer)->infeed_s);
+double dt_virtual_step_s(const run *r, int64_t rows) {
+    return fmax(device_seconds(r, rows), dt_trainer_price(r->q->trainer, rows)->infeed_s);
 }
 
 static double prepared_s(const dt_batch *batch) {
@@ -33,14 +34,14 @@ static double prepared_s(const dt_batch *batch) {
 
 static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     const dt_batch *batch = done->batch;
-    const double seconds = dt_virtual_step_s(r);
+    const double seconds = dt_virtual_step_s(r, batch->rows);
     (void)h;
     r->data_wait.all_s += done->seconds;
     r->data_wait.waited_s += batch->waited_s;
     for (int i = 0; i < DT_SPENT_KINDS; i++) r->data_wait.spent_s[i] += batch->spent_s[i];
     if (seconds == 0) return NULL;
     r->virtual_time.all_s += seconds;
-    r->virtual_time.device_s += device_seconds(r);
+    r->virtual_time.device_s += device_seconds(r, batch->rows);
     r->virtual_time.data_s +=
         fmax(seconds, prepared_s(batch) / r->strategy->resolver->topology->tasks);
     return NULL;

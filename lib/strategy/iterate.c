@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Iterators: steps across the pipelines of all workers, or the elements of one plain pipeline. See
+ * iterators.h. */
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "data/pipeline/build.h"
+#include "strategy/iterators.h"
+
+/* ---- creating iterators ---- */
+
+/* Sets *out to a new iterator, which holds a reference to what it iterates over. */
+static void start(dt_iterator **out, dt_iterator *it) {
+    it->refs = 1;
+    if (it->of) {
+        it->of->refs++;
+        it->of->newest = it;
+        it->of->epoch = it->epoch + 1;
+        it->tracked = it->of->tracked;
+    }
+    if (it->from) dt_dataset_ref(it->from);
+    dt_iterator_unref(*out);
+    *out = it;
+}
+
+dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data) {
+    DT_LIVE(data);
+    dt_iterator *it;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_iterator_create", "place for the iterator"));
+    if (!data)
+        return dt_fail(DT_E_PIPELINE, NULL, "dt_iterator_create got no distributed data set");
+    if (data->pending) it = data->pending;
+    else DT_TRY(dt_dist_dataset_open_at(&it, data, &(dt_position){.epoch = data->epoch}));
+    data->pending = NULL;
+    start(out, it);
+    return NULL;
+}
+
+dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) {
+    DT_LIVE(d);
+    dt_iterator *it;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_dataset_iterate", "place for the iterator"));
+    if (!d || !dt_dataset_pipe(d))
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       d ? "a data set of dt_dataset_open must be distributed before it is "
+                           "iterated; the default strategy will do"
+                         : "dt_dataset_iterate got no data set");
+    const dt_position at = {.epoch = (int64_t)dt_dataset_begin(d)};
+    DT_TRY(dt_iterator_open_at(&it, &(dt_iterator){.from = d}, &at));
+    start(out, it);
+    return NULL;
+}
+
+/* Returns how many pieces of a step worker w's pipeline provides. */
+static int pieces_of(const dt_iterator *it, int w) { return it->of ? it->of->pieces[w] : 1; }
+
+dt_status *dt_iterator_open(dt_iterator *it, int64_t steps) {
+    dt_pipe *alone = it->from ? dt_dataset_pipe(it->from) : NULL;
+    dt_pipe *const *pipe = it->of ? it->of->pipe : &alone;
+
+    it->n = it->of ? it->of->workers : 1;
+    it->cursor = dt_alloc((size_t)it->n * sizeof(dt_cursor *));
+    it->steps = steps;
+    for (int w = 0; w < it->n; w++) {
+        int64_t first;
+        if (!dt_mul_fits(steps, pieces_of(it, w), &first)) first = INT64_MAX;
+        DT_TRY(dt_cursor_open(&it->cursor[w], pipe[w], (uint64_t)it->epoch, first));
+    }
+    return NULL;
+}
+
+static void forget_last(dt_iterator *it) {
+    for (int i = 0; i < it->n_last; i++) dt_tensor_unref(it->last[i]);
+    free(it->last);
+    it->last = NULL;
+    it->n_last = 0;
+}
+
+void dt_iterator_close(dt_iterator *it) {
+    for (int w = 0; w < it->n; w++) dt_cursor_close(it->cursor[w]);
+    free(it->cursor);
+    forget_last(it);
+}
+
+void dt_iterator_unref(dt_iterator *it) {
+    if (!DT_LAST(it)) return;
+    dt_iterator_close(it);
+    if (it->of && it->of->newest == it) it->of->newest = NULL;
+    dt_dist_dataset_unref(it->of);
+    dt_dataset_unref(it->from);
+    DT_RETIRE(it);
+}
+
+/* ---- making a batch from pieces ---- */
+
+/* Whether component k of all pieces can be joined to one tensor, as steps take it: shapes are
+ * equal except in the first dimension. Other components have one tensor per replica. */
+static bool can_join(const dt_example *examples, int n, int k) {
+    const dt_type *first = &examples[0].tensor[k]->type;
+    int64_t rows = 0;
+
+    for (int r = 0; r < n; r++) {
+        dt_type t = examples[r].tensor[k]->type;
+        if (t.rank == 0) return false;
+        rows += t.dim[0];
+        t.dim[0] = first->dim[0];
+        if (!dt_type_equal(&t, first)) return false;
+    }
+    return rows <= INT32_MAX;
+}
+
+static dt_status *set_joined(dt_strategy *s, const dt_example *examples, int k, const char *name,
+                             dt_values *out) {
+    int n = s->replicas;
+    dt_tensor *whole = NULL;
+
+    DT_TRY(dt_examples_join_one(examples, n, k, &whole));
+    int32_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets);
+    for (int r = 0; r < n; r++)
+        offsets[r + 1] = offsets[r] + (int32_t)examples[r].tensor[k]->type.dim[0];
+    dt_values_set_whole(out, name, &(dt_whole){whole, DT_ROWS, s, offsets});
+    dt_tensor_unref(whole);
+    free(offsets);
+    return NULL;
+}
+
+static dt_status *set_each(const dt_strategy *s, const dt_example *examples, int k,
+                           const char *name, dt_values *out) {
+    int n = s->replicas;
+    dt_tensor **t = dt_alloc((size_t)n * sizeof(dt_tensor *));
+
+    for (int r = 0; r < n; r++) t[r] = examples[r].tensor[k];
+    dt_status *bad = dt_values_set_per_replica(out, name, t, n);
+    free(t);
+    return bad;
+}
+
+static dt_status *set_component(const dt_iterator *it, const dt_example *examples, int k,
+                                dt_values *out) {
+    dt_strategy *s = it->of->strategy;
+    const char *name = it->of->pipe[0]->spec.c[k].name;
+
+    if (!examples[0].whole)
+        return can_join(examples, s->replicas, k) ? set_joined(s, examples, k, name, out)
+                                                  : set_each(s, examples, k, name, out);
+    const int32_t *offsets = (const int32_t *)examples[0].tensor[examples[0].n]->data;
+    dt_values_set_whole(out, name, &(dt_whole){examples[0].tensor[k], DT_ROWS, s, offsets});
+    return NULL;
+}
+
+static dt_status *make_batch(const dt_iterator *it, const dt_example *examples, dt_values **batch) {
+    dt_values *v = NULL;
+
+    if (!it->of) return dt_values_of_example(&it->cursor[0]->pipe->spec, examples, batch);
+    dt_status *s = dt_values_create(&v);
+    for (int k = 0; k < examples[0].n && !s; k++) s = set_component(it, examples, k, v);
+    if (s) dt_values_unref(v);
+    else *batch = v;
+    return s;
+}
+
+/* ---- steps ---- */
+
+/* Reads the pieces of all workers for one step into example[]. *present: how many pieces there
+ * are; workers at their end have none. */
+static dt_status *take_pieces(const dt_iterator *it, dt_example *example, int *present) {
+    for (int w = 0, at = 0; w < it->n; w++)
+        for (int i = 0; i < pieces_of(it, w); i++, at++) {
+            DT_TRY(dt_cursor_next(it->cursor[w], &example[at]));
+            *present += example[at].n > 0;
+        }
+    return NULL;
+}
+
+static dt_status *fill_up(const dt_iterator *it, dt_example *example) {
+    for (int w = 0, at = 0; w < it->n; w++)
+        for (int i = 0; i < pieces_of(it, w); i++, at++)
+            if (example[at].n == 0)
+                DT_TRY(dt_spec_empty_example(&it->cursor[w]->pipe->spec, &example[at]));
+    return NULL;
+}
+
+/* Reads the batch of one step. *batch stays NULL at the end. */
+static dt_status *make_step(const dt_iterator *it, dt_example *example, int pieces,
+                            dt_values **batch) {
+    int present = 0;
+
+    DT_TRY(take_pieces(it, example, &present));
+    if (present == 0 || (it->of && it->of->full_steps && present < pieces)) return NULL;
+    DT_TRY(fill_up(it, example));
+    return make_batch(it, example, batch);
+}
+
+/* Keeps the tensors of the batch, not the batch itself, because the caller may change what it
+ * contains. */
+static void keep_last(dt_iterator *it, const dt_values *batch) {
+    int n = 0;
+
+    forget_last(it);
+    for (int i = 0; i < batch->n; i++) n += batch->entry[i].whole ? 1 : batch->entry[i].n;
+    it->last = dt_alloc((size_t)n * sizeof(dt_tensor *));
+    for (int i = 0; i < batch->n; i++) {
+        const dt_value_entry *e = &batch->entry[i];
+        for (int k = 0; k < (e->whole ? 1 : e->n); k++)
+            it->last[it->n_last++] = dt_tensor_ref(e->whole ? e->whole : e->local[k]);
+    }
+}
+
+dt_status *dt_iterator_read(dt_iterator *it, dt_values **batch) {
+    int pieces = 0;
+
+    if (it->ended) return NULL;
+    for (int w = 0; w < it->n; w++) pieces += pieces_of(it, w);
+    dt_example *example = dt_alloc((size_t)pieces * sizeof *example);
+    dt_status *s = make_step(it, example, pieces, batch);
+    for (int i = 0; i < pieces; i++) dt_example_release(&example[i]);
+    free(example);
+    for (int w = 0; s && w < it->n; w++) it->cursor[w]->ended = true;
+    if (s) return s;
+    it->ended = !*batch;
+    it->steps += !it->ended;
+    if (it->tracked && !it->ended) keep_last(it, *batch);
+    return NULL;
+}
+
+static dt_status *check_context(void) {
+    if (dt_context_now() == DT_OUTSIDE) return NULL;
+    return dt_fail(DT_E_NEXT_IN_REPLICA, NULL,
+                   "dt_iterator_next cannot be called in a step function: it returns the values of "
+                   "all replicas");
+}
+
+dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch) {
+    DT_LIVE(it);
+    dt_values *out = NULL;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(check_context());
+    DT_TRY(dt_want(batch, "dt_iterator_next", "place for the batch"));
+    if (!it) return dt_fail(DT_E_PIPELINE, NULL, "dt_iterator_next got no iterator");
+    DT_TRY(dt_iterator_read(it, &out));
+    dt_values_unref(*batch);
+    *batch = out;
+    return NULL;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process of a task of type ps. It has some of the variables, sends them to workers, keeps the
+ * gradients that workers push, and applies them when the coordinator orders it. A version is the
+ * number of updates that the variables have seen. A worker gets at least the version of its
+ * closure; with schedule: virtual it gets exactly that version.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "net/zmq_carrier.h"
+#include "train/coordinator.h"
+
+enum { LOOK_NS = 500000000, UNKNOWN = -1 };
+
+typedef struct version_copy {
+    int64_t version;
+    dt_shared *all;
+} version_copy;
+
+typedef struct serving {
+    const dt_coordinated *c;
+    dt_ps_task *own;
+    dt_carrier *carrier;
+    int64_t version; /* of the variables; UNKNOWN: the coordinator has not sent the state yet */
+    int64_t times;   /* how often the coordinator has sent the state */
+    /* [workers] `times` when the worker got the values that never change; UNKNOWN: never */
+    int64_t *still;
+    /* [workers] a request for a version that does not exist yet; more NULL: none */
+    dt_arrival *wait;
+    dt_arrival *push; /* [n] pushes that have not been applied */
+    int n, cap;
+    version_copy *copy; /* [n_copies] oldest first; only with schedule: virtual */
+    int n_copies, cap_copies;
+    bool came, end;
+} serving;
+
+static int coordinator_of(const serving *t) { return t->c->how.workers; }
+
+static void release(const dt_arrival *a) {
+    free(a->slices);
+    free(a->more);
+}
+
+static dt_status *refuse(serving *t, int w, dt_status *why) {
+    dt_carrier_refuse(t->carrier, w, why);
+    dt_carrier_drop(t->carrier, w);
+    return NULL;
+}
+
+static void reply(serving *t, int w, dt_frame_kind kind, int64_t number) {
+    dt_carrier_give(t->carrier, w, &(dt_frame){.kind = kind, .number = number}, NULL, NULL);
+}
+
+/* ---- versions ---- */
+
+static void drop_copies(serving *t, int64_t below) {
+    int kept = 0;
+    for (int i = 0; i < t->n_copies; i++)
+        if (t->copy[i].version < below) dt_shared_unref(t->copy[i].all);
+        else t->copy[kept++] = t->copy[i];
+    t->n_copies = kept;
+}
+
+static dt_status *copy_version(serving *t) {
+    dt_shared *all = NULL;
+    if (!t->c->how.in_order) return NULL;
+    drop_copies(t, t->version - t->c->how.staleness);
+    DT_TRY(dt_shared_new(&all, t->own->held.packed.all));
+    DT_GROW(t->copy, t->cap_copies, t->n_copies + 1);
+    t->copy[t->n_copies++] = (version_copy){t->version, all};
+    return dt_packed_write(&t->own->held.packed, DT_SENT_BY_ROWS, all->data);
+}
+
+static dt_shared *find_copy(const serving *t, int64_t version) {
+    for (int i = 0; i < t->n_copies; i++)
+        if (t->copy[i].version == version) return dt_shared_ref(t->copy[i].all);
+    return NULL;
+}
+
+/* ---- pulls ---- */
+
+static dt_status *find_weights(serving *t, const dt_arrival *a, bool all, dt_shared **out) {
+    const dt_packed_variables *p = &t->own->held.packed;
+    if (t->c->how.in_order) {
+        *out = find_copy(t, a->message.version);
+        return *out ? NULL
+                    : dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                              "a request for version %lld, which is not kept",
+                              (long long)a->message.version);
+    }
+    DT_TRY(dt_shared_new(out, p->slices.bytes));
+    return dt_packed_write(p, all ? DT_SENT_ONCE : DT_SENT_EACH_TIME, (*out)->data);
+}
+
+static dt_status *send_weights(serving *t, const dt_arrival *a, dt_str *rows) {
+    const dt_packed_variables *p = &t->own->held.packed;
+    const bool all = p->slices.still_bytes > 0 && t->still[a->worker] != t->times;
+    dt_shared *weights = NULL;
+    dt_status *s = find_weights(t, a, all, &weights);
+    if (!s)
+        s = dt_rows_answer(p, t->c->how.in_order ? weights->data : NULL, a->more, a->message.more,
+                           rows);
+    if (!s) {
+        t->still[a->worker] = t->times;
+        dt_carrier_give(t->carrier, a->worker,
+                        &(dt_frame){.kind = all ? DT_FRAME_WORK_ALL : DT_FRAME_WORK,
+                                    .number = a->message.number,
+                                    .version = t->version,
+                                    .more = (int64_t)rows->size},
+                        weights, dt_str_text(rows));
+    }
+    dt_shared_unref(weights);
+    return s;
+}
+
+/* Answers a request for variables. Takes ownership of it. */
+static dt_status *answer_request(serving *t, dt_arrival *a) {
+    dt_str rows = {0};
+    dt_status *s = send_weights(t, a, &rows);
+    dt_str_release(&rows);
+    release(a);
+    return s && dt_status_number(s) == DT_E_WORKERS_DISAGREE ? refuse(t, a->worker, s) : s;
+}
+
+static bool is_early(const serving *t, const dt_arrival *a) {
+    return t->version == UNKNOWN || a->message.version > t->version;
+}
+
+static dt_status *take_request(serving *t, dt_arrival *a) {
+    dt_arrival *wait = &t->wait[a->worker];
+    if (!is_early(t, a)) return answer_request(t, a);
+    if (wait->more) release(wait);
+    *wait = *a;
+    return NULL;
+}
+
+static dt_status *answer_waiting(serving *t) {
+    for (int w = 0; w < t->c->how.workers; w++) {
+        dt_arrival a = t->wait[w];
+        if (!a.more || is_early(t, &a)) continue;
+        t->wait[w] = (dt_arrival){0};
+        DT_TRY(answer_request(t, &a));
+    }
+    return NULL;
+}
+
+/* ---- pushes ---- */
+
+static bool is_whole(const serving *t, const dt_arrival *a) {
+    int64_t used = 0;
+    return a->slices && dt_parts_are_sound(&t->own->held.halves, a->more, a->message.more, &used) &&
+           used == a->message.more;
+}
+
+/* Drops the pushes with this number from this worker. UNKNOWN stands for all numbers, or all
+ * workers. */
+static void drop_pushes(serving *t, int64_t number, int worker) {
+    int kept = 0;
+    for (int i = 0; i < t->n; i++) {
+        const dt_arrival *a = &t->push[i];
+        if ((number == UNKNOWN || a->message.number == number) &&
+            (worker == UNKNOWN || a->worker == worker))
+            release(a);
+        else t->push[kept++] = *a;
+    }
+    t->n = kept;
+}
+
+/* Keeps a push. A worker that has reconnected may compute a batch again; its newer gradients
+ * then replace the older ones. The worker reports to the coordinator only after it has this
+ * answer, so an order to apply gradients always comes after them. */
+static dt_status *take_push(serving *t, const dt_arrival *a) {
+    if (!is_whole(t, a)) {
+        release(a);
+        return refuse(
+            t, a->worker,
+            dt_fail(DT_E_WORKERS_DISAGREE, NULL, "what it sent is not what it was to compute"));
+    }
+    drop_pushes(t, a->message.number, a->worker);
+    DT_GROW(t->push, t->cap, t->n + 1);
+    t->push[t->n++] = *a;
+    reply(t, a->worker, DT_FRAME_ANSWER, a->message.number);
+    return NULL;
+}
+
+static const dt_arrival *find_push(const serving *t, int64_t number, int64_t worker) {
+    for (int i = 0; i < t->n; i++)
+        if (t->push[i].message.number == number && t->push[i].worker == worker) return &t->push[i];
+    return NULL;
+}
+
+static dt_status *apply(serving *t, const dt_arrival *a) {
+    const dt_held *h = &t->own->held;
+    dt_ps_order order = {0};
+    if (a->message.more == (int64_t)sizeof order) memcpy(&order, a->more, sizeof order);
+    const dt_arrival *push = find_push(t, a->message.number, order.worker);
+    if (!push || t->version == UNKNOWN || (!order.last && !h->gather))
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "%s is to apply gradients of batch %lld, which it does not have",
+                       t->own->name, (long long)a->message.number + 1);
+    DT_TRY(dt_packed_apply(&h->packed, order.last ? &h->halves : &h->gathering,
+                           order.last ? h->update : h->gather, h->argument, h->no_result,
+                           &(dt_pushed){push->slices, push->more}));
+    drop_pushes(t, a->message.number, UNKNOWN); /* several workers may have pushed this batch */
+    t->version++;
+    DT_TRY(copy_version(t));
+    return answer_waiting(t);
+}
+
+/* ---- state ---- */
+
+static dt_status *take_piece(serving *t, const dt_arrival *a) {
+    const dt_frame *m = &a->message;
+    char *into = NULL;
+    if (m->number == 0) DT_TRY(dt_variables_fetch(t->own->state, t->own->n_state));
+    if (!dt_ps_state_at(t->own, m->number, m->more, &into))
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "the coordinator sent state that %s does not have", t->own->name);
+    memcpy(into, a->more, (size_t)m->more);
+    if (m->number + m->more < t->own->state_bytes) return NULL;
+    drop_pushes(t, UNKNOWN, UNKNOWN);
+    drop_copies(t, INT64_MAX);
+    t->version = m->version;
+    t->times++;
+    DT_TRY(copy_version(t));
+    reply(t, coordinator_of(t), DT_FRAME_ANSWER, t->own->state_bytes);
+    return answer_waiting(t);
+}
+
+static dt_status *give_piece(void *user, int64_t at, const char *bytes, int64_t n) {
+    serving *t = user;
+    dt_carrier_give(t->carrier, coordinator_of(t),
+                    &(dt_frame){.kind = DT_FRAME_ANSWER, .number = at, .more = n}, NULL, bytes);
+    return NULL;
+}
+
+/* ---- the loop ---- */
+
+static dt_status *obey(serving *t, const dt_arrival *a) {
+    dt_status *s = NULL;
+    if (a->message.kind == DT_FRAME_SET) s = take_piece(t, a);
+    else if (a->message.kind == DT_FRAME_GET) s = dt_ps_each_piece(t->own, give_piece, t);
+    else if (a->message.kind == DT_FRAME_APPLY) s = apply(t, a);
+    else if (a->message.kind == DT_FRAME_END) t->end = true;
+    else s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
+    release(a);
+    return s;
+}
+
+static dt_status *serve_worker(serving *t, dt_arrival *a) {
+    if (a->message.kind == DT_FRAME_WANT) return take_request(t, a);
+    if (a->message.kind == DT_FRAME_PUSH) return take_push(t, a);
+    release(a);
+    return refuse(t, a->worker, dt_fail(DT_E_WORKERS_DISAGREE, NULL, "it sent an invalid message"));
+}
+
+/* Handles a connection that was opened or lost. Pushes of a lost worker are kept, because it may
+ * have reported them to the coordinator. */
+static dt_status *note_worker(serving *t, const dt_arrival *a) {
+    const bool coordinator = a->worker == coordinator_of(t);
+    if (coordinator && a->gone) return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator is gone");
+    if (coordinator) {
+        t->came = true;
+        return NULL;
+    }
+    if (t->wait[a->worker].more) release(&t->wait[a->worker]);
+    t->wait[a->worker] = (dt_arrival){0};
+    t->still[a->worker] = UNKNOWN;
+    if (a->gone) dt_carrier_drop(t->carrier, a->worker);
+    return NULL;
+}
+
+static dt_status *serve_one(serving *t, int64_t since) {
+    dt_arrival a;
+    if (dt_carrier_next(t->carrier, dt_now_ns() + LOOK_NS, &a)) {
+        if (a.came || a.gone) return note_worker(t, &a);
+        return a.worker == coordinator_of(t) ? obey(t, &a) : serve_worker(t, &a);
+    }
+    if (t->came || dt_seconds_since(since) < t->c->how.start_timeout) return NULL;
+    return dt_fail(DT_E_WORKER_LATE, NULL, "%s has waited %g s for the coordinator", t->own->name,
+                   t->c->how.start_timeout);
+}
+
+static dt_status *listen_at(serving *t) {
+    dt_run_key key;
+    dt_zmq_carrier_spec at;
+    DT_TRY(dt_worker_pool_address(&t->c->spec, &key, &at));
+    at.address = t->c->how.launch.ps_address[t->own - t->c->ps];
+    at.slices = &t->own->held.packed.slices;
+    return dt_zmq_carrier_open(&t->carrier, &at, t->c->how.workers + 1);
+}
+
+dt_status *dt_ps_serve(dt_coordinated *c, dt_ps_task *own) {
+    const size_t workers = (size_t)c->how.workers;
+    const int64_t since = dt_now_ns();
+    serving t = {.c = c, .own = own, .version = UNKNOWN};
+    t.still = dt_arena_array(c->arena, int64_t, workers);
+    t.wait = dt_arena_array(c->arena, dt_arrival, workers);
+    for (size_t w = 0; w < workers; w++) t.still[w] = UNKNOWN;
+    dt_status *s = listen_at(&t);
+    while (!s && !t.end) s = serve_one(&t, since);
+    dt_carrier_close(t.carrier, !s);
+    for (size_t w = 0; w < workers; w++) release(&t.wait[w]);
+    drop_pushes(&t, UNKNOWN, UNKNOWN);
+    drop_copies(&t, INT64_MAX);
+    free(t.push);
+    free(t.copy);
+    return s;
+}
