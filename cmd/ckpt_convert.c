@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain ckpt convert: a checkpoint's weights as a file of another kind. */
+/* dtrain ckpt convert: a checkpoint's weights, or those of a file of Keras, as a file of another
+ * kind. */
 #include <string.h>
 
 #include "verb.h"
@@ -38,7 +39,9 @@ const struct verb verb_ckpt_convert = {
     .line = "convert the weights of a checkpoint or file to safetensors or NPZ",
     .operands = "RUN|CKPT|FILE",
     .examples = "  dtrain ckpt convert runs/quickstart -o weights.npz\n  dtrain ckpt convert "
-                "weights.npz -o weights.safetensors\n",
+                "weights.npz -o weights.safetensors\n"
+                "  dtrain ckpt convert model.keras -o weights.safetensors    also .weights.h5 and "
+                ".h5, read by libhdf5\n",
     .options = options,
     .size = sizeof(struct ckpt_convert),
     .run = run,

@@ -6,6 +6,8 @@
 
 struct config_init {
     struct common common;
+    struct words from;
+    const char *target;
 };
 
 /* Each job trains without changes, on generated examples; a comment has the lines for the user's
@@ -137,7 +139,23 @@ static const struct {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
+/* From data: the library writes the job. */
+static int draft(const struct call *call) {
+    const struct config_init *my = call->settings;
+    char *text = NULL;
+    if (call->operands.n > 0)
+        return out_error(call->out,
+                         usage_error(call, "either a kind of job or --from FILE, not both"));
+    dt_status *s = dt_job_draft(
+        &(dt_draft_request){.files = my->from.at, .n_files = my->from.n, .target = my->target},
+        &text);
+    return out_result(call->out, s, text);
+}
+
 static int run(const struct call *call) {
+    const struct config_init *my = call->settings;
+    if (my->from.n > 0) return draft(call);
+    if (my->target) return out_error(call->out, usage_error(call, "--target needs --from FILE"));
     if (call->operands.n != 1)
         return out_error(
             call->out, usage_error(call, "one kind of job is expected: mlp, cnn, text or tabular"));
@@ -151,15 +169,25 @@ static int run(const struct call *call) {
                                  cut_word(call->operands.at[0]).text));
 }
 
-static const struct option options[] = {OPTIONS_END};
+static const struct option options[] = {
+    LIST(struct config_init, from, "from", "FILE",
+         "write a job for this data: a table (csv, jsonl), a folder of pictures, or [NAME=]FILE of "
+         "npy and npz; repeat it for several files",
+         .path = true),
+    TEXT(struct config_init, target, "target", "COLUMN", "the column or array to predict"),
+    OPTIONS_END};
 const struct verb verb_config_init = {
     .name = "config init",
     .group = "Other",
-    .line = "print a small job to start from",
-    .operands = "mlp|cnn|text|tabular",
-    .examples = "  dtrain config init tabular > job.yaml && dtrain fit job.yaml\n",
-    .more = "The job trains on generated examples; its comments say what to change for "
-            "your own data.\n",
+    .line = "print a job to start from, or one for your data",
+    .operands = "mlp|cnn|text|tabular | --from FILE --target COLUMN",
+    .examples = "  dtrain config init --from people.csv --target income > job.yaml\n"
+                "  dtrain config init --from photos > job.yaml       a folder for each class\n"
+                "  dtrain config init tabular > job.yaml && dtrain fit job.yaml\n",
+    .more = "With --from, the job trains on your data as it is; its comments say what was decided "
+            "and why. Otherwise it\n"
+            "trains on generated examples, and its comments say what to change for your own "
+            "data.\n",
     .options = options,
     .size = sizeof(struct config_init),
     .run = run,

@@ -36,11 +36,14 @@ const struct verb verb_data_inspect = {
         "sizes, broken pictures\n"
         "  dtrain data inspect image=train-images-idx3-ubyte label=train-labels-idx1-ubyte "
         "--json\n",
-    .more = "Reads all values once. For a plain file, the elements are its arrays, columns or "
-            "features. Text columns are\n"
-            "shown as indices into a vocabulary; empty fields and lists of different lengths are "
-            "filled with 0. The output\n"
-            "says so in both cases.\n",
+    .more =
+        "Reads all values once. A plain file's elements are its arrays or features. Tables (csv, "
+        "jsonl) show what the\n"
+        "file has: count, missing, distinct, min, mean and max of each column, over the values "
+        "that are there, and the\n"
+        "lines of a job that reads it. Features of tfrecord that are lists of different lengths "
+        "are filled with 0, and\n"
+        "the output says so.\n",
     .options = options,
     .size = sizeof(struct data_inspect),
     .run = run,

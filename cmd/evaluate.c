@@ -37,6 +37,10 @@ static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *w
     return dt_job_evaluate(job, my->checkpoint, splits[my->split < 0 ? 0 : my->split], &options);
 }
 
+static const char *part_of(const struct evaluate *my) {
+    return my->input ? "input" : splits[my->split < 0 ? 0 : my->split];
+}
+
 static int run_here(const struct call *call) {
     const struct evaluate *my = call->settings;
     struct expectations expectations;
@@ -53,7 +57,7 @@ static int run_here(const struct call *call) {
     workers_take_rank(&source, my->rank);
     s = dt_job_open(&job, &source);
     watch.silent = dt_job_worker(job) > 0;
-    if (!s) s = expect_check(&expectations, job, false);
+    if (!s) s = expect_check(&expectations, job, part_of(my));
     if (!s) s = evaluate(call, job, &watch);
     int code = s ? watch_error(&watch, s) : watch.silent ? 0 : expect_judge(&expectations, &watch);
     code = result_files_write(&my->files, &watch, &expectations, code);
@@ -79,8 +83,11 @@ static const struct option options[] = {
     CHOICE(struct evaluate, threshold_for, "threshold-for", "METRIC", scores,
            "of two classes: find the threshold at which this score is largest"),
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),
-    LIST(struct evaluate, expect, "expect", "EXPR",
-         "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
+    LIST(
+        struct evaluate, expect, "expect", "EXPR",
+        "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==; NUMBER may be that of a "
+        "run or of a file that --metrics wrote: 'accuracy >= runs/main - 0.005'",
+        .words = EXPECT_WORDS),
     RESULT_FILE_OPTIONS(struct evaluate),
     WORKERS_OPTION(struct evaluate, "evaluate"),
     RANK_OPTION(struct evaluate),
@@ -99,6 +106,7 @@ const struct verb verb_evaluate = {
         "on the validation data\n"
         "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       this checkpoint\n"
         "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n"
+        "  dtrain evaluate job.yaml --expect 'accuracy >= runs/main - 0.005'  no worse than a run\n"
         "  dtrain evaluate job.yaml --input new.csv                        rows with targets from "
         "a "
         "file, in any format\n"

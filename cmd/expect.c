@@ -5,7 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
+#include "base/json_load.h"
 #include "print.h"
 
 static const char *skip_blanks(const char *p) {
@@ -39,22 +42,59 @@ static bool read_number(const char *p, struct expectation *e) {
     return n > 0 && end == p + n && *skip_blanks(end) == '\0' && isfinite(e->number);
 }
 
+/* The number at the end, behind a blank, a sign and a blank: " - 0.005". NULL: there is none. */
+static const char *find_offset(const char *p) {
+    const char *found = NULL;
+    for (; *p; p++)
+        if ((p[0] == ' ' || p[0] == '\t') && (p[1] == '+' || p[1] == '-') &&
+            (p[2] == ' ' || p[2] == '\t'))
+            found = p;
+    return found;
+}
+
+/* A mistyped number is not taken for a path, unless there is such a file or folder. */
+static bool is_path(const char *p, size_t n) {
+    if (memchr(p, '/', n) || (n > 5 && memcmp(p + n - 5, ".json", 5) == 0)) return true;
+    dt_str path = {0};
+    dt_str_add(&path, p, n);
+    const bool exists = access(dt_str_text(&path), F_OK) == 0;
+    dt_str_release(&path);
+    return exists;
+}
+
+static bool read_baseline(const char *p, struct expectation *e) {
+    const char *offset = find_offset(p);
+    size_t n = offset ? (size_t)(offset - p) : strlen(p);
+    while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '\t')) n--;
+    if (n == 0 || !is_path(p, n)) return false;
+    e->number = 0;
+    if (offset && !read_number(skip_blanks(offset + 2), e)) return false;
+    if (offset && offset[1] == '-') e->number = -e->number;
+    e->baseline = e->written = p;
+    e->baseline_bytes = n;
+    return true;
+}
+
 static bool parse(const char *text, struct expectation *e) {
     const char *p = read_name(skip_blanks(text), e);
     if (p) p = read_operator(p, e);
-    return p && read_number(p, e);
+    return p && (read_number(p, e) || read_baseline(p, e));
 }
 
 dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e) {
     e->n = 0;
     if (texts.n > MOST_EXPECTATIONS)
         return usage_error(call, "at most %d --expect can be given", MOST_EXPECTATIONS);
-    for (int i = 0; i < texts.n; i++)
-        if (!parse(texts.at[i], &e->at[e->n++]))
+    for (; e->n < texts.n; e->n++) {
+        struct expectation *x = &e->at[e->n];
+        *x = (struct expectation){0};
+        if (!parse(texts.at[e->n], x))
             return usage_error(call,
                                "--expect: expected NAME OP NUMBER with >=, <=, >, < or ==, as in "
-                               "'val_accuracy>=0.94'; got '%s'",
-                               cut_word(texts.at[i]).text);
+                               "'val_accuracy>=0.94' or 'accuracy >= runs/main - 0.005'; got "
+                               "'%s'",
+                               cut_word(texts.at[e->n]).text);
+    }
     return NULL;
 }
 
@@ -94,12 +134,82 @@ static dt_status *unknown(const struct expectation *e, const char *const *names,
     return s;
 }
 
-dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training) {
-    const char *names[MOST_NAMES];
-    int n = list_metrics(job, training, names, MOST_NAMES);
-    for (int i = 0; i < e->n; i++)
-        if (!is_listed(&e->at[i], names, n)) return unknown(&e->at[i], names, n);
+/* ---- baselines ---- */
+
+/* One object, as --metrics writes it. */
+static dt_status *read_file(const char *path, const char *name, double *value) {
+    enum { MOST = 1 << 20 };
+    dt_str text = {0};
+    DT_TRY(dt_file_read(path, MOST, &text));
+    json_t *root = dt_json_load(dt_str_text(&text), text.size, 0, NULL);
+    const json_t *x = json_object_get(root, name);
+    const bool is_object = json_is_object(root);
+    *value = json_is_number(x) ? json_number_value(x) : (double)NAN;
+    json_decref(root);
+    dt_str_release(&text);
+    return is_object ? NULL
+                     : dt_status_create(ERROR_EXPECT_METRIC,
+                                        "--expect: %s is not an object of metrics, as --metrics "
+                                        "writes it",
+                                        cut_word(path).text);
+}
+
+/* What a run calls a metric that is evaluated. */
+static dt_status *name_in_run(const char *split, const char *path, dt_str *name) {
+    dt_str own = {0};
+    if (!split || strcmp(split, "train") == 0) return NULL;
+    if (strcmp(split, "validation") != 0)
+        return dt_status_create(ERROR_EXPECT_METRIC,
+                                "--expect: the run %s has no metrics of the %s data; give a file "
+                                "that 'dtrain evaluate --metrics FILE.json' wrote",
+                                cut_word(path).text, split);
+    dt_str_printf(&own, "val_%s", dt_str_text(name));
+    dt_str_release(name);
+    *name = own;
     return NULL;
+}
+
+static dt_status *read_value(const char *path, dt_str *name, const char *split, double *value) {
+    const size_t n = strlen(path);
+    if (n > 5 && strcmp(path + n - 5, ".json") == 0)
+        return read_file(path, dt_str_text(name), value);
+    DT_TRY(name_in_run(split, path, name));
+    return dt_run_metric(path, dt_str_text(name), value);
+}
+
+static dt_status *resolve(struct expectation *e, const char *split) {
+    dt_str path = {0}, name = {0};
+    double value = (double)NAN;
+    if (!e->baseline || e->resolved) return NULL;
+    dt_str_add(&path, e->baseline, e->baseline_bytes);
+    dt_str_add(&name, e->name, e->bytes);
+    dt_status *s = read_value(dt_str_text(&path), &name, split, &value);
+    if (!s && isnan(value))
+        s = dt_status_create(ERROR_EXPECT_METRIC, "--expect: %s has no metric '%s'",
+                             cut_word(dt_str_text(&path)).text, cut_word(dt_str_text(&name)).text);
+    e->number += value;
+    e->resolved = true;
+    dt_str_release(&path);
+    dt_str_release(&name);
+    return s;
+}
+
+dt_status *expect_check(struct expectations *e, const dt_job *job, const char *split) {
+    const char *names[MOST_NAMES];
+    int n = list_metrics(job, !split, names, MOST_NAMES);
+    for (int i = 0; i < e->n; i++) {
+        if (!is_listed(&e->at[i], names, n)) return unknown(&e->at[i], names, n);
+        DT_TRY(resolve(&e->at[i], split));
+    }
+    return NULL;
+}
+
+void expect_put(dt_str *to, const struct expectation *e) {
+    dt_str_printf(to, "%.*s %s %s", (int)e->bytes, e->name, e->op, e->written);
+    if (!e->baseline) return;
+    dt_str_puts(to, " (");
+    dt_str_double(to, e->number);
+    dt_str_putc(to, ')');
 }
 
 bool expect_holds(const struct expectation *e, double value) {
@@ -110,13 +220,14 @@ bool expect_holds(const struct expectation *e, double value) {
 }
 
 static dt_status *broken(const struct expectation *e, double value) {
-    dt_str got = {0};
+    dt_str got = {0}, wanted = {0};
+    expect_put(&wanted, e);
     if (isnan(value)) dt_str_puts(&got, "but it has no value");
     else dt_str_double(&got, value);
-    dt_status *s =
-        dt_status_create(ERROR_EXPECT, "expected %.*s %s %s, %s%s", (int)e->bytes, e->name, e->op,
-                         e->written, isnan(value) ? "" : "got ", dt_str_text(&got));
+    dt_status *s = dt_status_create(ERROR_EXPECT, "expected %s, %s%s", dt_str_text(&wanted),
+                                    isnan(value) ? "" : "got ", dt_str_text(&got));
     dt_str_release(&got);
+    dt_str_release(&wanted);
     return s;
 }
 

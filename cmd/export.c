@@ -10,12 +10,13 @@ struct export {
     struct place place;
     struct compute compute;
     const char *checkpoint, *output;
-    int format;
+    int format, names;
     bool without_map;
 };
 
 /* After the first in the order of dt_export_format. */
 static const char *const formats[] = {"suffix", "onnx", "safetensors", "npz", NULL};
+static const char *const names[] = {"keras", "torch", NULL};
 
 static dt_status *find_format(const struct call *call, dt_export_format *out) {
     const struct export *my = call->settings;
@@ -53,6 +54,7 @@ static dt_status *export(const struct call *call, const dt_job_source *source,
     const dt_export_request request = {.checkpoint = my->checkpoint,
                                        .path = my->output,
                                        .format = format,
+                                       .torch_names = my->names == 1,
                                        .without_map = my->without_map};
     dt_job *job = NULL;
     dt_status *s = dt_job_open(&job, source);
@@ -66,6 +68,8 @@ static int run(const struct call *call) {
     dt_export_format format = DT_EXPORT_ONNX;
     dt_job_source source;
     dt_status *s = find_format(call, &format);
+    if (!s && my->names == 1 && format == DT_EXPORT_ONNX)
+        s = usage_error(call, "--names torch is for files of weights, not for ONNX");
     if (!s) s = take_job(call, &my->place, &source);
     if (s) return out_error(call->out, s);
     source.purpose = DT_FOR_PREDICT;
@@ -75,6 +79,9 @@ static int run(const struct call *call) {
 static const struct option options[] = {
     PATH(struct export, output, "output", "FILE", "output file", .letter = 'o'),
     CHOICE(struct export, format, "to", "FORMAT", formats, "format; suffix: by the suffix of FILE"),
+    CHOICE(struct export, names, "names", "WHOSE", names,
+           "names and shapes of weights; torch: PyTorch's, or those of init_from.path where the "
+           "job maps them"),
     PATH(struct export, checkpoint, "ckpt", "PATH",
          "the checkpoint or saved model; default: the newest in output.dir"),
     FLAG(struct export, without_map, "without-map",
@@ -91,6 +98,7 @@ const struct verb verb_export = {
         "  dtrain export job.yaml -o model.onnx                  takes raw examples, for ONNX "
         "Runtime and others\n"
         "  dtrain export job.yaml -o weights.safetensors         the weights, with Keras' names\n"
+        "  dtrain export job.yaml -o model.safetensors --names torch\n"
         "  dtrain export job.yaml --to npz -o w.npz --ckpt runs/a/ckpt/step-00000295\n",
     .options = options,
     .size = sizeof(struct export),

@@ -5,6 +5,7 @@
 
 #include "again.h"
 #include "env.h"
+#include "folds.h"
 #include "result_files.h"
 #include "stop.h"
 #include "print.h"
@@ -33,6 +34,7 @@ struct training {
     struct expectations expectations;
     struct watch watch;
     dt_job *job;
+    const char **overrides; /* overrides for the dry run of a fold; owned */
 };
 
 static dt_resume resume_of(const struct fit *fit) {
@@ -134,6 +136,64 @@ static int finish(struct training *t, dt_status *s) {
     return result_files_write(&t->fit->files, &t->watch, &t->expectations, code);
 }
 
+/* ---- a model for each fold ---- */
+
+/* Refuses options and inputs that need a single run, which a job with folds does not have. */
+static dt_status *check_folds(const struct training *t) {
+    const struct fit *fit = t->fit;
+    const dt_resume resume = resume_of(fit);
+    if (strcmp(t->source.path, "-") == 0)
+        return usage_error(
+            t->call, "each fold reads the job, which standard input cannot give: name a file");
+    if (resume == DT_RESUME_PATH)
+        return usage_error(t->call, "--resume: one checkpoint is not the beginning of %d folds",
+                           dt_job_folds(t->job));
+    if (fit->workers > 1 || fit->rank >= 0)
+        return usage_error(t->call,
+                           "the folds of a job train in one process each, without workers");
+    if (fit->steps || fit->until_epoch || fit->inject.n)
+        return usage_error(t->call, "%s is for one model; choose a fold: dataset.fold=1",
+                           fit->inject.n ? "--inject"
+                           : fit->steps  ? "--steps"
+                                         : "--until-epoch");
+    return NULL;
+}
+
+static int fit_folds(struct training *t) {
+    const struct fit *fit = t->fit;
+    dt_status *s = check_folds(t);
+    if (s) return out_error(t->call->out, s);
+    struct folds f = {.trials = {.call = t->call,
+                                 .place = &fit->place,
+                                 .compute = &fit->compute,
+                                 .jobs = 1,
+                                 .json = fit->json,
+                                 .shows_faults = true,
+                                 .trial = "fold",
+                                 .resume = fit->fresh ? "never" : fit->resume,
+                                 .source = t->source},
+                      .job = t->job,
+                      .path = t->source.path,
+                      .fresh = resume_of(fit) == DT_RESUME_NEVER,
+                      .seconds = fit->time,
+                      .expect = &t->expectations,
+                      .files = &fit->files};
+    return folds_fit(&f);
+}
+
+/* Opens the job again with its first fold, which is the one that a dry run shows. */
+static dt_status *open_first_fold(struct training *t) {
+    const int n = t->source.n_overrides;
+    t->overrides = dt_alloc(((size_t)n + 1) * sizeof *t->overrides);
+    for (int i = 0; i < n; i++) t->overrides[i] = t->source.overrides[i];
+    t->overrides[n] = "dataset.fold=1";
+    t->source.overrides = t->overrides;
+    t->source.n_overrides = n + 1;
+    dt_job_unref(t->job);
+    t->job = NULL;
+    return dt_job_open(&t->job, &t->source);
+}
+
 /* Runs in this process, or in each of the workers if there are several. */
 static int run_here(const struct call *call) {
     const struct fit *fit = call->settings;
@@ -149,12 +209,21 @@ static int run_here(const struct call *call) {
                              .path = t.source.path};
     s = dt_job_open(&t.job, &t.source);
     t.watch.silent = dt_job_worker(t.job) > 0;
-    if (!s) s = expect_check(&t.expectations, t.job, true);
+    if (!s) s = expect_check(&t.expectations, t.job, NULL);
+    const int folds = s ? 0 : dt_job_folds(t.job);
+    if (folds && !fit->dry_run) {
+        const int code = fit_folds(&t);
+        watch_release(&t.watch);
+        dt_job_unref(t.job);
+        return code;
+    }
+    if (folds) s = open_first_fold(&t);
     if (!s) s = train(&t);
     int code = finish(&t, s);
     watch_end(&t.watch, code);
     watch_release(&t.watch);
     dt_job_unref(t.job);
+    free(t.overrides);
     return code;
 }
 
@@ -202,7 +271,9 @@ static const struct option options[] = {
     SECONDS(struct fit, time, "time", "TIME",
             "save and exit with 75 after this time (90s, 55m, 1h30m), at the end of a step"),
     LIST(struct fit, expect, "expect", "EXPR",
-         "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==",
+         "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==; NUMBER may "
+         "be "
+         "that of a run or of a file that --metrics wrote: 'val_loss <= runs/main + 0.01'",
          .words = EXPECT_WORDS),
     RESULT_FILE_OPTIONS(struct fit),
     WORKERS_OPTION(struct fit, "train"),
@@ -248,6 +319,11 @@ const struct verb verb_fit = {
             "fault, data, report, error, end. `step` events carry the loss of the batch and the "
             "running metrics\n"
             "of the epoch. `eval` precedes its `epoch`. `end` is always last.\n\n"
+            "A job with dataset.validation_folds trains a model for each fold, as 'dtrain fit JOB "
+            "dataset.fold=K\n"
+            "output.dir=DIR/fold-K' would, and reports mean and deviation of each metric, which "
+            "--expect and the result\n"
+            "files look at. folds.json in output.dir has them, too. Run it again to resume.\n\n"
             "Exit codes: 0 success; 64 invalid command line; 65 data or checkpoint malformed, "
             "corrupt or from another job; 66 input missing; 69 device not\n"
             "available; 70 a fault of dtrain itself; 71 out of memory; 73 output cannot be "

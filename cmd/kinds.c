@@ -19,6 +19,13 @@ static bool is_named(const char *a, const char *b) {
     }
 }
 
+/* Whether the key belongs to a kind of that name. */
+static bool is_of_kind(const dt_job_key *k, const char *name) {
+    bool is = k->kind && is_named(k->kind, name);
+    for (const char *const *a = k->kind ? k->aliases : NULL; a && *a; a++) is |= is_named(*a, name);
+    return is;
+}
+
 /* ---- a key ---- */
 
 static void put_range(dt_str *to, const dt_job_key *k) {
@@ -75,7 +82,7 @@ static void begin(struct page *p, const dt_job_key *k) {
 
 static void put_of_kind(const dt_job_key *k, void *user) {
     struct page *p = user;
-    if (!k->kind || !is_named(k->kind, p->name)) return;
+    if (!is_of_kind(k, p->name)) return;
     begin(p, k);
     const char *name = own_name(k);
     if (*name && !k->refused) put_key(p->to, k, name);

@@ -57,7 +57,7 @@ void out_log(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 /* Draws the line that is redrawn; out_bar_width characters have room. */
 void out_bar(struct out *out, const char *line);
 int out_bar_width(void);
-/* Columns of the terminal that standard output is; 0: it is none. */
+/* The terminal's width in columns; 0: standard output is not a terminal. */
 int out_columns(void);
 
 /* Standard error. out_error frees s and returns its exit code (0 for NULL). */

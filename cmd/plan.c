@@ -25,6 +25,7 @@ struct jobs {
     dt_job **at;
     const char **label;
     int n;
+    dt_status *bad; /* of columns that cannot be opened */
 };
 
 static dt_status *with_source(const struct call *call, const char *more,
@@ -61,9 +62,11 @@ static dt_status *check_options(const struct call *call) {
     if (my->svg && (my->search || my->json || my->what_if.n || my->libtpu))
         return usage_error(call, "--svg draws one plan; it cannot be combined with --search, "
                                  "--json, --what-if or --check-with-libtpu");
-    if (my->search && (my->what_if.n || my->libtpu || my->price.n || my->tokens || my->examples))
-        return usage_error(call, "--search cannot be combined with --what-if, --price, --tokens, "
-                                 "--examples or --check-with-libtpu");
+    if (my->search && (my->what_if.n || my->libtpu))
+        return usage_error(call,
+                           "--search cannot be combined with --what-if or --check-with-libtpu");
+    if (my->search && my->price.n && !my->tokens && !my->examples)
+        return usage_error(call, "--search with --price needs --tokens N or --examples N");
     return tpu_check(my->tpu);
 }
 
@@ -80,12 +83,16 @@ static dt_status *open_jobs(const struct call *call, struct jobs *jobs) {
     if (!jobs->at || !jobs->label)
         return dt_status_create(ERROR_NO_MEMORY, "no memory for %zu jobs", n);
     for (size_t i = 0; !s && i < n; i++) {
-        jobs->label[i] = i ? my->what_if.at[i - 1] : "as it is";
-        if (i && !is_override(jobs->label[i]))
+        const char *label = i ? my->what_if.at[i - 1] : "as it is";
+        if (i && !is_override(label))
             return usage_error(call, "--what-if: expected key.path=value, got '%s'",
-                               cut_word(jobs->label[i]).text);
-        s = with_source(call, i ? jobs->label[i] : NULL, open_one, &jobs->at[i]);
+                               cut_word(label).text);
+        s = with_source(call, i ? label : NULL, open_one, &jobs->at[jobs->n]);
+        jobs->label[jobs->n] = label;
         jobs->n += !s;
+        if (i == 0 || !s) continue;
+        dt_status_append(&jobs->bad, s); /* the other columns are planned */
+        s = NULL;
     }
     return s;
 }
@@ -130,17 +137,15 @@ static dt_status *read_run(const struct call *call, dt_plan_run *run) {
 }
 
 struct searching {
-    int64_t budget;
-    bool json;
+    dt_search_request request;
     char **text;
     bool *fits;
 };
 
 static dt_status *search_one(const dt_job_source *source, void *user) {
-    const struct searching *q = user;
-    return dt_plan_search(
-        &(dt_search_request){.source = source, .budget = q->budget, .json = q->json}, q->text,
-        q->fits);
+    struct searching *q = user;
+    q->request.source = source;
+    return dt_plan_search(&q->request, q->text, q->fits);
 }
 
 static dt_status *plan(const struct call *call, char **text, bool *fits, bool *met) {
@@ -163,12 +168,20 @@ static dt_status *plan(const struct call *call, char **text, bool *fits, bool *m
     request.run.met = met;
     if (!s && my->search)
         return with_source(call, NULL, search_one,
-                           &(struct searching){request.budget, my->json, text, fits});
+                           &(struct searching){{.budget = request.budget,
+                                                .json = my->json,
+                                                .prices = my->price.at,
+                                                .n_prices = my->price.n,
+                                                .run = request.run,
+                                                .fixed = my->tpu},
+                                               text,
+                                               fits});
     if (!s) s = open_jobs(call, &jobs);
     request.jobs = jobs.at;
     request.labels = jobs.label;
     request.n_jobs = jobs.n;
     if (!s) s = dt_plan_text(&request, text, fits);
+    dt_status_append(&s, jobs.bad);
     close_jobs(&jobs);
     return s;
 }
@@ -178,8 +191,8 @@ static int run(const struct call *call) {
     char *text = NULL;
     bool fits = true, met = true;
     dt_status *s = plan(call, &text, &fits, &met);
-    if (!s) out_text(call->out, text);
-    if (!s && !*text) out_field(call->out, "wrote", "%s", my->svg);
+    if (text) out_text(call->out, text);
+    if (text && !*text) out_field(call->out, "wrote", "%s", my->svg);
     free(text);
     int code = out_error(call->out, s);
     return code ? code : !fits ? EXIT_DOES_NOT_FIT : met ? 0 : EXIT_MISSED;
@@ -198,8 +211,10 @@ static const struct option options[] = {
     SECONDS(struct plan, mtbf, "mtbf", "TIME",
             "mean time between failures of one chip; default: 50,677 h"),
     TEXT(struct plan, budget, "budget", "SIZE", "memory limit per device: 16GiB"),
-    FLAG(struct plan, search, "search",
-         "try replicas x logical devices x batch x rematerialization x over_replicas"),
+    FLAG(
+        struct plan, search, "search",
+        "try replicas x logical devices x batch x rematerialization x over_replicas; with --tokens "
+        "or --examples slices instead of batches"),
     FLAG(struct plan, json, "json", "print one JSON object"),
     PATH(struct plan, svg, "svg", "FILE",
          "write a drawing of memory, time and layers; -: standard output"),
@@ -223,6 +238,7 @@ const struct verb verb_plan = {
         "  dtrain plan job.yaml --tpu v4-128                       on another slice\n"
         "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
         "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
+        "  dtrain plan job.yaml --search --tokens 15e12            which slice: days and dollars\n"
         "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    compare with the real "
         "compiler\n"
         "  dtrain plan job.yaml --check-with-cuda xla_cuda_plugin.so --target h100    for a GPU\n",

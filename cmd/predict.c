@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain predict: prints a model's outputs row by row, as they are computed. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "env.h"
 #include "verb.h"
 #include "watch.h"
@@ -11,11 +13,12 @@ struct predict {
     struct common common;
     struct place place;
     struct compute compute;
-    const char *checkpoint, *input, *output;
+    const char *checkpoint, *input, *output, *threshold, *classes_above, *keep;
     int64_t top, workers, rank;
-    int split, format;
+    int split, format, on_error;
 };
 
+static const char *const on_errors[] = {"stop", "row", NULL};
 static const char *const splits[] = {"validation", "test", "train", NULL};
 static const char *const formats[] = {"auto", "csv", "npy", "npz", "jsonl", NULL};
 
@@ -25,11 +28,61 @@ struct prediction {
     const struct predict *my;
     dt_job_source source;
     struct watch watch;
+    dt_row_writer_options rows;
+    char *names;       /* of the columns to keep, cut */
+    const char **keep; /* [n_keep] */
+    int n_keep;
     dt_row_writer *writer;
     dt_job *job;
 };
 
 static const char *output_of(const struct predict *my) { return my->output ? my->output : "-"; }
+
+/* text NULL: 0. */
+static dt_status *read_probability(const struct call *call, const char *name, const char *text,
+                                   double *out) {
+    *out = 0;
+    if (!text || (dt_parse_double(text, out) && *out > 0 && *out < 1)) return NULL;
+    return usage_error(call, "--%s must be a probability between 0 and 1, such as 0.5, got '%s'",
+                       name, text);
+}
+
+static dt_status *read_selection(struct prediction *p) {
+    const struct predict *my = p->my;
+    dt_row_writer_options *o = &p->rows;
+    o->top = my->top;
+    DT_TRY(read_probability(p->call, "threshold", my->threshold, &o->threshold));
+    DT_TRY(read_probability(p->call, "classes-above", my->classes_above, &o->classes_above));
+    if ((o->top > 0) + (o->threshold > 0) + (o->classes_above > 0) > 1)
+        return usage_error(p->call, "--top, --threshold and --classes-above each select classes; "
+                                    "give one of them");
+    return NULL;
+}
+
+/* Cuts the names at commas. */
+static dt_status *read_keep(struct prediction *p) {
+    if (!p->my->keep) return NULL;
+    if (!p->my->input)
+        return usage_error(p->call,
+                           "--keep copies columns of a file of rows; name it with --input");
+    p->names = dt_strdup(p->my->keep);
+    p->keep = dt_alloc((strlen(p->names) + 1) * sizeof *p->keep);
+    for (char *at = p->names, *next; at; at = next) {
+        next = strchr(at, ',');
+        if (next) *next++ = '\0';
+        for (int i = 0; i < p->n_keep; i++)
+            if (strcmp(p->keep[i], at) == 0)
+                return usage_error(p->call, "--keep names column '%s' twice", at);
+        if (!*at) return usage_error(p->call, "--keep has an empty name; write --keep id,name");
+        p->keep[p->n_keep++] = at;
+    }
+    return NULL;
+}
+
+static dt_status *read_on_error(struct prediction *p) {
+    if (!p->my->on_error || p->my->input) return NULL;
+    return usage_error(p->call, "--on-error row answers rows of a file; name it with --input");
+}
 
 static dt_status *read_call(struct prediction *p) {
     dt_status *s = take_job(p->call, &p->my->place, &p->source);
@@ -39,7 +92,9 @@ static dt_status *read_call(struct prediction *p) {
     if (p->my->input && p->my->split >= 0)
         return usage_error(p->call, "--split names a part of the job's data, which --input "
                                     "replaces; leave one of them out");
-    return NULL;
+    DT_TRY(read_keep(p));
+    DT_TRY(read_on_error(p));
+    return read_selection(p);
 }
 
 static dt_status *open_writer(struct prediction *p) {
@@ -48,8 +103,9 @@ static dt_status *open_writer(struct prediction *p) {
     if (p->watch.silent) return NULL;
     const char *format = my->format ? formats[my->format] : strcmp(output, "-") == 0 ? "csv" : NULL;
     if (strcmp(output, "-") == 0) out_end_with_readers();
-    return dt_row_writer_open(
-        &p->writer, &(dt_row_writer_options){.path = output, .format = format, .top = my->top});
+    p->rows.path = output;
+    p->rows.format = format;
+    return dt_row_writer_open(&p->writer, &p->rows);
 }
 
 /* The first worker has them all. */
@@ -70,6 +126,9 @@ static dt_status *predict(struct prediction *p) {
         .checkpoint = my->checkpoint,
         .input = my->input,
         .split = splits[my->split < 0 ? 0 : my->split],
+        .keep = p->keep,
+        .n_keep = p->n_keep,
+        .answers_bad_rows = p->my->on_error == 1,
         .rows = p->watch.silent ? drop_rows : dt_row_writer_put,
         .user = p->writer,
     };
@@ -94,10 +153,20 @@ static dt_status *run_all(struct prediction *p) {
     return s ? s : finish(p);
 }
 
+static void release(struct prediction *p) {
+    dt_row_writer_unref(p->writer);
+    dt_job_unref(p->job);
+    free(p->names);
+    free(p->keep);
+}
+
 static int run_here(const struct call *call) {
     struct prediction p = {.call = call, .my = call->settings};
     dt_status *s = read_call(&p);
-    if (s) return out_error(call->out, s);
+    if (s) {
+        release(&p);
+        return out_error(call->out, s);
+    }
     p.watch = (struct watch){.out = call->out, .path = p.source.path};
     p.source.purpose = DT_FOR_PREDICT;
     workers_take_rank(&p.source, p.my->rank);
@@ -105,8 +174,7 @@ static int run_here(const struct call *call) {
     int code = s ? watch_error(&p.watch, s) : 0;
     watch_end(&p.watch, code);
     watch_release(&p.watch);
-    dt_row_writer_unref(p.writer);
-    dt_job_unref(p.job);
+    release(&p);
     return code;
 }
 
@@ -124,9 +192,19 @@ static const struct option options[] = {
     PATH(struct predict, input, "input", "FILE",
          "predict these examples instead of the job's data: a file, a folder of pictures (or of "
          "class folders), a pattern such as 'new/*.png', or - for standard input"),
+    CHOICE(struct predict, on_error, "on-error", "WHAT", on_errors,
+           "when a row of --input, CSV or JSON lines, cannot be read: stop, or answer the row with "
+           "its error and continue"),
+    TEXT(struct predict, keep, "keep", "NAME,...",
+         "copy these columns of --input, CSV or JSON lines, to the output"),
     INTEGER(struct predict, top, "top", "K",
             "write only the K largest values of each row, the most likely classes", .min = 1,
             .max = 1 << 20),
+    TEXT(struct predict, threshold, "threshold", "T",
+         "write the class of each row, of outputs with two classes: the second one, if its "
+         "probability is at least T"),
+    TEXT(struct predict, classes_above, "classes-above", "P",
+         "write only the classes of each row whose probability is above P, the most likely first"),
     PATH(struct predict, checkpoint, "ckpt", "PATH",
          "the checkpoint or saved model; default: the newest in output.dir"),
     WORKERS_OPTION(struct predict, "predict"),
@@ -161,7 +239,9 @@ const struct verb verb_predict = {
         "{\"age\": 30, \"sex\": \"male\"},\n"
         "{\"INPUT\": [...]}, or [...] for a single input; one list may hold all rows.\n"
         "The job needs neither `compile` nor `fit`.\n\n"
-        "CSV has a header OUTPUT_0, OUTPUT_1, ...; a JSON line is {\"OUTPUT\": [...]}. If the "
+        "CSV has a header OUTPUT_0, OUTPUT_1, ..., of a regression the target's names; a JSON line "
+        "is\n"
+        "{\"OUTPUT\": [...]}. If the "
         "loss is a cross-entropy (or,\n"
         "without `compile`, the last activation is softmax or sigmoid) the values are "
         "probabilities, even if the model\n"
@@ -171,7 +251,15 @@ const struct verb verb_predict = {
         "0.9, ...}}. Rows of pictures\n"
         "from a folder begin with the file: a column `file`, \"file\": \"...\". With --top: "
         "columns OUTPUT_class_0,\n"
-        "OUTPUT_score_0, ...; [{\"class\": \"ring\", \"score\": 0.9}, ...].\n\n"
+        "OUTPUT_score_0, ...; [{\"class\": \"ring\", \"score\": 0.9}, ...]. With --threshold: "
+        "columns "
+        "OUTPUT_class and\n"
+        "OUTPUT_score, the probability of that class; {\"class\": ..., \"score\": ...}. With "
+        "--classes-above: columns\n"
+        "OUTPUT_classes, such as cat|dog, and OUTPUT_scores; the list of --top.\n"
+        "Columns of --keep come first, as the input has them. With --on-error row, CSV has a last "
+        "column `error`, and a\n"
+        "JSON line of a bad row is {\"error\": \"...\"}; JSON that is read has one row a line.\n\n"
         "NPY and NPZ hold the outputs exactly as the model returns them, shape (rows, ...): "
         "NPY a single output, NPZ each\n"
         "output by name. With --top, NPY holds class numbers (rows, K), and NPZ holds "

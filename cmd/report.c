@@ -7,7 +7,7 @@
 
 struct report {
     struct common common;
-    const char *output;
+    const char *output, *metric;
 };
 
 static dt_status *write_page(const struct call *call, char **text) {
@@ -18,7 +18,8 @@ static dt_status *write_page(const struct call *call, char **text) {
         return usage_error(call, "-o: expected a file, or - for standard output");
     return dt_run_report(&(dt_run_report_request){.runs = call->operands.at,
                                                   .n_runs = call->operands.n,
-                                                  .output = my->output},
+                                                  .output = my->output,
+                                                  .metric = my->metric},
                          text);
 }
 
@@ -36,6 +37,9 @@ static const struct option options[] = {
     PATH(struct report, output, "output", "FILE",
          "output file, or - for standard output; default: report.html in the first run",
          .letter = 'o'),
+    TEXT(struct report, metric, "metric", "NAME",
+         "mark the run with the best value of this metric; default: val_loss, or the first whose "
+         "direction is known"),
     OPTIONS_END};
 const struct verb verb_report = {
     .name = "report",
@@ -51,7 +55,8 @@ const struct verb verb_report = {
             "and warnings; where scripts\n"
             "are turned off, a table of metrics. A run that is still training, or was killed, is "
             "shown as far as it got. Exit\n"
-            "codes: 66 no such directory or not a run, 73 and 74 the page cannot be written.\n",
+            "codes: 66 no such directory or not a run, 78 no run has the metric, 73 and 74 the "
+            "page cannot be written.\n",
     .options = options,
     .size = sizeof(struct report),
     .run = run,

@@ -31,7 +31,10 @@ static void add_expectations(struct table *t, const struct watch *w, const struc
     for (int i = 0; i < e->n; i++) {
         const struct expectation *x = &e->at[i];
         const double value = watch_value(w, x->name, x->bytes);
-        table_printf(t, "%.*s %s %s", (int)x->bytes, x->name, x->op, x->written);
+        dt_str text = {0};
+        expect_put(&text, x);
+        table_text(t, dt_str_text(&text));
+        dt_str_release(&text);
         table_value(t, value);
         table_text(t, expect_holds(x, value) ? "met" : "not met");
     }
@@ -75,7 +78,7 @@ static void put_attribute(dt_str *to, const char *text) {
 static void put_case(dt_str *to, const struct watch *w, const struct expectation *x) {
     const double value = watch_value(w, x->name, x->bytes);
     dt_str name = {0};
-    dt_str_printf(&name, "%.*s %s %s", (int)x->bytes, x->name, x->op, x->written);
+    expect_put(&name, x);
     dt_str_puts(to, "  <testcase classname=\"");
     put_attribute(to, w->path);
     dt_str_puts(to, "\" name=\"");

@@ -36,8 +36,8 @@ static void put_github(dt_str *to, const char *text, const char *special) {
 }
 
 /* ::error file=job.yaml,line=29,col=5,title=DT001::unknown key 'layesr' in model; did you mean
- * 'layers'? An annotation of what is no file, an override or standard input, would be dropped: its
- * name begins the text. */
+ * 'layers'? GitHub drops an annotation whose file does not exist, as for an override or standard
+ * input: the text then begins with that name. */
 static void print_github(struct out *out, const dt_status *s) {
     dt_str t = {0};
     const char *file = dt_status_file(s);
@@ -74,12 +74,19 @@ static void print_errors(const struct call *call, const dt_status *s, enum form 
 
 /* ---- the forms of warnings ---- */
 
+/* Whether the line begins with its place in that file. */
+static bool is_placed(const char *line, const char *path) {
+    const size_t n = strlen(path);
+    return strncmp(line, path, n) == 0 && line[n] == ':';
+}
+
 static void print_warning(const struct call *call, const char *path, const char *line,
                           enum form form) {
     dt_str t = {0};
     struct json j;
     if (form == FORM_TEXT) {
-        out_warn(call->out, "%s: %s", path, line);
+        if (is_placed(line, path)) out_warn(call->out, "%s", line);
+        else out_warn(call->out, "%s: %s", path, line);
         return;
     }
     if (form == FORM_JSON) {

@@ -46,6 +46,9 @@ DT_API const char *dt_job_name(const dt_job *j);
 /* The name of the i-th metric that fit reports, lent: "loss", "accuracy", ..., then with validation
  * data "val_loss", ..., and "learning_rate" if callbacks change it. NULL: past the last. */
 DT_API const char *dt_job_metric(const dt_job *j, int i);
+/* The number of folds of a job that trains a model for each (dataset.validation_folds without
+ * dataset.fold), which dt_sweep_open does; 0: the job has one model. */
+DT_API int dt_job_folds(const dt_job *j);
 /* Opens the data too and checks it against the model, and also the weights that training would
  * start from. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
@@ -310,8 +313,9 @@ typedef struct dt_run_options {
     const char *input;
     /* fit: argv of this program, where it does nothing but train this job: ends with NULL; lent.
      * A parameter server then starts its workers as this program with these arguments; dt_job_fit
-     * is in each of them a worker, and returns when the run has ended. Standard input is empty, or
-     * the job that came by it. NULL: workers are forked, which needs a process with one thread */
+     * is in each of them a worker, and returns when the run has ended. Their standard input is the
+     * job that came by it, or this process's if that is a file; otherwise empty. NULL: workers are
+     * forked, which needs a process with one thread */
     const char *const *program;
     dt_threshold_score threshold_for; /* evaluate: what the best threshold maximizes */
 } dt_run_options;
@@ -336,8 +340,14 @@ typedef struct dt_output_meaning {
     /* values are scores that softmax (classes) or sigmoid (labels) turns into probabilities */
     bool logits;
     int n_names;
-    const char *const *names; /* [n_names] of classes or labels, by number; n_names 0: no names */
+    /* [n_names] of classes or labels, by number; of values the target's; n_names 0: no names */
+    const char *const *names;
 } dt_output_meaning;
+/* A value of a column that is copied from the rows to predict. */
+typedef struct dt_copied_value {
+    const char *text; /* as CSV has it; of a JSON string its characters */
+    bool json;        /* text is JSON: a number, null, true, false, a list or an object */
+} dt_copied_value;
 /* Some rows of a model's outputs, in the order of the examples; lent for the duration of the
  * call. */
 typedef struct dt_predicted_rows {
@@ -350,6 +360,12 @@ typedef struct dt_predicted_rows {
     const dt_output_meaning *meaning; /* [n_outputs]; NULL: plain numbers */
     /* [n_rows] the image file of each example; NULL: examples are not files */
     const char *const *files;
+    int n_kept;                    /* columns that are copied; 0: none */
+    const char *const *kept_names; /* [n_kept] */
+    const dt_copied_value *kept;   /* [n_rows][n_kept] */
+    /* [n_rows] why a row could not be read, and its values mean nothing; NULL: it was. NULL: the
+     * request does not ask for it */
+    const char *const *errors;
 } dt_predicted_rows;
 typedef struct dt_predict_request {
     const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
@@ -359,6 +375,13 @@ typedef struct dt_predict_request {
      * they arrive. NULL: none. */
     const char *input;
     const char *split; /* of the job's data: "validation", "test", "train" */
+    /* columns of `input`, CSV or JSON lines, to copy to the predicted rows; 0: none */
+    const char *const *keep;
+    int n_keep;
+    /* a row of `input`, CSV or JSON lines, that cannot be read is reported in its place, as
+     * dt_predicted_rows.errors, and the prediction continues; JSON then has one row a line. false:
+     * it stops with an error */
+    bool answers_bad_rows;
     /* called with any number of rows as they are computed; an error stops the prediction. NULL:
      * none */
     dt_status *(*rows)(const dt_predicted_rows *p, void *user);
@@ -380,6 +403,12 @@ typedef struct dt_row_writer_options {
     /* write only the `top` largest values of each row with their indices, largest first; 0: all
      * values */
     int64_t top;
+    /* the class of each row of outputs with two classes: the second one, if its probability is at
+     * least this, between 0 and 1. 0: none. NPY and NPZ as with top 1 */
+    double threshold;
+    /* the classes of each row whose probability is above this, between 0 and 1, the largest first;
+     * not for NPY and NPZ. 0: none. At most one of top, threshold and this is given */
+    double classes_above;
 } dt_row_writer_options;
 /* ROW_FORMAT: an unknown format, or (from later calls) one that cannot be written there: NPY needs
  * a known number of rows for standard output, NPZ cannot go there at all. */
@@ -411,6 +440,9 @@ typedef struct dt_export_request {
     const char *path;       /* the file to write */
     dt_export_format format;
     bool without_map; /* ONNX: the inputs are the model's own, not the stored data before `map` */
+    /* safetensors, NPZ: PyTorch's names and shapes; where the job's `init_from` has a `map`, the
+     * names of its file */
+    bool torch_names;
 } dt_export_request;
 /* Writes the model as an ONNX file, or its weights under their paths. The END event reports the
  * checkpoint, parameters and the weights' SHA-256. */

@@ -87,7 +87,8 @@ typedef struct dt_plan_request {
  * on this machine itself, text and JSON report its memory and the time of steps, a few of which are
  * run to measure it; JSON is then a list. With a target the first job's step is compiled for that
  * GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every
- * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text.
+ * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text. A
+ * job behind the first that cannot be planned is left out: *text is set, and its error returned.
  * Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is not GENERATION=DOLLARS; USAGE for a
  * run without a slice, and for tokens if no input of the job holds integers; with a compiler also
  * PLUGIN, COMPILER and NO_STABLEHLO. */
@@ -97,10 +98,16 @@ typedef struct dt_search_request {
     const dt_job_source *source;
     int64_t budget; /* as in dt_plan_request */
     bool json;
+    const char *const *prices; /* [n_prices] as in dt_plan_request */
+    int n_prices;
+    dt_plan_run run; /* zeros: none */
+    bool fixed;      /* with a run: only the job's own slice is tried */
 } dt_search_request;
 /* Plans the job for all combinations of replicas, logical devices, batch size, rematerialization
- * and over_replicas, and lists them by examples per second, fastest first. *fits is whether any of
- * them fits the devices' memory; fits may be NULL. The caller frees *text. Error: NO_SLICE. */
+ * and over_replicas, and lists them by examples per second, fastest first. With a run: plans that
+ * run with the job's global batch on slices of all generations, and lists those that no other beats
+ * in both time and US dollars. *fits is whether any of them fits the devices' memory; fits may be
+ * NULL. The caller frees *text. Errors: NO_SLICE; as dt_plan_text for prices and runs. */
 DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text,
                                  bool *fits) DT_CHECKED;
 
@@ -131,6 +138,8 @@ typedef struct dt_job_key {
     /* the kind that the key belongs to, "optimizer" and "Adam", with a line about it; NULL: a
      * key of a section */
     const char *sort, *kind, *about;
+    /* other names of that kind, "adam" and "MaxPool2D", ending with NULL; NULL: none */
+    const char *const *aliases;
     /* known but not accepted; `help` says what to write instead. An empty type: no value is
      * accepted */
     bool refused;
@@ -188,12 +197,22 @@ typedef struct dt_run_report_request {
     int n_runs;
     /* the file to write; "-": *text is the page; NULL: report.html in the first run's directory */
     const char *output;
+    /* the metric whose best value marks a run; NULL: val_loss, or else the first whose direction is
+     * known */
+    const char *metric;
+    /* 1: larger values of the metric are better; -1: smaller ones; 0: the metric's own direction,
+     * and a run must have the metric */
+    int better;
 } dt_run_report_request;
 /* Writes a self-contained HTML page about one run, or several side by side: curves, times, memory,
  * placement, the job, the machine and hashes. *text is the file's path; the caller frees it. If a
  * run was killed and its files are incomplete, the page shows what can be read. NotFoundError: no
- * such directory, or not a run directory. */
+ * such directory, or not a run directory. ValueError: no run has the metric. */
 DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) DT_CHECKED;
+
+/* The metric `name` ("val_accuracy") of a run as fit reported it, for the weights that the run has
+ * kept; NaN: the run has no such metric. NotFoundError: no such directory, or not a run directory. */
+DT_API dt_status *dt_run_metric(const char *run, const char *name, double *value) DT_CHECKED;
 
 /* Generates sample data of kind "digits" or "text" in `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
@@ -212,8 +231,10 @@ typedef struct dt_data_request {
      * the caller frees them */
     char **notes;
 } dt_data_request;
-/* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. The
- * caller frees *text. NotFoundError: no such file. InvalidArgumentError: an unknown format. */
+/* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. Of
+ * a table without a job, CSV or JSON lines: for each column its type, count, missing, distinct,
+ * minimum, mean and maximum over what the file has, and the `dataset` lines of a job that reads it.
+ * The caller frees *text. NotFoundError: no such file. InvalidArgumentError: an unknown format. */
 DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t records,
                                   char **text) DT_CHECKED;
 /* Distributes the examples to `workers` (0: those of the job's strategy; 2 for files) with an
@@ -227,6 +248,19 @@ DT_API dt_status *dt_data_shards(const dt_data_request *request, int workers, co
  * ValueError: an unknown format, or one that cannot hold the data. */
 DT_API dt_status *dt_data_convert(const dt_data_request *request, const char *output, int shards,
                                   char **text) DT_CHECKED;
+
+typedef struct dt_draft_request {
+    /* [n_files] tables (CSV, JSON lines), arrays ("x.npy", or "image=x.npy" to name the element),
+     * or one folder with a folder of pictures for each class */
+    const char *const *files;
+    int n_files;
+    const char *target; /* the column or array to predict; NULL: a folder of pictures */
+} dt_draft_request;
+/* Writes a job that trains on data as it is: types, columns left out, categories, normalization,
+ * missing values, a seeded split, a model of fitting size, early stopping. Comments in the job give
+ * the reasons. The caller frees *text. USAGE: no such column; DATA_FILE: the target cannot be
+ * predicted, or has missing values; those of dt_data_inspect. */
+DT_API dt_status *dt_job_draft(const dt_draft_request *request, char **text) DT_CHECKED;
 
 DT_END_C
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sweeps: one job with several settings. The library chooses the trials, remembers their results
- * and compares them; the caller trains each, in a process of its own or with dt_job_fit.
+ * and compares them; the caller trains each, in a process of its own or with dt_job_fit. The folds of
+ * a job (dataset.validation_folds) are such trials, one for each value of dataset.fold.
  */
 #ifndef DTRAIN_SWEEP_H
 #define DTRAIN_SWEEP_H
@@ -19,7 +20,8 @@ typedef enum dt_sweep_mode { DT_SWEEP_BY_METRIC, DT_SWEEP_MIN, DT_SWEEP_MAX } dt
 
 typedef struct dt_sweep_options {
     /* values of overrides may be lists, "let.width=32,64,128", and ranges: "dropout=0.1..0.5",
-     * "units=16..64" of integers, "learning_rate=log:1e-4..1e-1"; the others hold for all trials */
+     * "units=16..64" of integers, "learning_rate=log:1e-4..1e-1"; the others hold for all trials.
+     * Without such values the trials are the folds of the job: fold-1, fold-2, ... */
     const dt_job_source *source;
     dt_sweep_method method;
     int64_t trials; /* 0: all combinations of the lists */
@@ -29,6 +31,7 @@ typedef struct dt_sweep_options {
     const char *metric; /* NULL: "val_loss"; without validation data "loss" */
     dt_sweep_mode mode;
     bool dry_run; /* only list the trials: nothing is written */
+    bool fresh;   /* settings and results of an earlier sweep in the folder are dropped */
 } dt_sweep_options;
 
 /* Reads the ranges, opens the job with the first valid settings, and takes the folder output.dir,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where training begins: the run's directory, and the weights that `init_from` names, of interest
- * as long as nothing is in there. */
+/* The start of training: the run's directory, and the weights that `init_from` names, which matter
+ * only while the directory has no checkpoint. */
 #include <stdlib.h>
 
 #include "job/job.h"
@@ -20,7 +20,7 @@ static bool goes_on(const dt_job *j) {
     int64_t generation = -1;
     if (dt_job_resume(j) == DT_RESUME_NEVER) return false;
     char *directory = dt_job_output(j);
-    /* training reports their faults */
+    /* if there are faults, training reports them */
     dt_status_free(dt_checkpoints_generation(directory, &generation));
     free(directory);
     return generation >= 0 || dt_job_resume(j) == DT_RESUME_PATH;

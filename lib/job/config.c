@@ -26,14 +26,16 @@ static void put_key(dt_str *out, const char *key) {
     else dt_tree_print(&t, out);
 }
 
-/* Whether the value is written on its key's line: no entries of mappings are in it. */
+/* Whether the value is written on its key's line: it is not, and does not contain, a mapping with
+ * entries. */
 static bool is_leaf(const dt_tree *t) {
     bool leaf = t->kind != DT_TREE_MAP || t->n == 0;
     for (int i = 0; t->kind == DT_TREE_LIST && i < t->n; i++) leaf = leaf && is_leaf(t->item[i]);
     return leaf;
 }
 
-/* As in a job file: a word as it was written, everything else as JSON, which YAML reads. */
+/* Writes a value as in a job file: a word as it was written, anything else as JSON, which is valid
+ * YAML. */
 static void put_leaf(dt_str *out, const dt_tree *t) {
     if (t->kind == DT_TREE_SCALAR && !t->recorded && !t->quoted && is_plain(t->text))
         dt_str_puts(out, t->text);
@@ -145,7 +147,7 @@ static void add_defaults(const dt_job *j, dt_tree *root) {
     }
 }
 
-/* Removes `let`: its values have been substituted wherever the job used them. */
+/* Removes `let`: its words have been replaced by their values. */
 static void leave_let(dt_tree *root) {
     int n = 0;
     for (int i = 0; i < root->n; i++)
@@ -183,7 +185,7 @@ static bool is_bare_word(const dt_tree *t) {
 static void put_side(dt_str *out, char sign, const char *path, const dt_tree *t) {
     if (!t) return;
     dt_str_printf(out, "%c %s: ", sign, path);
-    if (is_bare_word(t)) /* quoted in a checkpoint, but not in a job */
+    if (is_bare_word(t)) /* the text is quoted in a checkpoint, but not in a job file */
         dt_str_puts(out, t->text);
     else put_leaf(out, t);
     dt_str_putc(out, '\n');
@@ -235,7 +237,7 @@ static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tr
 static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out) {
     dt_saved c = {0};
     dt_status *warnings = NULL, *s = dt_saved_newest(&c, run, &warnings);
-    dt_status_free(warnings); /* they concern only checkpoints that are not read */
+    dt_status_free(warnings); /* the warnings are about checkpoints that are not read */
     if (!s && !c.path) s = dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run);
     if (!s) {
         dt_source *source = dt_arena_new(a->arena, dt_source);

@@ -17,7 +17,7 @@
 
 #define LIBDEVICE "nvvm/libdevice/libdevice.10.bc"
 
-/* Below the plug-in's folder, unless they begin with '/'. */
+/* Folders where the toolkit may be, relative to the plug-in's unless they begin with '/'. */
 static const char *const folders[] = {"../../nvidia/cu13",      "../nvidia/cu13",
                                       "../../nvidia/cuda_nvcc", "../nvidia/cuda_nvcc",
                                       "/usr/local/cuda",        "/opt/cuda"};
@@ -25,8 +25,8 @@ static const char *const folders[] = {"../../nvidia/cu13",      "../nvidia/cu13"
 static const char *const packages[] = {"../../nvidia", "../nvidia"};
 
 static const struct {
-    const char *name, *file; /* in the toolkit's folder, or */
-    const char *soname[2];   /* a library of one of these versions */
+    const char *name, *file; /* a file in the toolkit's folder, or */
+    const char *soname[2];   /* a library, in one of these versions */
 } parts[] = {
     {"libdevice", LIBDEVICE, {NULL}},
     {"ptxas", "bin/ptxas", {NULL}},
@@ -47,7 +47,7 @@ static bool has_file(const char *folder, const char *name) {
     return access(path, R_OK) == 0;
 }
 
-/* The first with libdevice, as the compiler chooses it; false: none. */
+/* Finds the first folder with libdevice, as the compiler does; false: there is none. */
 static bool find_folder(const char *beside, char folder[PATH_MAX]) {
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char path[PATH_MAX];

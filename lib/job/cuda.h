@@ -8,9 +8,9 @@
 #include "base/str.h"
 
 /*
- * Looks where the plug-in at this path will look. `found` gets "FOLDER: libdevice, ptxas, libcudnn",
- * `missing` the names of missing parts, separated by commas. False: by its name the file is not for
- * CUDA, and nothing is written.
+ * Searches the folders that the plug-in at this path will search. `found` gets "FOLDER: libdevice,
+ * ptxas, libcudnn", `missing` the names of missing parts, separated by commas. False: by its name
+ * the file is not for CUDA, and nothing is written.
  */
 bool dt_cuda_look(const char *plugin, dt_str *found, dt_str *missing);
 

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data set of a job, opened once and held against the model. */
+/* The data set of a job: opened once, and checked against the model. */
 #include "job/job.h"
 
 dt_status *dt_job_open_data(dt_job *j) {
     if (j->data) return NULL;
     DT_TRY(dt_dataset_create(&j->data, &j->dataset));
     return dt_job_check_targets(j);
+}
+
+DT_API int dt_job_folds(const dt_job *j) {
+    DT_LIVE(j);
+    return j && j->dataset.split.fold == 0 ? (int)j->dataset.split.folds : 0;
+}
+
+dt_status *dt_job_check_fold(const dt_job *j) {
+    const int folds = dt_job_folds(j);
+    if (folds == 0) return NULL;
+    return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &j->dataset.at,
+                              "the job has %d folds, with a model each", folds),
+                      "'dtrain fit' trains all; for one of them add dataset.fold=1 "
+                      "output.dir=%s/fold-1",
+                      j->run_dir);
 }
 
 DT_API dt_status *dt_job_check_data(dt_job *j) {
@@ -31,7 +46,8 @@ dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
     DT_TRY(dt_learned_read(c, j->arena, &learned));
     if (!learned) return NULL;
     j->dataset.learned = learned;
-    dt_dataset_unref(j->data); /* it has values learned from the current files */
+    dt_dataset_unref(
+        j->data); /* it has learned values of the current files, not those of the checkpoint */
     j->data = NULL;
     return NULL;
 }

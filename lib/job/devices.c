@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain devices: what this machine can compute with, and why the rest is not available. The code
- * that uses each part is asked: the instruction set of the loops, the libraries that multiply
+ * dtrain devices: what this machine can compute with, and why the rest is not available. Each fact
+ * comes from the code that uses it: the instruction set of the loops, the libraries that multiply
  * matrices, the table of back ends, the resolver of slices.
  */
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { MOST_BACKENDS = 8 };
 
-/* Something that could be here. */
+/* A library that may be installed. */
 typedef dt_host_library found;
 
 typedef struct machine {
@@ -25,8 +25,9 @@ typedef struct machine {
     int backends;
     dt_resolver *tpu;
     dt_accelerators plugin;
-    dt_status *fault; /* of the plug-in; NULL: it starts, or none was named */
-    char *no_plugin;  /* why its devices are not known; NULL: they are, or none was named */
+    dt_status *fault; /* of the plug-in; NULL: it starts, or no plug-in was named */
+    char
+        *no_plugin; /* why its devices are unknown; NULL: they are known, or no plug-in was named */
 } machine;
 
 /* ---- looking ---- */
@@ -61,7 +62,7 @@ static void print_found(const char *heading, const found *f, int n, dt_str *out)
                       f[i].found ? "" : "not here: ", f[i].about);
 }
 
-/* From the smallest to the largest of each generation. */
+/* Lists slices from the smallest to the largest of each generation. */
 static void list_slices(dt_str *out) {
     int n, slices;
     const dt_chip *const *chip = dt_chips(&n);
@@ -129,7 +130,8 @@ static void put_found(dt_json *j, const char *key, const found *f, int n) {
     dt_json_close(j, ']');
 }
 
-/* Those whose names count; other shapes are spelled out, as v4:4x4x16. */
+/* Writes slices whose names count chips or cores; other shapes are written out, such as
+ * v4:4x4x16. */
 static void put_slices(dt_json *j) {
     int n, slices;
     const dt_chip *const *chip = dt_chips(&n);

@@ -35,10 +35,11 @@ static int list_facts(const exporting *e, dt_pair facts[FACTS]) {
  * `map`. */
 static dt_status *trace(const exporting *e, dt_graph **out) {
     dt_match match;
-    if (e->q->without_map) return dt_export_trace(e->session.model, NULL, NULL, out);
+    if (e->q->without_map) return dt_export_trace(e->session.model, NULL, NULL, NULL, out);
     DT_TRY(dt_job_open_data(e->job));
     DT_TRY(dt_match_types(e->job->data, &e->job->model, NULL, &match));
-    return dt_export_trace(e->session.model, e->job->data, &match, out);
+    return dt_export_trace(e->session.model, e->job->data, &match,
+                           e->job->has_compile ? &e->job->compile : NULL, out);
 }
 
 static dt_status *write_onnx(const exporting *e) {
@@ -61,17 +62,23 @@ static dt_status *write_onnx(const exporting *e) {
     return bad;
 }
 
+static dt_status *list_weights(const exporting *e, dt_arrays *out) {
+    const dt_init_from from = dt_job_first_weights(e->job);
+    return e->q->torch_names ? dt_torch_arrays(e->session.model, &from, e->job->arena, out)
+                             : dt_model_arrays(e->session.model, e->job->arena, out);
+}
+
 static dt_status *write_safetensors(const exporting *e) {
     dt_pair facts[FACTS];
     dt_arrays weights;
-    DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
+    DT_TRY(list_weights(e, &weights));
     int n = list_facts(e, facts);
     return dt_safetensors_export(e->q->path, &weights, facts, n);
 }
 
 static dt_status *write_npz(const exporting *e) {
     dt_arrays weights;
-    DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
+    DT_TRY(list_weights(e, &weights));
     return dt_npz_write(e->q->path, &weights);
 }
 

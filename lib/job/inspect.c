@@ -8,7 +8,7 @@
 #include "data/inspect.h"
 #include "job/job.h"
 
-/* What a request comes to. */
+/* The data that a request is about, and what was guessed about it. */
 typedef struct opened {
     dt_dataset *data;
     dt_part part;
@@ -24,11 +24,13 @@ static dt_status *find_part(const char *split, dt_part *out) {
 
 static dt_status *open_files(const dt_data_request *q, opened *x) {
     DT_TRY(dt_want_texts(q->files, q->n_files, "a request for data", "file"));
-    x->guess = (dt_guess){.files = q->files, .n = q->n_files};
+    x->guess.files = q->files;
+    x->guess.n = q->n_files;
     size_t name;
     x->title = q->n_files > 0 ? dt_guess_path(q->files[0], &name) : "";
     DT_TRY(dt_guess_files(&x->guess));
-    /* keys that the job does not have */
+    if (x->guess.table.v) return NULL; /* the request needs the columns only */
+    /* the fault is in a key that the job does not have */
     return dt_without_place(dt_dataset_open(&x->data, "%s", dt_str_text(&x->guess.out)), "dataset");
 }
 
@@ -44,17 +46,16 @@ static dt_status *open_job(const dt_data_request *q, opened *x) {
 }
 
 static dt_status *open_request(const dt_data_request *q, opened *x) {
-    *x = (opened){0};
     DT_TRY(dt_want_live(q->job, "a request for data", "job"));
     DT_TRY(find_part(q->split, &x->part));
     DT_TRY(q->job ? open_job(q, x) : open_files(q, x));
-    if (dt_dataset_count(x->data, x->part) > 0) return NULL;
+    if (x->guess.table.v ? x->part == DT_PART_TRAIN : dt_dataset_count(x->data, x->part) > 0)
+        return NULL;
     return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no %s part", x->title, dt_part_name(x->part));
 }
 
-/* Checks what every call has, then opens. */
+/* Checks what all requests have in common, then opens the data. */
 static dt_status *begin(const dt_data_request *q, char **text, const char *call, opened *x) {
-    *x = (opened){0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(q, call, "request"));
     DT_TRY(dt_want(text, call, "place for the text"));
@@ -87,12 +88,15 @@ static dt_status *inspect_folder(const dt_data_request *q, char **text) {
 }
 
 DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, char **text) {
-    opened x;
+    opened x = {0};
     dt_str out = {0};
     DT_TRY(dt_status_kept());
     if (is_folder(q)) return inspect_folder(q, text);
+    x.guess.wants_table = true;
+    x.guess.table.wanted = records;
     dt_status *s = begin(q, text, "dt_data_inspect", &x);
-    if (!s)
+    if (!s && x.guess.table.v) dt_table_inspect(&x.guess, x.title, q->json, &out);
+    else if (!s)
         s = dt_dataset_inspect(&(dt_inspection){.data = x.data,
                                                 .part = x.part,
                                                 .title = x.title,
@@ -103,14 +107,16 @@ DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, cha
     return end(&x, s, &out, text);
 }
 
-/* Those of a job, where they can be divided evenly; else each worker has one. */
+/* The replicas of the job, if they can be divided evenly among workers; else one for each
+ * worker. */
 static int64_t replicas_of(const dt_data_request *q, int workers) {
     return q->job && q->job->replicas > 0 && q->job->replicas % workers == 0
                ? q->job->replicas / workers
                : 1;
 }
 
-/* Files by themselves have no batch: an example for each worker is the least that one can be. */
+/* Files without a job have no batch size: one example for each worker is the smallest possible
+ * batch. */
 static int64_t batch_of(const opened *x, const dt_data_request *q, int workers) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->data);
     if (!q->job) return workers;
@@ -126,7 +132,7 @@ static int workers_of(const dt_data_request *q) {
 
 DT_API dt_status *dt_data_shards(const dt_data_request *q, int workers, const char *policy,
                                  char **text) {
-    opened x;
+    opened x = {0};
     dt_str out = {0};
     dt_status *s = begin(q, text, "dt_data_shards", &x);
     if (!s && (workers < 0 || workers > (1 << 16)))
@@ -147,7 +153,7 @@ DT_API dt_status *dt_data_shards(const dt_data_request *q, int workers, const ch
 
 DT_API dt_status *dt_data_convert(const dt_data_request *q, const char *output, int shards,
                                   char **text) {
-    opened x;
+    opened x = {0};
     dt_str out = {0};
     dt_status *s = begin(q, text, "dt_data_convert", &x);
     if (!s) s = dt_want(output, "dt_data_convert", "output");

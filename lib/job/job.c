@@ -84,15 +84,57 @@ static dt_status *check_batch(const dt_job *j) {
 
 /* ---- data, model, compile ---- */
 
+/* As cv=5 of a classifier in scikit-learn: a plain number of folds is stratified by the target, if
+ * that is one class or label for an example. */
+static void stratify_folds(dt_job *j) {
+    dt_validation_split *split = &j->dataset.split;
+    const dt_output_use *use = &j->compile.output[0];
+    const dt_loss_row *loss = (const dt_loss_row *)use->loss.kind;
+    if (split->folds == 0 || split->listed || j->compile.n_outputs != 1 || !loss) return;
+    const dt_type *out = &j->model.output[0].type;
+    const int64_t units = out->rank == 2 ? out->dim[1] : 1;
+    if (out->rank > 2 || loss->of == DT_OUTPUT_VALUES ||
+        (loss->of == DT_OUTPUT_LABELS && units != 1))
+        return;
+    split->stratify = use->target;
+    split->stratify_unasked = true;
+}
+
+/* Finds Inputs for elements that only sort or group rows. */
+static dt_status *check_left_out(const dt_job *j) {
+    dt_status *s = NULL;
+    for (int i = 0; i < j->model.n_inputs; i++) {
+        const dt_input_spec *input = &j->model.input[i];
+        if (dt_dataset_leaves_out(&j->dataset, input->name))
+            dt_status_append(
+                &s, dt_suggest(dt_fail(DT_E_ELEMENTS, &input->at,
+                                       "'%.80s' sorts or groups the rows of windows, so examples "
+                                       "do not have it",
+                                       input->name),
+                               "give it steps in dataset.map, or read its column as another "
+                               "element, too"));
+    }
+    return s;
+}
+
 static dt_status *check_elements(dt_job *j) {
-    dt_match ignored;
+    dt_match match;
+    int n = 0;
     if (!j->has_dataset) return NULL;
     /* The elements are known without a file. The data set has reported their faults already. */
     const dt_format_request r = dt_dataset_request(&j->dataset, DT_PART_TRAIN, j->arena);
     dt_status_free(j->dataset.format->check(&r, &j->elements));
-    return j->has_model ? dt_match_names(&j->elements, &j->model,
-                                         j->has_compile ? &j->compile : NULL, &ignored)
-                        : NULL;
+    for (int i = 0; i < j->elements.n; i++)
+        if (!dt_dataset_leaves_out(&j->dataset, j->elements.v[i]))
+            j->elements.v[n++] = j->elements.v[i];
+    j->elements.n = n;
+    if (!j->has_model) return NULL;
+    DT_TRY(check_left_out(j));
+    DT_TRY(dt_match_names(&j->elements, &j->model, j->has_compile ? &j->compile : NULL, &match));
+    for (int i = 0; j->has_compile && i < j->compile.n_outputs; i++)
+        if (match.target[i] >= 0) j->compile.output[i].target = j->elements.v[match.target[i]];
+    if (j->has_compile) stratify_folds(j);
+    return NULL;
 }
 
 /* ---- what can be planned, not run ---- */
@@ -148,7 +190,7 @@ static dt_status *check_job(dt_job *j) {
  * add. */
 static void list_metrics(dt_job *j) {
     static const char *const prefixes[] = {"", "val_"};
-    bool validates = j->dataset.part[DT_PART_VALIDATION] || j->dataset.validation_split > 0;
+    bool validates = j->dataset.part[DT_PART_VALIDATION] || dt_validation_splits(&j->dataset.split);
     if (!j->has_compile) return;
     const char *key[DT_MAX_KEYS];
     int n = dt_compile_keys(&j->compile, key);
@@ -265,6 +307,8 @@ DT_API dt_status *dt_job_warnings(dt_job *j, char **text) {
     if (j->has_model && j->has_compile)
         dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
     for (int i = 0; i < warnings.n; i++) dt_str_printf(&lines, "%s\n", warnings.v[i]);
+    const dt_texts idle = dt_job_idle_keys(j, j->arena);
+    for (int i = 0; i < idle.n; i++) dt_str_printf(&lines, "%s\n", idle.v[i]);
     *text = dt_str_take(&lines);
     return NULL;
 }

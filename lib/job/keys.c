@@ -19,7 +19,7 @@ enum { LONGEST_PATH = 256, MOST_KINDS = 256 };
 typedef struct listing {
     void (*key)(const dt_job_key *key, void *user);
     void *user;
-    const dt_key_table *sort; /* whose keys are listed; NULL: a section's */
+    const dt_key_table *sort; /* the kinds whose keys are listed; NULL: a section's keys are */
     const dt_job_kind *of;
 } listing;
 
@@ -100,13 +100,13 @@ static const dt_field *form_of(const dt_field *f, dt_field_kind kind) {
     return NULL;
 }
 
-/* The field or form that has the limits of numbers. */
+/* The field or form whose limits apply to numbers. */
 static const dt_field *numbers_of(const dt_field *f) {
     const dt_field *integer = form_of(f, DT_FIELD_INT), *real = form_of(f, DT_FIELD_REAL);
     return integer ? integer : real ? real : f;
 }
 
-/* Names that a key may have, NULL behind the last; they are room for the caller's. */
+/* The names that a key may have, ending with NULL; `room` is memory for them. */
 static const char *const *names_of(const dt_field *f, const char *path,
                                    const char *names[MOST_KINDS]) {
     const dt_field *words = f->kind == DT_FIELD_ENUM ? f : form_of(f, DT_FIELD_WORDS),
@@ -124,7 +124,7 @@ static const char *const *names_of(const dt_field *f, const char *path,
 
 static void list_fields(const listing *t, const char *stem, const dt_field *fields);
 
-/* The keys of mappings that a tree may be. */
+/* Lists the keys of mappings that a field of kind TREE accepts. */
 static void list_forms(const listing *t, const char *path, const dt_field *forms) {
     char below[LONGEST_PATH];
     for (const dt_field *f = forms; f && f->kind != DT_FIELD_END; f++) {
@@ -156,7 +156,9 @@ static void list_field(const listing *t, const char *stem, const dt_field *f) {
                       .choices = names_of(f, path, names),
                       .required = f->required,
                       .refused = f->forms && f->forms->kind == DT_FIELD_END};
-    if (t->of) key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about;
+    if (t->of)
+        key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about,
+        key.aliases = t->of->aliases;
     set_range(numbers_of(f), &key);
     t->key(&key, t->user);
     dt_str_release(&type);
@@ -169,7 +171,9 @@ static void list_instead(const listing *t, const char *stem, const dt_field *f) 
     snprintf(path, sizeof path, "%s%s%s", stem, *stem ? "." : "", f->name);
     dt_job_key key = {
         .path = path, .type = "", .help = f->instead, .preset = f->preset, .refused = true};
-    if (t->of) key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about;
+    if (t->of)
+        key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about,
+        key.aliases = t->of->aliases;
     t->key(&key, t->user);
 }
 
@@ -190,6 +194,7 @@ static void list_kind(const listing *t, const dt_key_table *s, const dt_job_kind
                              .help = k->about,
                              .sort = s->noun,
                              .kind = k->name,
+                             .aliases = k->aliases,
                              .about = k->about},
                t->user);
     list_fields(&of, s->beside ? s->stem : stem, k->fields);

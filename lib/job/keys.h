@@ -11,7 +11,7 @@ typedef struct dt_section {
     const dt_field *(*fields)(void);
 } dt_section;
 
-/* A kind that a job file can name. name NULL: past the last one. */
+/* A kind that a job file can name. name NULL: the end of the list. */
 typedef struct dt_job_kind {
     const dt_kind *row;
     const char *name, *about;
@@ -21,9 +21,10 @@ typedef struct dt_job_kind {
 
 typedef struct dt_key_table {
     const char *noun; /* "layer": forms name a sort by it */
-    /* whose value names a kind; NULL: a kind's keys are listed with its stem alone */
+    /* the key whose value names the kind; NULL: the kind's keys are listed below `stem` alone */
     const char *key;
-    const char *stem; /* where the keys of a kind stand, below its name; beside: without it */
+    const char
+        *stem; /* where the keys of a kind are, below the kind's name; beside: not below its name */
     bool beside;
     dt_job_kind (*at)(int i);
     /* see dt_map_brief; NULL: no kind has such arguments */

@@ -13,7 +13,7 @@
 
 /* ---- the file ---- */
 
-/* The file is read before words in braces have values, so its name cannot have any. */
+/* The file is read before words in braces are substituted, so its name cannot contain any. */
 static dt_status *check_name(const dt_tree *value) {
     if (!value || value->kind != DT_TREE_SCALAR || !strchr(value->text, '{')) return NULL;
     return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &value->at,
@@ -49,14 +49,14 @@ static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model) {
     return NULL;
 }
 
-/* *model: that of the run's newest checkpoint; NULL: there is no checkpoint. */
+/* *model: the model of the run's newest checkpoint; NULL: there is no checkpoint. */
 static dt_status *find_trained(dt_job *j, dt_tree **model) {
     dt_saved c = {0};
     dt_status *warnings = NULL;
     char *directory = dt_job_output(j);
     dt_status *s = dt_saved_newest(&c, directory, &warnings);
     free(directory);
-    dt_status_free(warnings); /* reading the weights reports them */
+    dt_status_free(warnings); /* the same warnings are reported when the weights are read */
     if (!s && c.path && c.state.job) s = read_trained(j, &c, model);
     dt_saved_release(&c);
     return s;
@@ -67,7 +67,7 @@ dt_status *dt_job_recall_model(dt_job *j) {
     dt_status *missing = j->no_model;
     j->no_model = NULL;
     if (!missing) return NULL;
-    /* that the file is missing is what a user can mend */
+    /* the missing file is the fault that the user can mend */
     dt_status_free(find_trained(j, &trained));
     if (!dt_tree_get(trained, "layers") || dt_tree_get(model, "layers")) return missing;
     dt_status_free(missing);

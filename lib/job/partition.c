@@ -10,9 +10,9 @@
  *       weights:
  *         - {match: "dense_?/kernel", split: [1, 8]}         the first rule that matches
  *
- * It is without effect while a replica has one logical device, so that changing the strategy alone
- * works; but names must be right. Sizes are known as soon as the job is read, but for the targets':
- * they come with the data.
+ * It has no effect if a replica has one logical device, so the strategy can be changed alone; but
+ * names must be correct. Sizes are known as soon as the job is read, except those of targets,
+ * which the data determines.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static void add(dt_job_tensors *list, const char *noun, const char *name, const 
     list->v[list->n++] = (dt_job_tensor){noun, name, *type};
 }
 
-/* What the model asks of each value; names are kept by the job's arena. */
+/* The annotations that the job requests for values of the model; names are kept in the job's
+ * arena. */
 typedef struct asker {
     dt_arena *arena;
     dt_job_tensors *list;
@@ -100,7 +101,7 @@ dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) {
 
 /* ---- unknown names ---- */
 
-/* Elements of the data, then layers. */
+/* Lists elements of the data, then layers. */
 static int list_names(const dt_job *j, const char **names) {
     int n = 0;
     for (int i = 0; i < j->elements.n; i++) names[n++] = j->elements.v[i];
@@ -176,7 +177,7 @@ static int logical_devices(const dt_job *j) {
                : 1;
 }
 
-/* The same, also of a block that does not fit. */
+/* The number of devices that is requested, even for a block that does not fit. */
 static int devices_asked_for(const dt_job *j) {
     const dt_tree *shape = dt_tree_get(
         dt_tree_get(dt_tree_get(j->tree, "strategy"), "device_assignment"), "computation_shape");
@@ -192,15 +193,15 @@ static int devices_asked_for(const dt_job *j) {
 
 /* ---- how something may lie ---- */
 
-/* Something that is said to lie somehow; without a type only the number of parts can be looked
- * at. */
+/* A value with a requested layout; if its type is unknown, only the number of parts can be
+ * checked. */
 typedef struct subject {
     const char *noun, *name; /* "layer", "logits" */
     const dt_type *type;
-    int64_t rows; /* that B stands for; 0: unknown */
+    int64_t rows; /* value of B; 0: unknown */
 } subject;
 
-/* Rows of a replica in a full batch; 0: not the same on all. */
+/* The rows of a replica in a full batch; 0: replicas have different numbers. */
 static int64_t rows_of_replica(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, all = j->dataset.global_batch_size, replicas;
     if (!j->has_dataset) return 0;
@@ -208,7 +209,7 @@ static int64_t rows_of_replica(const dt_job *j) {
     return each > 0 ? each : all % replicas == 0 ? all / replicas : 0;
 }
 
-/* The number that cannot be, else the whole list. */
+/* The location of the number that is impossible, or else of the whole list. */
 static const dt_location *split_place(const dt_lying *how, const subject *x) {
     const dt_tree *list = how->tree;
     dt_type type = !x->type  ? (dt_type){.rank = -1}
@@ -251,7 +252,7 @@ static dt_status *check_assign(const dt_job *j, const dt_lying *how, const subje
     return NULL;
 }
 
-/* Against the devices of a replica, where there are several. */
+/* Checks a layout against the devices of a replica, if there are several. */
 static dt_status *check_lying(const dt_job *j, const dt_lying *how, const subject *x) {
     if (logical_devices(j) == 1 || how->kind == DT_SHARDING_REPLICATED) return NULL;
     return how->kind == DT_SHARDING_MAXIMAL ? check_assign(j, how, x) : check_split(j, how, x);
@@ -331,7 +332,7 @@ static dt_status *check_rules(const dt_job *j) {
 
 /* ---- the whole ---- */
 
-/* The place is partition's, or what asks for it. */
+/* The location of `partition`, or of the setting that needs it. */
 static dt_status *no_partition_of(const dt_job *j, const char *input) {
     const dt_tree *spmd = dt_tree_get(dt_tree_get(j->tree, "strategy"), "spmd_partitioning");
     const dt_location *asks = spmd ? &spmd->at : &j->strategy.at;
@@ -342,7 +343,7 @@ static dt_status *no_partition_of(const dt_job *j, const char *input) {
                         : dt_note(s, "= add 'partition: {%s: replicate}'", input);
 }
 
-/* The SPMD mode wants to know of every input where it lies. */
+/* In the SPMD mode every input must have a layout. */
 static dt_status *check_inputs(const dt_job *j) {
     const dt_tree *given = dt_tree_get(j->tree, "partition");
     dt_status *faults = NULL;
@@ -376,7 +377,7 @@ dt_status *dt_job_check_partition(const dt_job *j) {
     return faults;
 }
 
-/* The data is open, so the sizes of elements that are not inputs are known. */
+/* Called once the data is open, when the sizes of elements that are not inputs are known. */
 dt_status *dt_job_check_targets(const dt_job *j) {
     dt_status *faults = NULL;
     const dt_element_spec *element;
@@ -398,8 +399,8 @@ dt_status *dt_job_check_targets(const dt_job *j) {
 
 /*
  * Sequence parallelism: between the products of a block each device has some steps of every
- * sequence. A product whose weight is split needs all steps, so what it reads is gathered, and its
- * result, a sum over the devices, is scattered; gradients go the same ways back.
+ * sequence. A product with a split weight needs all steps, so its input is gathered, and its
+ * result, a sum over the devices, is scattered; gradients take the same way back.
  *
  *     residual, norm    divided    ──▶ gathered ──▶ products ──▶ scattered ──▶ residual
  */
@@ -408,7 +409,7 @@ static bool ends_with(const char *name, const char *end) {
     return n >= own && strcmp(name + n - own, end) == 0;
 }
 
-/* The kind of a layer of the model; "": it is none. */
+/* The kind of a layer of the model; "": there is no such layer. */
 static const char *kind_of(const dt_job *j, const char *name) {
     for (int i = 0; i < j->model.n_layers; i++)
         if (strcmp(j->model.layer[i].name, name) == 0) return j->model.layer[i].row->kind.name;
@@ -426,6 +427,10 @@ static bool is_gathered(const dt_job *j, const char *name) {
 static bool is_scattered(const dt_job *j, const char *name) {
     return ends_with(name, "/self_attention") || ends_with(name, "/self_attention_layer") ||
            ends_with(name, "/feedforward_output_dense") || ends_with(kind_of(j, name), "Embedding");
+}
+
+bool dt_job_divides_sequence(const dt_job *j, const char *name) {
+    return is_gathered(j, name) || is_scattered(j, name);
 }
 
 static dt_value divide_sequence(const dt_job *j, const char *name, dt_value x) {
@@ -454,7 +459,8 @@ static dt_value annotate_value(const void *job, const char *name, dt_value x) {
     return x.trace && j->partition->sequence_parallel ? divide_sequence(j, name, x) : x;
 }
 
-/* A layer that is assigned to a device takes its inputs there, so that all of it runs there. */
+/* Moves the inputs of a layer that is assigned to a device to that device, so that all of the layer
+ * runs there. */
 static dt_value enter_layer(const void *job, const char *name, dt_value x) {
     const dt_job *j = job;
     for (int i = 0; x.trace && i < j->partition->n_values; i++)

@@ -17,12 +17,12 @@
 #include "job/job.h"
 #include "strategy/split.h"
 
-/* How something is asked to lie on the logical devices of a replica. */
+/* A requested layout on the logical devices of a replica. */
 typedef struct dt_lying {
     dt_sharding_kind kind; /* OTHER: split */
     dt_ints parts;         /* OTHER */
     int64_t device;        /* MAXIMAL */
-    const dt_tree *tree;   /* of the list or the number; of the word */
+    const dt_tree *tree;   /* location: of the list, the number or the word */
 } dt_lying;
 
 typedef struct dt_job_value {
@@ -34,13 +34,13 @@ typedef struct dt_job_value {
 typedef struct dt_job_rule {
     const char *match;
     dt_location at;
-    int n; /* patterns that it stands for */
+    int n; /* number of patterns that the rule stands for */
     const char *const *pattern;
     dt_lying how;
 } dt_job_rule;
 
 struct dt_job_partition {
-    dt_location at;        /* of the key */
+    dt_location at;        /* location of the key */
     int n_values, n_rules; /* read without faults */
     dt_job_value *value;
     dt_job_rule *rule;
@@ -50,9 +50,12 @@ struct dt_job_partition {
 
 /* ---- partition_read.c ---- */
 
-/* All faults; j->partition and j->how hold what has none. `key` is the location of the
- * mapping's key. */
+/* Reads `partition`. Returns all faults; j->partition and j->how get the entries without faults.
+ * `key` is the location of the mapping's key. */
 dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key) DT_MUST_USE;
+
+/* Whether sequence_parallel divides the value of that name, or gathers it. partition.c */
+bool dt_job_divides_sequence(const dt_job *j, const char *name);
 
 /* ---- names ---- */
 
@@ -68,15 +71,16 @@ typedef struct dt_job_tensors {
     dt_hash_index at; /* by name */
 } dt_job_tensors;
 
-/* The input, every layer's output and the values within layers, in the order in which a forward
- * pass makes them, traced without memory for weights. Free it with dt_job_tensors_release. */
+/* Lists the inputs, every layer's output and the values within layers, in the order of a forward
+ * pass, which is traced without memory for weights. Free it with dt_job_tensors_release. */
 dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) DT_MUST_USE;
 void dt_job_tensors_release(dt_job_tensors *list);
 const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *name);
-/* All names that are neither an element of the data, nor a layer, nor a value within a layer. */
+/* Reports all names that are neither an element of the data, nor a layer, nor a value within a
+ * layer. */
 dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) DT_MUST_USE;
 
-/* The reserved keys; *others: what the others may have. */
+/* The fields of the reserved keys; *others: the forms of all other keys. */
 const dt_field *dt_partition_fields(const dt_field **others);
 
 #endif

@@ -10,7 +10,7 @@ enum { LONGEST_MATCH = 200, MOST_PATTERNS = 256 };
 /* ---- split, replicate, assign ---- */
 
 struct lying {
-    const char *match; /* of rules alone */
+    const char *match; /* only in rules */
     dt_ints split;
     int64_t assign;
     bool replicate, has_assign;
@@ -33,7 +33,7 @@ static const dt_field rule_fields[] = {
             .help = "pattern of weight paths: *, ?, [...], {a,b}"),
     LYING_FIELDS, DT_END};
 
-/* Which of the three a mapping has; false: none, or several. */
+/* Finds which of the three keys a mapping has; false: none, or several. */
 static bool take(const dt_tree *t, const struct lying *x, dt_lying *out) {
     const dt_tree *split = dt_tree_get(t, "split"), *assign = dt_tree_get(t, "assign"),
                   *replicate = dt_tree_get(t, "replicate");
@@ -139,7 +139,7 @@ static bool is_reserved(const char *key) {
     return false;
 }
 
-/* The entries of t that are reserved, or are not; null means absent. */
+/* The entries of t whose keys are reserved, or are not; entries that are null are left out. */
 static dt_tree pick(dt_arena *arena, const dt_tree *t, bool reserved) {
     dt_tree some = *t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a logical device has of images that are cut by rows and columns, and what it gets from its
- * neighbours: the forward pass of one replica, cut as a step is, layer by layer. A layer whose
- * windows do not divide stands there as whole.
+ * Prints the part of images, split by rows and columns, that each logical device has, and the part
+ * that it gets from its neighbours, layer by layer, for the forward pass of one replica. A layer
+ * whose windows do not divide evenly is printed as whole.
  *
  *     each of 8 logical devices has, and gets from its neighbours (before + behind):
  *       image   512 rows x 256 columns
@@ -41,11 +41,12 @@ static dt_status *make_outline(dt_job *j, dt_model **out) {
 
 /* ---- one layer ---- */
 
-/* What a device has of a layer's output; rank 0: the layer computes nothing. */
+/* A device's part of a layer's output; rank 0: the layer computes nothing. */
 typedef struct tile {
     dt_type type;
     dt_layout layout;
-    int64_t before[DT_MAX_RANK], behind[DT_MAX_RANK]; /* from neighbours, of the layer's input */
+    int64_t before[DT_MAX_RANK],
+        behind[DT_MAX_RANK]; /* elements of the layer's input that come from neighbours */
     bool gets;
 } tile;
 
@@ -61,7 +62,8 @@ static void add_halo(tile *t, const dt_across_attr *a) {
     t->gets = true;
 }
 
-/* Its last node is its output: in a forward pass every other one goes into it. */
+/* The last node of a layer is its output, since in a forward pass all its other nodes lead to
+ * it. */
 static tile tile_of(const dt_spmd *s, const char *layer) {
     tile t = {0};
     for (int i = 0; i < s->local->n_nodes; i++) {
@@ -85,7 +87,7 @@ static tile tile_of_input(const dt_spmd *s, const char *name) {
 
 /* ---- text ---- */
 
-/* Dimensions between the batch and the channels, by rank. */
+/* Names of the dimensions between the batch and the channels, by rank. */
 static const char *const words[][3] = {
     [3] = {"steps"}, [4] = {"rows", "columns"}, [5] = {"planes", "rows", "columns"}};
 
@@ -108,7 +110,7 @@ static void print_tile(const tile *t, int width, const char *name, dt_str *out) 
     dt_str_putc(out, '\n');
 }
 
-/* The layers whose outputs have the rank of images. */
+/* Prints the layers whose outputs have the rank of images. */
 static void print_tiles(const dt_job *j, const dt_spmd *s, dt_str *out) {
     const int rank = j->model.input[0].type.rank;
     int width = 0;
@@ -127,7 +129,7 @@ static void print_tiles(const dt_job *j, const dt_spmd *s, dt_str *out) {
 
 /* ---- the whole ---- */
 
-/* Whether something is split between its batch and its last dimension. */
+/* Whether a dimension between the batch and the last one is split. */
 static bool splits_images(const dt_job_partition *p) {
     for (int i = 0; i < p->n_values; i++)
         for (int d = 1; d < p->value[i].how.parts.n - 1; d++)

@@ -6,11 +6,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "cost/expected_error.h"
 #include "job/plan.h"
 #include "job/plan_check.h"
 #include "job/plan_host.h"
-#include "job/partition.h"
 
 /*
  * ---- a plan as a trace ----
@@ -156,36 +154,13 @@ static void put_layers(dt_json *j, const dt_plan *p) {
         dt_json_double(j, "times", l->times);
         dt_json_double(j, "seconds", l->seconds);
         dt_json_double(j, "flops", l->flops);
+        dt_json_double(j, "variable_bytes", l->variables);
+        dt_json_double(j, "activation_bytes", l->values);
         for (int b = 0; b < DT_BOUNDS; b++)
             dt_json_double(j, dt_plan_bound_name((dt_plan_bound)b), l->by[b]);
         dt_json_close(j, '}');
     }
     dt_json_close(j, ']');
-}
-
-/* Of published rows on the chips of the plan; null: none was compared. */
-static void put_error(dt_json *j, const char *key, const char *kind, const dt_chip *chip) {
-    const dt_expected_error *e = dt_expected_error_of(kind, chip->generation);
-    if (!e) {
-        dt_json_null(j, key);
-        return;
-    }
-    dt_json_open(j, key, '{');
-    dt_json_string(j, "kind", kind);
-    dt_json_int(j, "rows", e->rows);
-    dt_json_double(j, "median", e->median);
-    dt_json_double(j, "worst", e->worst);
-    dt_json_bool(j, "calibrated_on_them",
-                 chip->kernel.calibrated && strcmp(chip->kernel.calibrated, kind) == 0);
-    dt_json_close(j, '}');
-}
-
-static void put_errors(dt_json *j, const dt_job_plan *p) {
-    const dt_chip *chip = p->plan[0]->chip;
-    dt_json_open(j, "expected_error", '{');
-    put_error(j, "train-step", dt_family_of(p->program[0]->whole), chip);
-    put_error(j, "compiler-estimate", "compiler-estimate", chip);
-    dt_json_close(j, '}');
 }
 
 static void put_warning(void *user, const char *text) { dt_json_string(user, NULL, text); }
@@ -242,8 +217,9 @@ static void put_plan(dt_json *j, const dt_job_plan *p) {
     }
     dt_json_close(j, ']');
     dt_run_estimate_json(&p->o.run, &p->run, j);
-    put_errors(j, p);
+    dt_job_plan_errors_json(p, j);
     put_layers(j, train);
+    dt_job_plan_fitting_json(p, j);
     put_warnings(j, p);
     if (p->check) dt_plan_check_json(p->check, j);
 }
@@ -279,31 +255,13 @@ const dt_topology *dt_job_plan_topology(const dt_job_plan *p) {
     return dt_strategy_spec_topology(&p->job->strategy);
 }
 
-/* The layer of the only output; NULL: there are several. */
-static const char *output_of(const dt_model_spec *m) {
-    return m->n_outputs == 1 ? m->output[0].name : NULL;
-}
-
 static dt_status *price(dt_job_plan *p, int i) {
-    int64_t slices = dt_job_plan_slices(p);
-    const dt_outlined of_a_slice = {p->step[i].name, (p->step[i].rows + slices - 1) / slices,
-                                    p->step[i].steps};
-    dt_arena *arena = dt_arena_create();
-    dt_priced_program priced = {.topology = dt_job_plan_topology(p),
-                                .assignment = p->session.strategy->assignment,
-                                .quantization = p->job->compile.quantization,
-                                .collective_products =
-                                    p->job->partition && p->job->partition->collective_products,
-                                .output = output_of(&p->job->model),
-                                .pieces = p->job->model.vocabulary_tiling,
-                                .slices = (int)slices};
-    dt_status *s = dt_trainer_priced(p->session.trainer, &of_a_slice, &p->program[i]);
-    priced.program = p->program[i];
-    if (!s && p->job->compile.precision != DT_POLICY_FLOAT32)
-        priced.dtype = dt_mixed_dtypes(priced.program, DT_FLOAT16, arena);
-    if (!s) p->plan[i] = dt_plan_create(&priced);
-    dt_arena_destroy(arena);
-    return s;
+    DT_TRY(dt_trainer_priced(p->session.trainer, &p->step[i], &p->program[i]));
+    p->plan[i] =
+        dt_plan_create(&(dt_priced_program){.program = p->program[i],
+                                            .topology = dt_job_plan_topology(p),
+                                            .assignment = p->session.strategy->assignment});
+    return NULL;
 }
 
 /* ---- facts of the whole job ---- */
@@ -324,6 +282,10 @@ static dt_status *fill(dt_job_plan *p) {
     p->replicas = p->session.strategy->replicas;
     p->logical = p->session.strategy->logical;
     p->n = dt_trainer_outlined(p->session.trainer, p->step);
+    if (p->o.rows > 0) {
+        p->step[0].rows = p->o.rows;
+        p->n = 1;
+    }
     for (int i = 0; i < p->n; i++) DT_TRY(price(p, i));
     const dt_variables *v = &p->session.model->trainable;
     const dt_spmd *s = p->program[0];
@@ -416,6 +378,25 @@ static dt_status *hand_over(const dt_plan_request *q, dt_str *out, char **text) 
     return s;
 }
 
+typedef struct made {
+    dt_job_plan **p;
+    const char **label;
+    int n;
+    dt_status *bad; /* of columns that cannot be planned; of the first one, if n is 0 */
+} made;
+
+/* A column that cannot be planned is left out, unless it is the job itself. */
+static made plan_all(const dt_plan_request *q, const dt_plan_options *o) {
+    made m = {.p = dt_alloc(dt_size_mul((size_t)q->n_jobs, sizeof *m.p)),
+              .label = dt_alloc(dt_size_mul((size_t)q->n_jobs, sizeof *m.label))};
+    for (int i = 0; i < q->n_jobs && (i == 0 || m.n > 0); i++) {
+        dt_status *s = dt_job_plan_create(&m.p[m.n], q->jobs[i], o);
+        if (s) dt_status_append(&m.bad, i ? dt_note(s, "in the column %s", q->labels[i]) : s);
+        else m.label[m.n++] = q->labels[i];
+    }
+    return m;
+}
+
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) {
     dt_str out = {0};
     dt_status *s = NULL;
@@ -447,21 +428,21 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
         dt_str_release(&out);
         return s;
     }
-    dt_job_plan **p = dt_alloc(dt_size_mul((size_t)request->n_jobs, sizeof *p));
-    for (int i = 0; !s && i < request->n_jobs; i++)
-        s = dt_job_plan_create(&p[i], request->jobs[i], &options);
-    if (!s && request->compiler) s = dt_plan_check_create(&p[0]->check, p[0], request->compiler);
-    if (!s) {
-        const dt_plan_columns c = {(const dt_job_plan *const *)p, request->labels, request->n_jobs,
-                                   request->verbose};
+    made m = plan_all(request, &options);
+    if (m.n > 0 && request->compiler)
+        s = dt_plan_check_create(&m.p[0]->check, m.p[0], request->compiler);
+    if (m.n > 0 && !s) {
+        const dt_plan_columns c = {(const dt_job_plan *const *)m.p, m.label, m.n, request->verbose};
         print(request, &c, &out);
-        if (fits) *fits = dt_job_plan_fits(p[0]);
+        if (fits) *fits = dt_job_plan_fits(m.p[0]);
         if (request->run.met)
-            *request->run.met = dt_run_meets_deadline(&request->run, &p[0]->run) &&
-                                dt_run_meets_budget(&request->run, &p[0]->run);
+            *request->run.met = dt_run_meets_deadline(&request->run, &m.p[0]->run) &&
+                                dt_run_meets_budget(&request->run, &m.p[0]->run);
         s = hand_over(request, &out, text);
     }
-    for (int i = 0; i < request->n_jobs; i++) dt_job_plan_destroy(p[i]);
-    free(p);
+    for (int i = 0; i < m.n; i++) dt_job_plan_destroy(m.p[i]);
+    free(m.p);
+    free(m.label);
+    dt_status_append(&s, m.bad);
     return s;
 }

@@ -7,7 +7,9 @@
  *     plan_text.c   tables for people       plan_svg.c    a picture
  *     plan_warn.c   warnings                plan_price.c  dollars
  *     plan_run.c    days and dollars of a whole run
- *     search.c      the same job in other shapes
+ *     plan_error.c  the error to expect
+ *     plan_fit.c    what would fit where a job does not
+ *     search.c      the same job in other shapes   search_run.c  on other slices, with fixed work
  */
 #ifndef DT_JOB_PLAN_H
 #define DT_JOB_PLAN_H
@@ -19,8 +21,10 @@
 /* Settings besides the job; zeros are the defaults. */
 typedef struct dt_plan_options {
     int64_t budget; /* bytes of a device that may be used */
-    bool host;      /* the host's memory is computed, too */
-    int threads;    /* of that host, as dt_run_options has them */
+    /* of the training step instead of the job's batch; steps besides it are left out. 0: the job's */
+    int64_t rows;
+    bool host;   /* the host's memory is computed, too */
+    int threads; /* of that host, as dt_run_options has them */
     dt_kernels kernels;
     const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
     int n_prices;
@@ -94,16 +98,46 @@ void dt_job_plan_svg(const dt_job_plan *p, dt_str *out);
 void dt_job_plan_trace(const dt_job_plan *p, dt_str *out);
 /* One line each; nothing where all is well. */
 void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char *text), void *user);
-/* Layers whose names differ in numbers only are one: "decoder_*", how many, and their sums. In
- * `arena`, the longest first; *n of them. */
-dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n);
 /* "13.4 ms" */
 void dt_put_seconds(dt_str *s, double seconds);
+
+/* ---- the error to expect (plan_error.c) ---- */
+
+/* Returns the median relative error for published steps of the same kind, such as 0.02. NAN:
+ * there are none. */
+double dt_job_plan_error(const dt_job_plan *p);
+/* Of published steps of the same kind, for people and for programs. */
+void dt_job_plan_print_errors(const dt_job_plan *p, dt_str *out);
+void dt_job_plan_errors_json(const dt_job_plan *p, dt_json *j);
+
+/* ---- what would fit (plan_fit.c) ---- */
+
+/* Changes of a job that does not fit, each of which would make it fit; else one of several
+ * together. */
+typedef struct dt_fitting {
+    dt_arena *arena; /* lent */
+    int n;
+    const char
+        *words[8];   /* "partition.over_replicas=weights": overrides with blanks between them */
+    double bytes[8]; /* of a device with that change */
+    double least;    /* where n is 0: bytes of a device with all changes that save memory */
+} dt_fitting;
+dt_fitting dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena);
+/* For people; nothing where the job fits. */
+void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out);
+void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j);
 
 /* ---- a whole run (plan_run.c) ---- */
 
 /* The run that p->o.run asks for. USAGE: tokens of a job whose inputs have none. */
 dt_status *dt_job_plan_run(const dt_job_plan *p, dt_run_estimate *out) DT_MUST_USE;
+/* Returns the bytes of all variables, including the optimizer's slots. Each variable counts
+ * once. */
+double dt_job_plan_state_bytes(const dt_job_plan *p);
+/* Appends a duration: "41.3 days", "7.2 h", "95 s". */
+void dt_put_time(dt_str *out, double seconds);
+/* Appends a price: "$ 1,234", below 10 dollars "$ 0.37", below a cent "< $ 0.01". */
+void dt_put_dollars(dt_str *out, double usd);
 bool dt_run_meets_deadline(const dt_plan_run *r, const dt_run_estimate *e);
 bool dt_run_meets_budget(const dt_plan_run *r, const dt_run_estimate *e);
 /* For people and for programs; nothing where no run was asked for. */

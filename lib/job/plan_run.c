@@ -33,7 +33,7 @@ static double tokens_of_an_example(const dt_job_plan *p) {
 }
 
 /* Of all variables, slots included, each once. */
-static double checkpoint_bytes(const dt_job_plan *p) {
+double dt_job_plan_state_bytes(const dt_job_plan *p) {
     const dt_graph *g = p->program[0]->whole;
     double bytes = 0;
     for (int i = 0; i < g->n_states; i++)
@@ -66,7 +66,7 @@ static void add_failures(const dt_job_plan *p, dt_run_estimate *e) {
                  hosts = (double)t->tasks * slices,
                  mtbf = (p->o.run.mtbf_s > 0 ? p->o.run.mtbf_s : CHIP_MTBF_S) / chips,
                  work = e->training_s + e->evaluation_s;
-    e->checkpoint_s = checkpoint_bytes(p) / hosts / HOST_WRITE_BPS;
+    e->checkpoint_s = dt_job_plan_state_bytes(p) / hosts / HOST_WRITE_BPS;
     e->interval_s = fmax(sqrt(2 * e->checkpoint_s * mtbf), e->checkpoint_s);
     e->checkpoints_s = work * e->checkpoint_s / e->interval_s;
     const double proceeds = 1 - (e->interval_s / 2 + RESTART_S) / mtbf;
@@ -112,8 +112,7 @@ static void label(dt_str *out, const char *text) {
     dt_str_pad(out, from, LABEL);
 }
 
-/* "41.3 days", "7.2 h", "95 s" */
-static void put_time(dt_str *out, double seconds) {
+void dt_put_time(dt_str *out, double seconds) {
     static const struct {
         double seconds;
         const char *unit;
@@ -123,9 +122,20 @@ static void put_time(dt_str *out, double seconds) {
     dt_str_printf(out, "%.3g %s", seconds / units[i].seconds, units[i].unit);
 }
 
+void dt_put_dollars(dt_str *out, double usd) {
+    if (usd < 0.005) {
+        dt_str_puts(out, "< $ 0.01");
+    } else if (usd < 9.995) {
+        dt_str_printf(out, "$ %.2f", usd);
+    } else {
+        dt_str_puts(out, "$ ");
+        dt_str_grouped(out, (int64_t)(usd + 0.5));
+    }
+}
+
 static void put_part(dt_str *out, const char *name, double seconds, const dt_run_estimate *e) {
     label(out, name);
-    put_time(out, seconds);
+    dt_put_time(out, seconds);
     dt_str_printf(out, ", %.1f %%", 100 * seconds / e->seconds);
 }
 
@@ -146,13 +156,13 @@ static void put_parts(const dt_run_estimate *e, dt_str *out) {
     }
     put_part(out, "  checkpoints", e->checkpoints_s, e);
     dt_str_puts(out, ": one takes ");
-    put_time(out, e->checkpoint_s);
+    dt_put_time(out, e->checkpoint_s);
     dt_str_puts(out, ", every ");
-    put_time(out, e->interval_s);
+    dt_put_time(out, e->interval_s);
     dt_str_putc(out, '\n');
     put_part(out, "  failures", e->lost_s, e);
     dt_str_printf(out, ": %.3g failures, one in ", e->failures);
-    put_time(out, e->seconds / e->failures);
+    dt_put_time(out, e->seconds / e->failures);
     dt_str_putc(out, '\n');
 }
 
@@ -162,9 +172,9 @@ static void put_total(const dt_run_estimate *e, dt_str *out) {
         dt_str_puts(out, "forever: chips fail faster than a restart takes\n");
         return;
     }
-    put_time(out, e->seconds);
-    dt_str_puts(out, e->usd > 0 ? ", $ " : "; no price known");
-    if (e->usd > 0) dt_str_grouped(out, (int64_t)(e->usd + 0.5));
+    dt_put_time(out, e->seconds);
+    dt_str_puts(out, e->usd > 0 ? ", " : "; no price known");
+    if (e->usd > 0) dt_put_dollars(out, e->usd);
     dt_str_putc(out, '\n');
 }
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cost/expected_error.h"
 #include "job/plan.h"
 
 enum { LABEL = 26, COLUMN = 18, FEW_LAYERS = 8 };
@@ -208,47 +207,6 @@ static void print_price(const dt_job_plan *p, dt_str *out) {
     else dt_str_printf(out, "not known: --price %s=DOLLARS gives one\n", chip->generation);
 }
 
-static int by_seconds(const void *a, const void *b) {
-    const dt_plan_layer *x = a, *y = b;
-    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
-}
-
-/* "decoder_12" as "decoder_*", "conv2d_7" as "conv2d_*": a number follows an underscore or is at
- * the end. */
-static const char *pattern_of(const char *path, dt_arena *arena) {
-    char *out = dt_arena_strdup(arena, path), *to = out;
-    for (const char *p = path; *p;) {
-        size_t digits = strspn(p, "0123456789"), n = digits ? digits : 1;
-        bool counts = digits && (p[digits] == '\0' || (p > path && p[-1] == '_'));
-        if (counts) *to++ = '*';
-        else to = (char *)memcpy(to, p, n) + n;
-        p += n;
-    }
-    *to = '\0';
-    return out;
-}
-
-static void add_layer(dt_plan_layer *to, const dt_plan_layer *l) {
-    to->times += l->times;
-    to->seconds += l->seconds;
-    to->flops += l->flops;
-    for (int b = 0; b < DT_BOUNDS; b++) to->by[b] += l->by[b];
-}
-
-dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n) {
-    dt_plan_layer *group = dt_arena_array(arena, dt_plan_layer, p->n_layers + 1);
-    *n = 0;
-    for (int i = 0; i < p->n_layers; i++) {
-        const char *pattern = pattern_of(p->layer[i].path, arena);
-        int k = 0;
-        while (k < *n && strcmp(group[k].path, pattern) != 0) k++;
-        if (k == *n) group[(*n)++] = (dt_plan_layer){.path = pattern};
-        add_layer(&group[k], &p->layer[i]);
-    }
-    qsort(group, (size_t)*n, sizeof *group, by_seconds);
-    return group;
-}
-
 static void print_layer(const dt_plan_layer *l, double whole, dt_str *out) {
     size_t from = out->size;
     int bound = 0;
@@ -346,42 +304,6 @@ static void print_warning(void *user, const char *text) {
     dt_str_printf(user, "warning: %s\n", text);
 }
 
-/* How far predictions of that kind were off on this generation of chips, else on another one:
- * docs/simulator.md. */
-static void print_error(const char *what, const char *kind, const char *generation, dt_str *out) {
-    const dt_expected_error *e = dt_expected_error_of(kind, generation),
-                            *other = e ? NULL : dt_expected_error_of(kind, NULL);
-    dt_str_printf(out, "%s: ", what);
-    if (!e)
-        dt_str_puts(out, other ? "none compared on this chip; on " : "not compared with any run");
-    if (other) dt_str_printf(out, "%s ", other->generation);
-    e = e ? e : other;
-    if (e)
-        dt_str_printf(out, "median %.1f %%, worst %.1f %% of %d published", 100 * e->median,
-                      100 * e->worst, e->rows);
-}
-
-static void print_errors(const dt_job_plan *p, dt_str *out) {
-    const dt_chip *chip = train_of(p)->chip;
-    const char *family = dt_family_of(p->program[0]->whole), *set_on = chip->kernel.calibrated;
-    char what[64];
-    size_t from = out->size;
-    dt_str_puts(out, "error to expect");
-    dt_str_pad(out, from, LABEL);
-    if (chip->is_host) {
-        dt_str_puts(out, "not known: times follow from the rates that the job gives\n");
-        return;
-    }
-    snprintf(what, sizeof what, "steps%s%s", strcmp(family, "others") == 0 ? "" : " of ",
-             strcmp(family, "others") == 0 ? "" : family);
-    print_error(what, family, chip->generation, out);
-    dt_str_puts(out, set_on && strcmp(set_on, family) == 0 ? ", calibrated on them\n" : "\n");
-    from = out->size;
-    dt_str_pad(out, from, LABEL);
-    print_error("products, compiled", "compiler-estimate", chip->generation, out);
-    dt_str_putc(out, '\n');
-}
-
 void dt_job_plans_print(const dt_plan_columns *c, dt_str *out) {
     print_head(c->p[0], out);
     /* Long labels go above, numbered. */
@@ -402,8 +324,9 @@ void dt_job_plans_print(const dt_plan_columns *c, dt_str *out) {
         if (i && c->p[i]->run.steps > 0) dt_str_printf(out, "[%d] ", i);
         dt_run_estimate_print(&c->p[i]->o.run, &c->p[i]->run, out);
     }
-    print_errors(c->p[0], out);
+    dt_job_plan_print_errors(c->p[0], out);
     print_layers(c->p[0], c->verbose, out);
     if (c->verbose) print_collectives(c->p[0], out);
+    dt_job_plan_print_fitting(c->p[0], out);
     dt_job_plan_warn(c->p[0], print_warning, out);
 }

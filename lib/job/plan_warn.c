@@ -117,6 +117,30 @@ static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const 
     dt_str_release(&text);
 }
 
+/* ---- slices that Cloud TPU does not hand out like that ---- */
+
+static void warn_slice(const dt_job_plan *p, void (*line)(void *user, const char *text),
+                       void *user) {
+    const dt_slice *s = dt_job_plan_topology(p)->slice;
+    const dt_chip *chip = s->chip;
+    char text[256];
+    if (dt_slice_exceeds_job(s)) {
+        snprintf(text, sizeof text,
+                 "%s has %d chips; a job on one slice of %s has at most %d. Larger jobs run on "
+                 "several slices: cluster_resolver.num_slices",
+                 s->name, dt_slice_chips(s), chip->generation, chip->job_cubes * 64);
+        line(user, text);
+    }
+    if (dt_slice_is_twisted_by_default(s)) {
+        snprintf(text, sizeof text,
+                 "Cloud TPU twists this shape by default: plan it as sim:%s:%dx%dx%d_twisted, or "
+                 "ask Cloud TPU for %dx%dx%d_untwisted",
+                 chip->generation, s->chips[0], s->chips[1], s->chips[2], s->chips[0], s->chips[1],
+                 s->chips[2]);
+        line(user, text);
+    }
+}
+
 /* ---- keys that change nothing here ---- */
 
 static void warn_without_rate(const dt_job_plan *p, void (*line)(void *user, const char *text),
@@ -142,14 +166,9 @@ static void warn_without_rate(const dt_job_plan *p, void (*line)(void *user, con
 
 static void warn_without_effect(const dt_job_plan *p, void (*line)(void *user, const char *text),
                                 void *user) {
-    const dt_job_partition *split = p->job->partition;
     const dt_rematerialize *r = &p->job->model.rematerialize;
-    if (split && p->logical == 1 && (split->sequence_parallel || split->collective_products))
-        line(user, "sequence_parallel and collective_products are without effect: each replica has "
-                   "one logical device");
-    if (r->offload && p->plan[0]->offloaded <= 0)
-        line(user, "rematerialize keeps nothing in the host's memory: the model has none of the "
-                   "values that it offloads");
+    const dt_texts idle = dt_job_idle_keys(p->job, p->job->arena);
+    for (int i = 0; i < idle.n; i++) line(user, idle.v[i]);
     if (p->job->model.no_flash_attention && ((r->save | r->offload) & DT_REMAT_CONTEXT))
         line(user,
              "rematerialize does not keep context with flash_attention: false, which computes "
@@ -167,6 +186,7 @@ void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char 
     }
     warn_waiting(p, line, user);
     warn_undivided(p, line, user);
+    warn_slice(p, line, user);
     warn_without_rate(p, line, user);
     warn_without_effect(p, line, user);
 }

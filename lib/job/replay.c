@@ -38,7 +38,8 @@ typedef struct replay {
 
 /* ---- choosing the checkpoints ---- */
 
-/* Compares names, .../step-00000120, because a damaged checkpoint has no readable number. */
+/* Compares the names, .../step-00000120, since the number in a damaged checkpoint cannot be
+ * read. */
 static bool is_newer(const char *path, const char *than) {
     size_t n = strlen(path), m = strlen(than);
     return n > m || (n == m && strcmp(path, than) > 0);
@@ -71,7 +72,7 @@ static dt_status *find_end(replay *r, const char *run) {
     return s ? s : check_newer(r, run);
 }
 
-/* The last one of the same training that lies far enough before the end. */
+/* Finds the last checkpoint of the same training that is enough steps before the end. */
 static dt_status *find_begin(replay *r, const char *run, int64_t steps) {
     dt_listing l = {0};
     const dt_listed *best = NULL;
@@ -257,7 +258,7 @@ static dt_status *replay_all(replay *r, int64_t steps, dt_str *out) {
     return compare(r, out);
 }
 
-/* On another back end than the run's, bits would differ. */
+/* Refuses another back end than the run's, on which bits would differ. */
 static dt_status *check_may_compute(const dt_job *j) {
     if (!j->sealed || !dt_backend_takes_plugin(j->backend)) return NULL;
     return dt_suggest(dt_fail(DT_E_BACKEND, j->backend_at.source ? &j->backend_at : NULL,

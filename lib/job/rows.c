@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/map.h"
+#include "data/rows_file.h"
 #include "job/job.h"
 
 /* If a file of weights lacks what steps of `map` learned, they learn it again. */
-static dt_status *learn_for_stream(dt_job *j) {
+static dt_status *learn_for_rows(dt_job *j) {
     if (j->dataset.learned || !dt_map_learns(j->dataset.map)) return NULL;
     DT_TRY(dt_job_open_data(j));
     j->dataset.learned = dt_dataset_learned(j->data);
@@ -38,13 +40,14 @@ static dt_texts copy_columns(dt_arena *arena, const dt_element_spec *e) {
 /* If a file of weights does not describe what the data set stores, the files of the data set do. If
  * these are missing too, rows have the types of the model's inputs; columns by patterns are then an
  * error. */
-static dt_status *store_for_stream(dt_job *j) {
+static dt_status *store_for_rows(dt_job *j) {
     const dt_element_spec *elements;
     dt_dataset *d = NULL;
     dt_dataset_spec as_stored = j->dataset;
     const bool patterns = j->dataset.n_stored == 0 && has_patterns(j);
     if (j->dataset.n_stored > 0 || (j->dataset.format->declare && !patterns)) return NULL;
     as_stored.as_stored = true;
+    as_stored.window.length = 0; /* rows, as the file to read has them */
     dt_status *missing = j->data ? NULL : dt_dataset_create(&d, &as_stored);
     if (missing && patterns) return missing;
     const dt_dataset *from = j->data ? j->data : d;
@@ -52,7 +55,7 @@ static dt_status *store_for_stream(dt_job *j) {
     dt_element_spec *all = dt_arena_array(j->arena, dt_element_spec, n);
     for (int e = 0; e < n; e++)
         all[e] = (dt_element_spec){.name = dt_arena_strdup(j->arena, elements[e].name),
-                                   .type = dt_dataset_stored(from, e)->type,
+                                   .type = dt_element_row(dt_dataset_stored(from, e)),
                                    .columns = copy_columns(j->arena, dt_dataset_stored(from, e))};
     j->dataset.stored = all;
     j->dataset.n_stored = n;
@@ -62,16 +65,22 @@ static dt_status *store_for_stream(dt_job *j) {
 }
 
 /* The Inputs as batches carry them. */
-dt_status *dt_job_open_stream(dt_job *j, const char *path, dt_stream **out) {
-    DT_TRY(learn_for_stream(j));
-    DT_TRY(store_for_stream(j));
+dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset **out) {
+    DT_TRY(learn_for_rows(j));
+    DT_TRY(store_for_rows(j));
     dt_element_spec *input = dt_arena_array(j->arena, dt_element_spec, j->model.n_inputs);
     for (int i = 0; i < j->model.n_inputs; i++)
         input[i] =
             (dt_element_spec){.name = j->model.input[i].name, .type = j->model.input[i].type};
-    return dt_stream_open(
-        out, &(dt_stream_request){
-                 .path = path, .job = &j->dataset, .input = input, .n = j->model.n_inputs});
+    const dt_texts keep = {q->n_keep, dt_arena_array(j->arena, const char *, q->n_keep)};
+    for (int i = 0; i < q->n_keep; i++) keep.v[i] = dt_arena_strdup(j->arena, q->keep[i]);
+    return dt_rows_open(out, &(dt_rows_request){.path = q->input,
+                                                .job = &j->dataset,
+                                                .input = input,
+                                                .n = j->model.n_inputs,
+                                                .once = true,
+                                                .answers = q->answers_bad_rows,
+                                                .keep = keep});
 }
 
 /* ---- to evaluate ---- */
@@ -94,14 +103,14 @@ static int name_elements(const dt_job *j, const dt_match *m, dt_element_spec *ou
 
 static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **out) {
     dt_match match;
-    DT_TRY(learn_for_stream(j));
-    DT_TRY(store_for_stream(j));
+    DT_TRY(learn_for_rows(j));
+    DT_TRY(store_for_rows(j));
     DT_TRY(dt_match_names(&j->elements, &j->model, &j->compile, &match));
     dt_element_spec *element =
         dt_arena_array(j->arena, dt_element_spec, match.n_inputs + 2 * j->model.n_outputs);
-    const dt_stream_request q = {
+    const dt_rows_request q = {
         .path = path, .job = &j->dataset, .input = element, .n = name_elements(j, &match, element)};
-    return dt_stream_dataset(out, &q);
+    return dt_rows_open(out, &q);
 }
 
 /* A text, or a folder of pictures: its classes or tokens are those of the training part, which is
@@ -131,6 +140,6 @@ dt_status *dt_job_open_input(dt_job *j, const char *path, dt_part *part, dt_data
 
 dt_status *dt_job_open_text(dt_job *j, const char *path, dt_part *part, dt_dataset **out) {
     bool is_text = j->dataset.format->content == DT_CONTENT_TEXT;
-    DT_TRY(is_text ? dt_stream_is_text(path, &is_text) : NULL);
+    DT_TRY(is_text ? dt_rows_are_text(path, &is_text) : NULL);
     return is_text ? dt_job_open_input(j, path, part, out) : NULL;
 }

@@ -2,10 +2,12 @@
 /* A job at work: fit, evaluate, predict, lower over what session.c makes of it, on the workers that
  * team.c connects. */
 #define _GNU_SOURCE /* memfd_create */
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -34,7 +36,8 @@ static const dt_layer_spec *find_divided(const dt_job *j) {
     return NULL;
 }
 
-enum { MOST_LIMITS = 5 };
+/* of its own, and of idle_keys.c */
+enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
 
 /* What the user might take for granted, and is not so. */
 static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
@@ -52,10 +55,11 @@ static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
     if (j->strategy.verify_replicas && !j->strategy.launch.workers)
         t.v[t.n++] = "verify_replicas is without effect: replicas of one process share one copy of "
                      "the weights";
-    if (j->strategy.servers.workers && o->threads > 1)
+    if (o->threads > 1 && j->strategy.servers.fingerprint && !j->strategy.servers.program &&
+        !j->strategy.launch.workers)
         t.v[t.n++] = dt_arena_printf(j->arena,
-                                     "%d threads are without effect: the coordinator and each "
-                                     "worker of a parameter server have one",
+                                     "%d threads are without effect: workers of a parameter server "
+                                     "that are forked have one, and so has their coordinator",
                                      o->threads);
     if (j->strategy.resolver && j->strategy.resolver->why) t.v[t.n++] = j->strategy.resolver->why;
     const dt_layer_spec *divided = find_divided(j);
@@ -160,18 +164,27 @@ DT_API int dt_job_worker(const dt_job *j) {
     return j ? j->strategy.launch.rank : 0;
 }
 
-/* A file in memory with the job that came by standard input, which its workers read, too; -1: it
- * is a file. */
-static dt_status *copy_input(const dt_job *j, int *out) {
-    *out = -1;
-    if (!j->input) return NULL;
+/* A file in memory with the job's text. */
+static dt_status *write_input(const dt_source *text, int *out) {
     *out = memfd_create("job", MFD_CLOEXEC);
     if (*out < 0) return dt_fail_errno(DT_E_IO, "the job for workers");
-    for (size_t done = 0; done < j->input->size;) {
-        const ssize_t n = write(*out, j->input->text + done, j->input->size - done);
+    for (size_t done = 0; done < text->size;) {
+        const ssize_t n = write(*out, text->text + done, text->size - done);
         if (n < 0) return dt_fail_errno(DT_E_IO, "the job for workers");
         done += (size_t)n;
     }
+    return NULL;
+}
+
+/* The standard input of workers: the job's text if the job came by `-`, otherwise this process's
+ * input if that is a file, which the job may name (/dev/stdin) and each worker reads from the
+ * beginning. -1: neither. */
+static dt_status *open_input(const dt_job *j, int *out) {
+    struct stat of;
+    *out = -1;
+    if (j->input) return write_input(j->input, out);
+    if (fstat(STDIN_FILENO, &of) == 0 && S_ISREG(of.st_mode))
+        *out = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
     return NULL;
 }
 
@@ -182,7 +195,7 @@ static dt_status *prepare_to_meet(dt_job *j, const dt_run_options *o) {
     if (!q->workers) return NULL;
     q->fingerprint = dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
     q->program = o->program;
-    return q->program ? copy_input(j, &q->input) : NULL;
+    return q->program ? open_input(j, &q->input) : NULL;
 }
 
 static void close_input(dt_job *j) {
@@ -195,6 +208,8 @@ static void close_input(dt_job *j) {
 static dt_status *fit_here(dt_job *j, const dt_run_options *options, int64_t called_ns) {
     dt_session s = {0};
     dt_texts printed = limits_of(j, options);
+    const dt_texts idle = dt_job_idle_keys(j, j->arena);
+    for (int i = 0; i < idle.n; i++) printed.v[printed.n++] = idle.v[i];
     for (int i = 0; i < printed.n; i++) warn(options, printed.v[i]);
     dt_status *bad =
         dt_cluster_agree(j->cluster, "prepare its training", dt_session_open(j, options, true, &s));
@@ -226,7 +241,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
 static dt_status *find_part(const dt_job *j, const char *split, dt_part *out) {
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (strcmp(split, dt_part_name(p)) == 0) {
-            bool is_split = p == DT_PART_VALIDATION && j->dataset.validation_split > 0;
+            bool is_split = p == DT_PART_VALIDATION && dt_validation_splits(&j->dataset.split);
             *out = p;
             if (p == DT_PART_TRAIN || j->dataset.part[p] || is_split) return NULL;
             return dt_fail(DT_E_NO_SPLIT, &j->dataset.at, "the data set has no '%s' part", split);
@@ -255,6 +270,7 @@ static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_saved
 dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o,
                                   dt_saved *c) {
     dt_status *warnings = NULL;
+    DT_TRY(dt_job_check_fold(j));
     if (!path) return open_newest(j, o, c);
     dt_status *s = dt_saved_find(c, path, &warnings);
     warn_all(o, warnings);
@@ -305,11 +321,9 @@ static dt_status *explain(const dt_job *j, const evaluation *e, const dt_run_opt
                               out);
 }
 
-static void report_results(const dt_event *result, const dt_evaluation *explained,
-                           const dt_run_options *o) {
+static void report_results(const dt_event *result, const dt_run_options *o) {
     dt_event next = *result;
     if (!o->event) return;
-    next.evaluation = explained->n > 0 ? explained : NULL;
     o->event(&next, o->user);
     next.evaluation = NULL;
     next.kind = DT_EVENT_END;
@@ -318,6 +332,7 @@ static void report_results(const dt_event *result, const dt_evaluation *explaine
 
 static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const dt_sums *sums,
                                     const dt_run_options *o, dt_arena *arena) {
+    const bool whole = !o->input && o->max_steps == 0;
     const char *part = dt_dataset_part_name(e->session.made_of.data, e->part);
     dt_metric metrics[DT_MAX_KEYS];
     dt_evaluation explained = {0};
@@ -326,15 +341,18 @@ static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const 
     const int n = dt_trainer_metrics(e->session.trainer, sums, false, metrics);
     const bool finite = n == 0 || isfinite(metrics[0].value);
     if (finite) DT_TRY(explain(j, e, o, arena, &explained));
-    report_results(&(dt_event){.kind = DT_EVENT_EVAL,
-                               .step = e->saved.state.step,
-                               .examples = (int64_t)sums->examples,
-                               .metrics = metrics,
-                               .n_metrics = n,
-                               .split = part,
-                               .checkpoint = e->saved.path,
-                               .weights_sha256 = weights.hex},
-                   &explained, o);
+    dt_event result = {.kind = DT_EVENT_EVAL,
+                       .step = e->saved.state.step,
+                       .examples = (int64_t)sums->examples,
+                       .metrics = metrics,
+                       .n_metrics = n,
+                       .split = part,
+                       .checkpoint = e->saved.path,
+                       .weights_sha256 = weights.hex,
+                       .evaluation = explained.n > 0 ? &explained : NULL};
+    dt_status *unkept = whole && finite ? dt_job_keep_evaluation(j, &e->saved, &result) : NULL;
+    warn_all(o, unkept);
+    report_results(&result, o);
     if (finite) return NULL;
     return dt_fail(DT_E_DIVERGED, NULL,
                    "the loss of the %s data is not finite, although the data is: the model "
@@ -404,7 +422,11 @@ static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_sav
     DT_TRY(dt_job_take_learned(j, c));
     if (q->input) {
         DT_TRY(dt_job_open_text(j, q->input, &out->part, &out->data));
-        return out->data ? NULL : dt_job_open_stream(j, q->input, &out->stream);
+        if (!out->data) return dt_job_open_rows(j, q, &out->data);
+        if (q->n_keep == 0 && !q->answers_bad_rows) return NULL;
+        return dt_fail(DT_E_ELEMENTS, NULL,
+                       "%s: is a text, and only rows of CSV and JSON lines have %s of their own",
+                       q->input, q->n_keep > 0 ? "columns" : "errors");
     }
     DT_TRY(find_part(j, q->split, &out->part));
     DT_TRY(dt_job_open_data(j));
@@ -415,6 +437,29 @@ static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_sav
 static int64_t batch_of(const dt_job *j, const dt_model *m) {
     int64_t each = j->dataset.per_replica_batch_size;
     return each > 0 ? each * m->strategy->replicas : j->dataset.global_batch_size;
+}
+
+/* Returns the names of a regression's outputs: the target's columns if it has several, otherwise
+ * the target's name. */
+static dt_texts names_of_values(const dt_job *j, const dt_output_use *output) {
+    const dt_tree *all = dt_tree_get(j->dataset.tree, "element");
+    const char **name = dt_arena_array(j->arena, const char *, 1);
+    dt_element_spec e = {0};
+    name[0] = output->target;
+    for (int i = 0; all && j->dataset.format->declare && i < all->n; i++)
+        if (strcmp(all->entry[i].key, output->target) == 0)
+            dt_status_free(
+                j->dataset.format->declare(j->arena, &all->entry[i], j->dataset.tree, &e));
+    return e.choice == DT_CHOICE_NAMES && e.columns.n > 1 ? e.columns : (dt_texts){1, name};
+}
+
+static void name_values(const dt_job *j, dt_class_names *out) {
+    for (int i = 0; j->has_compile && i < j->compile.n_outputs; i++) {
+        const dt_output_use *o = &j->compile.output[i];
+        /* a loss's row begins with its dt_kind */
+        const dt_loss_row *loss = (const dt_loss_row *)o->loss.kind;
+        if (loss && loss->of == DT_OUTPUT_VALUES && o->target) out->of[i] = names_of_values(j, o);
+    }
 }
 
 /* Takes class names from the checkpoint; if it has none, from the job's data where it is open. */
@@ -434,6 +479,7 @@ static dt_status *predict(dt_job *j, const dt_saved *c, const dt_run_options *o,
     dt_session s = {0};
     dt_class_names names;
     dt_status *bad = name_classes(j, c, &names);
+    if (!bad) name_values(j, &names);
     from->compile = j->has_compile ? &j->compile : NULL;
     from->names = &names;
     if (!bad) bad = dt_session_open_model(j, o, &s);
@@ -452,6 +498,9 @@ static dt_status *check_request(const dt_job *j, const dt_predict_request *q, dt
     DT_TRY(dt_want(j, "dt_job_predict", "job"));
     DT_TRY(dt_want(q, "dt_job_predict", "request"));
     if (!q->rows) DT_TRY(dt_want(out, "dt_job_predict", "place for the tensor"));
+    if (q->n_keep > 0) DT_TRY(dt_want(q->keep, "dt_job_predict", "keep"));
+    if (q->n_keep > 0 || q->answers_bad_rows)
+        DT_TRY(dt_want(q->input, "dt_job_predict", "input whose rows are looked at"));
     return q->input ? NULL : dt_want(q->split, "dt_job_predict", "split or input");
 }
 
@@ -500,7 +549,6 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
     if (!bad) bad = open_rows(j, q, &c, &from);
     bad = dt_cluster_agree(j->cluster, "open what it predicts with", bad);
     if (!bad) bad = predict(j, &c, or_none(options), &from);
-    dt_stream_close(from.stream);
     if (from.data != j->data) dt_dataset_unref(from.data);
     dt_saved_release(&c);
     dt_job_close_team(j, bad);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run has recorded of its steps, for `dtrain trace RUN`. */
+/* Reads the recording of a run's steps, for `dtrain trace RUN`. */
 #include <stdlib.h>
 
 #include "file/gzip.h"
@@ -28,7 +28,9 @@ static dt_status *read_file(const char *path, dt_str *out) {
     dt_status *s = dt_inflow_open(&f, path);
     if (!s) s = read_all(f, path, out);
     dt_inflow_close(f);
-    if (!s && (out->size == 0 || out->data[0] != '{')) /* it goes to a terminal, perhaps */
+    if (!s &&
+        (out->size == 0 ||
+         out->data[0] != '{')) /* the file is printed, maybe on a terminal, so it must be JSON */
         s = dt_fail(DT_E_DATA_FILE, NULL, "%s: not a recording of a run, which begins with '{'",
                     path);
     return s;

@@ -40,7 +40,7 @@ static void put_ref(dt_json *j, const char *key, const char *ref) {
     dt_json_close(j, '}');
 }
 
-/* A mapping of one name to its arguments. */
+/* Writes a mapping from one name to its arguments. */
 static void put_mapping(dt_json *j, const dt_key_table *s) {
     dt_str ref = {0};
     dt_json_open(j, NULL, '{');
@@ -63,7 +63,7 @@ static void put_mapping(dt_json *j, const dt_key_table *s) {
 static void put_sort(dt_json *j, const dt_key_table *s) {
     dt_json_open(j, s->noun, '{');
     dt_json_open(j, "anyOf", '[');
-    /* Names that stand by themselves. */
+    /* Lists names that need no arguments. */
     bool any = false;
     for (int i = 0; s->at(i).name; i++) {
         const dt_job_kind k = s->at(i);
@@ -93,7 +93,7 @@ static const dt_field *field_named(const dt_field *fields, const char *name) {
     return fields;
 }
 
-/* {height, width} written as [32, 32]; a single one as itself. */
+/* Writes the short form: {height, width} as [32, 32], a single argument as its value. */
 static void put_brief(dt_json *j, const dt_job_kind *k, const char *const *brief) {
     int n = 0;
     if (!brief[1]) {
@@ -117,7 +117,7 @@ static void put_arguments(dt_json *j, const dt_job_kind *k) {
     dt_schema_required(j, k->fields);
 }
 
-/* The arguments, or their short form. */
+/* Writes the arguments, or their short form. */
 static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
     bool list = false;
     const char *const *brief = s->brief ? s->brief(k->row, &list) : NULL;

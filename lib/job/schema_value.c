@@ -54,7 +54,7 @@ static void put_numbers(dt_json *j, const dt_field *f, const char *type, bool lo
     dt_json_close(j, '}');
 }
 
-/* Any scalar is a text. */
+/* A text: any scalar is one. */
 static void put_text(dt_json *j, const dt_field *f, bool null) {
     dt_json_open(j, "type", '[');
     dt_json_string(j, NULL, "string");
@@ -103,7 +103,7 @@ void dt_schema_form(dt_json *j, const dt_field *f) {
     dt_json_close(j, '}');
 }
 
-/* One of the forms; `key` is the keyword that contains them. */
+/* Writes alternatives, one for each form; `key` is the keyword that contains them. */
 static void put_forms(dt_json *j, const char *key, const dt_field *forms, bool null) {
     if (key) dt_json_open(j, key, '{');
     if (forms->kind != DT_FIELD_END) dt_json_open(j, "anyOf", '[');
@@ -137,7 +137,7 @@ void dt_schema_required(dt_json *j, const dt_field *fields) {
     if (any) dt_json_close(j, ']');
 }
 
-/* JSON, unless it is a word. */
+/* Writes a default as JSON, or as a string if it is a word. */
 static void put_preset(dt_json *j, const char *key, const char *preset) {
     static const char *const json[] = {"null", "true", "false"};
     bool raw = *preset && strchr("[{-0123456789", *preset);
@@ -146,7 +146,7 @@ static void put_preset(dt_json *j, const char *key, const char *preset) {
     else dt_json_string(j, key, preset);
 }
 
-/* A key that is refused, with the reason for editors. */
+/* Writes a key that is refused, with the reason, which editors show. */
 static void put_instead(dt_json *j, const dt_field *f) {
     dt_json_open(j, f->name, '{');
     dt_json_string(j, "description", f->instead);

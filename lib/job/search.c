@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "job/partition.h"
-#include "job/plan.h"
+#include "job/search.h"
 
 enum { MOST_WORDS = 8, SHOWN = 12, MOST_LOGICAL = 8 };
 
@@ -39,8 +39,7 @@ typedef struct search {
 
 /* ---- candidates ---- */
 
-/* Cores of a chip first, then neighbours along x, y, z. False: no block of so many. */
-static bool block_of(const int mesh[4], int devices, int shape[4]) {
+bool dt_search_block(const int mesh[4], int devices, int shape[4]) {
     static const int order[] = {3, 0, 1, 2};
     for (int k = 0; k < 4; k++) shape[k] = 1;
     for (int k = 0; k < 4 && devices > 1; k++) {
@@ -58,7 +57,7 @@ static void add_word(const search *s, candidate *c, const char *format, const ch
 
 static bool place(const search *s, candidate *c) {
     int shape[4], all = s->mesh[0] * s->mesh[1] * s->mesh[2] * s->mesh[3];
-    if (!block_of(s->mesh, c->logical, shape) || (c->logical > 1 && !s->has_partition))
+    if (!dt_search_block(s->mesh, c->logical, shape) || (c->logical > 1 && !s->has_partition))
         return false;
     c->replicas = all / c->logical;
     if (!s->has_assignment && c->logical == 1) return true;
@@ -109,17 +108,21 @@ static void list_candidates(search *s) {
 
 /* ---- planning one ---- */
 
-static dt_status *open_with(const search *s, const candidate *c, dt_job **job) {
-    const dt_job_source *from = s->q->source;
+dt_status *dt_search_open(const dt_job_source *from, char *const *more, int words, dt_arena *arena,
+                          dt_job **job) {
     dt_job_source source = *from;
-    int n = from->n_overrides + c->words;
-    const char **word = dt_arena_array(s->arena, const char *, n + 1);
+    int n = from->n_overrides + words;
+    const char **word = dt_arena_array(arena, const char *, n + 1);
     if (from->n_overrides > 0)
         memcpy(word, from->overrides, (size_t)from->n_overrides * sizeof *word);
-    if (c->words > 0) memcpy(word + from->n_overrides, c->word, (size_t)c->words * sizeof *word);
+    if (words > 0) memcpy(word + from->n_overrides, more, (size_t)words * sizeof *word);
     source.overrides = word;
     source.n_overrides = n;
     return dt_job_open(job, &source);
+}
+
+static dt_status *open_with(const search *s, candidate *c, dt_job **job) {
+    return dt_search_open(s->q->source, c->word, c->words, s->arena, job);
 }
 
 static void keep(candidate *c, const dt_job_plan *p) {
@@ -267,8 +270,16 @@ DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, 
     DT_TRY(dt_want_texts(request->source->overrides, request->source->n_overrides, "dt_plan_search",
                          "text of an override"));
     DT_TRY(dt_want(text, "dt_plan_search", "place for the text"));
-    search s = {.q = request, .arena = dt_arena_create()};
+    DT_TRY(dt_want_texts(request->prices, request->n_prices, "dt_plan_search", "price"));
+    DT_TRY(dt_prices_check(request->prices, request->n_prices));
     dt_str out = {0};
+    if (request->run.examples > 0 || request->run.tokens > 0) {
+        dt_status *s = dt_search_run(request, &out, fits);
+        if (s) dt_str_release(&out);
+        else *text = dt_str_take(&out);
+        return s;
+    }
+    search s = {.q = request, .arena = dt_arena_create()};
     dt_status *bad = plan_base(&s);
     if (!bad) {
         list_candidates(&s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section `backend`: what computes, and for plug-ins which one and how it starts. */
+/* Reads the section `backend`: the back end, and for plug-ins the path and settings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static dt_status *read_list(dt_arena *arena, const dt_tree *t, const char *what,
     return faults;
 }
 
-/* By the kind that GPU plug-ins expect. */
+/* Reads an option's value by the kind that GPU plug-ins expect. */
 static dt_status *read_known(dt_arena *arena, const dt_tree *t, const char *what,
                              dt_pjrt_setting *out) {
     switch (out->kind) {
@@ -116,7 +116,7 @@ static dt_status *read_known(dt_arena *arena, const dt_tree *t, const char *what
     return NULL;
 }
 
-/* An option that another plug-in may have: by the value's own form. */
+/* Reads an option that another plug-in may have, by the form of its value. */
 static dt_status *read_unknown(dt_arena *arena, const dt_tree *t, const char *what,
                                dt_pjrt_setting *out) {
     if (t->kind == DT_TREE_LIST) return read_list(arena, t, what, out);

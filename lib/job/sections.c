@@ -61,7 +61,7 @@ enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };
 bool dt_job_needs(const char *key, dt_purpose purpose) {
     static const struct {
         const char *key;
-        dt_purpose last; /* the last purpose, in their order, that needs it */
+        dt_purpose last; /* the last purpose in their order that needs the key */
     } rows[] = {
         {"dataset", DT_FOR_TOPOLOGY},
         {"model", DT_FOR_TOPOLOGY},
@@ -139,7 +139,8 @@ static const dt_field output_fields[] = {
             .help = "none, or html: write report.html when the run ends"),
     DT_END};
 
-/* Found here rather than after an hour, by the first checkpoint. */
+/* Checks the directory now, rather than when the first checkpoint is saved, which may be an hour
+ * later. */
 static dt_status *check_dir(const char *dir, const dt_location *at) {
     for (const char *part = dir; part && *part;) {
         size_t n = strcspn(part, "/");

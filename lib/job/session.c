@@ -23,7 +23,7 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
 
 /* Strict bits are those of our own kernels. */
 static dt_status *choose_engine(const dt_job *j, const dt_run_options *o, dt_session *s) {
-    const int threads = j->strategy.servers.workers ? 1 : o->threads;
+    const int threads = dt_servers_threads(&s->strategy->servers, o->threads);
     if (j->strict && (o->kernels == DT_KERNELS_OPENBLAS || o->kernels == DT_KERNELS_ONEDNN))
         return dt_fail(DT_E_USAGE, NULL,
                        "--kernels: the job says reproducible: {strict: true}, which only dtrain's "
@@ -48,6 +48,24 @@ dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session 
     return dt_job_annotate_model(j, s->model);
 }
 
+/* Returns the name of the layer that is the only output; NULL: there are several outputs. */
+static const char *output_of(const dt_model_spec *m) {
+    return m->n_outputs == 1 ? m->output[0].name : NULL;
+}
+
+/* Returns the settings that determine how steps are computed and estimated. All commands use the
+ * same. */
+static dt_compute_spec how_of(const dt_job *j) {
+    dt_compute_spec how = j->how;
+    how.mixed = j->compile.precision != DT_POLICY_FLOAT32;
+    how.quantization = j->compile.quantization;
+    how.output = output_of(&j->model);
+    how.pieces = j->model.vocabulary_tiling;
+    how.collective_products = j->partition && j->partition->collective_products;
+    how.slices = (int)j->strategy.slices;
+    return how;
+}
+
 static void describe_trainer(const dt_job *j, dt_session *s) {
     s->made_of = (dt_trainer_options){.strategy = s->strategy,
                                       .model = s->model,
@@ -55,7 +73,7 @@ static void describe_trainer(const dt_job *j, dt_session *s) {
                                       .optimizer = s->optimizer,
                                       .data = j->data,
                                       .fit = j->has_fit ? &j->fit : NULL,
-                                      .how = j->how};
+                                      .how = how_of(j)};
 }
 
 /* Larger weights are asked of the slice before this machine makes them. */
@@ -78,6 +96,7 @@ static dt_status *check_slice(dt_job *j, const dt_run_options *o) {
 
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt_session *s) {
     DT_TRY(check_sections(j, training));
+    DT_TRY(dt_job_check_fold(j));
     DT_TRY(dt_job_open_data(j));
     if (training) DT_TRY(check_slice(j, o));
     DT_TRY(dt_session_open_model(j, o, s));

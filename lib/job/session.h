@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job needs to compute, or to be planned. */
+/* The objects that a job needs to compute, or to be planned. */
 #ifndef DT_JOB_SESSION_H
 #define DT_JOB_SESSION_H
 
 #include "job/job.h"
 
-/* Begins as {0}, and is closed also when opening it failed. */
+/* Zeroed at first; must be closed even if opening it failed. */
 typedef struct dt_session {
     dt_strategy *strategy;
     dt_model *model;
     dt_optimizer *optimizer;
     dt_trainer_options made_of;
     dt_trainer *trainer;
-    dt_faults faults; /* to be injected into the run */
+    dt_faults faults; /* faults to be injected into the run */
 } dt_session;
 
-/* Strategy and model, annotated according to `partition`. */
+/* Opens strategy and model, annotated according to `partition`. */
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
-/* Opens all members; the optimizer only for training. */
+/* Opens all members; the optimizer for training only. */
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
                            dt_session *s) DT_MUST_USE;
 /*
- * The same as an outline, whose trainer answers dt_trainer_outlined and dt_trainer_priced, and
- * prints programs without compiling them: no tensor is allocated, no engine opened. shards: 0 for a
+ * Opens an outline: its trainer supports dt_trainer_outlined and dt_trainer_priced and prints
+ * programs without compiling them; no tensor is allocated and no engine is opened. shards: 0 for a
  * slice; shards keep the bits of sums over the batch on this machine only.
  */
 dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) DT_MUST_USE;
@@ -30,15 +30,21 @@ void dt_session_close(dt_session *s);
 
 /* ---- team.c ---- */
 
-/* Meets the other workers, sets j->cluster; nothing where this process is alone. WORKERS_DISAGREE
- * where job or version differ. LAUNCH or NOT_YET for a launcher's processes that do not share the
- * job's work. o (may be NULL) gets an event about missing workers. */
+/* Connects to the other workers and sets j->cluster; does nothing if this process is alone.
+ * WORKERS_DISAGREE where job or version differ. LAUNCH or NOT_YET for a launcher's processes that
+ * do not share the job's work. o (may be NULL) gets an event about missing workers. */
 dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) DT_MUST_USE;
-/* s: the result of this worker's work. If one worker was stopped, all were. */
+/* Disconnects. s: the result of this worker's work. If one worker was stopped, all were. */
 void dt_job_close_team(dt_job *j, const dt_status *s);
 /* WORKERS_DISAGREE unless all have the same weights, of the same checkpoint, and the same
  * kernels. */
 dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_saved *c) DT_MUST_USE;
+
+/* ---- keep_evaluation.c ---- */
+
+/* Writes evaluation.PART.json in output.dir, if the checkpoint belongs to this run. */
+dt_status *dt_job_keep_evaluation(const dt_job *j, const dt_saved *c,
+                                  const dt_event *e) DT_MUST_USE;
 
 /* ---- run.c ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From files to one tree: the job's file or standard input, its base, a model that Keras wrote, the
- * overrides. Data files are relative to the job's file, output to the working directory; on
+ * Reads files into one tree: the job's file or standard input, its base, a model that Keras wrote,
+ * the overrides. Data files are relative to the job's file, output to the working directory; on
  * standard input there is no file, so everything is relative to the working directory.
  */
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static bool same_text(const dt_tree *a, const dt_tree *b) {
     return a->kind == DT_TREE_SCALAR && b->kind == DT_TREE_SCALAR && strcmp(a->text, b->text) == 0;
 }
 
-/* `{Adam: {...}}` over `{SGD: {...}}`. */
+/* Whether a value names another kind, as `{Adam: {...}}` merged into `{SGD: {...}}` does. */
 static bool is_other_kind(const char *key, const dt_tree *base, const dt_tree *over) {
     bool kind = strcmp(key, "optimizer") == 0 || strcmp(key, "loss") == 0;
     return kind &&
@@ -59,7 +59,7 @@ static void drop(dt_tree *map, const char *key) {
     map->n--;
 }
 
-/* Puts `over` into `base`. Recursion is bounded by the depth of trees. */
+/* Merges `over` into `base`. Recursion is bounded by the depth of trees. */
 static void merge(dt_arena *arena, dt_tree *base, const dt_tree *over) {
     dt_entry *all = dt_arena_array(arena, dt_entry, base->n + over->n);
     if (base->n > 0) memcpy(all, base->entry, sizeof *all * (size_t)base->n);
@@ -77,8 +77,8 @@ static void merge(dt_arena *arena, dt_tree *base, const dt_tree *over) {
 
 /* ---- the base ---- */
 
-/* Faults inside the base have its places; that it cannot be read is a fault of the value that names
- * it. */
+/* Reads the base. Faults inside it are located there; if it cannot be read, the fault is located at
+ * the value that names it. */
 static dt_status *read_base(dt_job *j, const dt_tree *value, dt_tree **base) {
     char *home = NULL;
     DT_TRY(dt_at(dt_path_local(value->text, &home), &value->at));
@@ -125,8 +125,8 @@ static const char *directory_of(dt_job *j, const char *path) {
     return kept;
 }
 
-/* A base is part of what the file is; `extends=...` on the command line would come too late to be
- * one. */
+/* Refuses `extends=...` on the command line: the base belongs to the file, which has been read by
+ * then. */
 static dt_status *check_override(dt_arena *arena, int number, const char *assignment) {
     const size_t n = strlen("extends");
     if (strncmp(assignment, "extends", n) != 0 || !assignment[n] || !strchr("=.", assignment[n]))
@@ -138,8 +138,8 @@ static dt_status *check_override(dt_arena *arena, int number, const char *assign
                    "extends belongs in the job file and cannot be overridden");
 }
 
-/* What overrides said below a node: of mappings their entries alone, lists whole. Gives the source
- * of the first of them; NULL: none said anything. */
+/* Removes everything below a node except what overrides have set: entries of mappings one by one,
+ * lists as a whole. Returns the source of the first override; NULL: no override set anything. */
 static const dt_source *leave_overrides(dt_tree *t) {
     const dt_source *first =
         t->at.source && strncmp(t->at.source->name, "override ", strlen("override ")) == 0
@@ -170,8 +170,8 @@ static void move_key(dt_entry *e, const dt_source *override) {
                                   .offset = from};
 }
 
-/* As with a base, a strategy of another type drops the keys of the file; those of overrides
- * stay. */
+/* Changes the strategy's type. As with a base, a strategy of another type drops the keys of the
+ * file; keys that overrides have set stay. */
 static void change_strategy(dt_job *j, const char *assignment) {
     static const char key[] = "strategy.type=";
     dt_tree *strategy = dt_tree_get(j->tree, "strategy");
@@ -196,7 +196,7 @@ static bool is_called(const dt_job_kind *k, const char *name) {
     return is;
 }
 
-/* The number of the kind of that name; -1: unknown. */
+/* The index of the kind of that name; -1: unknown. */
 static int find_kind(const dt_key_table *sort, const char *name) {
     dt_job_kind k = sort->at(0);
     for (int i = 0; k.name; k = sort->at(++i))
@@ -208,8 +208,8 @@ bool dt_job_is_of_files(const dt_job *j, const dt_source *source) {
     return source == j->tree->at.source || (j->base && source == j->base);
 }
 
-/* Whether an earlier override set it: a second one of another kind is an error, which is reported
- * later. */
+/* Whether an earlier override set the value. Then a second one of another kind is an error, which
+ * is reported later. */
 static bool is_overridden(const dt_job *j, const dt_tree *t) {
     return !dt_job_is_of_files(j, t->kind == DT_TREE_MAP && t->n > 0 ? t->entry[0].key_at.source
                                                                      : t->at.source);
@@ -293,7 +293,8 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
 
 /* ---- data files of a base ---- */
 
-/* The directory of the base's file, seen from the job's: it was found from there. */
+/* The directory of the base's file, as seen from the job's directory, from which the base was
+ * found. */
 static char *directory_of_base(const dt_job *j) {
     const char *base = j->base->name;
     size_t n = strlen(j->data_directory);
@@ -312,7 +313,7 @@ static void move_path(const dt_job *j, const char *directory, dt_tree *t) {
     free(path);
 }
 
-/* `validation: 1000` of synthetic data names no file. */
+/* Whether the text is a count, such as `validation: 1000` of synthetic data, and no file. */
 static bool is_count(const dt_tree *t) {
     int64_t n;
     return t->kind == DT_TREE_SCALAR && !t->quoted && dt_parse_int64(t->text, &n);

@@ -85,8 +85,8 @@ static dt_status *let_find(dt_job *j, dt_substitution *c) {
     return faults;
 }
 
-/* Whether a word may be unused. In plans all words of files may, since plans are for other
- * strategies and sizes, too. Else an override that changes nothing is reported. */
+/* Whether a word may be unused. In plans all words of files may be unused, because plans also try
+ * other strategies and sizes. Otherwise an override of an unused word is reported. */
 static bool may_be_idle(const dt_job *j, const dt_entry *e) {
     bool in_files = dt_job_is_of_files(j, e->key_at.source);
     return e->value->kind == DT_TREE_NULL || (in_files && j->purpose == DT_FOR_PLAN) ||
@@ -114,7 +114,7 @@ static dt_status *let_check_used(const dt_job *j, const dt_substitution *c) {
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200, NODE_BYTES = 16 };
 
-/* A piece of a text; depth: defaults inside defaults. */
+/* A part of a text; depth: nesting of defaults in defaults. */
 typedef struct piece {
     const dt_location *at;
     const char *from, *to;
@@ -173,11 +173,25 @@ static dt_status *put_let(const dt_location *at, const char *word, const dt_tree
     return NULL;
 }
 
+/* Whether the key's value is the path of a checkpoint, in which braces may also hold names of
+ * metrics. */
+static bool is_filepath(const char *key) {
+    const char *last = key ? strrchr(key, '.') : NULL;
+    return last && strcmp(last, ".filepath") == 0;
+}
+
+/* Whether the key's value is a path of a callback, which is relative to the run's directory. */
+static bool begins_in_run_dir(const char *key) {
+    static const char callbacks[] = "fit.callbacks.";
+    return key && strncmp(key, callbacks, strlen(callbacks)) == 0;
+}
+
 static dt_status *put_word(const dt_substitution *c, const dt_location *at, const char *word,
                            texts *out) {
-    bool is_name = strcmp(word, "name") == 0;
-    const char *value = is_name ? c->name : c->run_dir;
-    if (is_variable(c->scope, word)) {
+    const bool is_name = strcmp(word, "name") == 0,
+               is_predefined = is_name || !strcmp(word, "run_dir");
+    const bool is_metric = !is_predefined && is_filepath(c->key);
+    if (is_metric || is_variable(c->scope, word)) {
         put(out, "{", 1);
         put(out, word, strlen(word));
         put(out, "}", 1);
@@ -185,11 +199,13 @@ static dt_status *put_word(const dt_substitution *c, const dt_location *at, cons
     }
     const dt_tree *let = let_value(c, word, strlen(word));
     if (let) return put_let(at, word, let, out);
-    if (!is_name && strcmp(word, "run_dir") != 0) return unknown(c, at, word);
+    if (!is_predefined) return unknown(c, at, word);
+    const bool is_here = !is_name && begins_in_run_dir(c->key);
+    const char *value = is_here ? "." : is_name ? c->name : c->run_dir;
     if (!value)
         return dt_fail(DT_E_SUBSTITUTION, at, "'{%s}' cannot be used in %s", word,
                        c->name ? "output.dir" : "name");
-    const char *recorded = is_name ? value : c->recorded_dir;
+    const char *recorded = is_here || is_name ? value : c->recorded_dir;
     dt_str_puts(&out->value, value);
     dt_str_puts(&out->recorded, recorded ? recorded : value);
     out->differ |= recorded && recorded != value;
@@ -198,7 +214,16 @@ static dt_status *put_word(const dt_substitution *c, const dt_location *at, cons
 
 /* ---- ${VARIABLE} ---- */
 
-/* A step of map takes a file for its words. */
+/* A step of map may name a file. */
+static bool is_tokenizer(const char *key) {
+    return key && strncmp(key, "dataset.", strlen("dataset.")) == 0 &&
+           (strstr(key, ".tokenizer.path") ||
+            (strncmp(key, "dataset.map.", strlen("dataset.map.")) == 0 &&
+             strlen(key) > strlen(".tokenizer") &&
+             strcmp(key + strlen(key) - strlen(".tokenizer"), ".tokenizer") == 0));
+}
+
+/* A step of map may name a file of words. */
 static bool is_vocabulary(const char *key) {
     static const char vocabulary[] = ".vocabulary";
     const size_t n = key ? strlen(key) : 0, stem = strlen("dataset.map."), end = strlen(vocabulary);
@@ -206,7 +231,8 @@ static bool is_vocabulary(const char *key) {
            strcmp(key + n - end, vocabulary) == 0;
 }
 
-/* Where it is replaced. Values of `let` are looked at where they are used. */
+/* Whether the key is a path, in which variables are replaced. Values of `let` are checked where
+ * they are used. */
 static bool is_path(const char *key) {
     static const char *const keys[] = {"let",
                                        "output.dir",
@@ -223,7 +249,7 @@ static bool is_path(const char *key) {
         if (strncmp(key, keys[i], length) == 0 && (key[length] == '\0' || key[length] == '.'))
             return true;
     }
-    return is_vocabulary(key);
+    return is_vocabulary(key) || is_tokenizer(key);
 }
 
 static dt_status *not_a_path(const dt_tree *t) {
@@ -232,7 +258,8 @@ static dt_status *not_a_path(const dt_tree *t) {
                       "have the shell replace it: dtrain fit JOB key.path=\"$VARIABLE\"");
 }
 
-/* A value that occurs in paths: records have the variable in its place. */
+/* Records a variable whose value occurs in paths, so that records can replace the value by the
+ * variable. */
 static void note_variable(dt_job *j, const char *variable, const char *value) {
     dt_pair *all = dt_arena_array(j->arena, dt_pair, j->n_variables + 1);
     for (int i = 0; i < j->n_variables; i++)
@@ -256,7 +283,7 @@ static dt_status *check_value(const dt_location *at, const char *variable, const
     return NULL;
 }
 
-/* The bracket that closes the one before `from`. */
+/* The bracket that closes the one before `from`, with nested ones skipped. */
 static const char *closing(const char *from, const char *to) {
     int open = 1;
     for (const char *p = from; p < to; p++) {
@@ -309,7 +336,7 @@ static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const 
         return NULL;
     }
     size_t n = dt_word_length(p->from + 1, p->to);
-    /* no substitution, just a bracket */
+    /* no substitution, only a bracket */
     if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') {
         put(out, "{", 1);
         *end = p->from + 1;
@@ -333,10 +360,10 @@ static dt_status *expand(dt_substitution *c, const piece *p, texts *out) {
     return NULL;
 }
 
-/* The value of let that the text is and nothing else; NULL: it is something else. */
+/* The value of the word of `let` that is the whole text; NULL: the text is something else. */
 static const dt_tree *whole_value(const dt_substitution *c, const char *text) {
     size_t n = *text == '{' ? dt_word_length(text + 1, text + strlen(text)) : 0;
-    if (n == 0 || strcmp(text + 1 + n, "}") != 0 ||
+    if (n == 0 || strcmp(text + 1 + n, "}") != 0 || is_filepath(c->key) ||
         is_variable(c->scope, dt_arena_printf(c->arena, "%.*s", (int)n, text + 1)))
         return NULL;
     return let_value(c, text + 1, n);
@@ -361,7 +388,8 @@ static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *valu
     return not_a_path(t);
 }
 
-/* Texts of a model that Keras wrote have no line in a job file; they are not substituted. */
+/* Whether the text is from a model file of Keras, which has no line in a job file; such texts are
+ * not substituted. */
 static bool is_of_keras(const dt_tree *t) { return t->at.source && t->at.line == 0; }
 
 static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
@@ -388,7 +416,7 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
 
 /* ---- the tree ---- */
 
-/* A path means a place on this machine; records keep "~/", as they keep variables. */
+/* Expands "~/" in paths; records keep "~/", as they keep variables. */
 static dt_status *localize(dt_substitution *c, dt_tree *t) {
     char *path = NULL;
     if (!is_path(c->key) || strncmp(c->key, "let", 3) == 0 || t->kind != DT_TREE_SCALAR)
@@ -403,12 +431,12 @@ static dt_status *localize(dt_substitution *c, dt_tree *t) {
     return NULL;
 }
 
-/* Substitutes in a key's value. Braces in `match` belong to patterns and in `filepath` to names of
- * metrics, so they stay; a Repeat has variables of its own. */
+/* Substitutes variables in a key's value. In `match`, braces belong to patterns and stay. A
+ * Repeat has variables of its own. */
 static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
     const dt_substitution_scope *outer = c->scope, inner = {variables, outer};
-    if (strcmp(e->key, "match") == 0 || strcmp(e->key, "filepath") == 0) return NULL;
+    if (strcmp(e->key, "match") == 0) return NULL;
     dt_status *faults = let_check_variables(c, variables);
     const char *above = c->key;
     c->key = above && *above ? dt_arena_printf(c->arena, "%s.%s", above, e->key) : e->key;
@@ -429,7 +457,7 @@ dt_status *dt_substitute(dt_substitution *c, dt_tree *t) {
     }
     const char *key = c->key;
     if (t->kind == DT_TREE_LIST && is_vocabulary(key))
-        c->key = NULL; /* words, not a file of them */
+        c->key = NULL; /* the value is a list of words, not a file of them */
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i])
                                                          : dt_substitute(c, t->item[i]));

@@ -5,7 +5,7 @@
 
 #include "job/job.h"
 
-/* The variables of a Repeat, inside another one's. */
+/* The variables of a Repeat, and those of the Repeat around it. */
 typedef struct dt_substitution_scope {
     const dt_tree *variables;
     const struct dt_substitution_scope *outer;
@@ -13,21 +13,21 @@ typedef struct dt_substitution_scope {
 
 typedef struct dt_substitution {
     dt_arena *arena;
-    dt_job *job;                        /* collects the variables */
+    dt_job *job;                        /* receives the variables that were used */
     const char *key;                    /* of the current value, from the top: "dataset.train" */
     dt_tree *let;                       /* a mapping; NULL: none */
-    int n_let;                          /* words that have their values */
+    int n_let;                          /* words whose values are final */
     bool *used;                         /* [let->n] */
-    const dt_substitution_scope *scope; /* of the current value */
-    const char *name, *run_dir;         /* NULL: cannot be used here */
+    const dt_substitution_scope *scope; /* scope of the current value */
+    const char *name, *run_dir;         /* NULL: may not be used yet */
     const char *recorded_dir;           /* run_dir as recorded; NULL: the same */
     const dt_tree *done[3];             /* nodes that were substituted before */
-    size_t bytes;                       /* grown so far */
+    size_t bytes;                       /* bytes that substitution has added so far */
 } dt_substitution;
 
-/* Letters, digits and '_', no leading digit: how many there are at `from`. */
+/* The length of the word at `from`: letters, digits and '_', no leading digit; 0: there is none. */
 size_t dt_word_length(const char *from, const char *to);
-/* All texts of the tree. All faults. */
+/* Substitutes in all texts of the tree. Returns all faults. */
 dt_status *dt_substitute(dt_substitution *c, dt_tree *t) DT_MUST_USE;
 
 #endif

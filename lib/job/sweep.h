@@ -42,11 +42,12 @@ typedef struct dt_sweep_range {
 typedef struct dt_sweep_space {
     int n;
     dt_sweep_range range[DT_SWEEP_MOST_PARAMETERS];
-    bool is_grid; /* no range among them */
-    int64_t grid; /* number of combinations of the lists; INT64_MAX: that or more */
+    bool is_grid; /* all are lists, no ranges */
+    int64_t grid; /* number of combinations of the lists; INT64_MAX also if there are more */
 } dt_sweep_space;
 
-/* Reads the overrides that have several values. All faults, at the override (BAD_OVERRIDE). */
+/* Reads the overrides that have several values. Returns all faults, located at the override
+ * (BAD_OVERRIDE). */
 dt_status *dt_space_read(dt_arena *arena, const char *const *overrides, int n,
                          dt_sweep_space *out) DT_MUST_USE;
 /* The value of a parameter in trial i, counted from 0, in the arena. */
@@ -68,31 +69,32 @@ typedef struct dt_sweep_entry {
     const char *const *value;     /* [space.n] */
     const char *const *overrides; /* [n_overrides] */
     const char *settings;
-    const char *directory; /* with -C */
-    dt_sweep_state state;  /* in its last rung */
+    const char *directory; /* path below -C */
+    dt_sweep_state state;  /* state in its last rung */
     int rung;              /* from 0 */
     bool scored[DT_SWEEP_MOST_RUNGS];
     double score[DT_SWEEP_MOST_RUNGS]; /* the metric at the end of each rung; NaN: none */
     int exit_code;
     const char *error;  /* NULL: none */
-    const char *sha256; /* of the weights; NULL: unknown */
+    const char *sha256; /* weights_sha256 of the run; NULL: unknown */
 } dt_sweep_entry;
 
 struct dt_sweep { /* the public handle */
     int refs;
     dt_arena *arena;
-    dt_job *job; /* with the settings of the first valid trial */
+    dt_job *job; /* the job with the settings of the first valid trial */
     dt_job_source source;
-    int n_overrides; /* of each trial */
+    int n_overrides; /* number of overrides of each trial */
     dt_sweep_space space;
-    bool random, less, dry_run;
+    bool random, less, dry_run, fresh;
+    bool folds; /* the trials are the folds of a job, not combinations of settings */
     uint64_t seed;
     int64_t halving;
     const char *metric, *title;
-    const char *directory; /* with -C */
+    const char *directory; /* path below -C */
     dt_writer lock;
     bool locked;
-    bool torn;                    /* the last line of trials.jsonl has no end */
+    bool torn;                    /* the last line of trials.jsonl is incomplete */
     int rungs, rung, halted_code; /* rung: the current one, from 0 */
     int n;
     dt_sweep_entry *trial;
@@ -103,13 +105,15 @@ const char *dt_sweep_direction(const dt_sweep *s);
 
 /* ---- sweep_run.c ---- */
 
-/* Takes the results of trials.jsonl, where there is one. */
+#define DT_SWEEP_RESULTS "trials.jsonl" /* file name within the sweep's folder */
+
+/* Reads the results in trials.jsonl, if it exists. */
 dt_status *dt_sweep_read_results(dt_sweep *s) DT_MUST_USE;
 /* The last rung in which the trial has a result; -1: none, or the trial failed later. */
 int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t);
 /* The trials, best first, into order[s->n]; returns how many of them have a result. */
 int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order);
-/* Where a rung ends: of `all` epochs or steps. */
+/* The end of a rung, of `all` epochs or steps. */
 int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all);
 
 #endif

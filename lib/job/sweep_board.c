@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sweep found: the leaderboard, the best trial's job, and a report about the best trials. */
+/* The results of a sweep: the leaderboard, the best trial's job, and a report about the best
+ * trials. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ typedef struct board {
     char (*cell)[CELL]; /* [rows * columns] */
 } board;
 
-/* What does not fit is cut off between two characters. */
+/* Writes a cell; a text that is too long is cut between two characters. */
 static void put_cell(const board *b, int row, int column, const char *text) {
     size_t n = strlen(text);
     if (n >= CELL)
@@ -171,7 +172,7 @@ DT_API dt_status *dt_sweep_text(const dt_sweep *s, bool json, char **text) {
 
 /* ---- best.yaml ---- */
 
-/* From one folder to another, both of which exist: "../../data". The caller frees it. */
+/* The relative path from one existing folder to another: "../../data". The caller frees it. */
 static char *way_between(const char *from, const char *to) {
     char *a = realpath(*from ? from : ".", NULL), *b = realpath(*to ? to : ".", NULL);
     dt_str way = {0};
@@ -190,8 +191,8 @@ static char *way_between(const char *from, const char *to) {
     return dt_str_take(&way);
 }
 
-/* The job is read again, because a leaderboard keeps none for each trial. Its data files are named
- * as they are seen from the sweep's folder. */
+/* The text of a trial's job. The job is read again, because a leaderboard keeps none for each
+ * trial. Paths of data files are relative to the sweep's folder. */
 static dt_status *job_text(const dt_sweep *s, const dt_sweep_entry *t, char **text) {
     dt_job_source source = s->source;
     dt_job *job = NULL;
@@ -234,8 +235,12 @@ static dt_status *write_report(const dt_sweep *s, const dt_sweep_entry **order, 
         if (access(order[i]->directory, F_OK) == 0) runs[n++] = order[i]->directory;
     if (n == 0) return NULL;
     char *file = dt_path_join(s->directory, "sweep.html");
-    dt_status *bad =
-        dt_run_report(&(dt_run_report_request){.runs = runs, .n_runs = n, .output = file}, path);
+    dt_status *bad = dt_run_report(&(dt_run_report_request){.runs = runs,
+                                                            .n_runs = n,
+                                                            .output = file,
+                                                            .metric = s->metric,
+                                                            .better = s->less ? -1 : 1},
+                                   path);
     free(file);
     return bad;
 }

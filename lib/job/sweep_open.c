@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening a sweep: its options, its job, its trials, and its folder. The folder's sweep.json has
- * the settings that make the trials what they are; a sweep with other settings is refused there.
+ * the settings that determine the trials; a sweep with other settings is refused in that folder.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/handle.h"
 #include "file/json_read.h"
@@ -39,9 +41,40 @@ static dt_status *choose_method(dt_sweep *s, const dt_sweep_options *o) {
     return NULL;
 }
 
+static const char *const *add_override(const dt_sweep *s, const char *text) {
+    const char **all = dt_arena_array(s->arena, const char *, s->source.n_overrides + 2);
+    for (int i = 0; i < s->source.n_overrides; i++) all[i] = s->source.overrides[i];
+    all[s->source.n_overrides] = text;
+    return all;
+}
+
+/* If no key has several values, makes the folds of the job the trials: values of dataset.fold. */
+static void take_folds(dt_sweep *s) {
+    dt_job *job = NULL;
+    if (s->space.n > 0) return;
+    dt_status *bad = dt_job_open(&job, &s->source);
+    const int folds = bad ? 0 : dt_job_folds(job);
+    /* if the job is invalid, it has no folds, and the missing list of values is reported */
+    dt_status_free(bad);
+    dt_job_unref(job);
+    if (folds == 0) return;
+    const char **value = dt_arena_array(s->arena, const char *, folds);
+    for (int i = 0; i < folds; i++) value[i] = dt_arena_printf(s->arena, "%d", i + 1);
+    s->folds = true;
+    s->space = (dt_sweep_space){.n = 1, .is_grid = true, .grid = folds};
+    s->space.range[0] = (dt_sweep_range){.key = "dataset.fold",
+                                         .text = "dataset.fold",
+                                         .operand = s->source.n_overrides,
+                                         .n = folds,
+                                         .value = value};
+    s->source.overrides = add_override(s, s->space.range[0].text);
+    s->source.n_overrides++;
+}
+
 /* ---- trials ---- */
 
-/* "width" of "let.width", unless another key ends so. */
+/* The short name of a key: "width" of "let.width", unless another swept key ends in the same
+ * word. */
 static const char *short_key(const dt_sweep *s, int parameter) {
     const char *key = s->space.range[parameter].key, *dot = strrchr(key, '.');
     for (int i = 0; dot && i < s->space.n; i++) {
@@ -87,7 +120,7 @@ static void make_trial(dt_sweep *s, int i) {
     make_overrides(s, t);
 }
 
-/* A word of a job file; in quotes, where it would be read as something else. */
+/* A word as in a job file, in quotes if YAML would read it as something else. */
 static const char *quoted(dt_arena *arena, const char *text) {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+/-$";
@@ -100,14 +133,14 @@ static const char *quoted(dt_arena *arena, const char *text) {
     return text;
 }
 
-/* Below output.dir as the job has it; -C is added to both alike. */
+/* Sets the folders of trials, below the job's output.dir; -C is prepended to all. */
 static void place_trials(dt_sweep *s) {
     char *directory = dt_job_output(s->job);
     s->directory = dt_arena_strdup(s->arena, directory);
     free(directory);
     for (int i = 0; i < s->n; i++) {
         dt_sweep_entry *t = &s->trial[i];
-        const char *name = dt_arena_printf(s->arena, "trial-%03d", i + 1);
+        const char *name = dt_arena_printf(s->arena, s->folds ? "fold-%d" : "trial-%03d", i + 1);
         char *shown = dt_path_join(s->job->run_dir, name), *path = dt_path_join(s->directory, name);
         ((const char **)(uintptr_t)t->overrides)[s->n_overrides - 1] =
             dt_arena_printf(s->arena, "output.dir=%s", quoted(s->arena, shown));
@@ -119,8 +152,8 @@ static void place_trials(dt_sweep *s) {
 
 /* ---- the job ---- */
 
-/* With the settings of the first trial that is valid; if none is, the faults of the first trial. A
- * trial's own faults are found when it is trained. */
+/* Opens the job with the settings of the first trial that is valid; if none is, returns the faults
+ * of the first trial. Faults of other trials are found when they are trained. */
 static dt_status *open_job(dt_sweep *s) {
     dt_status *first = NULL;
     for (int i = 0; i < s->n && !s->job; i++) {
@@ -141,6 +174,15 @@ static dt_status *open_job(dt_sweep *s) {
     if (!s->job) return first;
     dt_status_free(first);
     return NULL;
+}
+
+/* Refuses jobs with several folds, because a trial trains one model. */
+static dt_status *check_folds(const dt_sweep *s) {
+    if (s->folds || dt_job_folds(s->job) == 0) return NULL;
+    return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &s->job->dataset.at,
+                              "a trial of a sweep trains one model, and the job has %d folds",
+                              dt_job_folds(s->job)),
+                      "choose a fold, dataset.fold=1, or leave out validation_folds");
 }
 
 static dt_status *no_metric(const dt_sweep *s) {
@@ -189,7 +231,8 @@ int64_t dt_sweep_budget(const dt_sweep *s, int rung, int64_t all) {
     return all;
 }
 
-/* As many rungs as leave a trial, and an epoch or step, to the smallest. */
+/* Chooses the number of rungs, such that the last one has at least one trial and the first at least
+ * one epoch or step. */
 static dt_status *count_rungs(dt_sweep *s, int64_t halving) {
     const dt_fit_spec *fit = &s->job->fit;
     int64_t part = fit->epochs > 0 ? fit->epochs : fit->steps, trials = s->n;
@@ -220,7 +263,15 @@ const char *dt_sweep_direction(const dt_sweep *s) {
 
 static void make_title(dt_sweep *s) {
     const int64_t all = s->job->fit.epochs > 0 ? s->job->fit.epochs : s->job->fit.steps;
+    const dt_validation_split *split = &s->job->dataset.split;
     dt_str t = {0};
+    if (s->folds) {
+        dt_str_printf(&t, "%d, %s", s->n, split->shuffle ? "drawn" : "in the order of the file");
+        if (split->stratify) dt_str_printf(&t, ", stratified by %.80s", split->stratify);
+        s->title = dt_arena_strdup(s->arena, dt_str_text(&t));
+        dt_str_release(&t);
+        return;
+    }
     dt_str_printf(&t, "%d %s trial%s", s->n, s->random ? "random" : "grid", s->n == 1 ? "" : "s");
     if (s->random) dt_str_printf(&t, ", seed %llu", (unsigned long long)s->seed);
     dt_str_printf(&t, ", by %s (%s)", s->metric, dt_sweep_direction(s));
@@ -234,7 +285,35 @@ static void make_title(dt_sweep *s) {
 
 /* ---- the folder ---- */
 
-/* What decides the trials and their order, by name and as JSON text. */
+/* Puts "{run_dir}" in place of output.dir, in front of paths. */
+static void forget_directory(json_t *t, const char *directory) {
+    const size_t n = strlen(directory);
+    const char *key;
+    json_t *value;
+    size_t i;
+    if (json_is_string(t) && strncmp(json_string_value(t), directory, n) == 0 &&
+        json_string_value(t)[n] == '/') {
+        char *path = dt_path_join("{run_dir}", json_string_value(t) + n + 1);
+        json_string_set(t, path);
+        free(path);
+    }
+    json_object_foreach(t, key, value) forget_directory(value, directory);
+    json_array_foreach(t, i, value) forget_directory(value, directory);
+}
+
+/* The SHA-256 of the job wherever its folder is: a sweep that was moved is the same one. */
+static dt_digest digest_of(const dt_job *j) {
+    json_t *t = json_loads(j->json, 0, NULL), *output = json_object_get(t, "output");
+    json_object_del(output, "dir");
+    forget_directory(t, j->run_dir);
+    char *text = t ? json_dumps(t, JSON_SORT_KEYS) : NULL;
+    const dt_digest d = text ? dt_sha256_of(text, strlen(text)) : j->sha256;
+    free(text);
+    json_decref(t);
+    return d;
+}
+
+/* The settings that determine the trials and their order, by name and as JSON text. */
 enum { NAMES = 8 };
 static const char *const names[NAMES] = {"parameters", "other overrides", "trials",  "method",
                                          "seed",       "metric",          "halving", "job_sha256"};
@@ -264,7 +343,7 @@ static void put_settings(const dt_sweep *s, dt_str *out) {
     dt_json_string(&j, names[5],
                    dt_arena_printf(s->arena, "%s, %s", s->metric, dt_sweep_direction(s)));
     dt_json_int(&j, names[6], s->halving);
-    dt_json_string(&j, names[7], s->job->sha256.hex);
+    dt_json_string(&j, names[7], digest_of(s->job).hex);
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');
 }
@@ -274,7 +353,8 @@ static char *member(const json_t *settings, const char *name) {
     return value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 }
 
-/* More random trials are the same ones and new ones, unless rungs depend on their number. */
+/* Whether the number of random trials may grow: the first ones stay the same, unless rungs depend
+ * on their number. */
 static bool may_grow(const dt_sweep *s, const json_t *old, const char *name) {
     return strcmp(name, "trials") == 0 && s->random && !s->halving &&
            json_integer_value(json_object_get(old, name)) < s->n;
@@ -315,7 +395,7 @@ static dt_status *parse(const char *path, const dt_str *text, json_t **out) {
         out);
 }
 
-/* Against the settings of the folder, if it has some. */
+/* Compares with the settings in the folder, if it has any. */
 static dt_status *check_settings(const dt_sweep *s, const char *path, const dt_str *now,
                                  bool *there) {
     enum { MOST = 1 << 22 };
@@ -336,6 +416,18 @@ static dt_status *check_settings(const dt_sweep *s, const char *path, const dt_s
     return bad;
 }
 
+static dt_status *remove_file(const char *path) {
+    return unlink(path) == 0 || errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, path);
+}
+
+/* Removes the results and settings of an older sweep from the folder. */
+static dt_status *drop_results(const dt_sweep *s, const char *settings) {
+    char *results = dt_path_join(s->directory, DT_SWEEP_RESULTS);
+    dt_status *bad = remove_file(results);
+    free(results);
+    return bad ? bad : remove_file(settings);
+}
+
 static dt_status *take_folder(dt_sweep *s) {
     dt_str settings = {0};
     bool there;
@@ -344,6 +436,7 @@ static dt_status *take_folder(dt_sweep *s) {
     dt_status *bad = s->dry_run ? NULL : dt_dir_make(s->directory);
     if (!bad && !s->dry_run) bad = dt_lock_take(&s->lock, s->directory);
     s->locked = !bad && !s->dry_run;
+    if (!bad && s->locked && s->fresh) bad = drop_results(s, path);
     if (!bad) bad = check_settings(s, path, &settings, &there);
     if (!bad && !s->dry_run) bad = dt_file_commit(path, settings.data, settings.size);
     free(path);
@@ -355,10 +448,12 @@ static dt_status *take_folder(dt_sweep *s) {
 
 static dt_status *make(dt_sweep *s, const dt_sweep_options *o) {
     DT_TRY(dt_space_read(s->arena, s->source.overrides, s->source.n_overrides, &s->space));
+    take_folds(s);
     DT_TRY(choose_method(s, o));
     s->trial = dt_arena_array(s->arena, dt_sweep_entry, s->n);
     for (int i = 0; i < s->n; i++) make_trial(s, i);
     DT_TRY(open_job(s));
+    DT_TRY(check_folds(s));
     DT_TRY(choose_metric(s, o));
     DT_TRY(count_rungs(s, o->halving));
     place_trials(s);
@@ -366,7 +461,7 @@ static dt_status *make(dt_sweep *s, const dt_sweep_options *o) {
     return take_folder(s);
 }
 
-/* The caller's texts may be gone after dt_sweep_open. */
+/* Copies the caller's texts, which may be freed after dt_sweep_open. */
 static void keep_source(dt_sweep *s, const dt_job_source *given) {
     const char **overrides = dt_arena_array(s->arena, const char *, given->n_overrides + 1);
     for (int i = 0; i < given->n_overrides; i++)
@@ -390,8 +485,11 @@ DT_API dt_status *dt_sweep_open(dt_sweep **out, const dt_sweep_options *options)
     DT_TRY(dt_want_texts(options->source->overrides, options->source->n_overrides, "dt_sweep_open",
                          "override"));
     dt_sweep *s = dt_alloc(sizeof *s);
-    *s = (dt_sweep){
-        .refs = 1, .arena = dt_arena_create(), .seed = options->seed, .dry_run = options->dry_run};
+    *s = (dt_sweep){.refs = 1,
+                    .arena = dt_arena_create(),
+                    .seed = options->seed,
+                    .dry_run = options->dry_run,
+                    .fresh = options->fresh};
     keep_source(s, options->source);
     dt_status *bad = make(s, options);
     if (bad) {

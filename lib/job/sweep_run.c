@@ -16,14 +16,13 @@
 #include "job/sweep.h"
 #include "report/run.h"
 
-#define RESULTS "trials.jsonl"
-
-/* Exit codes that another attempt would have again, if it has the same settings. */
+/* Exit codes that another attempt with the same settings would have again. */
 enum { OK = 0, BAD_JOB = 78, DIVERGED = 79 };
 
 static bool is_lasting(int code) { return code == OK || code == BAD_JOB || code == DIVERGED; }
 
-/* Stopped or killed from outside, or without memory: the next attempt may do better. */
+/* Whether the trial was stopped or killed from outside, or lacked memory: the next attempt may
+ * succeed. */
 static bool is_interruption(int code) {
     return code == 71 || code == 73 || code == 74 || code == 75 || code == 77 || code > 128;
 }
@@ -80,13 +79,13 @@ static void read_line(dt_sweep *s, const char *path, const char *at, size_t n) {
 dt_status *dt_sweep_read_results(dt_sweep *s) {
     enum { MOST = 1 << 28 };
     dt_str text = {0};
-    char *path = dt_path_join(s->directory, RESULTS);
+    char *path = dt_path_join(s->directory, DT_SWEEP_RESULTS);
     dt_status *bad = dt_file_read(path, MOST, &text);
     if (bad && dt_status_code(bad) == 66) {
         dt_status_free(bad);
         bad = NULL;
     }
-    /* after a power cut a file may have zeros where a line was: they end neither it nor the text */
+    /* after a power cut the file may contain zero bytes, which end neither a line nor the text */
     const char *at = dt_str_text(&text), *const all = at + text.size;
     for (const char *end; !bad && (end = memchr(at, '\n', (size_t)(all - at))); at = end + 1)
         if (end > at) read_line(s, path, at, (size_t)(end - at));
@@ -96,7 +95,7 @@ dt_status *dt_sweep_read_results(dt_sweep *s) {
     return bad;
 }
 
-/* A line break first ends a line that a killed process left torn. */
+/* The line begins with a line break, which ends a line that a killed process left incomplete. */
 static dt_status *write_result(dt_sweep *s, const result *r) {
     dt_str line = {0};
     dt_writer w;
@@ -112,7 +111,7 @@ static dt_status *write_result(dt_sweep *s, const result *r) {
     dt_json_string(&j, "error", r->error);
     dt_json_close(&j, '}');
     dt_str_putc(&line, '\n');
-    char *path = dt_path_join(s->directory, RESULTS);
+    char *path = dt_path_join(s->directory, DT_SWEEP_RESULTS);
     dt_status *bad = dt_writer_append(&w, path);
     if (!bad) bad = dt_writer_put(&w, line.data, line.size);
     if (!bad) bad = dt_writer_sync(&w);
@@ -124,7 +123,7 @@ static dt_status *write_result(dt_sweep *s, const result *r) {
     return bad;
 }
 
-/* The metric of the weights that the trial has kept. */
+/* Reads the metric of the weights that the trial has kept. */
 static dt_status *read_run(const dt_sweep *s, const dt_sweep_entry *t, result *r) {
     dt_report_run run;
     DT_TRY(dt_report_run_read(&run, t->directory));
@@ -149,7 +148,7 @@ int dt_trial_scored(const dt_sweep *s, const dt_sweep_entry *t) {
 typedef struct place {
     const dt_sweep_entry *trial;
     int rung;
-    double score; /* less is better; infinite: none */
+    double score; /* score: lower is better; infinite: there is none */
 } place;
 
 static int by_place(const void *a, const void *b) {
@@ -169,7 +168,8 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
     int ranked = 0;
     for (int i = 0; i < s->n; i++) {
         all[i] = place_of(s, &s->trial[i], dt_trial_scored(s, &s->trial[i]));
-        if (!isfinite(all[i].score)) all[i].rung = -1; /* last, however long it trained */
+        if (!isfinite(all[i].score))
+            all[i].rung = -1; /* trials without a score come last, however long they trained */
     }
     qsort(all, (size_t)s->n, sizeof *all, by_place);
     for (int i = 0; i < s->n; i++) {
@@ -182,7 +182,8 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
 
 /* ---- what is next ---- */
 
-/* Whether the trial is one of a rung: in the first all are, then the best of the rung before. */
+/* Whether the trial takes part in a rung: all trials in the first, later the best of the previous
+ * rung. */
 static int promoted(const dt_sweep *s, int rung, bool *in) {
     int members = s->n;
     for (int i = 0; i < s->n; i++) in[i] = true;
@@ -202,12 +203,13 @@ static int promoted(const dt_sweep *s, int rung, bool *in) {
     return members;
 }
 
-/* Failed trials are over; interrupted ones hold the rung open. */
+/* Whether the trial has ended in this rung. A failed trial has; an interrupted one has not, so the
+ * rung stays open. */
 static bool is_over(const dt_sweep_entry *t, int rung) {
     return t->scored[rung] || t->state == DT_TRIAL_FAILED;
 }
 
-/* The first one that waits in the current rung; *open: one of the rung is not over yet. */
+/* The first trial that waits in the current rung; *open: some trial of the rung has not ended. */
 static dt_sweep_entry *find_waiting(dt_sweep *s, const bool *in, bool *open) {
     *open = false;
     for (int i = 0; i < s->n; i++) {
@@ -261,7 +263,7 @@ DT_API dt_status *dt_sweep_next(dt_sweep *s, dt_sweep_trial *trial) {
 static char *line_about(const dt_sweep *s, const dt_sweep_entry *t) {
     const char *error = t->error ? t->error : "";
     dt_str line = {0};
-    dt_str_printf(&line, "trial %d", (int)(t - s->trial) + 1);
+    dt_str_printf(&line, "%s %d", s->folds ? "fold" : "trial", (int)(t - s->trial) + 1);
     if (s->rungs > 1) dt_str_printf(&line, ", rung %d of %d", t->rung + 1, s->rungs);
     if (t->state == DT_TRIAL_COMPLETED && isfinite(t->score[t->rung]))
         dt_str_printf(&line, "  %s %.4f", s->metric, t->score[t->rung]);
@@ -273,7 +275,7 @@ static char *line_about(const dt_sweep *s, const dt_sweep_entry *t) {
         dt_str_printf(&line, "  %s, exit code %d%s%.300s",
                       t->state == DT_TRIAL_FAILED ? "failed" : "interrupted", t->exit_code,
                       *error ? ": " : "", error);
-    dt_str_printf(&line, "  %s", t->settings);
+    if (!s->folds) dt_str_printf(&line, "  %s", t->settings);
     return dt_str_take(&line);
 }
 
@@ -298,7 +300,7 @@ DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const c
     dt_status *bad = exit_code == OK ? read_run(s, t, &r) : NULL;
     if (!bad && is_lasting(exit_code)) bad = write_result(s, &r);
     if (bad) {
-        r.exit_code = dt_status_code(bad); /* what is not on disk is not over */
+        r.exit_code = dt_status_code(bad); /* a result that could not be written does not count */
         note_halt(s, r.exit_code == 66 ? 74 : r.exit_code);
     }
     take(s, &r);

@@ -8,8 +8,8 @@
  *     key=log:1e-4..0.1  evenly distributed by their logarithm; integers as well
  *
  * Anything else is one value. Random numbers are Philox 4x32-10, keyed by the seed and the key's
- * name, with the trial's number as the stream. So adding a key, or more trials, changes none of the
- * values that were there, and no machine has others.
+ * name, with the trial's number as the stream. So adding a key, or more trials, does not change
+ * existing values, which are the same on all machines.
  */
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 typedef struct reading {
     dt_arena *arena;
     const dt_source *source; /* "override 2" */
-    const char *value;       /* behind the '=' */
+    const char *value;       /* the text after the '=' */
 } reading;
 
 static dt_location place(const reading *r, const char *at, size_t n) {
@@ -59,7 +59,7 @@ static int count_items(const char *text) {
     return n;
 }
 
-/* Blanks around an item are no part of it: 'width=32, 64' in quotes. */
+/* Removes blanks around an item: 'width=32, 64' in quotes. */
 static void trim(const char **at, const char **end) {
     while (*at < *end && **at == ' ') ++*at;
     while (*end > *at && (*end)[-1] == ' ') --*end;
@@ -94,7 +94,7 @@ static bool split(dt_arena *arena, const char *text, const char *side[2]) {
     return true;
 }
 
-/* Integers beyond 2^53 have no double. */
+/* Whether the text is an integer of at most 2^53, which is exact as a double. */
 static bool is_int(const char *text) {
     int64_t n;
     return dt_parse_int64(text, &n) && n <= INT64_C(1) << 53 && n >= -(INT64_C(1) << 53);
@@ -131,7 +131,7 @@ static bool is_range(dt_arena *arena, const char *value, const char **text, cons
     return by_log || dt_parse_double(side[0], &x) || dt_parse_double(side[1], &x);
 }
 
-/* *several: the override has more than one value. */
+/* Reads an override; *several: it has more than one value. */
 static dt_status *read_one(const reading *r, dt_sweep_range *out, bool *several) {
     const char *text, *side[2];
     const int n = count_items(r->value);
@@ -141,7 +141,8 @@ static dt_status *read_one(const reading *r, dt_sweep_range *out, bool *several)
     return n > 1 ? read_list(r, n, out) : NULL;
 }
 
-/* A later value of a swept key, or of a mapping that it is in, would replace that of each trial. */
+/* Refuses a later override of a swept key, or of a mapping that contains it, which would replace
+ * the value of each trial. */
 static dt_status *check_replaces(const reading *r, const dt_sweep_space *s, const char *key) {
     const size_t n = strlen(key);
     for (int i = 0; i < s->n; i++) {
@@ -172,7 +173,7 @@ static dt_status *read_override(dt_arena *arena, const char *text, int i, dt_swe
     dt_source *source = dt_arena_new(arena, dt_source);
     dt_sweep_range range = {.text = text, .operand = i};
     bool several = false;
-    if (!equals) return NULL; /* an error of the job's reader */
+    if (!equals) return NULL; /* the job's reader reports the error */
     *source = (dt_source){dt_arena_printf(arena, "override %d", i + 1), text, strlen(text)};
     const reading r = {arena, source, equals + 1};
     range.key = dt_arena_printf(arena, "%.*s", (int)(equals - text), text);
@@ -205,7 +206,8 @@ const char *dt_space_grid(dt_arena *arena, const dt_sweep_space *s, int64_t i, i
     return s->range[parameter].value[i % s->range[parameter].n];
 }
 
-/* Six digits can be read and typed; a narrow range needs all of them. */
+/* Writes a number with six digits, which can be read and typed; in a narrow range with all
+ * digits. */
 static const char *real_text(dt_arena *arena, double x, const dt_sweep_range *r) {
     const char *text = dt_arena_printf(arena, "%.6g", x);
     double rounded;
@@ -243,7 +245,7 @@ static const char *draw(dt_arena *arena, const dt_sweep_range *r, dt_random *ran
     return NULL;
 }
 
-/* Of lists alone no combination comes twice: trials are a permutation of the grid. */
+/* If all are lists, no combination occurs twice: trials are a permutation of the grid. */
 const char *dt_space_random(dt_arena *arena, const dt_sweep_space *s, uint64_t seed, int64_t i,
                             int parameter) {
     const dt_sweep_range *r = &s->range[parameter];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workers that share a job's work, where a launcher has started several: they meet, compare
- * what they are about to do, and part. */
+/* The workers of a job, if a launcher has started several: they connect, compare what they are
+ * going to do, and disconnect. */
 #include "job/session.h"
 
 static dt_status *check_what_they_share(const dt_job *j) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain topology: a slice, and where the replicas of a job sit on it. */
+/* dtrain topology: shows a slice, and where the replicas of a job are on it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static dt_status *no_slice(const dt_job *j) {
         "strategy: {type: multi_worker_mirrored, cluster: ...} describes other machines");
 }
 
-/* As many devices a chip as were asked for, on a resolver of our own. */
+/* Shows the requested number of devices per chip, on a separate resolver. */
 static dt_status *show_cores(dt_resolver **r, int64_t cores) {
     const char *name = (*r)->slice->name;
     dt_resolver *own = NULL;
@@ -53,18 +53,20 @@ static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r) {
                : 0;
 }
 
-/* The slice asked for, else the job's own; *out stays NULL where --fit needs none. */
+/* Opens the requested slice, or else the job's; *out stays NULL if --fit needs none. */
 static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out) {
     if (q->tpu) DT_TRY(dt_resolver_open(out, q->tpu, DT_E_UNKNOWN_SLICE_OPTION, NULL));
     else if (q->job && q->job->strategy.cluster)
         DT_TRY(dt_tpu_resolver_of_topology(out, "worker", q->job->strategy.cluster));
     else if (q->job)
-        *out = dt_resolver_ref((dt_resolver *)q->job->strategy.resolver); /* counted, not changed */
+        *out = dt_resolver_ref(
+            (dt_resolver *)q->job->strategy.resolver); /* the reference count may change */
     else if (!q->fit) return dt_fail(DT_E_NO_SLICE, NULL, "neither a slice nor a job was given");
     return *out ? show_cores(out, cores_of(q, *out)) : NULL;
 }
 
-/* The job's replicas; on another slice than its own, as many blocks of that form. */
+/* Places the job's replicas; on another slice than the job's, as many blocks of that shape as
+ * fit. */
 static dt_status *place(const dt_job *j, const dt_topology *t, dt_assignment **out) {
     const dt_assignment *own = j->strategy.assignment;
     if (!own) *out = dt_assignment_each_core(t);
@@ -156,8 +158,8 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
     return s;
 }
 
-/* Those that another shape of as many chips goes before have the shape in their names, and no
- * number that counts. */
+/* Writes names. A slice that is not the usual one with that number of chips is named by its shape
+ * only. */
 static void put_names(const dt_chip *c, dt_str *out) {
     int n;
     dt_slice *all = dt_slices_of(c, &n);

@@ -190,6 +190,16 @@ static void test_every_function_answers_wrong_arguments(void **state) {
     assert_int_equal(faults, 0);
 }
 
+/* Every text is a path somewhere. None may lead out of the folder of the test. */
+static void test_no_text_is_a_path_to_elsewhere(void **state) {
+    (void)state;
+    for (int i = 0; i < API_TEXTS; i++)
+        if (strncmp(api_texts[i], "/dev/null/", 10) != 0) {
+            assert_true(api_texts[i][0] != '/');
+            assert_null(strstr(api_texts[i], ".."));
+        }
+}
+
 static dt_status *as_message(dt_status *s) {
     assert_non_null(s);
     assert_string_equal(dt_status_kind(s), "ValueError");
@@ -249,6 +259,7 @@ static int enter_directory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_text_is_a_path_to_elsewhere),
         cmocka_unit_test(test_released_handles_count_as_none),
         cmocka_unit_test(test_every_function_answers_wrong_arguments),
     };

@@ -34,11 +34,12 @@ typedef struct eval_row {
         "layer", kind, keys, "x: {shape: [8], num_classes: 12}, " CLASSES,                         \
             "Input: {name: x, shape: [8], dtype: int32}, ", END, SPARSE, NULL                      \
     }
-/* Of two images. */
-#define MERGE(kind, keys)                                                                          \
+/* Of two images, or of other pairs. */
+#define MERGE(kind, keys) MERGE_OF(kind, keys, IMAGE)
+#define MERGE_OF(kind, keys, shape_)                                                               \
     {                                                                                              \
-        "layer", kind, keys, "x: {shape: " IMAGE "}, " CLASSES,                                    \
-            "Input: {name: x, shape: " IMAGE                                                       \
+        "layer", kind, keys, "x: {shape: " shape_ "}, " CLASSES,                                   \
+            "Input: {name: x, shape: " shape_                                                      \
             "}, Dense: {name: a, units: 4, inputs: x}, Dense: {name: b, units: 4, inputs: x}, ",   \
             JOINED, SPARSE, "y"                                                                    \
     }
@@ -82,6 +83,8 @@ static const eval_row eval_rows[] = {
     LAYER("RMSNormalization", "", IMAGE),
     LAYER("UnitNormalization", "", IMAGE),
     WORDS("Embedding", "input_dim: 12, output_dim: 4"),
+    LAYER("CategoryEncoding", "num_tokens: 12", "[8]"),
+    LAYER("Discretization", "bin_boundaries: [0.2, 0.5], output_mode: count", "[8]"),
     LAYER("PositionEmbedding", "sequence_length: 8", STEPS),
     WORDS("TokenAndPositionEmbedding", "vocabulary_size: 12, sequence_length: 8, embedding_dim: 4"),
     {"layer", "Tied", "to: e", "x: {shape: [8], num_classes: 12}, " CLASSES,
@@ -103,7 +106,14 @@ static const eval_row eval_rows[] = {
     LAYER("SpatialDropout3D", "rate: 0.5", VOLUME),
     LAYER("GaussianNoise", "stddev: 0.1", IMAGE),
     LAYER("GaussianDropout", "rate: 0.5", IMAGE),
-    LAYER("MultiHeadAttention", "num_heads: 2, key_dim: 4", STEPS),
+    /* b is a value of 8 features, or the mask of 8 steps by 8 */
+    {"layer", "MultiHeadAttention", "name: t, inputs: [a, b], num_heads: 2, key_dim: 4",
+     "x: {shape: " STEPS "}, " CLASSES,
+     "Input: {name: x, shape: " STEPS "}, Dense: {name: a, units: 4, inputs: x}, "
+     "Dense: {name: b, units: 8, inputs: x}, ",
+     JOINED, SPARSE, "y"},
+    MERGE_OF("Attention", "name: t, inputs: [a, b]", STEPS),
+    MERGE_OF("AdditiveAttention", "name: t, inputs: [a, b]", STEPS),
     LAYER("GroupQueryAttention", "head_dim: 4, num_query_heads: 4, num_key_value_heads: 2", STEPS),
     LAYER("RotaryEmbedding", "", STEPS),
     LAYER("LlamaAttention", "num_query_heads: 2, num_key_value_heads: 1", STEPS),
@@ -134,6 +144,12 @@ static const eval_row eval_rows[] = {
     LAYER("MaxPooling1D", "", STEPS),
     LAYER("MaxPooling2D", "", IMAGE),
     LAYER("MaxPooling3D", "", VOLUME),
+    LAYER("AdaptiveAveragePooling1D", "output_size: 3", STEPS),
+    LAYER("AdaptiveAveragePooling2D", "output_size: 3", IMAGE),
+    LAYER("AdaptiveAveragePooling3D", "output_size: 3", VOLUME),
+    LAYER("AdaptiveMaxPooling1D", "output_size: 3", STEPS),
+    LAYER("AdaptiveMaxPooling2D", "output_size: 3", IMAGE),
+    LAYER("AdaptiveMaxPooling3D", "output_size: 3", VOLUME),
     LAYER("AveragePooling1D", "", STEPS),
     LAYER("AveragePooling2D", "", IMAGE),
     LAYER("AveragePooling3D", "", VOLUME),

@@ -43,6 +43,7 @@ static void test_null_in_a_list(void **state) {
     two[0] = job;
     assert_null(dt_job_open(&two[1], &source));
     REFUSED(dt_run_report(&(dt_run_report_request){.runs = none, .n_runs = 1}, &text));
+    REFUSED(dt_run_metric("run", "loss", NULL));
     REFUSED(
         dt_plan_text(&(dt_plan_request){.jobs = two, .labels = second, .n_jobs = 2}, &text, NULL));
     REFUSED(dt_plan_text(&(dt_plan_request){.jobs = (dt_job *[]){job, NULL},

@@ -233,11 +233,14 @@ static void test_one_hash_for_functional_models(void **state) {
 
 static void test_partition_is_told_to_have_no_effect(void **state) {
     (void)state;
-    told t = fit(&(request){
-        .job = "mirrored", .output = "partition", .override = {"partition={x: {split: [1, 2]}}"}});
+    told t = fit(
+        &(request){.job = "mirrored",
+                   .output = "partition",
+                   .override = {"partition={x: {split: [1, 2]}}", "dataset.validation_split="}});
     assert_string_equal(t.warning,
                         "partition is without effect: each replica has one logical device");
-    t = fit(&(request){.job = "mirrored", .output = "partition"});
+    t = fit(&(request){
+        .job = "mirrored", .output = "partition", .override = {"dataset.validation_split="}});
     assert_int_equal(t.events[DT_EVENT_WARNING], 0);
 }
 
@@ -247,7 +250,9 @@ static void test_a_simulated_slice_is_told(void **state) {
     unsetenv("TPU_NAME");
     unsetenv("TPU_ACCELERATOR_TYPE");
     told t = fit(&(request){
-        .job = "tpu", .output = "told", .override = {"strategy.cluster_resolver.tpu=\"\""}});
+        .job = "tpu",
+        .output = "told",
+        .override = {"strategy.cluster_resolver.tpu=\"\"", "dataset.validation_split="}});
     assert_non_null(strstr(t.warning, "simulated: this machine has no TPU"));
     assert_int_equal(t.start.replicas, 8);
 }

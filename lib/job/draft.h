@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job written from data: `config init --from`. A reader for each kind of data (a table, a folder
+ * of pictures, arrays, a text) fills a dt_draft with the lines of `dataset` and with what the
+ * model's inputs and target are; one writer adds the model, compile and fit. Each decision has a
+ * comment in the job.
+ */
+#ifndef DT_JOB_DRAFT_H
+#define DT_JOB_DRAFT_H
+
+#include "data/describe.h"
+
+typedef enum dt_draft_body {
+    DT_DRAFT_DENSE,    /* inputs side by side, then Dense layers */
+    DT_DRAFT_PICTURES, /* convolutions over the only input, (rows, columns, channels) */
+} dt_draft_body;
+
+/* An input of the model: values after `map`, or indices of `rows` texts that get an embedding. */
+typedef struct dt_draft_input {
+    const char *name;
+    dt_type type;        /* of an example */
+    int64_t rows, width; /* of an embedding; 0: none */
+} dt_draft_input;
+
+typedef struct dt_draft {
+    dt_arena *arena;
+    const dt_guess *guess; /* the files */
+    const char *target;    /* the column or array to predict, as asked for; NULL: not given */
+    dt_str dataset;        /* lines of `dataset`, without the split and the batch */
+    dt_draft_body body;
+    dt_draft_input *input; /* [n_inputs] */
+    int n_inputs;
+    int64_t examples;
+    const char *element;    /* of the target */
+    int64_t classes;        /* 0: the target is a number */
+    int64_t rarest;         /* examples of the smallest class */
+    double mean, deviation; /* of a target that is a number */
+    bool mixed;             /* a table with columns of several kinds */
+    const char *about;      /* "3 classes of 'species' from penguins.csv" */
+} dt_draft;
+
+/* Fills in everything but guess and target, which are given. Errors say what to do. */
+dt_status *dt_draft_table(dt_draft *d) DT_MUST_USE;
+dt_status *dt_draft_pictures(dt_draft *d, const char *folder) DT_MUST_USE;
+dt_status *dt_draft_arrays(dt_draft *d) DT_MUST_USE;
+/* Appends the whole job. */
+void dt_draft_write(const dt_draft *d, dt_str *out);
+
+/* A name for an element or a layer, in the arena: letters, digits and _, unlike those of inputs. */
+const char *dt_draft_name(dt_draft *d, const char *text);
+
+#endif

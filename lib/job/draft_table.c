@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job from a table, CSV or JSON lines; see draft.h. All numbers are one element. Categories are
+ * indices of a vocabulary and then one_hot, or an embedding if there are many. A column that tells
+ * nothing about other records (an id, a name, one value only) is left out with its reason.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "job/draft.h"
+
+enum {
+    MOST_ONE_HOT = 30,   /* categories; more get an embedding */
+    FEW_CLASSES = 20,    /* a target of integers with more values is a number */
+    LEAST_OF_CLASS = 10, /* records of a class, on average, if the target is integers */
+    LEAST_OF_WORD = 5,   /* records of a category, on average */
+    LEAST_TOKENS = 5,    /* words of a text that is worth reading beside other columns */
+    LEAST_OTHERS = 10,   /* records that differ from a column's usual value */
+    LEAST_PIXELS = 16,   /* columns of one scale */
+    LISTED_COLUMNS = 24, /* more are written as all_but */
+    MOST_TOKENS = 2000   /* words of texts */
+};
+
+typedef enum use { OUT, TARGET, NUMBER, ONE_HOT, EMBEDDING, TEXT, LIST, DATE } use;
+
+typedef struct column {
+    const dt_column_facts *c;
+    use use;
+    const char *why, *element; /* why: it is left out */
+} column;
+
+typedef struct table {
+    dt_draft *d;
+    dt_table_facts facts;
+    column *column; /* [facts.n] */
+    int target;
+    double scale; /* all numbers are in [0, scale], as pixels are; 0: they are normalized */
+} table;
+
+/* ---- the target ---- */
+
+static dt_status *no_column(const table *t) {
+    dt_str names = {0};
+    const char *path = t->d->guess->files[0];
+    const char **name = dt_arena_array(t->d->arena, const char *, t->facts.n);
+    for (int i = 0; i < t->facts.n; i++) {
+        name[i] = t->facts.column[i].element;
+        if (i < 20) dt_str_printf(&names, "%s%.60s", i ? ", " : "", name[i]);
+    }
+    if (t->facts.n > 20) dt_str_puts(&names, ", ...");
+    dt_status *s = dt_suggest(
+        t->d->target ? dt_fail(DT_E_USAGE, NULL, "%s: no column '%.80s'", path, t->d->target)
+                     : dt_fail(DT_E_USAGE, NULL, "%s: which column is to be predicted?", path),
+        "write --target COLUMN with one of: %s", dt_str_text(&names));
+    dt_str_release(&names);
+    return s;
+}
+
+static dt_status *find_target(table *t) {
+    int64_t number;
+    t->target = -1;
+    for (int i = 0; t->d->target && i < t->facts.n; i++)
+        if (strcmp(t->facts.column[i].element, t->d->target) == 0) t->target = i;
+    if (t->target < 0 && t->d->target && dt_parse_int64(t->d->target, &number) && number >= 0 &&
+        number < t->facts.n)
+        t->target = (int)number;
+    return t->target < 0 ? no_column(t) : NULL;
+}
+
+static dt_status *check_target(const table *t) {
+    const dt_column_facts *c = &t->facts.column[t->target];
+    const char *path = t->d->guess->files[0];
+    if (c->kind == DT_COLUMN_UNFIT || c->kind == DT_COLUMN_EMPTY || c->kind == DT_COLUMN_CONSTANT)
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: column '%.80s' cannot be predicted: it %s", path,
+                       c->element, c->why);
+    if (c->kind == DT_COLUMN_TEXT)
+        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
+                                  "%s: column '%.80s' cannot be predicted: its texts mostly differ",
+                                  path, c->element),
+                          "choose a column of classes or of numbers as --target");
+    if (c->missing > 0)
+        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
+                                  "%s: %lld of %lld records have no value of the target '%.80s'",
+                                  path, (long long)c->missing, (long long)t->facts.records,
+                                  c->element),
+                          "delete these records: nothing can be learned from them");
+    return NULL;
+}
+
+/* Two values are two classes; more integers are classes if each has some records. */
+static bool are_classes(const dt_column_facts *c) {
+    if (c->kind == DT_COLUMN_CATEGORY) return true;
+    if (c->shape.rank > 0 || c->many) return false;
+    return c->distinct == 2 ||
+           (c->integers && c->distinct <= FEW_CLASSES && c->count >= LEAST_OF_CLASS * c->distinct);
+}
+
+static int by_number(const void *a, const void *b) {
+    const dt_column_word *x = a, *y = b;
+    double p = 0, q = 0;
+    const bool numbers = dt_parse_double(x->text, &p) && dt_parse_double(y->text, &q);
+    return numbers && p != q ? (p > q) - (p < q) : strcmp(x->text, y->text);
+}
+
+/* ---- the use of a column ---- */
+
+static bool ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcasecmp(text + n - m, end) == 0;
+}
+
+static bool is_named_id(const char *name) {
+    static const char *const names[] = {"id", "index", "rownames", "row",
+                                        "no", "nr",    "uuid",     "key"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i]) == 0) return true;
+    const size_t n = strlen(name);
+    return ends_with(name, "_id") || ends_with(name, " id") || strncmp(name, "Unnamed: ", 9) == 0 ||
+           (n > 2 && strcmp(name + n - 2, "Id") == 0) || (n > 2 && strcmp(name + n - 2, "ID") == 0);
+}
+
+/* Integers that all differ, and are named like an id or mostly count up. */
+static bool is_id(const dt_column_facts *c) {
+    if (!c->integers || c->many || c->distinct < c->count || c->count < 20 || c->missing > 0)
+        return c->many && c->integers && c->missing == 0 && is_named_id(c->name);
+    return is_named_id(c->name) ||
+           (c->rises && (double)c->max_int - (double)c->min_int < 4.0 * (double)c->count);
+}
+
+static const char *why_not(const table *t, const dt_column_facts *c) {
+    const int64_t others = c->count - c->usual;
+    if (c->kind == DT_COLUMN_CONSTANT || c->kind == DT_COLUMN_EMPTY || c->kind == DT_COLUMN_UNFIT ||
+        c->kind == DT_COLUMN_COUNTER)
+        return c->why;
+    if (c->dates && c->unclear)
+        return "has dates whose day or month may come first: give the step date a format";
+    if (c->shape.rank == 0 && is_id(c)) return "identifies records: a number that no two share";
+    if (c->usual > 0 && others < LEAST_OTHERS && c->count >= 10 * LEAST_OTHERS)
+        return others == 0 ? "has one value only"
+                           : dt_arena_printf(t->d->arena, "has one value, but for %lld records",
+                                             (long long)others);
+    return NULL;
+}
+
+/* Texts: categories if each has some records; else words are read if there are several. */
+static void choose_text(column *x, bool alone) {
+    const dt_column_facts *c = x->c;
+    const bool categories = !c->many && c->distinct * LEAST_OF_WORD <= c->count;
+    if (categories) x->use = c->distinct <= MOST_ONE_HOT ? ONE_HOT : EMBEDDING;
+    else if (c->tokens >= LEAST_TOKENS || (alone && c->tokens >= 1.5)) x->use = TEXT;
+    else x->why = "has names or codes: few records share one";
+}
+
+static void choose(const table *t, column *x, bool alone) {
+    const dt_column_facts *c = x->c;
+    x->why = why_not(t, c);
+    if (x->why) return;
+    if (c->dates) x->use = DATE;
+    else if (c->shape.rank > 0) x->use = c->missing == 0 ? LIST : OUT;
+    if (x->use == DATE) return;
+    if (x->use == OUT && c->shape.rank > 0) x->why = "has no list in some records";
+    else if (c->shape.rank == 0 && c->kind == DT_COLUMN_NUMBER) x->use = NUMBER;
+    else if (c->shape.rank == 0) choose_text(x, alone);
+}
+
+static void choose_all(table *t) {
+    int others = 0;
+    for (int i = 0; i < t->facts.n; i++)
+        others += i != t->target && !why_not(t, &t->facts.column[i]);
+    for (int i = 0; i < t->facts.n; i++) {
+        column *x = &t->column[i];
+        x->c = &t->facts.column[i];
+        if (i == t->target) x->use = TARGET;
+        else choose(t, x, others == 1);
+    }
+}
+
+static int count(const table *t, use wanted) {
+    int n = 0;
+    for (int i = 0; i < t->facts.n; i++) n += t->column[i].use == wanted;
+    return n;
+}
+
+/* Many columns of one scale from 0 are pixels, or counted alike: all are divided by the maximum. */
+static void choose_scale(table *t) {
+    double most = 0;
+    int reach = 0;
+    for (int i = 0; i < t->facts.n; i++) {
+        if (t->column[i].use != NUMBER) continue;
+        if (t->column[i].c->min < 0 || t->column[i].c->missing > 0) return;
+        most = fmax(most, t->column[i].c->max);
+    }
+    for (int i = 0; i < t->facts.n; i++)
+        reach += t->column[i].use == NUMBER && t->column[i].c->max > most / 2;
+    if (count(t, NUMBER) >= LEAST_PIXELS && 2 * reach > count(t, NUMBER) && most > 0)
+        t->scale = most;
+}
+
+/* ---- lines of dataset ---- */
+
+static dt_draft_input *add_input(table *t, const char *name) {
+    dt_draft_input *in = &t->d->input[t->d->n_inputs++];
+    *in = (dt_draft_input){.name = name};
+    in->type.dtype = DT_FLOAT32;
+    return in;
+}
+
+/* Its name, or where the header has none its number. */
+static void put_column(dt_str *out, const dt_column_facts *c) {
+    if (*c->name) dt_put_word(out, c->name);
+    else dt_str_printf(out, "%d", c->number);
+}
+
+static void put_list(const table *t, bool numbers) {
+    dt_str *out = &t->d->dataset;
+    bool first = true;
+    dt_str_putc(out, '[');
+    for (int i = 0; i < t->facts.n; i++) {
+        if ((t->column[i].use == NUMBER) != numbers) continue;
+        dt_str_puts(out, first ? "" : ", ");
+        put_column(out, t->column[i].c);
+        first = false;
+    }
+    dt_str_putc(out, ']');
+}
+
+static void put_numbers(table *t) {
+    const int n = count(t, NUMBER);
+    const bool shorter =
+        n > LISTED_COLUMNS && t->facts.n - n < n && t->d->guess->table.delimiter != '\0';
+    dt_str *out = &t->d->dataset;
+    if (n == 0) return;
+    const char *name = dt_draft_name(t->d, "numbers");
+    dt_str_printf(out, "    %s: {columns: %s", name, shorter ? "{all_but: " : "");
+    put_list(t, !shorter);
+    dt_str_printf(out, "%s}   # %d column%s of numbers\n", shorter ? "}" : "", n,
+                  n == 1 ? "" : "s");
+    dt_draft_input *in = add_input(t, name);
+    in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){n});
+}
+
+/* A word that stands for a missing value, unlike all others. */
+static const char *gap_word(const dt_column_facts *c) {
+    for (int i = 0; i < c->words.n; i++)
+        if (strcmp(c->words.v[i], "missing") == 0) return "missing_value";
+    return "missing";
+}
+
+static void put_words(dt_str *out, const dt_column_facts *c) {
+    dt_str_puts(out, ", vocabulary: [");
+    for (int i = 0; i < c->words.n; i++) {
+        dt_str_puts(out, i ? ", " : "");
+        dt_put_word(out, c->words.v[i]);
+    }
+    if (c->missing > 0) dt_str_printf(out, ", %s", gap_word(c));
+    dt_str_putc(out, ']');
+}
+
+static void put_entry(table *t, column *x) {
+    dt_str *out = &t->d->dataset;
+    const dt_column_facts *c = x->c;
+    const int64_t kinds = c->distinct + (c->missing > 0);
+    dt_str_printf(out, "    %s: {column: ", x->element);
+    put_column(out, c);
+    if (x->use == ONE_HOT) put_words(out, c);
+    else if (x->use == LIST) {
+        dt_str_puts(out, ", shape: [");
+        for (int d = 0; d < c->shape.rank; d++)
+            dt_str_printf(out, "%s%lld", d ? ", " : "", (long long)c->shape.dim[d]);
+        dt_str_putc(out, ']');
+    } else dt_str_puts(out, ", dtype: string");
+    if (x->use == TEXT && c->longest > 65535)
+        dt_str_printf(out, ", max_bytes: %lld", (long long)c->longest + 1);
+    dt_str_puts(out, "}");
+    dt_draft_input *in = add_input(t, x->element);
+    if (x->use == LIST) in->type = dt_type_of(DT_FLOAT32, c->shape.rank, c->shape.dim);
+    if (x->use == ONE_HOT) in->type = dt_type_of(DT_FLOAT32, 1, &kinds);
+    if (x->use == DATE) in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){3});
+    if (x->use == TEXT) in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){MOST_TOKENS});
+    if (x->use == EMBEDDING) {
+        in->type = dt_scalar_type(DT_INT32);
+        in->rows = kinds + 1;
+        in->width = (int64_t)fmin(32, ceil(sqrt((double)kinds)));
+        dt_str_printf(out, "   # %lld categories", (long long)c->distinct);
+    }
+    dt_str_puts(out, "\n");
+}
+
+static void put_target(table *t) {
+    const dt_table *raw = &t->d->guess->table;
+    const dt_column_facts *c = &t->facts.column[t->target];
+    dt_column *words = &raw->v[t->target];
+    dt_str *out = &t->d->dataset;
+    dt_str_printf(out, "    %s: {column: ", t->d->element);
+    put_column(out, c);
+    if (t->d->classes > 0) {
+        qsort(words->word, (size_t)words->words, sizeof *words->word, by_number);
+        dt_str_puts(out, ", vocabulary: [");
+        for (int i = 0; i < words->words; i++) {
+            dt_str_puts(out, i ? ", " : "");
+            dt_put_word(out, words->word[i].text);
+        }
+        dt_str_putc(out, ']');
+    }
+    dt_str_puts(out, "}   # the target\n");
+    if (c->kind == DT_COLUMN_CATEGORY || t->d->classes == 0) return;
+    dt_str_printf(out,
+                  "    # Its %d values are taken as classes. To name them, write\n"
+                  "    # vocabulary: {",
+                  words->words);
+    for (int i = 0; i < words->words && i < 3; i++)
+        dt_str_printf(out, "%s\"%.20s\": NAME", i ? ", " : "", words->word[i].text);
+    dt_str_puts(out, words->words > 3 ? ", ...}\n" : "}\n");
+}
+
+static void put_omitted(const table *t) {
+    dt_str *out = &t->d->dataset;
+    for (int i = 0; i < t->facts.n; i++) {
+        if (!t->column[i].why) continue;
+        dt_str_puts(out, "    # left out: ");
+        dt_put_word(out, t->column[i].c->element);
+        dt_str_printf(out, " %s\n", t->column[i].why);
+    }
+}
+
+/* ---- lines of map ---- */
+
+static void put_number_steps(const table *t) {
+    int64_t missing = 0;
+    dt_str *out = &t->d->dataset;
+    if (count(t, NUMBER) == 0) return;
+    for (int i = 0; i < t->facts.n; i++)
+        missing += t->column[i].use == NUMBER ? t->column[i].c->missing : 0;
+    const char *name = t->d->input[0].name;
+    if (t->scale > 0) {
+        dt_str_printf(out, "    %s: [rescale: {scale: ", name);
+        dt_str_double(out, 1 / t->scale);
+        dt_str_printf(out, "}]   # one scale, 0 to %g: all are divided by it\n", t->scale);
+    } else if (missing > 0) {
+        dt_str_printf(out, "    # %lld missing values become the median of their column.\n",
+                      (long long)missing);
+        dt_str_printf(out, "    %s: [impute: median, normalize]   # mean 0, variance 1\n", name);
+    } else {
+        dt_str_printf(out, "    %s: [normalize]   # mean 0, variance 1; training needs that\n",
+                      name);
+    }
+}
+
+static void put_steps(const table *t, const column *x) {
+    const dt_column_facts *c = x->c;
+    dt_str *out = &t->d->dataset;
+    dt_str_printf(out, "    %s: [", x->element);
+    if (c->missing > 0 && x->use == DATE) dt_str_puts(out, "impute: most_frequent, ");
+    else if (c->missing > 0)
+        dt_str_printf(out, "impute: {strategy: constant, fill_value: %s}, ", gap_word(c));
+    switch (x->use) {
+    case DATE:
+        dt_str_puts(out, "date: {parts: [seconds, month, weekday]}, normalize]   # in UTC\n");
+        return;
+    case LIST: dt_str_puts(out, "normalize]   # mean 0, variance 1\n"); return;
+    case ONE_HOT:
+        dt_str_printf(out, "one_hot: %lld, cast: float32]   # a number for each category%s\n",
+                      (long long)(c->distinct + (c->missing > 0)),
+                      c->missing > 0 ? "; missing is one" : "");
+        return;
+    case EMBEDDING:
+        dt_str_printf(out, "string_lookup: {max_tokens: %lld}]   # 0: not in the training part\n",
+                      (long long)c->distinct + (c->missing > 0) + 1);
+        return;
+    default:
+        dt_str_printf(out,
+                      "text_vectorization: {max_tokens: %d, output_mode: tf_idf, "
+                      "pad_to_max_tokens: true}]\n"
+                      "    # the %d most frequent words, weighted by how rare they are\n",
+                      MOST_TOKENS, MOST_TOKENS);
+    }
+}
+
+static void put_dataset(table *t) {
+    dt_str *out = &t->d->dataset;
+    dt_guess_put_head(t->d->guess, out);
+    dt_str_puts(out, "  element:\n");
+    put_numbers(t);
+    for (int i = 0; i < t->facts.n; i++) {
+        column *x = &t->column[i];
+        if (x->use <= NUMBER) continue;
+        x->element = dt_draft_name(t->d, x->c->element);
+        put_entry(t, x);
+    }
+    t->d->element = dt_draft_name(t->d, t->facts.column[t->target].element);
+    put_target(t);
+    put_omitted(t);
+    dt_str_puts(out, "  map:   # learned from the training part, kept in checkpoints\n");
+    put_number_steps(t);
+    for (int i = 0; i < t->facts.n; i++)
+        if (t->column[i].use > NUMBER) put_steps(t, &t->column[i]);
+}
+
+/* ---- all of it ---- */
+
+static void take_target(table *t) {
+    const dt_column_facts *c = &t->facts.column[t->target];
+    const dt_column *words = &t->d->guess->table.v[t->target];
+    dt_draft *d = t->d;
+    d->examples = t->facts.records;
+    d->mean = c->mean;
+    d->deviation = c->deviation;
+    if (!are_classes(c)) return;
+    d->classes = words->words;
+    d->rarest = d->examples;
+    for (int i = 0; i < words->words; i++)
+        if (words->word[i].times < d->rarest) d->rarest = words->word[i].times;
+}
+
+static dt_status *check_inputs(const table *t) {
+    for (int i = 0; i < t->facts.n; i++)
+        if (t->column[i].use > TARGET) return NULL;
+    return dt_fail(DT_E_DATA_FILE, NULL,
+                   "%s: no column besides '%.80s' says anything about other records; see dtrain "
+                   "data inspect",
+                   t->d->guess->files[0], t->facts.column[t->target].element);
+}
+
+dt_status *dt_draft_table(dt_draft *d) {
+    table t = {.d = d};
+    dt_table_describe(d->arena, d->guess, &t.facts);
+    t.column = dt_arena_array(d->arena, column, t.facts.n);
+    d->input = dt_arena_array(d->arena, dt_draft_input, t.facts.n + 1);
+    DT_TRY(find_target(&t));
+    DT_TRY(check_target(&t));
+    choose_all(&t);
+    DT_TRY(check_inputs(&t));
+    choose_scale(&t);
+    take_target(&t);
+    put_dataset(&t);
+    d->about = d->classes > 0
+                   ? dt_arena_printf(d->arena, "'%.60s' (%lld classes) from %lld records",
+                                     t.facts.column[t.target].element, (long long)d->classes,
+                                     (long long)d->examples)
+                   : dt_arena_printf(d->arena, "'%.60s' (a number) from %lld records",
+                                     t.facts.column[t.target].element, (long long)d->examples);
+    d->mixed = t.scale == 0 && count(&t, TEXT) == 0 && count(&t, LIST) == 0;
+    return NULL;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job of a dt_draft: head, data set, model, compile and fit; see draft.h. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "job/draft.h"
+
+/* ---- names ---- */
+
+/* Names of the layers that are written here. */
+static const char *const reserved[] = {"features",  "hidden",    "hidden_1", "hidden_2", "dropout",
+                                       "joined",    "wide",      "output",   "all",      "logits",
+                                       "dropout_1", "dropout_2", "x_units"};
+
+static bool is_taken(const dt_draft *d, const char *name) {
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strcmp(reserved[i], name) == 0) return true;
+    for (int i = 0; i < d->n_inputs; i++)
+        if (strcmp(d->input[i].name, name) == 0) return true;
+    return false;
+}
+
+const char *dt_draft_name(dt_draft *d, const char *text) {
+    char *name =
+        dt_arena_printf(d->arena, "%s%.60s", isalpha((unsigned char)*text) ? "" : "c_", text);
+    for (char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p)) *p = '_';
+    const char *free_name = name;
+    for (int i = 2; is_taken(d, free_name); i++)
+        free_name = dt_arena_printf(d->arena, "%s_%d", name, i);
+    return free_name;
+}
+
+/* ---- sizes ---- */
+
+/* What fits the number of examples. */
+typedef struct sizes {
+    int64_t batch, epochs, patience;
+    int64_t units, layers; /* of the hidden layers */
+    double dropout, rate;
+} sizes;
+
+static sizes sizes_for(const dt_draft *d) {
+    static const struct {
+        int64_t below; /* examples */
+        sizes s;
+    } rows[] = {
+        {500, {16, 200, 30, 16, 1, 0.5, 0.003}},
+        {5000, {32, 200, 20, 64, 1, 0.3, 0.002}},
+        {50000, {128, 100, 10, 128, 2, 0.1, 0.002}},
+        {INT64_MAX, {512, 60, 6, 128, 2, 0, 0.002}},
+    };
+    int i = 0;
+    while (d->examples >= rows[i].below) i++;
+    return rows[i].s;
+}
+
+/* ---- model ---- */
+
+static void put_input(const dt_draft_input *in, dt_str *out) {
+    dt_str_printf(out, "    - Input: {name: %s, shape: [", in->name);
+    for (int i = 0; i < in->type.rank; i++)
+        dt_str_printf(out, "%s%lld", i ? ", " : "", (long long)in->type.dim[i]);
+    dt_str_printf(out, "]%s}\n", in->rows > 0 ? ", dtype: int32" : "");
+}
+
+/* Makes a row of numbers of an input; returns the layer's name. */
+static const char *put_row_of(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
+    if (in->rows == 0 && in->type.rank == 1) return in->name;
+    if (in->rows > 0) {
+        const char *name = dt_arena_printf(d->arena, "%s_embedding", in->name);
+        dt_str_printf(
+            out, "    - Embedding: {name: %s, input_dim: %lld, output_dim: %lld, inputs: %s}\n",
+            name, (long long)in->rows, (long long)in->width, in->name);
+        return name;
+    }
+    const char *name = dt_arena_printf(d->arena, "%s_row", in->name);
+    dt_str_printf(out, "    - Flatten: {name: %s, inputs: %s}\n", name, in->name);
+    return name;
+}
+
+static const char *put_inputs(const dt_draft *d, dt_str *out) {
+    const char **name = dt_arena_array(d->arena, const char *, d->n_inputs);
+    for (int i = 0; i < d->n_inputs; i++) put_input(&d->input[i], out);
+    for (int i = 0; i < d->n_inputs; i++) name[i] = put_row_of(d, &d->input[i], out);
+    if (d->n_inputs == 1) return name[0];
+    dt_str_puts(out, "    - Concatenate: {name: features, inputs: [");
+    for (int i = 0; i < d->n_inputs; i++) dt_str_printf(out, "%s%s", i ? ", " : "", name[i]);
+    dt_str_puts(out, "]}\n");
+    return "features";
+}
+
+static int64_t outputs_of(const dt_draft *d) { return d->classes > 2 ? d->classes : 1; }
+
+/* The last layers: of a number one that has the target's own mean and spread. */
+static void put_output(const dt_draft *d, const char *from, dt_str *out) {
+    if (d->classes == 2)
+        dt_str_printf(out,
+                      "    - Dense: {name: %s, units: 1, activation: sigmoid, inputs: %s}"
+                      "   # the probability of the second class\n",
+                      d->element, from);
+    else if (d->classes > 2)
+        dt_str_printf(out, "    - Dense: {name: %s, units: %lld, inputs: %s}   # one per class\n",
+                      d->element, (long long)outputs_of(d), from);
+    else {
+        dt_str_printf(
+            out,
+            "    - Dense: {name: output, units: 1, inputs: %s}\n"
+            "    # The target's spread and mean: the layers above predict numbers near 0.\n"
+            "    - Rescaling: {name: %s, scale: %.6g, offset: %.6g, inputs: output}\n",
+            from, d->element, d->deviation, d->mean);
+    }
+    dt_str_printf(out, "  outputs: [%s]\n", d->element);
+}
+
+static void put_dense(const dt_draft *d, const sizes *z, dt_str *out) {
+    const char *all = put_inputs(d, out), *last = all;
+    for (int i = 1; i <= z->layers; i++) {
+        const char *name = dt_arena_printf(d->arena, "hidden_%d", i);
+        dt_str_printf(out, "    - Dense: {name: %s, units: %lld, activation: relu, inputs: %s}\n",
+                      name, (long long)(z->units >> (i - 1)), last);
+        last = name;
+        if (z->dropout == 0) continue;
+        last = dt_arena_printf(d->arena, "dropout_%d", i);
+        dt_str_printf(out, "    - Dropout: {name: %s, rate: %g, inputs: %s}\n", last, z->dropout,
+                      name);
+    }
+    dt_str_printf(out,
+                  "    # The inputs reach the output directly, too: a linear model is the simplest "
+                  "part.\n"
+                  "    - Concatenate: {name: joined, inputs: [%s, %s]}\n",
+                  all, last);
+    put_output(d, "joined", out);
+}
+
+/* Convolutions until a picture has a few places left; then one number for each filter. */
+static void put_convolutions(const dt_draft *d, dt_str *out) {
+    const dt_draft_input *in = &d->input[0];
+    int64_t side = in->type.dim[0] < in->type.dim[1] ? in->type.dim[0] : in->type.dim[1];
+    const char *last = in->name;
+    put_input(in, out);
+    if (in->type.rank == 2) {
+        last = "channel";
+        dt_str_printf(out,
+                      "    - Reshape: {name: channel, target_shape: [%lld, %lld, 1], inputs: %s}\n",
+                      (long long)in->type.dim[0], (long long)in->type.dim[1], in->name);
+    }
+    for (int i = 1, filters = 32; i <= 4 && side >= 4; i++, side /= 2, filters *= 2) {
+        dt_str_printf(out,
+                      "    - Conv2D: {name: conv_%d, filters: %d, kernel_size: 3, padding: same, "
+                      "activation: relu, inputs: %s}\n"
+                      "    - MaxPooling2D: {name: pool_%d, inputs: conv_%d}\n",
+                      i, filters > 128 ? 128 : filters, last, i, i);
+        last = dt_arena_printf(d->arena, "pool_%d", i);
+    }
+    dt_str_printf(out,
+                  "    - Flatten: {name: features, inputs: %s}\n"
+                  "    - Dropout: {name: dropout, rate: 0.3, inputs: features}\n",
+                  last);
+    put_output(d, "dropout", out);
+}
+
+/* ---- compile, fit ---- */
+
+static void put_compile(const dt_draft *d, const sizes *z, dt_str *out) {
+    static const char *const losses[] = {"mean_squared_error", "binary_crossentropy",
+                                         "{SparseCategoricalCrossentropy: {from_logits: true}}"};
+    static const char *const metrics[] = {"mean_absolute_error, R2Score", "accuracy, AUC",
+                                          "accuracy"};
+    const int kind = d->classes == 0 ? 0 : d->classes == 2 ? 1 : 2;
+    dt_str_printf(out,
+                  "compile:\n"
+                  "  optimizer: {Adam: {learning_rate: %g}}\n"
+                  "  loss: %s\n"
+                  "  metrics: [%s]\n",
+                  z->rate, losses[kind], metrics[kind]);
+}
+
+static void put_fit(const dt_draft *d, const sizes *z, dt_str *out) {
+    dt_str_printf(out,
+                  "fit:\n"
+                  "  epochs: %lld   # at most: training ends when val_loss has not improved for "
+                  "%lld epochs\n"
+                  "  callbacks:\n"
+                  "    - EarlyStopping: {monitor: val_loss, patience: %lld, restore_best_weights: "
+                  "true}\n",
+                  (long long)z->epochs, (long long)z->patience, (long long)z->patience);
+    if (d->classes > 0 && d->rarest * d->classes * 5 < d->examples)
+        dt_str_printf(
+            out,
+            "  # The smallest class has %lld examples. To weigh all classes alike, write\n"
+            "  # class_weight: balanced\n",
+            (long long)d->rarest);
+}
+
+/* ---- the whole job ---- */
+
+static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
+    dt_str_printf(out, "  # A fifth of the examples, drawn by the seed, is for validation%s.\n",
+                  d->classes > 0 ? "; each class has its share" : "");
+    dt_str_printf(out, "  validation_split: {fraction: 0.2, shuffle: true%s%s}\n",
+                  d->classes > 0 ? ", stratify: " : "", d->classes > 0 ? d->element : "");
+    dt_str_printf(out, "  shuffle: true\n  global_batch_size: %lld\n", (long long)z->batch);
+}
+
+/* The name of the first file, or folder, up to its first dot; the target's if that is empty. */
+static const char *job_name(const dt_draft *d) {
+    size_t given;
+    const char *path = dt_guess_path(d->guess->files[0], &given), *end = path + strlen(path);
+    while (end > path && end[-1] == '/') end--;
+    const char *base = end;
+    while (base > path && base[-1] != '/') base--;
+    const size_t n = strcspn(base, "./");
+    char *name = dt_arena_printf(d->arena, "%.*s", n < 60 ? (int)n : 60, base);
+    for (char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p) && *p != '-') *p = '_';
+    return *name ? name : d->element;
+}
+
+static void put_head(const dt_draft *d, dt_str *out) {
+    dt_str_printf(out,
+                  "# Predicts %s.\n"
+                  "# Written by dtrain config init; train it with: dtrain fit FILE\n",
+                  d->about);
+    if (d->mixed && d->examples >= 1000)
+        dt_str_puts(out,
+                    "# On tables of this size with columns of different kinds, gradient boosting "
+                    "(XGBoost,\n# LightGBM) often predicts as well or better: compare before you "
+                    "decide.\n");
+    dt_str_puts(out, "version: 1\nname: ");
+    dt_put_word(out, job_name(d));
+    dt_str_puts(out, "\nseed: 42\n");
+}
+
+void dt_draft_write(const dt_draft *d, dt_str *out) {
+    const sizes z = sizes_for(d);
+    put_head(d, out);
+    dt_str_add(out, dt_str_text(&d->dataset), d->dataset.size);
+    put_split(d, &z, out);
+    dt_str_puts(out, "model:\n  type: functional\n  layers:\n");
+    if (d->body == DT_DRAFT_PICTURES) put_convolutions(d, out);
+    else put_dense(d, &z, out);
+    put_compile(d, &z, out);
+    put_fit(d, &z, out);
+    dt_str_puts(out, "checkpoint: {save_freq: 30s}   # and at the end\n");
+}

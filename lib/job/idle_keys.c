@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keys of a job that change nothing in its model: policies and values of rematerialization that no
+ * layer has, and sequences that cannot be divided. Such a job runs, so these are warnings, each with
+ * the place in the file.
+ */
+#include <string.h>
+
+#include "job/partition.h"
+
+typedef struct looker {
+    const dt_job *j;
+    dt_arena *arena;
+    dt_texts *out;
+} looker;
+
+static void warn(const looker *k, const dt_location *at, const char *text) {
+    const char *place = "";
+    if (k->out->n == DT_MOST_IDLE_KEYS) return;
+    if (at && at->source)
+        place = dt_arena_printf(k->arena, "%s:%d:%d: ", at->source->name, at->line, at->col);
+    k->out->v[k->out->n++] = dt_arena_printf(k->arena, "%s%s", place, text);
+}
+
+/* ---- rematerialize ---- */
+
+static bool has_kernel(const dt_model_spec *m, const char *layer) {
+    for (int i = 0; i < m->n_weights; i++)
+        if (dt_is_kernel_of(m->weight[i]->path, layer)) return true;
+    return false;
+}
+
+/* Those of the values that the model has. */
+static unsigned values_in(const dt_model_spec *m, unsigned values) {
+    unsigned has = values & DT_REMAT_LAYER_INPUT;
+    if ((values & DT_REMAT_CONTEXT) && has_kernel(m, "query")) has |= DT_REMAT_CONTEXT;
+    for (int i = 0; i < DT_REMAT_PRODUCTS; i++)
+        if ((values & dt_remat_products[i].value) && has_kernel(m, dt_remat_products[i].layer))
+            has |= dt_remat_products[i].value;
+    return has;
+}
+
+static void look_at_list(const looker *k, const dt_tree *list, const char *key) {
+    for (int i = 0; list && list->kind == DT_TREE_LIST && i < list->n; i++) {
+        const char *name = list->item[i]->text;
+        if (values_in(&k->j->model, dt_remat_values_of(name))) continue;
+        warn(k, &list->item[i]->at,
+             dt_arena_printf(k->arena,
+                             "model.rematerialize: %s: no layer of the model has '%s', so it is "
+                             "computed again",
+                             key, name));
+    }
+}
+
+static void look_at_policy(const looker *k) {
+    const dt_rematerialize *r = &k->j->model.rematerialize;
+    const dt_tree *t = dt_tree_get(dt_tree_get(k->j->tree, "model"), "rematerialize");
+    if (!t || !r->on) return;
+    if (t->kind == DT_TREE_MAP) {
+        look_at_list(k, dt_tree_get(t, "save"), "save");
+        look_at_list(k, dt_tree_get(t, "offload"), "offload");
+    } else if ((r->save | r->offload) && !values_in(&k->j->model, r->save | r->offload)) {
+        warn(k, &t->at,
+             dt_arena_printf(k->arena,
+                             "model.rematerialize: no layer of the model has the values that %s "
+                             "keeps, so it is the same as full",
+                             r->name));
+    }
+}
+
+/* ---- sequence_parallel ---- */
+
+static int logical_of(const dt_job *j) {
+    return j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment)
+                                  : 1;
+}
+
+static void look_at_tensors(const looker *k, const dt_job_tensors *list, const dt_location *at) {
+    const int logical = logical_of(k->j);
+    const dt_job_tensor *odd = NULL;
+    bool any = false;
+    for (int i = 0; i < list->n; i++) {
+        const dt_job_tensor *t = &list->v[i];
+        if (!dt_job_divides_sequence(k->j, t->name) || t->type.rank != 3) continue;
+        if (t->type.dim[1] % logical == 0) any = true;
+        else if (!odd) odd = t;
+    }
+    if (odd)
+        warn(k, at,
+             dt_arena_printf(k->arena,
+                             "partition.sequence_parallel: %lld steps of '%s' do not divide evenly "
+                             "over %d logical devices, so they stay whole",
+                             (long long)odd->type.dim[1], odd->name, logical));
+    else if (!any)
+        warn(k, at,
+             "partition.sequence_parallel is without effect: no layer is a block of KerasHub, a "
+             "normalization or an embedding of sequences");
+}
+
+static void look_at_sequences(const looker *k) {
+    const dt_job_partition *p = k->j->partition;
+    const dt_tree *t = dt_tree_get(k->j->tree, "partition");
+    if (!p || !(p->sequence_parallel || p->collective_products)) return;
+    const char *key = p->sequence_parallel ? "sequence_parallel" : "collective_products";
+    const dt_location *at = dt_tree_value_at(t, key);
+    if (logical_of(k->j) == 1) {
+        warn(k, at,
+             dt_arena_printf(k->arena,
+                             "partition.%s is without effect: each replica has one logical device",
+                             key));
+        return;
+    }
+    dt_job_tensors list = {0};
+    dt_status *bad = p->sequence_parallel ? dt_job_list_tensors(k->j, &list) : NULL;
+    if (!bad && p->sequence_parallel) look_at_tensors(k, &list, at);
+    dt_status_free(bad); /* such a model is reported where it is traced */
+    dt_job_tensors_release(&list);
+}
+
+dt_texts dt_job_idle_keys(const dt_job *j, dt_arena *arena) {
+    dt_texts out = {.v = dt_arena_array(arena, const char *, DT_MOST_IDLE_KEYS)};
+    const looker k = {j, arena, &out};
+    if (!j->has_model) return out;
+    look_at_policy(&k);
+    look_at_sequences(&k);
+    return out;
+}

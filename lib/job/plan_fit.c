@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plan that does not fit: which layers hold most, and what would fit. Each change is planned like
+ * the job itself, first alone, then on top of those before that saved memory.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "job/plan.h"
+
+enum { LABEL = 26, PIECES = 8 };
+
+typedef enum change {
+    SHARE_OPTIMIZER,
+    SHARE_WEIGHTS,
+    RECOMPUTE,
+    INPUTS_ON_HOST,
+    IN_PIECES,
+    CHANGES
+} change;
+
+/* What is changed in the job; `rows` 0: its batch. */
+typedef struct changed {
+    bool on[CHANGES];
+    int64_t rows;
+} changed;
+
+static dt_over_replicas over_of(const dt_job *j, const changed *c) {
+    return c->on[SHARE_WEIGHTS]     ? DT_OVER_WEIGHTS
+           : c->on[SHARE_OPTIMIZER] ? DT_OVER_OPTIMIZER
+                                    : j->how.over_replicas;
+}
+
+/* Whether the change is another one than what the job has. */
+static bool applies(const dt_job_plan *p, change k) {
+    const dt_job *j = p->job;
+    switch (k) {
+    case SHARE_OPTIMIZER: return p->replicas > 1 && j->how.over_replicas < DT_OVER_OPTIMIZER;
+    case SHARE_WEIGHTS: return p->replicas > 1 && j->how.over_replicas < DT_OVER_WEIGHTS;
+    case RECOMPUTE: return strcmp(j->model.rematerialize.name, "full") != 0;
+    case INPUTS_ON_HOST: return !(j->model.rematerialize.offload & DT_REMAT_LAYER_INPUT);
+    case IN_PIECES: return j->model.vocabulary_tiling < PIECES;
+    case CHANGES: break;
+    }
+    return false;
+}
+
+/* The overrides of a command line that make the change. */
+static void put_words(const dt_job_plan *p, const changed *c, const char *between, dt_str *out) {
+    const char *next = "";
+    if (c->on[SHARE_OPTIMIZER] || c->on[SHARE_WEIGHTS]) {
+        dt_str_printf(out, "partition.over_replicas=%s",
+                      dt_over_replicas_names[over_of(p->job, c)]);
+        next = between;
+    }
+    if (c->on[RECOMPUTE] || c->on[INPUTS_ON_HOST]) {
+        dt_str_printf(out, "%smodel.rematerialize=%s", next,
+                      c->on[INPUTS_ON_HOST] ? "'{offload: [decoder_layer_input]}'" : "full");
+        next = between;
+    }
+    if (c->on[IN_PIECES]) {
+        dt_str_printf(out, "%smodel.vocabulary_tiling=%d", next, PIECES);
+        next = between;
+    }
+    if (c->rows <= 0) return;
+    const bool each = p->job->dataset.per_replica_batch_size > 0;
+    dt_str_printf(out, "%sdataset.%s=%lld", next,
+                  each ? "per_replica_batch_size" : "global_batch_size",
+                  (long long)(each ? c->rows / p->replicas : c->rows));
+}
+
+/* Bytes of a device with the changes, and whether it has as many; INFINITY: such a job cannot be
+ * planned. */
+static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
+    dt_job *j = p->job;
+    dt_job_plan *other = NULL;
+    const dt_over_replicas over = j->how.over_replicas;
+    const dt_rematerialize rematerialize = j->model.rematerialize;
+    const int pieces = j->model.vocabulary_tiling;
+    j->how.over_replicas = over_of(j, c);
+    if (c->on[RECOMPUTE]) j->model.rematerialize = (dt_rematerialize){.name = "full", .on = true};
+    if (c->on[INPUTS_ON_HOST])
+        j->model.rematerialize =
+            (dt_rematerialize){.name = "custom", .on = true, .offload = DT_REMAT_LAYER_INPUT};
+    if (c->on[IN_PIECES]) j->model.vocabulary_tiling = PIECES;
+    dt_status *bad =
+        dt_job_plan_create(&other, j, &(dt_plan_options){.budget = p->o.budget, .rows = c->rows});
+    j->how.over_replicas = over;
+    j->model.rematerialize = rematerialize;
+    j->model.vocabulary_tiling = pieces;
+    const double bytes = bad ? INFINITY : (double)other->plan[0]->bytes.total;
+    *fits = !bad && dt_job_plan_fits(other);
+    dt_job_plan_destroy(other);
+    dt_status_free(bad);
+    return bytes;
+}
+
+/* Adds a change that was planned. */
+static void add(dt_fitting *f, const dt_job_plan *p, const changed *c, double bytes) {
+    dt_str words = {0};
+    put_words(p, c, " ", &words);
+    f->words[f->n] = dt_arena_strdup(f->arena, dt_str_text(&words));
+    f->bytes[f->n++] = bytes;
+    dt_str_release(&words);
+}
+
+/* Halves the batch until the job fits. False: it never does, and *bytes is what one example a
+ * replica takes. */
+static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
+    bool fits = false;
+    const int64_t least = (int64_t)p->replicas * dt_job_plan_slices(p);
+    for (int64_t rows = p->step[0].rows / 2; !fits && rows >= least; rows /= 2) {
+        c->rows = rows;
+        *bytes = bytes_with(p, c, &fits);
+    }
+    return fits;
+}
+
+/* Changes together: each stays if it saves memory. */
+static void find_together(const dt_job_plan *p, dt_fitting *f) {
+    changed c = {0};
+    bool fits = false;
+    double least = (double)p->plan[0]->bytes.total;
+    for (change k = SHARE_WEIGHTS; k < CHANGES && !fits; k++) {
+        if (!applies(p, k)) continue;
+        c.on[k] = true;
+        const double bytes = bytes_with(p, &c, &fits);
+        c.on[k] = bytes < least;
+        least = bytes < least ? bytes : least;
+    }
+    if (!fits) fits = halve(p, &c, &least);
+    if (fits) add(f, p, &c, least);
+    f->least = least;
+}
+
+dt_fitting dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena) {
+    dt_fitting f = {.arena = arena};
+    bool fits = false;
+    for (change k = SHARE_OPTIMIZER; k < CHANGES; k++) {
+        changed c = {0};
+        c.on[k] = true;
+        /* the second of a pair costs more time than the first */
+        const bool second = k == SHARE_WEIGHTS || k == INPUTS_ON_HOST;
+        fits = fits && second;
+        if (!applies(p, k) || fits) continue;
+        const double bytes = bytes_with(p, &c, &fits);
+        if (fits) add(&f, p, &c, bytes);
+    }
+    changed smaller = {0};
+    double bytes = 0;
+    if (halve(p, &smaller, &bytes)) add(&f, p, &smaller, bytes);
+    if (f.n == 0) find_together(p, &f);
+    return f;
+}
+
+/* ---- printed ---- */
+
+static void put_label(const char *label, dt_str *out) {
+    const size_t from = out->size;
+    dt_str_puts(out, label);
+    dt_str_pad(out, from, LABEL);
+}
+
+static void put_largest(const dt_job_plan *p, const char *label, bool values, dt_str *out) {
+    put_label(label, out);
+    dt_plan_put_largest(p->plan[0], values, out);
+    dt_str_putc(out, '\n');
+}
+
+void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out) {
+    if (dt_job_plan_fits(p)) return;
+    dt_arena *arena = dt_arena_create();
+    const dt_fitting f = dt_job_plan_fitting(p, arena);
+    dt_str_puts(out, "does not fit; layers with the largest\n");
+    put_largest(p, "  weights and slots", false, out);
+    put_largest(p, "  activations", true, out);
+    for (int i = 0; i < f.n; i++) {
+        put_label(i ? "" : "  would fit", out);
+        dt_str_bytes(out, f.bytes[i]);
+        dt_str_printf(out, " with %s\n", f.words[i]);
+    }
+    if (f.n == 0) {
+        put_label("  would fit", out);
+        dt_str_puts(out, "none of the changes; a device needs at least ");
+        dt_str_bytes(out, f.least);
+        dt_str_putc(out, '\n');
+        put_label("", out);
+        dt_str_puts(out, "take a larger slice, or divide replicas over more logical devices\n");
+    }
+    dt_arena_destroy(arena);
+}
+
+void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j) {
+    dt_arena *arena = dt_arena_create();
+    const dt_fitting f = dt_job_plan_fits(p) ? (dt_fitting){0} : dt_job_plan_fitting(p, arena);
+    dt_json_open(j, "would_fit", '[');
+    for (int i = 0; i < f.n; i++) {
+        dt_json_open(j, NULL, '{');
+        dt_json_string(j, "overrides", f.words[i]);
+        dt_json_int(j, "total", (int64_t)f.bytes[i]);
+        dt_json_close(j, '}');
+    }
+    dt_json_close(j, ']');
+    dt_arena_destroy(arena);
+}
