@@ -4,8 +4,8 @@
  * back end they are of.
  *
  *   cpu   the executor on the cores of this machine
- *   sim   a simulated TPU slice: a memory limit and a clock in front of another back end, which
- *         computes
+ *   sim   a simulated TPU slice: another back end computes; the slice's memory is a limit, and a
+ *         clock counts its time
  *   pjrt  devices that a PJRT plug-in drives: GPUs, TPUs, XLA on the CPU
  *
  * A back end is one file, or folder, and one row in backend/backends.h; what a row has is in
@@ -33,11 +33,11 @@ typedef struct dt_device_options {
     const dt_topology *topology; /* sim: the slice; lent, outlives the device */
     /* sim: limit of a device's memory for programs, if less than the chip has; 0: all of it */
     int64_t hbm;
-    const char *computes; /* sim: the back end behind it; NULL: cpu */
+    const char *computes; /* sim: the back end that computes; NULL: cpu */
     const char *plugin;   /* pjrt: path of the plug-in; NULL or "": DTRAIN_PJRT_PLUGIN */
     /* pjrt: settings of the job; lent during opening; NULL: none */
     const dt_pjrt_settings *settings;
-    /* pjrt: opened only to list devices, so that no memory of them is reserved */
+    /* pjrt: only list devices, so that none of their memory is reserved */
     bool looks;
     /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: up
      * to n_ordinals, the first ones */
@@ -76,7 +76,7 @@ typedef struct dt_compile_request {
     const dt_spmd *over;
 } dt_compile_request;
 
-/* The row of a name, or NULL. */
+/* The back end of that name, or NULL. */
 const dt_backend *dt_backend_find(const char *name);
 const dt_backend *const *dt_backends(int *n);
 const char *dt_backend_name(const dt_backend *b);
@@ -100,16 +100,16 @@ dt_status *dt_device_open(dt_device **out, const dt_backend *b,
 void dt_device_close(dt_device *d); /* accepts NULL */
 /* Zeros for NULL. */
 dt_device_facts dt_device_facts_of(const dt_device *d);
-/* The peak of bytes in use on one of its accelerator devices since it was opened; 0: unknown, or
- * it has none. Accepts NULL. */
+/* The highest number of bytes in use on one of its accelerator devices since it was opened; 0:
+ * unknown, or no accelerators. Accepts NULL. */
 int64_t dt_device_peak_bytes(const dt_device *d);
 /* The number of devices that it computes with, among which requests may divide the graph
  * (`over`). 1: the graph is not divided. */
 int dt_device_count(const dt_device *d);
 /* Whether steps may overlap: the next one can start before the current one is finished. */
 bool dt_device_runs_ahead(const dt_device *d);
-/* Sets the recorder for the work of each thread, or NULL to stop. The recorder must stay until
- * then. Not to be called during a step. */
+/* Sets the recorder for the work of each thread, or NULL to stop recording. The recorder must exist
+ * until then. Must not be called during a step. */
 void dt_device_record(dt_device *d, dt_recorder *r);
 /* Whether the device prices programs, so that requests need `on_device`. */
 bool dt_device_is_priced(const dt_device *d);
@@ -119,38 +119,39 @@ dt_status *dt_device_check(const dt_device *d, const dt_compile_request *r) DT_M
 
 /* ---- executables ---- */
 
-/* Destroy it with dt_executable_destroy, before the device. DOES_NOT_FIT (78) as in
- * dt_device_check. */
+/* Compiles a graph. Destroy *out with dt_executable_destroy, before the device. DOES_NOT_FIT (78)
+ * as in dt_device_check. */
 dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r,
                              dt_executable **out) DT_MUST_USE;
 void dt_executable_destroy(dt_executable *x); /* accepts NULL */
 /*
- * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch
- * must be the request's rows. Variables are read and updated. result[i] (graph order) is set to
- * views that are good until the next run.
+ * Runs one step. arg[i]: concrete arrays in the order of the graph's arguments, read only.
+ * env->batch must be the request's rows. Variables are read and updated. result[i] (graph order)
+ * is set to views that are good until the next run.
  *
- * In two halves, start and finish: between them the device computes, arg stays as it is, and what
- * result[i] points to is not there yet; it is good until the start after the next. Where
- * dt_device_runs_ahead, the next step (also another executable's) may start before the current one
- * is finished; they finish in the order of their starts. *flies: there is something to finish;
- * false: all is done, the batch was refused (env->refusal), or it failed.
+ * A step has two halves, start and finish. Between them the device computes: arg must not change,
+ * and the data of result[i] are not valid yet; they are valid from the finish until the second
+ * start after it. If dt_device_runs_ahead, the next step, maybe of another executable, may start
+ * before the current one is finished; steps finish in the order of their starts. *flies: finish
+ * must be called; false: the step is complete, the batch was refused (env->refusal), or the step
+ * failed.
  */
 dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_view *arg,
                                dt_view *result, bool *flies) DT_MUST_USE;
 dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
 /*
- * Lends the device the arrays of a step to come, so that they are there when it starts: by any
- * thread, also while steps run. The memory stays as it is until dt_lent_take_back, after the step
- * has finished or if it never starts; a step finds what it is given by its memory. *out NULL: the
- * back end computes where the arrays are.
+ * Uploads the arrays of a later step in advance. Any thread may call it, also while steps run. The
+ * memory must not change until dt_lent_take_back, which is called after the step has finished, or
+ * if it never starts. A step recognizes arrays that were lent by their addresses. *out NULL: the
+ * back end reads arrays where they are.
  */
 typedef struct dt_lent dt_lent;
 dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out) DT_MUST_USE;
 void dt_lent_take_back(dt_lent *l); /* accepts NULL */
-/* Whether a step of it has started and not finished; accepts NULL. */
+/* Whether a step of this executable has started and not finished; accepts NULL. */
 bool dt_executable_flies(const dt_executable *x);
 const dt_price *dt_executable_price(const dt_executable *x);
-/* Bytes of this machine's memory that running it needs besides variables. */
+/* Bytes of this machine's memory that running the executable needs, besides variables. */
 int64_t dt_executable_host_bytes(const dt_executable *x);
 /* The layer ("dense"; "optimizer" for the optimizer's values) with the most of these bytes at
  * the peak; "" where no layer is known. */
@@ -173,8 +174,9 @@ typedef struct dt_accelerators {
     int n;
     dt_accelerator *device;
 } dt_accelerators;
-/* The devices of the plug-in; NULL: of DTRAIN_PJRT_PLUGIN. Takes no memory of them. Settings may be
- * NULL. Zeros, and no error, where no plug-in is named. PLUGIN (69) where it cannot be used. */
+/* Lists the devices of the plug-in; NULL: of DTRAIN_PJRT_PLUGIN. Reserves none of their memory.
+ * Settings may be NULL. If no plug-in is named, *out is zero and there is no error. PLUGIN (69) if
+ * the plug-in cannot be used. */
 dt_status *dt_accelerators_find(const char *plugin, const dt_pjrt_settings *settings,
                                 dt_accelerators *out) DT_MUST_USE;
 void dt_accelerators_release(dt_accelerators *a);
@@ -202,8 +204,8 @@ typedef struct dt_host_facts {
     bool limited; /* DTRAIN_INSTRUCTIONS chose it */
     dt_host_library library[DT_HOST_LIBRARIES];
 } dt_host_facts;
-/* KERNELS where the environment asks for an instruction set that is not there. Loads the
- * libraries. */
+/* Finds instruction sets and loads the libraries. KERNELS if the environment asks for an
+ * instruction set that the processor lacks. */
 dt_status *dt_host_facts_find(dt_host_facts *out) DT_MUST_USE;
 void dt_host_facts_release(dt_host_facts *f);
 /* The instruction set in use; "" where there is none. */

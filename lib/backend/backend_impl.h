@@ -15,9 +15,9 @@ struct dt_device {
 };
 
 struct dt_executable {
-    dt_device *device; /* the innermost device, which compiled it */
+    dt_device *device; /* the innermost device, which compiled the executable */
     void *state;
-    int flies; /* starts without a finish */
+    int flies; /* steps that have started and not finished */
     dt_price price;
 };
 
@@ -30,7 +30,8 @@ struct dt_lent {
  * NULL. */
 struct dt_backend {
     dt_kind kind;
-    /* its devices are a plug-in's, and its results may differ in bits from those of this machine */
+    /* its devices belong to a plug-in, and the bits of its results may differ from those of this
+     * machine */
     bool takes_plugin;
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
     void (*close)(dt_device *d); /* called only if `open` succeeded */
@@ -41,14 +42,15 @@ struct dt_backend {
     dt_status *(*start)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
     /* waits for the oldest step that was started; NULL: start has done everything */
     dt_status *(*finish)(void *executable);
-    /* by any thread; NULL: arrays are used where they are */
+    /* called by any thread; NULL: the back end reads arrays where they are */
     dt_status *(*lend)(void *executable, const dt_view *arg, void **lent);
     void (*take_back)(void *lent);
     int64_t (*host_bytes)(const void *executable);
     const char *(*largest_layer)(const void *executable, dt_arena *arena, int64_t *bytes);
     void (*print)(const void *executable, dt_str *out);
     dt_device_facts (*facts)(const dt_device *d);
-    int64_t (*peak_bytes)(const dt_device *d); /* NULL: it computes in this machine's memory */
+    int64_t (*peak_bytes)(
+        const dt_device *d); /* NULL: the back end computes in this machine's memory */
     void (*record)(dt_device *d, dt_recorder *r);
 };
 

@@ -15,7 +15,7 @@ enum { PASSES = 4 };
 
 typedef struct cpu_program {
     dt_arena *arena;
-    dt_graph *made[PASSES]; /* by passes, each from the one before */
+    dt_graph *made[PASSES]; /* the result of each pass, made from the previous one */
     int n;
     dt_program *program;
 } cpu_program;

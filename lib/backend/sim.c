@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim: a simulated slice in front of cpu or pjrt, which computes the real numbers. The slice's
- * memory is a limit that compiling respects, and a virtual clock stands in for its speed. A job
- * that would not fit on the slice therefore fails here too, before the first step.
+ * sim: a simulated slice. Another back end, cpu or pjrt, computes the real numbers. Programs must
+ * fit into the slice's memory, and a virtual clock counts the time that the slice would need. So a
+ * job that does not fit on the slice fails here as well, before the first step.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static void put_bytes(dt_str *out, const char *what, int64_t bytes) {
     dt_str_bytes(out, (double)bytes);
 }
 
-/* Adds the parts of the peak, in the order of their sum. */
+/* Notes what the memory at the peak is used for. */
 static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b) {
     const struct {
         const char *name;
@@ -38,6 +38,14 @@ static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b) {
     return s;
 }
 
+static dt_status *note_largest(dt_status *s, const char *what, const dt_plan *p, bool values) {
+    dt_str text = {0};
+    dt_plan_put_largest(p, values, &text);
+    if (text.size) s = dt_note(s, "%s: %s", what, dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
 /* XLA's message, as far as it applies here. */
 static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topology *t) {
     dt_status *s =
@@ -46,7 +54,9 @@ static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topolo
                 "device of %s, %s too much",
                 dt_text_of_bytes((double)p->bytes.total).s, dt_text_of_bytes((double)usable).s,
                 dt_topology_name(t), dt_text_of_bytes((double)(p->bytes.total - usable)).s);
-    return note_kinds(s, &p->bytes);
+    s = note_kinds(s, &p->bytes);
+    s = note_largest(s, "largest weights, with gradients and slots", p, false);
+    return note_largest(s, "largest activations at the peak", p, true);
 }
 
 static int64_t usable(const slice *on, const dt_plan *p) {

@@ -42,7 +42,7 @@ typedef struct dt_pjrt_extension {
 } dt_pjrt_extension;
 typedef enum dt_pjrt_extension_type { DT_PJRT_GPU_CUSTOM_CALL = 0 } dt_pjrt_extension_type;
 
-/* Places in the table. */
+/* Indices of functions in the table. */
 typedef enum dt_pjrt_slot {
     DT_PJRT_ERROR_DESTROY = 0,
     DT_PJRT_ERROR_MESSAGE = 1,
@@ -81,7 +81,7 @@ typedef enum dt_pjrt_slot {
     DT_PJRT_SLOTS
 } dt_pjrt_slot;
 
-/* The error codes that matter here. */
+/* The error codes that are used here. */
 enum { DT_PJRT_NOT_FOUND = 5, DT_PJRT_RESOURCE_EXHAUSTED = 8, DT_PJRT_INTERNAL = 13 };
 
 typedef struct dt_pjrt_named_value {
@@ -96,24 +96,24 @@ typedef struct dt_pjrt_named_value {
         float number;
         bool boolean;
     } value;
-    size_t value_size; /* a string's characters, a list's numbers; otherwise 1 */
+    size_t value_size; /* number of characters of a string, of numbers of a list; otherwise 1 */
 } dt_pjrt_named_value;
 
 /* ---- what functions take; members behind "gives" are filled by the plug-in ---- */
 
-/* Arguments of functions that take an object alone. */
+/* Arguments of functions that take only an object. */
 typedef struct dt_pjrt_of {
     dt_pjrt_head head;
     void *object;
 } dt_pjrt_of;
 typedef struct dt_pjrt_error_message {
     dt_pjrt_head head;
-    void *error; /* gives */
+    void *error; /* output */
     const char *message;
     size_t size;
 } dt_pjrt_error_message;
 typedef struct dt_pjrt_attributes {
-    dt_pjrt_head head; /* gives */
+    dt_pjrt_head head; /* output */
     const dt_pjrt_named_value *value;
     size_t n;
 } dt_pjrt_attributes;
@@ -123,18 +123,18 @@ typedef struct dt_pjrt_topology_create {
     size_t name_size;
     const dt_pjrt_named_value *option;
     size_t n_options;
-    /* gives */ void *topology;
+    /* output */ void *topology;
 } dt_pjrt_topology_create;
 typedef struct dt_pjrt_descriptions {
     dt_pjrt_head head;
-    void *topology; /* gives */
+    void *topology; /* output */
     void *const *description;
     size_t n;
 } dt_pjrt_descriptions;
 typedef struct dt_pjrt_description_attributes {
     dt_pjrt_head head;
     void *description;
-    /* gives */ size_t n;
+    /* output */ size_t n;
     const dt_pjrt_named_value *value;
 } dt_pjrt_description_attributes;
 typedef struct dt_pjrt_program {
@@ -151,12 +151,12 @@ typedef struct dt_pjrt_compile_arguments {
     const char *options;
     size_t options_size;
     void *client;
-    /* gives */ void *executable;
+    /* output */ void *executable;
 } dt_pjrt_compile_arguments;
 typedef struct dt_pjrt_memory_stats {
     dt_pjrt_head head;
     void *executable;
-    /* gives: bytes on a device, then the same on the host */
+    /* output: bytes on a device, then the same on the host */
     int64_t code, argument, output, alias, temp, host[5];
     int64_t peak;
 } dt_pjrt_memory_stats;
@@ -168,37 +168,37 @@ typedef struct dt_pjrt_client_create {
     const dt_pjrt_named_value *option;
     size_t n_options;
     void *get, *get_user, *put, *put_user; /* callbacks of programs that span processes: NULL */
-    /* gives */ void *client;
+    /* output */ void *client;
     void *(*try_get)(void *);
     void *try_get_user;
 } dt_pjrt_client_create;
-/* platform's name, device's kind */
+/* Arguments of functions that return a text: a platform's name, a device's kind. */
 typedef struct dt_pjrt_text_of {
     dt_pjrt_head head;
-    void *object; /* gives */
+    void *object; /* output */
     const char *text;
     size_t size;
 } dt_pjrt_text_of;
 typedef struct dt_pjrt_devices {
     dt_pjrt_head head;
-    void *client; /* gives */
+    void *client; /* output */
     void *const *device;
     size_t n;
 } dt_pjrt_devices;
 typedef struct dt_pjrt_object_of {
     dt_pjrt_head head;
-    void *object; /* gives */
+    void *object; /* output */
     void *part;
 } dt_pjrt_object_of;
 /* Arguments of functions that return a number: a device's id, an error's code. */
 typedef struct dt_pjrt_number_of {
     dt_pjrt_head head;
-    void *object; /* gives */
+    void *object; /* output */
     int number;
 } dt_pjrt_number_of;
 typedef struct dt_pjrt_count_of {
     dt_pjrt_head head;
-    void *object; /* gives */
+    void *object; /* output */
     size_t n;
 } dt_pjrt_count_of;
 typedef struct dt_pjrt_statistic {
@@ -208,7 +208,7 @@ typedef struct dt_pjrt_statistic {
 typedef struct dt_pjrt_device_memory {
     dt_pjrt_head head;
     void *device;
-    /* gives */ int64_t in_use;
+    /* output */ int64_t in_use;
     dt_pjrt_statistic peak, allocations, largest, limit, reserved, peak_reserved, reservable,
         largest_free, pool, peak_pool;
 } dt_pjrt_device_memory;
@@ -218,7 +218,7 @@ typedef struct dt_pjrt_client_compile {
     const dt_pjrt_program *program;
     const char *options;
     size_t options_size;
-    /* gives */ void *executable;
+    /* output */ void *executable;
 } dt_pjrt_client_compile;
 
 /* The layout of an array in memory: its dimensions from the fastest one on, without tiles. */
@@ -232,7 +232,7 @@ typedef struct dt_pjrt_layout {
     size_t n_tiles;
     int type; /* 0: tiled */
 } dt_pjrt_layout;
-/* how long the plug-in reads the host's memory */
+/* How long the plug-in may read the host's memory. */
 typedef enum dt_pjrt_semantics {
     DT_PJRT_DURING_CALL,
     DT_PJRT_UNTIL_DONE,
@@ -249,7 +249,7 @@ typedef struct dt_pjrt_from_host {
     size_t n_strides;
     int semantics; /* dt_pjrt_semantics */
     void *device, *memory, *layout;
-    /* gives */ void *done, *buffer;
+    /* output */ void *done, *buffer;
 } dt_pjrt_from_host;
 typedef struct dt_pjrt_to_host {
     dt_pjrt_head head;
@@ -257,7 +257,7 @@ typedef struct dt_pjrt_to_host {
     dt_pjrt_layout *layout;
     void *data; /* NULL: asks for the number of bytes */
     size_t size;
-    /* gives */ void *event;
+    /* output */ void *event;
 } dt_pjrt_to_host;
 typedef struct dt_pjrt_execute_options {
     dt_pjrt_head head;
@@ -286,7 +286,7 @@ typedef struct dt_pjrt_execute_arguments {
 typedef struct dt_pjrt_serialize {
     dt_pjrt_head head;
     void *executable; /* not a loaded one */
-    /* gives */ const char *bytes;
+    /* output */ const char *bytes;
     size_t size;
     void *serialized; /* owns the bytes */
     void (*free_serialized)(void *serialized);
@@ -296,7 +296,7 @@ typedef struct dt_pjrt_deserialize {
     void *client;
     const char *bytes;
     size_t size;
-    /* gives */ void *executable;
+    /* output */ void *executable;
     const char *options; /* in place of those that it was compiled with; NULL: none */
     size_t options_size;
 } dt_pjrt_deserialize;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file is a line with the checksum of what follows, then the plug-in's own bytes:
+ * A file has a line with the checksum of the bytes after it, then the program in the plug-in's own
+ * format:
  *
  *     dtrain-pjrt-1 SHA256\n BYTES
  *
- * Processes may write the same program at a time: each writes a file of its own and renames it.
+ * Several processes may write the same program at the same time: each writes a temporary file and
+ * renames it.
  */
 #include "pjrt/cache.h"
 
@@ -104,7 +106,7 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
                              .size = n};
     dt_status *bad = dt_pjrt_call(c->plugin, &load, &a);
     if (!bad) return a.executable;
-    /* of another version, or for a device that is missing here: compile again */
+    /* stored by another version, or for a device that is missing here: compile again */
     dt_status_free(bad);
     return NULL;
 }
@@ -112,7 +114,7 @@ static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
 void *dt_pjrt_cache_load(const dt_pjrt_cached *c) {
     char *path = path_of(c);
     dt_str file = {0};
-    dt_status *bad = dt_file_read(path, longest, &file); /* most often: it is not there */
+    dt_status *bad = dt_file_read(path, longest, &file); /* most often the file does not exist */
     void *loaded = !bad && is_whole(&file)
                        ? load_bytes(c, file.data + HEAD_SIZE, file.size - HEAD_SIZE)
                        : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled programs kept in a folder, so that the next start does not compile them again. A file is
- * named by a hash of all that the compiler was given. What is read is code that will run, so the
- * folder must be one that nobody else can write to.
+ * Compiled programs kept in a folder, so that the next start does not compile them again. The name
+ * of a file is a hash of all inputs of the compiler. Cached programs are code that will run, so
+ * nobody else may be able to write to the folder.
  */
 #ifndef DT_PJRT_CACHE_H
 #define DT_PJRT_CACHE_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plug-in that computes: its devices, arrays on them, programs that run. Everything is a thin
- * layer over the published calls; what a program means, and which arrays are variables, is the
- * business of the room backend.
+ * A plug-in that computes: its devices, arrays on them, programs that run. A thin layer over the
+ * published calls; room backend knows what a program computes and which arrays are variables.
  *
  * Errors: PLUGIN where the plug-in lacks a function or has no device, COMPILER where it refuses a
- * program, DOES_NOT_FIT where a device has no memory left, ACCELERATOR for whatever else a device
- * reports.
+ * program, DOES_NOT_FIT where a device has no memory left, ACCELERATOR for all other errors of a
+ * device.
  */
 #ifndef DT_PJRT_CLIENT_H
 #define DT_PJRT_CLIENT_H
@@ -23,7 +22,7 @@ typedef struct dt_pjrt_opening {
     const dt_pjrt_settings *settings; /* settings of the job; NULL: none */
     const int *ordinal; /* [n_ordinals] the devices that will compute; NULL: any of them may */
     int n_ordinals;
-    bool looks; /* opened only to list devices, so that no memory of them is reserved */
+    bool looks; /* only list devices, so that none of their memory is reserved */
 } dt_pjrt_opening;
 /* GPU plug-ins also get the options that JAX reads in the environment
  * (XLA_PYTHON_CLIENT_MEM_FRACTION and others; BACKEND for a bad value), and use no other devices
@@ -62,16 +61,16 @@ dt_pjrt_memory dt_pjrt_client_memory(const dt_pjrt_client *c, int i);
  * returned. */
 dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x,
                           dt_pjrt_buffer **out) DT_MUST_USE;
-/* Makes a buffer that reads x's memory, which must not change until the buffer is destroyed and
- * *free, an event or NULL, has been awaited. */
+/* Makes a buffer that reads x's memory, which must not change until the buffer has been destroyed
+ * and the event *free, if it is not NULL, has occurred. */
 dt_status *dt_pjrt_lend(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out,
                         void **free) DT_MUST_USE;
 /* Checks that a buffer has as many bytes as x, since a download of a larger one would write
  * beyond it. */
 dt_status *dt_pjrt_check_size(const dt_pjrt_client *c, dt_pjrt_buffer *b,
                               const dt_view *x) DT_MUST_USE;
-/* Asks for all elements, row-major, of a buffer that has x's type and size; they are at x->data
- * when *ready has been awaited. */
+/* Begins to download all elements, row-major, of a buffer that has x's type and size; they are in
+ * x->data once *ready has been awaited. */
 dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x,
                             void **ready) DT_MUST_USE;
 /* also destroys the event */

@@ -19,7 +19,7 @@ typedef struct dt_pjrt_gpu {
     int64_t memory, bandwidth, l2; /* bytes, bytes a second, bytes */
 } dt_pjrt_gpu;
 
-/* NULL: none of that name. */
+/* The GPU of that name; NULL: unknown. */
 const dt_pjrt_gpu *dt_pjrt_gpu_find(const char *name);
 /* "a100, h100" */
 void dt_pjrt_gpu_names(dt_str *out);

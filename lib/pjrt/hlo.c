@@ -47,7 +47,7 @@ static bool next_number(dt_pb_span *s, uint64_t *x, bool *bad) {
 
 enum { DEEPEST = 16 };
 
-/* Bytes of an element by PrimitiveType; what is not listed (tokens, half bytes) counts 0. */
+/* Bytes of an element by PrimitiveType; types that are not listed (tokens, half bytes) count 0. */
 static double element_bytes(uint64_t type) {
     static const unsigned char sizes[] = {
         [1] = 1,  [2] = 1,  [3] = 2,  [4] = 4,  [5] = 8,  [6] = 1,   [7] = 2,  [8] = 4, [9] = 8,
@@ -62,7 +62,7 @@ static double product_of(dt_pb_span packed, bool *bad) {
     return product;
 }
 
-/* Bytes of a value, a tuple's parts together. */
+/* Bytes of a value; for a tuple, the sum of its parts. */
 static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
     double size = 0, elements = 1, parts = 0;
     dt_pb_field f;
@@ -119,7 +119,7 @@ static bool is_text(dt_pb_span s, const char *text, const char *suffix) {
 /* Larger counts are not estimates: compilers write INT64_MAX for unknown ones. */
 static const double no_estimate = 4e18;
 
-/* A number of the backend's JSON, 0 where it has none: {.., "estimated_cycles":"1234", ..}. */
+/* A number in the backend's JSON; 0 if it is not there: {.., "estimated_cycles":"1234", ..}. */
 static double number_of(dt_pb_span s, const char *key) {
     size_t n = strlen(key);
     double number = 0;
@@ -164,7 +164,7 @@ typedef struct module {
     dt_hash_index places; /* by id */
 } module;
 
-static const double most_times = 1e12; /* products stay finite */
+static const double most_times = 1e12; /* limits counts so that products of them stay finite */
 
 static void add_computation(module *m, dt_pb_span s, bool *bad) {
     computation c = {.at = s};
@@ -215,7 +215,7 @@ static bool is_one_of(dt_pb_span opcode, const char *const *list) {
     return *list != NULL;
 }
 
-/* The number of iterations from the compiler, or from the condition; 0: unknown. */
+/* The number of iterations of a loop, as the compiler or the condition states it; 0: unknown. */
 static double turns_of(const instruction *i, const computation *condition, bool *bad) {
     const double stated = number_of(i->backend, "\"known_trip_count\":{\"n\":\"");
     return stated > 0 ? fmin(stated, most_times) : condition ? trips_of(condition->at, bad) : 0;
@@ -249,8 +249,8 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
 
 /* ---- what it takes ---- */
 
-/* Whether the instruction is launched; names of memory, control and second halves of
- * asynchronous ones are not. */
+/* Whether the instruction is launched as a kernel: not if it only names memory, is control flow, or
+ * is the second half of an asynchronous one. */
 static bool is_launched(const instruction *i) {
     static const char *const names[] = {"parameter",
                                         "constant",

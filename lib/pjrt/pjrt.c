@@ -3,9 +3,8 @@
  * Driving a plug-in: see pjrt.h, and api.h for its table.
  *
  * By default libtpu queries a metadata server and locks the machine's TPU. Neither is needed here,
- * so its environment variables turn both off unless the user has set them. (The accelerator type
- * describes a TPU of this machine, of which there is none; the slice to compile for is named
- * later.)
+ * so both are turned off by libtpu's environment variables, unless the user has set them. (The
+ * accelerator type would describe a TPU in this machine; the slice to compile for is named later.)
  */
 #include "pjrt/pjrt.h"
 
@@ -279,7 +278,7 @@ static dt_status *read_memory(const dt_pjrt *p, void *executable, dt_pjrt_report
     return NULL;
 }
 
-/* Asked twice: for the size, then for the bytes. */
+/* Calls the function twice: for the size, then for the bytes. */
 static dt_status *read_program(const dt_pjrt *p, void *executable, dt_pjrt_report *out) {
     static const dt_pjrt_step optimized = {DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM,
                                            "PJRT_Executable_OptimizedProgram", "optimized program",

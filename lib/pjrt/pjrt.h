@@ -20,7 +20,7 @@ void dt_pjrt_close(dt_pjrt *p);
 /* "PJRT 0.112, StableHLO 1.17.0" */
 void dt_pjrt_print_version(const dt_pjrt *p, dt_str *out);
 
-/* For whom, and what. */
+/* What to compile, and for which devices. */
 typedef struct dt_pjrt_order {
     const char *slice; /* "v4:2x2x2"; of GPUs any name */
     /* for GPUs: the properties of the model as text (dt_pjrt_gpu_write); members for TPUs are then
@@ -50,7 +50,7 @@ typedef struct dt_pjrt_report {
     struct {
         int n;
         double bytes;
-    } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
+    } collective[DT_PJRT_KINDS]; /* launches per step, and bytes of their inputs */
 } dt_pjrt_report;
 /* COMPILER with the compiler's message when it refuses the program, PLUGIN when the plug-in
  * lacks a function. */

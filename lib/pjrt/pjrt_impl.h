@@ -29,7 +29,7 @@ bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot);
 /* PLUGIN where the table lacks the function. RESOURCE_EXHAUSTED of a device or a compiler is
  * DOES_NOT_FIT. */
 dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments) DT_MUST_USE;
-/* The words of a plug-in's error, which is freed. */
+/* The message of a plug-in's error; frees the error. */
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing,
                           void *error) DT_MUST_USE;
 /* Destroys an object or NULL. Errors are ignored, since the object is not used any more. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a user says of a plug-in besides its path: options for its client, by the names that the
- * plug-in knows, and how float32 products are computed. Plug-ins differ in the options that they
- * take: GPU plug-ins refuse an unknown name and a value of another kind, XLA on the CPU ignores all
- * of them.
+ * A user's settings for a plug-in, besides its path: options for its client, by the plug-in's own
+ * names, and how float32 products are computed. Plug-ins differ in the options that they take: GPU
+ * plug-ins refuse an unknown name and a value of another kind, XLA on the CPU ignores all of them.
  */
 #ifndef DT_PJRT_SETTINGS_H
 #define DT_PJRT_SETTINGS_H

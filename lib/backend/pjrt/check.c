@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Row numbers that a table has no row for. On cpu `gather` refuses them while it runs; a plug-in
- * takes the nearest row and says nothing. They nearly always come straight from the data, perhaps
- * with negative ones counted from the end, so that small part of the graph is computed here before
- * a batch is uploaded. Numbers that depend on weights are not looked at.
+ * Checks row numbers that are out of range. On cpu `gather` refuses them while it runs; a plug-in
+ * silently takes the nearest row. Row numbers nearly always come straight from the data, perhaps
+ * with negative ones counted from the end. So the small part of the graph that computes them runs
+ * here before a batch is uploaded. Row numbers that depend on weights are not checked.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "backend/pjrt/pjrt_impl.h"
 #include "op/cells.h"
 
-/* Integers, element by element. */
+/* Whether computing the node here is cheap: element-wise, on integers. */
 static bool is_cheap(const dt_node *n) {
     const dt_role role = n->op->role;
     const bool fits = role == DT_ROLE_ARGUMENT || role == DT_ROLE_CONSTANT ||

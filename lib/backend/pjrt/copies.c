@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables on devices. A copy hangs on its variable: it is uploaded when the host has written
- * since, each step replaces it by what the step made, and it is fetched only when somebody on the
- * host asks. Between two checkpoints no variable travels.
+ * Copies of variables on devices. A copy is attached to its variable: it is uploaded if the host
+ * has written to the variable, each step replaces it by the new value, and it is fetched only when
+ * the host reads the variable. Between two checkpoints no variable is transferred.
  *
- * Variables of blocks that a program repeats share a copy, one behind the other along a new first
- * dimension; on the host each is by itself. A program that wants them otherwise gets them over the
+ * Variables of blocks that a program repeats share one copy, stacked along a new first dimension;
+ * on the host they are separate. A program that needs another layout gets the values through the
  * host.
  */
 #include <stdlib.h>

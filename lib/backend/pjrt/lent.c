@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays on their way to the devices. A thread that reads ahead lends a batch as soon as it is
- * whole, while the device computes an earlier one; the step that gets the same memory later finds
- * the buffers in the device's list. A step lends by itself what it does not find there.
+ * Arrays that are uploaded in advance. The thread that prepares batches lends a batch as soon as
+ * it is complete, while the device computes an earlier one. The step that gets the same memory
+ * later finds the buffers in the device's list, and uploads arrays that are not there itself.
  */
 #include <stdlib.h>
 

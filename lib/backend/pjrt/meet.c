@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of a worker. The plug-in runs whole programs, so that the step is one for each superstep
- * (pass/supersteps.c), and between two of them this process exchanges with other workers what lies
- * in its own memory, as the executor of cpu does (exec/kernel_exchange.c):
+ * A step of a worker. The plug-in runs whole programs, so a step has one program for each
+ * superstep (pass/supersteps.c). Between two of them this process exchanges values in its own
+ * memory with other workers, as the executor of cpu does (exec/kernel_exchange.c):
  *
  *     program 0 -> gradients of own rows, to the host -> sums over all workers -> to the device -> program 1
  *          \------------------------ activations, which stay on the device -------------------------^
@@ -14,7 +14,7 @@
 #include "op/workers.h"
 #include "pass/supersteps.h"
 
-/* Exchanges that are done as one: of the same kind and dtype, after the same superstep. */
+/* Exchanges that are made together: of the same kind and dtype, after the same superstep. */
 typedef struct meeting {
     int after, n, *node;
     dt_tree_item *sum;  /* [n] of tree_join; NULL: */
@@ -79,8 +79,8 @@ static dt_status *make_room(dt_pjrt_meetings *m, int64_t rows) {
     return NULL;
 }
 
-/* Each of several devices computes some of the rows, where they divide and nothing depends on whose
- * they are. */
+/* Divides the rows over several devices, if their number allows it and no result depends on which
+ * device has them. */
 static dt_status *divide(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     const int n = x->device->n;
     m->over = dt_arena_array(m->cut.arena, dt_spmd *, m->cut.n);
@@ -223,7 +223,7 @@ static dt_status *exchange(dt_pjrt_meetings *m, meeting *with, dt_member *member
 
 static dt_status *run_all(dt_pjrt_meetings *m, const dt_env *env) {
     dt_env own = *env;
-    own.refusal = NULL; /* arguments are checked */
+    own.refusal = NULL; /* the arguments have been checked already */
     for (int k = 0; k < m->cut.n; k++) {
         DT_TRY(run_program(m, k, &own));
         for (int i = 0; i < m->n_meetings; i++)

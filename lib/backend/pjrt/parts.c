@@ -27,8 +27,8 @@ dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie) {
     return t;
 }
 
-/* Runs of elements that are neighbours in both: everything inside the last dimension that is
- * cut. */
+/* Copies runs of elements that are contiguous in both arrays: everything inside the last divided
+ * dimension. */
 void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
                        const dt_view *part, bool into) {
     const dt_type *w = &whole->type, *p = &part->type;

@@ -21,7 +21,7 @@ static dt_status *find_path(const dt_device_options *o, const char **out) {
                       "--plugin PATH, backend: {plugin: PATH} or " DT_PJRT_PLUGIN_ENV);
 }
 
-/* The place of a device in the list of those that the client is confined to, or its number. */
+/* The index of a device in the list of those that the client is confined to, or else its number. */
 static int place_of(const dt_pjrt_device *p, const dt_device_options *o, int ordinal) {
     int before = 0;
     if (!dt_pjrt_client_is_confined(p->client)) return ordinal;
@@ -59,15 +59,15 @@ static void close(dt_device *d) {
     dt_pjrt_device *p = d->state;
     dt_pjrt_copies_release(p);
     dt_pjrt_client_close(p->client);
-    dt_status_free(p->bad); /* no step has come since */
+    dt_status_free(p->bad); /* no later step has returned this error */
     pthread_mutex_destroy(&p->lock);
     free(p->ordinal);
     free(p);
 }
 
-/* A GPU plug-in takes memory of each device that it sees, so it sees those alone that will compute:
- * the named ones, or the first one where one replica needs no other. How many there are of several
- * that are not named, only the plug-in knows. */
+/* A GPU plug-in reserves memory on each device that it sees. So it is confined to the devices that
+ * will compute: the named ones, or the first one if one replica needs no other. If several are
+ * needed and not named, it sees all, since only the plug-in knows how many there are. */
 static dt_pjrt_opening opening_of(const dt_device_options *o) {
     static const int first = 0;
     dt_pjrt_opening how = {.settings = o->settings, .looks = o->looks};

@@ -59,8 +59,8 @@ dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_
  * first is read. */
 dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
                            const dt_pjrt_lie *lie, const dt_view *whole) DT_MUST_USE;
-/* The same of arrays of one type that lie one behind the other on the devices (`stacked`), or of
- * one alone. collect: those without data are left out. */
+/* dt_pjrt_place and dt_pjrt_collect for arrays of one type that are stacked on the devices
+ * (`stacked`), or for a single one. collect: arrays without data are left out. */
 dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows, bool stacked,
                                const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) DT_MUST_USE;
 dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
@@ -72,7 +72,7 @@ void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n); /* and se
 
 /* One variable of a copy. */
 typedef struct dt_pjrt_member {
-    dt_variable_holder holder; /* hangs on the variable */
+    dt_variable_holder holder; /* attached to the variable */
     dt_pjrt_copy *copy;
     dt_variable *variable; /* NULL: it was destroyed, or another device holds it */
     unsigned written;      /* the variable's `written` when the buffers were made */
@@ -85,7 +85,7 @@ struct dt_pjrt_copy {
     bool stacked; /* variables are stacked along an additional dimension */
     /* a program that changes the variables expects this layout, so other programs must accept it */
     bool settled;
-    int n_members, n_held;   /* variables, and how many are still there */
+    int n_members, n_held;   /* variables, and how many are still attached */
     dt_pjrt_member *member;  /* [n_members] */
     dt_mesh mesh;            /* mesh of `lie` */
     dt_pjrt_lie lie;         /* layout of each variable */
@@ -95,31 +95,32 @@ struct dt_pjrt_copy {
     dt_pjrt_copy *next, **link;
 };
 
-/* The copy of n variables on this device, which hangs itself on them. Its buffers may be old.
- * stacked false: n is 1. */
+/* Finds or makes the copy of n variables on this device, and attaches it to them. Its buffers may
+ * be out of date. If not stacked, n is 1. */
 dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked,
                            dt_pjrt_copy **out) DT_MUST_USE;
 /* Makes sure that n devices have the current values in that layout. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) DT_MUST_USE;
-/* result[device][i] has the new values. The buffers of those before go to old[devices], to be
- * destroyed when the step is done. */
+/* Replaces the buffers by result[device][i], the new values. The old buffers go to old[devices], to
+ * be destroyed when the step is done. */
 void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i,
                           dt_pjrt_buffer **old);
-/* Called when a step has failed that may have overwritten the variable's memory. */
+/* Marks the variable's copy as lost, after a step has failed that may have overwritten its
+ * memory. */
 void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v);
-/* From now on programs are compiled for variables in this layout. */
+/* Fixes the layout: programs compiled later must accept it. */
 void dt_pjrt_copy_settle(dt_pjrt_copy *c);
-/* The copy that v is in, if it is settled; or NULL. */
+/* The copy that v belongs to, if its layout is fixed; or NULL. */
 const dt_pjrt_copy *dt_pjrt_settled(const dt_pjrt_device *d, const dt_variable *v);
-/* Before the device closes: values that are newer than the host's are fetched. */
+/* Called before the device closes: fetches values that are newer than the host's. */
 void dt_pjrt_copies_release(dt_pjrt_device *d);
 
 /* ---- check.c ---- */
 
 /* Row numbers that can be computed from arguments, and the number of rows. */
 typedef struct dt_pjrt_check {
-    int index;          /* the node */
-    const bool *needed; /* [nodes] for it */
+    int index;          /* the node that computes the row numbers */
+    const bool *needed; /* [nodes] the nodes that this depends on */
     int64_t rows;
     const char *layer;
 } dt_pjrt_check;
@@ -148,8 +149,8 @@ dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_U
 dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array,
                                          const dt_pjrt_lie *lie);
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) DT_MUST_USE;
-/* What one program has made for others: n arrays that are on the devices alone, known by their
- * data. Their buffers go over to the loan, which dt_pjrt_take_back ends. */
+/* Registers results of one program for others: n arrays on the devices only, recognized by their
+ * data pointers. The loan owns their buffers, and dt_pjrt_take_back ends it. */
 dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *made);
 /* May be called by any thread. An error is stored for the next step. */
 void dt_pjrt_take_back(void *lent);

@@ -2,16 +2,16 @@
 /*
  * A graph as a program of the plug-in's:
  *
- *     graph -> without annotations -> StableHLO text -> compiled        arguments: what is fed, then variables; results: what is returned, then their new values
+ *     graph -> without annotations -> StableHLO text -> compiled        arguments: the graph's,
+ *     then variables; results: the graph's, then new values of variables
  *
- * On several devices each runs the same text, as one of XLA's replicas: its part of what dt_spmd
- * has cut (`cut`), or all rows where they do not divide. A variable and its new value share memory
- * on the device (donation). Blocks that repeat stand once, in a loop over stacks of their variables
- * (export/stablehlo): a stack is one argument, and stays one between steps.
+ * Several devices run the same text, each as one of XLA's replicas: on its part of values that
+ * dt_spmd has divided (`cut`), or on all rows if these do not divide evenly. A variable and its
+ * new value share memory on the device (donation). Repeated blocks are one loop over stacks of
+ * their variables (export/stablehlo): a stack is one argument, and stays stacked between steps.
  *
- * Segments of a folded batch, such as the rows of each replica, have their borders in the text. It
- * is compiled anew for other borders; uneven ones belong to the whole batch, so each device then
- * has all rows.
+ * Segments of a folded batch, such as the rows of each replica, have their borders in the text,
+ * which is compiled again for other borders. With uneven borders each device computes all rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct program_text {
     dt_hlo_signature takes;
 } program_text;
 
-/* Lists existing stacks of variables into groups[states at most], each with room for as many
+/* Lists existing stacks of variables into groups[states at most], each with room for that many
  * numbers. *any: some variables have a fixed layout, stacked or single. */
 static int list_settled(const dt_pjrt_program *x, dt_hlo_group *group, int *number, bool *any) {
     const dt_graph *g = x->graph;

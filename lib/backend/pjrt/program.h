@@ -6,9 +6,9 @@
 #include "backend/pjrt/pjrt_impl.h"
 #include "export/stablehlo/stablehlo.h"
 
-/* Compiled for these borders. */
+/* A program compiled for these borders. */
 typedef struct dt_pjrt_variant {
-    int32_t *offsets; /* NULL: for even ones, or any where nothing depends on them */
+    int32_t *offsets; /* NULL: equal numbers of rows, or nothing depends on borders */
     dt_pjrt_loaded *loaded;
     /* after the graph's arguments: variables and stacks of variables; the same order for results */
     dt_hlo_signature takes;
@@ -23,9 +23,9 @@ typedef struct dt_pjrt_variant {
 typedef struct dt_pjrt_flight {
     const dt_spmd *over;
     int n_old;
-    int n_fed;             /* arrays that were not lent before */
+    int n_fed;             /* arrays that the step itself uploaded */
     dt_pjrt_loan *fed;     /* [args] */
-    dt_pjrt_buffer **old;  /* [updates][devices] of the values before */
+    dt_pjrt_buffer **old;  /* [updates][devices] buffers of the old values */
     dt_pjrt_buffer **made; /* [results][devices] */
     /* [results] on the host; NULL until the end for results that are divided over devices */
     void **ready;
@@ -44,7 +44,7 @@ typedef struct dt_pjrt_program {
     const dt_spmd *cut; /* lent; NULL: all rows on each device */
     int64_t rows;
     bool exact;   /* products are computed in float32 */
-    int segments; /* whose borders are in the text; 0: none are */
+    int segments; /* number of segments whose borders are in the text; 0: there are none */
     int n_variants;
     dt_pjrt_variant *variant;
     /* for a worker that runs other programs in between; NULL: this is the only program, which
@@ -58,7 +58,7 @@ typedef struct dt_pjrt_program {
     /* [states, at most] copies that the step to be started uses */
     dt_pjrt_copy **copy;
     dt_pjrt_buffer ***argument, ***result; /* [device][..] of the step to be started */
-    int oldest, n_flying; /* flights: the one that finishes next, and how many do */
+    int oldest, n_flying; /* index of the flight that finishes next; number of started flights */
     dt_pjrt_flight flight[DT_PJRT_FLIGHTS]; /* the second one is allocated when it is needed */
 } dt_pjrt_program;
 
@@ -67,7 +67,7 @@ static inline dt_pjrt_lie dt_pjrt_lie_of(const dt_spmd *over, const dt_layout *l
     return over ? (dt_pjrt_lie){&over->mesh, list[i]} : (dt_pjrt_lie){0};
 }
 dt_pjrt_loan *dt_pjrt_make_loans(dt_arena *arena, int args, int devices);
-/* The program for the borders of a batch, compiled where it is not there. */
+/* The program for the borders of a batch, which is compiled if necessary. */
 dt_status *dt_pjrt_find_variant(dt_pjrt_program *x, const dt_env *env,
                                 dt_pjrt_variant **out) DT_MUST_USE;
 /* Adds to a DOES_NOT_FIT the memory that the step needs on a device; accepts NULL. */
@@ -79,11 +79,12 @@ void dt_pjrt_release_room(dt_pjrt_program *x);
 
 /* ---- meet.c ---- */
 
-/* first: number of the first row in the batch of all workers. */
+/* Makes the programs of a worker's step. first: number of its first row in the batch of all
+ * workers. */
 dt_status *dt_pjrt_meetings_create(const dt_pjrt_program *x, int64_t first,
                                    dt_pjrt_meetings **out) DT_MUST_USE;
 void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m); /* accepts NULL */
-/* All of a step: result[] as dt_executable_start has it. Errors of net/fabric.h, too. */
+/* Runs a whole step: result[] as for dt_executable_start. Also returns errors of net/fabric.h. */
 dt_status *dt_pjrt_meet(dt_pjrt_meetings *m, const dt_env *env, const dt_view *arg,
                         dt_view *result) DT_MUST_USE;
 int64_t dt_pjrt_meetings_bytes(const dt_pjrt_meetings *m);

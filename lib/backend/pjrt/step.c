@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step: the batch goes up, the program runs, results come down, and variables stay where they
- * are.
+ * One step: the batch is uploaded, the program runs, results are downloaded, and variables stay on
+ * the devices.
  *
- *     start   check, feed, execute; new values take the place of variables; results are asked for     finish   results are awaited, then all is let go
+ *     start   check, upload, execute; new values replace variables; downloads of results begin
+ *     finish   wait for results, then release buffers
  *
- * Between the two the host is free, and may start the next step. A batch lends its memory to the
- * device until its step is finished. Old values of variables, whose memory the new ones have, are
- * destroyed at the end too: before that it would wait for the device.
+ * Between the two the host is free and may start the next step. The device may read a batch's
+ * memory until the step is finished. Old values of variables, whose memory the new ones have
+ * taken, are destroyed at the end as well: earlier, destroying them would wait for the device.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,13 @@
 
 /* ---- the end ---- */
 
-/* The first of two. */
+/* Returns the first error of two and frees the other. */
 static dt_status *first(dt_status *s, dt_status *later) {
     if (s) dt_status_free(later);
     return s ? s : later;
 }
 
-/* Releases what exists of a flight. */
+/* Releases everything that a flight has. */
 static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f) {
     const dt_graph *g = x->graph;
     dt_pjrt_device *d = x->device;
@@ -84,7 +85,7 @@ void dt_pjrt_release_room(dt_pjrt_program *x) {
             free(x->flight[k].host[i].data);
 }
 
-/* The next one that is free. */
+/* The next free flight. */
 static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out) {
     dt_pjrt_flight *f = *out = &x->flight[(x->oldest + x->n_flying) % DT_PJRT_FLIGHTS];
     if (x->n_flying == DT_PJRT_FLIGHTS)
@@ -94,7 +95,7 @@ static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out) {
 
 /* ---- starting ---- */
 
-/* Lends an array now if it was not lent before. */
+/* Uploads an array now, unless it was lent before. */
 static dt_status *feed_array(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *array, int i) {
     const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->arg : NULL, i);
     dt_pjrt_buffer *const *buffer = dt_pjrt_find_lent(x->device, array, &lie);
@@ -216,7 +217,7 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
 
     for (int i = 0; env->refusal && !env->refusal->finders && i < x->n_checks; i++)
         dt_pjrt_check_rows(x->graph, &x->check[i], env, arg);
-    if (env->refusal && env->refusal->finders) return NULL; /* the caller looks */
+    if (env->refusal && env->refusal->finders) return NULL; /* the caller checks env->refusal */
     DT_TRY(dt_pjrt_explain(x, dt_pjrt_late_fault(x->device)));
     if (x->meetings) return dt_pjrt_meet(x->meetings, env, arg, result);
     DT_TRY(dt_pjrt_find_variant(x, env, &v));
@@ -236,7 +237,7 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
 
 dt_status *dt_pjrt_finish(void *executable) {
     dt_pjrt_program *x = executable;
-    if (x->meetings) return NULL; /* start did it all */
+    if (x->meetings) return NULL; /* dt_pjrt_meet has run the whole step in start */
     dt_pjrt_flight *f = &x->flight[x->oldest];
     dt_status *s = collect_parts(x, f);
 

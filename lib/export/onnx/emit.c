@@ -85,7 +85,7 @@ static const char *keep(dt_onnx *o, const char *key, const char *name) {
     return name;
 }
 
-/* The constant of that key, whose elements are read from `v` when it is new. */
+/* The constant of that key; if it is new, its elements are read from `v`. */
 static const char *constant(dt_onnx *o, const char *key, const dt_view *v) {
     const char *name = recall(o, key);
     if (name) return name;

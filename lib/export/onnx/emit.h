@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An ONNX graph under construction: what forms of ops (forms.h) write nodes with.
+ * An ONNX graph under construction: functions with which forms of ops (forms.h) write nodes.
  *
- * Sizes. The batch is dimension 0 of what is fed and unknown to the file, so shapes that have it in
- * them are tensors which the graph computes (dt_onnx_shape), but for Reshape, where -1 says as
- * much.
+ * Sizes. The batch is dimension 0 of inputs, and its size is not in the file. So shapes that
+ * contain it are tensors which the graph computes (dt_onnx_shape), except in Reshape, where -1 is
+ * enough.
  *
- * Broadcasting. Here a separate node stretches a value; in ONNX the reader does, by NumPy's rule.
- * So a value knows two types: what it is, and what the tensor of that name holds, with sizes of 1
- * (or fewer dimensions) where it is repeated. Element-wise forms use it unexpanded, and
- * "dense/bias" is added to a product by one Add; others ask for the whole.
+ * Broadcasting. In dtrain's graphs a separate node broadcasts a value; in ONNX the reading
+ * operator does, by NumPy's rule. So a value has two types: its own, and that of its tensor, which
+ * has sizes of 1 (or fewer dimensions) where the value is repeated. Element-wise forms use the
+ * tensor as it is, so that "dense/bias" is added to a product by one Add; other forms ask for the
+ * whole value.
  *
- * bfloat16. Who runs files on a CPU has few operators for it. Its values are floats here, rounded
- * where they are made: cast there and back.
+ * bfloat16. Runtimes on CPUs have few operators for it. Its values are floats in the file, which
+ * are rounded where they are computed, by a cast to bfloat16 and back.
  */
 #ifndef DT_ONNX_EMIT_H
 #define DT_ONNX_EMIT_H
@@ -29,14 +30,14 @@ typedef struct dt_onnx_value {
     dt_type held;
 } dt_onnx_value;
 
-/* The name of a tensor that depends on nothing but its key, such as a constant. */
+/* The name of a tensor that is determined by its key, such as a constant. */
 typedef struct dt_onnx_memo {
     const char *key, *name;
 } dt_onnx_memo;
 
 typedef struct dt_onnx {
     dt_arena *arena;
-    dt_str *out;      /* the graph's message */
+    dt_str *out;      /* the message of the graph */
     const char *path; /* layer of the current node; "" */
     const char *fed;  /* an input that has the batch */
     int nodes, n_memos, memo_cap;
@@ -80,14 +81,14 @@ const char *dt_onnx_shape(dt_onnx *o, const dt_type *t);
 const char *dt_onnx_rows(dt_onnx *o, int64_t k); /* int64 (1): k * B */
 /* Adds an initializer of that name: a weight or a constant. */
 void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v);
-/* ONNX's number of a dtype; of bfloat16 float's. */
+/* ONNX' number of a dtype; bfloat16 has that of float. */
 int64_t dt_onnx_dtype(dt_dtype dtype);
 
 /* ---- values ---- */
 
 /* A value whose tensor has all of its dimensions. */
 dt_onnx_value dt_onnx_value_of(const char *name, const dt_type *type);
-/* Stretched, where it is not. */
+/* The value with a tensor of all of its dimensions; an Expand is added if necessary. */
 dt_onnx_value dt_onnx_whole(dt_onnx *o, const dt_onnx_value *v);
 /* The following functions take and return values whose tensors have all of their dimensions. */
 dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type *type);
@@ -95,12 +96,12 @@ dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type 
 dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t *perm);
 /* accepts any value; the result lacks the same dimensions */
 dt_onnx_value dt_onnx_cast(dt_onnx *o, const dt_onnx_value *x, dt_dtype dtype);
-/* Rounded, where the type is bfloat16. */
+/* The value rounded to its type, if that is bfloat16. */
 dt_onnx_value dt_onnx_rounded(dt_onnx *o, const dt_onnx_value *x);
-/* `low` and `high` per dimension, negative ones cut. */
+/* Pads by `low` and `high` per dimension; negative numbers cut elements off. */
 dt_onnx_value dt_onnx_pad(dt_onnx *o, const dt_onnx_value *x, const int64_t *low,
                           const int64_t *high, double value);
-/* `holes` elements of that value between neighbours along dimension d. */
+/* Inserts `holes` elements of that value between neighbours along dimension d. */
 dt_onnx_value dt_onnx_spread(dt_onnx *o, const dt_onnx_value *x, int d, int64_t holes,
                              double value);
 /* Elements from, from + step, ... of dimension d, up to but without `to`. */

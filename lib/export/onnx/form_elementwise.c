@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise ops. Their inputs may be stretched or not: the result holds as much as the largest
- * of them, and is stretched like the least.
+ * Element-wise ops. Tensors of inputs may lack dimensions that broadcasting adds: the result's
+ * tensor has those that at least one input's tensor has.
  *
  * Functions that ONNX lacks are composed from those that it has, without losing digits near zero:
  *
@@ -36,7 +36,7 @@ dt_status *dt_onnx_elementwise(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* Max and Min are not of bools. */
+/* ONNX' Max and Min do not accept bools. */
 dt_status *dt_onnx_extreme(const dt_onnx_call *c, dt_onnx_value *out) {
     if (c->node->type.dtype != DT_BOOL) return dt_onnx_elementwise(c, out);
     *out = result(c, dt_onnx_put2(c->onnx, c->of_bools, c->in[0].name, c->in[1].name));

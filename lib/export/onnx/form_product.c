@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products: MatMul wants (batch.., rows, contracted) and (batch.., contracted, columns), Conv
- * (batch, features, spatial..) and (outputs, inputs, spatial..). Operands are brought there by
- * Transpose and Reshape, of which those that change nothing are left out, and the result is brought
- * back.
+ * Products: MatMul needs (batch.., rows, contracted) and (batch.., contracted, columns), Conv
+ * (batch, features, spatial..) and (outputs, inputs, spatial..). Transpose and Reshape bring
+ * operands into this form, and the result back; those that change nothing are left out.
  */
 #include "export/onnx/forms.h"
 
@@ -87,7 +86,7 @@ static void place(int8_t *perm, int first, int second, const int8_t *spatial, in
     memcpy(perm + 2, spatial, (size_t)n);
 }
 
-/* Dimension perm[i] is dimension i again. */
+/* Inverts a permutation: dimension perm[i] becomes dimension i again. */
 static void undo(int8_t *perm, int n) {
     int8_t back[DT_MAX_RANK];
     for (int i = 0; i < n; i++) back[perm[i]] = (int8_t)i;

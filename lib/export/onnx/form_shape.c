@@ -39,7 +39,7 @@ dt_status *dt_onnx_iota(const dt_onnx_call *c, dt_onnx_value *out) {
     return NULL;
 }
 
-/* A type without its leading sizes of 1. */
+/* A type without its leading dimensions of size 1. */
 static dt_type bare(const dt_type *t) {
     int ones = 0;
     while (ones < t->rank && t->dim[ones] == 1) ones++;

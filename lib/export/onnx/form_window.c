@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_window as pooling: the dimensions that windows go over come last, two others first.
+ * reduce_window as pooling: pooled dimensions come last, after two others.
  *
  *     maximum   MaxPool, where padding is no element
  *     minimum   the same of the negated

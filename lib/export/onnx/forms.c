@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of forms, but for those that ops' rows have themselves. */
+/* The table of forms, except those that are in ops' own rows. */
 #include "export/onnx/forms.h"
 
 #include <stdarg.h>

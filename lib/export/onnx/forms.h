@@ -13,7 +13,7 @@
 typedef struct dt_onnx_call {
     dt_onnx *onnx;
     const dt_node *node;
-    const char *name, *of_bools; /* the form's */
+    const char *name, *of_bools; /* names of the form's operators */
     dt_onnx_value in[DT_MAX_IN];
 } dt_onnx_call;
 
@@ -23,7 +23,7 @@ typedef struct dt_onnx_form {
     dt_onnx_writer *write;
     const char *name;     /* ONNX' operator; NULL: there is none */
     const char *of_bools; /* operator for bools if it is another one; else NULL */
-    bool moves;           /* its elements are those of its inputs, or rounded already */
+    bool moves;           /* its results are elements of its inputs, or already rounded */
 } dt_onnx_form;
 bool dt_onnx_has_form(const dt_op *op);
 /* The form of a node's op. NO_ONNX: it has none. */

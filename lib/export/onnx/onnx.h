@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models as ONNX files: a graph of one replica that takes what is fed and gives its results. Opset
- * 18, IR version 8; weights are initializers by their paths, the batch is a dimension named
- * `batch`, nodes are named by their layers. Composites are written as their parts, so that a reader
- * needs only the operators of forms.c.
+ * Models as ONNX files: a graph of one replica, with its arguments as inputs and its results as
+ * outputs. Opset 18, IR version 8; weights are initializers by their paths, the batch is a
+ * dimension named `batch`, nodes are named by their layers. Composites are written as their parts,
+ * so that a reader needs only the operators of forms.c.
  */
 #ifndef DT_ONNX_ONNX_H
 #define DT_ONNX_ONNX_H

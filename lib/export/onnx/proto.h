@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages of ONNX files that a model without control flow consists of, field by field, from
- * onnx.proto (IR version 8). A field is its tag (file/protobuf.h). The tests ask onnx.checker
- * whether the bytes are right.
+ * The messages of ONNX files for models without control flow, field by field, from onnx.proto (IR
+ * version 8). A field is given by its tag (file/protobuf.h). Tests check files with onnx.checker.
  */
 #ifndef DT_ONNX_PROTO_H
 #define DT_ONNX_PROTO_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program looks like for a platform: when large values are computed piece by piece, when
- * equal blocks stand once, in a loop, and how sums are written.
+ * Chooses the form of a program for a platform: when large values are computed piece by piece,
+ * when equal blocks become a loop, and how sums are written.
  *
- * On CPUs, pieces stay in a cache, and a loop costs nothing. A GPU has no work for its
- * multiprocessors in a small piece, and a loop is launched turn by turn where the rest of a step is
- * one graph of kernels. Compiled for an H100, a step of GPT-2 (124 million parameters, 12 blocks,
- * batches of 8 x 1024) has 14,269 kernels with the rules for CPUs, 1,612 if only the blocks are a
- * loop, 1,000 with neither.
+ * On CPUs, pieces stay in a cache, and a loop costs nothing. On a GPU a small piece does not
+ * occupy the multiprocessors, and each iteration of a loop is launched separately, while the rest
+ * of a step is one graph of kernels. Compiled for an H100, a step of GPT-2 (124 million
+ * parameters, 12 blocks, batches of 8 x 1024) has 14,269 kernels with the rules for CPUs, 1,612 if
+ * only the blocks are a loop, 1,000 with neither.
  *
  * XLA on the CPU adds in the order of the text, one value after the other. Long sums in steps keep
  * their digits there, and are faster: steps of CNNs with BatchNormalization take 0.75 to 0.9 of
@@ -21,8 +21,8 @@
 static const struct {
     const char *platform;
     int fewest_blocks;
-    /* values above 1 / part of a device's memory are large, or above DT_HLO_LARGE, whichever is
-     * more; 0: above DT_HLO_LARGE */
+    /* a value is large if it has more than 1 / part of a device's memory and more than DT_HLO_LARGE
+     * bytes; 0: more than DT_HLO_LARGE */
     int part;
     int64_t chain; /* see dt_hlo_request */
 } rows[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that a format lacks, in other ops: a rewriter that uses each op's row. Before it, barriers
+/* Expresses ops that a format lacks in other ops, by `decompose` of their rows. Before it, barriers
  * that a compiler has no use for are removed. */
 #include "op/partition.h"
 #include "export/stablehlo/blocks.h"
@@ -8,7 +8,7 @@
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
-    /* sizes up to which composites stay, to be computed piece by piece; NULL: none stay */
+    /* composites up to these sizes are kept, to be computed piece by piece; NULL: none are */
     const dt_hlo_sizes *sizes;
 } target;
 

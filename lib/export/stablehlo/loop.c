@@ -8,9 +8,9 @@
  *         a stack with another row r[counter]            for each value that is wanted later
  *     })
  *
- * Row numbers are computed from the counter where all but a few are even, else looked up in a
- * table. States whose new values are written by the loop are read from the same stack, before their
- * row is overwritten: there is one copy of them.
+ * Row numbers are computed from the counter if all but a few are at equal distances, and looked up
+ * in a table otherwise. States whose new values are written by the loop are read from the same
+ * stack, before their row is overwritten: there is one copy of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ typedef struct loop {
     int n, cap;
     dt_hlo_value *init, *now, *next; /* by operand, as in a frame */
     int carry, stack, same, number;  /* index of the first operand of each kind */
-    int *last;                       /* by item of the last block that is wanted: its operand */
-    int n_stacks, *stacks;           /* the stacks that are operands */
+    int *last;             /* by item of the last block that is needed later: its operand */
+    int n_stacks, *stacks; /* the stacks that are operands */
     dt_hlo_value counter;
     dt_hlo_value *list; /* by list: the block's row */
     dt_hlo_value *made; /* by offset */
@@ -39,7 +39,7 @@ typedef struct loop {
     } * rows;
 } loop;
 
-/* Row first + step * block, but for n blocks. */
+/* Exceptions from the rule that block i has row first + step * i. */
 enum { MOST_EXCEPTIONS = 4 };
 typedef struct rule {
     int first, step, n, block[MOST_EXCEPTIONS];
@@ -109,7 +109,7 @@ static uint64_t number_of(const loop *l, int offset, int block) {
     return number;
 }
 
-/* Whether the numbers at this offset differ by the same from block to block. */
+/* Whether the numbers at this offset increase by the same amount from block to block. */
 static bool are_even(const loop *l, int offset) {
     const uint64_t first = number_of(l, offset, 0), step = number_of(l, offset, 1) - first;
     for (int b = 2; b < l->r->n; b++)
@@ -157,8 +157,8 @@ static void list_operands(loop *l) {
 
 /* ---- rows ---- */
 
-/* The rows as even ones but for a few exceptions, such as the first block; false: they are a table.
- * Text does not grow with the number of blocks then. */
+/* Writes rows as a rule with a few exceptions, such as the first block, so that the text does not
+ * grow with the number of blocks; false: they need a table. */
 static bool find_exceptions(const uint64_t *v, int n, rule *out) {
     const int middle = n / 2;
     *out = (rule){.step = (int)v[middle] - (int)v[middle - 1]};
@@ -203,7 +203,7 @@ static bool lacks_rows(const loop *l, const int *row) {
     return false;
 }
 
-/* The number of the row that a block has; `scratch` where it has none. */
+/* The row number of a block; `scratch` if the block has none. */
 static dt_hlo_value row_number(loop *l, const int *row, int scratch) {
     const int n = l->r->n, missing = lacks_rows(l, row) ? scratch : -1;
     rule even;
@@ -254,7 +254,7 @@ static dt_hlo_value input_of(const loop *l, int offset, int k) {
     return dt_hlo_value_of(l->w, b->at);
 }
 
-/* The number of the block at this offset: computed where it can be, else the next operand. */
+/* The number of the block at this offset: computed if possible, else the next operand. */
 static dt_hlo_value block_number(const loop *l, int offset, int *operand) {
     dt_hlo *h = hlo_of(l);
     if (!are_even(l, offset)) return dt_hlo_get_row(h, l->now[(*operand)++], l->counter);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of statements. A compiler does not care, but repeat.c finds blocks by looking for the
- * same statements again, so a block's statements must stand together, and in the same order in
+ * The order of statements. It does not matter to a compiler, but repeat.c finds blocks as repeated
+ * sequences of statements. So the statements of a block must be adjacent, and in the same order in
  * every block:
  *
  *     1  what depends on neither examples nor weights (positions, learning rates), once for all
@@ -11,9 +11,10 @@
  *        gradient of a weight, and its update if that waits for nothing else, comes before the
  *        gradient that goes on to the block below
  *
- * All else is written when somebody first needs it. What is made of weights alone (gathered,
- * converted) is made anew for the backward pass: a loop would have to keep it for all blocks. A
- * step of a mask is made anew for each reader: two layers may read it in different blocks.
+ * Other values are written when they are first needed. Values that depend on weights only
+ * (gathered or converted weights) are computed again for the backward pass: otherwise a loop would
+ * keep them for all blocks. A step of a mask is computed again for each reader, because two layers
+ * may read it in different blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,12 @@ typedef struct ordering {
     const dt_graph *g;
     dt_hlo_order *out;
     bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient, *fresh;
-    int *height, *waits; /* waits: inputs of this pass that are not there yet */
+    int *height, *waits; /* waits: number of inputs of this pass that have not been written */
     int *item[2];        /* by node: its item, in the forward pass and behind it; -1 */
     int pass;
     int *user, *users_at; /* user[users_at[i] .. users_at[i + 1]) read node i */
     int *heap, n_heap, cap_heap;
-    bool numbered; /* sequences are put together step by step (steps.c) */
+    bool numbered; /* sequences are assembled step by step (steps.c) */
     int *stack, cap_stack;
     dt_hlo_item *items;
     int cap_items;
@@ -66,7 +67,7 @@ static void classify(ordering *o, int i) {
     o->early[i] &= !o->drawn[i] && (o->light[i] || !dt_type_has_batch(&n->type));
 }
 
-/* Steps that are only spread over units, as a mask's are, and what they are spread to. */
+/* Finds single steps that are only broadcast over units, as a mask's are, and their broadcasts. */
 static void find_fresh(ordering *o) {
     const int n = o->g->n_nodes;
     for (int i = 0; i < n; i++) o->fresh[i] = dt_hlo_takes_step(node_at(o, i));
@@ -136,9 +137,9 @@ static void list_users(ordering *o, dt_arena *arena) {
 
 /* ---- the heap: the lowest first ---- */
 
-/* A time step of a sequence, or where steps are not numbered a piece of a gradient that is put
- * together of pieces: it is written when nothing else is left that could be, and first what most
- * others wait for. Steps would have it in turns otherwise, and be no blocks. */
+/* Whether node i is a time step of a sequence or, if steps are not numbered, a piece of a gradient.
+ * Such nodes are written when no others can be, those with most waiting nodes first. Otherwise
+ * statements of several steps would alternate and form no blocks. */
 static bool is_piece(const ordering *o, int i) {
     return dt_hlo_takes_step(node_at(o, i)) ||
            (o->pass == 1 && !o->numbered && dt_pad_of(node_at(o, i)) != NULL);
@@ -190,7 +191,7 @@ static void put(ordering *o, int node) {
     out->n++;
 }
 
-/* Writes the node, and before it the inputs that are not written yet. */
+/* Writes the node, after those of its inputs that have not been written. */
 static void demand(ordering *o, int node) {
     int n = 0;
     DT_GROW(o->stack, o->cap_stack, 1);

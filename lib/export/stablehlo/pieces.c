@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Composites whose parts are much larger than what they take and give are computed piece by piece,
- * in a loop: attention's scores are (B, N, T, S) where its inputs are (B, T, N, H). The op's rule
- * says how it may be split: along a factor, inputs that have it are cut, results that have it are
- * joined, and results that lack it are sums.
+ * Composites with intermediate values much larger than their inputs and outputs are computed piece
+ * by piece, in a loop: attention's scores are (B, N, T, S) where its inputs are (B, T, N, H). The
+ * op's rule says how it may be split: along a factor, inputs that have it are cut, results that
+ * have it are joined, and results that lack it are sums.
  *
  *     attention, T = 8192 queries in 64 pieces:    while i < 64 { y[128 i ..] = attention(q[128 i ..], k, v) }
  */
@@ -54,7 +54,7 @@ static int64_t largest_part(const dt_node *n, const dt_type *in, const dt_hlo_pi
     return most;
 }
 
-/* The dimension that has the factor; -1: none; -2: it cannot be cut by it. */
+/* The dimension that has the factor; -1: none; -2: it cannot be divided. */
 static int dimension_of(const int8_t *dims, unsigned shared, int rank, int factor) {
     int at = -1;
     for (int d = 0; d < rank; d++)

@@ -7,9 +7,9 @@
  *     dot    reads the tanh of the block before (the first one: item 2), and a weight of its own
  *     add    reads the dot of its block, and item 3, as all blocks do
  *
- * Distances are guessed from where the same few ops stood before. A stretch in which everything
- * equals what stands one distance before is a candidate; the candidates that save most come first.
- * What is found is right whatever was guessed: all items of all blocks are compared.
+ * Distances are guessed from earlier occurrences of the same few ops. A range of items that equal
+ * those one distance before is a candidate; candidates that save most text come first. The guess
+ * cannot cause errors: all items of all blocks are compared.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "export/stablehlo/blocks.h"
 
 enum {
-    WINDOW = 6,        /* items by which a place is recognized */
+    WINDOW = 6,        /* number of items by which a place is recognized */
     MOST_PERIODS = 32, /* distances that are tried */
     FEWEST_BLOCKS = 3,
     FEWEST_SAVED = 32 /* items that a loop must save to be worth its frame */
@@ -92,7 +92,8 @@ static int by_count(const void *a, const void *b) {
     return x[0] != y[0] ? y[0] - x[0] : x[1] - y[1];
 }
 
-/* The distances at which windows come again, the most frequent ones first; their number. */
+/* Lists the distances at which windows are repeated, the most frequent ones first; returns their
+ * number. */
 static int list_periods(const search *s, int period[MOST_PERIODS]) {
     int items = s->o->n - s->o->from, n = 0;
     int(*count)[2] = dt_arena_alloc(s->arena, ((size_t)items + 1) * sizeof *count);
@@ -135,7 +136,8 @@ static int crossing(const dt_hlo_order *o, int at, int period) {
 
 enum { MOST_CUTS = 64 };
 
-/* Items [from, to) repeat at this period: blocks begin where few values go from one to the next. */
+/* Adds a candidate: items [from, to) repeat at this period. Blocks begin where few values pass from
+ * one to the next. */
 static void add_candidate(search *s, int from, int to, int period) {
     int n = (to - from) / period, rest = (to - from) % period, best = 0, least = -1;
     int step = 1 + rest / MOST_CUTS, middle = n / 2 * period;
@@ -156,8 +158,8 @@ static void list_at(search *s, int period) {
         }
 }
 
-/* Blocks of equal layers side by side, such as the two of Bidirectional, have their statements in
- * turns: then a block is several of the distances at which windows come again. */
+/* The statements of two equal layers that run in parallel, such as those of Bidirectional,
+ * alternate: a block is then several of the distances at which windows are repeated. */
 enum { MOST_TURNS = 4 };
 
 static void list_candidates(search *s) {
@@ -275,7 +277,7 @@ static bool settle(const search *s, const candidate *c, dt_hlo_repeat *r) {
     while (r->n >= FEWEST_BLOCKS && (r->n - 1) * (long)r->period >= FEWEST_SAVED) {
         if (bind_all(s, r, &bad)) return true;
         dt_hlo_repeat_release(r);
-        if (bad == r->n) return false; /* values that cannot be stacked */
+        if (bad == r->n) return false; /* the list has values that cannot be stacked */
         if (bad > r->n / 2) r->n = bad;
         else {
             r->first += (bad ? bad : 1) * r->period;
@@ -313,7 +315,7 @@ void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats 
     *out = (dt_hlo_repeats){0};
     for (int i = o->from; i < o->n; i++) s.symbol[i] = symbol_of(o, i);
     list_candidates(&s);
-    if (s.n > 0) /* qsort takes no NULL */
+    if (s.n > 0) /* qsort must not get NULL */
         qsort(s.found, (size_t)s.n, sizeof *s.found, by_saved);
     for (int i = 0; i < s.n; i++) take(&s, &s.found[i], out);
     free(s.found);

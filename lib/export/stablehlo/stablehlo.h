@@ -7,12 +7,12 @@
  *                             XLA's replicas, in the mesh's order, and collectives name groups of
  *                             them
  *
- * The function is @main. It takes the step's arguments, then the variables, and gives the step's
- * results, then the new values of those variables that have one. A variable and its new value share
- * their memory (tf.aliasing_output).
+ * The function is @main. Its arguments are the step's arguments, then the variables; its results
+ * are the step's results, then the new values of variables that change. A variable and its new
+ * value share their memory (tf.aliasing_output).
  *
- * Repeated blocks stand once, in a loop (repeat.c finds them). Then the variables of all blocks
- * that play the same part lie one behind the other in one argument.
+ * Repeated blocks, which repeat.c finds, become a loop. Corresponding variables of all blocks are
+ * then stacked in one argument.
  */
 #ifndef DT_STABLEHLO_STABLEHLO_H
 #define DT_STABLEHLO_STABLEHLO_H
@@ -31,7 +31,7 @@ typedef struct dt_hlo_group {
 } dt_hlo_group;
 
 typedef struct dt_hlo_request {
-    int64_t batch; /* rows of all that a graph sees: B */
+    int64_t batch; /* value of B: rows of all replicas of the graph */
     /* replicas that run the program together; 0 for a program over devices, which has the number
      * itself */
     int replicas;
@@ -43,9 +43,9 @@ typedef struct dt_hlo_request {
     /* [segments + 1]: first rows of the segments of a folded graph; NULL: all segments have the
      * same number of rows */
     const int32_t *offsets;
-    /* of the operands of float32 products, in StableHLO's words: "HIGHEST" rounds none, "HIGH"
-     * leaves GPUs TensorFloat-32; NULL: as the compiler likes, which rounds them on TPUs and
-     * GPUs */
+    /* precision of the operands of float32 products, in StableHLO's terms: "HIGHEST" rounds none,
+     * "HIGH" allows GPUs TensorFloat-32; NULL: the compiler's default, which rounds them on TPUs
+     * and GPUs */
     const char *precision;
     /* bytes of a value inside a composite, such as attention's scores, up to which it is never
      * computed piece by piece; 0: DT_HLO_LARGE */

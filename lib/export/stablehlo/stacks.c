@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which values lie in stacks. A block that reads another item each time, a list, reads rows of a
- * stack:
+ * Chooses the values that are stacked. If each block reads another item (a list), it reads rows of
+ * a stack:
  *
  *     weights      states, in one argument of the function; their new values are written over them
  *     kept values  what blocks of the forward pass write and those of the backward pass read, the
  *                  last one first
  *
- * An item has at most one row. A list whose items already have rows in one stack reads those, in
- * whatever order; one whose items have none founds a stack; one that continues where a stack ends
- * extends it. Other lists are concatenated separately, which costs a copy.
+ * An item has at most one row. If the items of a list have rows in one stack, these are read, in
+ * any order. If none has a row, the list gets a new stack. If a list continues where a stack ends,
+ * the stack is extended. Other lists are concatenated separately, which costs a copy.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stac
     return true;
 }
 
-/* backwards: its rows are the list's items from the last one on. */
+/* Makes a stack for a list. backwards: its rows are the list's items in reverse order. */
 static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     int stack =
         add_stack(p, is_state(p, list[0]) ? DT_HLO_FED : DT_HLO_KEPT, dt_hlo_type_of(p, list[0]));
@@ -126,8 +126,8 @@ static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     return true;
 }
 
-/* Sees to it that the items of a list are rows of one stack, a new one perhaps backwards; false: it
- * is not to be had. */
+/* Makes the items of a list rows of one stack, a new one maybe in reverse order; false: that is
+ * impossible. */
 static bool place(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     int stack, placed;
     if (!can_be_rows(p, list, n) || !common_stack(p, list, n, &stack, &placed)) return false;
@@ -155,8 +155,8 @@ static int longest(const void *a, const void *b) {
     return x->n != y->n ? y->n - x->n : x->number - y->number;
 }
 
-/* The longest lists first: an optimizer's loop may go over all variables of a shape, of which each
- * of the model's loops reads some. */
+/* Places the longest lists first: an optimizer's loop may use all variables of a shape, of which
+ * each of the model's loops reads some. */
 static void place_states(dt_hlo_plan *p) {
     int n = 0, cap = 0;
     listed *lists = NULL;
@@ -167,7 +167,7 @@ static void place_states(dt_hlo_plan *p) {
                 lists[n] = (listed){p->repeats.repeat[i].list[l], p->repeats.repeat[i].n, n};
                 n++;
             }
-    if (n > 0) /* a list of none is no pointer for qsort */
+    if (n > 0) /* qsort must not get NULL */
         qsort(lists, (size_t)n, sizeof *lists, longest);
     for (int i = 0; i < n; i++)
         place(p, lists[i].list, lists[i].n, lists[i].list[0] > lists[i].list[lists[i].n - 1]);
@@ -238,8 +238,8 @@ static void read_lists(dt_hlo_plan *p, int repeat) {
     }
 }
 
-/* Items that are wanted by themselves: by statements outside of loops, by all blocks, by the first
- * one, as results. */
+/* Finds items that are needed by themselves: by statements outside of loops, by all blocks, by the
+ * first one, as results. */
 static void find_singles(dt_hlo_plan *p) {
     int block, offset;
     for (int i = p->o->from; i < p->o->n; i++)
@@ -263,7 +263,7 @@ static int written(const dt_hlo_repeat *r, const dt_hlo_rows *w, int block) {
     return block == 0 ? r->carry[w->carry].init : r->first + (block - 1) * r->period + w->offset;
 }
 
-/* Rows of `stack` that the blocks write of this; how many. */
+/* Fills in the rows of `stack` that the blocks write; returns their number. */
 static int fill_rows(const dt_hlo_plan *p, const dt_hlo_repeat *r, dt_hlo_rows *w) {
     int n = 0;
     w->row = dt_arena_array(p->arena, int, r->n);
@@ -303,7 +303,7 @@ static bool is_read_before(const dt_hlo_plan *p, int repeat, int stack) {
     return false;
 }
 
-/* The carry by which all blocks get rows of that stack; -1: none. */
+/* The carry by which all blocks receive rows of that stack; -1: none. */
 static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];
     for (int c = 0; c < r->n_carries && !is_read_before(p, repeat, stack); c++) {
@@ -356,7 +356,7 @@ static void write_offset(dt_hlo_plan *p, int repeat, int offset) {
     }
 }
 
-/* Stacks that no loop writes: their items are joined where they are wanted. */
+/* Stacks that no loop writes: their items are concatenated where they are needed. */
 static void join_unwritten(dt_hlo_plan *p) {
     bool *written_to = dt_arena_array(p->arena, bool, p->n_stacks + 1);
     for (int i = 0; i < p->repeats.n; i++)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequences in loops. A recurrent layer takes each time step out of its input by slices, and puts
- * outputs and gradients together by halves. Written so, the text grows with every step. Here each
- * step is one op whose number is an attribute, so that the steps are equal blocks (repeat.c) and a
- * sequence that is put together is a value that one block hands to the next:
+ * Sequences in loops. A recurrent layer takes each time step from its input by slices, and
+ * concatenates outputs and gradients by halves, so the text would grow with every step. Here each
+ * step is one op with its number as an attribute. So the steps are equal blocks (repeat.c), and a
+ * sequence that is assembled passes from block to block:
  *
  *     slice(slice(x))                        ->  take_step(x, t)
  *     concatenate(concatenate(a, b), c)      ->  put_step(put_step(put_step(0, a, 0), b, 1), c, 2)
  *     add(pad(a), add(pad(b), pad(c)))       ->  the same
  *
- * Sums of padded values are put together only if each position has one value, so nothing but
- * zeros is left out of the sum. Values that do not depend on each other stay as they are: a loop
- * has nothing to save there.
+ * Sums of padded values become such a sequence only if each position has one value, so that only
+ * zeros are dropped from the sum. Values that do not depend on each other are not changed: a loop
+ * would save nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "op/shapes.h"
 #include "pass/pass.h"
 
-enum { FEWEST_STEPS = 4 }; /* fewer are no sequence */
+enum { FEWEST_STEPS = 4 }; /* fewer steps are not treated as a sequence */
 
 /* ---- the ops ---- */
 
@@ -84,16 +84,16 @@ bool dt_hlo_puts_step(const dt_node *n) { return n->op == &put_step; }
 
 /* ---- what is taken ---- */
 
-/* Elements first, first + 1, ... of a value along one axis; base -1: no slice is one. */
+/* Elements first, first + 1, ... of a value along one axis; base -1: not a slice. */
 typedef struct cut {
     int base, axis;
     int64_t first;
 } cut;
 
-/* A value that has a part for each position along an axis; axis -1: it is none. */
+/* A value that is assembled from a part for each position along an axis; axis -1: it is not. */
 typedef struct whole {
     int axis;
-    bool is_part; /* of a larger one */
+    bool is_part; /* it is a part of a larger such value */
 } whole;
 
 typedef struct leaf {
@@ -106,7 +106,7 @@ typedef struct steps {
     cut *cut;
     whole *whole;
     int *depth;  /* the longest path to the node */
-    int *taken;  /* by node: how many single steps are cut from it */
+    int *taken;  /* by node: number of single steps that are sliced from it */
     leaf **leaf; /* by node: [its size] the parts, in the order in which they are computed */
     int joined;
 } steps;
@@ -147,8 +147,8 @@ static bool is_taken(const steps *s, int i) {
 
 /* ---- what is put together ---- */
 
-/* The axis along which a pad adds zeros at the ends; -1: it does something else, such as cutting
- * along another axis as much as it adds there. */
+/* The axis along which a pad adds zeros at the ends; -1: the pad does something else, such as
+ * adding along one axis and cutting along another. */
 static int padded_axis(const steps *s, const dt_node *n) {
     const dt_pad_attr *a = dt_pad_of(n);
     const int axis = a ? axis_between(&node_at(s, n->in[0])->type, &n->type) : -1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A repeat without a loop. Blocks that take rows of stacks and compute element by element, and
- * nothing from each other, are one block over whole stacks:
+ * A repeat without a loop. Blocks that read rows of stacks, are element-wise and do not depend on
+ * each other are written as one block over whole stacks:
  *
  *     loop over i: m[i] = 0.9 * m[i] + 0.1 * g[i]          becomes          m = 0.9 * m + 0.1 * g
  *
  * Optimizers are such blocks. A compiler fuses the statements and writes new values over old ones;
- * in a loop XLA copies a stack that two of its fusions read before one writes it, all of it in each
- * turn.
+ * in a loop, if two fusions read a stack before one writes it, XLA copies the whole stack in each
+ * iteration.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static bool lie_alike(const dt_hlo_repeat *r, const struct dt_hlo_traffic *t) {
 }
 
 /* Whether statement j can be written for all blocks at once; each[j]: its value differs between
- * blocks. A value that is the same for all may be of any kind. */
+ * blocks. A value that is the same for all blocks need not be element-wise. */
 static bool is_element_wise(const dt_hlo_writer *w, const dt_hlo_repeat *r, int j, bool *each) {
     const dt_node *n = node_of(w, r->first + j);
     for (int k = 0; k < n->n_in; k++) {

@@ -173,7 +173,7 @@ static dt_hlo_port *add_port(dt_hlo_signature *s, dt_hlo_port *list, int *n, dt_
     return &list[(*n)++];
 }
 
-/* The stack that is the argument for state i; -1: the state itself is one. */
+/* The stack that is the argument for state i; -1: the state has an argument of its own. */
 static int stack_of_state(const dt_hlo_writer *w, int i) {
     int stack = w->plan.place[w->plan.o->state[i]].stack;
     return stack < 0 || w->plan.stack[stack].kind != DT_HLO_FED ? -1 : stack;
@@ -184,8 +184,8 @@ static int state_of_row(const dt_hlo_writer *w, int stack, int row) {
     return (int)a->index;
 }
 
-/* The port of state i, or of its stack if i is the stack's first state. False: an earlier state of
- * the stack has the port. */
+/* The port of state i, or of its stack if i is the stack's first state. False: the port belongs to
+ * an earlier state of the stack. */
 static bool port_of_state(const dt_hlo_writer *w, int i, int *state, dt_hlo_port *out) {
     const dt_graph *g = w->plan.o->g;
     int stack = stack_of_state(w, i);
@@ -237,7 +237,7 @@ static void list_ports(const dt_hlo_writer *w, dt_hlo_signature *s) {
     }
 }
 
-/* The new values of a stack of states; values that no loop has written are written now. */
+/* The new values of a stack of states; those that no loop has written are written now. */
 static dt_hlo_value updated_stack(dt_hlo_writer *w, int stack) {
     const dt_hlo_order *o = w->plan.o;
     int updated = w->plan.stack[stack].updated, n = w->plan.stack[stack].n;
@@ -372,7 +372,7 @@ static void begin(dt_hlo_writer *w, const dt_graph *g, const dt_hlo_request *q, 
         dt_hlo_repeats_release(&w->plan.repeats);
 }
 
-/* Whether loops put most steps of sequences together: outside of a loop each copies all of its
+/* Whether loops assemble most sequences. Outside of a loop each step would copy the whole
  * sequence. */
 static bool loops_over_steps(const dt_hlo_plan *p) {
     int inside = 0, outside = 0, block, offset;
@@ -417,15 +417,24 @@ void dt_hlo_signature_release(dt_hlo_signature *s) {
 
 bool dt_hlo_has_form(const dt_op *op) { return op->forms.stablehlo != NULL; }
 
+/* g in ops that have forms. */
+static dt_status *prepare(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph **out) {
+    dt_graph *free_of = NULL, *plain = NULL;
+    DT_TRY(dt_drop_barriers(g, &free_of));
+    dt_status *bad = dt_decompose_but_pieces(free_of, sizes, &plain);
+    if (!bad) bad = dt_hlo_join_products(plain, out);
+    dt_graph_destroy(free_of);
+    dt_graph_destroy(plain);
+    return bad;
+}
+
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) {
-    dt_graph *free_of = NULL, *plain = NULL, *numbered = NULL;
+    dt_graph *plain = NULL, *numbered = NULL;
     const dt_hlo_sizes sizes = sizes_of(g, request);
     dt_hlo_signature s = {0};
-    DT_TRY(dt_drop_barriers(g, &free_of));
-    dt_status *bad = dt_decompose_but_pieces(free_of, &sizes, &plain);
-    dt_graph_destroy(free_of);
-    DT_TRY(bad);
+    dt_status *bad = NULL;
+    DT_TRY(prepare(g, &sizes, &plain));
     if (request->loops) bad = dt_hlo_number_steps(plain, &numbered);
     if (!bad) bad = write_graph(plain, numbered, request, out, &s);
     dt_graph_destroy(numbered);
