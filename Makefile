@@ -26,7 +26,8 @@ VERSION   := $(call part,MAJOR).$(call part,MINOR).$(call part,PATCH)
 SONAME    := libdtrain.so.$(call part,MAJOR)
 
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-CFLAGS   ?= -O2 -g
+# Sanitizers name functions and lines: more takes longer to compile.
+CFLAGS   ?= -O2 $(if $(filter asan tsan,$(SAN)),-g1,-g)
 # No contraction: a product and a sum are rounded the same way by every compiler and instruction set.
 DTFLAGS  := -std=gnu17 $(WARN) -Ilib -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno
 LDLIBS   := -lyaml -ljansson -lcrypto -lz -lpng -ljpeg -lm -ldl -lpthread
@@ -140,7 +141,7 @@ $(BUILD)/embedded/%.inc: cmd/shell/%
 $(BUILD)/cmd/completions.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/cmd/completions.o: $(BUILD)/embedded/dtrain.bash.inc $(BUILD)/embedded/dtrain.zsh.inc $(BUILD)/embedded/dtrain.fish.inc
 $(BUILD)/lib/report/write.o: DTFLAGS += -I$(BUILD)/embedded
-$(BUILD)/lib/report/write.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embedded/report/page.js.inc
+$(BUILD)/lib/report/write.o: $(patsubst lib/%,$(BUILD)/embedded/%.inc,$(wildcard lib/report/*.css lib/report/*.js))
 # docs/errors.md as C, for `dtrain explain`.
 $(BUILD)/embedded/base/error_texts.inc: docs/errors.md scripts/error-texts
 	@mkdir -p $(@D)
@@ -258,8 +259,12 @@ $(BUILD)/tests/faults/states: $(STATES_C) tests/faults/story.h tests/faults/tree
 	@mkdir -p $(@D)
 	$(CC) $(PLAIN) $(CFLAGS) -o $@ $(STATES_C)
 
+# All that is compiled, without links: for a second compiler's warnings.
+.PHONY: objects
+objects: $(LIB_O) $(CMD_O) $(HELP_O) $(GOLDEN_O) $(EXAMPLES:%=%.o) $(patsubst %,%.o,$(filter %_test,$(TESTS))) $(FUZZ_O) $(BENCH_C:%.c=$(BUILD)/%.o)
+
 test: tests $(if $(WHOLE),all examples)
-	BUILD=$(BUILD) scripts/run-tests $(TESTS) tests/cli/*/*.sh
+	BUILD=$(BUILD) scripts/run-tests $(TESTS) tests/cli/*/*.sh tests/tasks/*.sh
 
 $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libdtrain.a
 	@mkdir -p $(@D)

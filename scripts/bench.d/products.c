@@ -47,12 +47,12 @@ static void compare(const dt_gemm_library *l, const dt_gemm *g, int rounds)
     int calls = 1 + (int)(1e9 / (2.0 * (double)g->m * (double)g->n * (double)g->k));
     for (int i = 0; i < LIBRARIES; i++) {
         require(l[i].plan(&l[i], g, &plan[i]));
-        l[i].run(plan[i], a, b, c);
+        l[i].run(plan[i], a, b, c, NULL); /* libraries need no working memory */
     }
     for (int r = 0; r < rounds * LIBRARIES; r++) {
         double begin = cpu_s();
         for (int k = 0; k < calls; k++)
-            l[r % 2].run(plan[r % 2], a, b, c);
+            l[r % 2].run(plan[r % 2], a, b, c, NULL);
         double s = (cpu_s() - begin) / calls;
         least[r % 2] = s < least[r % 2] ? s : least[r % 2];
     }

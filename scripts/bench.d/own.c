@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our own matrix products beside oneDNN and OpenBLAS as steps call them, on one thread, operands in
+ * the cache: floating-point operations per clock cycle, and our rate in times of the faster
+ * library's. Neighbours on a machine disturb times, and its clock changes. So times are counted in
+ * cycles, by a chain of dependent multiplications before and after, and a sample counts only if no
+ * context switch fell into it and the clock stayed the same. Contenders take turns; the best of all
+ * samples counts.
+ *
+ *     own [ROUNDS [SHAPE...]]       by scripts/bench.d/own; shapes by their numbers, from 0
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "exec/gemm.h"
+#include "exec/instructions.h"
+
+enum { CONTENDERS = 3, OWN = 0, SAMPLE_NS = 60000, ROUND_NS = 4000000 };
+
+typedef struct shape {
+    char name[8];
+    int64_t m, n, k;
+    char transposed; /* 'A', 'B', or '-': none */
+} shape;
+
+static const shape shapes[] = {
+    {"W1", 64, 128, 784, '-'},        {"W1", 32, 128, 784, '-'},
+    {"W1 dW", 784, 128, 64, 'A'},     {"W1 out", 64, 10, 128, '-'},
+    {"W2", 256, 1024, 784, '-'},      {"W2 dW", 784, 1024, 256, 'A'},
+    {"dX", 256, 784, 1024, 'B'},      {"W5 up", 4096, 1536, 384, '-'},
+    {"W5 down", 4096, 384, 1536, '-'}, {"W5 dW", 1536, 384, 4096, 'A'},
+    {"W5 proj", 4096, 384, 384, '-'}, {"W5 dX", 4096, 384, 1536, 'B'},
+    {"W5 out", 4096, 65, 384, '-'},   {"LSTM", 64, 512, 128, '-'},
+    {"LSTM", 32, 512, 128, '-'},      {"LSTM", 4, 512, 128, '-'},
+    {"LSTM dX", 32, 128, 512, 'B'},   {"MLP", 256, 2048, 2048, '-'},
+    {"MLP dW", 2048, 2048, 256, 'A'}, {"cube", 1024, 1024, 1024, '-'},
+    {"conv", 8192, 64, 576, '-'},     {"piece", 512, 1536, 384, '-'},
+    {"piece", 512, 384, 1536, '-'},   {"piece", 512, 384, 384, '-'},
+    {"piece", 1536, 384, 512, 'A'},   {"W2", 16, 1024, 784, '-'},
+    {"W1", 4, 128, 784, '-'},         {"W1", 8, 128, 784, '-'},
+    {"W2", 128, 1024, 784, '-'},      {"W2 dW", 392, 1024, 256, 'A'},
+    {"W2 dW", 49, 1024, 256, 'A'},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* ---- time ---- */
+
+static double now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static long switches(void) {
+    struct rusage r;
+    getrusage(RUSAGE_SELF, &r);
+    return r.ru_nivcsw;
+}
+
+/* Cycles per nanosecond: a multiplication that waits for the one before takes 3. */
+static double clock_ghz(void) {
+    double least = 1e9;
+#if defined(__x86_64__)
+    for (int r = 0; r < 2; r++) {
+        uint64_t x = 3;
+        const double begin = now_ns();
+        for (int i = 0; i < 100; i++)
+            __asm__ volatile("imul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\n"
+                             "imul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\n"
+                             : "+r"(x));
+        const double ns = now_ns() - begin;
+        least = ns < least ? ns : least;
+    }
+    return 3000 / least;
+#else
+    return least > 0; /* not corrected */
+#endif
+}
+
+/* ---- products ---- */
+
+typedef struct contender {
+    const dt_gemm_library *library;
+    void *plan, *scratch;
+    double cycles; /* the least of a call */
+} contender;
+
+typedef struct matrices {
+    const float *a, *b;
+    float *c;
+} matrices;
+
+static void require(dt_status *s) {
+    if (!s) return;
+    fprintf(stderr, "%s\n", dt_status_text(s));
+    exit(1);
+}
+
+static float *fill(int64_t n) {
+    float *x = dt_alloc((size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n; i++) x[i] = (float)(i % 7) - 3;
+    return x;
+}
+
+static void call(const contender *c, const matrices *m) {
+    c->library->run(c->plan, m->a, m->b, m->c, c->scratch);
+}
+
+/* Short calls are repeated: a lone one finds wide units asleep. */
+static void sample(contender *c, const matrices *m) {
+    double begin = now_ns();
+    call(c, m);
+    const double once = now_ns() - begin, end = now_ns() + ROUND_NS;
+    const int calls = once > SAMPLE_NS ? 1 : 1 + (int)(SAMPLE_NS / (once + 1));
+    for (int n = 0; n < 2 || now_ns() < end; n++) {
+        const double before = clock_ghz();
+        const long were = switches();
+        begin = now_ns();
+        for (int i = 0; i < calls; i++) call(c, m);
+        const double ns = now_ns() - begin;
+        const bool alone = switches() == were;
+        const double ghz = clock_ghz();
+        if (!alone || ghz > 1.03 * before || before > 1.03 * ghz) continue;
+        const double cycles = ns / calls * (before + ghz) / 2;
+        if (c->cycles <= 0 || cycles < c->cycles) c->cycles = cycles;
+    }
+}
+
+/* Prints a line; our rate in times of the faster library's. 0: disturbed. */
+static double compare(const dt_gemm_library *l, const shape *s, int rounds) {
+    const bool ta = s->transposed == 'A', tb = s->transposed == 'B';
+    const dt_gemm g = {.m = s->m,
+                       .n = s->n,
+                       .k = s->k,
+                       .trans_a = ta,
+                       .trans_b = tb,
+                       .lda = ta ? s->m : s->k,
+                       .ldb = tb ? s->k : s->n,
+                       .ldc = s->n};
+    contender c[CONTENDERS] = {{0}};
+    float *a = fill(g.m * g.k), *b = fill(g.k * g.n), *to = fill(g.m * g.n);
+    const matrices m = {a, b, to};
+    for (int i = 0; i < CONTENDERS; i++) {
+        c[i].library = &l[i];
+        require(l[i].plan(&l[i], &g, &c[i].plan));
+        c[i].scratch = dt_alloc(dt_gemm_scratch(&l[i], c[i].plan));
+        call(&c[i], &m);
+    }
+    for (int r = 0; r < rounds; r++)
+        for (int i = 0; i < CONTENDERS; i++) sample(&c[i], &m);
+    const double work = 2.0 * (double)g.m * (double)g.n * (double)g.k,
+                 better = fmin(c[1].cycles, c[2].cycles),
+                 ratio = c[OWN].cycles > 0 ? better / c[OWN].cycles : 0;
+    printf("%-8s %5lld %5lld %5lld  %c  %6.1f %6.1f %6.1f  %5.2f\n", s->name, (long long)g.m,
+           (long long)g.n, (long long)g.k, s->transposed, work / c[0].cycles, work / c[1].cycles,
+           work / c[2].cycles, ratio);
+    fflush(stdout);
+    for (int i = 0; i < CONTENDERS; i++) {
+        l[i].release(c[i].plan);
+        free(c[i].scratch);
+    }
+    free(a);
+    free(b);
+    free(to);
+    return ratio;
+}
+
+static bool is_wanted(int shape_, int n, char **word) {
+    bool wanted = n <= 2;
+    for (int i = 2; i < n; i++) wanted |= atoi(word[i]) == shape_;
+    return wanted;
+}
+
+int main(int n, char **word) {
+    dt_gemm_library l[CONTENDERS];
+    const dt_simd *simd = NULL;
+    double logs = 0;
+    int compared = 0, fast = 0;
+    require(dt_instructions_choose(NULL, &simd));
+    dt_gemm_open_own(&l[OWN], simd);
+    require(dt_gemm_open_onednn(&l[1]));
+    require(dt_gemm_open_openblas(&l[2]));
+    for (int i = 0; i < CONTENDERS; i++) l[i].enter_thread(&l[i]);
+    printf("own %s, oneDNN %s, OpenBLAS %s, %.2f GHz\n", simd->name, l[1].about, l[2].about,
+           clock_ghz());
+    printf("%-8s %5s %5s %5s  %c  %6s %6s %6s  own/better\n", "", "M", "N", "K", 'T', "own",
+           "oneDNN", "BLAS");
+    for (int i = 0; i < SHAPES; i++) {
+        if (!is_wanted(i, n, word)) continue;
+        const double ratio = compare(l, &shapes[i], n > 1 ? atoi(word[1]) : 5);
+        if (ratio <= 0) continue;
+        compared++;
+        fast += ratio >= 0.995;
+        logs += log(ratio);
+    }
+    if (!compared) return 1;
+    printf("own/better: geometric mean %.2f; %d of %d at least 1.0\n", exp(logs / compared), fast,
+           compared);
+    return 0;
+}
