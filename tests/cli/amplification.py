@@ -167,7 +167,7 @@ row(16, "csv: an open quote")(lambda: csv([b'"' + b"a" * MIB] + [b"a" * MIB] * 6
 row(16, "csv: blank lines")(lambda: csv([b"\n" * MIB] * 64))
 row(300, "csv: 16 Mi short rows")(lambda: csv([b"1,1\n" * (MIB // 4)] * 64))
 row(170, "fit: 16 Mi short rows")(lambda: train([b"1,1\n" * (MIB // 4)] * 64))
-row(430, "fit: 16 Mi short rows, not compressed")(lambda: dataset(f"format: csv, train: {write('t.csv', b'a,y' + bytes([10]), *[b'1,1' + bytes([10])] * (16 * MIB))}, {CSV}") + ["-n"])
+row(170, "fit: 16 Mi short rows, not compressed")(lambda: dataset(f"format: csv, train: {write('t.csv', b'a,y' + bytes([10]), *[b'1,1' + bytes([10])] * (16 * MIB))}, {CSV}") + ["-n"])
 row(16, "fit: one field without end")(lambda: train([b"1" * MIB] * 64))
 row(80, "jsonl: objects for numbers")(lambda: predict("p.jsonl.gz", b'{"x":[' + b"{}," * (LARGE // 3) + b"{}]}\n"))
 row(80, "jsonl: lists of lists")(lambda: predict("p.jsonl.gz", b'{"x":' + b"[" * (32 * MIB) + b"]" * (32 * MIB) + b"}\n"))

@@ -7,6 +7,14 @@ for name in $(env | sed -n 's/^\(DTRAIN_[A-Z_]*\)=.*/\1/p' | grep -vx DTRAIN_INS
 export LC_ALL=C TERM=xterm
 : "${DTRAIN:?}" "${TEST_DIR:?}"
 tiny=$TEST_DIR/tiny.yaml
+unset port
+
+# next_port: sets $port to a port that no socket of this machine has. Cases that run side by side, of any checkout, begin elsewhere, below the
+# ports that the system gives to connections.
+next_port() {
+    port=$((${port:-$(od -An -N2 -t u2 /dev/urandom) % 12000 + 20000} + 1))
+    while grep -qi ":$(printf '%04x' $port) " /proc/net/tcp /proc/net/tcp6; do port=$((port + 1)); done
+}
 
 # show WORDS...: runs dtrain, prints the command line, all output with the folder's name as DIR, and the exit code.
 show() {

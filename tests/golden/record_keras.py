@@ -2,7 +2,7 @@
 """Records keras/NAME.json, models as Keras writes them (model.to_json()), and keras/expected/NAME.json, what they give.
 
     python -m venv v && v/bin/pip install keras==3.15.0 keras-hub==0.32.0 tensorflow-cpu==2.21.0
-    v/bin/python tests/golden/record_keras.py tests/golden/keras
+    v/bin/python tests/golden/record_keras.py tests/golden/keras [MODEL...]
 
 An expectation has weights by name, inputs by name, outputs in the order of the model's.
 """
@@ -12,7 +12,6 @@ import sys
 
 os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
 import keras
-import keras_hub
 import numpy as np
 from keras import initializers as I
 from keras import layers as L
@@ -110,6 +109,57 @@ def attention():
     return keras.Model(inputs, L.Dense(2)(L.GlobalMaxPooling1D()(x)))
 
 
+def cross():
+    """Attention to another sequence, with arguments by name in another order and with a mask among the inputs."""
+    x, y = keras.Input((4, 3), name="x"), keras.Input((5, 2), name="y")
+    allowed = keras.Input((4, 5), dtype="int32", name="allowed")
+    y2 = L.Dense(4)(y)
+    a = L.MultiHeadAttention(2, 3)(query=x, key=y2, value=y, attention_mask=allowed)
+    b = L.MultiHeadAttention(2, 2, value_dim=3)(a, y2, use_causal_mask=True)
+    c = L.Attention(use_scale=True, score_mode="concat", dropout=0.2)([L.Dense(4)(b), y2])
+    d = L.AdditiveAttention()([c, y2, y2])
+    return keras.Model([x, y, allowed], L.Dense(2)(d))
+
+
+def padded():
+    """The same of words. Keras' MultiHeadAttention takes the masks off its inputs, so that each has words of its own."""
+    x, y, z = keras.Input((4,), dtype="int32", name="x"), keras.Input((5,), dtype="int32", name="y"), keras.Input((5,), dtype="int32", name="z")
+    a, b, c = (L.Embedding(9, 4, mask_zero=True)(words) for words in (x, y, z))
+    d = L.MultiHeadAttention(2, 3)(a, b)
+    d = L.MultiHeadAttention(2, 3)(d, d, use_causal_mask=True)
+    d = L.AdditiveAttention()([d, c])
+    d = L.Attention()([d, c], use_causal_mask=True)
+    return keras.Model([x, y, z], L.Dense(2)(L.GlobalAveragePooling1D()(d)))
+
+
+def residual():
+    """Blocks around attention to padded words. Rescaling makes a copy, whose mask may be removed; the second block normalizes first."""
+    x = keras.Input((5,), dtype="int32", name="x")
+    a = L.Embedding(9, 4, mask_zero=True)(x)
+    b = L.Rescaling(1.0)(a)
+    a = L.LayerNormalization()(L.Add()([a, L.MultiHeadAttention(2, 3)(b, b)]))
+    b = L.LayerNormalization()(a)
+    a = L.Add()([a, L.MultiHeadAttention(2, 3)(b, b)])
+    return keras.Model(x, L.Dense(2)(L.GlobalAveragePooling1D()(L.Attention()([a, a]))))
+
+
+def adaptive():
+    image = keras.Input((5, 6, 2), name="image")
+    a = L.AdaptiveAveragePooling2D((2, 4))(image)
+    b = L.AdaptiveMaxPooling2D(3)(image)
+    c = L.AdaptiveMaxPooling1D(5)(L.Reshape((8, 2))(a))
+    d = L.AdaptiveAveragePooling1D(4)(L.Reshape((9, 2))(b))
+    return keras.Model(image, L.Dense(2)(L.Flatten()(L.Concatenate(axis=1)([c, d]))))
+
+
+def encoded():
+    age, kinds = keras.Input((1,), name="age"), keras.Input((3,), name="kinds", dtype="int32")
+    bins = [-0.5, 0.0, 0.8]
+    table = L.Flatten()(L.Embedding(4, 2)(L.Discretization(bins)(age)))
+    parts = [L.Discretization(bins, output_mode="one_hot")(age), L.CategoryEncoding(5)(kinds), L.CategoryEncoding(5, output_mode="count")(kinds), table]
+    return keras.Model([age, kinds], L.Dense(2)(L.Concatenate()(parts)))
+
+
 def activations():
     return keras.Sequential([
         keras.Input((4,), name="x"),
@@ -178,6 +228,7 @@ def joined():
 
 
 def blocks():
+    import keras_hub
     tokens = keras.Input((6,), dtype="int32", name="tokens")
     x = keras_hub.layers.TokenAndPositionEmbedding(9, 6, 4)(tokens)
     x = keras_hub.layers.TransformerDecoder(8, 2, normalize_first=True)(x)
@@ -194,7 +245,7 @@ def flowers():
     ])
 
 
-MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, activations, behind, shapes, narrow, frozen, joined, blocks, flowers]
+MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, cross, padded, residual, adaptive, encoded, activations, behind, shapes, narrow, frozen, joined, blocks, flowers]
 
 
 def number(x):
@@ -241,9 +292,9 @@ def expect(model, draw):
     }
 
 
-def main(directory):
+def main(directory, *names):
     os.makedirs(os.path.join(directory, "expected"), exist_ok=True)
-    for make in MODELS:
+    for make in [m for m in MODELS if not names or m.__name__ in names]:
         keras.backend.clear_session()
         model = make()
         with open(os.path.join(directory, make.__name__ + ".json"), "w") as f:
@@ -253,4 +304,4 @@ def main(directory):
             f.write("\n")
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

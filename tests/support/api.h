@@ -173,7 +173,8 @@ static const char *const api_texts[] = {
     "relu",
     "run",
     "x.npy",
-    "/job:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/replica:0000000000/task:0000000000/device:CPU:0",
+    /* no slash at its head: as a path it must stay in the folder of the test */
+    "job:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/replica:0000000000/task:0000000000/device:CPU:0",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/replica:0000000000/task:0000000000",
     "1,2,2,2",
     "program",
@@ -312,6 +313,7 @@ static const char *const api_names[] = {"CPU:0", "CPU:1"}, *const api_runs[] = {
 API_OPTIONS(dt_run_options, {.threads = 1, .dry_run = true})
 API_OPTIONS(dt_input_share, {.workers = 1, .replicas = 1})
 API_OPTIONS(dt_data_request, {.job = s->job[0].handle, .split = text_at(s, 0)})
+API_OPTIONS(dt_draft_request, {.files = api_runs, .n_files = 1, .target = text_at(s, 0)})
 API_OPTIONS(dt_input_options, {.workers = -1})
 API_OPTIONS(dt_input_context, {1, 0, 2})
 API_OPTIONS(dt_drawing, {0})

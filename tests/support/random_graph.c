@@ -235,7 +235,7 @@ static void draw_iteration(drawing *d) {
 
 static void draw_results(drawing *d) {
     for (int i = 0; i < 5; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "result%d", i);
         dt_return(d->t, name, d->pool[draw_below(d, d->n)].v);
     }

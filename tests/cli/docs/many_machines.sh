@@ -74,8 +74,7 @@ done
 block sh "RANK=0 dtrain" >"$TEST_DIR/workers.sh"
 sh -n "$TEST_DIR/workers.sh"
 if [ -n "${zeromq:-}" ]; then
-    port=$((20000 + $$ % 30000))
-    while grep -qi ":$(printf '%04x' $port) " /proc/net/tcp /proc/net/tcp6; do port=$((port + 1)); done
+    next_port
     { sed "s/node0/localhost/; s/29500/$port/; s/^\(RANK=0 .*\)  *# .*/\1 >out 2>err \&/; s/^\(RANK=1 .*\)  *# .*/\1 >out1 2>err1/" "$TEST_DIR/workers.sh" && echo 'wait $!'; } >"$TEST_DIR/here.sh"
     folder=$(cd "$(dirname "$DTRAIN")" && pwd)
     (cd "$TEST_DIR" && PATH=$folder:$PATH timeout -k 3 100 sh here.sh) || cat "$TEST_DIR/err" "$TEST_DIR/err1"

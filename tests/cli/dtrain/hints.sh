@@ -106,7 +106,7 @@ for optimizer in '{class_path: torch.optim.Adam, init_args: {lr: 0.01}}' '{name:
 done
 hint 'fit.callbacks={EarlyStopping: {patience: 3}}'
 hint 'compile.metrics={accuracy: {}, AUC: {}}'
-hint fit.class_weight=balanced
+hint fit.class_weight=auto
 hint model=mlp
 for loss in logistic binary:logistic softmax_cross_entropy multi:softmax reg:squarederror; do hint "compile.loss=$loss"; done
 for key in objective=x eval_metric=auc num_round=10 eta=0.1 max_depth=3 'input_features=[a]' 'output_features=[k]'; do hint "$key"; done

@@ -96,6 +96,8 @@ trap_in() {
     model.keras_config) sed "s|^model: .*|model: {keras_config: $2}|" job.yaml ;;
     vocabulary) sed "s|format: csv|map: {x: [string_lookup: {vocabulary: $2}]}, format: csv|" job.yaml ;;
     text_vocabulary) sed "s|format: csv|map: {x: [text_vectorization: {vocabulary: $2}]}, format: csv|" job.yaml ;;
+    tokenizer) sed "s|format: csv|map: {x: [tokenizer: {path: $2, max_length: 1}]}, format: csv|; s|x: {columns: .a.}|x: {column: a, dtype: string}|" job.yaml ;;
+    text_tokenizer) sed "s|^dataset: .*|dataset: {format: text, train: t.csv, element: {x: {shape: [1]}}, tokenizer: {path: $2}, global_batch_size: 2}|" job.yaml ;;
     backend.plugin) cat job.yaml && echo "backend: {type: pjrt, plugin: $2}" ;;
     compilation_cache) cat job.yaml && echo "backend: {type: pjrt, plugin: ./trap.so, compilation_cache: $2}" ;;
     secret_file) cat job.yaml && echo "strategy: {type: multi_worker_mirrored, cluster_resolver: {secret_file: $2}}" ;;
@@ -107,7 +109,7 @@ trap_in() {
     output.dir) sed "s|dir: run|dir: $2|" job.yaml ;;
     esac
 }
-keys='extends model.keras_config vocabulary text_vocabulary backend.plugin compilation_cache secret_file dataset.validation dataset.train
+keys='extends model.keras_config vocabulary text_vocabulary tokenizer text_tokenizer backend.plugin compilation_cache secret_file dataset.validation dataset.train
     model.init_from init_from.path checkpoint.resume output.dir'
 # A key that is new in the reference and speaks of a file has to be added here.
 # shellcheck disable=SC2016 # the backquotes are Markdown's

@@ -30,7 +30,7 @@ export TEXT
     "configs/quickstart.yaml $(digits)" configs/resnet20.yaml \
     "$(mapped 'cast: float32, rescale: {scale: 0.0078125, offset: -1}' '[6, 5, 3]')" \
     "$(mapped 'normalize: {mean: [120, 130, 125], std: [60, 61, 62]}' '[6, 5, 3]')" \
-    "$(mapped 'zero_padding: 2, random_crop: [7, 6], random_flip: horizontal, cast: float32' '[7, 6, 3]')" \
+    "$(mapped 'zero_padding: 2, random_crop: [7, 6], random_flip: horizontal, random_rotation: 0.1, random_hue: 0.2' '[7, 6, 3]')" \
     "$(mapped 'center_crop: [4, 2], grayscale, rescale: {scale: 0.01}' '[4, 2, 1]')" \
     "$(mapped 'resize: [9, 4], rescale: {scale: 0.01}' '[9, 4, 3]')" \
     "$(masked 'MultiHeadAttention: {num_heads: 2, key_dim: 3, use_causal_mask: true}')" "$(masked 'TransformerDecoder: {intermediate_dim: 5, num_heads: 2}')" \

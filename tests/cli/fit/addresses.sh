@@ -23,13 +23,7 @@ compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: t
 fit: {epochs: 2}
 END
 (umask 077 && echo "a secret for this test" >"$TEST_DIR/secret" && echo "another secret for this test" >"$TEST_DIR/other")
-# The next port that no socket of this machine has; tests beside this one begin elsewhere.
-port=$((20000 + $$ % 30000))
-next_port() {
-    port=$((port + 1))
-    while grep -qi ":$(printf '%04x' $port) " /proc/net/tcp /proc/net/tcp6; do port=$((port + 1)); done
-}
-next_ports() { next_port && a=$port && next_port && b=$port && next_port && c=$port; }
+next_ports() { next_port && a=$port && next_port && b=$port && next_port && c=$port && next_port && d=$port; }
 fit() { timeout -k 3 100 "$DTRAIN" fit "$job" "output.dir=$TEST_DIR/${to:-run}" --threads 1 "$@"; }
 # torchrun RANK N WORDS..., tensorflow TYPE INDEX WORDS..., resolved RANK WORDS...: one worker.
 torchrun() { rank=$1 n=$2 && shift 2 && WORLD_SIZE=$n RANK=$rank MASTER_ADDR=${host:-127.0.0.1} MASTER_PORT=$a fit "$@"; }
@@ -245,7 +239,7 @@ grep -q '"resumed_step":[1-9]' "$TEST_DIR/json" || echo "it began anew"
 echo "== a parameter server"
 # Its processes: chief 0, worker 0 and 1, ps 0; each writes out.NAME and err.NAME.
 cluster() {
-    echo '{"cluster": {"chief": ["127.0.0.1:'"$a"'"], "worker": ["localhost:'"$b"'", "127.0.0.1:'"$c"'"], "ps": ["127.0.0.1:1"]}, "task": {"type": "'"$1"'", "index": '"$2"'}}'
+    echo '{"cluster": {"chief": ["127.0.0.1:'"$a"'"], "worker": ["localhost:'"$b"'", "127.0.0.1:'"$c"'"], "ps": ["127.0.0.1:'"$d"'"]}, "task": {"type": "'"$1"'", "index": '"$2"'}}'
 }
 member() {
     TF_CONFIG=$(cluster "$1" "$2") && export TF_CONFIG && name=$1$2 && shift 2

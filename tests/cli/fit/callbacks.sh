@@ -41,3 +41,9 @@ echo left >"$TEST_DIR/run/log.csv.$((generation + 1))"
 exits 0 fit "$tiny" -q "$set=[CSVLogger: {filename: log.csv}]" --fresh
 cut -d, -f1 "$TEST_DIR/run/log.csv" | tr '\n' ' '
 (cd "$TEST_DIR/run" && ls -d log*)
+# Paths begin in output.dir, so {run_dir} in front changes nothing. What the run itself writes is refused in any form.
+printf '\n'
+rm -rf "$TEST_DIR/run"
+exits 0 fit "$tiny" -q fit.epochs=1 "$set=[CSVLogger: {filename: '{run_dir}/logs/{name}.csv'}, ModelCheckpoint: {filepath: '{run_dir}/{name}-{epoch:02d}-{epoch}'}]"
+(cd "$TEST_DIR/run" && for file in logs/* tiny* run; do [ -e "$file" ] && echo "$file"; done)
+show validate "$tiny" "$set=[CSVLogger: {filename: '{run_dir}/history.jsonl'}, CSVLogger: {filename: .//ckpt/x}, ModelCheckpoint: {filepath: '{run_dir}'}]"

@@ -23,5 +23,19 @@ run() {
 wide='dataset={format: synthetic, examples: 2048, element: {image: {shape: [4096]}, label: {num_classes: 3}}, global_batch_size: 512}'
 run | sed 's/, devices wait//'
 run "$wide" 'model.layers.0.Input.shape=[4096]' model.layers.1.Dense.units=1
+# The smaller last batch takes as long as one of that size, also when links are slow.
+uneven='dataset={format: synthetic, examples: 1088, element: {image: {shape: [4096]}, label: {num_classes: 3}}, global_batch_size: 512}'
+for inject in '' --inject=slow-link:x=0,y=0@step=1*5000; do
+    for batch in 512 64; do
+        "$DTRAIN" fit "$tiny" "$uneven" 'strategy={type: tpu, cluster_resolver: {tpu: sim:v5e-8}}' 'model.layers.0.Input.shape=[4096]' \
+            model.layers.1.Dense.units=1 fit.epochs=1 dataset.global_batch_size=$batch checkpoint= --json --every-step --fresh output.dir="$TEST_DIR/run" ${inject:+"$inject"} >"$TEST_DIR/$batch"
+    done
+    sed -n 's/.*"event":"step".*"virtual_ms":\([0-9.e-]*\)}/\1/p' "$TEST_DIR/512" >"$TEST_DIR/steps"
+    small=$(sed -n 's/.*"event":"step".*"virtual_ms":\([0-9.e-]*\)}/\1/p' "$TEST_DIR/64" | head -n 1)
+    all=$(sed -n 's/.*"event":"end".*"virtual_s":\([0-9.e-]*\)}/\1/p' "$TEST_DIR/512")
+    awk -v small="$small" -v all="$all" '{ sum += $1; step[NR] = $1 }
+        END { print NR " steps; the last", (step[3] == small && step[3] < step[2] ? "as a batch of its size" : "not: " step[3]), "; all",
+              (1e3 * all - sum < 1e-3 && sum - 1e3 * all < 1e-3 ? "together" : all) }' "$TEST_DIR/steps"
+done
 "$DTRAIN" fit "$tiny" "$wide" 'strategy={type: tpu, cluster_resolver: {tpu: sim:v5e-8}}' 'model.layers.0.Input.shape=[4096]' model.layers.1.Dense.units=1 fit.epochs=1 \
     checkpoint= --fresh output.dir="$TEST_DIR/run" | sed -n 's/^epoch.*idle [0-9]* %/idle N %/p'

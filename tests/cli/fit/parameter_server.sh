@@ -93,8 +93,6 @@ grep -c '"event": "workers"' "$TEST_DIR/run/record.jsonl"
 "$DTRAIN" report "$TEST_DIR/run" -q || echo "exit $?"
 grep -o '"workers": {"n": 3, "lost": 0, "again": 0, "dropped": 0, "staleness": \[' "$TEST_DIR/run/report.html"
 
-fit "output.dir=$TEST_DIR/threads" --threads 4 -n 2>&1 | grep -o '"event":"warning","message":"4 threads are without effect'
-
 echo "== the virtual schedule: the same bits"
 for n in 1 2 4; do
     fit "output.dir=$TEST_DIR/virtual" --fresh strategy.schedule=virtual strategy.workers=$n strategy.parameter_servers=$n \

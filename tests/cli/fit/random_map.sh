@@ -10,7 +10,7 @@ dataset:
   format: synthetic
   examples: 50
   element: {image: {shape: [12, 10, 3]}, label: {num_classes: 3}}
-  map: {image: [zero_padding: 2, random_crop: [12, 10], random_flip, normalize: {mean: [0.4, 0.5, 0.6], std: 0.25}]}
+  map: {image: [zero_padding: 2, random_crop: [12, 10], random_flip, random_rotation: 0.1, random_zoom: 0.2, random_translation: 0.1, random_shear: 0.1, random_color_jitter: {value_range: [0, 1], brightness_factor: 0.1, contrast_factor: 0.2, saturation_factor: 0.6, hue_factor: 0.1}, random_erasing: {value_range: [0, 1]}, normalize: {mean: [0.4, 0.5, 0.6], std: 0.25}]}
   shuffle: true
   repeat: 2
   validation_split: 0.2

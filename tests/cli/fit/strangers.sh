@@ -25,11 +25,6 @@ checkpoint: {save_freq: 2}
 fit: {epochs: 100}
 END
 (umask 077 && echo "a secret for this test" >"$TEST_DIR/secret")
-next_port() {
-    port=$((port + 1))
-    while grep -qi ":$(printf '%04x' $port) " /proc/net/tcp /proc/net/tcp6; do port=$((port + 1)); done
-}
-port=$((20000 + $$ % 30000))
 next_port && a=$port && next_port && b=$port
 fit() { (ulimit -n 256 && exec timeout -k 3 100 "$DTRAIN" fit "$job" "output.dir=$TEST_DIR/${to:-run}" --threads 1 --fresh --json "$@"); }
 worker() { rank=$1 && shift && DTRAIN_SECRET_FILE="$TEST_DIR/secret" WORLD_SIZE=2 RANK=$rank MASTER_ADDR=127.0.0.1 MASTER_PORT=$a fit "$@"; }

@@ -26,4 +26,12 @@ for several in "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" "PMI_SIZE=4 PMI_R
     echo "$several: exit $?"
     sed -n 's/^dtrain: error: //p' "$TEST_DIR/several"
 done
+# In a batch script of Slurm without srun a job that would share its work trains alone, and fit warns. It does not warn of a
+# launcher's job, nor of others.
+shared='strategy={type: multi_worker_mirrored}'
+for alone in SLURM_NTASKS=2 "SLURM_NTASKS=2 SLURM_PROCID=0" SLURM_NTASKS=1 "SLURM_NTASKS=2 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0" "SLURM_NTASKS=2 OMPI_COMM_WORLD_SIZE=1"; do
+    # shellcheck disable=SC2086,SC2090 # words
+    echo "$alone: $(env $alone "$DTRAIN" fit -n "$tiny" "$shared" 2>&1 | grep srun)"
+done
+env SLURM_NTASKS=2 "$DTRAIN" fit -n "$tiny" 2>&1 | grep srun
 env OMP_NUM_THREADS=3 "$DTRAIN" fit -n "$tiny" | grep -c '3 threads'

@@ -33,3 +33,12 @@ grep -c '"perplexity":' "$TEST_DIR/json"
 show validate "$TEST_DIR/gpt.yaml" 'fit.callbacks.0.GenerateText.every=0'
 show validate "$TEST_DIR/gpt.yaml" 'dataset={format: synthetic, examples: 9, element: {tokens: {shape: [8], dtype: int32, num_classes: 13}, targets: {shape: [8], num_classes: 13}}, global_batch_size: 4}'
 show fit "$TEST_DIR/gpt.yaml" --fresh 'fit.callbacks.0.GenerateText.prompt=xyz'
+# Tokens of a tokenizer.json: a prompt may have more tokens than bytes, and must have some.
+cat >"$TEST_DIR/t.json" <<'JSON'
+{"pre_tokenizer": {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": false},
+ "model": {"type": "BPE", "vocab": {"_": 0, "t": 1, "o": 2, "b": 3, "e": 4, "r": 5, "n": 6, "h": 7, "a": 8, "i": 9, "s": 10, ",": 11, "or": 12}, "merges": ["o r"]}}
+JSON
+"$DTRAIN" fit "$TEST_DIR/gpt.yaml" --fresh 'dataset.tokenizer={path: t.json}' fit.callbacks.0.GenerateText.prompt=t fit.callbacks.0.GenerateText.max_tokens=1 2>&1 |
+    sed -n '/^text *after step 3/{n;s/^ *t.*/t.../p;}'
+sed -i 's/"always"/"never"/' "$TEST_DIR/t.json"
+show fit "$TEST_DIR/gpt.yaml" --fresh 'dataset.tokenizer={path: t.json}' fit.callbacks.0.GenerateText.prompt=z

@@ -11,6 +11,7 @@ for verb in fit evaluate validate topology explain devices "data synth" lower ve
     cmp "$TEST_DIR/a" "$TEST_DIR/b"
     sed -n '1p; 3p' "$TEST_DIR/a"
 done
+for name in MaxPool2D adam mse; do "$DTRAIN" help "$name" | grep "^[A-Za-z]"; done # other names that a job takes
 show help fti
 show help fit evaluate
 for verb in predict plan sweep report; do exits 64 "$verb"; done

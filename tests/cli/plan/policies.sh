@@ -53,3 +53,8 @@ plan "8 devices a replica" $tensor
 plan "the same, sequences divided" $tensor partition.sequence_parallel=true
 # shellcheck disable=SC2086
 plan "the same, products in pieces" $tensor partition.sequence_parallel=true partition.collective_products=true
+# What minimal keeps of a block, of 24,576 tokens in bfloat16: its input, q, k, v, out (8,192 each) and 2 x 28,672, divided by 4.
+# 64 blocks: 72 GiB. Nothing that is computed again is stored from the forward pass on.
+plan "64 billion, minimal" let.slice=sim:v5p-128 'let.block=[1,1,4,1]' let.replicas=16 let.tensor=4 let.batch=192 let.examples=192 \
+    let.width=8192 let.intermediate=28672 let.heads=64 let.kv_heads=64 let.layers=64 let.vocabulary=32000 let.sequence=2048 \
+    model.rematerialize=minimal partition.sequence_parallel=true

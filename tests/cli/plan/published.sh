@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The errors that plan says are to be expected are those of published steps, as scripts/published finds them; rows that lack something.
 . tests/cli/setup.sh
+. tests/cli/jobs.sh
+if sanitized; then echo "the numbers are those of the plain build; other cases run this code under sanitizers" && exit 77; fi
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }
 scripts/published --table | diff lib/cost/expected_errors.h - || echo "write it: scripts/published --table"
 cat >"$TEST_DIR/rows.json" <<'ROWS'

@@ -7,11 +7,16 @@ write_tiny
 mkdir "$TEST_DIR/empty" "$TEST_DIR/folder"
 show report
 show report "$TEST_DIR/nowhere"
+show report "$TEST_DIR/rum"
+mkdir "$TEST_DIR/alone"
+show report "$TEST_DIR/alone/run"
+rmdir "$TEST_DIR/alone"
 show report "$TEST_DIR/empty"
 show report "$tiny"
 show report "$TEST_DIR/run" "$TEST_DIR/empty" -o "$TEST_DIR/both.html"
 show report "$TEST_DIR/run" -o "$TEST_DIR/folder"
 show report "$TEST_DIR/run" -o ''
+show report "$TEST_DIR/run" --metric val_accurracy
 exits 73 report "$TEST_DIR/run" -o /dev/full
 "$DTRAIN" report "$TEST_DIR/run" -o - >/dev/full 2>"$TEST_DIR/err" || echo "to a full device: exit $?"
 exits 73 report "$TEST_DIR/run" -o "$TEST_DIR/no/such/page.html"

@@ -37,6 +37,15 @@ grep -c '"start"' k/trial-001/record.jsonl
 exits 0 sweep tiny.yaml let.width=4,8,12 output.dir=k -q
 grep -c '"start"' k/trial-003/record.jsonl
 
+# Moved, it is the same sweep; its best job names the new folder.
+mkdir there
+mv k there/moved
+exits 0 sweep tiny.yaml let.width=4,8,12 output.dir=there/moved -q
+compare there/moved
+grep -c '"start"' there/moved/trial-001/record.jsonl
+grep -c 'dir: there/moved/trial-0' there/moved/best.yaml
+exits 0 report there/moved/trial-001 there/moved/trial-002 -q -o two.html
+
 # A signal lets the trials save.
 "$DTRAIN" sweep tiny.yaml let.width=4,8,12 output.dir=t >/dev/null 2>t.err &
 await t/trial-001/ckpt

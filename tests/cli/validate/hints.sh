@@ -61,3 +61,6 @@ python_has 'model.layers.1.Dense.kernel_regularizer=None'
 python_has 'dataset.global_batch_size=1_000'
 python_has 'dataset.global_batch_size=a_b'
 python_has 'compile.optimizer={SGD: {learning_rate: 1_0.5}}'
+# A warning with a place names its file once.
+sed 's/^model:/model:\n  rematerialize: {save: [out_proj]}/' job.yaml >idle.yaml
+"$DTRAIN" validate --no-data idle.yaml 2>&1 | sed 's/: no layer of.*//'

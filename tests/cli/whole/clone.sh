@@ -5,6 +5,7 @@
 # text is here, and every file that names the version names the same.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
+if sanitized; then echo "the numbers are those of the plain build; other cases run this code under sanitizers" && exit 77; fi
 unset TINYSHAKESPEARE
 if git rev-parse 2>/dev/null; then
     git grep -l '[.][.]/shared'

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tokenizer.json: the package `tokenizers` trains tokenizers on text that is drawn here, and dtrain's tokens of other drawn text are the package's, as a
+# step of map and with format: text. TEST_SEED repeats a run.
+python=$(scripts/python-tools numpy tokenizers) || exit 77
+. tests/cli/setup.sh
+here=$PWD
+cd "$TEST_DIR" || exit 1
+export DTRAIN HERE="$TEST_DIR"
+"$python" "$here/tests/cli/data_convert/tokenizer.py" >said 2>&1 && status=0 || status=$?
+if grep -q 'libpcre2-8, which splits text, is not installed' said; then exit 77; fi
+cat said
+exit "$status"

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A table without a job: facts of what is there alone, and lines of a job that reads the file when they are pasted. Marks of missing values,
+# names that YAML or patterns would take for something else, row numbers, texts that all differ, lists with gaps, no header.
+. tests/cli/setup.sh
+cd "$TEST_DIR" || exit 1
+# pasted ELEMENT SIZE FILE...: a job with the printed lines, and what it reads.
+pasted() {
+    element=$1 size=$2
+    shift 2
+    {
+        printf 'version: 1\nname: pasted\n'
+        "$DTRAIN" data inspect "$@" -r 0 | sed -n '/^dataset:/,$p'
+        printf 'model: {layers: [Input: {name: %s, shape: [%s]}, Dense: {units: %s}]}\n' "$element" "$size" "$size"
+        printf 'compile: {optimizer: sgd, loss: mse, target: %s}\nfit: {epochs: 1}\n' "$element"
+    } >job.yaml
+    show data inspect job.yaml -r 1 | sed -n '/^example/,/^exit/p'
+    exits 0 fit job.yaml -n
+}
+
+printf 'a,b\n1,x\n,x\n3,\n' >gaps.csv
+show data inspect gaps.csv
+pasted x 1 gaps.csv
+
+# bill_length_mm of penguins: two NA make no texts of it.
+printf 'island;bill\nDream;39.1\nBiscoe;NA\nDream;48.7\nnull;?\n' >marks.csv
+show data inspect marks.csv -r 4
+pasted x 1 marks.csv
+
+printf ',"a: b",yes,"x*",3,x..y,y,dup,dup\n0,1.5, cat,1,2,3,no,1,2\n1,NA,dog ,2,?,4,yes,3,4\n2,2e3,"d""og",1e400,-,9007199254740993,on,5,inf\n3,-0,null,0,1,5,"~ # '\''x",5,7\n' >odd.csv
+show data inspect odd.csv -r 1
+pasted x 5 odd.csv
+
+awk 'BEGIN { print "id,name,same,price"; for (i = 1; i <= 30; i++) print i ",n" i * i ",k," i % 7 + .5 }' >ids.csv
+show data inspect ids.csv -r 0
+show data inspect ids.csv -r 1 --json
+pasted x 1 ids.csv
+
+printf '1;a\n2;b\n;a\n' >bare.csv
+pasted x 1 bare.csv
+
+cat >lists.jsonl <<'END'
+{"a": [[1, 2], [3, 4]], "b": null, "c": true, "x": "no"}
+{"b": 2.5, "c": false, "x": "NA"}
+{"a": [[0, 0], [0, 1]], "b": 1, "c": false, "x": "no", "z": {}}
+{"a": [[5, 0], [0, 1]], "b": 1, "c": true, "x": "yes"}
+END
+show data inspect lists.jsonl -r 2
+pasted numbers 2 lists.jsonl
+show data inspect gaps.csv --split test
+exit 0

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records joined_layers.json: attention over several inputs, adaptive pooling and encodings of numbers, in models that a job describes.
+
+    python -m venv v && v/bin/pip install keras==3.15.1 tensorflow-cpu==2.21.0
+    v/bin/python tests/golden/record_layers.py > tests/golden/joined_layers.json
+
+A model is built from the job's words: {Class: {arguments, inputs}}; one input x, y is the last layer. Keras computes in float64, pooling in
+float32: y, the gradients of sum(y * cotangent), for values of weights that no initialiser gives.
+"""
+import json
+import os
+import zlib
+
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
+import keras
+import numpy as np
+import tensorflow as tf
+
+L = keras.layers
+
+# Of x (B, 7, 4): a query of 3 steps and keys of 4 steps.
+SPLIT = [{"Cropping1D": {"name": "q", "inputs": "x", "cropping": [0, 4]}}, {"Cropping1D": {"name": "k", "inputs": "x", "cropping": [3, 0]}}]
+# Values with another number of features, and a mask (B, 3, 4) with a fair share of zeros.
+VALUE = [{"Dense": {"name": "v", "inputs": "k", "units": 3}}]
+ALLOWED = [{"Dense": {"name": "m", "inputs": "q", "units": 4, "activation": "relu"}}]
+KEYS = [{"Masking": {"name": "km", "inputs": "k"}}]
+MASKED = [{"Masking": {"name": "qm", "inputs": "q"}}, *KEYS]
+HEADS = {"num_heads": 2, "key_dim": 3}
+
+MODELS = {
+    "mha-two-inputs": SPLIT + [{"MultiHeadAttention": {"inputs": ["q", "k"], **HEADS}}],
+    "mha-cross-causal": SPLIT + [{"MultiHeadAttention": {"inputs": ["q", "k"], "use_causal_mask": True, **HEADS}}],
+    "mha-value-and-key": SPLIT + VALUE + [{"MultiHeadAttention": {"inputs": ["q", "v", "k"], "value_dim": 2, "output_shape": [5], **HEADS}}],
+    "mha-key-of-others": SPLIT + VALUE + [{"MultiHeadAttention": {"inputs": ["q", "k", "v"], "use_gate": True, "use_bias": False, **HEADS}}],
+    "mha-window": SPLIT + [{"MultiHeadAttention": {"inputs": ["q", "k"], "sliding_window": 2, **HEADS}}],
+    "mha-window-apart": SPLIT + [{"MultiHeadAttention": {"inputs": ["k", "q"], "sliding_window": 1, "use_causal_mask": True, **HEADS}}],
+    "mha-mask": SPLIT + ALLOWED + [{"MultiHeadAttention": {"inputs": ["q", "k", "m"], "use_attention_mask": True, **HEADS}}],
+    "mha-mask-and-key": SPLIT + VALUE + ALLOWED + [{"MultiHeadAttention": {
+        "inputs": ["q", "v", "k", "m"], "use_attention_mask": True, "use_causal_mask": True, **HEADS}}],
+    "mha-self-mask": [{"Dense": {"name": "m", "inputs": "x", "units": 7, "activation": "relu"}},
+                      {"MultiHeadAttention": {"inputs": ["x", "m"], "use_attention_mask": True, **HEADS}}],
+    "mha-padded": SPLIT + MASKED + [{"MultiHeadAttention": {"inputs": ["qm", "km"], **HEADS}}],
+    "mha-padded-keys": SPLIT + KEYS + [{"MultiHeadAttention": {"inputs": ["q", "km"], **HEADS}}],
+    "mha-padded-mask": SPLIT + MASKED + ALLOWED + [{"MultiHeadAttention": {"inputs": ["qm", "km", "m"], "use_attention_mask": True, **HEADS}}],
+    "attention": SPLIT + [{"Attention": {"inputs": ["q", "k"]}}],
+    "attention-scale": SPLIT + VALUE + [{"Attention": {"inputs": ["q", "v", "k"], "use_scale": True, "dropout": 0.5}}],
+    "attention-concat": SPLIT + VALUE + [{"Attention": {"inputs": ["q", "v", "k"], "score_mode": "concat"}}],
+    "attention-concat-scale": SPLIT + [{"Attention": {"inputs": ["q", "k"], "score_mode": "concat", "use_scale": True}}],
+    "attention-causal": SPLIT + [{"Attention": {"inputs": ["q", "k"], "use_causal_mask": True}}],
+    "attention-padded": SPLIT + MASKED + [{"Attention": {"inputs": ["qm", "km"], "use_scale": True}}],
+    "attention-padded-causal": SPLIT + KEYS + [{"Attention": {"inputs": ["q", "km"], "use_causal_mask": True}}],
+    "additive": SPLIT + [{"AdditiveAttention": {"inputs": ["q", "k"]}}],
+    "additive-no-scale": SPLIT + VALUE + [{"AdditiveAttention": {"inputs": ["q", "v", "k"], "use_scale": False, "use_causal_mask": True}}],
+    "additive-padded": SPLIT + MASKED + [{"AdditiveAttention": {"inputs": ["qm", "km"]}}],
+}
+
+# Windows of one size and of two, that overlap and that do not; more places than elements. (For a single place TensorFlow gives no gradient.)
+SIZES = {"1d": ((7, 2), [3, 7, 2, 9]), "2d": ((5, 6, 2), [[2, 3], 4, [5, 2], [7, 4]]), "3d": ((3, 4, 5, 2), [2, [2, 3, 4], [1, 4, 2]])}
+ADAPTIVE = {f"adaptive-{kind}-{rank}-{i}".lower(): ([{f"Adaptive{kind}Pooling{rank.upper()}": {"inputs": "x", "output_size": size}}], shape)
+            for kind in ("Average", "Max") for rank, (shape, sizes) in SIZES.items() for i, size in enumerate(sizes)}
+
+# Whole numbers, of which some are there several times; numbers at, below and above boundaries. The layer behind has gradients.
+BINS = [-0.7, 0.0, 0.25, 0.25, 1.5]
+DENSE = [{"Dense": {"inputs": "e", "units": 2}}]
+ENCODED = {f"encode-{kind}-{mode}-{'x'.join(map(str, shape)) or 'one'}".lower().replace("_", "-"):
+           ([{kind: {"name": "e", "inputs": "x", "output_mode": mode, **given}}] + DENSE, shape)
+           for kind, given in (("CategoryEncoding", {"num_tokens": 6}), ("Discretization", {"bin_boundaries": BINS}))
+           for mode in ("one_hot", "multi_hot", "count")
+           for shape in ((1,), (4,)) + (((3, 2), (3, 1), ()) if mode == "one_hot" else ())}
+INTS = {f"encode-bins-{n}": ([{"Discretization": {"name": "e", "inputs": "x", "bin_boundaries": BINS[:n]}},
+                              {"Embedding": {"name": "t", "inputs": "e", "input_dim": 6, "output_dim": 2}}], (4,)) for n in (1, 5)}
+
+
+def call(kind, arguments, values):
+    arguments = {k: v for k, v in arguments.items() if k != "inputs"}
+    causal, mask = arguments.pop("use_causal_mask", False), None
+    if arguments.pop("use_attention_mask", False):
+        mask = values.pop()
+    layer = getattr(L, kind)(**arguments)
+    if kind == "MultiHeadAttention":
+        values = values * 2 if len(values) == 1 else values
+        return layer(*values, attention_mask=mask, use_causal_mask=causal)
+    given = {"use_causal_mask": True} if causal else {}
+    return layer(values if len(values) > 1 else values[0], **given)
+
+
+def build(layers, shape):
+    made = {"x": keras.Input(shape, name="x")}
+    for item in layers:
+        (kind, arguments), = item.items()
+        inputs = arguments["inputs"]
+        y = call(kind, arguments, [made[name] for name in ([inputs] if isinstance(inputs, str) else inputs)])
+        made[arguments.get("name")] = y
+    return keras.Model(made["x"], y)
+
+
+def number(x):
+    return float(np.format_float_scientific(np.float32(x), unique=True))
+
+
+def tensor(a):
+    a = np.asarray(a)
+    return {"shape": list(a.shape), "dtype": "float32", "data": [number(x) for x in a.ravel()]}
+
+
+def path_of(model, v):
+    name = next(l.name for l in model.layers if any(v is w for w in l.weights))
+    return v.path[v.path.index(name + "/"):]
+
+
+def weights_of(model, draw):
+    drawn = [v for v in model.weights if v.dtype == "float64"]
+    for v in drawn:
+        v.assign(np.round(draw.normal(0, 0.6, v.shape), 2))
+    return drawn
+
+
+def record(slug, layers, shape=(7, 4)):
+    keras.utils.clear_session()
+    floats = "float32" if slug.startswith("adaptive") else "float64"  # TensorFlow's pooling has faults, or is missing, in float64
+    keras.config.set_floatx(floats)
+    draw = np.random.default_rng(zlib.crc32(slug.encode()))
+    model = build(layers, shape)
+    weights = weights_of(model, draw)
+    x = np.round(draw.normal(size=(2, *shape)), 4 if slug.startswith("adaptive") else 2)  # no two are equal in a window
+    if any("Masking" in item for item in layers):
+        x[0, 2], x[0, 5:], x[1, 4] = 0, 0, 0
+    if "categoryencoding" in slug:
+        x = draw.integers(0, 6, x.shape)
+    elif slug.startswith("encode"):
+        x.flat[0] = 0.25
+    x = tf.constant(x.astype(floats))
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = model(x, training=False)
+        cotangent = np.round(draw.normal(size=y.shape), 2).astype(floats)
+        loss = tf.reduce_sum(y * cotangent)
+    trained = model.trainable_variables
+    given = [{"Input": {"name": "x", "shape": list(shape)}}, *layers]
+    return {
+        "in": {"layers": {"type": "functional", "layers": given}, "x": tensor(x), "training": False,
+               "weights": [{"path": path_of(model, v), "trainable": True, "value": tensor(v)} for v in weights]},
+        "out": {"y": tensor(y), "cotangent": tensor(cotangent), **({"dx": tensor(dx)} if (dx := tape.gradient(loss, x)) is not None else {}),
+                "dweights": [{"path": path_of(model, v), "value": tensor(tf.convert_to_tensor(g))} for v in trained
+                             if (g := tape.gradient(loss, v.value)) is not None]},
+    }
+
+
+def main():
+    models = {**{slug: (layers,) for slug, layers in MODELS.items()}, **ADAPTIVE, **ENCODED, **INTS}
+    lines = [json.dumps({"id": f"layers/j{i + 1:02d}-{slug}", "op": "layer", **record(slug, *model)}) for i, (slug, model) in enumerate(models.items())]
+    about = "Attention over several inputs, adaptive pooling, encodings of numbers; see record_layers.py."
+    head = {"format": 1, "area": "layers", "keras": keras.__version__, "backend": f"tensorflow {tf.__version__}, float64", "about": about}
+    print(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}")
+
+
+main()
