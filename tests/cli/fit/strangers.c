@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections that say nothing: strangers PORT N FILE. Keeps N of them until there is such a file,
- * for a minute at most; one that is closed is opened again. Prints how many were open at a time.
+ * Connections that say nothing: strangers PORT N FILE LEAST. Keeps N of them until there is such a
+ * file, for a minute at most; one that is closed is opened again. Prints "LEAST at a time" as soon
+ * as that many are open together.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -36,10 +38,11 @@ static int is_connected(int fd) {
 
 int main(int argc, char **argv) {
     static struct pollfd all[MOST];
-    if (argc != 4) return 64;
+    if (argc != 5) return 64;
     const int port = atoi(argv[1]), n = atoi(argv[2]) < MOST ? atoi(argv[2]) : MOST;
     const time_t end = time(NULL) + 60;
-    int most = 0;
+    const int least = atoi(argv[4]);
+    bool is_said = false;
     for (int i = 0; i < n; i++) all[i] = (struct pollfd){.fd = knock(port), .events = POLLIN};
     while (time(NULL) < end && access(argv[3], F_OK) != 0) {
         int open = 0;
@@ -55,8 +58,10 @@ int main(int argc, char **argv) {
             if (all[i].fd < 0) all[i].fd = knock(port);
             open += all[i].fd >= 0 && is_connected(all[i].fd);
         }
-        most = open > most ? open : most;
+        if (open < least || is_said) continue;
+        printf("%d at a time\n", least);
+        fflush(stdout);
+        is_said = true;
     }
-    printf("%d\n", most);
     return 0;
 }
