@@ -103,8 +103,8 @@ void watch_event(const dt_event *e, void *user) {
     else watch_text(w, e);
 }
 
-/* The first worker has the same job and speaks for all, but not of what this one alone was told
- * (DT187) or lacks (DT192). */
+/* The first worker has the same job and reports its errors for all. What this worker alone was
+ * given (DT187) or lacks (DT192) it reports itself. */
 static bool is_reported_by_first(const dt_status *s) {
     const int number = dt_status_number(s);
     return dt_status_code(s) == EXIT_JOB && number != 187 && number != 192;

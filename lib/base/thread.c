@@ -4,10 +4,10 @@
  * `start` opens when there is work, `done` when the last lane has finished it, `join` when the
  * last lane has come to a join.
  *
- * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel; whoever opens
- * the gate enters the kernel only if there are sleepers. Both sides write one word and then read
- * the other's, in sequentially consistent order, so at least one of them sees the other: no wake-up
- * is lost.
+ * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel. A thread that
+ * opens the gate enters the kernel only if there are sleepers. Both sides write one word and then
+ * read the other's, in sequentially consistent order, so at least one of them sees the other: no
+ * wake-up is lost.
  *
  * How long waiters spin is learned (base/patience.h). Long waits are not taken as a sign of another
  * process while other threads of this process work, such as those that prepare batches.

@@ -15,7 +15,7 @@
 #include "op/op.h"
 #include "op/shapes.h"
 
-typedef enum owner { NOBODY, LENT, OWNED } owner;
+typedef enum owner { UNOWNED, LENT, OWNED } owner;
 
 typedef struct value {
     dt_view view;

@@ -4,8 +4,8 @@
  * StableHLO's op, with the exponent of the dtype: of float32, mantissa_bits = 7 makes it the
  * numbers of bfloat16. A number too large for that format becomes infinity; NaN stays NaN. With
  * exponent_bits = 5 and mantissa_bits = 10 they are those of float16, denormals included, which
- * StableHLO's op would make 0: that is for programs of this machine (pass/upcast.c), which nobody
- * writes as StableHLO.
+ * StableHLO's op would make 0: only programs that run here use that (pass/upcast.c). They are not
+ * written as StableHLO.
  *
  * (C1) x is of floats.
  * (C2) mantissa_bits is in [1, 23].

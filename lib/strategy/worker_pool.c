@@ -20,7 +20,7 @@ static dt_status *give_one(dt_worker_pool *c, int w, const dt_closure *x) {
     if (!asks) DT_TRY(dt_worker_pool_find_copy(c, w, x->version, all, &weights));
     const void *more = c->spec.describe ? c->spec.describe(c->spec.user, x->number, &m.more) : NULL;
     k->busy = true;
-    k->told = false;
+    k->reported = false;
     k->answered = !asks;
     k->given_ns = dt_now_ns();
     dt_carrier_give(c->carrier, w, &m, weights, more);
@@ -149,7 +149,7 @@ dt_status *dt_worker_pool_take(dt_worker_pool *c, const dt_arrival *a) {
         return answer_request(c, a);
     }
     const double took_s = dt_seconds_since(x->given_ns);
-    if (!x->told && took_s > c->slowest_s) c->slowest_s = took_s;
+    if (!x->reported && took_s > c->slowest_s) c->slowest_s = took_s;
     x->busy = x->late = false;
     return take_push(c, a);
 }

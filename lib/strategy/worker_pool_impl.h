@@ -18,7 +18,7 @@ typedef struct dt_pool_peer {
     /* number of programs, one after the other, that were started here and have not been able to
      * compute */
     int starts;
-    bool told;     /* its silence has been reported */
+    bool reported; /* its silence has been reported */
     bool answered; /* it has got the rows for its closure, or needs none */
     /* the pool's `still` when the worker last got the values that never change; 0: never */
     int64_t still;

@@ -78,8 +78,8 @@ static void tell_silent(dt_worker_pool *c, int w, double silent_s) {
     enum { TELL_S = 5, TIMES = 3 };
     dt_pool_peer *x = &c->worker[w];
     dt_str line = {0};
-    if (x->told || !c->spec.say || silent_s < TELL_S || silent_s < TIMES * c->slowest_s) return;
-    x->told = true;
+    if (x->reported || !c->spec.say || silent_s < TELL_S || silent_s < TIMES * c->slowest_s) return;
+    x->reported = true;
     write_name(c, w, &line);
     dt_str_printf(&line,
                   " has not answered for %.0f s; another one gets its %s after %g s "

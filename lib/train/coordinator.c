@@ -118,7 +118,7 @@ static dt_status *take_step(dt_coordinated *c, dt_batch *batch, double *loss) {
     return dt_coordinated_rests(c->r) ? dt_ps_get(c) : NULL;
 }
 
-/* Remembers an error, so that tasks of type ps are not told that the run has ended well. */
+/* Remembers an error, so that tasks of type ps do not report that the run has ended well. */
 static dt_status *note_failure(dt_coordinated *c, dt_status *s) {
     const int number = s ? (int)dt_status_number(s) : 0;
     c->failed |= c->n_ps && s && number != DT_E_STOPPED_AT_ONCE;

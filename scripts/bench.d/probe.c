@@ -47,7 +47,7 @@ static void become(char **command, int out)
     _exit(127);
 }
 
-/* When the first line with each text came; -1: none did. Reads on to the end, so that nobody writes into a closed pipe. */
+/* When the first line with each text came; -1: none did. Reads on to the end, so that the program does not write into a closed pipe. */
 static void wait_for_lines(int fd, const char *const text[2], double at[2])
 {
     FILE *in = fdopen(fd, "r");

@@ -3,7 +3,7 @@
 
     steps.py NAME MFLOP PEAK RECORD...     one row: medians of several recordings; MFLOP: of the products of a step; PEAK: GFLOP/s of all threads, 0: not known
 
-A step begins where the one before it begins: what lies between is told, too. Joins: a thread waits for another one, or wakes it. Rest: threads that have nothing to do
+A step begins where the one before it begins: the time between them is printed, too. Joins: a thread waits for another one, or wakes it. Rest: threads that have nothing to do
 outside of a step's program, history and callbacks, and the program's own way from one span to the next.
 """
 import gzip

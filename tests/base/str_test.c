@@ -130,7 +130,7 @@ static void test_escaped(void **state) {
          "c\xe3\x80\x80\xe2\x80\xaf",
          80, "a\\u00a0b\\u2003c\\u3000\\u202f"},
         {"\xe1\x9a\x80\xe2\xa0\x80\xe3\x85\xa4\xef\xb8\x8f", 80, "\\u1680\\u2800\\u3164\\ufe0f"},
-        {"\xf3\xa0\x81\x81", 80, "\\U000e0041"}, /* a tag: text that nobody sees */
+        {"\xf3\xa0\x81\x81", 80, "\\U000e0041"}, /* a tag: invisible text */
         /* an ellipsis, a cat */
         {"\xe2\x80\xa6 \xf0\x9f\x90\x88", 80, "\xe2\x80\xa6 \xf0\x9f\x90\x88"},
     };

@@ -267,7 +267,7 @@ def frame(flags, body):
 
 
 def speak(port, *parts):
-    """A process without a secret that connects as a peer of ZeroMQ, and sends this once somebody listens."""
+    """A process without a secret that connects as a peer of ZeroMQ, and sends this as soon as a process listens."""
     if os.fork():
         return
     os.setsid()

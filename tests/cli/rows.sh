@@ -8,7 +8,7 @@
 #       > [ ! -e pwned ]                      a command after, which must succeed
 #       dtrain: error: * [DT115]              a piece of a line of standard error; * stands for anything
 #   D73 65+ fit job.yaml                      what is wrong may be found when run/ is there
-#   D25 user 77 fit job.yaml                  somebody with no rights; not run where there is no way to be one
+#   D25 user 77 fit job.yaml                  as a user without rights; not run where that is impossible
 #   P01 later workers of several processes    cannot be run yet, and why
 #   F09 see tests/cli/fit/full.sh             is shown there
 #
@@ -20,7 +20,7 @@
 
 export MAKER="$TEST_DIR/maker"
 compile tests/cli/catalogue/watch.c "$TEST_DIR/watch" && compile tests/cli/catalogue/maker.c "$MAKER" || exit 1
-# Who has rights to everything is somebody else for those rows.
+# Root becomes another user for those rows.
 user='/usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups'
 if [ "$(id -u)" != 0 ]; then user=/usr/bin/env; elif ! $user "$DTRAIN" --version >"$TEST_DIR/user" 2>&1; then user=''; fi
 if sanitized; then patience=20; else patience=1; fi

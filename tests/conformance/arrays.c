@@ -498,7 +498,7 @@ static array eval(run *r, const py *p) {
         b = eval(r, p->in[1]);
         out = apply(r, p->text, &a, &b);
         break;
-    default: return fail(r, "something that is no array");
+    default: return fail(r, "something other than an array");
     }
     array_release(&a);
     array_release(&b);

@@ -40,7 +40,7 @@ dt_strategy *strategy_of(verdict *v, const json_t *strategy) {
     return s;
 }
 
-/* JSON is YAML, except that None is a word that nobody writes: such arguments are left out. */
+/* JSON is YAML, except that None is not a word of JSON: such arguments are left out. */
 char *fragment_of(const char *name, const json_t *arguments) {
     json_t *given = json_object();
     const char *key;

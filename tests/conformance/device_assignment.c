@@ -118,7 +118,7 @@ static void run_construct(const golden_case *c, verdict *v) {
     free(core.data);
 }
 
-/* Something that is no topology: in C there is only NULL. */
+/* Something other than a topology: in C, NULL. */
 static void run_bad_topology(const golden_case *c, verdict *v) {
     nest core = nest_of(json_object_get(c->in, "core_assignment"));
     dt_device_assignment *a = NULL;

@@ -80,7 +80,7 @@ static void run_pipeline(const golden_case *c, verdict *v) {
     words_release(&w);
 }
 
-/* Something that is no data set: in C, none. */
+/* Something other than a data set: in C, NULL. */
 static void run_bad_dataset(const golden_case *c, verdict *v) {
     (void)c;
     distribute(v, NULL, NULL, &(words){.v = v});

@@ -42,7 +42,7 @@ static int depth_of(const py *p) {
     return p->kind == PY_LIST && p->n > 0 ? 1 + depth_of(p->in[0]) : 0;
 }
 
-/* A list of numbers: a variable that nobody assigns. */
+/* A list of numbers: a variable that is never assigned. */
 static dt_value constant_list(const traced_words *w, const py *p) {
     float x[64];
     int64_t dim[4] = {0};
@@ -177,7 +177,7 @@ dt_value traced_value(const traced_words *w, const py *p) {
     case PY_UNARY: return dt_multiply(traced_value(w, p->in[0]), dt_constant(w->trace, -1));
     case PY_CALL: return call(w, p);
     case PY_LIST: return constant_list(w, p);
-    default: return unknown(w, "there is", "something that is no value");
+    default: return unknown(w, "there is", "something other than a value");
     }
 }
 

@@ -50,7 +50,7 @@ static void expect_logs(verdict *v, const char *what, const json_t *want, const 
     expect_double(v, what, json_object_get(want, "accuracy"), r->accuracy / r->examples, LOSSES);
 }
 
-/* One step of fit over the rows of the batch alone: the running logs are not told by the history,
+/* One step of fit over the rows of the batch alone: the history does not have the running logs,
  * but their parts are. */
 static void fit_step(verdict *v, const mlp_digits *d, const mlp_case *m, dt_model *model, int *at,
                      running *r) {

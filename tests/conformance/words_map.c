@@ -172,7 +172,7 @@ static int infer(const lambda *l, const dt_spec *in, int n, dt_spec *out) {
     return m;
 }
 
-/* A map that changes nothing is still a map: its batches are of a size that nobody knows. */
+/* A map that changes nothing is still a map: the size of its batches is unknown. */
 static dt_status *pass_on(const dt_values *element, void *user, dt_values *result) {
     dt_status *s = NULL;
     (void)user;

@@ -193,7 +193,7 @@ static void expect_traffic(const drawn *d) {
     for (int axis = 0; axis < 3; axis++)
         links += d->plan->link_bytes[axis][0] + d->plan->link_bytes[axis][1];
     expect_near(d, "received bytes", d->plan->received, received);
-    expect(d, links == 0 || received > 0, "links carry what nobody receives");
+    expect(d, links == 0 || received > 0, "links carry bytes that no device receives");
 }
 
 /* ---- memory ---- */

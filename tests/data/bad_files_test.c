@@ -389,7 +389,7 @@ static void test_file_cut_while_in_use(void **state) {
     dt_status *s = dt_feed_next(f, &b);
     assert_int_equal(b.rows, 0);
     expect_fault("D82", s, DT_E_FILE_CHANGED, 65, "x.npy");
-    OK(dt_feed_next(f, &b)); /* told once; then it is the end */
+    OK(dt_feed_next(f, &b)); /* reported once; then the data ends */
     assert_int_equal(b.rows, 0);
     dt_feed_close(f);
     dt_dataset_unref(d);

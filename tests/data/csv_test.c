@@ -299,7 +299,7 @@ static const bad_case bad_cases[] = {
      DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '1.5' is not a number"},
     {"thousands behind the point", "thousands: ',', " AB, "a,b\n\"1.234,567\",2\n", 0,
      DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '1.234,567' is not a number"},
-    {"thousands that nobody expects", AB, "a,b\n\"1,234.5\",2\n", 0, DT_E_DATA_FILE, 65,
+    {"thousands without the option", AB, "a,b\n\"1,234.5\",2\n", 0, DT_E_DATA_FILE, 65,
      "column 'a': '1,234.5' is not a number"},
     {"two points", "decimal: ',', field_delim: ';', " AB, "a;b\n1.5;2\n", 0, DT_E_DATA_FILE, 65,
      "column 'a': '1.5' is not a number"},
@@ -324,7 +324,7 @@ static const bad_case bad_cases[] = {
      DT_E_DATASET_KEYS, 78, "'u' appears twice in the vocabulary"},
     {"a mean of words", "element: {a: {column: a, vocabulary: [x, y]}}, map: {a: [impute: mean]}",
      "a\nx\n\n\"\"\n", 0, DT_E_DATASET_KEYS, 78, "categories have no mean"},
-    {"a constant that is no word",
+    {"a constant that is not a word",
      "element: {a: {column: a, vocabulary: [x, y]}}, map: {a: [impute: {strategy: constant, "
      "fill_value: z}]}",
      "a\nx\n", 0, DT_E_DATASET_KEYS, 78, "fill_value 'z' is not in the vocabulary"},
@@ -462,19 +462,19 @@ static void test_default_that_is_no_place(void **state) {
     } cases[] = {{"0", true}, {"1", true}, {"-1", false}, {"2", false}, {"1000000", false}};
     for (int i = 0; i < 5; i++) {
         const char *text = "x,y\n1,no\n2,\n";
-        char keys[128], told[64];
+        char keys[128], message[64];
         dt_dataset *d = NULL;
         snprintf(
             keys, sizeof keys,
             "element: {y: {column: y, dtype: int32, vocabulary: [no, yes], default_value: %s}}",
             cases[i].value);
-        snprintf(told, sizeof told, "x.csv: label %s at record 2 is outside [0, 2)",
+        snprintf(message, sizeof message, "x.csv: label %s at record 2 is outside [0, 2)",
                  cases[i].value);
         OK(open_text(&d, text, strlen(text), keys));
         if (cases[i].place) OK(dt_dataset_check_labels(d, 0, 2));
         else
             expect_fault(cases[i].value, dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65,
-                         told);
+                         message);
         dt_dataset_unref(d);
     }
 }

@@ -163,7 +163,7 @@ static void test_errors_come_in_order(void **state) {
                 assert_int_equal(b.rows, BATCH);
             }
             expect_fault(text, dt_feed_next(f, &b), DT_E_DATA_FILE, 65, text);
-            OK(dt_feed_next(f, &b)); /* told once; then it is the end */
+            OK(dt_feed_next(f, &b)); /* reported once; then the data ends */
             assert_int_equal(b.rows, 0);
             dt_feed_close(f);
             dt_dataset_unref(d);

@@ -274,7 +274,7 @@ static void test_vocabulary_in_a_file(void **state) {
     }
 }
 
-/* A file that is no list of words is refused with the line, or with its kind. */
+/* A file other than a list of words is refused with the line, or with its kind. */
 static void test_vocabulary_files_that_are_refused(void **state) {
     (void)state;
     static const struct {

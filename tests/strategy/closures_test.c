@@ -63,7 +63,7 @@ static void act(simulation *s, int w, bool dies) {
 static void run_to(simulation *s, int64_t end) {
     dt_closures_begin(&s->c, s->c.version, end);
     for (int turns = 0; !dt_closures_rest(&s->c); turns++) {
-        assert_true(turns < 100000); /* nobody waits for ever */
+        assert_true(turns < 100000); /* it must not wait for ever */
         act(s, (int)next(s, WORKERS), next(s, 10) == 0);
         apply_all(s);
     }

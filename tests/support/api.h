@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of every function of the public headers, with arguments that somebody else chooses. The
+ * Calls of every function of the public headers, with arguments that the caller chooses. The
  * list of calls is generated from the headers (scripts/api-calls), so a function is in it from the
  * day it is declared; one with a type of argument that is not known here does not compile.
  *

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A wide table: columns by pattern, as the page writes them, and all but some.
+# A wide table: columns by pattern, as docs/data.md writes them, and all but some.
 . tests/cli/setup.sh
 . tests/cli/pages.sh
 page data

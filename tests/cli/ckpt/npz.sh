@@ -21,7 +21,7 @@ damaged() {
 }
 damaged "$at"
 damaged $((at + 130))
-# a member that is no array, among many
+# a member other than an array, among many
 python3 -c '
 import zipfile
 good = zipfile.ZipFile("w.npz").read("dense/kernel.npy")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# An override that names another optimizer or loss than the file replaces it, as a job does that extends it; of the same one the rest stays.
+# An override that names another optimizer or loss replaces the file's, as in a job that extends it. If it names the same one, the other arguments stay.
 . tests/cli/setup.sh
 write_tiny
 sed -i 's/SGD: {learning_rate: 0.05}/SGD: {learning_rate: 0.05, momentum: 0.5}/' "$tiny"

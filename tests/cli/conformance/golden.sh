@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The cases that the project keeps: all pass.
+# All recorded cases pass.
 build=${BUILD:-build}
 [ -x "$build/tests/conformance" ] || { echo "the runner is not built" && exit 77; }
 "$build/tests/conformance" tests/golden >"$TEST_DIR/out" || cat "$TEST_DIR/out"

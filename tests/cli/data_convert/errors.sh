@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What cannot be written, and what leaves nothing behind.
+# What cannot be written is an error, and no file is left behind.
 . tests/cli/setup.sh
 printf 'a,b\n1,2\n3,4\n' >"$TEST_DIR/a.csv"
 printf 'a\n1\n5000000000\n' >"$TEST_DIR/large.csv"

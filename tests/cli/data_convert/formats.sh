@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Round and round through all formats: what comes back are the same bytes.
+# From format to format and back: the bytes are the same.
 . tests/cli/setup.sh
 cd_dir=$TEST_DIR
 printf 'a,b,c\r\n1,-2.5,300\r\n4,1e-300,-6\r\n7,0.1,9\r\n' >"$cd_dir/a.csv"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is written is read back by others: NumPy, Python's zipfile and csv, and a reader of TFRecords written here for the purpose.
+# Other programs read what is written: NumPy, Python's zipfile and csv, and a reader of TFRecords in this test.
 . tests/cli/setup.sh
 python=$(scripts/python-tools numpy) || exit 77
 printf 'a,b,c\r\n1,-2.5,300\r\n-4,1e-300,-6\r\n9007199254740993,0.1,9\r\n' >"$TEST_DIR/a.csv"

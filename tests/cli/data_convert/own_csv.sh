@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# CSV that is written of a job's own CSV says the same again, whatever the job says of its columns: the job reads it, with the same examples.
+# CSV written from a job's own CSV, with any settings of columns: the job reads it and gets the same examples.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit
 

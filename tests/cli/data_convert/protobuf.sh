@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tf.Examples against protobuf-c, both ways: random ones by seed, numbers packed and one by one, fields that nobody knows, features that are not there.
+# tf.Examples against protobuf-c, both ways: random ones by seed, numbers packed and one by one, unknown fields, missing features.
 . tests/cli/setup.sh
 command -v protoc-c >/dev/null || { echo "no protoc-c (Debian: protobuf-c-compiler, libprotobuf-c-dev)" && exit 77; }
 protoc-c --c_out="$TEST_DIR" --proto_path=tests/data/oracle example.proto || exit

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Files by themselves: their format is seen by their contents.
+# Files without a job: the format is recognized by the contents.
 . tests/cli/setup.sh
 printf 'height,kind,count\r\n1.5,cat,3\r\n2.5,"a, dog",\r\n-1,cat,7\r\n' >"$TEST_DIR/a.csv"
 show data inspect "$TEST_DIR/a.csv"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Who reads what: by file, by element because there are too few files, by nothing, and where a policy cannot be followed.
+# Which worker reads what: by file, by element because there are too few files, everything; and policies that cannot be followed.
 . tests/cli/setup.sh
 i=0
 echo x >"$TEST_DIR/all.csv"

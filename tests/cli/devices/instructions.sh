@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Loops for each instruction set: `devices` names the one in use, DTRAIN_INSTRUCTIONS asks for another, training gives the same numbers but for
-# the libraries' products, and the run says what it was computed with. Sets that this processor has not got are named on standard error.
+# the libraries' products, and the run says what it was computed with. Sets that this processor lacks are named on standard error.
 . tests/cli/setup.sh
 write_tiny
 for set in base avx2 avx512; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a report of a fault begins with: the same labels in both forms, no variable that is nobody's affair, what is amiss.
+# What a fault report begins with: the same labels in both forms, only variables that matter, and what is wrong.
 . tests/cli/setup.sh
 SECRET=do-not-show OMP_NUM_THREADS=3 TMPDIR=$TEST_DIR/none "$DTRAIN" doctor >"$TEST_DIR/out" || echo "exit $?"
 cut -c 1-12 "$TEST_DIR/out" | sed 's/ *$//' | grep . | tr '\n' ' '

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# F20: without the usual variables; F31: unknown ones of our own are told, with what may have been meant; F28: no directory.
+# F20: without the usual variables; F31: unknown DTRAIN_ variables are named, with what may have been meant; F28: no directory.
 . tests/cli/setup.sh
 env -i "$DTRAIN" --version
 show_with() {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a job names is a trap: a plug-in and libraries whose loading leaves a file, pipes that nobody writes to, devices without end. No verb
+# Every path that a job names is a trap: a plug-in and libraries whose loading leaves a file, pipes without a writer, devices without end. No verb
 # but fit, evaluate, predict and devices loads the plug-in, and none waits or reads for ever.
 . tests/cli/setup.sh
 ran=$TEST_DIR/ran

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Layers that draw have a counter among their weights, which is no part of what was trained: weights of the same layers without them are taken,
-# such as Keras' are, and the other way round. Whatever is drawn begins at 0 then.
+# such as Keras' are, and the other way round. Counters begin at 0 then.
 . tests/cli/setup.sh
 write_tiny
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Metrics without val_, the checkpoint they are of, and what is missing.
+# Metrics without the prefix val_, the name of their checkpoint, and errors where something is missing.
 . tests/cli/setup.sh
 write_tiny
 exits 66 evaluate "$tiny"

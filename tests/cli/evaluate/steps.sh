@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The first batches alone; more than there are: all. A strategy of another type drops what the file says of the old one, as an extended base does.
+# The first N batches; if there are fewer, all. An override with another type of strategy drops the file's keys of the old one, as a job that extends a base does.
 . tests/cli/setup.sh
 write_tiny
 "$DTRAIN" fit "$tiny" -q || echo "exit $?"

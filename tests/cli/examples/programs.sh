@@ -11,7 +11,7 @@ for name in mirrored_mlp tpu_loop model_parts parameter_server; do
     sed "s/[0-9]\.[0-9]*/N/g; s/, [0-9]* of them/, N of them/; s/^/$name: /" "$TEST_DIR/out"
 done
 
-# Killed at moments that nobody chose, on another slice each time, a loop ends with the weights of one that ran through.
+# A loop that is killed at random moments and restarted on another slice each time ends with the weights of an undisturbed one.
 [ -x "$BUILD/examples/checkpoint" ] || { echo "no $BUILD/examples/checkpoint: make examples" && exit 77; }
 "$BUILD/examples/checkpoint" "$TEST_DIR/whole" >"$TEST_DIR/out" || echo "checkpoint: exit $?"
 for slice in sim:v2-2 sim:v3-8 sim:v5litepod-1 sim:v2-8; do

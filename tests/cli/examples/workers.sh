@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A custom loop on workers in separate processes: the losses of one process, told once. A program for one process is refused.
+# A custom loop on workers in separate processes: the losses of one process, printed once. A program for one process is refused.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 needs_digits

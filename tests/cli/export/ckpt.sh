@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Checkpoints looked at, compared and turned into other files.
+# Checkpoints are inspected, compared and converted.
 . tests/cli/setup.sh
 write_tiny
 plain() {

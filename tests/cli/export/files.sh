@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Files for other programs: what is written, what is refused. What others make of them: onnx.sh.
+# Files for other programs: which are written, which are refused. onnx.sh reads them with these programs.
 . tests/cli/setup.sh
 write_tiny
 exits 66 export "$tiny" -o "$TEST_DIR/t.onnx"

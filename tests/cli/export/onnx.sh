@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Exported models in the hands of others: onnx.checker and ONNX Runtime, the safetensors package, NumPy.
+# Exported models are read by onnx.checker, ONNX Runtime, the package safetensors and NumPy.
 . tests/cli/setup.sh
 python=$(scripts/python-tools numpy onnx onnxruntime safetensors) || exit 77
 write_tiny

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: net strategy train
 # Workers that are started one by one and meet at an address (torchrun's variables, TF_CONFIG, cluster_resolver): the bits of one process; IPv6 and a secret;
-# evaluate and predict, too; contradictions, wrong ranks, ports that are taken and missing workers are named on both sides; a lost worker is named, and nobody is left behind.
+# evaluate and predict, too; contradictions, wrong ranks, ports that are taken and missing workers are named on both sides; a lost worker is named, and no process is left behind.
 # shellcheck disable=SC2317 # functions are called by functions that are given their names
 . tests/cli/setup.sh
 for folder in /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu; do
@@ -142,7 +142,7 @@ has "$TEST_DIR/text" "unset DTRAIN_RANK, or start the job without"
 refuses 78 "cluster_resolver has 2 workers, but WORLD_SIZE says 3" env WORLD_SIZE=3 RANK=1 "$DTRAIN" fit "$job" "$pair"
 
 echo "== no secret, said explicitly"
-# open TEXT WORDS...: worker 0 of two, which waits for nobody.
+# open TEXT WORDS...: worker 0 of two, which does not wait.
 open() { DTRAIN_SECRET_FILE=none "$@" strategy.start_timeout=1 >"$TEST_DIR/out" 2>"$TEST_DIR/text" || true; }
 listens="warning: this run has no secret and listens on"
 next_ports && host=0.0.0.0 && open torchrun 0 2 && has "$TEST_DIR/text" "$listens *:$a: everybody who can reach"

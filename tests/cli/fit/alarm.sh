@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Signals mean the same from the start: an alarm that the process was started with is a limit of time, SIGUSR1 before the first step a wish for a
-# checkpoint after it, whatever training is just doing.
+# Signals mean the same from the start: an alarm that the process was started with is a limit of time, SIGUSR1 before the first step asks for a
+# checkpoint after that step.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 command -v python3 >"$TEST_DIR/which" || { echo "no python3 here" && exit 77; }

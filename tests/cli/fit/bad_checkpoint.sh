@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# C01 to C08, C30: damage to any file of the newest checkpoint, or of all: the one before is taken, with a warning, to the same weights; or
-# it is said what is wrong, and nothing is begun anew in silence. Another model's checkpoint is refused by tensor and shape.
+# C01 to C08, C30: damage to any file of the newest checkpoint, or of all: the run resumes from the one before, with a warning, to the same weights; or
+# the error names the damage, and training does not silently start over. Another model's checkpoint is refused by tensor and shape.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 write_tiny

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# fit.steps with validation_freq: each validation is told when it happens, and recorded; callbacks act at that step. A log has a line at least every
+# fit.steps with validation_freq: each validation is printed when it happens, and recorded; callbacks act at that step. A log has a line at least every
 # 30 s: here the clock runs a thousand times faster.
 . tests/cli/setup.sh
 write_tiny

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Callbacks: what they do is told in lines and in events, monitors and paths that do not go with the job are refused at their places, a run
+# Callbacks: what they do is printed and is in the events, monitors and paths that do not go with the job are refused at their places, a run
 # that was stopped stays stopped.
 . tests/cli/setup.sh
 write_tiny

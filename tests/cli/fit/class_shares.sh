@@ -14,26 +14,26 @@ compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: tr
 fit: {epochs: 1}
 output: {dir: run}
 END
-told() {
+doubts() {
     echo "$*:"
     "$DTRAIN" "$@" -q 2>&1 >out | sed 's/^dtrain: warning:/   /'
 }
-told fit job.yaml
-told evaluate job.yaml
-told fit job.yaml -n --fresh dataset.validation_split=0.25
-told fit job.yaml -n --fresh dataset.train=mixed.csv
-told fit job.yaml -n --fresh 'dataset.map={k: [one_hot: 3]}' 'compile.loss={CategoricalCrossentropy: {from_logits: true}}'
-told evaluate job.yaml --split train
+doubts fit job.yaml
+doubts evaluate job.yaml
+doubts fit job.yaml -n --fresh dataset.validation_split=0.25
+doubts fit job.yaml -n --fresh dataset.train=mixed.csv
+doubts fit job.yaml -n --fresh 'dataset.map={k: [one_hot: 3]}' 'compile.loss={CategoricalCrossentropy: {from_logits: true}}'
+doubts evaluate job.yaml --split train
 "$DTRAIN" fit job.yaml -n --fresh --json 2>err | grep -c '"warning"'
 echo "== two classes of one unit; numbers that are no classes"
 awk -F, -v OFS=, 'NR > 1 { $2 = $2 == "c" } 1' sorted.csv >two.csv
-told fit job.yaml -n --fresh dataset.train=two.csv 'dataset.element.k={column: k, vocabulary: null}' 'model.layers=[{Input: {name: x, shape: [1]}}, {Dense: {units: 1, activation: sigmoid}}]' \
+doubts fit job.yaml -n --fresh dataset.train=two.csv 'dataset.element.k={column: k, vocabulary: null}' 'model.layers=[{Input: {name: x, shape: [1]}}, {Dense: {units: 1, activation: sigmoid}}]' \
     compile.loss=binary_crossentropy
-told fit job.yaml -n --fresh dataset.train=two.csv 'dataset.element.k={column: k, vocabulary: null}' 'model.layers=[{Input: {name: x, shape: [1]}}, {Dense: {units: 1}}]' compile.loss=mse
+doubts fit job.yaml -n --fresh dataset.train=two.csv 'dataset.element.k={column: k, vocabulary: null}' 'model.layers=[{Input: {name: x, shape: [1]}}, {Dense: {units: 1}}]' compile.loss=mse
 echo "== chance: many rare classes, a validation part of few, splits at random"
 awk 'BEGIN { srand(3); print "x,k"; for (i = 0; i < 400; i++) print i % 7 "," int(rand() * 100) }' >rare.csv
 for split in 0.05 0.1 0.3 0.5; do
-    told fit job.yaml -n --fresh dataset.train=rare.csv "dataset.validation_split=$split" 'dataset.element.k={column: k, dtype: int32, vocabulary: null}' \
+    doubts fit job.yaml -n --fresh dataset.train=rare.csv "dataset.validation_split=$split" 'dataset.element.k={column: k, dtype: int32, vocabulary: null}' \
         'model.layers=[{Input: {name: x, shape: [1]}}, {Dense: {units: 100}}]'
 done
 warned=0
@@ -44,8 +44,8 @@ done
 echo "$warned of 20 random splits"
 echo "== a class in a hundred becomes one in ten"
 awk 'BEGIN { print "x,k"; for (i = 0; i < 2000; i++) print i % 7 "," (i < 1500 ? (i % 100 ? "a" : "b") : (i % 10 ? "a" : "b")) }' >drift.csv
-told fit job.yaml -n --fresh dataset.train=drift.csv dataset.validation_split=0.25
+doubts fit job.yaml -n --fresh dataset.train=drift.csv dataset.validation_split=0.25
 echo "== test data"
-told evaluate job.yaml dataset.validation_split=null dataset.train=mixed.csv dataset.validation=mixed.csv dataset.test=sorted.csv --split test
+doubts evaluate job.yaml dataset.validation_split=null dataset.train=mixed.csv dataset.validation=mixed.csv dataset.test=sorted.csv --split test
 (head -n 1 sorted.csv; tail -n 30 sorted.csv) >last.csv
-told evaluate job.yaml dataset.validation_split=null dataset.train=mixed.csv dataset.test=last.csv --split test
+doubts evaluate job.yaml dataset.validation_split=null dataset.train=mixed.csv dataset.test=last.csv --split test

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Dates of a table as numbers: parts, the order of day and month by the column or by a format, what is refused, checkpoints, export.
+# Dates of a table as numbers: parts, the order of day and month by the column or by a format, refused columns, checkpoints, export.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 table() { # dates

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Losses of sums over the whole batch: the same for any number of replicas, evaluated by batches of the job, with nothing to weigh.
+# Losses of sums over the whole batch: the same for any number of replicas, evaluated in the job's batches, without weights.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 job=tests/jobs/metrics.yaml

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What data tell before training: columns of very different ranges, a validation part of one class, and weights that leave nothing to train on.
+# Warnings about the data before training: columns of very different ranges, a validation part of one class, and weights that leave nothing to train on.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 # sorted by class, as many tables are; 'rare' is 1 in one row of 90

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# How a training ends is the same whether it goes in one piece, in several, or is given again; and what is judged are the weights that are saved.
+# A training ends in the same way in one piece, in several, or when its command is repeated; and the weights that are saved are the ones that are judged.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The gate: 0 when it holds, 80 when not (trained and saved all the same), 78 for a metric that the job has not; also when all
-# was trained before.
+# --expect: exit 0 if it holds, 80 if not (the run is trained and saved nevertheless), 78 for a metric that the job lacks; also when all
+# epochs were trained before.
 . tests/cli/setup.sh
 write_tiny
 exits 78 fit "$tiny" --expect 'val_acc>0'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Input that is the bottleneck is said so: how long steps wait for it, and what for.
+# A warning says when reading is the bottleneck: how long steps wait, and for which part of it.
 . tests/cli/setup.sh
 cat >"$TEST_DIR/job.yaml" <<END
 version: 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The clock of a simulated slice: a step takes as long as its batch travels from the host, where the devices are quicker; what waits for data is told.
+# The clock of a simulated slice: a step takes as long as its batch travels from the host, where the devices are quicker; the time spent waiting for data is printed.
 . tests/cli/setup.sh
 write_tiny
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Faults that a run is asked to meet: each ends it, or not, as a real one would, and the same command without it goes on and ends with the
+# Injected faults: each has the effect of a real one, and the same command without it resumes and ends with the
 # undisturbed run's weights.
 . tests/cli/setup.sh
 write_tiny

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Whatever faults a run meets, in whatever steps, and however often: the same command without them ends with the undisturbed run's weights. What was
-# drawn is told with what went wrong; FAULTS_SEED draws it again.
+# Faults of random kinds, at random steps, several in a row: the same command without them ends with the undisturbed run's weights. What was
+# drawn is printed with the failure; FAULTS_SEED draws it again.
 # check-fast: train
 . tests/cli/setup.sh
 write_tiny

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# model.keras_config: a model that Keras wrote is the model that a job has in its layers: the same weights. The run is whole without the file.
+# model.keras_config: a model that Keras wrote is the model that a job has in its layers: the same weights. The run needs the file no more.
 . tests/cli/setup.sh
 mkdir "$TEST_DIR/base"
 cp tests/golden/keras/flowers.json tests/golden/keras/masked.json tests/golden/keras/narrow.json "$TEST_DIR/base"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: net strategy train
 # fit --workers N: processes of this machine without MPI. The bits of one process; a lost worker is named, and --max-restarts goes on to the same bits;
-# signals; nobody is left behind.
+# signals; no process is left behind.
 . tests/cli/setup.sh
 job=$TEST_DIR/job.yaml
 cat >"$job" <<END

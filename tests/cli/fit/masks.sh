@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Text classification with padding that does not count: the same weights on any number of replicas, and the same predictions however long the padding is.
+# Text classification with masked padding: the same weights on any number of replicas, and the same predictions however long the padding is.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit
 awk 'BEGIN {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Memory: what is announced; a job that does not fit is reported before its first step, with the layer that takes the most and what would fit.
+# Memory: what fit announces; a job that does not fit is reported before its first step, with the layer that takes the most and what would fit.
 . tests/cli/setup.sh
 write_tiny
 "$DTRAIN" fit "$tiny" -n --json | sed -n 's/.*"memory_bytes":\(.*\),"train_examples".*/\1/p' | tr -c '0-9\n' ' ' |

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A number that is not finite in data that is evaluated ends fit and evaluate with 79 and names element, example and file; predict warns of it.
+# A number in evaluated data that is not finite ends fit and evaluate with 79 and names element, example and file; predict warns of it.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 # npy FILE TYPE SHAPE BYTES

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Checksums have no key: who replaces a checkpoint's weights can write new ones. The hash of the weights that the run announced
-# is compared by whatever reads them.
+# Checksums have no key, so an attacker who replaces a checkpoint's weights can write new ones. The hash of the weights that the run announced
+# is compared by every verb that reads them.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 write_tiny

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A model of two outputs: losses, metrics and targets by name; the same for any number of replicas; evaluated, predicted, exported by name; and what
-# is said where a name is none.
+# A model of two outputs: losses, metrics and targets by name; the same for any number of replicas; evaluated, predicted, exported by name; and the errors
+# for names that do not exist.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 job=tests/jobs/outputs.yaml

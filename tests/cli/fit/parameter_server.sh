@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: net strategy train
 # strategy: parameter_server. A lost worker costs nothing: every batch is applied once. The virtual schedule gives the same bits for any number of
-# workers; signals save what can be resumed; without the coordinator nobody is left.
+# workers; signals save what can be resumed; without the coordinator no process is left.
 . tests/cli/setup.sh
 job=$TEST_DIR/job.yaml
 cat >"$job" <<END

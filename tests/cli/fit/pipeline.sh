@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Layers on two cores and micro-batches are placement: every epoch's loss is that of the job without partition.
+# Layers on two cores and micro-batches change only the placement: every epoch's loss is that of the job without partition.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 losses() {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# --steps within an epoch: a run with more steps goes on there, to the weights and the history of one that was never cut.
+# --steps within an epoch: a run with more steps resumes there and ends with the weights and the history of an uninterrupted one.
 . tests/cli/setup.sh
 write_tiny
 "$DTRAIN" fit "$tiny" --json output.dir="$TEST_DIR/whole" >"$TEST_DIR/a" || echo "exit $?"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# SIGTERM, SIGINT, SIGHUP: the step is finished, the state saved, 75; the command that is told goes on, to the same bits.
+# SIGTERM, SIGINT, SIGHUP: the step is finished, the state saved, exit 75; the command that is printed resumes, to the same bits.
 . tests/cli/setup.sh
 write_tiny
 for signal in TERM INT HUP; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A signal where nobody looks at the flag. Before the first step (a model of many million weights is being made) the first one ends the
+# A signal at a time when the program does not look at its flag. Before the first step (a model of many million weights is being made) the first one ends the
 # process at once: 75, nothing is lost. Later (the reader of a pipe has stopped) the second one does: 143 or 130; what was saved stands.
 # check-fast: train
 . tests/cli/setup.sh

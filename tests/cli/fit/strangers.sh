@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: net
-# Hundreds of connections that say nothing, of somebody who does not have the run's secret and comes again whenever he is cut off, to a worker that may open
+# Hundreds of silent connections, from a process that lacks the run's secret and connects again whenever it is cut off, to a worker that may open
 # 256 files: before the workers meet, while they train and save, and to the coordinator of a parameter server. Every run ends, with the bits of one process.
 # shellcheck disable=SC2317,SC3045 # functions are called by functions that are given their names; dash and bash have ulimit -n
 . tests/cli/setup.sh
@@ -34,7 +34,7 @@ listens() {
         grep -qi ":$(printf '%04x' "$1") 00000000000000000000000000000000:0000 0A" /proc/net/tcp6 && return
         sleep 0.1
     done
-    echo "nobody listens on $1"
+    echo "no process listens on $1"
 }
 to=one && fit >"$TEST_DIR/one.json"
 one=$(weights "$TEST_DIR/one.json") to=run
@@ -83,7 +83,7 @@ ends "$first" chief
 leave
 grep -c '"event":"epoch"' "$TEST_DIR/out.chief"
 
-echo "== one who comes when all are there is told"
+echo "== a worker that comes too late"
 to=run
 next_port && a=$port
 worker 0 fit.epochs=1000000 >"$TEST_DIR/json" 2>"$TEST_DIR/err.w0" &

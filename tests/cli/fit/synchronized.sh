@@ -5,7 +5,7 @@
 . tests/cli/setup.sh
 write_tiny
 
-# trained NAME REPLICAS ARGUMENTS: what is told, and the weights into NAME
+# trained NAME REPLICAS ARGUMENTS: prints the output, and writes the weights to NAME
 trained() {
     echo "$2 replicas, BatchNormalization: {$3}"
     "$DTRAIN" fit "$tiny" strategy.replicas="$2" "model.layers.1={BatchNormalization: {$3}}" output.dir="$TEST_DIR/$1" --json >"$TEST_DIR/out" || echo "exit $?"

@@ -12,7 +12,7 @@ model: {layers: [Input: {name: x, shape: [1]}, Dense: {units: 1, activation: sig
 compile: {optimizer: {SGD: {learning_rate: 0.001}}, loss: binary_crossentropy, target: y}
 fit: {epochs: 1}
 END
-# of COLUMN LOSS WORDS...: the exit code and the first line of what is told.
+# of COLUMN LOSS WORDS...: the exit code and the first line of the output.
 of() {
     column=$1 loss=$2
     shift 2

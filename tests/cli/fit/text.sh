@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# GenerateText: a text is a result, so it stands on standard output, its lines indented; one JSON line an event; nothing with -q. What is
-# drawn is hidden here: it is the letters of the text that is trained on.
+# GenerateText: a text is a result, so it goes to standard output, with indented lines; one JSON line an event; nothing with -q. What is
+# drawn is hidden here: letters of the training text.
 . tests/cli/setup.sh
 for _ in 1 2 3 4 5 6 7 8; do echo 'to be or not to be, that is it'; done >"$TEST_DIR/t.txt"
 cat >"$TEST_DIR/gpt.yaml" <<END

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: conf file data base
-# Each reader of a text that a user names, beside each fault that such texts have: what it says, or that it reads the same as without the fault.
+# Every reader of texts that a user names, with every fault of such texts: its message, or that it reads the same as without the fault.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 mkdir plain bad

@@ -17,14 +17,14 @@ exits 75 fit "$tiny" fit.epochs=10000000 --time 0.000001s
 "$DTRAIN" fit "$tiny" fit.epochs=10000000 --steps $((step + 20)) --time 1h --json >"$TEST_DIR/b" || echo "exit $?"
 "$DTRAIN" fit "$tiny" fit.epochs=10000000 --steps $((step + 20)) --json output.dir="$TEST_DIR/whole" >"$TEST_DIR/c" || echo "exit $?"
 [ "$(weights "$TEST_DIR/b")" = "$(weights "$TEST_DIR/c")" ] || echo "other weights after a stop"
-# what is told goes on, also where the job itself would begin anew
+# the command that is printed resumes, also where the job itself would start over
 for resume in never auto must "$TEST_DIR/whole/ckpt/step-$(printf %08d $((step + 20)))"; do
     exits 75 fit "$tiny" fit.epochs=10000000 checkpoint.resume="$resume" --time 0.00001s
     tail -n 1 "$TEST_DIR/err" | sed 's/step-[0-9]*/step-N/' | hide
 done
 for time in 90s 1h 100000.5s; do
     : >"$TEST_DIR/a" # what the run before wrote must not be taken for this one's
-    "$DTRAIN" fit "$tiny" fit.epochs=10000000 --time $time --json output.dir="$TEST_DIR/told" >"$TEST_DIR/a" 2>"$TEST_DIR/err" &
+    "$DTRAIN" fit "$tiny" fit.epochs=10000000 --time $time --json output.dir="$TEST_DIR/printed" >"$TEST_DIR/a" 2>"$TEST_DIR/err" &
     wait_for '"event":"step"' "$TEST_DIR/a"
     kill -TERM $!
     ended $!

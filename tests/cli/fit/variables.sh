@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the environment holds is in no file of a run, wherever paths name it, whatever happens; the run resumes with another value.
+# Values of environment variables that paths use are in no file of a run, after errors, too. The run resumes with another value.
 # shellcheck disable=SC2016 # variables for dtrain, not for the shell
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Windows, strides and dilations far beyond the input cost no more than those that cover it, and give the same weights; what is refused has its reason.
+# Windows, strides and dilations far beyond the input cost no more than those that cover it, and give the same weights; refusals name the reason.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 # job SIDE LAYER

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: net strategy train
-# Workers in separate processes, started by mpirun: the bits of one process for any number of them; one of them writes and speaks; a job stops on 4 and goes on
-# on 3 and 1; a worker that dies, stops or has another job is named, and nobody is left behind.
+# Workers in separate processes, started by mpirun: the bits of one process for any number of them; one of them writes and prints; a job stops on 4 and resumes
+# on 3 and 1; a worker that dies, stops or has another job is named, and no process is left behind.
 . tests/cli/setup.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # MPI's own libraries leak.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a job's `partition` leaves in the graph of a step: one note straight on each weight, one on each value that is named, and on what comes
+# What a job's `partition` leaves in the graph of a step: one note on each weight, one on each value that is named, and on what comes
 # back through it; with one logical device a replica there are none.
 . tests/cli/setup.sh
 # Each note as "what it is on: note : type  // layer".

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A pipeline is drawn in time, and every op and transfer says where it is. How long things take is the cost model's affair.
+# A pipeline is drawn in time, and every op and transfer says where it is. Times come from the cost model.
 . tests/cli/setup.sh
 "$DTRAIN" lower tests/jobs/pipeline.yaml >"$TEST_DIR/program"
 sed -n 1,6p "$TEST_DIR/program" | sed -E 's/[0-9.]+ (us|%)/N \1/g; s/\|.*\|/|...|/'

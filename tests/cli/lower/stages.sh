@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every stage prints something, and another thing.
+# Every stage prints text, and no two print the same.
 . tests/cli/setup.sh
 write_tiny
 for stage in graph gradient folded program executable; do

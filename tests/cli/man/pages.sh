@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A page for each verb, for the program and for job files: roff that those who read it have nothing to say against, and what they show is there.
+# A page for each verb, for the program and for job files: groff and mandoc read the roff without a warning, and show all of it.
 . tests/cli/setup.sh
 "$DTRAIN" man --list >"$TEST_DIR/list"
 while read -r page; do

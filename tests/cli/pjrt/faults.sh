@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What goes wrong with a plug-in, by one that is made up (tests/pjrt/fake_device.c): a device that is lost in the middle of training, one without memory, functions
-# that are missing, a signal while it compiles, a path that comes from somebody else's file. Checkpoints stay good, and cpu goes on from them.
+# Faults of a plug-in, which a fake one shows (tests/pjrt/fake_device.c): a device that is lost in the middle of training, one without memory, functions
+# that are missing, a signal while it compiles, a path from a file of another user. Checkpoints stay valid, and cpu resumes from them.
 . tests/cli/setup.sh
 write_tiny
 fake=$BUILD/tests/pjrt/fake_device.so

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs of examples/ on XLA: with one line more, dt_strategy_set_backend, custom loops and fit give what they give on cpu; numbers within 1e-4.
+# Programs of examples/ on XLA: with one more line, dt_strategy_set_backend, custom loops and fit give cpu's results; numbers within 1e-4.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 # shellcheck source=/dev/null

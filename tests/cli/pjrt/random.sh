@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Random steps through the C client on XLA are the interpreter's, and random numbers have its bits: tests/backend/random_test.c.
+# Random steps through the C client on XLA are the interpreter's, and random numbers have the same bits: tests/backend/random_test.c.
 # Long sums keep their digits: tests/backend/long_sums_test.c.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

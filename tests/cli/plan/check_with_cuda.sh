@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A step compiled for a GPU that is not here: what is told of it, by a plug-in that makes its numbers
+# A step compiled for a GPU that this machine lacks: the report of a plug-in that makes its numbers
 # up, and what is refused.
 fake=$BUILD/tests/pjrt/fake_plugin.so
 case $fake in /*) ;; *) fake=$PWD/$fake ;; esac
@@ -27,7 +27,7 @@ show() {
 check() { show "$@" --check-with-cuda "$fake" | sed "s|$fake|FAKE|"; }
 check job.yaml --target h100
 check job.yaml --target l4 --json
-# One replica on each GPU, as many as the job says; without a number nobody knows how many there will be.
+# One replica on each GPU, as many as the job says; without a number it is unknown how many there will be.
 check job.yaml --target h100 'strategy={type: mirrored, replicas: 3}' | sed -n '/^\$/p;/ x /p'
 check job.yaml --target h100 'strategy={type: mirrored, devices: ["GPU:0", "GPU:1"]}' |
     sed -n '/^\$/p;/ x /p'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The compiler's column: a plug-in that makes its numbers up. And what is said of one that cannot be used.
+# The compiler's column: a plug-in that makes its numbers up. A plug-in that cannot be used is named with the reason.
 fake=$BUILD/tests/pjrt/fake_plugin.so
 case $fake in /*) ;; *) fake=$PWD/$fake ;; esac
 [ -f "$fake" ] || { echo "no fake plug-in: 'make tests' builds it"; exit 77; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Plans for programs: JSON, pictures, traces, shapes that are searched; each read by somebody else's parser.
+# Plans for programs: JSON, pictures, traces, shapes that are searched; each is read by an independent parser.
 . tests/cli/setup.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }
 "$DTRAIN" plan tests/jobs/pipeline.yaml --json >"$TEST_DIR/pipe.json" || echo "exit $?"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What an override says of the strategy stays when --tpu plans another one, and is told at its own place where it does not fit: file:line is of the old strategy.
+# Overrides of the strategy stay when --tpu plans another slice. Where one does not fit, the error names the override, not a line of the file.
 . tests/cli/setup.sh
 write_tiny
 show plan "$tiny" --tpu v3-8 strategy.replicas=4

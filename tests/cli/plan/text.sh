@@ -70,7 +70,7 @@ for bad in '--budget much' '--budget 1GB' '--budget 0' '--what-if batch' '--tpu 
     exits 64 plan job.yaml $bad
 done
 exits 78 plan job.yaml --what-if no_such_key=1
-exits 78 plan job.yaml --what-if let.nobody=1
+exits 78 plan job.yaml --what-if let.unknown=1
 # a column that cannot be planned does not end the others
 for bad in no_such_key=1 dataset.global_batch_size=0 'partition.weights=[{match: nothing, split: [2]}]'; do
     "$DTRAIN" plan job.yaml --what-if seed=2 --what-if "$bad" --what-if seed=3 >out 2>err && status=0 || status=$?

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A run that keeps one checkpoint removes the one that a reader has just found: predict, ckpt inspect and init_from read what they opened, or take the next, and are
-# never told of damage.
+# never report damage.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 write_tiny

@@ -12,7 +12,7 @@ predict -o "$TEST_DIR/y.jsonl" -q
 predict --top 2 -o "$TEST_DIR/top.npz" -q
 predict --top 2 -o "$TEST_DIR/top.jsonl" -q
 exits 0 data inspect "$TEST_DIR/y.npz"
-# rows from a pipe, of which nobody knows how many there are
+# rows from a pipe, whose number is unknown
 for i in $(seq 300); do echo "$i,1,2,3,0.$i"; done >"$TEST_DIR/x.csv"
 predict --input - -o "$TEST_DIR/pipe.npz" -q <"$TEST_DIR/x.csv"
 predict --input - --format jsonl <"$TEST_DIR/x.csv" >"$TEST_DIR/pipe.jsonl"

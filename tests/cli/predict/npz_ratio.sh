@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The last bytes of a deflate stream may be one match that zlib still holds when all compressed bytes have been read: they are no missing end.
+# The last bytes of a deflate stream may be one match that zlib still holds when all compressed bytes have been read: the end is not missing.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 command -v python3 >"$TEST_DIR/which" || { echo "no python3 here" && exit 77; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Outputs of a part and of a file, from a run's checkpoint; what is missing or wrong.
+# Outputs of a part and of a file, from a run's checkpoint; errors for what is missing or wrong.
 . tests/cli/setup.sh
 write_tiny
 exits 66 predict "$tiny" -o "$TEST_DIR/y.npy"

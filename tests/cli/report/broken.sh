@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs that were killed, cut or spoilt by others are told as far as they can be read, with a word about it; what is hostile in them stays text.
+# Runs that were killed, cut or damaged are shown as far as they can be read, with a note about it; hostile texts in them stay texts.
 . tests/cli/setup.sh
 write_tiny
 run=$TEST_DIR/run
@@ -23,7 +23,7 @@ has "$page" '"outcome": "interrupted"'
 has "$page" 'ends in the middle of a line'
 has "$page" '"by_epoch": {"loss": {'
 
-# Lines of somebody else, and one that is none.
+# Lines of another program, and an empty one.
 again
 printf '%s\n' 'no JSON' '{"event": "unheard of"}' '[]' '{"a": 1, "a": 2}' >>"$run/record.jsonl"
 head -c 300 /dev/urandom | tr -d '\n' >>"$run/history.jsonl"
@@ -57,7 +57,7 @@ has "$page" 'too many metrics to show'
 has "$page" 'name 400'
 lacks "$page" 'name 401'
 
-# Numbers that nobody could draw.
+# Numbers that cannot be drawn.
 again
 cat >>"$run/history.jsonl" <<'END'
 {"epoch": 3, "step": 18, "loss": null, "accuracy": 1e308, "val_loss": -1e308}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# In a headless browser: light and dark, wide and as narrow as a telephone: no word on its console, no request, nothing cut off, nothing pale, curves there, and
-# without the script a table; values under the keyboard. One run, a diverged one, one epoch, several runs, a slice, a hostile one.
+# In a headless browser: light and dark, wide and as narrow as a telephone: nothing on its console, no request, nothing cut off, enough contrast, curves, and
+# a table where scripts are off; values by the keyboard. One run, a diverged one, one epoch, several runs, a slice, a hostile one.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 sanitized && echo "the page is the same without sanitizers" && exit 77

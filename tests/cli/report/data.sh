@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Hashes of what was read, held against sha256sum: of one file, of several in their order. The record, `fit --json` and the page
-# say the same; runs on other data are told apart, and an attempt that went on with other data.
+# say the same; runs on other data are marked, and so is an attempt that went on with other data.
 . tests/cli/setup.sh
 dir=$TEST_DIR
 table() { # FILE SEED
@@ -64,7 +64,7 @@ if chromium=$(command -v chromium || command -v chromium-browser || command -v g
     done
 fi
 
-# A run that goes on with other data is told of it.
+# A run that goes on with other data prints a warning.
 exits 0 fit "$dir/one.yaml" fit.epochs=3
 lacks "$dir/err" 'warning'
 "$DTRAIN" report "$dir/one" -q && lacks "$dir/one/report.html" 'changed between attempts'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# An evaluation of all examples of a part is kept beside its run and shown in the report: of these weights, and without values of variables. What is not a whole
-# part of the run's own data, or another run's checkpoint, leaves no file; what is damaged or hostile is text at most.
+# An evaluation of all examples of a part is kept beside its run and shown in the report: of these weights, and without values of variables. An evaluation of less than a
+# whole part of the run's own data, or of another run's checkpoint, leaves no file; damaged or hostile files are shown as text.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }

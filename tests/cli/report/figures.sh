@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the summary says: the best value by the metric's own direction, none where nobody knows one; each epoch once, however often it was cut;
-# and nothing of a training that was given up for this one.
+# What the summary says: the best value by the metric's own direction, none where that is unknown; each epoch once, however often it was cut;
+# and no epochs of a training that this one replaced.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }

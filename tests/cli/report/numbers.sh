@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The page's numbers, curves and tags by a parser that knows nothing of us, against what the run recorded: of one epoch, of many, of several attempts.
+# The page's numbers, curves and tags read by an independent parser, against the run's record: one epoch, many, several attempts.
 . tests/cli/setup.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }
 write_tiny

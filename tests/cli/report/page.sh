@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The page of one run: where it goes, what it names, that it needs nothing else.
+# The page of one run: where it is written, what it names, that it needs no other file.
 . tests/cli/setup.sh
 write_tiny
 "$DTRAIN" fit "$tiny" >/dev/null

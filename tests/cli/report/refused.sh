@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is no run is 66, a page that cannot be written 73 or 74, a call without runs 64. Nothing is left behind.
+# A path without a run is 66, a page that cannot be written 73 or 74, a call without runs 64. Nothing is left behind.
 . tests/cli/setup.sh
 write_tiny
 "$DTRAIN" fit "$tiny" >/dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A run while it goes on: told as far as it got, and as of when. The same one killed is interrupted; one that is told to stop writes its page itself.
+# A run while it trains: what is there so far, and its time. After a kill it is shown as interrupted; a run that is asked to stop writes its page itself.
 . tests/cli/setup.sh
 write_tiny
 run=$TEST_DIR/run
@@ -16,7 +16,7 @@ ended "$pid" 2>/dev/null
 "$DTRAIN" report "$run" -q -o "$page"
 has "$page" '"outcome": "interrupted"'
 has "$page" 'killed, or the machine stopped, after step'
-[ -e "$run/report.html" ] && echo "a page nobody asked for"
+[ -e "$run/report.html" ] && echo "a page that was not asked for"
 
 : >"$TEST_DIR/out" # wait_for would read what the run before has written
 "$DTRAIN" fit "$tiny" --fresh fit.epochs=10000000 checkpoint.save_freq=5000000 output.report=html >"$TEST_DIR/out" 2>&1 &

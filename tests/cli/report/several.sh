@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs side by side: a column each, what their jobs say otherwise, no more; runs of one name are told by their folders. A run that goes on is resumed.
+# Runs side by side: a column each, only the settings that differ; runs with the same name are named by their folders. A resumed run is marked as such.
 . tests/cli/setup.sh
 write_tiny
 page=$TEST_DIR/page.html
@@ -9,7 +9,7 @@ for seed in 1 2 3; do
 done
 "$DTRAIN" fit "$tiny" seed=2 fit.epochs=4 "output.dir=$TEST_DIR/run2" >/dev/null
 show report "$TEST_DIR/run1" "$TEST_DIR/run2" "$TEST_DIR/run3" -o "$page"
-[ -e "$TEST_DIR/run1/report.html" ] && echo "a page nobody asked for"
+[ -e "$TEST_DIR/run1/report.html" ] && echo "a page that was not asked for"
 keys() { # those in which the jobs differ
     grep -o '"job": {[^}]*}' "$page" | sed 's/^"job": {//; s/}$//; s/, "/\n"/g' | sort | uniq -c | awk -v runs="$1" '$1 < runs { gsub(/[":]/, "", $2); print $2 }' | sort -u | tr '\n' ' '
 }

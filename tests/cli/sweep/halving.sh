@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Successive halving: rungs, who is kept, the same for any number of jobs and after a kill; the best trial has the weights that fit gives.
+# Successive halving: rungs, the trials that are kept, the same for any number of jobs and after a kill; the best trial has the weights that fit gives.
 . tests/cli/setup.sh
 write_tiny
 sed -i 's/units: 4/units: "{width}"/; s/^model:/let: {width: 4}\nmodel:/; s/epochs: 2/epochs: 9/' "$tiny"

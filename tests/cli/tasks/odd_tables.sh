@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Tables as other programs write them, from an empty folder with the keys of docs/data.md alone: UCI's runs of blanks with '?', a German
-# spreadsheet, an export of MySQL, and pictures of 64 columns that nobody wants to name.
+# spreadsheet, an export of MySQL, and pictures in 64 columns, too many to name.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 # job KEYS SHAPE: a job of x and y.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Where a replica of so many devices fits.
+# Slices on which a replica of a given number of devices fits.
 . tests/cli/setup.sh
 show topology --fit 1,2,2,2 --tpu v3-8
 show topology --fit 4,4,1,1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A job's replicas, on its own slice and on others; what it says of cores holds there, too.
+# A job's replicas, on its own slice and on others, with its own cores_per_chip.
 . tests/cli/setup.sh
 write_tiny
 on() {

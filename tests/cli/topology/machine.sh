@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# --tpu without a type: what the environment says, else a simulated v3-8; and how the picture says so.
+# --tpu without a type: the type in the environment, else a simulated v3-8; the picture names it.
 . tests/cli/setup.sh
 unset TPU_NAME TPU_ACCELERATOR_TYPE TPU_TOPOLOGY
 try() {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Slices of all sizes: folded, wrapped, twisted, with their devices shown as one or each.
+# Slices of all sizes: folded, wrapped, twisted, with one device a chip or each core by itself.
 . tests/cli/setup.sh
 show topology --tpu v5e-8
 show topology --tpu v4-8 --cores-per-chip 2

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Real steps by thread: output.trace writes them, `trace RUN` shows them, and a reader of its own holds them against what the compiler made.
+# Real steps by thread: output.trace writes them, `trace RUN` shows them, and a separate reader compares them with the compiled program.
 . tests/cli/setup.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }
 write_tiny

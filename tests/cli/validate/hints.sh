@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What people write first, and the line that says what to write instead.
+# Keys that people write first, and the hints that say what to write instead.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit
 printf 'age,plan,stays\n1,2,0\n3,4,1\n5,6,0\n' >comma.csv

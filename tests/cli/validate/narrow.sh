@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# On a narrow terminal lines are broken between words, and the part of a line is shown that carets point at. Pipes and the log have whole lines.
+# On a narrow terminal lines are broken between words, and the part of a line that the carets mark is shown. Pipes and the log have whole lines.
 . tests/cli/setup.sh
 needs_terminals
 cd "$TEST_DIR" || exit

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Keys of a job's sections that are not there yet are no error while they have their default value, alone in their section, too.
+# Keys that are not implemented are allowed with their default value, also as the only key of their section.
 . tests/cli/setup.sh
 write_tiny
 sed -n '/^## Not implemented yet/,$p' docs/job-file.md | grep -E '^- (strategy|reproducible|compile): ' | while IFS= read -r line; do

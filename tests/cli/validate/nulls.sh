@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Null is as if the key were not there, also where users name the keys: elements, files, steps and weights that a base has are taken away.
+# A key with the value null counts as absent, also where users choose the keys: null removes a base's elements, files, steps and weights.
 . tests/cli/setup.sh
 write_tiny
 sed 's|element: {|element: {side: {shape: [2]}, |; s|validation_split|map: {image: [rescale: {scale: 0.5}], label: [one_hot: 3]}\n  &|

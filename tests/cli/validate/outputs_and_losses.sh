@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Outputs that do not give what their loss expects are warnings, in every form in which a model may have them; pairs that belong together are none.
+# Outputs that do not give what their loss expects are warnings, in every form that a model may have; pairs that fit give no warning.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 cat >job.yaml <<'END'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `partition`: what is right about it, what is not, where, and what would be; several faults at once; nothing is trained.
+# `partition`: valid ones, and the errors of others with place and suggestion; several faults at once; nothing is trained.
 . tests/cli/setup.sh
 attention=tests/jobs/attention.yaml spatial=tests/jobs/spatial.yaml
 

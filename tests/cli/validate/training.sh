@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What training would refuse at its start is refused here: weights of classes, and weights to begin with.
+# What training would refuse at its start is refused here: class weights and init_from.
 . tests/cli/setup.sh
 write_tiny
 # both CODE ARGUMENTS: the same exit code and the same errors

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# configs/char-gpt.yaml has the parameters that it promises; made small, with its dropout, it trains to the same bits on 1, 4 and 8 replicas,
-# stopped in between or not, and tells the same text. Any text will do for that.
+# configs/char-gpt.yaml has as many parameters as it says; made small, with its dropout, it trains to the same bits on 1, 4 and 8 replicas,
+# stopped in between or not, and generates the same text. Any training text serves.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 write_text

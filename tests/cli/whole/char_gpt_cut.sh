@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # configs/char-gpt.yaml made small, on its slice: four replicas cut over two cores each, by heads and by features of the second half of a block. Weights
-# are those of the same model in one piece, bit for bit; where the chip's numbers are asked for, the parts' sums follow those of one core. Sums go
+# are those of the same model in one piece, bit for bit; in the chip's precision, the parts' sums follow those of one core. Sums go
 # out by all_reduce alone, and what a core keeps is half of what is cut.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# F24, F25, F26, F36: limits of the shell. Few descriptors, little memory, small files, little time: either trained, or said and left
-# with the code for it; never a signal, never a hang.
+# F24, F25, F26, F36: limits of the shell. Few descriptors, little memory, small files, little time: it trains, or reports the limit and ends
+# with the documented code; never a signal, never a hang.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 write_tiny

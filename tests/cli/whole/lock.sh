@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# F18, F19: a run directory has one job at a time. Another is refused within a second, naming host and pid; the lock of a killed
-# job is nobody's.
+# F18, F19: a run directory has one job at a time. Another is refused within a second, naming host and pid; the lock of a killed job
+# is free.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 write_tiny

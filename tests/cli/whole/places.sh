@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# F05, F06, F16, F17, F22, F23, F27, F28: where output can not go, or should not: told before the first step, nothing else touched.
+# F05, F06, F16, F17, F22, F23, F27, F28: places where output cannot or should not go: an error before the first step, and nothing else is touched.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 write_tiny

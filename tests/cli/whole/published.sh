@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The jobs of configs/published made small by their words: each trains, on the slice that its file names made small, too; a Llama that is cut over two
-# chips follows itself in one piece.
+# The jobs of configs/published, made small by overrides, as are their slices: each trains; a Llama that is divided over two
+# chips has the losses of one that is not.
 # shellcheck disable=SC2086 # lists of words
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

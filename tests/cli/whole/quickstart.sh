@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The first job of the README ends between 94 % and 99 %, and writes below output.dir and nowhere else.
+# The first job of the README reaches an accuracy between 94 % and 99 %, and writes only below output.dir.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 needs_digits

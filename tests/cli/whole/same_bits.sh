@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One hash for 1, 2, 4, 8 and 2,048 mirrored replicas, sim:v2-8 and sim:v3-8, on one thread and on two; another one, but only one, where
+# One hash for 1, 2, 4, 8 and 2,048 mirrored replicas, sim:v2-8 and sim:v3-8, on one thread and on two; another one, the same for all, where
 # the sums are a tree over eight shards; for each library. The last batch is partial, and the 2,048 are more than a batch has rows.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Slices of thousands of cores, in small: a network for digits on 2,048 replicas, a language model on 32 replicas of two chips each. The weights are
+# Slices of thousands of cores with small models: a network for digits on 2,048 replicas, a language model on 32 replicas of two chips each. The weights are
 # those of the same batches on one replica, also where the last batch leaves most replicas without a row.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
