@@ -423,7 +423,7 @@ DT_API dt_value dt_reduce_min(dt_value x, int axis);
  *     shape     int32 of the shape of x without the axis
  *     expects   (C1) axis is a dimension of x; (C2) x is of numbers
  *     gradient  none
- *     StableHLO compare, select, reduce
+ *     StableHLO reduce of pairs
  */
 DT_API dt_value dt_argmax(dt_value x, int axis);
 

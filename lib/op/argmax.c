@@ -9,12 +9,13 @@
  * call: dt_value dt_argmax(dt_value x, int axis)
  * shape: int32 of the shape of x without the axis
  * gradient: none
- * stablehlo: compare, select, reduce
+ * stablehlo: reduce of pairs
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/partition.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 #include <math.h>
 
@@ -130,6 +131,11 @@ static dt_value decompose(dt_partition_call *c) {
                      1u << axis);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
+    const dt_axis_attr *a = c->node->attr;
+    return dt_hlo_argmax(c->hlo, c->in[0], (int)a->axis, &c->type);
+}
+
 const dt_op dt_op_argmax = {
     .name = "argmax",
     .n_in = 1,
@@ -141,5 +147,5 @@ const dt_op dt_op_argmax = {
     .eval = eval,
     .stack = stack,
     .over_devices = &over_devices,
-    .forms.decompose = decompose,
+    .forms = {.stablehlo = stablehlo, .decompose = decompose},
 };

@@ -181,6 +181,77 @@ dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value 
     return y;
 }
 
+/* The region of dt_hlo_argmax: of two pairs (value, number), that with the larger value, then with
+ * the lower number. NaN is larger than all numbers, and equal to NaN. */
+static void put_larger_pair(dt_hlo *h, const char *t) {
+    static const struct {
+        const char *result, *direction, *left, *right;
+    } compare[] = {{"larger", "GT", "a", "b"},      {"equal", "EQ", "a", "b"},
+                   {"a_is_nan", "NE", "a", "a"},    {"b_is_nan", "NE", "b", "b"},
+                   {"b_is_number", "EQ", "b", "b"}, {"first", "LT", "i", "j"}};
+    static const struct {
+        const char *result, *name, *left, *right;
+    } join[] = {{"nan_wins", "and", "a_is_nan", "b_is_number"},
+                {"wins", "or", "larger", "nan_wins"},
+                {"both_nan", "and", "a_is_nan", "b_is_nan"},
+                {"tie", "or", "equal", "both_nan"},
+                {"wins_tie", "and", "tie", "first"},
+                {"is_a", "or", "wins", "wins_tie"}};
+    const char *i32 = "tensor<i32>";
+    dt_str_printf(h->out, " ({\n    ^bb0(%%a: %s, %%i: %s, %%b: %s, %%j: %s):\n", t, i32, t, i32);
+    for (size_t k = 0; k < sizeof compare / sizeof *compare; k++) {
+        const char *of = *compare[k].left == 'i' ? i32 : t;
+        dt_str_printf(h->out,
+                      "      %%%s = \"stablehlo.compare\"(%%%s, %%%s) {comparison_direction = "
+                      "#stablehlo<comparison_direction %s>} : (%s, %s) -> tensor<i1>\n",
+                      compare[k].result, compare[k].left, compare[k].right, compare[k].direction,
+                      of, of);
+    }
+    for (size_t k = 0; k < sizeof join / sizeof *join; k++)
+        dt_str_printf(h->out,
+                      "      %%%s = \"stablehlo.%s\"(%%%s, %%%s) : (tensor<i1>, tensor<i1>) -> "
+                      "tensor<i1>\n",
+                      join[k].result, join[k].name, join[k].left, join[k].right);
+    dt_str_printf(h->out,
+                  "      %%c = \"stablehlo.select\"(%%is_a, %%a, %%b) : (tensor<i1>, %s, %s) -> "
+                  "%s\n      %%k = \"stablehlo.select\"(%%is_a, %%i, %%j) : (tensor<i1>, %s, %s) "
+                  "-> %s\n      \"stablehlo.return\"(%%c, %%k) : (%s, %s) -> ()\n    })",
+                  t, t, t, i32, i32, i32, t, i32);
+}
+
+dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *type) {
+    dt_type numbers = x.type, scalar = dt_scalar_type(x.type.dtype),
+            number = dt_scalar_type(DT_INT32), values = *type;
+    dt_str t = {0};
+    numbers.dtype = DT_INT32;
+    values.dtype = x.type.dtype;
+    const dt_hlo_value in[] = {
+        x, dt_hlo_op(h, "iota", NULL, 0, &numbers, "iota_dimension = %d : i64", axis),
+        dt_hlo_nothing(h, DT_REDUCE_MAX, x.type.dtype), dt_hlo_splat(h, &number, 0)};
+    dt_hlo_value y = new_value(h, type);
+    dt_str_printf(h->out, "    %%%d:2 = \"stablehlo.reduce\"(", y.id);
+    for (int i = 0; i < 4; i++) {
+        dt_str_puts(h->out, i ? ", " : "");
+        dt_hlo_print_value(in[i], h->out);
+    }
+    dt_str_putc(h->out, ')');
+    dt_hlo_print_type(&scalar, &t);
+    put_larger_pair(h, dt_str_text(&t));
+    dt_str_printf(h->out, " {dimensions = array<i64: %d>} : (", axis);
+    for (int i = 0; i < 4; i++) {
+        dt_str_puts(h->out, i ? ", " : "");
+        dt_hlo_print_type(&in[i].type, h->out);
+    }
+    dt_str_puts(h->out, ") -> (");
+    dt_hlo_print_type(&values, h->out);
+    dt_str_puts(h->out, ", ");
+    dt_hlo_print_type(type, h->out);
+    dt_str_puts(h->out, ")\n");
+    dt_str_release(&t);
+    y.part = 2;
+    return y;
+}
+
 /* The op has two results; its name alone denotes the first one. */
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after) {
     dt_hlo_value y = new_value(h, &x.type);

@@ -91,6 +91,11 @@ dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
  * h->chain limits them. */
 dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
+/* The number along `axis` of the largest element, of the first among equals: a reduction of pairs,
+ * which reads x once. A comparison of x with its maximum is wrong where the compiler computes x
+ * twice and rounds it differently. */
+dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *type);
+
 /* Rows of a table by their numbers. A number out of range selects the nearest row. */
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type);
 /* select_and_scatter of {x, dy, zero}: selects the first element e of a window for which `e

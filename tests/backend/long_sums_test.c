@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums of many values on XLA, through the back end: reduces, variances, sums by row number,
- * kernels' gradients and products. The reference interpreter adds in float64: reduces are within 1e-6 of it,
+ * kernels' gradients and products; and argmax, which is exact. The reference interpreter adds in float64: reduces are within 1e-6 of it,
  * others, whose chains of 512 the compiler does not cut, within 5e-6, and 16 bits within a unit in
  * the last place. Skipped unless DTRAIN_PJRT_PLUGIN names a plug-in that computes;
  * tests/cli/pjrt/random.sh does.
@@ -114,6 +114,14 @@ static dt_value draw_product(dt_trace *t, const other *c) {
     const dt_dot_attr over_rows = {.n_contract = 1};
     dt_value a = dt_trace_declare(t, "x", &x), b = dt_trace_declare(t, "y", &y);
     return dt_dot_general(a, b, &over_rows);
+}
+
+/* Many elements are equal; those of floats that have no square root are NaN. */
+static dt_value draw_argmax(dt_trace *t, const other *c) {
+    const dt_type type = rows_of(c, c->width);
+    dt_value x = dt_trace_declare(t, "x", &type);
+    if (c->outputs) x = dt_sqrt(dt_subtract(x, dt_like(x, 0.2)));
+    return dt_argmax(x, type.rank - 1);
 }
 
 /* The gradient of a kernel of 3, 3 x 3 or 3 x 3 x 3, with groups of the features. */
@@ -240,6 +248,10 @@ static const other others[] = {
     {"depthwise in bfloat16", draw_kernel, DT_BFLOAT16, 40, 28, 4, 2, 4, 4, 1},
     {"groups", draw_kernel, DT_FLOAT32, 40, 28, 8, 2, 12, 2, 1},
     {"kernel", draw_kernel, DT_FLOAT32, 40, 28, 3, 2, 5, 1, 1},
+    {"argmax", draw_argmax, DT_FLOAT32, 300, .width = 10},
+    {"argmax with NaN", draw_argmax, DT_FLOAT32, 300, .width = 4, .outputs = 1},
+    {"argmax of integers", draw_argmax, DT_INT32, 300, 3, .width = 7, .dimensions = 1},
+    {"argmax in bfloat16", draw_argmax, DT_BFLOAT16, 300, .width = 900},
     {"kernel in float16", draw_kernel, DT_FLOAT16, 20, 14, 3, 2, 5, 1, 1},
 };
 
