@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the random changes of images, which are Keras' layers of the same names: their
- * arguments, and the two ways in which they work. Some move pixels by a matrix (affine.c), others
- * change values in place (color.c). Outside of training only the dtype changes.
+ * arguments, their rows, and the two ways in which they work. Some move pixels by a matrix
+ * (affine.c), others change values in place (color.c). Outside of training only the dtype changes.
  */
 #ifndef DT_DATA_MAP_AUGMENT_H
 #define DT_DATA_MAP_AUGMENT_H
@@ -22,6 +22,28 @@ struct dt_augment {
     int64_t seed;
     bool has_seed;
 };
+
+/* The row of a step whose file defines `fields` and `run`; more members of the row follow. */
+#define DT_AUGMENT_STEP(key, about, ...)                                                           \
+    const dt_map_step dt_map_##key = {.kind = {#key,                                               \
+                                               about "; outside training, leave it unchanged",     \
+                                               fields, sizeof(struct dt_augment), NULL},           \
+                                      .check = dt_augment_check,                                   \
+                                      .run = run,                                                  \
+                                      .emit = dt_augment_emit,                                     \
+                                      __VA_ARGS__}
+/* The row of a step that moves pixels by a matrix, and of one that changes values. */
+#define DT_AFFINE_STEP(key, about, matrix, ...)                                                    \
+    static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {       \
+        dt_affine_run(s, at, in, out, matrix);                                                     \
+    }                                                                                              \
+    DT_AUGMENT_STEP(key, about, .takes = DT_TAKES_IMAGES, .infer = dt_affine_infer, __VA_ARGS__)
+#define DT_COLOR_STEP(key, about, infer_, adjust)                                                  \
+    static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {       \
+        dt_color_run(s, at, in, out, (dt_adjust *const[]){adjust}, 1);                             \
+    }                                                                                              \
+    DT_AUGMENT_STEP(key, about, .takes = DT_TAKES_IMAGES, .infer = infer_, .brief = {"factor"},    \
+                    .takes_list = true)
 
 extern const char *const dt_fill_modes[], *const dt_augment_interpolations[];
 

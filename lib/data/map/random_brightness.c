@@ -16,19 +16,5 @@ void dt_adjust_brightness(const struct dt_augment *a, const dt_reals *factor, co
     for (int64_t i = 0; i < p->rows * p->columns * p->channels; i++) x[i] = dt_clip(a, x[i] + more);
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    dt_color_run(s, at, in, out, (dt_adjust *const[]){dt_adjust_brightness}, 1);
-}
-
-const dt_map_step dt_map_random_brightness = {
-    .kind = {"random_brightness",
-             "change the brightness of an image at random; outside training, leave it unchanged",
-             fields, sizeof(struct dt_augment), NULL},
-    .brief = {"factor"},
-    .takes_list = true,
-    .takes = DT_TAKES_IMAGES,
-    .check = dt_augment_check,
-    .infer = dt_color_infer,
-    .run = run,
-    .emit = dt_augment_emit,
-};
+DT_COLOR_STEP(random_brightness, "change the brightness of an image at random", dt_color_infer,
+              dt_adjust_brightness);

@@ -27,14 +27,6 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     dt_color_run(s, at, in, out, changes, DT_AUGMENT_FACTORS);
 }
 
-const dt_map_step dt_map_random_color_jitter = {
-    .kind = {"random_color_jitter",
-             "change brightness, contrast, saturation and hue of an image at random; outside "
-             "training, leave it unchanged",
-             fields, sizeof(struct dt_augment), NULL},
-    .takes = DT_TAKES_IMAGES,
-    .check = dt_augment_check,
-    .infer = infer,
-    .run = run,
-    .emit = dt_augment_emit,
-};
+DT_AUGMENT_STEP(random_color_jitter,
+                "change brightness, contrast, saturation and hue of an image at random",
+                .takes = DT_TAKES_IMAGES, .infer = infer);

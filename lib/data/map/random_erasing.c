@@ -51,19 +51,4 @@ static void erase(const struct dt_augment *a, const dt_reals *factor, const dt_p
                                              : dt_random_normal(&noise) * a->value_range.v[1]));
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    dt_color_run(s, at, in, out, (dt_adjust *const[]){erase}, 1);
-}
-
-const dt_map_step dt_map_random_erasing = {
-    .kind = {"random_erasing",
-             "erase a rectangle of an image at random; outside training, leave it unchanged",
-             fields, sizeof(struct dt_augment), NULL},
-    .brief = {"factor"},
-    .takes_list = true,
-    .takes = DT_TAKES_IMAGES,
-    .check = dt_augment_check,
-    .infer = infer,
-    .run = run,
-    .emit = dt_augment_emit,
-};
+DT_COLOR_STEP(random_erasing, "erase a rectangle of an image at random", infer, erase);

@@ -21,19 +21,5 @@ static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r,
     memcpy(m, (double[6]){c, -s, x - x * c + y * s, s, c, y - x * s - y * c}, 6 * sizeof *m);
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    dt_affine_run(s, at, in, out, matrix);
-}
-
-const dt_map_step dt_map_random_rotation = {
-    .kind = {"random_rotation",
-             "rotate an image by a random angle; outside training, leave it unchanged", fields,
-             sizeof(struct dt_augment), NULL},
-    .brief = {"factor"},
-    .takes_list = true,
-    .takes = DT_TAKES_IMAGES,
-    .check = dt_augment_check,
-    .infer = dt_affine_infer,
-    .run = run,
-    .emit = dt_augment_emit,
-};
+DT_AFFINE_STEP(random_rotation, "rotate an image by a random angle", matrix, .brief = {"factor"},
+               .takes_list = true);

@@ -21,19 +21,5 @@ void dt_adjust_saturation(const struct dt_augment *a, const dt_reals *factor, co
     }
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    dt_color_run(s, at, in, out, (dt_adjust *const[]){dt_adjust_saturation}, 1);
-}
-
-const dt_map_step dt_map_random_saturation = {
-    .kind = {"random_saturation",
-             "change the saturation of an image at random; outside training, leave it unchanged",
-             fields, sizeof(struct dt_augment), NULL},
-    .brief = {"factor"},
-    .takes_list = true,
-    .takes = DT_TAKES_IMAGES,
-    .check = dt_augment_check,
-    .infer = dt_color_infer_rgb,
-    .run = run,
-    .emit = dt_augment_emit,
-};
+DT_COLOR_STEP(random_saturation, "change the saturation of an image at random", dt_color_infer_rgb,
+              dt_adjust_saturation);

@@ -20,17 +20,4 @@ static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r,
     memcpy(m, (double[6]){1, across, 0, down, 1, 0}, 6 * sizeof *m);
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    dt_affine_run(s, at, in, out, matrix);
-}
-
-const dt_map_step dt_map_random_shear = {
-    .kind = {"random_shear", "shear an image at random; outside training, leave it unchanged",
-             fields, sizeof(struct dt_augment), NULL},
-    .brief = {"x_factor", "y_factor"},
-    .takes = DT_TAKES_IMAGES,
-    .check = dt_augment_check,
-    .infer = dt_affine_infer,
-    .run = run,
-    .emit = dt_augment_emit,
-};
+DT_AFFINE_STEP(random_shear, "shear an image at random", matrix, .brief = {"x_factor", "y_factor"});

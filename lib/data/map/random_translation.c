@@ -20,17 +20,5 @@ static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r,
            6 * sizeof *m);
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    dt_affine_run(s, at, in, out, matrix);
-}
-
-const dt_map_step dt_map_random_translation = {
-    .kind = {"random_translation", "shift an image at random; outside training, leave it unchanged",
-             fields, sizeof(struct dt_augment), NULL},
-    .brief = {"height_factor", "width_factor"},
-    .takes = DT_TAKES_IMAGES,
-    .check = dt_augment_check,
-    .infer = dt_affine_infer,
-    .run = run,
-    .emit = dt_augment_emit,
-};
+DT_AFFINE_STEP(random_translation, "shift an image at random", matrix,
+               .brief = {"height_factor", "width_factor"});

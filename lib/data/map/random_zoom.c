@@ -20,18 +20,5 @@ static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r,
     memcpy(m, (double[6]){across, 0, x * (1 - across), 0, down, y * (1 - down)}, 6 * sizeof *m);
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    dt_affine_run(s, at, in, out, matrix);
-}
-
-const dt_map_step dt_map_random_zoom = {
-    .kind = {"random_zoom",
-             "zoom an image in or out at random; outside training, leave it unchanged", fields,
-             sizeof(struct dt_augment), NULL},
-    .brief = {"height_factor", "width_factor"},
-    .takes = DT_TAKES_IMAGES,
-    .check = dt_augment_check,
-    .infer = dt_affine_infer,
-    .run = run,
-    .emit = dt_augment_emit,
-};
+DT_AFFINE_STEP(random_zoom, "zoom an image in or out at random", matrix,
+               .brief = {"height_factor", "width_factor"});
