@@ -178,6 +178,9 @@ int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements);
  * be exported. */
 dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t,
                               dt_value *out) DT_MUST_USE;
+/* The location of the step of `map` that combines the element of each example with that of another
+ * one of its batch, in training; NULL: none does. */
+const dt_location *dt_dataset_combines(const dt_dataset *d, int element);
 /* How the training part stores the element, lent; NULL for a pipeline. */
 const dt_element_spec *dt_dataset_stored(const dt_dataset *d, int element);
 int dt_dataset_find(const dt_dataset *d, const char *name); /* the element's index, or -1 */

@@ -34,6 +34,10 @@ int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements) {
     return d->n;
 }
 
+const dt_location *dt_dataset_combines(const dt_dataset *d, int element) {
+    return dt_map_plan_combines(d->rows[DT_PART_TRAIN].plan[element]);
+}
+
 const dt_element_spec *dt_dataset_stored(const dt_dataset *d, int element) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     return train->stored ? &train->stored[train->index[element]] : NULL;

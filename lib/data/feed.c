@@ -67,6 +67,7 @@ static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *
                       .first = h.step * f->o.batch + from,
                       .rows = to - from,
                       .into = from,
+                      .all = h.rows,
                       .element = s->element,
                       .load = batch >= f->depth};
 }

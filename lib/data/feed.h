@@ -18,9 +18,9 @@ enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8, DT_FEED_SPANS = 1 << 
  * thread-safe (the format's rows, the cache). */
 typedef struct dt_filler dt_filler;
 /* A part of a batch: rows [first, first + rows) of an epoch, which become rows [into, into + rows)
- * of the batch number `step` of that epoch. */
+ * of the batch number `step` of that epoch, which has `all` rows. */
 typedef struct dt_piece {
-    int64_t epoch, step, first, rows, into;
+    int64_t epoch, step, first, rows, into, all;
     const dt_view *element; /* [n] */
     bool load;              /* files may now be read into memory as a whole */
 } dt_piece;

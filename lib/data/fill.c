@@ -3,6 +3,10 @@
  * See feed.h. Elements whose rows are all in memory are gathered one element after the other. The
  * others are read example by example: each example is decoded once for all elements, straight into
  * the cache if it has room, or into the batch if `map` changes nothing.
+ *
+ * Where a step of `map` combines examples, each one has a partner in its batch, by a permutation of
+ * the rows of the global batch that is drawn from the seed, the epoch and the batch. The partner is
+ * read from the data set again, whichever piece, thread or process prepares its own row.
  */
 #include "data/feed.h"
 
@@ -22,10 +26,11 @@ typedef struct track {
     const dt_map_plan *plan;
     int index;            /* position in the format's own order of elements */
     bool deferred, asked; /* asked: `whole` has been set; deferred: not before dt_piece.load */
+    bool combined;        /* with the same element of a partner */
     bool as_stored;       /* without steps of `map`: examples are decoded straight into the batch */
     const void *whole;    /* all stored rows; NULL: read examples one by one */
     int64_t stored_bytes, bytes; /* bytes of a row: as stored; in a batch */
-    void *buffer;                /* holds one stored row */
+    void *buffer, *other;        /* each holds one stored row; other: of a partner, or NULL */
 } track;
 
 struct dt_filler {
@@ -34,7 +39,9 @@ struct dt_filler {
     int n;
     track *tracks; /* [n] */
     void **wanted; /* [n] where each element is decoded to, in the format's own order */
-    /* [most_rows] the examples of a piece, and the pass over the data that each belongs to */
+    bool pairs;    /* examples have partners */
+    /* [2 * most_rows] the examples of a piece, then their partners, and the pass over the data that
+     * each belongs to */
     int64_t *chosen, *pass;
     dt_order order; /* copies of the feed's, because each thread changes its own */
     dt_workers workers;
@@ -57,11 +64,14 @@ static dt_status *prepare_track(dt_filler *f, int e) {
     *t = (track){.plan = f->rows->plan[e],
                  .index = f->rows->index[e],
                  .deferred = f->feed->deferred[e],
+                 .combined = f->at.training && dt_map_plan_combines(f->rows->plan[e]),
                  .stored_bytes = dt_rows_bytes(f->rows, e),
                  .as_stored = dt_map_plan_is_empty(f->rows->plan[e]),
                  .bytes = dt_type_bytes(dt_map_plan_type(f->rows->plan[e]))};
+    f->pairs |= t->combined;
     t->buffer = dt_try_alloc((size_t)t->stored_bytes);
-    return t->buffer ? NULL : no_memory(f, t->stored_bytes);
+    if (t->combined) t->other = dt_try_alloc((size_t)t->stored_bytes);
+    return t->buffer && (t->other || !t->combined) ? NULL : no_memory(f, t->stored_bytes);
 }
 
 static dt_status *allocate(dt_filler *f) {
@@ -74,8 +84,8 @@ static dt_status *allocate(dt_filler *f) {
         DT_TRY(prepare_track(f, e));
     }
     f->scratch = dt_try_alloc((size_t)scratch + 1);
-    f->chosen = dt_try_alloc((size_t)f->feed->most_rows * sizeof *f->chosen);
-    f->pass = dt_try_alloc((size_t)f->feed->most_rows * sizeof *f->pass);
+    f->chosen = dt_try_alloc((size_t)f->feed->most_rows * 2 * sizeof *f->chosen);
+    f->pass = dt_try_alloc((size_t)f->feed->most_rows * 2 * sizeof *f->pass);
     return f->scratch && f->chosen && f->pass ? NULL : no_memory(f, scratch);
 }
 
@@ -104,7 +114,10 @@ dt_status *dt_filler_create(dt_filler **out, const dt_feed *feed) {
 
 void dt_filler_destroy(dt_filler *f) {
     if (!f) return;
-    for (int e = 0; f->tracks && e < f->n; e++) free(f->tracks[e].buffer);
+    for (int e = 0; f->tracks && e < f->n; e++) {
+        free(f->tracks[e].buffer);
+        free(f->tracks[e].other);
+    }
     free(f->tracks);
     free(f->wanted);
     free(f->chosen);
@@ -127,21 +140,45 @@ static dt_status *load(dt_filler *f, const dt_piece *p) {
     return NULL;
 }
 
-static void choose(dt_filler *f, const dt_piece *p) {
+/* Finds the examples of rows [from, from + count) of the piece's batch. */
+static void deal(dt_filler *f, const dt_piece *p, const dt_dealt *q) {
     if (f->feed->workers) {
-        dt_workers_deal(&f->workers,
-                        &(dt_dealt){p->epoch, p->step, p->into, p->rows, f->chosen, f->pass});
+        dt_workers_deal(&f->workers, q);
         return;
     }
+    for (int64_t i = 0; i < q->count; i++) {
+        const int64_t at = p->first - p->into + q->from + i;
+        q->example[i] = dt_order_at(&f->order, q->epoch, at);
+        q->pass[i] = dt_order_pass(&f->order, q->epoch, at);
+    }
+}
+
+/* Index, in `chosen` and `pass`, of the partner of row i of a piece. */
+static int64_t partner(const dt_filler *f, int64_t i) { return f->feed->most_rows + i; }
+
+static void choose(dt_filler *f, const dt_piece *p) {
+    deal(f, p, &(dt_dealt){p->epoch, p->step, p->into, p->rows, f->chosen, f->pass});
+    if (!f->pairs) return;
+    const uint64_t batch = (uint64_t)(p->epoch * f->feed->steps + p->step);
+    const dt_permutation rows = dt_permutation_make(f->at.seed, "partner", batch, (uint64_t)p->all);
     for (int64_t i = 0; i < p->rows; i++) {
-        f->chosen[i] = dt_order_at(&f->order, p->epoch, p->first + i);
-        f->pass[i] = dt_order_pass(&f->order, p->epoch, p->first + i);
+        const int64_t row = (int64_t)dt_permutation_at(&rows, (uint64_t)(p->into + i)),
+                      k = partner(f, i);
+        deal(f, p, &(dt_dealt){p->epoch, p->step, row, 1, f->chosen + k, f->pass + k});
     }
 }
 
 /* Address of row i of a piece in its batch. */
 static void *in_batch(const dt_filler *f, const dt_piece *p, int e, int64_t i) {
     return (char *)p->element[e].data + (p->into + i) * f->tracks[e].bytes;
+}
+
+/* Sets the partner of row i of a piece, for an element that is combined. */
+static void pair(dt_filler *f, int e, int64_t i, const void *other) {
+    f->at.other = f->tracks[e].combined ? other : NULL;
+    if (!f->at.other) return;
+    f->at.other_pass = f->pass[partner(f, i)];
+    f->at.other_example = dt_rows_number(f->rows, f->chosen[partner(f, i)]);
 }
 
 /* Runs row i of a piece through the steps of `map` into its batch. */
@@ -167,6 +204,7 @@ static dt_status *gather(dt_filler *f, const dt_piece *p, int e) {
     for (int64_t i = 0; i < p->rows; i++) {
         const char *next = i + AHEAD_ROWS < p->rows ? row_at(f, t, i + AHEAD_ROWS) : NULL;
         for (int64_t k = 0; next && k < bytes; k += 64) __builtin_prefetch(next + k);
+        if (t->combined) pair(f, e, i, row_at(f, t, partner(f, i)));
         DT_TRY(turn(f, p, e, i, row_at(f, t, i)));
     }
     return NULL;
@@ -181,19 +219,23 @@ static void spend(int64_t *on, int64_t *since) {
     *since = now;
 }
 
-/* Row i of a piece, which is the format's example `row`. kept: the example is in the cache, or this
- * thread decodes it into the cache. */
+/* Row i of a piece, or its partner, which is the format's example `row`. kept: the example is in
+ * the cache, or this thread decodes it into the cache. */
 typedef struct example {
     const dt_piece *piece;
     int64_t i, row;
-    bool kept;
+    bool kept, is_partner;
 } example;
 
-/* Where element e of an example is decoded to: the cache, the batch, or the thread's own buffer. */
+/* Where element e of an example is decoded to: the cache, the batch, or the thread's own buffer.
+ * NULL: an element of a partner that is not needed. */
 static void *place_of(const dt_filler *f, int e, const example *x) {
     const track *t = &f->tracks[e];
     void *place = x->kept ? dt_example_cache_place(f->rows->kept, t->index, x->row) : NULL;
-    return place ? place : t->as_stored ? in_batch(f, x->piece, e, x->i) : t->buffer;
+    return place           ? place
+           : x->is_partner ? t->other
+           : t->as_stored  ? in_batch(f, x->piece, e, x->i)
+                           : t->buffer;
 }
 
 static dt_status *read_example(dt_filler *f, const example *x, int64_t spent_ns[DT_SPENT_KINDS],
@@ -227,10 +269,18 @@ static dt_status *take_example(dt_filler *f, example *x, int64_t spent_ns[DT_SPE
 static dt_status *read_examples(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SPENT_KINDS]) {
     int64_t since = dt_now_ns();
     for (int64_t i = 0; i < p->rows; i++) {
-        example x = {.piece = p, .i = i, .row = dt_rows_number(f->rows, f->chosen[i])};
+        example x = {.piece = p, .i = i, .row = dt_rows_number(f->rows, f->chosen[i])},
+                other = {.piece = p, .i = i, .is_partner = true};
         DT_TRY(take_example(f, &x, spent_ns, &since));
-        for (int e = 0; e < f->n; e++)
-            if (!f->tracks[e].whole) DT_TRY(turn(f, p, e, i, place_of(f, e, &x)));
+        if (f->pairs) {
+            other.row = dt_rows_number(f->rows, f->chosen[partner(f, i)]);
+            DT_TRY(take_example(f, &other, spent_ns, &since));
+        }
+        for (int e = 0; e < f->n; e++) {
+            if (f->tracks[e].whole) continue;
+            pair(f, e, i, place_of(f, e, &other));
+            DT_TRY(turn(f, p, e, i, place_of(f, e, &x)));
+        }
         spend(&spent_ns[DT_SPENT_MAP], &since);
     }
     return NULL;

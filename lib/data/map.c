@@ -113,6 +113,35 @@ static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out) {
     return s;
 }
 
+static bool same_arguments(const dt_named *a, const dt_named *b) {
+    return a->tree && b->tree ? dt_tree_same(a->tree, b->tree) : a->tree == b->tree;
+}
+
+/* An element has at most one step that combines examples. It is the same for all elements, which
+ * would otherwise be combined by different numbers. */
+static dt_status *check_combining(const dt_map *m) {
+    const dt_named *first = NULL;
+    const chain *of = NULL;
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->chains[i].n; k++) {
+            const dt_named *named = &m->chains[i].step[k];
+            if (!steps[named->row]->combines) continue;
+            if (first && of == &m->chains[i])
+                return dt_fail(DT_E_DATASET_KEYS, &named->at,
+                               "'%.80s' has two steps that combine the examples of a batch: %s and "
+                               "%s",
+                               of->name, first->kind->name, named->kind->name);
+            if (first && !(named->row == first->row && same_arguments(named, first)))
+                return dt_fail(DT_E_DATASET_KEYS, &named->at,
+                               "the steps that combine examples must be the same for '%.80s' and "
+                               "'%.80s', with the same arguments",
+                               of->name, m->chains[i].name);
+            first = first ? first : named;
+            of = &m->chains[i];
+        }
+    return NULL;
+}
+
 bool dt_texts_have(const dt_texts *names, const char *name) {
     for (int i = 0; i < names->n; i++)
         if (strcmp(names->v[i], name) == 0) return true;
@@ -140,7 +169,7 @@ dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names,
         dt_status_append(&s, check_name(&t->entry[i], names));
         dt_status_append(&s, read_chain(arena, &t->entry[i], &m->chains[i]));
     }
-    return s;
+    return s ? s : check_combining(m);
 }
 
 bool dt_map_learns(const dt_map *m) {
@@ -170,6 +199,9 @@ struct dt_map_plan {
     dt_map_stage *stages;
     const dt_map_stage *pending;
     dt_map_limit *limits;
+    /* the plan as it is before the step that combines two examples; NULL: no step does */
+    const dt_map_plan *before;
+    const dt_location *combines; /* the location of that step */
 };
 
 static const chain *find_chain(const dt_map *m, const char *name) {
@@ -285,6 +317,10 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
     DT_TRY(s->step->infer(s, arena));
     DT_TRY(check_output(s, p->window));
     if (s->step->classes) add_limit(arena, p, s->step->classes(s->args));
+    if (s->step->combines) {
+        p->before = dt_arena_copy(arena, p, sizeof *p);
+        p->combines = s->at;
+    }
     p->type = s->out;
     p->text = p->text && s->step->takes == DT_TAKES_TEXT_TOO;
     p->numbers = s->step->keeps_numbers ? s->numbers : 0;
@@ -350,6 +386,8 @@ bool dt_map_plan_is_plain(const dt_map_plan *p) {
     return true;
 }
 
+const dt_location *dt_map_plan_combines(const dt_map_plan *p) { return p->combines; }
+
 const dt_type *dt_map_plan_type(const dt_map_plan *p) { return &p->type; }
 
 int64_t dt_map_plan_numbers(const dt_map_plan *p) { return p->numbers; }
@@ -361,11 +399,14 @@ int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits) {
     return p->n_limits;
 }
 
-int64_t dt_map_plan_scratch(const dt_map_plan *p) { return p->n > 1 ? 2 * p->widest : 0; }
+/* Two values between steps; of an example to combine with, two more and the last one. */
+int64_t dt_map_plan_scratch(const dt_map_plan *p) {
+    return p->n > 1 ? (p->before ? 5 : 2) * p->widest : 0;
+}
 
 /* Runs all steps for one row. Between steps it alternates between the two halves of the scratch. */
-static dt_status *run_row(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
-                          void *scratch) {
+static dt_status *run_steps(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
+                            void *scratch) {
     for (int i = 0; i < p->n; i++) {
         void *to = i == p->n - 1 ? out : (char *)scratch + (i % 2) * p->widest;
         const dt_map_stage *s = &p->stages[i];
@@ -376,20 +417,35 @@ static dt_status *run_row(const dt_map_plan *p, const dt_map_at *at, const void 
     return NULL;
 }
 
+/* Replaces at->other by row k of it after the steps before the combination. */
+static dt_status *run_other(const dt_map_plan *p, int64_t k, dt_map_at *at, char *scratch) {
+    const dt_map_at there = {.seed = at->seed,
+                             .pass = at->other_pass,
+                             .example = at->other_example,
+                             .training = at->training};
+    const void *in = (const char *)at->other + k * p->in_bytes;
+    at->other = p->before->n > 0 ? scratch : in;
+    return run_steps(p->before, &there, in, scratch, scratch + p->widest);
+}
+
 dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
                       void *scratch) {
     const int64_t bytes = dt_type_bytes(&p->type) / p->times;
     if (p->n == 0) memcpy(out, in, (size_t)(p->in_bytes * p->times));
-    for (int64_t k = 0; p->n > 0 && k < p->times; k++)
-        DT_TRY(
-            run_row(p, at, (const char *)in + k * p->in_bytes, (char *)out + k * bytes, scratch));
+    for (int64_t k = 0; p->n > 0 && k < p->times; k++) {
+        dt_map_at here = *at;
+        if (here.other) DT_TRY(run_other(p, k, &here, (char *)scratch + 2 * p->widest));
+        DT_TRY(run_steps(p, &here, (const char *)in + k * p->in_bytes, (char *)out + k * bytes,
+                         scratch));
+    }
     return NULL;
 }
 
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed) {
-    dt_random r = seed
-                      ? dt_random_stream((uint64_t)*seed, s->step->kind.name, (uint64_t)at->example)
-                      : dt_random_stream(at->seed, s->purpose, (uint64_t)at->example);
+    dt_random r =
+        seed ? dt_random_stream((uint64_t)*seed, s->step->kind.name, (uint64_t)at->example)
+             : dt_random_stream(at->seed, s->step->combines ? s->step->kind.name : s->purpose,
+                                (uint64_t)at->example);
     /* leaves 256 blocks of random numbers to each example and pass; a step uses few of them */
     r.counter[0] = (uint64_t)at->pass << 8;
     return r;

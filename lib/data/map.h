@@ -46,6 +46,9 @@ const struct dt_map_stage *dt_map_plan_pending(const dt_map_plan *p);
 bool dt_map_plan_is_empty(const dt_map_plan *p);
 /* Whether the steps change nothing but the dtype. */
 bool dt_map_plan_is_plain(const dt_map_plan *p);
+/* The location of the step that combines each example with another one of its batch; NULL: none
+ * does. */
+const dt_location *dt_map_plan_combines(const dt_map_plan *p);
 /* The type of an example after all steps. */
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
 /* The limit of the output values, which lie in [0, limit); 0: unknown. */
@@ -61,6 +64,9 @@ typedef struct dt_map_at {
     uint64_t seed;
     int64_t pass, example;
     bool training; /* false: steps are not random */
+    /* the example, as stored, that a step such as mixup combines this one with; NULL: none */
+    const void *other;
+    int64_t other_pass, other_example;
 } dt_map_at;
 /* Runs one example through all steps; copies it if there are none. */
 dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,

@@ -167,8 +167,9 @@ void dt_workers_deal(dt_workers *x, const dt_dealt *q) {
     int64_t row = 0, out = 0;
     for (int64_t r = 0; r < x->n * x->replicas && out < q->count; r++) {
         const span s = span_of(x, q->step, r);
-        for (int64_t i = s.from; i < s.to && out < q->count; i++) {
-            if (row++ < q->from) continue;
+        const int64_t first = s.from + dt_max(q->from - row, 0);
+        row += s.to - s.from;
+        for (int64_t i = first; i < s.to && out < q->count; i++) {
             const int64_t at = dt_order_at(&x->order[s.stream], q->epoch, i);
             q->example[out] = x->dealing == DT_DEAL_FILE ? example_of_files(x, s.stream, at) : at;
             q->pass[out++] = dt_order_pass(&x->order[s.stream], q->epoch, i);

@@ -264,6 +264,29 @@ static dt_status *check_targets(const dt_element_spec *element, const dt_model_s
     return NULL;
 }
 
+/* If a step of `map` combines an input or a target of examples, steps must combine all of them: the
+ * model would otherwise learn wrong targets. */
+static dt_status *check_combined(const dt_dataset *d, const dt_element_spec *element,
+                                 const dt_match *m, int n_outputs) {
+    const dt_location *at = NULL;
+    const char *with = NULL, *without = NULL;
+    for (int i = 0; i < m->n_inputs + n_outputs; i++) {
+        const int e = i < m->n_inputs ? m->input[i] : m->target[i - m->n_inputs];
+        const dt_location *combines = e < 0 ? NULL : dt_dataset_combines(d, e);
+        if (combines && !at) {
+            at = combines;
+            with = element[e].name;
+        }
+        if (e >= 0 && !combines && !without) without = element[e].name;
+    }
+    return at && without ? dt_suggest(dt_fail(DT_E_ELEMENTS, at,
+                                              "this step combines '%.80s' of two examples, and "
+                                              "no step combines '%.80s'",
+                                              with, without),
+                                      "add it to the steps of '%.80s' as well", without)
+                         : NULL;
+}
+
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c,
                           dt_match *out) {
     const dt_element_spec *element;
@@ -280,6 +303,7 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
         DT_TRY(check_input(&element[out->input[i]], &model->input[i]));
     for (int i = 0; i < model->n_inputs; i++)
         DT_TRY(check_rows(&element[out->input[i]], model, &model->input[i]));
+    if (c) DT_TRY(check_combined(d, element, out, c->n_outputs));
     return c ? check_targets(element, model, c, out) : NULL;
 }
 

@@ -6,7 +6,7 @@
 
 /* ---- recorded values ---- */
 
-enum { MOST_OUTCOMES = 32 };
+enum { MOST_OUTCOMES = 32, MOST_VALUES = 256 };
 
 /* Whether the numbers are those recorded: within 1e-5 of the largest, and integers equal. */
 static bool matches(const double *got, const double *y, int64_t n, dt_dtype dtype) {
@@ -72,12 +72,55 @@ static void check_case(const json_t *c) {
     free(x);
 }
 
+/* Runs the steps for the first examples of a job with seed 1, each combined with its partner. */
+static void check_drawn(const json_t *c) {
+    const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "drawn"),
+                 *x = json_object_get(in, "x"), *partner = json_object_get(in, "partner");
+    const size_t n = json_array_size(x);
+    void *stored[MOST_OUTCOMES];
+    dt_type from, to;
+    assert_in_range(n, 1, MOST_OUTCOMES);
+    for (size_t k = 0; k < n; k++) {
+        double *v = read_tensor(json_array_get(x, k), &from);
+        stored[k] = malloc((size_t)dt_type_bytes(&from));
+        assert_non_null(stored[k]);
+        dt_cast(DT_FLOAT64, from.dtype, v, stored[k], dt_type_elements(&from));
+        free(v);
+    }
+    mapped m = open_map(json_string_value(json_object_get(in, "element")),
+                        json_string_value(json_object_get(in, "steps")), &from);
+    assert_true(json_array_size(out) > 0);
+    for (size_t k = 0; k < json_array_size(out); k++) {
+        const json_int_t other = json_integer_value(json_array_get(partner, k));
+        double *y = read_tensor(json_array_get(out, k), &to), got[MOST_VALUES];
+        const int64_t values = dt_type_elements(&to);
+        assert_in_range(values, 1, MOST_VALUES);
+        assert_true(dt_type_equal(dt_map_plan_type(m.plan), &to));
+        assert_null(dt_map_run(m.plan,
+                               &(dt_map_at){.seed = 1,
+                                            .example = (int64_t)k,
+                                            .training = true,
+                                            .other = partner ? stored[other] : NULL,
+                                            .other_example = other},
+                               stored[k % n], m.out, m.scratch));
+        dt_cast(to.dtype, DT_FLOAT64, m.out, got, values);
+        if (!matches(got, y, values, to.dtype))
+            fail_msg("%s: example %zu differs", json_string_value(json_object_get(c, "id")), k);
+        free(y);
+    }
+    for (size_t k = 0; k < n; k++) free(stored[k]);
+    close_map(&m);
+}
+
 static void test_recorded(void **state) {
     (void)state;
     json_t *root = json_load_file("tests/data/augment.json", 0, NULL),
            *cases = json_object_get(root, "cases");
     assert_true(json_array_size(cases) > 200);
-    for (size_t i = 0; i < json_array_size(cases); i++) check_case(json_array_get(cases, i));
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *c = json_array_get(cases, i);
+        (json_object_get(c, "drawn") ? check_drawn : check_case)(c);
+    }
     json_decref(root);
 }
 
@@ -176,6 +219,7 @@ static const char *const every[] = {
     "random_saturation: 0.9",
     "random_hue: 0.9",
     "random_erasing",
+    "rand_augment: {num_ops: 3, factor: 1}",
     "random_color_jitter: {brightness_factor: 0.1, saturation_factor: 0.8, hue_factor: 0.1}"};
 enum { EVERY = sizeof every / sizeof *every };
 
@@ -214,6 +258,40 @@ static void test_training_alone(void **state) {
             changed += memcmp(y, again, sizeof y) != 0;
         }
         if (changed < 8) fail_msg("%s: %d of 20 differ", every[k], changed);
+        close_map(&m);
+    }
+}
+
+/* The weight has the mean and the variance of Beta(a, a), and outside of training, where there is no
+ * other example, values stay. Other steps run before and after, for both examples. */
+static void test_weights(void **state) {
+    (void)state;
+    static const dt_type scalar = {.dtype = DT_FLOAT64};
+    static const struct {
+        const char *steps;
+        double variance;
+    } cases[] = {
+        {"[mixup: 1]", 1.0 / 12},
+        {"[rescale: {scale: 2}, cast: float64, mixup: 0.2, rescale: {scale: 0.5}]", 1 / (4 * 1.4)},
+        {"[cutmix: [0.5, 0.5]]", 1.0 / 8}};
+    const double x = 1, y = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mapped m = open_map("y", cases[i].steps, &scalar);
+        double sum = 0, squares = 0;
+        for (int64_t e = 0; e < DRAWS; e++) {
+            dt_map_at at = {.seed = 2, .example = e, .training = true, .other = &y};
+            assert_null(dt_map_run(m.plan, &at, &x, m.out, m.scratch));
+            const double w = ((const float *)m.out)[0];
+            assert_true(w >= 0 && w <= 1);
+            sum += w;
+            squares += (w - 0.5) * (w - 0.5);
+        }
+        if (fabs(sum / DRAWS - 0.5) > 6 * sqrt(cases[i].variance / DRAWS))
+            fail_msg("%s: mean %g", cases[i].steps, sum / DRAWS);
+        if (fabs(squares / DRAWS - cases[i].variance) > 0.05 * cases[i].variance)
+            fail_msg("%s: variance %g", cases[i].steps, squares / DRAWS);
+        assert_null(dt_map_run(m.plan, &(dt_map_at){0}, &x, m.out, m.scratch));
+        assert_true(((const float *)m.out)[0] == 1);
         close_map(&m);
     }
 }
@@ -350,6 +428,24 @@ static void test_refusals(void **state) {
          DT_E_DATA_SHAPE,
          65,
          "'fill_value' has 2 numbers, images have 3"},
+        {"[rand_augment: {num_ops: 0}]",
+         {.rank = 3, .dim = {6, 5, 3}},
+         DT_E_RANGE,
+         78,
+         "num_ops must be in [1, 64]"},
+        {"[rand_augment]",
+         {.rank = 2, .dim = {6, 5}},
+         DT_E_DATA_SHAPE,
+         65,
+         "rand_augment needs images of 3 channels"},
+        {"[cutmix]", {.rank = 4, .dim = {6, 5, 3, 2}}, DT_E_DATA_SHAPE, 65, "cutmix needs images"},
+        {"[cutmix: 1.5]", {.rank = 2, .dim = {6, 5}}, DT_E_RANGE, 78, "factor"},
+        {"[mixup]", {.rank = 0, .dtype = DT_INT32}, DT_E_DATA_TYPE, 65, "cannot be mixed"},
+        {"[mixup, cutmix]",
+         {.rank = 2, .dim = {6, 5}},
+         DT_E_DATASET_KEYS,
+         78,
+         "two steps that combine the examples of a batch: mixup and cutmix"},
         {"[random_contrast: .nan]", {.rank = 2, .dim = {6, 5}}, DT_E_RANGE, 78, "factor"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -363,10 +459,10 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded),     cmocka_unit_test(test_factors_are_even),
-        cmocka_unit_test(test_erasing),      cmocka_unit_test(test_training_alone),
-        cmocka_unit_test(test_masks_follow), cmocka_unit_test(test_odd_sizes),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_recorded),  cmocka_unit_test(test_factors_are_even),
+        cmocka_unit_test(test_erasing),   cmocka_unit_test(test_training_alone),
+        cmocka_unit_test(test_weights),   cmocka_unit_test(test_masks_follow),
+        cmocka_unit_test(test_odd_sizes), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("augment", tests, NULL, NULL);
 }

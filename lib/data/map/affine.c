@@ -102,7 +102,18 @@ static void blend_row(const moved *v, int64_t r) {
         blend_at(v, m[0] * (double)c + x0, m[3] * (double)c + y0, to);
 }
 
-static void move(const dt_map_stage *s, const double m[6], const void *in, void *out) {
+static void move(const moved *v, int interpolation) {
+    for (int64_t r = 0; r < v->size.rows; r++)
+        (interpolation == BILINEAR ? blend_row : copy_row)(v, r);
+}
+
+void dt_affine_move(const struct dt_augment *a, const dt_pixels *p, const double m[6],
+                    const float *in, float *out) {
+    const moved v = {.size = *p, .fill_mode = a->fill_mode, .m = m, .in = in, .out = out};
+    move(&v, a->interpolation);
+}
+
+static void move_example(const dt_map_stage *s, const double m[6], const void *in, void *out) {
     const struct dt_augment *a = s->args;
     float *floats = NULL;
     if (a->interpolation == BILINEAR && s->in.dtype != DT_FLOAT32) {
@@ -115,8 +126,7 @@ static void move(const dt_map_stage *s, const double m[6], const void *in, void 
                      .in = floats ? floats : in,
                      .fill = s->made,
                      .out = out};
-    for (int64_t r = 0; r < v.size.rows; r++)
-        (a->interpolation == BILINEAR ? blend_row : copy_row)(&v, r);
+    move(&v, a->interpolation);
     free(floats);
 }
 
@@ -131,5 +141,5 @@ void dt_affine_run(const dt_map_stage *s, const dt_map_at *at, const void *in, v
         return;
     }
     matrix(a, &p, &r, m);
-    move(s, m, in, out);
+    move_example(s, m, in, out);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the random changes of images, which are Keras' layers of the same names: their
- * arguments, their rows, and the two ways in which they work. Some move pixels by a matrix
- * (affine.c), others change values in place (color.c). Outside of training only the dtype changes.
+ * arguments, their rows, and the three ways in which they work. Some move pixels by a matrix
+ * (affine.c), others change values in place (color.c), and others combine two examples
+ * (augment.c). Outside of training only the dtype changes.
  */
 #ifndef DT_DATA_MAP_AUGMENT_H
 #define DT_DATA_MAP_AUGMENT_H
@@ -18,7 +19,8 @@ struct dt_augment {
     dt_reals value_range; /* the lowest and the highest value of a pixel */
     dt_reals fill;        /* random_erasing: a value, or one per channel; n 0: noise */
     int fill_mode, interpolation;
-    double fill_value;
+    double fill_value, alpha;
+    int64_t num_ops; /* rand_augment: how many changes follow one another */
     int64_t seed;
     bool has_seed;
 };
@@ -72,6 +74,8 @@ dt_status *dt_augment_check(const void *args, const dt_location *at) DT_MUST_USE
 double dt_augment_draw(dt_random *r, const dt_reals *factor, double low);
 /* -1 or 1, equally likely. */
 double dt_augment_sign(dt_random *r);
+/* Draws the lines [*from, *to) of n, given the fraction of them. */
+void dt_augment_lines(dt_random *r, double fraction, int64_t n, int64_t *from, int64_t *to);
 /* `emit` of all: converts to the type of the output. */
 dt_value dt_augment_emit(const dt_map_stage *s, dt_value x);
 
@@ -81,9 +85,13 @@ dt_value dt_augment_emit(const dt_map_stage *s, dt_value x);
  * input at column m[0] x + m[1] y + m[2] and row m[3] x + m[4] y + m[5]. */
 typedef void dt_affine_matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r,
                               double m[6]);
+dt_affine_matrix dt_matrix_rotation, dt_matrix_shear, dt_matrix_translation;
 dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
 void dt_affine_run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out,
                    dt_affine_matrix *matrix);
+/* Moves an image of floats, with any fill_mode but constant. in: another image than out. */
+void dt_affine_move(const struct dt_augment *a, const dt_pixels *p, const double m[6],
+                    const float *in, float *out);
 
 /* ---- values that change ---- */
 
@@ -108,5 +116,19 @@ static inline float dt_clip(const struct dt_augment *a, float x) {
  * as Keras' rgb_to_hsv and hsv_to_rgb. The latter takes hues in [-1, 2), which are a circle. */
 void dt_rgb_to_hsv(float x[3]);
 void dt_hsv_to_rgb(float x[3]);
+/* The brightness of a pixel, as tf.image.rgb_to_grayscale. */
+float dt_rgb_to_gray(const float x[3]);
+
+/* ---- two examples that become one ---- */
+
+/* `infer` of steps that combine examples. */
+dt_status *dt_combine_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
+/* `undo` of these steps: outside of training they change no value. */
+dt_value dt_combine_undo(const void *args, const dt_lesson *learned, dt_value x);
+/* Draws the weight of an example: Beta(alpha, alpha), alpha in (0, 1]. */
+double dt_combine_weight(dt_random *r, double alpha);
+/* out = weight * in + (1 - weight) * other. in, other: values of the dtype of s->in. */
+void dt_combine_blend(const dt_map_stage *s, float weight, const void *in, const void *other,
+                      float *out);
 
 #endif

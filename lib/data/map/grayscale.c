@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "file/cast.h"
-#include "data/map/step.h"
+#include "data/map/augment.h"
 
 static const float weights[3] = {0.2989F, 0.587F, 0.114F};
 
@@ -20,7 +20,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
-static float gray(const float rgb[3]) {
+float dt_rgb_to_gray(const float rgb[3]) {
     return rgb[0] * weights[0] + rgb[1] * weights[1] + rgb[2] * weights[2];
 }
 
@@ -28,7 +28,7 @@ static void run_bytes(const uint8_t *in, uint8_t *out, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         const float rgb[3] = {(float)in[3 * i] / 255.0F, (float)in[3 * i + 1] / 255.0F,
                               (float)in[3 * i + 2] / 255.0F};
-        out[i] = (uint8_t)fminf(gray(rgb) * 255.5F, 255.0F);
+        out[i] = (uint8_t)fminf(dt_rgb_to_gray(rgb) * 255.5F, 255.0F);
     }
 }
 
@@ -40,7 +40,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
         run_bytes(in, out, s->values / 3);
         return;
     }
-    for (int64_t i = 0; i < s->values / 3; i++) to[i] = gray(&from[3 * i]);
+    for (int64_t i = 0; i < s->values / 3; i++) to[i] = dt_rgb_to_gray(&from[3 * i]);
 }
 
 /* Multiplies (.., 3) by a column of weights. Bytes are scaled to [0, 1] and back, as in

@@ -25,13 +25,6 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return dt_color_infer(s, arena);
 }
 
-/* Draws the lines [from, to) of n, given the fraction of them. */
-static void draw_lines(dt_random *r, double fraction, int64_t n, int64_t *from, int64_t *to) {
-    const double length = fraction * (double)n, start = dt_random_uniform(r) * ((double)n - length);
-    *from = (int64_t)ceil(start);
-    *to = (int64_t)fmin(ceil(start + length), (double)n);
-}
-
 /* Noise has as many numbers as an image has values, so it is a stream of its own, whose seed is
  * drawn. */
 static void erase(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
@@ -39,8 +32,8 @@ static void erase(const struct dt_augment *a, const dt_reals *factor, const dt_p
     int64_t row, rows, column, columns;
     const double width = sqrt(dt_augment_draw(r, &a->factor[1], 0)),
                  height = sqrt(dt_augment_draw(r, &a->factor[1], 0));
-    draw_lines(r, width, p->columns, &column, &columns);
-    draw_lines(r, height, p->rows, &row, &rows);
+    dt_augment_lines(r, width, p->columns, &column, &columns);
+    dt_augment_lines(r, height, p->rows, &row, &rows);
     if (!(dt_random_uniform(r) < dt_augment_draw(r, factor, 0))) return;
     dt_random noise = dt_random_stream(dt_random_below(r, UINT64_MAX), "noise", 0);
     for (int64_t i = row; i < rows; i++)

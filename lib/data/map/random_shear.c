@@ -13,11 +13,12 @@ static const dt_field fields[] = {
     DT_AUGMENT_FILL, DT_AUGMENT_SEED, DT_END};
 
 /* The pixel in the corner stays. */
-static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
+void dt_matrix_shear(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
     const double sign = dt_augment_sign(r), across = sign * dt_augment_draw(r, &a->factor[0], -1),
                  down = sign * dt_augment_draw(r, &a->factor[1], -1);
     (void)p;
     memcpy(m, (double[6]){1, across, 0, down, 1, 0}, 6 * sizeof *m);
 }
 
-DT_AFFINE_STEP(random_shear, "shear an image at random", matrix, .brief = {"x_factor", "y_factor"});
+DT_AFFINE_STEP(random_shear, "shear an image at random", dt_matrix_shear,
+               .brief = {"x_factor", "y_factor"});

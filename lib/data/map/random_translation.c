@@ -13,12 +13,13 @@ static const dt_field fields[] = {
                               "is"),
     DT_AUGMENT_FILL, DT_AUGMENT_SEED, DT_END};
 
-static void matrix(const struct dt_augment *a, const dt_pixels *p, dt_random *r, double m[6]) {
+void dt_matrix_translation(const struct dt_augment *a, const dt_pixels *p, dt_random *r,
+                           double m[6]) {
     const double down = dt_augment_draw(r, &a->factor[0], -1),
                  across = dt_augment_draw(r, &a->factor[a->factor[1].n > 0], -1);
     memcpy(m, (double[6]){1, 0, -across * (double)p->columns, 0, 1, -down * (double)p->rows},
            6 * sizeof *m);
 }
 
-DT_AFFINE_STEP(random_translation, "shift an image at random", matrix,
+DT_AFFINE_STEP(random_translation, "shift an image at random", dt_matrix_translation,
                .brief = {"height_factor", "width_factor"});

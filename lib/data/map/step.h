@@ -7,6 +7,10 @@
  * and nothing else, so the result depends neither on replicas nor on threads nor on where a run was
  * resumed. They are random only in training. Otherwise random_crop takes the middle and random_flip
  * does nothing.
+ *
+ * A step that combines examples also sees another example of the same global batch, which has gone
+ * through the steps before. The elements of an example have the same partner and draw the same
+ * numbers, so that an image and its label are combined alike.
  */
 #ifndef DT_DATA_MAP_STEP_H
 #define DT_DATA_MAP_STEP_H
@@ -46,6 +50,7 @@ typedef struct dt_map_step {
     bool comes_first; /* needs values as they are stored, so it must be the first step */
     bool
         takes_windows; /* treats values one by one, or along the last axis: rows or windows alike */
+    bool combines; /* combines an example with dt_map_at.other; at most one step of an element */
     bool reads_float32; /* converts inputs of any dtype to float32 */
     bool keeps_numbers; /* outputs have the range of the inputs, unless infer sets stage->numbers */
     /* outputs have the class names of the inputs, unless infer sets stage->names */
@@ -91,7 +96,7 @@ struct dt_map_stage {
 };
 
 /* A stream of random numbers for an example. seed: the step's own, or NULL. Steps with the same
- * name and seed get the same numbers, as an image and its mask need. */
+ * name and seed get the same numbers, as an image and its mask need; so do steps that combine. */
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
 
 /* Adds constant numbers of a step to a graph, as a constant named after the step. */

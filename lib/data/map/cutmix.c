@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cutmix: replaces a rectangle of an image by that of another example, and mixes their labels by
+ * its area, as Keras' CutMix; outside of training it leaves the example unchanged. */
+#include <math.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "file/cast.h"
+#include "data/map/augment.h"
+
+static const dt_field fields[] = {
+    DT_AUGMENT_FACTOR("factor", 0, .min = 0, .max = 1, .preset = "1",
+                      .help = "the part of the image that stays is drawn from Beta(a, a), and a "
+                              "from these limits: f is [0, f], or [low, high]"),
+    DT_END};
+
+/* An image has several rows; anything else is a label. */
+static bool is_image(const dt_map_stage *s) { return s->in.rank > 1 && s->in.dim[0] > 1; }
+
+static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
+    if (is_image(s) && s->in.rank > 3)
+        return dt_fail(DT_E_DATA_SHAPE, s->at,
+                       "%s: cutmix needs images, (rows, columns) or (rows, columns, channels), or "
+                       "labels of one dimension, but examples have %d dimensions",
+                       s->file, s->in.rank);
+    return dt_combine_infer(s, arena);
+}
+
+/* Copies a rectangle of the other image, of the same part of its rows as of its columns. */
+static void paste(const dt_map_stage *s, dt_random *r, double part, const void *other, float *out) {
+    const dt_pixels p = dt_pixels_of(&s->in);
+    int64_t row, rows, column, columns;
+    dt_augment_lines(r, part, p.columns, &column, &columns);
+    dt_augment_lines(r, part, p.rows, &row, &rows);
+    for (int64_t i = row; i < rows; i++) {
+        const int64_t first = i * p.columns + column;
+        dt_cast(s->in.dtype, DT_FLOAT32, (const char *)other + first * p.pixel,
+                out + first * p.channels, dt_max(columns - column, 0) * p.channels);
+    }
+}
+
+/* Keras adds 1e-6 to the parameter of the distribution, which must not be 0. */
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
+    const struct dt_augment *a = s->args;
+    dt_random r = dt_map_draw(s, at, NULL);
+    const void *other = at->other ? at->other : in;
+    const double alpha = dt_augment_draw(&r, &a->factor[0], 0) + 1e-6,
+                 weight = at->other ? dt_combine_weight(&r, fmin(alpha, 1)) : 1;
+    dt_combine_blend(s, is_image(s) ? 1 : (float)weight, in, is_image(s) ? in : other, out);
+    if (is_image(s)) paste(s, &r, sqrt(1 - weight), other, out);
+}
+
+DT_AUGMENT_STEP(cutmix, "replace a rectangle of an image by that of another one of its batch",
+                .brief = {"factor"}, .takes_list = true, .combines = true, .keeps_names = true,
+                .infer = infer, .undo = dt_combine_undo);
