@@ -229,8 +229,9 @@ const struct verb verb_predict = {
         "arrives\n",
     .more =
         "The format of FILE is detected from its content: NPY, NPZ, IDX, CSV, JSON lines, "
-        "TFRecord of tf.Examples, PNG or\n"
-        "JPEG, plain or gzip. A row is an example as the job's data set stores it, and the job's "
+        "TFRecord of tf.Examples, or a\n"
+        "picture, plain or gzip. A row is an example as the job's data set stores it, and the "
+        "job's "
         "`map` is applied. CSV of\n"
         "a job of CSV has its columns; labels may be missing. Other CSV has a header with the "
         "names "

@@ -24,7 +24,7 @@ typedef struct signature {
 #define PICKLE                                                                                     \
     "a pickle can run code when it is loaded, so it is never read; save the arrays with "          \
     "numpy.save or numpy.savez"
-#define IMAGE "of pictures, PNG and JPEG are read"
+#define IMAGE "read it with dataset.format: image_folder"
 
 static const signature signatures[] = {
     SIGN("PAR1", "a Parquet file", PANDAS("read_parquet")),
@@ -61,8 +61,8 @@ static const signature signatures[] = {
     SIGN("\x7f"
          "ELF",
          "a program", NULL),
-    SIGN("\x89PNG", "a PNG image", "read it with dataset.format: image_folder"),
-    SIGN("\xff\xd8\xff", "a JPEG image", "read it with dataset.format: image_folder"),
+    SIGN("\x89PNG", "a PNG image", IMAGE),
+    SIGN("\xff\xd8\xff", "a JPEG image", IMAGE),
     SIGN("GIF8", "a GIF image", IMAGE),
     SIGN("II*\0", "a TIFF image", IMAGE),
     SIGN("MM\0*", "a TIFF image", IMAGE),
@@ -112,7 +112,8 @@ static const dt_file_sort *riff_sort(const char *first, size_t n) {
  * the file is not text. */
 static const dt_file_sort *framed_sort(const char *first, size_t n) {
     static const dt_file_sort bmp = SORT("a BMP image", IMAGE),
-                              media = SORT("a HEIC, AVIF or MP4 file", IMAGE),
+                              media =
+                                  SORT("a HEIC, AVIF or MP4 file", "convert images to PNG or JPEG"),
                               idx = SORT("an IDX file", "read it with dataset.format: idx"),
                               safetensors = SORT("a safetensors file",
                                                  "it holds weights, for model.init_from"),

@@ -32,3 +32,13 @@ dt_status *dt_library_open(void **out, const char *const *names, int flags, cons
     }
     return NULL;
 }
+
+const char *dt_library_bind(void *library, const dt_library_function *f, int n, void *out) {
+    for (int i = 0; i < n; i++) {
+        void *found = dlsym(library, f[i].name);
+        if (!found) return f[i].name;
+        /* ISO C has no conversion from object to function pointers; POSIX has, by representation */
+        memcpy((char *)out + f[i].offset, &found, sizeof found);
+    }
+    return NULL;
+}

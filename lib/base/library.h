@@ -3,6 +3,8 @@
 #ifndef DT_BASE_LIBRARY_H
 #define DT_BASE_LIBRARY_H
 
+#include <stddef.h>
+
 #include "base/status.h"
 
 /*
@@ -13,5 +15,14 @@
  */
 dt_status *dt_library_open(void **out, const char *const *names, int flags,
                            const char **why) DT_MUST_USE;
+
+/* A function of a library, and where its address belongs in a struct of function pointers. */
+typedef struct dt_library_function {
+    const char *name;
+    size_t offset;
+} dt_library_function;
+/* Sets n function pointers of the struct at `out`. Returns the name of the first function that the
+ * library lacks; NULL: it has them all. */
+const char *dt_library_bind(void *library, const dt_library_function *f, int n, void *out);
 
 #endif

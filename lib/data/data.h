@@ -131,6 +131,8 @@ typedef struct dt_dataset_spec {
     dt_cache cache;
     const char *auto_shard_policy;
     bool as_stored; /* skip `map`; texts stay texts */
+    /* opening the data set decodes every example and reports all that cannot be read */
+    bool checks_all;
     /* Replaces all parts; `learned` must then have the values that `map` learned. NULL: none. */
     const dt_rows_file *rows;
 } dt_dataset_spec;
@@ -244,6 +246,8 @@ dt_status *dt_dataset_survey(const dt_survey *q) DT_MUST_USE;
 /* Appends a warning, allocated in the arena, for each CSV column with whole numbers that float32
  * rounds; it has the location of the first such number. At most eight columns of an element. */
 void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out);
+/* Appends a warning for each part that leaves files out, allocated in the data set's arena. */
+void dt_dataset_left_out(const dt_dataset *d, dt_texts *out);
 /* Whether `map` changes nothing but the dtype of an element's values. */
 bool dt_dataset_is_plain(const dt_dataset *d, int element);
 

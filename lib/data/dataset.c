@@ -67,6 +67,7 @@ static dt_status *open_rows(dt_dataset *d, dt_part p) {
         d->spec.rows ? dt_dataset_request_rows(&d->spec, d->arena) : request_part(d, p);
     if (dt_dataset_is_once(d)) r->x = dt_examples_in_order(d->spec.rows->once);
     else DT_TRY((d->spec.rows ? dt_records_open_part : d->spec.format->open_part)(&q, &r->x));
+    if (d->spec.checks_all && r->x->encoded) DT_TRY(dt_examples_faults(r->x));
     if (d->spec.window.length > 0) DT_TRY(dt_windows_open(d, r));
     r->stored = r->x->stored;
     r->count = r->x->count;

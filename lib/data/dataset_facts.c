@@ -105,6 +105,15 @@ void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out) {
     }
 }
 
+void dt_dataset_left_out(const dt_dataset *d, dt_texts *out) {
+    *out = (dt_texts){.v = dt_arena_array(d->arena, const char *, DT_PARTS)};
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const dt_examples *x = d->rows[p].x;
+        const bool is_train = p != DT_PART_TRAIN && x == d->rows[DT_PART_TRAIN].x;
+        if (x && !is_train && x->left_out) out->v[out->n++] = x->left_out;
+    }
+}
+
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d) { return &d->spec; }
 
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size) {

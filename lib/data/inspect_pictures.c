@@ -3,11 +3,12 @@
  * broken files. It decodes every picture completely, as training would. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/json.h"
-#include "file/image/layout.h"
 #include "data/inspect.h"
-#include "file/records.h"
+#include "file/image/layout.h"
+#include "file/pictures.h"
 
 #define LARGEST_FILE ((size_t)256 << 20)
 
@@ -29,9 +30,8 @@ typedef struct look {
     size *sizes; /* [n_sizes] sorted before printing, the most frequent first */
     int n_sizes, cap_sizes;
     int64_t pictures, broken;
-    bool coloured;   /* some picture is not grey */
-    int64_t folders; /* folders inside class folders, where only pictures belong */
-    dt_str faults;   /* a line for each of the first few broken files */
+    bool coloured; /* some picture is not grey */
+    dt_str faults; /* a line for each of the first few broken files */
 } look;
 
 /* ---- pictures ---- */
@@ -76,42 +76,38 @@ static void look_at(look *l, const char *path) {
     dt_status *s = dt_file_read(path, LARGEST_FILE, &file);
     if (!s) s = decode(l, path, &file, &h);
     if (s) note_fault(l, s);
+    else if (dt_image_turns_sides(h.orientation)) count_size(l, h.width, h.height);
     else count_size(l, h.height, h.width);
     dt_str_release(&file);
 }
 
 /* ---- folders ---- */
 
-static void nested(look *l, const char *path) {
-    l->folders++;
-    note_fault(l, dt_fail(DT_E_NOT_REGULAR, NULL, "%s: is a directory", path));
+/* Whether all classes have names of parts: the folder is then too high up, such as pics in
+ * pics/train/cat. */
+static bool has_parts(const look *l) {
+    static const char *const parts[] = {"train",      "training", "val",     "valid",
+                                        "validation", "test",     "testing", NULL};
+    int n = 0;
+    for (int i = 0; i < l->n; i++)
+        for (int k = 0; parts[k]; k++) n += strcasecmp(l->classes[i].name, parts[k]) == 0;
+    return l->n > 0 && n == l->n;
 }
 
-/* Reports that a folder is too high up: it holds the folders of parts, such as pics in
- * pics/train/cat. */
-static dt_status *refuse_nested(const char *folder, const dt_paths *entries) {
-    const char *first = NULL;
-    for (int i = 0; i < entries->n && !first; i++)
-        first = dt_path_is_folder(entries->v[i]) ? entries->v[i] : NULL;
+static dt_status *refuse_parts(const look *l, const char *folder) {
     return dt_suggest(
-        dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: its folders hold folders", folder),
-        "the folder of one part is expected, such as %s", first ? first : folder);
+        dt_fail(DT_E_DATA_EMPTY, NULL, "%s: its folders are parts, not classes", folder),
+        "the folder of one part is expected, such as %s/%s", folder, l->classes[0].name);
 }
 
 static dt_status *look_through(look *l, const char *folder) {
     dt_paths files = {0};
-    dt_status *s = dt_paths_list(&files, folder);
+    int64_t others = 0; /* training leaves other files out, too */
+    dt_status *s = dt_pictures_list(folder, &files, &others, NULL);
     DT_GROW(l->classes, l->cap, l->n + 1);
     class *c = &l->classes[l->n++];
-    *c = (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1)};
-    for (int i = 0; !s && i < files.n; i++) {
-        const bool is_folder = dt_path_is_folder(files.v[i]);
-        if (is_folder) nested(l, files.v[i]);
-        else if (dt_image_is_named(files.v[i]) || dt_image_is_other(files.v[i]))
-            look_at(l, files.v[i]);
-        else continue; /* training skips other files, too */
-        c->pictures++;
-    }
+    *c = (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1), .pictures = files.n};
+    for (int i = 0; !s && i < files.n; i++) look_at(l, files.v[i]);
     l->pictures += c->pictures;
     dt_paths_release(&files);
     return s;
@@ -130,7 +126,7 @@ static dt_status *look_at_all(look *l, const char *folder) {
     dt_status *s = dt_paths_list(&entries, folder);
     for (int i = 0; !s && i < entries.n; i++)
         if (dt_path_is_folder(entries.v[i])) s = look_through(l, entries.v[i]);
-    if (!s && l->folders > 0 && l->folders == l->pictures) s = refuse_nested(folder, &entries);
+    if (!s && has_parts(l)) s = refuse_parts(l, folder);
     dt_paths_release(&entries);
     if (!s && l->pictures == 0)
         s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: each class must be a subfolder",

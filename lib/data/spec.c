@@ -298,6 +298,7 @@ dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, 
                                .directory = spec->directory,
                                .part = part,
                                .seed = spec->seed,
+                               .checks_all = spec->checks_all,
                                .splits = dt_validation_splits(&spec->split)};
 }
 

@@ -31,6 +31,8 @@ typedef struct dt_format_request {
     dt_part part;
     uint64_t seed;
     bool splits; /* when opening: the last examples are for validation */
+    /* when opening: the caller reads every example at once, so none is left out or tried */
+    bool checks_all;
     /* [n] the elements as stored, if `tree` names a file of rows other than the data set's own;
      * NULL: the keys declare them */
     const dt_element_spec *element;
@@ -54,6 +56,8 @@ typedef struct dt_examples {
      * another; else NULL */
     int64_t *first;
     bool single; /* each example is a file of its own: example i is paths.v[i] */
+    /* what a warning says of files that are left out, in the request's arena; NULL: none are */
+    const char *left_out;
     /* each example has to be decoded, which takes so long that threads should share the work */
     bool encoded;
 } dt_examples;
@@ -102,6 +106,11 @@ typedef struct dt_example_reader {
     void (*close)(dt_examples *x); /* NULL: nothing to do, because everything is in the arena */
 } dt_example_reader;
 
+/* examples_check.c: reads every example in several threads. fault[i] receives the fault of example i,
+ * if it concerns that example alone (exit code 65). Returns the first other error. */
+dt_status *dt_examples_check(dt_examples *x, dt_status **fault) DT_MUST_USE;
+/* All faults of examples, one after the other, or the first other error. Lists at most 1,000. */
+dt_status *dt_examples_faults(dt_examples *x) DT_MUST_USE;
 /* formats.c: the rows of an open source as examples, which own the source and its file from now on.
  * Allocated in the source's arena. */
 dt_examples *dt_examples_in_order(dt_row_source *s);

@@ -14,12 +14,15 @@
  * Pictures must have the given shape. With `interpolation: bilinear` (which gives float32) or
  * `nearest` they may have any size and are resized to it.
  *
- * Classes are numbered in the order of the training folder's names, sorted by bytes. Examples are
- * in the order of class and file name. With `validation_split` classes are spread evenly, because
- * otherwise the last examples, which validate, would all be from the last classes. Other files
- * (notes.txt, Thumbs.db) and hidden files are skipped, as in Keras and torchvision. A picture in a
- * format that dtrain cannot read is an error, because examples would be missing without notice. The
- * threads that read ahead decode a picture when its example is needed.
+ * Classes are numbered in the order of the training folder's names, sorted by bytes. Files in folders
+ * of a class's folder belong to that class. Examples are in the order of class, folder and file name.
+ * With `validation_split` classes are spread evenly, because otherwise the last examples, which
+ * validate, would all be from the last classes. Other files (notes.txt, Thumbs.db) are left out with
+ * a warning, and hidden files are skipped. A picture that cannot be read is an error, because
+ * examples would be missing without notice; `on_error: skip` decodes all pictures when the data set
+ * is opened and leaves such pictures out, so the examples are known before training and do not
+ * depend on threads, replicas or workers. The threads that read ahead decode a picture when its
+ * example is needed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +38,17 @@
 
 struct image_folder {
     const dt_tree *element;
+    int on_error;
 };
+enum { STOP, SKIP };
 
+static const char *const on_errors[] = {"stop", "skip", NULL};
 static const dt_field fields[] = {
     DT_ELEMENTS(struct image_folder, dt_image_element_fields,
                 .help = "{image: {shape: [rows, columns, channels]}, label: {num_classes: N}}"),
+    DT_ENUM(struct image_folder, on_error, on_errors,
+            .help = "what to do about images that cannot be read. stop: report the first; skip: "
+                    "decode all images at the start and leave broken ones out, with a warning"),
     DT_END};
 
 static dt_status *check_folder(const dt_format_request *r) {
@@ -91,6 +100,10 @@ typedef struct folder_part {
     dt_image_layout layout;
     int32_t *class; /* [paths.n] class of each picture */
     int cap;
+    bool stops;     /* a picture of an unknown format is an error at once */
+    size_t folder;  /* length of the part's folder and the slash after it, in each path */
+    int64_t others; /* files that are not pictures */
+    char *other;    /* the first of them; NULL: none */
 } folder_part;
 
 static const char *name_of(const char *path) { return strrchr(path, '/') + 1; }
@@ -117,24 +130,22 @@ static int32_t number_of(const dt_paths *classes, const char *name) {
     return found ? (int32_t)(found - classes->v) : -1;
 }
 
+static dt_status *refuse_other(const char *path) {
+    return dt_suggest(
+        dt_fail(DT_E_DATA_FILE, NULL, "%s: only " DT_IMAGE_FORMATS " images can be read", path),
+        "convert it, or move it out of the folder");
+}
+
 static dt_status *add_pictures(folder_part *x, const char *folder, int32_t class) {
-    dt_paths files = {0};
-    dt_status *s = dt_paths_list(&files, folder);
-    for (int i = 0; !s && i < files.n; i++) {
-        if (dt_image_is_other(files.v[i])) {
-            s = dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
-                                   "%s: only .png, .jpg and .jpeg pictures can be read",
-                                   files.v[i]),
-                           "convert it, or move it out of the folder");
-            break;
-        }
-        if (!dt_image_is_named(files.v[i])) continue;
-        DT_GROW(x->class, x->cap, x->base.paths.n + 1);
-        x->class[x->base.paths.n] = class;
-        dt_paths_add(&x->base.paths, files.v[i]);
+    const int first = x->base.paths.n;
+    DT_TRY(dt_pictures_list(folder, &x->base.paths, &x->others, &x->other));
+    DT_GROW(x->class, x->cap, x->base.paths.n);
+    for (int i = first; i < x->base.paths.n; i++) {
+        x->class[i] = class;
+        if (x->stops && dt_image_is_other(x->base.paths.v[i]))
+            return refuse_other(x->base.paths.v[i]);
     }
-    dt_paths_release(&files);
-    return s;
+    return NULL;
 }
 
 static dt_status *add_classes(folder_part *x, const dt_paths *folders, const dt_paths *classes) {
@@ -165,6 +176,7 @@ static dt_status *find_pictures(const dt_format_request *r, const dt_image_layou
                     classes.n, x->base.stored[l->label].name, (long long)l->num_classes);
     name_classes(r, &classes, &x->base.stored[x->label]);
     if (!s) s = list_classes(r, r->tree, &folders);
+    if (folders.n > 0) x->folder = (size_t)(name_of(folders.v[0]) - folders.v[0]);
     if (!s) s = dt_at(add_classes(x, &folders, &classes), &r->tree->at);
     if (!s && x->base.paths.n == 0)
         s = dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no pictures", r->tree->text);
@@ -217,6 +229,7 @@ static void close_part(dt_examples *base) {
     folder_part *x = (folder_part *)base;
     dt_paths_release(&x->base.paths);
     free(x->class);
+    free(x->other);
 }
 
 static void name_elements(const dt_format_request *r, const dt_image_layout *l, folder_part *x) {
@@ -250,13 +263,59 @@ static dt_status *try_first(folder_part *x) {
     return s;
 }
 
-/* The path of a picture; *what identifies it as "class/file". */
+/* Removes the pictures with faults; *n: their number, *first: what is wrong with the first. */
+static void remove_broken(folder_part *x, dt_status *const *fault, int64_t *n, const char **first) {
+    int kept = 0;
+    for (int i = 0; i < x->base.paths.n; i++) {
+        if (fault[i]) {
+            if (!*first) *first = dt_status_text(fault[i]);
+            free(x->base.paths.v[i]);
+            ++*n;
+            continue;
+        }
+        x->base.paths.v[kept] = x->base.paths.v[i];
+        x->class[kept++] = x->class[i];
+    }
+    x->base.paths.n = kept;
+    x->base.count = kept;
+}
+
+/* Leaves out the pictures that cannot be decoded. */
+static dt_status *skip_broken(const dt_format_request *r, folder_part *x) {
+    const int all = x->base.paths.n;
+    dt_status **fault = dt_alloc((size_t)all * sizeof *fault);
+    int64_t n = 0;
+    const char *first = NULL;
+    dt_status *s = dt_examples_check(&x->base, fault);
+    if (!s) remove_broken(x, fault, &n, &first);
+    if (!s && x->base.count == 0)
+        s = dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no picture can be read; the first: %s",
+                    r->tree->text, first ? first : "");
+    if (!s && n > 0)
+        x->base.left_out =
+            dt_arena_printf(r->arena, "%s: left out %lld of %d images, which cannot be read: %s%s",
+                            r->tree->text, (long long)n, all, first, n > 1 ? "; ..." : "");
+    for (int i = 0; i < all; i++) dt_status_free(fault[i]);
+    free(fault);
+    return s;
+}
+
+/* Adds the files that are not pictures to the text of the warning. */
+static void count_others(const dt_format_request *r, folder_part *x) {
+    const char *before = x->base.left_out;
+    if (x->others == 0) return;
+    x->base.left_out = dt_arena_printf(
+        r->arena, "%s%s%s: left out %lld %s, such as %s", before ? before : "", before ? "; " : "",
+        r->tree->text, (long long)x->others,
+        x->others == 1 ? "file that is not an image" : "files that are not images", x->other);
+}
+
+/* The path of a picture; *what identifies it as "class/file", with the folders between them. */
 static const char *source(const dt_examples *base, int64_t i, const char **what) {
     const folder_part *x = (const folder_part *)base;
     if (i >= x->base.paths.n) return NULL;
-    const char *path = x->base.paths.v[i], *slash = name_of(path) - 1;
-    while (slash > path && slash[-1] != '/') slash--;
-    *what = slash;
+    const char *path = x->base.paths.v[i];
+    *what = path + x->folder;
     return path;
 }
 
@@ -272,20 +331,24 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
                                              .at = read_example,
                                              .decoding = decoding,
                                              .close = close_part};
+    const struct image_folder *keys = r->args;
     dt_image_layout l;
-    DT_TRY(dt_image_layout_read(r->arena, ((const struct image_folder *)r->args)->element, &l));
+    DT_TRY(dt_image_layout_read(r->arena, keys->element, &l));
     folder_part *x = dt_arena_new(r->arena, folder_part);
+    x->stops = keys->on_error == STOP && !r->checks_all;
     *out = &x->base;
     x->base.reader = &reader;
     name_elements(r, &l, x);
     DT_TRY(find_pictures(r, &l, x));
     x->base.count = x->base.paths.n;
+    if (keys->on_error == SKIP && !r->checks_all) DT_TRY(skip_broken(r, x));
+    count_others(r, x);
     if (r->splits) spread(&l, x);
-    return try_first(x);
+    return r->checks_all ? NULL : try_first(x);
 }
 
 const dt_format dt_format_image_folder = {
-    .kind = {.name = "image_folder", .about = "PNG and JPEG files, one folder per class"},
+    .kind = {.name = "image_folder", .about = "image files, one folder per class"},
     .keys = {fields, sizeof(struct image_folder)},
     .sniff = dt_pictures_sniff,
     .open = dt_pictures_open,

@@ -3,7 +3,9 @@
  * pictures.h. */
 #include "file/pictures.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "file/image/layout.h"
 #include "file/records.h"
@@ -16,8 +18,7 @@ typedef struct pictures {
 } pictures;
 
 bool dt_pictures_sniff(const unsigned char *first, int64_t n) {
-    return n < 0 ||
-           (n >= 4 && (memcmp(first, "\x89PNG", 4) == 0 || memcmp(first, "\xff\xd8\xff", 3) == 0));
+    return n < 0 || dt_image_is(first, (size_t)n);
 }
 
 /* Sets the type of a picture from the model's input: (rows, columns) or (rows, columns,
@@ -39,17 +40,45 @@ static dt_status *describe(dt_row_source *s) {
     return NULL;
 }
 
-/* Lists the pictures in a folder and in its folders, which are the classes of a data set. Deeper
- * folders are skipped. */
-static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out) {
+static int compare_paths(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds a folder and all folders below it. Links are not followed, so there are no cycles. */
+static dt_status *list_folders(const char *folder, dt_paths *out) {
     dt_paths all = {0};
-    dt_status *bad = dt_paths_list(&all, folder);
-    for (int i = 0; i < all.n && !bad; i++)
-        if (dt_path_is_folder(all.v[i]))
-            bad = descends ? list_pictures(all.v[i], false, out) : NULL;
-        else if (dt_image_is_named(all.v[i])) dt_paths_add(out, all.v[i]);
+    struct stat st;
+    dt_status *s = dt_paths_list(&all, folder);
+    dt_paths_add(out, folder);
+    for (int i = 0; i < all.n && !s; i++)
+        if (lstat(all.v[i], &st) == 0 && S_ISDIR(st.st_mode)) s = list_folders(all.v[i], out);
     dt_paths_release(&all);
-    return bad;
+    return s;
+}
+
+static dt_status *list_files(const char *folder, dt_paths *out, int64_t *others, char **other) {
+    dt_paths all = {0};
+    dt_status *s = dt_paths_list(&all, folder);
+    for (int i = 0; i < all.n && !s; i++) {
+        if (dt_path_is_folder(all.v[i])) continue;
+        if (dt_image_is_named(all.v[i]) || dt_image_is_other(all.v[i])) {
+            dt_paths_add(out, all.v[i]);
+            continue;
+        }
+        ++*others;
+        if (other && !*other) *other = dt_strdup(all.v[i]);
+    }
+    dt_paths_release(&all);
+    return s;
+}
+
+dt_status *dt_pictures_list(const char *folder, dt_paths *out, int64_t *others, char **other) {
+    dt_paths folders = {0};
+    dt_status *s = list_folders(folder, &folders);
+    if (!s) qsort(folders.v, (size_t)folders.n, sizeof *folders.v, compare_paths);
+    for (int i = 0; i < folders.n && !s; i++) s = list_files(folders.v[i], out, others, other);
+    dt_paths_release(&folders);
+    return s;
 }
 
 /* Lists the files that match a pattern; all of them must be pictures. */
@@ -57,20 +86,21 @@ static dt_status *list_matches(const char *pattern, dt_paths *out) {
     DT_TRY(dt_paths_match(out, NULL, pattern));
     for (int i = 0; i < out->n; i++)
         if (!dt_image_is_named(out->v[i]))
-            return dt_fail(
-                DT_E_DATA_FILE, NULL,
-                "%s: is not an image (.png, .jpg, .jpeg); a pattern may match images only",
-                out->v[i]);
+            return dt_fail(DT_E_DATA_FILE, NULL,
+                           "%s: is not a " DT_IMAGE_FORMATS
+                           " image; a pattern may match images only",
+                           out->v[i]);
     return NULL;
 }
 
 static dt_status *list_folder(const dt_row_source *s, pictures *p) {
     if (!dt_path_is_folder(s->path)) return list_matches(s->path, &p->paths);
-    DT_TRY(list_pictures(s->path, true, &p->paths));
+    int64_t others = 0;
+    DT_TRY(dt_pictures_list(s->path, &p->paths, &others, NULL));
     return p->paths.n > 0
                ? NULL
                : dt_fail(DT_E_DATA_EMPTY, NULL,
-                         "%s: no images (.png, .jpg, .jpeg) in the folder or its subfolders",
+                         "%s: no " DT_IMAGE_FORMATS " images in the folder or its subfolders",
                          s->path);
 }
 

@@ -11,7 +11,7 @@
  *
  * `feature` names the feature of an element; by default both have the same name. With
  * `padding_value`, lists of any length (VarLen) are padded to the element's shape; `default_value`
- * replaces missing features. If the byte strings of the first example are PNG or JPEG files, and
+ * replaces missing features. If the byte strings of the first example are picture files, and
  * the element is a picture, (rows, columns) or (rows, columns, channels) of uint8, they are
  * decoded.
  *

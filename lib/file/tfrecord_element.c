@@ -88,7 +88,7 @@ static dt_status *name_file(dt_status *s, const dt_parsed_example *parsed, const
     dt_bytes file;
     const dt_file_sort *sort =
         s && find_file(parsed, f, &file) ? dt_file_sort_of(file.data, file.n) : NULL;
-    return sort ? dt_suggest(s, "its bytes are %s; of pictures, PNG and JPEG are decoded",
+    return sort ? dt_suggest(s, "its bytes are %s; of pictures, " DT_IMAGE_FORMATS " are decoded",
                              sort->what)
                 : s;
 }

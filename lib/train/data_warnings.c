@@ -450,10 +450,13 @@ static dt_status *doubt_metrics(const dt_trainer *t, int output, dt_arena *arena
 }
 
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena, dt_texts *out) {
-    dt_texts rounded;
+    dt_texts rounded, left_out;
     dt_dataset_rounded(t->o.data, arena, &rounded);
-    *out = (dt_texts){.v = dt_arena_array(arena, const char *, rounded.n + DT_MAX_INPUTS)};
+    dt_dataset_left_out(t->o.data, &left_out);
+    *out = (dt_texts){
+        .v = dt_arena_array(arena, const char *, rounded.n + left_out.n + DT_MAX_INPUTS)};
     for (int i = 0; i < rounded.n; i++) out->v[out->n++] = rounded.v[i];
+    for (int i = 0; i < left_out.n; i++) out->v[out->n++] = left_out.v[i];
     for (int i = 0; i < t->match.n_inputs; i++) DT_TRY(doubt_ranges(t, i, arena, out));
     return NULL;
 }

@@ -3,6 +3,8 @@
 #define HERE "build/tmp/data-image-folder"
 #include "files.h"
 
+#include <unistd.h>
+
 #include "file/image/resize.h"
 #include "pictures.h"
 
@@ -70,6 +72,77 @@ static void test_order_labels_and_pixels(void **state) {
         free(label);
     }
     dt_dataset_unref(d);
+}
+
+/* As Keras' image_dataset_from_directory: folder by folder, sorted by path. A link to a folder is
+ * not followed. */
+static void test_folders_in_folders_of_classes(void **state) {
+    (void)state;
+    static const char *const in_order[] = {"b9/z.png", "b9/k/x.png", "b9/k-b/y.png",
+                                           "b9/k/c/w.png"};
+    dt_dataset *d = NULL;
+    dt_type type;
+    clear("train");
+    for (int i = 0; i < 4; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "train/%s", in_order[i]);
+        write_picture(name, i);
+    }
+    write_picture("train/c/a.png", 4);
+    write_picture("train/b10/a.png", 5);
+    assert_int_equal(symlink("..", HERE "/train/b9/k/loop"), 0);
+    OK(open_set(&d, ""));
+    uint8_t *image = read_all(d, dt_dataset_find(d, "image"), &type);
+    int32_t *label = read_all(d, dt_dataset_find(d, "label"), &type);
+    static const int seeds[] = {5, 0, 1, 2, 3, 4}, classes[] = {0, 1, 1, 1, 1, 2};
+    assert_int_equal(dt_dataset_examples(d), 6);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(image[i * PIXELS * 3], pixel(seeds[i], 0, 0, 0));
+        assert_int_equal(label[i], classes[i]);
+    }
+    free(image);
+    free(label);
+    dt_dataset_unref(d);
+}
+
+static const char *warning_of(const dt_dataset *d) {
+    dt_texts warnings;
+    dt_dataset_left_out(d, &warnings);
+    return warnings.n > 0 ? warnings.v[0] : "";
+}
+
+/* Broken pictures and other files are counted; the examples are the others, in order. */
+static void test_broken_pictures_are_skipped(void **state) {
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_type type;
+    write_set("train", 4);
+    write_file("train/b9/x2.jpg", "no picture", 10);
+    write_file("train/b10/x0.jpg", "", 0);
+    write_file("train/c/new.heic", "x", 1);
+    write_file("train/c/notes.txt", "x", 1);
+    OK(open_set(&d, ", on_error: skip"));
+    assert_int_equal(dt_dataset_examples(d), 10);
+    assert_string_equal(warning_of(d),
+                        HERE "/train: left out 3 of 13 images, which cannot be read: " HERE
+                             "/train/b10/x0.jpg: is empty; ...; " HERE
+                             "/train: left out 1 file that is not an image, such as " HERE
+                             "/train/c/notes.txt");
+    uint8_t *image = read_all(d, dt_dataset_find(d, "image"), &type);
+    static const int seeds[] = {2, 1, 3, 10, 11, 13, 20, 22, 21, 23};
+    for (int i = 0; i < 10; i++) assert_int_equal(image[i * PIXELS * 3], pixel(seeds[i], 0, 0, 0));
+    free(image);
+    dt_dataset_unref(d);
+    d = NULL;
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++) {
+            char name[64];
+            snprintf(name, sizeof name, "train/%s/%s%d.%s", (const char *[]){"c", "b9", "b10"}[k],
+                     i % 2 ? "y" : "x", i, i % 2 ? "PNG" : "jpg");
+            write_file(name, "x", 1);
+        }
+    expect_fault("all", open_set(&d, ", on_error: skip"), DT_E_DATA_EMPTY, 65,
+                 HERE "/train: no picture can be read; the first: " HERE "/train/b10/x0.jpg: not");
 }
 
 static void test_maps_of_pictures(void **state) {
@@ -256,19 +329,18 @@ static void test_bad_folders(void **state) {
     write_file("train/b/notes.txt", "x", 1);
     expect_fault("notes alone", open_set(&d, ""), DT_E_DATA_EMPTY, 65, HERE "/train: no pictures");
     clear("train/b/notes.txt");
-    static const char *const unread[] = {"a.gif", "a.BMP", "a.webp", "a.tiff"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const unread[] = {"a.heic", "a.AVIF"};
+    for (int i = 0; i < 2; i++) {
         char path[64], message[192];
         snprintf(path, sizeof path, "train/b/%s", unread[i]);
         snprintf(message, sizeof message,
-                 HERE "/%s: only .png, .jpg and .jpeg pictures can be read", path);
+                 HERE "/%s: only PNG, JPEG, GIF, BMP, WebP or TIFF images can be read", path);
         write_file(path, "x", 1);
         expect_fault(path, open_set(&d, ""), DT_E_DATA_FILE, 65, message);
         clear(path);
     }
     OK(dt_dir_make(HERE "/train/b/x.png"));
-    expect_fault("folder", open_set(&d, ""), DT_E_NOT_REGULAR, 66,
-                 HERE "/train/b/x.png: is a directory");
+    expect_fault("folder", open_set(&d, ""), DT_E_DATA_EMPTY, 65, HERE "/train: no pictures");
     clear("train");
     write_file("train", "x", 1);
     expect_fault("file", open_set(&d, ""), DT_E_NO_INPUT, 66, HERE "/train: not a directory");
@@ -287,7 +359,7 @@ static void test_a_bad_picture_is_named(void **state) {
     OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 2}));
     OK(dt_feed_next(f, &b));
     expect_fault("in its turn", dt_feed_next(f, &b), DT_E_DATA_FILE, 65,
-                 HERE "/train/b9/x0.jpg: not a PNG or JPEG image");
+                 HERE "/train/b9/x0.jpg: not a PNG, JPEG, GIF, BMP, WebP or TIFF image");
     dt_feed_close(f);
     dt_dataset_unref(d);
     d = NULL;
@@ -334,6 +406,8 @@ static void test_bad_words(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_labels_and_pixels),
+        cmocka_unit_test(test_folders_in_folders_of_classes),
+        cmocka_unit_test(test_broken_pictures_are_skipped),
         cmocka_unit_test(test_maps_of_pictures),
         cmocka_unit_test(test_a_split_takes_its_share_of_every_class),
         cmocka_unit_test(test_pictures_of_any_size),

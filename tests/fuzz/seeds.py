@@ -206,6 +206,12 @@ for name, data in JPEG.items():
     for channels in range(3):
         put("jpeg", "%s%d" % (name, channels), bytes([channels]) + bytes.fromhex(data))
 
+# Written by Pillow: tests/golden/record_pictures.py.
+with open(os.path.join(os.path.dirname(__file__), "../golden/pictures.json")) as f:
+    for i, case in enumerate(json.load(f)["cases"]):
+        if len(case["file"]) <= 4096:
+            put(case["id"].replace(",", " ").split()[0], "pillow%02d" % i, bytes([i % 3]) + bytes.fromhex(case["file"]))
+
 # ---- weights and checkpoints ----
 
 

@@ -5,6 +5,7 @@ FUZZ_ROW(
     api,
     "lib/base/handle.c lib/strategy/values.c lib/strategy/variable.c lib/strategy/variable_value.c "
     "lib/strategy/variable_step.c lib/strategy/strategy.c lib/topo/lookup.c lib/topo/resolver.c")
+FUZZ_ROW(bmp, "lib/file/image/bmp.c")
 FUZZ_ROW(callbacks, "lib/train/hook.c lib/train/callback/csv_logger.c "
                     "lib/train/callback/early_stopping.c lib/train/callback/model_checkpoint.c "
                     "lib/train/callback/reduce_lr_on_plateau.c lib/train/callback/tensorboard.c")
@@ -19,6 +20,7 @@ FUZZ_ROW(example, "lib/file/example.c")
 FUZZ_ROW(expect, "cmd/expect.c")
 FUZZ_ROW(expression, "lib/base/pattern.c")
 FUZZ_ROW(extends, "lib/job/source.c")
+FUZZ_ROW(gif, "lib/file/image/gif.c")
 FUZZ_ROW(glob, "lib/base/glob.c")
 FUZZ_ROW(guess, "lib/data/guess.c lib/file/csv_survey.c lib/file/tfrecord_survey.c")
 FUZZ_ROW(gzip, "lib/file/gzip.c")
@@ -32,7 +34,7 @@ FUZZ_ROW(inject, "lib/train/faults.c")
 FUZZ_ROW(job, "lib/conf/scalar.c lib/conf/fields.c lib/conf/check.c lib/conf/named.c "
               "lib/job/sections.c lib/job/job.c lib/data/spec.c lib/model/read.c "
               "lib/job/partition_read.c lib/job/substitute.c")
-FUZZ_ROW(jpeg, "lib/file/image/jpeg.c")
+FUZZ_ROW(jpeg, "lib/file/image/jpeg.c lib/file/image/exif.c")
 FUZZ_ROW(json, "lib/file/json_read.c")
 FUZZ_ROW(keras, "lib/model/keras/file.c lib/model/keras/value.c lib/model/keras/layer.c "
                 "lib/model/keras/call.c lib/model/keras/mask.c lib/model/keras/import.c")
@@ -60,6 +62,7 @@ FUZZ_ROW(substitute, "lib/job/substitute.c")
 FUZZ_ROW(text, "lib/file/text.c")
 FUZZ_ROW(tf_config, "lib/strategy/launch.c lib/net/address.c")
 FUZZ_ROW(tfrecord, "lib/file/tfrecord.c lib/file/record_access.c lib/file/crc32c.c")
+FUZZ_ROW(tiff, "lib/file/image/tiff.c lib/file/image/exif.c")
 FUZZ_ROW(tokenizer,
          "lib/file/tokenizer/tokenizer.c lib/file/tokenizer/json.c lib/file/tokenizer/vocabulary.c "
          "lib/file/tokenizer/bpe.c lib/file/tokenizer/word_piece.c lib/file/tokenizer/unigram.c "
@@ -69,6 +72,7 @@ FUZZ_ROW(tokenizer,
 FUZZ_ROW(topology, "lib/topo/slices.c lib/topo/device.c lib/topo/resolver.c")
 FUZZ_ROW(topology_proto, "lib/topo/topology_proto.c")
 FUZZ_ROW(trace, "lib/job/run_trace.c")
+FUZZ_ROW(webp, "lib/file/image/webp.c")
 FUZZ_ROW(weights, "lib/format/weights.c lib/format/weights_npz.c")
 FUZZ_ROW(wire, "lib/net/wire.c lib/net/frame_io.c lib/net/address.c lib/strategy/closure_values.c")
 FUZZ_ROW(words,

@@ -50,10 +50,10 @@ static dt_status *too_large(const char *path, int64_t needed) {
     dt_str_bytes(&text, (double)needed);
     dt_str_puts(&text, "; at most ");
     dt_str_bytes(&text, (double)DT_MOST_DECODING);
-    dt_status *s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: decoding this JPEG of several scans takes %s",
-                           path, dt_str_text(&text));
+    dt_status *s =
+        dt_fail(DT_E_TOO_LARGE, NULL, "%s: decoding this image takes %s", path, dt_str_text(&text));
     dt_str_release(&text);
-    return dt_suggest(s, "save it as a baseline JPEG");
+    return dt_suggest(s, "save it as PNG or as a baseline JPEG");
 }
 
 /* Bytes that decoding takes: for the pixels, including colours that become grey, and for the
@@ -73,21 +73,38 @@ dt_status *dt_image_check_header(const char *path, const dt_image_header *h, int
     return needed <= DT_MOST_DECODING ? NULL : too_large(path, needed);
 }
 
+static dt_status *no_memory(const dt_image *own) {
+    return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", own->path);
+}
+
+/* Decodes a picture of the stored size and turns it upright. */
+static dt_status *decode_upright(const dt_image *stored, int orientation, const void *file,
+                                 size_t n, uint8_t *out) {
+    if (orientation == 1) return dt_image_decode(stored, file, n, out);
+    uint8_t *picture = dt_try_alloc((size_t)(stored->height * stored->width * stored->channels));
+    dt_status *s = picture ? dt_image_decode(stored, file, n, picture) : no_memory(stored);
+    if (!s) dt_image_turn(stored, orientation, picture, out);
+    free(picture);
+    return s;
+}
+
 /* Decodes a picture in its original size and resizes it to the element's size. */
-static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *own, const void *file,
-                                    size_t n, void *out) {
+static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *stored,
+                                    int orientation, dt_bytes file, void *out) {
     const dt_type *t = &l->type;
-    const int64_t dim[] = {own->height, own->width, own->channels};
+    const bool turns = dt_image_turns_sides(orientation);
+    const int64_t dim[] = {turns ? stored->width : stored->height,
+                           turns ? stored->height : stored->width, stored->channels};
     dt_resizing r = {.in = dt_type_of(DT_UINT8, t->rank, dim),
                      .out = *t,
                      .interpolation = l->interpolation,
                      .crop = l->crop};
-    uint8_t *picture = dt_try_alloc((size_t)(own->height * own->width * own->channels));
+    uint8_t *picture = dt_try_alloc((size_t)(dim[0] * dim[1] * dim[2]));
     r.row = dt_try_alloc((size_t)(t->dim[0] + t->dim[1]) * sizeof *r.row);
     r.column = r.row ? r.row + t->dim[0] : NULL;
-    dt_status *s = picture && r.row ? dt_image_decode(own, file, n, picture)
-                                    : dt_fail(DT_E_NO_MEMORY, NULL,
-                                              "%s: out of memory for its pixels", own->path);
+    dt_status *s = picture && r.row
+                       ? decode_upright(stored, orientation, file.data, file.n, picture)
+                       : no_memory(stored);
     if (!s) {
         dt_resizing_prepare(&r);
         dt_resizing_run(&r, picture, out);
@@ -107,15 +124,20 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
                     .element = name->element};
     dt_image_header header;
     DT_TRY(dt_image_read_header(own.path, bytes, n, &header));
-    if (!l->resizes) DT_TRY(dt_image_check_size(&own, header.height, header.width));
+    const int orientation = l->as_stored ? 1 : header.orientation;
+    const bool turns = dt_image_turns_sides(orientation);
+    if (!l->resizes)
+        DT_TRY(dt_image_check_size(&own, turns ? header.width : header.height,
+                                   turns ? header.height : header.width));
     DT_TRY(dt_image_check_header(own.path, &header, own.channels));
     own.height = header.height;
     own.width = header.width;
-    /* without resizing, the pixels go straight into the example */
-    const int64_t needed = l->resizes ? decoding_bytes(&header, own.channels) : header.working;
+    /* without resizing, upright pixels go straight into the example */
+    const int64_t pixels = decoding_bytes(&header, own.channels),
+                  needed = (l->resizes ? pixels : header.working) + (orientation > 1 ? pixels : 0);
     take(l->room, needed);
-    dt_status *s = l->resizes ? decode_and_resize(l, &own, bytes, n, out)
-                              : dt_image_decode(&own, bytes, n, out);
+    dt_status *s = l->resizes ? decode_and_resize(l, &own, orientation, (dt_bytes){bytes, n}, out)
+                              : decode_upright(&own, orientation, bytes, n, out);
     give_back(l->room, needed);
     return s;
 }

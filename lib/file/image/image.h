@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes pictures to 8 bits per channel: PNG with libpng, JPEG with libjpeg-turbo. The first bytes
- * of a file determine its format. 16-bit channels keep their upper 8 bits, and palettes are looked
- * up. Alpha is dropped unless it is requested, as TensorFlow's decode_image does. The size in the
+ * Decodes pictures to 8 bits per channel: PNG with libpng, JPEG with libjpeg-turbo, WebP with
+ * libwebp, TIFF with libtiff; GIF (its first frame) and BMP are read here. The first bytes of a
+ * file determine its format. 16-bit channels are reduced to 8 bits, and palettes are looked up.
+ * Alpha is dropped unless it is requested, as TensorFlow's decode_image does. The size in the
  * header is checked before anything of that size is allocated, so a false header does no harm.
  */
 #ifndef DT_FILE_IMAGE_IMAGE_H
@@ -12,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "base/library.h"
+
+#define DT_IMAGE_FORMATS "PNG, JPEG, GIF, BMP, WebP or TIFF"
 
 /* The picture that the caller wants: (height, width, channels) with 1 channel (grey), 3 (red,
  * green, blue) or 4 (and alpha, 255 if the file has none). */
@@ -27,33 +30,74 @@ typedef struct dt_image {
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n,
                            uint8_t *out) DT_MUST_USE;
 
-/* Whether a file has a suffix of pictures that can be read: .png, .jpg, .jpeg. */
+/* Whether a file has a suffix of pictures that can be read: .png, .jpg, .gif, ... */
 bool dt_image_is_named(const char *path);
-/* Whether a file has a suffix of pictures that cannot be read: .gif, .webp, .tiff, ... */
+/* Whether a file has a suffix of pictures that cannot be read: .heic, .avif, ... */
 bool dt_image_is_other(const char *path);
 /* Whether the first bytes are those of a picture that can be decoded. */
 bool dt_image_is(const void *bytes, size_t n);
 
-/* The size of a picture, from the beginning of its file. */
+/* The size of a picture, from its file, which is not decoded. */
 typedef struct dt_image_header {
-    int64_t height, width; /* pixels */
+    int64_t height, width; /* pixels, as stored */
     /* Bytes that decoding takes besides the pixels. Coefficients of a JPEG with several scans are
      * kept until the last scan. */
     int64_t working;
+    /* Exif's orientation, 1 to 8: how to turn the stored picture upright; see dt_image_turn. 1:
+     * it is upright, or the file has no orientation. */
+    int orientation;
 } dt_image_header;
 /* Reads the header only. Fails with DATA_FILE, naming the file, if it is broken or not a
  * picture. */
 dt_status *dt_image_read_header(const char *path, const void *bytes, size_t n,
                                 dt_image_header *out) DT_MUST_USE;
 
-/* The decoders for single formats. */
-dt_status *dt_jpeg_read_header(const char *path, const void *bytes, size_t n,
-                               dt_image_header *out) DT_MUST_USE;
-dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n,
-                         uint8_t *out) DT_MUST_USE;
-dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n,
-                          uint8_t *out) DT_MUST_USE;
+/* Whether turning a picture upright exchanges its rows and columns. */
+bool dt_image_turns_sides(int orientation);
+/* Turns a picture upright, as Pillow's ImageOps.exif_transpose does. `stored` gives the size of
+ * `in`; `out` has the same number of bytes. */
+void dt_image_turn(const dt_image *stored, int orientation, const uint8_t *in, uint8_t *out);
+
+/* ---- one file for each format; image.c has the table ---- */
+
+typedef struct dt_image_format {
+    const char *name;
+    const char *suffix[3];
+    /* the first bytes of a file, and more bytes at `second_at`; second NULL: no more */
+    const char *first, *second;
+    int first_size, second_size, second_at;
+    dt_status *(*read_header)(const char *path, const uint8_t *bytes, size_t n,
+                              dt_image_header *out);
+    dt_status *(*decode)(const dt_image *want, const uint8_t *bytes, size_t n, uint8_t *out);
+} dt_image_format;
+extern const dt_image_format dt_image_png, dt_image_jpeg, dt_image_gif, dt_image_bmp, dt_image_webp,
+    dt_image_tiff, dt_image_tiff_big_endian;
+
+/* What the decoders of formats share. */
+
 /* Fails unless the picture has the wanted size. */
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width) DT_MUST_USE;
+/* "PATH: broken NAME image: WHAT", of DATA_FILE. */
+dt_status *dt_image_broken(const char *path, const dt_image_format *f,
+                           const char *what) DT_MUST_USE;
+/* Writes `pixels` pixels of red, green, blue and alpha as want->channels channels. Grey is the
+ * luminance of ITU-R BT.601, rounded. */
+void dt_image_put(const dt_image *want, const uint8_t *rgba, int64_t pixels, uint8_t *to);
+
+/* A library that decodes a format. */
+typedef struct dt_image_library {
+    const char *soname, *packages; /* packages: the names to install */
+    const dt_library_function *function;
+    int n;
+} dt_image_library;
+/* Loads the library's functions. PLUGIN, naming the packages: it is not installed. */
+dt_status *dt_image_library_open(const dt_image_library *l, const dt_image_format *f,
+                                 const char *path, void *functions) DT_MUST_USE;
+
+/* exif.c: the value of a tag, SHORT or LONG, in the first directory of a TIFF file, which Exif data
+ * are, too. Returns false if the bytes are not TIFF or lack the tag. */
+bool dt_exif_value(const uint8_t *tiff, size_t n, unsigned tag, uint32_t *out);
+/* The orientation in Exif data, which may begin with "Exif"; 1: they have no valid one. */
+int dt_exif_orientation(const uint8_t *exif, size_t n);
 
 #endif

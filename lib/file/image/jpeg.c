@@ -9,11 +9,13 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jpeglib.h>
 
 #include <jerror.h>
 
+#include "base/arena.h"
 #include "file/image/image.h"
 
 /* Encoders write about 10 scans. Any picture may have LEAST_SCANS; more are allowed only if all
@@ -27,7 +29,8 @@ typedef struct reading {
     const dt_image *want;
     const uint8_t *bytes;
     size_t n;
-    uint8_t *out; /* NULL: read only the header */
+    uint8_t *out;  /* NULL: read only the header */
+    uint8_t *inks; /* a row of a picture with four inks */
     jmp_buf jump;
     dt_status *bad;
 } reading;
@@ -75,6 +78,27 @@ static J_COLOR_SPACE colours_of(const dt_image *want) {
     return want->channels == 1 ? JCS_GRAYSCALE : want->channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
 }
 
+/* a * b / 255, rounded */
+static int product(int a, int b) {
+    const int x = a * b + 128;
+    return ((x >> 8) + x) >> 8;
+}
+
+/* Writes a row of cyan, magenta, yellow and black, which Adobe's programs store inverted, as
+ * Pillow's convert("RGB") does. */
+static void put_inks(reading *r, uint8_t *to) {
+    uint8_t *p = r->inks;
+    for (int64_t x = 0; x < r->want->width; x++, p += 4) {
+        const int light = p[3];
+        for (int c = 0; c < 3; c++) {
+            const int left = light - product(255 - p[c], light);
+            p[c] = (uint8_t)(left > 0 ? left : 0);
+        }
+        p[3] = 255;
+    }
+    dt_image_put(r->want, r->inks, r->want->width, to);
+}
+
 static void read_picture(reading *r) {
     struct jpeg_decompress_struct *j = &r->jpeg;
     jpeg_create_decompress(j);
@@ -84,16 +108,20 @@ static void read_picture(reading *r) {
     jpeg_read_header(j, TRUE);
     if (!r->out) return;
     r->bad = dt_image_check_size(r->want, j->image_height, j->image_width);
-    if (!r->bad && j->num_components == 4)
-        r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: CMYK images are not supported; save it as RGB",
-                         r->want->path);
     if (r->bad) return;
-    j->out_color_space = colours_of(r->want);
+    const bool inks = j->num_components == 4;
+    if (inks && !(r->inks = dt_try_alloc((size_t)j->image_width * 4))) {
+        r->bad = dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", r->want->path);
+        return;
+    }
+    j->out_color_space = inks ? JCS_CMYK : colours_of(r->want);
     jpeg_start_decompress(j);
     while (j->output_scanline < j->output_height) {
-        JSAMPROW row = r->out + (size_t)j->output_scanline * (size_t)r->want->width *
-                                    (size_t)r->want->channels;
+        JSAMPROW to = r->out + (size_t)j->output_scanline * (size_t)r->want->width *
+                                   (size_t)r->want->channels,
+                 row = inks ? r->inks : to;
         jpeg_read_scanlines(j, &row, 1);
+        if (inks) put_inks(r, to);
     }
     jpeg_finish_decompress(j);
 }
@@ -112,10 +140,11 @@ static void begin(reading *r) {
     read_or_come_back(r);
 }
 
-dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) {
+static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, uint8_t *out) {
     reading r = {.want = want, .bytes = bytes, .n = n, .out = out};
     begin(&r);
     jpeg_destroy_decompress(&r.jpeg);
+    free(r.inks);
     return r.bad;
 }
 
@@ -133,14 +162,41 @@ static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     return blocks * (int64_t)sizeof(JBLOCK);
 }
 
-dt_status *dt_jpeg_read_header(const char *path, const void *bytes, size_t n,
-                               dt_image_header *out) {
+/* The orientation in the first segment of Exif data. A segment has a marker, its length, which
+ * includes itself, and data; the first scan (SOS) ends the header. */
+static int orientation_of(const uint8_t *bytes, size_t n) {
+    enum { APP1 = 0xe1, SOS = 0xda };
+    for (size_t at = 2; at + 4 <= n && bytes[at] == 0xff && bytes[at + 1] != SOS;) {
+        const size_t size = (size_t)bytes[at + 2] << 8 | bytes[at + 3], left = n - at - 2;
+        if (bytes[at + 1] == 0xff) {
+            at++; /* a fill byte */
+            continue;
+        }
+        if (size < 2 || size > left) break;
+        if (bytes[at + 1] == APP1 && size >= 8 && memcmp(bytes + at + 4, "Exif\0", 6) == 0)
+            return dt_exif_orientation(bytes + at + 4, size - 2);
+        at += 2 + size;
+    }
+    return 1;
+}
+
+static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
+                              dt_image_header *out) {
     const dt_image want = {.path = path};
     reading r = {.want = &want, .bytes = bytes, .n = n};
     begin(&r);
     if (!r.bad)
-        *out =
-            (dt_image_header){r.jpeg.image_height, r.jpeg.image_width, coefficient_bytes(&r.jpeg)};
+        *out = (dt_image_header){.height = r.jpeg.image_height,
+                                 .width = r.jpeg.image_width,
+                                 .working = coefficient_bytes(&r.jpeg),
+                                 .orientation = orientation_of(bytes, n)};
     jpeg_destroy_decompress(&r.jpeg);
     return r.bad;
 }
+
+const dt_image_format dt_image_jpeg = {.name = "JPEG",
+                                       .suffix = {".jpg", ".jpeg", ".jfif"},
+                                       .first = "\xff\xd8\xff",
+                                       .first_size = 3,
+                                       .read_header = read_header,
+                                       .decode = decode};

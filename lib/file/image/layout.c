@@ -13,7 +13,7 @@ static const char *const interpolations[] = {"none", "bilinear", "nearest", NULL
 struct element {
     dt_ints shape;
     int dtype, interpolation;
-    bool has_dtype, crop_to_aspect_ratio;
+    bool has_dtype, crop_to_aspect_ratio, exif;
     int64_t num_classes; /* 0: the element is the picture, not the label */
 };
 
@@ -28,6 +28,9 @@ const dt_field dt_image_element_fields[] = {
                     "have that size"),
     DT_FLAG(struct element, crop_to_aspect_ratio, .preset = "false",
             .help = "with interpolation: crop instead of distorting"),
+    DT_FLAG(struct element, exif, .preset = "true",
+            .help = "turn images upright as their Exif orientation says; false: as stored, as in "
+                    "Keras"),
     DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24,
            .help = "marks the label; labels are in [0, num_classes)"),
     DT_END};
@@ -78,6 +81,7 @@ static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i,
         dt_type_of(x.interpolation == BILINEAR ? DT_FLOAT32 : DT_UINT8, x.shape.n, x.shape.v);
     out->resizes = x.interpolation != AS_THEY_ARE;
     out->interpolation = x.interpolation == NEAREST ? DT_NEAREST : DT_BILINEAR;
+    out->as_stored = !x.exif;
     out->crop = x.crop_to_aspect_ratio;
     return NULL;
 }

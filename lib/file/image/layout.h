@@ -35,7 +35,8 @@ typedef struct dt_image_layout {
     dt_type type;
     bool resizes; /* pictures may have any size and are resized */
     dt_interpolation interpolation;
-    bool crop; /* crop to the aspect ratio of `type` before resizing */
+    bool crop;      /* crop to the aspect ratio of `type` before resizing */
+    bool as_stored; /* pictures are not turned as their Exif orientation says */
     int64_t num_classes;
     dt_image_room *room; /* NULL: only one thread decodes */
 } dt_image_layout;

@@ -146,7 +146,7 @@ static void read_or_come_back(reading *r) {
     if (setjmp(r->jump) == 0) read_picture(r);
 }
 
-dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) {
+static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, uint8_t *out) {
     reading r = {.want = want, .at = bytes, .left = n, .out = out};
     r.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, on_error, on_warning, &r, allocate,
                                      release);
@@ -157,3 +157,39 @@ dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint
     free(r.colours);
     return r.bad;
 }
+
+/* ---- the header ---- */
+
+static size_t big_endian(const uint8_t *p) {
+    return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+}
+
+/* The orientation in the chunk eXIf. A chunk has its length, its name, data and a checksum. */
+static int orientation_of(const uint8_t *bytes, size_t n) {
+    for (size_t at = 8; at + 12 <= n;) {
+        const size_t size = big_endian(bytes + at), left = n - at - 12;
+        if (size > left) break;
+        if (memcmp(bytes + at + 4, "eXIf", 4) == 0)
+            return dt_exif_orientation(bytes + at + 8, size);
+        at += 12 + size;
+    }
+    return 1;
+}
+
+/* Reads the size from the first chunk: length, IHDR, width, height. */
+static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
+                              dt_image_header *out) {
+    if (n < 24 || memcmp(bytes + 12, "IHDR", 4) != 0)
+        return dt_image_broken(path, &dt_image_png, "no header");
+    *out = (dt_image_header){.width = (int64_t)big_endian(bytes + 16),
+                             .height = (int64_t)big_endian(bytes + 20),
+                             .orientation = orientation_of(bytes, n)};
+    return NULL;
+}
+
+const dt_image_format dt_image_png = {.name = "PNG",
+                                      .suffix = {".png"},
+                                      .first = "\x89PNG\r\n\x1a\n",
+                                      .first_size = 8,
+                                      .read_header = read_header,
+                                      .decode = decode};

@@ -65,10 +65,7 @@ struct dt_pattern {
 
 static dt_status *load(library *l) {
     static const char *const names[] = {"libpcre2-8.so.0", "libpcre2-8.so", NULL};
-    static const struct {
-        const char *name;
-        size_t offset;
-    } rows[] = {
+    static const dt_library_function rows[] = {
 #define ROW(name, result, arguments) {"pcre2_" #name "_8", offsetof(library, name)},
         FUNCTIONS(ROW)
 #undef ROW
@@ -79,14 +76,10 @@ static dt_status *load(library *l) {
         return dt_suggest(
             dt_fail(DT_E_PLUGIN, NULL, "libpcre2-8, which splits text, is not installed"),
             "install libpcre2-8-0 (Debian, Ubuntu) or pcre2 (Fedora)");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        void *found = dlsym(handle, rows[i].name);
-        if (!found)
-            return dt_fail(DT_E_PLUGIN, NULL, "libpcre2-8 is of another version: it lacks %s",
-                           rows[i].name);
-        memcpy((char *)l + rows[i].offset, &found, sizeof found);
-    }
-    return NULL;
+    const char *missing = dt_library_bind(handle, rows, sizeof rows / sizeof *rows, l);
+    return missing ? dt_fail(DT_E_PLUGIN, NULL, "libpcre2-8 is of another version: it lacks %s",
+                             missing)
+                   : NULL;
 }
 
 /* ---- syntax ---- */

@@ -87,6 +87,6 @@ END2
 "$DTRAIN" predict img.yaml --input set/cat --format jsonl | sed 's/[0-9]\.[0-9.e-]*[0-9]/N/g'
 "$DTRAIN" predict img.yaml --input set | sed 's/[0-9]\.[0-9.e-]*[0-9]/N/g'
 mkdir -p none/deep/er
-cp set/cat/1.png none/deep/er
+echo text >none/deep/er/1.txt
 exits 65 predict img.yaml --input none
 sed 's/^dtrain: error: //' err

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decodes TIFF with libtiff, which is loaded when the first such picture is read. libtiff 4.5 (its
+ * first with the name libtiff.so.6) limits each allocation and hands out its messages per file. Size
+ * and orientation are read from the first directory without it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "file/image/image.h"
+
+/* tiff.h's numbers of tags and values */
+enum {
+    WIDTH = 256,
+    HEIGHT = 257,
+    ORIENTATION = 274,
+    EXTRA_SAMPLES = 338,
+    TOP_LEFT = 1,
+    ALPHA_IS_MULTIPLIED = 1
+};
+
+typedef struct source {
+    const uint8_t *bytes;
+    int64_t n, at;
+    char fault[160]; /* libtiff's first message */
+} source;
+
+/* tiffio.h's functions */
+typedef struct library {
+    void *(*options)(void);
+    void (*options_free)(void *options);
+    void (*most)(void *options, ssize_t bytes);
+    void (*on_error)(void *options,
+                     int (*handler)(void *, void *, const char *, const char *, va_list),
+                     void *user);
+    void (*on_warning)(void *options,
+                       int (*handler)(void *, void *, const char *, const char *, va_list),
+                       void *user);
+    void *(*open)(const char *name, const char *mode, void *user,
+                  ssize_t (*read)(void *, void *, ssize_t),
+                  ssize_t (*write)(void *, void *, ssize_t),
+                  uint64_t (*seek)(void *, uint64_t, int), int (*close)(void *),
+                  uint64_t (*size)(void *), int (*map)(void *, void **, uint64_t *),
+                  void (*unmap)(void *, void *, uint64_t), void *options);
+    int (*get)(void *tiff, uint32_t tag, ...);
+    int (*set)(void *tiff, uint32_t tag, ...);
+    int (*read)(void *tiff, uint32_t width, uint32_t height, uint32_t *raster, int orientation,
+                int stop);
+    void (*close)(void *tiff);
+} library;
+
+static dt_status *load(library *l, const char *path) {
+    static const dt_library_function functions[] = {
+        {"TIFFOpenOptionsAlloc", offsetof(library, options)},
+        {"TIFFOpenOptionsFree", offsetof(library, options_free)},
+        {"TIFFOpenOptionsSetMaxSingleMemAlloc", offsetof(library, most)},
+        {"TIFFOpenOptionsSetErrorHandlerExtR", offsetof(library, on_error)},
+        {"TIFFOpenOptionsSetWarningHandlerExtR", offsetof(library, on_warning)},
+        {"TIFFClientOpenExt", offsetof(library, open)},
+        {"TIFFGetField", offsetof(library, get)},
+        {"TIFFSetField", offsetof(library, set)},
+        {"TIFFReadRGBAImageOriented", offsetof(library, read)},
+        {"TIFFClose", offsetof(library, close)}};
+    static const dt_image_library tiff = {"libtiff.so.6",
+                                          "libtiff6 (Debian, Ubuntu) or libtiff (Fedora)",
+                                          functions, sizeof functions / sizeof *functions};
+    return dt_image_library_open(&tiff, &dt_image_tiff, path, l);
+}
+
+static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
+                              dt_image_header *out) {
+    uint32_t width, height;
+    if (!dt_exif_value(bytes, n, WIDTH, &width) || !dt_exif_value(bytes, n, HEIGHT, &height))
+        return dt_image_broken(path, &dt_image_tiff, "no size in its first directory");
+    *out =
+        (dt_image_header){.height = height,
+                          .width = width,
+                          .working = 8 * (int64_t)height * (int64_t)(width < 1u << 28 ? width : 0),
+                          .orientation = dt_exif_orientation(bytes, n)};
+    return NULL;
+}
+
+/* ---- what libtiff calls ---- */
+
+static ssize_t on_read(void *user, void *to, ssize_t n) {
+    source *s = user;
+    const int64_t left = s->at < s->n ? s->n - s->at : 0;
+    if (n > left) n = left;
+    if (n > 0) memcpy(to, s->bytes + s->at, (size_t)n);
+    s->at += n;
+    return n;
+}
+
+static ssize_t on_write(void *user, void *from, ssize_t n) {
+    (void)user, (void)from, (void)n;
+    return 0;
+}
+
+static uint64_t on_seek(void *user, uint64_t offset, int whence) {
+    source *s = user;
+    const int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? s->at : s->n;
+    if (offset > INT64_MAX / 2) return (uint64_t)-1;
+    s->at = from + (int64_t)offset;
+    return (uint64_t)s->at;
+}
+
+static int on_close(void *user) {
+    (void)user;
+    return 0;
+}
+
+static uint64_t on_size(void *user) { return (uint64_t)((source *)user)->n; }
+
+/* Keeps the first message. 1: libtiff prints nothing. */
+static int on_error(void *tiff, void *user, const char *module, const char *format, va_list args) {
+    source *s = user;
+    (void)tiff, (void)module;
+    if (!*s->fault) vsnprintf(s->fault, sizeof s->fault, format, args);
+    return 1;
+}
+
+/* Warnings concern tags that are not needed. */
+static int on_warning(void *tiff, void *user, const char *module, const char *format,
+                      va_list args) {
+    (void)tiff, (void)user, (void)module, (void)format, (void)args;
+    return 1;
+}
+
+/* ---- pixels ---- */
+
+static void *open_source(const library *l, const dt_image *want, source *s) {
+    void *options = l->options();
+    if (!options) return NULL;
+    l->most(options, want->height * want->width * 8 + (1 << 20));
+    l->on_error(options, on_error, s);
+    l->on_warning(options, on_warning, s);
+    void *tiff = l->open(want->path, "rm", s, on_read, on_write, on_seek, on_close, on_size, NULL,
+                         NULL, options);
+    l->options_free(options);
+    return tiff;
+}
+
+/* Alpha that the file keeps apart from the colours stays apart: libtiff would multiply the colours
+ * by it, unless the directory says that it is done. Returns whether the colours are multiplied. */
+static bool keep_alpha_apart(const library *l, void *tiff) {
+    uint16_t n = 0, *kind = NULL, multiplied = ALPHA_IS_MULTIPLIED;
+    if (!l->get(tiff, EXTRA_SAMPLES, &n, &kind) || n != 1) return false;
+    if (*kind == ALPHA_IS_MULTIPLIED) return true;
+    l->set(tiff, EXTRA_SAMPLES, 1, &multiplied);
+    return false;
+}
+
+/* Divides the colours of a pixel by its alpha. */
+static void divide(uint8_t *rgba) {
+    for (int c = 0; c < 3 && rgba[3] > 0; c++) {
+        const int value = 255 * rgba[c] / rgba[3];
+        rgba[c] = (uint8_t)(value < 255 ? value : 255);
+    }
+}
+
+/* Reads the picture as pixels of 32 bits, red in the lowest. */
+static dt_status *read_raster(const library *l, const dt_image *want, source *s, uint32_t *raster,
+                              uint8_t *out) {
+    uint16_t orientation = TOP_LEFT;
+    uint32_t width = 0, height = 0;
+    void *tiff = open_source(l, want, s);
+    if (!tiff) return dt_image_broken(want->path, &dt_image_tiff, *s->fault ? s->fault : "no TIFF");
+    const bool multiplied = keep_alpha_apart(l, tiff);
+    l->get(tiff, ORIENTATION, &orientation);
+    bool right = l->get(tiff, WIDTH, &width) && l->get(tiff, HEIGHT, &height) &&
+                 width == want->width && height == want->height;
+    /* with its own orientation the picture stays as it is stored */
+    right = right && l->read(tiff, width, height, raster, orientation, 1);
+    l->close(tiff);
+    if (!right || *s->fault)
+        return dt_image_broken(want->path, &dt_image_tiff,
+                               *s->fault ? s->fault : "it cannot be decoded");
+    for (int64_t i = 0; i < want->height * want->width; i++) {
+        uint8_t rgba[4];
+        for (int c = 0; c < 4; c++) rgba[c] = (uint8_t)(raster[i] >> 8 * c);
+        if (multiplied) divide(rgba);
+        dt_image_put(want, rgba, 1, out + i * want->channels);
+    }
+    return NULL;
+}
+
+static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, uint8_t *out) {
+    library l;
+    dt_image_header header;
+    source s = {.bytes = bytes, .n = (int64_t)n};
+    DT_TRY(read_header(want->path, bytes, n, &header));
+    DT_TRY(dt_image_check_size(want, header.height, header.width));
+    DT_TRY(load(&l, want->path));
+    uint32_t *raster = dt_try_alloc((size_t)(want->height * want->width) * sizeof *raster);
+    if (!raster)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", want->path);
+    dt_status *bad = read_raster(&l, want, &s, raster, out);
+    free(raster);
+    return bad;
+}
+
+#define TIFF(magic)                                                                                \
+    {                                                                                              \
+        .name = "TIFF", .suffix = {".tif", ".tiff"}, .first = magic, .first_size = 4,              \
+        .read_header = read_header, .decode = decode                                               \
+    }
+const dt_image_format dt_image_tiff = TIFF("II*\0"), dt_image_tiff_big_endian = TIFF("MM\0*");
