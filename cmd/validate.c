@@ -13,7 +13,7 @@ struct validate {
     struct common common;
     struct place place;
     int format; /* enum form */
-    bool json, no_data;
+    bool json, no_data, data;
 };
 
 static const char *const formats[] = {"text", "json", "github", NULL};
@@ -126,10 +126,12 @@ struct findings {
     char *about, *warnings;
 };
 
-static dt_status *check(const dt_job_source *source, bool data, struct findings *found) {
+static dt_status *check(const dt_job_source *source, const struct validate *my,
+                        struct findings *found) {
     dt_job *job = NULL;
     dt_status *s = dt_job_open(&job, source);
-    if (!s && data) s = dt_job_check_data(job);
+    if (!s && my->data) s = dt_job_check_examples(job);
+    if (!s && !my->no_data) s = dt_job_check_data(job);
     if (!s) s = dt_job_partition_text(job, &found->about);
     if (!s) s = dt_job_warnings(job, &found->warnings);
     dt_job_unref(job);
@@ -140,7 +142,7 @@ static int check_one(const struct call *call, const dt_job_source *source) {
     const struct validate *my = call->settings;
     enum form form = my->json ? FORM_JSON : (enum form)my->format;
     struct findings found = {0};
-    dt_status *s = check(source, !my->no_data, &found);
+    dt_status *s = check(source, my, &found);
     int code = dt_status_code(s);
     if (s) print_errors(call, s, form);
     else print_warnings(call, source->path, found.warnings, form);
@@ -171,6 +173,8 @@ static int check_all(const struct call *call, dt_job_source *source) {
 static int run(const struct call *call) {
     const struct validate *my = call->settings;
     if (count_jobs(call) == 0) return out_error(call->out, usage_error(call, "job file missing"));
+    if (my->data && my->no_data)
+        return out_error(call->out, usage_error(call, "--data reads what --no-data leaves out"));
     const char **overrides = calloc((size_t)call->operands.n, sizeof *overrides);
     if (!overrides) return out_error(call->out, dt_status_create(ERROR_NO_MEMORY, "out of memory"));
     dt_job_source source = {
@@ -186,8 +190,10 @@ static int run(const struct call *call) {
 static const struct option options[] = {
     CHOICE(struct validate, format, "format", "FORM", formats, "format of the errors"),
     FLAG(struct validate, json, "json", "same as --format json: one object per error"),
+    FLAG(struct validate, data, "data", "decode every picture, and list all that cannot be read"),
     FLAG(struct validate, no_data, "no-data", "do not open data files"),
-    PLACE_OPTIONS(struct validate), OPTIONS_END};
+    PLACE_OPTIONS(struct validate),
+    OPTIONS_END};
 const struct verb verb_validate = {
     .name = "validate",
     .group = "Check",
@@ -196,6 +202,7 @@ const struct verb verb_validate = {
     .examples =
         "  dtrain validate job.yaml\n"
         "  dtrain validate --no-data configs/*.yaml             without the data files\n"
+        "  dtrain validate --data job.yaml                      all pictures that are broken\n"
         "  dtrain validate --format github configs/*.yaml       annotations for GitHub Actions\n",
     .more = "Text goes to standard error; json and github go to standard output. Exit codes: 0 all "
             "jobs are valid, 78 a job\n"

@@ -52,6 +52,9 @@ DT_API int dt_job_folds(const dt_job *j);
 /* Opens the data too and checks it against the model, and also the weights that training would
  * start from. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
+/* Decodes every example of data whose examples have to be decoded, such as pictures, and reports
+ * all that cannot be, also those that `on_error: skip` leaves out. At most 1,000 are listed. */
+DT_API dt_status *dt_job_check_examples(dt_job *j) DT_CHECKED;
 /* Warnings about a job that is valid, one a line: an output that does not give what its loss
  * expects, for example. "" if there are none. The caller frees *text. Warnings that need the data
  * come as events of fit and evaluate. */
@@ -371,7 +374,7 @@ typedef struct dt_predict_request {
     const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
     /* Input to use instead of the job's data; the `map` of the model's inputs is applied to it. A
      * file whose format is recognized by its content (NPY, NPZ, IDX, CSV, JSON lines, TFRecord,
-     * PNG, JPEG; gzip), a folder of images, or "-" for standard input, whose rows are processed as
+     * pictures; gzip), a folder of images, or "-" for standard input, whose rows are processed as
      * they arrive. NULL: none. */
     const char *input;
     const char *split; /* of the job's data: "validation", "test", "train" */

@@ -293,8 +293,8 @@ static dt_status *skip_broken(const dt_format_request *r, folder_part *x) {
                     r->tree->text, first ? first : "");
     if (!s && n > 0)
         x->base.left_out =
-            dt_arena_printf(r->arena, "%s: left out %lld of %d images, which cannot be read: %s%s",
-                            r->tree->text, (long long)n, all, first, n > 1 ? "; ..." : "");
+            dt_arena_printf(r->arena, "%s: left out %lld of %d images, which cannot be read%s: %s",
+                            r->tree->text, (long long)n, all, n > 1 ? "; the first" : "", first);
     for (int i = 0; i < all; i++) dt_status_free(fault[i]);
     free(fault);
     return s;

@@ -40,6 +40,18 @@ DT_API dt_status *dt_job_check_data(dt_job *j) {
     return faults;
 }
 
+DT_API dt_status *dt_job_check_examples(dt_job *j) {
+    DT_LIVE(j);
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_check_examples", "job"));
+    dt_dataset_spec spec = j->dataset;
+    dt_dataset *checked = NULL;
+    spec.checks_all = true;
+    dt_status *s = dt_dataset_create(&checked, &spec);
+    dt_dataset_unref(checked);
+    return s;
+}
+
 dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
     const dt_learned *learned;
     DT_TRY(dt_stored_read(c, j->arena, &j->dataset));

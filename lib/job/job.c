@@ -309,6 +309,8 @@ DT_API dt_status *dt_job_warnings(dt_job *j, char **text) {
     for (int i = 0; i < warnings.n; i++) dt_str_printf(&lines, "%s\n", warnings.v[i]);
     const dt_texts idle = dt_job_idle_keys(j, j->arena);
     for (int i = 0; i < idle.n; i++) dt_str_printf(&lines, "%s\n", idle.v[i]);
+    if (j->data) dt_dataset_left_out(j->data, &warnings);
+    for (int i = 0; j->data && i < warnings.n; i++) dt_str_printf(&lines, "%s\n", warnings.v[i]);
     *text = dt_str_take(&lines);
     return NULL;
 }

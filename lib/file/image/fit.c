@@ -130,11 +130,14 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
         DT_TRY(dt_image_check_size(&own, turns ? header.width : header.height,
                                    turns ? header.height : header.width));
     DT_TRY(dt_image_check_header(own.path, &header, own.channels));
+    if (orientation > 1) { /* the stored pixels, beside the upright ones */
+        header.working += header.height * header.width * own.channels;
+        DT_TRY(dt_image_check_header(own.path, &header, own.channels));
+    }
     own.height = header.height;
     own.width = header.width;
     /* without resizing, upright pixels go straight into the example */
-    const int64_t pixels = decoding_bytes(&header, own.channels),
-                  needed = (l->resizes ? pixels : header.working) + (orientation > 1 ? pixels : 0);
+    const int64_t needed = l->resizes ? decoding_bytes(&header, own.channels) : header.working;
     take(l->room, needed);
     dt_status *s = l->resizes ? decode_and_resize(l, &own, orientation, (dt_bytes){bytes, n}, out)
                               : decode_upright(&own, orientation, bytes, n, out);

@@ -75,11 +75,10 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
     uint32_t width, height;
     if (!dt_exif_value(bytes, n, WIDTH, &width) || !dt_exif_value(bytes, n, HEIGHT, &height))
         return dt_image_broken(path, &dt_image_tiff, "no size in its first directory");
-    *out =
-        (dt_image_header){.height = height,
-                          .width = width,
-                          .working = 8 * (int64_t)height * (int64_t)(width < 1u << 28 ? width : 0),
-                          .orientation = dt_exif_orientation(bytes, n)};
+    *out = (dt_image_header){
+        .height = height, .width = width, .orientation = dt_exif_orientation(bytes, n)};
+    /* larger ones are refused for their size */
+    if (height < 1u << 28 && width < 1u << 28) out->working = 8 * out->height * out->width;
     return NULL;
 }
 
