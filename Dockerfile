@@ -20,7 +20,7 @@ RUN make -s -j "$(nproc)" all \
 FROM base AS program
 COPY --from=build /out/usr /usr
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends libyaml-0-2 libjansson4 libssl3 zlib1g libpng16-16 libjpeg62-turbo libopenblas0 libdnnl2 libpcre2-8-0 libzmq5 \
+    && apt-get install -y -qq --no-install-recommends libyaml-0-2 libjansson4 libssl3 zlib1g libpng16-16 libjpeg62-turbo libopenblas0 libdnnl2 libpcre2-8-0 libtiff6 libwebp7 libzmq5 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home dtrain \
     && install -d -o dtrain -g dtrain /work
