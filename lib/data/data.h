@@ -223,8 +223,9 @@ dt_status *dt_dataset_sharing(const dt_dataset *d, int64_t workers, dt_str *out)
 /* Appends the tokens of a text by the training part's format, and converts back; only for formats
  * whose reader has both `encode` and `decode`. */
 dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, dt_tokens *out) DT_MUST_USE;
-/* Appends the text of a token; U+FFFD if it is not a character of the text. */
-void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out);
+/* Appends the text of a token; U+FFFD if it is not a character of the text. first: no token comes
+ * before it. */
+void dt_dataset_decode(const dt_dataset *d, int32_t token, bool first, dt_str *out);
 /* Sets the global batch size if the job gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
 /* Sets the seed for random steps of `map` and for the shuffle, except where the job gives these

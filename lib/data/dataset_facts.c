@@ -54,9 +54,9 @@ dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, dt_tokens *o
     return x->reader->encode(x, text, out);
 }
 
-void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out) {
+void dt_dataset_decode(const dt_dataset *d, int32_t token, bool first, dt_str *out) {
     const dt_examples *x = d->rows[DT_PART_TRAIN].x;
-    x->reader->decode(x, token, out);
+    x->reader->decode(x, token, first, out);
 }
 
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part) {

@@ -102,7 +102,7 @@ typedef struct dt_example_reader {
     /* `encode` appends the tokens of a text; RANGE: the vocabulary lacks a character. `decode`
      * appends the text of a token. Both NULL: the examples are not text. */
     dt_status *(*encode)(const dt_examples *x, const char *text, dt_tokens *out);
-    void (*decode)(const dt_examples *x, int32_t token, dt_str *out);
+    void (*decode)(const dt_examples *x, int32_t token, bool first, dt_str *out);
     void (*close)(dt_examples *x); /* NULL: nothing to do, because everything is in the arena */
 } dt_example_reader;
 

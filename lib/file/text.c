@@ -374,11 +374,11 @@ static dt_status *find_tokens(const dt_examples *base, const char *text, dt_toke
 
 /* Appends the character of a token. A model may have more tokens than the text has characters;
  * these become U+FFFD. */
-static void put_token(const dt_examples *base, int32_t token, dt_str *out) {
+static void put_token(const dt_examples *base, int32_t token, bool first, dt_str *out) {
     const text_part *x = (const text_part *)base;
     enum { REPLACEMENT_CHARACTER = 0xfffd };
     if (x->tokenizer) {
-        dt_tokenizer_decode(x->tokenizer, token, out);
+        dt_tokenizer_decode(x->tokenizer, token, first, out);
         return;
     }
     bool is_known = token >= 0 && token < x->vocabulary;

@@ -337,7 +337,7 @@ static void test_text_becomes_tokens_and_tokens_text(void **state) {
     assert_int_equal(token.n, 4);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(token.v[i], wanted[i]);
-        dt_dataset_decode(d, token.v[i], &text);
+        dt_dataset_decode(d, token.v[i], i == 0, &text);
     }
     assert_string_equal(dt_str_text(&text), "\xc3\xa9, o");
     token.n = 0;

@@ -206,11 +206,69 @@ static void test_word_piece(void **state) {
     /* five characters are too many; nothing continues with a */
     expect_tokens(t, "ab abb  abba abbbb abbb", 12,
                   (int32_t[]){3, 3, 2, 0, 0, 3, 2, 2, 0, 0, 0, 0});
-    dt_tokenizer_decode(t, 3, &text);
-    dt_tokenizer_decode(t, 4, &text);
+    dt_tokenizer_decode(t, 3, true, &text);
+    dt_tokenizer_decode(t, 4, false, &text);
     assert_string_equal(dt_str_text(&text), "ab\xef\xbf\xbd");
     dt_str_release(&text);
     dt_arena_destroy(arena);
+}
+
+/* Texts of decoders, as decode() of the Python package tokenizers 0.23.3 writes them; a file without
+ * a decoder gets that of its model or pre-tokenizer. */
+static void test_decoders(void **state) {
+#define PIECES                                                                                     \
+    "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##" \
+    "\","                                                                                          \
+    "\"max_input_chars_per_word\":99,\"vocab\":{\"[UNK]\":0,\"play\":1,\"##ing\":2,\"chess\":3,"   \
+    "\".\":4,"                                                                                     \
+    "\"don\":5,\"n't\":6,\"'s\":7,\"##\":8,\"!\":9,\",\":10,\"'\":11,\"we\":12,\"'ve\":13}}"
+#define SPACES                                                                                     \
+    "\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":{\"\xe2\x96\x81\":0,\"\xe2\x96\x81to\":"  \
+    "1,"                                                                                           \
+    "\"be\":2,\"\xe2\x96\x81\xe2\x96\x81\":3,\"or\xe2\x96\x81\":4}}"
+#define METASPACE "\"type\":\"Metaspace\",\"replacement\":\"\xe2\x96\x81\",\"split\":true"
+    static const struct {
+        const char *file, *text;
+        int n, token[15];
+    } rows[] = {
+        {"{" PIECES ",\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":true}}",
+         "playing chess. donn't's! we've,ing ' chess",
+         15,
+         {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 10, 2, 8, 11, 3}},
+        {"{" PIECES ",\"decoder\":{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":false}}",
+         "playing chess . don n't 's ! we 've ,ing ' chess",
+         15,
+         {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 10, 2, 8, 11, 3}},
+        {"{" PIECES "}", "##ing play.", 3, {2, 1, 4}},
+        {"{" SPACES ",\"decoder\":{" METASPACE ",\"prepend_scheme\":\"always\"}}",
+         "tobe  or  to",
+         5,
+         {1, 2, 3, 4, 1}},
+        {"{" SPACES ",\"decoder\":{" METASPACE ",\"prepend_scheme\":\"first\"}}",
+         " be",
+         3,
+         {3, 0, 2}},
+        {"{" SPACES ",\"decoder\":{" METASPACE ",\"prepend_scheme\":\"never\"}}",
+         " tobe  or  to",
+         5,
+         {1, 2, 3, 4, 1}},
+        {"{" SPACES ",\"pre_tokenizer\":{" METASPACE ",\"prepend_scheme\":\"always\"}}",
+         "to to",
+         2,
+         {1, 1}},
+        {"{" SPACES "}", "\xe2\x96\x81tobe", 2, {1, 2}}};
+    (void)state;
+    if (!is_installed()) skip();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_arena *arena = dt_arena_create();
+        const dt_tokenizer *t;
+        dt_str text = {0};
+        OK(read_text(arena, rows[i].file, &t));
+        for (int k = 0; k < rows[i].n; k++) dt_tokenizer_decode(t, rows[i].token[k], k == 0, &text);
+        assert_string_equal(dt_str_text(&text), rows[i].text);
+        dt_str_release(&text);
+        dt_arena_destroy(arena);
+    }
 }
 
 /* A model does not know added tokens: they are found in the text as it stands only. */
@@ -289,6 +347,7 @@ int main(void) {
         cmocka_unit_test(test_refused),       cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_word_piece),    cmocka_unit_test(test_steps),
         cmocka_unit_test(test_longest_added), cmocka_unit_test(test_added),
-        cmocka_unit_test(test_script),        cmocka_unit_test(test_amplified)};
+        cmocka_unit_test(test_script),        cmocka_unit_test(test_amplified),
+        cmocka_unit_test(test_decoders)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,31 +231,3 @@ uint32_t dt_byte_level_code(unsigned char byte) {
     for (int b = 0; b < byte; b++) others += !is_printable(b);
     return 256 + others;
 }
-
-static void put_byte(uint32_t code, dt_str *out) {
-    for (int b = 0; b < 256; b++)
-        if (dt_byte_level_code((unsigned char)b) == code) {
-            dt_str_putc(out, (char)b);
-            return;
-        }
-    dt_str_utf8(out, code); /* a character of an added token */
-}
-
-void dt_tokenizer_decode(const dt_tokenizer *t, int32_t token, dt_str *out) {
-    const dt_vocabulary *v = &t->vocabulary;
-    uint32_t code;
-    if (token < 0 || token >= v->size || !v->text[token]) {
-        dt_str_utf8(out, REPLACEMENT_CHARACTER);
-        return;
-    }
-    const size_t blank = t->blank ? strlen(t->blank) : 0;
-    for (size_t at = 0; !t->byte_level && at < v->length[token];) {
-        const bool is_blank = blank && strncmp(v->text[token] + at, t->blank, blank) == 0;
-        dt_str_putc(out, is_blank ? ' ' : v->text[token][at]);
-        at += is_blank ? blank : 1;
-    }
-    for (size_t at = 0, size; t->byte_level && at < v->length[token]; at += size) {
-        size = dt_utf8_next(v->text[token] + at, v->length[token] - at, &code);
-        put_byte(code, out);
-    }
-}

@@ -145,6 +145,7 @@ static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_t
         return dt_tokenizer_fail(r, &replacement, "'replacement' must be one character");
     t->blank = out->blank = dt_arena_strdup(r->arena, text);
     out->prefix = prefixes ? out->blank : "";
+    t->drops_first_blank = prefixes;
     put_literal(text, &literal);
     dt_str_printf(&pattern, "%s[^%s]*|[^%s]+", dt_str_text(&literal), dt_str_text(&literal),
                   dt_str_text(&literal));

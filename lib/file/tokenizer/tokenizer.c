@@ -55,16 +55,6 @@ static dt_status *read_truncation(dt_tokenizer_reader *r, dt_json_cursor at) {
     return at.at ? dt_tokenizer_object(r, at, "truncation", keys) : NULL;
 }
 
-static dt_status *check_decoder(dt_tokenizer_reader *r, dt_json_cursor at) {
-    const char *type;
-    if (!at.at) return NULL;
-    DT_TRY(dt_tokenizer_type(r, at, "decoder", &type));
-    if (strcmp(type, "ByteLevel") == 0 || strcmp(type, "WordPiece") == 0 ||
-        strcmp(type, "Metaspace") == 0)
-        return NULL;
-    return dt_tokenizer_fail(r, &at, "decoder '%.60s' is not supported", type);
-}
-
 static dt_status *read_parts(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     dt_json_cursor truncation, padding, added, normalizer, splits, ends, decoder, model;
     const dt_tokenizer_key keys[] = {
@@ -86,7 +76,7 @@ static dt_status *read_parts(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     DT_TRY(dt_tokenizer_read_ends(r, ends, t));
     DT_TRY(read_padding(r, padding, t));
     DT_TRY(read_truncation(r, truncation));
-    return check_decoder(r, decoder);
+    return dt_tokenizer_read_decoder(r, decoder, t);
 }
 
 dt_status *dt_tokenizer_read(dt_arena *arena, const char *path, const dt_tokenizer **out) {

@@ -42,7 +42,8 @@ dt_status *dt_tokenizer_fill(const dt_tokenizer *t, const char *text, int64_t le
                              int32_t *out) DT_MUST_USE;
 /* How many tokens the post-processor adds. */
 int64_t dt_tokenizer_ends(const dt_tokenizer *t);
-/* Appends the bytes of a token, or U+FFFD if no token has that number. */
-void dt_tokenizer_decode(const dt_tokenizer *t, int32_t token, dt_str *out);
+/* Appends the text of a token as the file's decoder writes it, or U+FFFD if no token has that
+ * number. first: no token comes before it. Tokens of bytes may end within a character. */
+void dt_tokenizer_decode(const dt_tokenizer *t, int32_t token, bool first, dt_str *out);
 
 #endif

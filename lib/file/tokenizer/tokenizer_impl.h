@@ -139,8 +139,12 @@ struct dt_tokenizer {
     dt_vocabulary vocabulary;        /* of the model, and added tokens */
     dt_added_tokens raw, normalized; /* looked for before and after the normalizer */
     dt_normalizer normalizer;
-    bool byte_level;   /* pieces are bytes */
-    const char *blank; /* what stands for a space in tokens; NULL: nothing does */
+    bool byte_level;        /* pieces are bytes */
+    const char *blank;      /* what stands for a space in tokens; NULL: nothing does */
+    bool drops_first_blank; /* text does not begin with the spaces of its first token */
+    /* begins tokens that continue a word, "##"; NULL: tokens are joined as they are */
+    const char *continues;
+    bool cleans_up; /* no space before punctuation; see decode.c */
     int n_splits;
     dt_split split[DT_MOST_SPLITS];
     const dt_token_model *model;
@@ -166,6 +170,8 @@ dt_status *dt_tokenizer_read_ends(dt_tokenizer_reader *r, dt_json_cursor at,
                                   dt_tokenizer *t) DT_MUST_USE;
 dt_status *dt_tokenizer_read_normalizer(dt_tokenizer_reader *r, dt_json_cursor at,
                                         dt_tokenizer *t) DT_MUST_USE;
+dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at,
+                                     dt_tokenizer *t) DT_MUST_USE;
 /* Appends the text as the normalizer changes it. */
 void dt_normalize(const dt_normalizer *x, const char *text, size_t n, dt_str *out);
 

@@ -66,7 +66,8 @@ static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *
     DT_TRY(dt_tokenizer_int(r, most, "max_input_chars_per_word", MOST_CHARACTERS,
                             &m->most_characters));
     DT_TRY(dt_tokenizer_text(r, prefix, "continuing_subword_prefix", &text));
-    m->prefix = dt_arena_strdup(r->arena, text);
+    t->continues = m->prefix = dt_arena_strdup(r->arena, text);
+    t->cleans_up = true;
     for (int32_t i = 0; i < t->vocabulary.size; i++)
         if (t->vocabulary.length[i] > m->longest) m->longest = t->vocabulary.length[i];
     if (m->longest > LONGEST)

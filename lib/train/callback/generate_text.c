@@ -148,7 +148,7 @@ static dt_status *compile(const run *r, generator *g) {
 
 static void report_text(const run *r, const generator *g) {
     dt_str text = {0};
-    for (int64_t i = 0; i < g->n; i++) dt_dataset_decode(r->data, g->token[i], &text);
+    for (int64_t i = 0; i < g->n; i++) dt_dataset_decode(r->data, g->token[i], i == 0, &text);
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_TEXT,
                                .step = r->at.step,
                                .steps = r->size.steps,

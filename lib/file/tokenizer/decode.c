@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decoders: tokens back to text, as the Python package `tokenizers` does it:
+ *
+ *     ByteLevel    the bytes that the token's characters stand for
+ *     WordPiece    a blank before each token that does not begin with "##", which is left out;
+ *                  `cleanup` removes the blank again before punctuation and English endings
+ *     Metaspace    blanks for "\u2581", except in the first token
+ *
+ * A file without a decoder gets that of its model and pre-tokenizer. Special tokens are written as
+ * any other.
+ */
+#include <string.h>
+
+#include "file/tokenizer/tokenizer_impl.h"
+
+enum { REPLACEMENT_CHARACTER = 0xfffd };
+
+/* ---- reading ---- */
+
+static dt_status *read_word_piece(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    dt_json_cursor prefix, cleanup;
+    const char *text;
+    const dt_tokenizer_key keys[] = {
+        {"type", NULL, NULL}, {"prefix", &prefix, NULL}, {"cleanup", &cleanup, NULL}, {0}};
+    DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
+    DT_TRY(dt_tokenizer_text(r, prefix, "decoder.prefix", &text));
+    t->continues = dt_arena_strdup(r->arena, text);
+    return dt_tokenizer_bool(r, cleanup, "decoder.cleanup", &t->cleans_up);
+}
+
+static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    dt_json_cursor replacement, scheme;
+    const char *text;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
+                                     {"replacement", &replacement, NULL},
+                                     {"prepend_scheme", &scheme, "\"always\"|\"never\"|\"first\""},
+                                     {"add_prefix_space", NULL, NULL}, /* of older files */
+                                     {"split", NULL, NULL},            /* of no effect on text */
+                                     {0}};
+    DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
+    DT_TRY(dt_tokenizer_text(r, replacement, "decoder.replacement", &text));
+    t->blank = dt_arena_strdup(r->arena, text);
+    t->drops_first_blank = true;
+    if (!scheme.at) return NULL;
+    DT_TRY(dt_tokenizer_text(r, scheme, "decoder.prepend_scheme", &text));
+    t->drops_first_blank = strcmp(text, "never") != 0;
+    return NULL;
+}
+
+dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    const char *type;
+    if (!at.at) return NULL;
+    DT_TRY(dt_tokenizer_type(r, at, "decoder", &type));
+    if (strcmp(type, "ByteLevel") == 0) return NULL;
+    if (strcmp(type, "WordPiece") == 0) return read_word_piece(r, at, t);
+    if (strcmp(type, "Metaspace") == 0) return read_metaspace(r, at, t);
+    return dt_tokenizer_fail(r, &at, "decoder '%.60s' is not supported", type);
+}
+
+/* ---- tokens to text ---- */
+
+static void put_byte(uint32_t code, dt_str *out) {
+    for (int b = 0; b < 256; b++)
+        if (dt_byte_level_code((unsigned char)b) == code) {
+            dt_str_putc(out, (char)b);
+            return;
+        }
+    dt_str_utf8(out, code); /* a character of an added token */
+}
+
+static void put_bytes(const char *text, size_t n, dt_str *out) {
+    uint32_t code;
+    for (size_t at = 0; at < n;) {
+        at += dt_utf8_next(text + at, n - at, &code);
+        put_byte(code, out);
+    }
+}
+
+/* Whether no blank stands before a token in English. */
+static bool joins(const char *text) {
+    static const char *const begins[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(text, begins[i], strlen(begins[i])) == 0) return true;
+    return false;
+}
+
+static void put_word_piece(const dt_tokenizer *t, const char *text, bool first, dt_str *out) {
+    const size_t prefix = strlen(t->continues);
+    const bool continues = !first && prefix > 0 && strncmp(text, t->continues, prefix) == 0;
+    if (!first && !continues && !(t->cleans_up && joins(text))) dt_str_putc(out, ' ');
+    dt_str_puts(out, continues ? text + prefix : text);
+}
+
+static void put_blanks(const dt_tokenizer *t, const char *text, bool first, dt_str *out) {
+    const size_t blank = t->blank ? strlen(t->blank) : 0;
+    while (*text) {
+        const bool is_blank = blank && strncmp(text, t->blank, blank) == 0;
+        if (!is_blank || !first || !t->drops_first_blank) dt_str_putc(out, is_blank ? ' ' : *text);
+        text += is_blank ? blank : 1;
+    }
+}
+
+void dt_tokenizer_decode(const dt_tokenizer *t, int32_t token, bool first, dt_str *out) {
+    const dt_vocabulary *v = &t->vocabulary;
+    if (token < 0 || token >= v->size || !v->text[token]) dt_str_utf8(out, REPLACEMENT_CHARACTER);
+    else if (t->byte_level) put_bytes(v->text[token], v->length[token], out);
+    else if (t->continues) put_word_piece(t, v->text[token], first, out);
+    else put_blanks(t, v->text[token], first, out);
+}
