@@ -62,6 +62,22 @@ typedef struct dt_folded {
 dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas,
                    dt_folded *out) DT_MUST_USE;
 
+/* ---- decoding, a token at a time ---- */
+
+/* Graphs that continue a text: see decode.c. */
+typedef struct dt_decoding {
+    /* results: scores (B, T, V), then what the step caches, float32 with dimension 0 = B */
+    dt_graph *whole;
+    /* arguments: the token (B, 1), its position (int32 scalar), then the caches in the order of
+     * whole's results, with any values from that position on; results: scores (B, 1, V), then a
+     * row for each cache, of size 1 along the dimension that is T in the cache */
+    dt_graph *step;
+    int mixing; /* -1; or a node of g that mixes positions, so that both graphs are NULL */
+} dt_decoding;
+/* Makes both from the forward pass g of a language model: one argument, tokens (B, T), and one
+ * result, scores (B, T, V). */
+dt_status *dt_decode(const dt_graph *g, dt_decoding *out) DT_MUST_USE;
+
 /* ---- reproducible shards ---- */
 
 /* Replaces every sum over the batch by `shards` partial sums, added by one fixed tree, so that bits

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See generate.h. The first token of a context comes from the model's whole graph over T positions,
+ * where a shorter context is filled up behind, which no causal model looks at. Further tokens come
+ * from the step of pass/decode.c if the model has one; it reads keys and values of earlier
+ * positions, which are kept here. Otherwise they come from the whole graph, too.
+ */
+#include "train/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/op.h"
+#include "pass/pass.h"
+
+struct dt_generator {
+    dt_generator_options o;
+    dt_arena *arena;
+    dt_random random;
+    dt_compiled *whole, *step; /* NULL: not compiled yet, or (step) there is none */
+    const char *mixing;        /* see dt_generator_mixing */
+    bool is_probability;       /* the model's scores are probabilities, not logits */
+    dt_tokens text;            /* of the prompt, then what was generated */
+    int64_t prompt;            /* tokens of it */
+    int64_t from;              /* the context is the tokens from here on */
+    int64_t kept;              /* positions of the context whose keys and values are kept */
+    int64_t length, vocabulary;
+    int32_t *offsets, *window; /* [replicas + 1] of a batch of one example; [length] */
+    double *score, *share;     /* [vocabulary] */
+    int n_caches;
+    dt_view *arg, *result; /* [2 + n_caches], [1 + n_caches] of the step */
+};
+
+/* ---- opening ---- */
+
+dt_status *dt_generator_check(const dt_model_spec *model, const dt_dataset_spec *data,
+                              const char *what, const dt_location *at) {
+    const dt_type *in = &model->input[0].type, *out = &model->output[0].type;
+    bool reads = model->n_inputs == 1 && in->rank == 2 && !dt_dtype_is_float(in->dtype);
+    bool speaks = model->n_outputs == 1 && out->rank == 3 && dt_dtype_is_float(out->dtype) &&
+                  out->dim[1] == in->dim[1];
+    if (data->format->content != DT_CONTENT_TEXT)
+        return dt_fail(DT_E_FIT_KEYS, at,
+                       "%s needs data of format text, which defines the tokens; got %s", what,
+                       data->format->kind.name);
+    if (!reads || !speaks)
+        return dt_fail(DT_E_FIT_KEYS, at,
+                       "%s needs a model from integers (B, steps) to scores (B, steps, vocabulary)",
+                       what);
+    return NULL;
+}
+
+dt_status *dt_generator_open(const dt_generator_options *o, dt_generator **out) {
+    dt_arena *arena = dt_arena_create();
+    dt_generator *g = dt_arena_new(arena, dt_generator);
+    *out = g;
+    *g = (dt_generator){.o = *o,
+                        .arena = arena,
+                        .length = o->model->spec.input[0].type.dim[1],
+                        .vocabulary = o->model->spec.output[0].type.dim[2]};
+    g->offsets = dt_arena_array(arena, int32_t, o->model->strategy->replicas + 1);
+    g->window = dt_arena_array(arena, int32_t, g->length);
+    g->score = dt_arena_array(arena, double, g->vocabulary);
+    g->share = dt_arena_array(arena, double, g->vocabulary);
+    dt_cut_rows(1, 1, o->model->strategy->replicas, g->offsets);
+    DT_TRY(dt_dataset_encode(o->data, o->prompt, &g->text));
+    g->prompt = g->text.n;
+    return g->prompt > 0 ? NULL : dt_fail(DT_E_RANGE, NULL, "the prompt has no tokens");
+}
+
+void dt_generator_close(dt_generator *g) {
+    if (!g) return;
+    dt_compiled_destroy(g->whole);
+    dt_compiled_destroy(g->step);
+    free(g->text.v);
+    dt_arena_destroy(g->arena);
+}
+
+void dt_generator_restart(dt_generator *g, dt_random random) {
+    g->random = random;
+    g->text.n = g->prompt;
+    g->from = g->kept = 0;
+}
+
+/* ---- compiling ---- */
+
+static bool is_made_by_softmax(const dt_graph *g) {
+    const dt_node *n = &g->node[g->result[0].node];
+    while (n->op->role == DT_ROLE_CONVERT || n->op->role == DT_ROLE_NOTE) n = &g->node[n->in[0]];
+    return n->op == &dt_op_softmax;
+}
+
+static dt_view allocate(const dt_generator *g, const dt_type *type) {
+    const dt_type one = dt_type_at(type, 1);
+    return (dt_view){.type = one,
+                     .data = dt_arena_alloc(g->arena, (size_t)dt_type_bytes(&one) + 1)};
+}
+
+/* Tokens and caches are rows of an example; the position is one number for all replicas. */
+static dt_status *compile_step(dt_generator *g, dt_graph *step) {
+    const int n = step->n_args;
+    bool *distributed = dt_arena_array(g->arena, bool, n);
+    g->n_caches = n - 2;
+    g->arg = dt_arena_array(g->arena, dt_view, n);
+    g->result = dt_arena_array(g->arena, dt_view, step->n_results);
+    for (int i = 0; i < n; i++) {
+        g->arg[i] = allocate(g, &step->node[step->arg[i].node].type);
+        distributed[i] = i != 1;
+    }
+    return dt_compiled_create(&g->step, g->o.model->strategy, step,
+                              &(dt_compile_options){.distributed = distributed, .alone = true});
+}
+
+static const char *name_mixing(const dt_generator *g, const dt_graph *graph, int node) {
+    const dt_node *n = &graph->node[node];
+    return dt_arena_strdup(g->arena, n->path && *n->path ? n->path : n->op->name);
+}
+
+dt_status *dt_generator_compile(dt_generator *g) {
+    dt_strategy *strategy = g->o.model->strategy;
+    dt_graph *graph = NULL;
+    dt_match match;
+    dt_decoding two = {.mixing = -1};
+    if (g->whole) return NULL;
+    DT_TRY(dt_match_types(g->o.data, &g->o.model->spec, NULL, &match));
+    DT_TRY(dt_forward_trace(g->o.model, g->o.data, &match, &graph));
+    g->is_probability = is_made_by_softmax(graph);
+    dt_status *s = g->o.recomputes ? NULL : dt_decode(graph, &two);
+    if (!s && two.mixing >= 0) g->mixing = name_mixing(g, graph, two.mixing);
+    if (!s && two.step) s = compile_step(g, two.step);
+    if (s || two.whole) dt_graph_destroy(graph);
+    return s ? s
+             : dt_compiled_create(&g->whole, strategy, two.whole ? two.whole : graph,
+                                  &(dt_compile_options){.alone = true});
+}
+
+/* ---- one token ---- */
+
+/* Row `row` of scores (1, rows, vocabulary). NaN would have every token drawn. */
+static dt_status *take_scores(dt_generator *g, const dt_view *from, int64_t row) {
+    const int64_t first = row * g->vocabulary;
+    for (int64_t i = 0; i < g->vocabulary; i++) {
+        double x = from->type.dtype == DT_FLOAT64 ? ((const double *)from->data)[first + i]
+                                                  : (double)((const float *)from->data)[first + i];
+        if (isnan(x) || x == INFINITY)
+            return dt_fail(DT_E_DIVERGED, NULL, "the model computes %s as the score of token %lld",
+                           isnan(x) ? "NaN" : "infinity", (long long)i);
+        g->score[i] = g->is_probability ? log(x) : x;
+    }
+    return NULL;
+}
+
+static int64_t context(const dt_generator *g) { return g->text.n - g->from; }
+
+/* Keeps what the whole graph returns behind its scores. */
+static dt_status *compute_whole(dt_generator *g) {
+    dt_view fed = {.type = dt_type_of(DT_INT32, 2, (int64_t[]){1, g->length}), .data = g->window};
+    dt_view *result = dt_alloc((size_t)(1 + g->n_caches) * sizeof *result);
+    memset(g->window, 0, (size_t)g->length * sizeof *g->window);
+    memcpy(g->window, g->text.v + g->from, (size_t)context(g) * sizeof *g->window);
+    dt_status *s = dt_compiled_run(g->whole, g->offsets, &fed, result);
+    if (!s) s = take_scores(g, &result[0], context(g) - 1);
+    for (int c = 0; !s && c < g->n_caches; c++)
+        memcpy(g->arg[2 + c].data, result[1 + c].data, (size_t)dt_type_bytes(&result[1 + c].type));
+    g->kept = context(g);
+    free(result);
+    return s;
+}
+
+/* Puts a row at a position of a cache, whose dimensions are those of the row but for one. */
+static void keep_row(const dt_generator *g, const dt_view *row, dt_view *cache, int64_t position) {
+    size_t above = 1, below = dt_dtype_size(DT_FLOAT32);
+    int d = 0;
+    for (; d < row->type.rank && row->type.dim[d] == cache->type.dim[d]; d++)
+        above *= (size_t)row->type.dim[d];
+    for (d++; d < row->type.rank; d++) below *= (size_t)row->type.dim[d];
+    for (size_t i = 0; i < above; i++)
+        memcpy((char *)cache->data + (i * (size_t)g->length + (size_t)position) * below,
+               (const char *)row->data + i * below, below);
+}
+
+static dt_status *compute_step(dt_generator *g) {
+    const int64_t at = g->kept++;
+    *(int32_t *)g->arg[0].data = g->text.v[g->from + at];
+    *(int32_t *)g->arg[1].data = (int32_t)at;
+    DT_TRY(dt_compiled_run(g->step, g->offsets, g->arg, g->result));
+    for (int c = 0; c < g->n_caches; c++) keep_row(g, &g->result[1 + c], &g->arg[2 + c], at);
+    return take_scores(g, &g->result[0], 0);
+}
+
+/* A prompt that is too long is cut to its last T tokens; a context that is full, to half of it. */
+static void slide(dt_generator *g) {
+    if (context(g) <= g->length) return;
+    g->from = g->from == 0 && g->text.n == g->prompt ? g->text.n - g->length
+                                                     : g->from + (g->length + 1) / 2;
+    g->kept = 0;
+}
+
+dt_status *dt_generator_next(dt_generator *g, int32_t *token, double *log_probability) {
+    DT_TRY(dt_generator_compile(g));
+    slide(g);
+    DT_TRY(g->step && g->kept > 0 ? compute_step(g) : compute_whole(g));
+    dt_sampling_shares(&g->o.sampling, g->score, g->vocabulary, g->share);
+    *token = (int32_t)dt_sampling_draw(g->share, g->vocabulary, &g->random);
+    if (log_probability)
+        *log_probability = dt_sampling_log_probability(g->score, g->vocabulary, *token);
+    dt_tokens_add(&g->text, *token);
+    return NULL;
+}
+
+/* ---- text ---- */
+
+void dt_generator_decode(const dt_generator *g, int64_t from, int64_t to, dt_str *out) {
+    for (int64_t i = from; i < to; i++) dt_dataset_decode(g->o.data, g->text.v[i], i == 0, out);
+}
+
+int64_t dt_generator_tokens(const dt_generator *g) { return g->text.n; }
+
+const char *dt_generator_mixing(const dt_generator *g) { return g->mixing; }
