@@ -24,6 +24,9 @@
 /* Rows of the error catalogue (lib/base/errors.h) that the command line uses itself. */
 enum {
     ERROR_VARIABLE = 11 /* exit code 78, as for a job's key */,
+    ERROR_DATA_FILE = 80,
+    ERROR_NO_INPUT = 110,
+    ERROR_TOO_LARGE = 117,
     ERROR_CHECKPOINTS_DIFFER = 125,
     ERROR_USAGE = 130,
     ERROR_EXPECT_METRIC = 131,

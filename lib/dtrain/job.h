@@ -396,6 +396,51 @@ typedef struct dt_predict_request {
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request,
                                  const dt_run_options *options, dt_tensor **out) DT_CHECKED;
 
+/* A token that was generated. */
+typedef struct dt_generated_token {
+    int64_t token;
+    /* the natural logarithm of its probability under the model, before temperature, top_k and
+     * top_p change the probabilities */
+    double log_probability;
+    /* UTF-8, lent for the duration of the call: what is new and certain. A character that has only
+     * begun, and what may be the beginning of a stop text, come with a later token */
+    const char *text;
+} dt_generated_token;
+typedef struct dt_generate_request {
+    const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
+    const char *prompt;     /* UTF-8 */
+    int64_t max_tokens;     /* generated after the prompt; at least 1 */
+    double temperature;     /* divides the scores before sampling; 0: always the likeliest token */
+    int64_t top_k;          /* sample from the k likeliest tokens; 0: from all */
+    /* of these, from the fewest likeliest whose probabilities sum to at least top_p, in (0, 1]; 1:
+     * from all */
+    double top_p;
+    uint64_t seed; /* of the random numbers; the same request gives the same text */
+    /* texts that end the generated text, without being a part of it; n_stop 0: none */
+    const char *const *stop;
+    int n_stop;
+    bool without_cache; /* computes the whole context for each token */
+    /* called for each token as it is generated; an error stops the generation. NULL: none */
+    dt_status *(*token)(const dt_generated_token *t, void *user);
+    void *user;
+} dt_generate_request;
+typedef struct dt_generation {
+    int64_t prompt_tokens, tokens;
+    int64_t context;          /* the most tokens that the model looks at */
+    bool stopped;             /* at a stop text; false: after max_tokens */
+    bool cached;              /* keys and values of earlier tokens were kept */
+    double prompt_s, other_s; /* until the first token, with compilation; for all other tokens */
+} dt_generation;
+/*
+ * Continues a text with a language model of data of format text. The data set is opened, since it
+ * has the tokens. RANGE: the prompt has no tokens, or characters that the vocabulary lacks;
+ * FIT_KEYS: data or model are not those of a language model. *out may be NULL. A model whose
+ * positions depend on each other through more than causal attention keeps no cache, with a warning
+ * event.
+ */
+DT_API dt_status *dt_job_generate(dt_job *j, const dt_generate_request *request,
+                                  const dt_run_options *options, dt_generation *out) DT_CHECKED;
+
 /* Writes predicted rows to a file or standard output. Use dt_row_writer_put as `rows` of a request,
  * with the writer as its `user`. */
 typedef struct dt_row_writer dt_row_writer;
