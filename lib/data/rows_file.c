@@ -9,6 +9,7 @@
 #include "base/reserve.h"
 #include "base/text.h"
 #include "data/dataset.h"
+#include "file/class_folders.h"
 #include "file/text_cell.h"
 
 /* Columns and faults kept for the rows handed out since dt_rows_forget, row after row. */
@@ -123,6 +124,9 @@ static dt_status *find_rows(dt_row_source *x, const dt_rows_request *q, const dt
     const dt_format *kind = dt_format_sniff(first, n);
     /* a comment at the front does not show what follows it */
     if (*first == '#' && q->job->format == &dt_format_libsvm) kind = q->job->format;
+    /* nor do the first bytes of a text */
+    if (q->job->format == &dt_format_text_folder && dt_text_folder_takes(q->path))
+        kind = q->job->format;
     *out = kind;
     if (!kind) return no_rows(x->path, first, n);
     x->native = kind == q->job->format;
@@ -130,7 +134,7 @@ static dt_status *find_rows(dt_row_source *x, const dt_rows_request *q, const dt
     for (; x->n < q->n; x->n++) DT_TRY(describe(x, q->job, &q->input[x->n], &x->element[x->n]));
     DT_TRY(add_keys(x, q->job));
     for (int e = 0; e < x->n; e++)
-        if (x->element[e].text && !dt_format_has_rows(kind))
+        if (x->element[e].text && !dt_format_has_rows(kind) && !x->native)
             return dt_fail(DT_E_ELEMENTS, NULL,
                            "%s: the model expects '%.80s' to be text, which %s cannot hold",
                            x->path, x->element[e].name, kind->kind.name);

@@ -174,3 +174,33 @@ bool dt_path_is_folder(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
+
+/* ---- folders below a folder ---- */
+
+static int compare_paths(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds the folders in a folder, without links to folders, or the files in it. */
+static dt_status *add_entries(const char *folder, bool folders, dt_paths *out) {
+    dt_paths all = {0};
+    struct stat st;
+    dt_status *s = dt_paths_list(&all, folder);
+    for (int i = 0; i < all.n && !s; i++)
+        if (folders ? lstat(all.v[i], &st) == 0 && S_ISDIR(st.st_mode)
+                    : !dt_path_is_folder(all.v[i]))
+            dt_paths_add(out, all.v[i]);
+    dt_paths_release(&all);
+    return s;
+}
+
+dt_status *dt_paths_list_below(dt_paths *paths, const char *folder) {
+    dt_paths folders = {0};
+    dt_status *s = NULL;
+    dt_paths_add(&folders, folder);
+    for (int i = 0; i < folders.n && !s; i++) s = add_entries(folders.v[i], true, &folders);
+    qsort(folders.v, (size_t)folders.n, sizeof *folders.v, compare_paths);
+    for (int i = 0; i < folders.n && !s; i++) s = add_entries(folders.v[i], false, paths);
+    dt_paths_release(&folders);
+    return s;
+}

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "file/image/layout.h"
 #include "file/records.h"
@@ -40,27 +39,10 @@ static dt_status *describe(dt_row_source *s) {
     return NULL;
 }
 
-static int compare_paths(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Adds a folder and all folders below it. Links are not followed, so there are no cycles. */
-static dt_status *list_folders(const char *folder, dt_paths *out) {
+dt_status *dt_pictures_list(const char *folder, dt_paths *out, int64_t *others, char **other) {
     dt_paths all = {0};
-    struct stat st;
-    dt_status *s = dt_paths_list(&all, folder);
-    dt_paths_add(out, folder);
-    for (int i = 0; i < all.n && !s; i++)
-        if (lstat(all.v[i], &st) == 0 && S_ISDIR(st.st_mode)) s = list_folders(all.v[i], out);
-    dt_paths_release(&all);
-    return s;
-}
-
-static dt_status *list_files(const char *folder, dt_paths *out, int64_t *others, char **other) {
-    dt_paths all = {0};
-    dt_status *s = dt_paths_list(&all, folder);
+    dt_status *s = dt_paths_list_below(&all, folder);
     for (int i = 0; i < all.n && !s; i++) {
-        if (dt_path_is_folder(all.v[i])) continue;
         if (dt_image_is_named(all.v[i]) || dt_image_is_other(all.v[i])) {
             dt_paths_add(out, all.v[i]);
             continue;
@@ -69,15 +51,6 @@ static dt_status *list_files(const char *folder, dt_paths *out, int64_t *others,
         if (other && !*other) *other = dt_strdup(all.v[i]);
     }
     dt_paths_release(&all);
-    return s;
-}
-
-dt_status *dt_pictures_list(const char *folder, dt_paths *out, int64_t *others, char **other) {
-    dt_paths folders = {0};
-    dt_status *s = list_folders(folder, &folders);
-    if (!s) qsort(folders.v, (size_t)folders.n, sizeof *folders.v, compare_paths);
-    for (int i = 0; i < folders.n && !s; i++) s = list_files(folders.v[i], out, others, other);
-    dt_paths_release(&folders);
     return s;
 }
 

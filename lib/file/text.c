@@ -32,6 +32,7 @@ enum { CODES = 0x110000, PAGE = 256, PAGES = CODES / PAGE, PIECE = 1 << 16 };
 struct text {
     const dt_tree *element;
     int tokenizer;
+    bool has_type;    /* the job writes `type` */
     const char *path; /* of a tokenizer.json; NULL: characters */
 };
 
@@ -49,7 +50,7 @@ static const dt_field token_fields[] = {
 
 static const dt_field tokenizer_fields[] = {
     DT_KEY(ENUM, "type", struct text, tokenizer, .choices = tokenizer_names, .preset = "char",
-           .help = "kind of tokenizer"),
+           .set = 1 + offsetof(struct text, has_type), .help = "kind of tokenizer"),
     DT_TEXT(struct text, path,
             .help = "instead: path of a tokenizer.json, of the "
                     "Python package tokenizers"),
@@ -89,10 +90,21 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     return NULL;
 }
 
+/* The tokens are characters or those of a file. */
+static dt_status *check_tokenizer(const dt_format_request *r) {
+    const struct text *a = r->args;
+    if (!a->path || !a->has_type) return NULL;
+    return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &dt_tree_get(r->keys, "tokenizer")->at,
+                              "tokenizer has both 'type: char' and 'path'; a token is a character "
+                              "or one of the file, not both"),
+                      "delete one of them");
+}
+
 static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const struct text *a = r->args;
     int64_t length;
     dt_status *s = dt_files_check(r);
+    if (r->part == DT_PART_TRAIN) dt_status_append(&s, check_tokenizer(r));
     if (a->element && r->part == DT_PART_TRAIN) /* checked once, for train */
         dt_status_append(&s, read_length(r->arena, a->element, &length));
     names->v = dt_arena_array(r->arena, const char *, 2);

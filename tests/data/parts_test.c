@@ -43,6 +43,17 @@ static void write_pictures(void) {
     }
 }
 
+static void write_texts(void) {
+    OK(dt_dir_make(HERE "/texts/a"));
+    OK(dt_dir_make(HERE "/texts/b"));
+    for (int i = 0; i < EXAMPLES; i++) {
+        char name[64], text[16];
+        snprintf(name, sizeof name, "texts/%c/%d.txt", 'a' + i % 2, i);
+        snprintf(text, sizeof text, "t%d", i);
+        write_file(name, text, strlen(text));
+    }
+}
+
 typedef struct format_case {
     const char *name, *keys;
     /* classes are spread over the examples, so that a split has some of each: another order */
@@ -62,6 +73,10 @@ static const format_case formats[] = {
      "format: image_folder, train: " HERE
      "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 2}}",
      true},
+    {"text_folder",
+     "format: text_folder, train: " HERE "/texts, element: {x: {dtype: string}, y: {num_classes: "
+     "2}}, map: {x: [string_lookup: {vocabulary: [t0, t1, t2, t3, t4, t5, t6, t7, t8, t9]}]}",
+     true},
     {"text", "format: text, train: " HERE "/x.txt, element: {tokens: {shape: [3], dtype: int32}}",
      false},
     {"synthetic",
@@ -75,6 +90,7 @@ static int write_all(void **state) {
     write_arrays();
     write_records();
     write_pictures();
+    write_texts();
     write_file("x.txt", "the cat sat on the mat. dog sits", 31);
     return 0;
 }

@@ -88,11 +88,14 @@ typedef struct fault_case {
 static const fault_case faults[] = {
     {"format: parqet\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9,
      "unknown data format 'parqet'",
-     "csv, idx, image_folder, jsonl, libsvm, npy, synthetic, text, tfrecord"},
+     "csv, idx, image_folder, jsonl, libsvm, npy, synthetic, text, text_folder, tfrecord"},
     {"format: nyp\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9, "unknown data format 'nyp'",
      "did you mean 'npy'?"},
     {"train: {x: x.npy}\n" B, DT_E_MISSING_KEY, 1, 1, "required key 'format' is missing in dataset",
      NULL},
+    {"format: text\ntrain: x.txt\ntokenizer: {type: char, path: t.json}\nelement: {tokens: {shape: "
+     "[4]}}\n" B,
+     DT_E_DATASET_KEYS, 3, 12, "tokenizer has both 'type: char' and 'path'", "delete one of them"},
     {"format: npy\n" B, DT_E_DATASET_KEYS, 1, 1,
      "dataset lacks 'train': a mapping of elements to files", NULL},
     {"format: npy\ntrain: x.npy\n" B, DT_E_WRONG_TYPE, 2, 8,

@@ -29,7 +29,8 @@ FUZZ_ROW(history, "lib/format/history.c")
 FUZZ_ROW(hlo, "lib/pjrt/hlo.c")
 FUZZ_ROW(idx, "lib/file/idx.c lib/file/array_access.c lib/file/array.c")
 FUZZ_ROW(image_folder,
-         "lib/file/image_folder.c lib/file/image/layout.c lib/file/image/fit.c lib/data/labels.c")
+         "lib/file/image_folder.c lib/file/class_folders.c lib/file/image/layout.c "
+         "lib/file/image/fit.c lib/data/labels.c")
 FUZZ_ROW(inject, "lib/train/faults.c")
 FUZZ_ROW(job, "lib/conf/scalar.c lib/conf/fields.c lib/conf/check.c lib/conf/named.c "
               "lib/job/sections.c lib/job/job.c lib/data/spec.c lib/model/read.c "
@@ -60,6 +61,7 @@ FUZZ_ROW(stream,
          "lib/file/tfrecord.c")
 FUZZ_ROW(substitute, "lib/job/substitute.c")
 FUZZ_ROW(text, "lib/file/text.c")
+FUZZ_ROW(text_folder, "lib/file/text_folder.c lib/file/class_folders.c")
 FUZZ_ROW(tf_config, "lib/strategy/launch.c lib/net/address.c")
 FUZZ_ROW(tfrecord, "lib/file/tfrecord.c lib/file/record_access.c lib/file/crc32c.c")
 FUZZ_ROW(tiff, "lib/file/image/tiff.c lib/file/image/exif.c")

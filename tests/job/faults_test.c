@@ -215,7 +215,7 @@ static const fault_case data_cases[] = {
      "global_batch_size"},
     {"+K05", 5, "data:", 78, 5, 1, "unknown key 'data'", "write 'dataset'"},
     {"D28", 6, "  format: parqet", 78, 6, 11, "unknown data format 'parqet'",
-     "known: csv, idx, image_folder, jsonl, libsvm, npy, synthetic, text, tfrecord"},
+     "known: csv, idx, image_folder, jsonl, libsvm, npy, synthetic, text, text_folder, tfrecord"},
     {"", 8, "  element: {imgae: {shape: [8]}, label: {num_classes: 3}}", 78, 14, 21,
      "the data set has no element 'image' for the input; it has 'imgae', 'label'",
      "did you mean 'imgae'?"},

@@ -2,8 +2,6 @@
 /* Reads the elements of image_folder from the job; see layout.h. */
 #include "file/image/layout.h"
 
-#include <stdlib.h>
-
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
 static const char *const dtype_names[] = {"uint8", "float32", NULL};
@@ -96,29 +94,4 @@ dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_imag
             DT_E_DATASET_KEYS, &element->at,
             "a folder of pictures has two elements, one with a shape and one with num_classes");
     return s;
-}
-
-/* ---- spreading classes ---- */
-
-/* The position of a row among the rows of its class: (2 rank + 1) / size, between 0 and 2. */
-typedef struct standing {
-    int64_t numerator, size;
-    int row;
-} standing;
-
-static int compare(const void *a, const void *b) {
-    const standing *x = a, *y = b;
-    int64_t l = x->numerator * y->size, r = y->numerator * x->size;
-    return l != r ? (l > r) - (l < r) : (x->row > y->row) - (x->row < y->row);
-}
-
-void dt_image_spread(const int32_t *class, int n, int64_t classes, int *order) {
-    standing *s = dt_alloc((size_t)n * sizeof *s);
-    int64_t *seen = dt_alloc((size_t)classes * sizeof *seen);
-    for (int i = 0; i < n; i++) s[i] = (standing){.numerator = 2 * seen[class[i]]++ + 1, .row = i};
-    for (int i = 0; i < n; i++) s[i].size = seen[class[i]];
-    qsort(s, (size_t)n, sizeof *s, compare);
-    for (int i = 0; i < n; i++) order[i] = s[i].row;
-    free(seen);
-    free(s);
 }

@@ -55,8 +55,4 @@ typedef struct dt_image_name {
 dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes,
                         size_t n, void *out) DT_MUST_USE;
 
-/* Orders rows 0 to n - 1 so that classes are spread evenly, and the last examples include a share
- * of each class. */
-void dt_image_spread(const int32_t *class, int n, int64_t classes, int *order);
-
 #endif

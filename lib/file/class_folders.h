@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folders of files, one folder for each class: what the formats image_folder and text_folder share.
+ *
+ * Classes are numbered in the order of the training folder's names, sorted by bytes. Examples are
+ * in the order of class and file. With `validation_split` classes are spread evenly, because
+ * otherwise the last examples, which validate, would all be from the last classes.
+ */
+#ifndef DT_FILE_CLASS_FOLDERS_H
+#define DT_FILE_CLASS_FOLDERS_H
+
+#include "file/examples.h"
+
+/* An open part: base.paths are the files, of one example each. */
+typedef struct dt_class_folders {
+    dt_examples base;
+    int label;      /* index of the label among the elements */
+    int32_t *class; /* [n] class of each file */
+    int n, cap;
+    size_t root; /* bytes of the part's folder in each path */
+} dt_class_folders;
+
+/* What a format looks for in the folders. */
+typedef struct dt_class_query {
+    const char *files; /* for messages: "pictures" */
+    int64_t classes;   /* as the job states it; a training folder with another number is an error */
+    /* The classes in their order, if the job lists them; other folders are skipped. n 0: all. */
+    dt_texts names;
+    /* adds the files of a class to base.paths in their order */
+    dt_status *(*list)(dt_class_folders *x, const char *folder);
+} dt_class_query;
+
+/* Checks that the part names a folder, without looking at it, and lists the names of the elements.
+ * element NULL: its fault is reported elsewhere. */
+dt_status *dt_class_folders_check(const dt_format_request *r, const char *files,
+                                  const dt_tree *element, dt_texts *names) DT_MUST_USE;
+/* Finds the files of a part and their classes, and sets the label's class names and base.count.
+ * x->base.stored and x->label are set before. */
+dt_status *dt_class_folders_find(const dt_format_request *r, const dt_class_query *q,
+                                 dt_class_folders *x) DT_MUST_USE;
+/* Orders files so that classes are spread evenly, and the last ones include a share of each; where
+ * a part of them validates. */
+void dt_class_folders_spread(dt_class_folders *x, int64_t classes);
+/* Reads element e of the first example, so that its fault is reported before training. */
+dt_status *dt_class_folders_try(dt_class_folders *x, int e) DT_MUST_USE;
+
+/* Operations of a dt_example_reader. */
+const char *dt_class_folders_source(const dt_examples *base, int64_t i, const char **what);
+dt_status *dt_class_folders_whole(dt_examples *base, int e, const void **rows) DT_MUST_USE;
+void dt_class_folders_close(dt_examples *base);
+
+/* text_folder.c: adds the .txt files in a folder and in all folders below it. They are in the order
+ * of their folders' paths, then of their names, as in Keras. Hidden files and links to folders are
+ * skipped. */
+dt_status *dt_text_files_list(const char *folder, dt_paths *out) DT_MUST_USE;
+/* Whether a path is a folder, or the file name or pattern of texts (.txt). */
+bool dt_text_folder_takes(const char *path);
+
+#endif
