@@ -171,8 +171,8 @@ static int run(const struct call *call) {
 
 static const struct option options[] = {
     LIST(struct config_init, from, "from", "FILE",
-         "write a job for this data: a table (csv, jsonl), a folder of pictures, or [NAME=]FILE of "
-         "npy and npz; repeat it for several files",
+         "write a job for this data: a table (csv, jsonl), a folder of pictures or texts, "
+         "a text (x.txt), or [NAME=]FILE of npy and npz; repeat it for several files",
          .path = true),
     TEXT(struct config_init, target, "target", "COLUMN", "the column or array to predict"),
     OPTIONS_END};
@@ -183,6 +183,7 @@ const struct verb verb_config_init = {
     .operands = "mlp|cnn|text|tabular | --from FILE --target COLUMN",
     .examples = "  dtrain config init --from people.csv --target income > job.yaml\n"
                 "  dtrain config init --from photos > job.yaml       a folder for each class\n"
+                "  dtrain config init --from play.txt > job.yaml     a language model\n"
                 "  dtrain config init tabular > job.yaml && dtrain fit job.yaml\n",
     .more = "With --from, the job trains on your data as it is; its comments say what was decided "
             "and why. Otherwise it\n"

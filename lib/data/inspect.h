@@ -35,6 +35,21 @@ typedef struct dt_pictures_facts {
 /* Gets the facts that dt_pictures_inspect reports, for generating a job. */
 dt_status *dt_pictures_describe(const char *folder, dt_pictures_facts *out) DT_MUST_USE;
 
+/* The same for a folder that has a folder of texts (.txt) for each class. */
+typedef struct dt_texts_facts {
+    int64_t texts;
+    dt_texts classes;     /* names, in byte order */
+    const int64_t *times; /* [classes.n] number of texts of each class */
+    int64_t longest;      /* bytes of the longest text */
+    double words;         /* average number of words, separated by blanks, in a text */
+    int64_t broken;       /* texts that cannot be read */
+} dt_texts_facts;
+/* Strings are in the arena. */
+dt_status *dt_texts_describe(dt_arena *arena, const char *folder, dt_texts_facts *out) DT_MUST_USE;
+dt_status *dt_texts_inspect(const char *folder, bool json, dt_str *out) DT_MUST_USE;
+/* Whether the folders in a folder hold texts rather than pictures. */
+bool dt_texts_are_in(const char *folder);
+
 typedef struct dt_conversion {
     dt_dataset *data;
     dt_part part;

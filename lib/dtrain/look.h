@@ -251,10 +251,10 @@ DT_API dt_status *dt_data_convert(const dt_data_request *request, const char *ou
 
 typedef struct dt_draft_request {
     /* [n_files] tables (CSV, JSON lines), arrays ("x.npy", or "image=x.npy" to name the element),
-     * or one folder with a folder of pictures for each class */
+     * one folder with a folder of pictures or texts for each class, or one text ("x.txt") */
     const char *const *files;
     int n_files;
-    const char *target; /* the column or array to predict; NULL: a folder of pictures */
+    const char *target; /* the column or array to predict; NULL: a folder, or a text */
 } dt_draft_request;
 /* Writes a job that trains on data as it is: types, columns left out, categories, normalization,
  * missing values, a seeded split, a model of fitting size, early stopping. Comments in the job give

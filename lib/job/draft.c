@@ -2,8 +2,11 @@
 /* config init --from: the kind of data decides which reader makes the draft; see draft.h. */
 #include "job/draft.h"
 
+#include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
+#include "data/inspect.h"
 #include "job/job.h"
 
 static bool is_folder(const dt_draft_request *q) {
@@ -11,7 +14,16 @@ static bool is_folder(const dt_draft_request *q) {
     return q->n_files == 1 && stat(q->files[0], &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static dt_status *fill(dt_draft *d, dt_guess *g) {
+/* A text file is a table only if a column of it is to be predicted. */
+static bool is_text(const dt_draft_request *q) {
+    const size_t n = q->n_files == 1 && !q->target ? strlen(q->files[0]) : 0;
+    return n > 4 && strcasecmp(q->files[0] + n - 4, ".txt") == 0;
+}
+
+static dt_status *fill(const dt_draft_request *q, dt_draft *d, dt_guess *g) {
+    if (is_folder(q))
+        return (dt_texts_are_in(q->files[0]) ? dt_draft_texts : dt_draft_pictures)(d, q->files[0]);
+    if (is_text(q)) return dt_draft_language(d, q->files[0]);
     g->wants_table = true;
     g->table.wanted = 0;
     DT_TRY(dt_guess_files(g));
@@ -27,7 +39,7 @@ DT_API dt_status *dt_job_draft(const dt_draft_request *q, char **text) {
     DT_TRY(dt_want_texts(q->files, q->n_files, "a request for a job", "file"));
     dt_guess g = {.files = q->files, .n = q->n_files};
     dt_draft d = {.arena = dt_arena_create(), .guess = &g, .target = q->target};
-    dt_status *s = is_folder(q) ? dt_draft_pictures(&d, q->files[0]) : fill(&d, &g);
+    dt_status *s = fill(q, &d, &g);
     if (!s) {
         dt_draft_write(&d, &out);
         *text = dt_str_take(&out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job written from data: `config init --from`. A reader for each kind of data (a table, a folder
- * of pictures, arrays, a text) fills a dt_draft with the lines of `dataset` and with what the
+ * of pictures or texts, arrays, a text) fills a dt_draft with the lines of `dataset` and with what the
  * model's inputs and target are; one writer adds the model, compile and fit. Each decision has a
  * comment in the job.
  */
@@ -13,6 +13,8 @@
 typedef enum dt_draft_body {
     DT_DRAFT_DENSE,    /* inputs side by side, then Dense layers */
     DT_DRAFT_PICTURES, /* convolutions over the only input, (rows, columns, channels) */
+    DT_DRAFT_WORDS,    /* a linear model of the only input, the weights of words */
+    DT_DRAFT_LANGUAGE, /* `dataset` has all sections of a language model */
 } dt_draft_body;
 
 /* An input of the model: values after `map`, or indices of `rows` texts that get an embedding. */
@@ -43,6 +45,8 @@ typedef struct dt_draft {
 dt_status *dt_draft_table(dt_draft *d) DT_MUST_USE;
 dt_status *dt_draft_pictures(dt_draft *d, const char *folder) DT_MUST_USE;
 dt_status *dt_draft_arrays(dt_draft *d) DT_MUST_USE;
+dt_status *dt_draft_texts(dt_draft *d, const char *folder) DT_MUST_USE;
+dt_status *dt_draft_language(dt_draft *d, const char *path) DT_MUST_USE;
 /* Appends the whole job. */
 void dt_draft_write(const dt_draft *d, dt_str *out);
 

@@ -53,7 +53,9 @@ static sizes sizes_for(const dt_draft *d) {
     };
     int i = 0;
     while (d->examples >= rows[i].below) i++;
-    return rows[i].s;
+    sizes z = rows[i].s;
+    if (d->body == DT_DRAFT_WORDS) z.rate = 0.01; /* its inputs are small */
+    return z;
 }
 
 /* ---- model ---- */
@@ -91,18 +93,26 @@ static const char *put_inputs(const dt_draft *d, dt_str *out) {
     return "features";
 }
 
+/* The regularizer of the last layer of a linear model. */
+static const char *regularizer_of(const dt_draft *d) {
+    const double trained = 0.8 * (double)d->examples;
+    return d->body == DT_DRAFT_WORDS
+               ? dt_arena_printf(d->arena, ", kernel_regularizer: {L2: {l2: %.2g}}", 0.5 / trained)
+               : "";
+}
+
 static int64_t outputs_of(const dt_draft *d) { return d->classes > 2 ? d->classes : 1; }
 
 /* The last layers: of a number one that has the target's own mean and spread. */
 static void put_output(const dt_draft *d, const char *from, dt_str *out) {
     if (d->classes == 2)
         dt_str_printf(out,
-                      "    - Dense: {name: %s, units: 1, activation: sigmoid, inputs: %s}"
+                      "    - Dense: {name: %s, units: 1, activation: sigmoid%s, inputs: %s}"
                       "   # the probability of the second class\n",
-                      d->element, from);
+                      d->element, regularizer_of(d), from);
     else if (d->classes > 2)
-        dt_str_printf(out, "    - Dense: {name: %s, units: %lld, inputs: %s}   # one per class\n",
-                      d->element, (long long)outputs_of(d), from);
+        dt_str_printf(out, "    - Dense: {name: %s, units: %lld%s, inputs: %s}   # one per class\n",
+                      d->element, (long long)outputs_of(d), regularizer_of(d), from);
     else {
         dt_str_printf(
             out,
@@ -159,6 +169,19 @@ static void put_convolutions(const dt_draft *d, dt_str *out) {
                   "    - Dropout: {name: dropout, rate: 0.3, inputs: features}\n",
                   last);
     put_output(d, "dropout", out);
+}
+
+/* Texts have many words for their number, so that hidden layers would learn them by heart. */
+static void put_linear(const dt_draft *d, dt_str *out) {
+    put_input(&d->input[0], out);
+    dt_str_printf(out,
+                  "    - UnitNormalization: {name: features, inputs: %s}   # long and short texts "
+                  "count alike\n"
+                  "    # Logistic regression; its regularizer is that of scikit-learn with C=1. For "
+                  "the order of words\n"
+                  "    # use output_mode: int, Embedding and layers for sequences.\n",
+                  d->input[0].name);
+    put_output(d, "features", out);
 }
 
 /* ---- compile, fit ---- */
@@ -237,9 +260,11 @@ void dt_draft_write(const dt_draft *d, dt_str *out) {
     const sizes z = sizes_for(d);
     put_head(d, out);
     dt_str_add(out, dt_str_text(&d->dataset), d->dataset.size);
+    if (d->body == DT_DRAFT_LANGUAGE) return;
     put_split(d, &z, out);
     dt_str_puts(out, "model:\n  type: functional\n  layers:\n");
     if (d->body == DT_DRAFT_PICTURES) put_convolutions(d, out);
+    else if (d->body == DT_DRAFT_WORDS) put_linear(d, out);
     else put_dense(d, &z, out);
     put_compile(d, &z, out);
     put_fit(d, &z, out);

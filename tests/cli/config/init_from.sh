@@ -49,6 +49,17 @@ for class in circle square; do
     done
 done
 trains --from shapes
+for class in ham spam unsup; do
+    mkdir -p "mail/train/$class/more"
+    for i in 1 2 3 4 5 6 7 8; do
+        echo "a $class letter $i" >"mail/train/$class/$i.txt"
+        echo "more $class $i" >"mail/train/$class/more/$i.txt"
+    done
+done
+trains --from mail/train
+"$DTRAIN" data inspect mail/train
+awk 'BEGIN { split("the cat sat on a mat", w, " "); for (i = 0; i < 400; i++) printf "%s%s", w[1 + i * i % 6], i % 7 ? " " : ".\n" }' >cats.txt
+trains --from cats.txt
 
 refused --from people.csv
 refused --from people.csv --target stay
@@ -57,6 +68,11 @@ refused --from people.csv --target zero
 refused --from people.csv --target name
 refused --from a.npz --target z
 refused --from y.npy --target y
+refused --from mail
+echo short >short.txt
+refused --from short.txt
+printf 'gr\374n' >mail/train/ham/9.txt
+refused --from mail/train
 refused --from none.csv --target y
 head -n 20 topics.jsonl >shapes/circle/9.png
 refused --from shapes
