@@ -101,6 +101,9 @@ typedef struct dt_dataset_spec {
     /* values that steps of `map` learned in a run; NULL: they are learned from the training part
      * when it is opened */
     const dt_learned *learned;
+    /* The files that a run was trained with, as dt_dataset_named_files gives them: opening the data
+     * set fails with OTHER_JOB if one has other bytes. NULL: any bytes are taken. */
+    const char *named_files;
     /* [n_stored] how a run's data set stored the elements, for rows to predict; n_stored 0:
      * unknown */
     const dt_element_spec *stored;
@@ -198,6 +201,12 @@ const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t e
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
 /* The values that steps of `map` learned or were given, lent; n 0: no step learns. */
 const dt_learned *dt_dataset_learned(const dt_dataset *d);
+/* The files that the job names besides its data (vocabularies, a tokenizer.json) with the SHA-256
+ * that they had when the data set was opened, as a JSON object in the arena; NULL: none. */
+const char *dt_dataset_named_files(const dt_dataset *d, dt_arena *arena);
+/* Fails with OTHER_JOB if one of these files has other bytes in `then`, which is such an object or
+ * NULL. */
+dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) DT_MUST_USE;
 /* Checks all examples of all parts: fails with DATA, naming file and row, unless every value of an
  * integer element lies in [0, classes). */
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;

@@ -235,6 +235,8 @@ static dt_status *prepare(dt_dataset *d) {
         if (d->rows[p].x) dt_status_append(&s, compare_types(d, &d->rows[p]));
     if (s) return s;
     keep_parts(d);
+    DT_TRY(dt_dataset_hash_named(d));
+    DT_TRY(dt_dataset_check_named(d, d->spec.named_files));
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x) dt_status_append(&s, dt_rows_check_limits(d, &d->rows[p]));
     return s;

@@ -66,6 +66,9 @@ struct dt_dataset {
     dt_rows rows[DT_PARTS];
     uint32_t *divided;  /* rows of train, then of validation, if a split needs a table; else NULL */
     dt_learned learned; /* what steps of `map` learned */
+    /* [n_named] files that the job names besides its data, as written, with their SHA-256 */
+    dt_pair *named;
+    int n_named;
     /* columns and faults kept beside rows that are read once, see rows_file.h; else NULL */
     struct dt_keeper *keeper;
 };
@@ -82,6 +85,9 @@ static inline int64_t dt_rows_number(const dt_rows *r, int64_t i) {
 }
 /* Applies `take`, then splits train (split.c). */
 dt_status *dt_dataset_split(dt_dataset *d) DT_MUST_USE;
+
+/* named_files.c: finds and hashes the files that steps of `map` and the format name. */
+dt_status *dt_dataset_hash_named(dt_dataset *d) DT_MUST_USE;
 
 /* ---- held_rows.c ---- */
 

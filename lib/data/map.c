@@ -376,6 +376,14 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
     return NULL;
 }
 
+const char *dt_map_plan_file(const dt_map_plan *p, int i) {
+    for (const dt_map_stage *s = p->stages; s < p->stages + p->n; s++) {
+        const char *path = s->step->file ? s->step->file(s->args) : NULL;
+        if (path && i-- == 0) return path;
+    }
+    return NULL;
+}
+
 const dt_map_stage *dt_map_plan_pending(const dt_map_plan *p) { return p->pending; }
 
 bool dt_map_plan_is_empty(const dt_map_plan *p) { return p->n == 0; }

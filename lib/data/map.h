@@ -56,6 +56,8 @@ int64_t dt_map_plan_numbers(const dt_map_plan *p);
 /* Names of the classes that the outputs number, or of the entries along the last dimension; n 0:
  * unknown. */
 const dt_texts *dt_map_plan_names(const dt_map_plan *p);
+/* The i-th path of a file that a step names, as the job writes it; NULL after the last. */
+const char *dt_map_plan_file(const dt_map_plan *p, int i);
 /* Bytes of scratch that dt_map_run needs. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p);
 /* Identifies an example and the pass over the data; random steps derive their random numbers from

@@ -55,6 +55,8 @@ typedef struct dt_examples {
     /* [paths.n + 1] index of each file's first example, if the examples of files follow one
      * another; else NULL */
     int64_t *first;
+    /* a file besides the data that the format's keys name, as the job writes it; NULL: none */
+    const char *named;
     bool single; /* each example is a file of its own: example i is paths.v[i] */
     /* what a warning says of files that are left out, in the request's arena; NULL: none are */
     const char *left_out;

@@ -297,6 +297,7 @@ static dt_status *encode_part(const dt_format_request *r, const char *written, t
     if (!s) s = dt_tokenizer_encode(x->tokenizer, dt_str_text(&text), text.size, &tokens);
     dt_str_release(&text);
     x->vocabulary = dt_tokenizer_size(x->tokenizer);
+    x->base.named = written;
     x->tokens.v = (uint32_t *)tokens.v;
     x->tokens.n = tokens.n;
     return dt_at(s, &r->tree->at);

@@ -149,6 +149,8 @@ typedef struct dt_state_file {
     const char
         *map; /* what steps of dataset.map learned from the data, as JSON text; NULL: nothing */
     const char *elements; /* the elements of the data set as stored, as JSON text; NULL: unknown */
+    /* files that the job names besides its data, with their SHA-256, as JSON text; NULL: none */
+    const char *named_files;
     const char *classes;  /* names of classes by outputs, as JSON text; NULL: none */
     /* when saving; dt_saved_load_callbacks reads them */
     const dt_arrays *callback_arrays;

@@ -77,6 +77,7 @@ static const dt_json_member members[] = {
     DT_JSON(dt_state_file, callbacks, .if_set = true),
     DT_JSON(dt_state_file, map, .if_set = true),
     DT_JSON(dt_state_file, elements, .if_set = true),
+    DT_JSON(dt_state_file, named_files, .if_set = true),
     DT_JSON(dt_state_file, classes, .if_set = true),
     DT_JSON(dt_state_file, loop, .if_set = true),
     {0},

@@ -56,8 +56,10 @@ dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
     const dt_learned *learned;
     DT_TRY(dt_stored_read(c, j->arena, &j->dataset));
     DT_TRY(dt_learned_read(c, j->arena, &learned));
-    if (!learned) return NULL;
-    j->dataset.learned = learned;
+    if (!learned && !c->state.named_files) return NULL;
+    if (learned) j->dataset.learned = learned;
+    if (c->state.named_files)
+        j->dataset.named_files = dt_arena_strdup(j->arena, c->state.named_files);
     dt_dataset_unref(
         j->data); /* it has learned values of the current files, not those of the checkpoint */
     j->data = NULL;

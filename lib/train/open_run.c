@@ -108,6 +108,7 @@ static dt_status *go_on_from(run *r, const dt_saved *c) {
     DT_TRY(same_workers(r, c));
     DT_TRY(same_steps(r, c));
     DT_TRY(same_lessons(r, c));
+    DT_TRY(dt_dataset_check_named(r->data, c->state.named_files));
     DT_TRY(dt_stored_compare(c, r->data, r->arena));
     DT_TRY(load_tensors(r, c));
     DT_TRY(dt_hooks_restore(r, c));
@@ -338,6 +339,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state) {
         .callback_arrays = kept,
         .map = dt_learned_print(dt_dataset_learned(r->data), r->arena),
         .elements = dt_stored_print(r->data, r->arena),
+        .named_files = dt_dataset_named_files(r->data, r->arena),
         .classes = dt_trainer_class_names(r->q->trainer, r->arena),
     };
     return dt_hooks_save(r, &state->callbacks);

@@ -63,6 +63,8 @@ typedef struct dt_map_step {
     void (*run)(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out);
     /* instead of `run`: a step that is not random and can fail */
     dt_status *(*attempt)(const dt_map_stage *s, const void *in, void *out);
+    /* The path of a file that the arguments name, as the job writes it; NULL: none. */
+    const char *(*file)(const void *args);
     /* the limit of the inputs, which must lie in [0, limit); NULL: no limit */
     int64_t (*classes)(const void *args);
     /* Adds to a graph what `run` does outside of training, for a whole batch (B, ...); exported

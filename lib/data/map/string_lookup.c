@@ -109,6 +109,10 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     else dt_cast_one_hot(DT_INT32, s->out.dim[0], &index, out, 1);
 }
 
+static const char *file(const void *args) {
+    return dt_words_file(((const struct string_lookup *)args)->vocabulary);
+}
+
 const dt_map_step dt_map_string_lookup = {
     .kind = {"string_lookup", "index of a text in a vocabulary, as Keras' StringLookup", fields,
              sizeof(struct string_lookup), NULL},
@@ -119,4 +123,5 @@ const dt_map_step dt_map_string_lookup = {
     .learning = &learning,
     .infer = infer,
     .run = run,
+    .file = file,
 };

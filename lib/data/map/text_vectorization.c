@@ -275,6 +275,10 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
         if (((float *)out)[i] != 0) ((float *)out)[i] *= m->weight[i];
 }
 
+static const char *file(const void *args) {
+    return dt_words_file(((const struct text_vectorization *)args)->vocabulary);
+}
+
 const dt_map_step dt_map_text_vectorization = {
     .kind = {"text_vectorization", "word indices of a text, as Keras' TextVectorization", fields,
              sizeof(struct text_vectorization), NULL},
@@ -284,4 +288,5 @@ const dt_map_step dt_map_text_vectorization = {
     .check = check,
     .infer = infer,
     .run = run,
+    .file = file,
 };

@@ -41,6 +41,8 @@ static dt_status *attempt(const dt_map_stage *s, const void *in, void *out) {
     return dt_at(dt_tokenizer_fill(s->made, in, a->max_length, out), s->at);
 }
 
+static const char *file(const void *args) { return ((const struct tokenizer *)args)->path; }
+
 const dt_map_step dt_map_tokenizer = {
     .kind = {"tokenizer", "token numbers of a text, by a tokenizer.json", fields,
              sizeof(struct tokenizer), NULL},
@@ -49,4 +51,5 @@ const dt_map_step dt_map_tokenizer = {
     .keeps_numbers = true,
     .infer = infer,
     .attempt = attempt,
+    .file = file,
 };

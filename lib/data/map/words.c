@@ -197,6 +197,10 @@ static dt_status *read_file(dt_arena *arena, const dt_tree *t, const char *direc
     return dt_at(s, &t->at);
 }
 
+const char *dt_words_file(const dt_tree *vocabulary) {
+    return vocabulary && vocabulary->kind == DT_TREE_SCALAR ? vocabulary->text : NULL;
+}
+
 /* Reads a vocabulary from a list or a file. Skips "" and "[UNK]", one or both, at the front of a
  * list, as Keras' get_vocabulary returns them. At the front of a file, "[UNK]" alone is a word, as
  * in Keras. */

@@ -32,6 +32,8 @@ typedef struct dt_words dt_words;
  * word per line; NULL: the words that the step learned. More than `most` words are an error. */
 dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_t most,
                         dt_arena *arena, dt_texts *out) DT_MUST_USE;
+/* The path that a `vocabulary` holds; NULL: it is a list, or left out. */
+const char *dt_words_file(const dt_tree *vocabulary);
 /* Makes an index of the list. A word that occurs twice is an error at `at`. */
 dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_location *at,
                           const dt_words **out) DT_MUST_USE;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files that a job names besides its data and that decide what a model learns: vocabularies and
+ * tokenizers. Checkpoints keep their hashes, so that a run is not resumed with other ones. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "data/dataset.h"
+
+#define LARGEST_FILE ((size_t)1 << 30) /* their readers have smaller limits */
+
+static bool is_known(const dt_dataset *d, const char *path) {
+    for (int i = 0; i < d->n_named; i++)
+        if (strcmp(d->named[i].key, path) == 0) return true;
+    return false;
+}
+
+static dt_status *add(dt_dataset *d, const char *path) {
+    dt_str bytes = {0};
+    if (is_known(d, path)) return NULL;
+    char *file = dt_path_join(d->spec.directory, path);
+    dt_status *s = dt_file_read(file, LARGEST_FILE, &bytes);
+    const dt_digest digest = dt_sha256_of(dt_str_text(&bytes), bytes.size);
+    free(file);
+    dt_str_release(&bytes);
+    DT_TRY(s);
+    dt_pair *all = dt_arena_array(d->arena, dt_pair, d->n_named + 1);
+    for (int i = 0; i < d->n_named; i++) all[i] = d->named[i];
+    all[d->n_named++] =
+        (dt_pair){dt_arena_strdup(d->arena, path), dt_arena_strdup(d->arena, digest.hex)};
+    d->named = all;
+    return NULL;
+}
+
+dt_status *dt_dataset_hash_named(dt_dataset *d) {
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const dt_rows *r = &d->rows[p];
+        if (r->x && r->x->named) DT_TRY(add(d, r->x->named));
+        for (int e = 0; r->x && e < d->n; e++)
+            for (int i = 0; dt_map_plan_file(r->plan[e], i); i++)
+                DT_TRY(add(d, dt_map_plan_file(r->plan[e], i)));
+    }
+    return NULL;
+}
+
+const char *dt_dataset_named_files(const dt_dataset *d, dt_arena *arena) {
+    dt_str out = {0};
+    dt_json j = {.out = &out};
+    if (d->n_named == 0) return NULL;
+    dt_json_open(&j, NULL, '{');
+    for (int i = 0; i < d->n_named; i++) dt_json_string(&j, d->named[i].key, d->named[i].value);
+    dt_json_close(&j, '}');
+    const char *text = dt_arena_strdup(arena, dt_str_text(&out));
+    dt_str_release(&out);
+    return text;
+}
+
+/* Whether an object has a member with this name and another value. Both are written by the function
+ * above, so that texts are compared. */
+static bool differs(const char *object, const dt_pair *file) {
+    dt_str same = {0}, name = {0};
+    dt_json_string(&(dt_json){.out = &name}, NULL, file->key);
+    dt_str_printf(&same, "%s: \"%s\"", dt_str_text(&name), file->value);
+    const bool found = strstr(object, dt_str_text(&same)) != NULL,
+               named = strstr(object, dt_str_text(&name)) != NULL;
+    dt_str_release(&same);
+    dt_str_release(&name);
+    return named && !found;
+}
+
+dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) {
+    for (int i = 0; then && i < d->n_named; i++)
+        if (differs(then, &d->named[i]))
+            return dt_suggest(dt_fail(DT_E_OTHER_JOB, &d->spec.at,
+                                      "%s is not the file that the checkpoint was trained with: "
+                                      "it has other bytes",
+                                      d->named[i].key),
+                              "restore the old file, or train again: fit --fresh");
+    return NULL;
+}
