@@ -15,7 +15,7 @@ struct export {
 };
 
 /* After the first in the order of dt_export_format. */
-static const char *const formats[] = {"suffix", "onnx", "safetensors", "npz", NULL};
+static const char *const formats[] = {"suffix", "onnx", "safetensors", "npz", "keras", NULL};
 static const char *const names[] = {"keras", "torch", NULL};
 
 static dt_status *find_format(const struct call *call, dt_export_format *out) {
@@ -29,9 +29,11 @@ static dt_status *find_format(const struct call *call, dt_export_format *out) {
             *out = (dt_export_format)(i - 1);
             return NULL;
         }
-    return usage_error(call,
-                       "'%s' does not end in .onnx, .safetensors or .npz: --to says what to write",
-                       cut_word(my->output).text);
+    return usage_error(
+        call,
+        "'%s' does not end in .onnx, .keras, .safetensors or .npz: --to says what to "
+        "write",
+        cut_word(my->output).text);
 }
 
 static void watch(const dt_event *e, void *user) {
@@ -68,8 +70,8 @@ static int run(const struct call *call) {
     dt_export_format format = DT_EXPORT_ONNX;
     dt_job_source source;
     dt_status *s = find_format(call, &format);
-    if (!s && my->names == 1 && format == DT_EXPORT_ONNX)
-        s = usage_error(call, "--names torch is for files of weights, not for ONNX");
+    if (!s && my->names == 1 && (format == DT_EXPORT_ONNX || format == DT_EXPORT_KERAS))
+        s = usage_error(call, "--names torch is for files of weights, not for ONNX and .keras");
     if (!s) s = take_job(call, &my->place, &source);
     if (s) return out_error(call->out, s);
     source.purpose = DT_FOR_PREDICT;
@@ -92,11 +94,14 @@ static const struct option options[] = {
 const struct verb verb_export = {
     .name = "export",
     .group = "Other",
-    .line = "export a trained model as ONNX, safetensors or NPZ",
+    .line = "export a trained model as ONNX, .keras, safetensors or NPZ",
     .operands = "JOB [key.path=value...]",
     .examples =
         "  dtrain export job.yaml -o model.onnx                  takes raw examples, for ONNX "
         "Runtime and others\n"
+        "  dtrain export job.yaml -o model.keras                 for keras.saving.load_model; "
+        "takes "
+        "examples after `map`\n"
         "  dtrain export job.yaml -o weights.safetensors         the weights, with Keras' names\n"
         "  dtrain export job.yaml -o model.safetensors --names torch\n"
         "  dtrain export job.yaml --to npz -o w.npz --ckpt runs/a/ckpt/step-00000295\n",

@@ -481,7 +481,8 @@ DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const cha
 typedef enum dt_export_format {
     DT_EXPORT_ONNX,
     DT_EXPORT_SAFETENSORS,
-    DT_EXPORT_NPZ
+    DT_EXPORT_NPZ,
+    DT_EXPORT_KERAS
 } dt_export_format;
 typedef struct dt_export_request {
     const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
@@ -492,8 +493,9 @@ typedef struct dt_export_request {
      * names of its file */
     bool torch_names;
 } dt_export_request;
-/* Writes the model as an ONNX file, or its weights under their paths. The END event reports the
- * checkpoint, parameters and the weights' SHA-256. */
+/* Writes the model as an ONNX file or a .keras archive, or its weights under their paths. A .keras
+ * archive never contains `map`; a warning names the elements that have one. The END event reports
+ * the checkpoint, parameters and the weights' SHA-256. */
 DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *request,
                                 const dt_run_options *options) DT_CHECKED;
 /* The job at a stage of compilation: "graph", "gradient", "folded", "program", "executable",

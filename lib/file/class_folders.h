@@ -49,9 +49,7 @@ const char *dt_class_folders_source(const dt_examples *base, int64_t i, const ch
 dt_status *dt_class_folders_whole(dt_examples *base, int e, const void **rows) DT_MUST_USE;
 void dt_class_folders_close(dt_examples *base);
 
-/* text_folder.c: adds the .txt files in a folder and in all folders below it. They are in the order
- * of their folders' paths, then of their names, as in Keras. Hidden files and links to folders are
- * skipped. */
+/* text_folder.c: adds the .txt files in a folder and in all folders below it. */
 dt_status *dt_text_files_list(const char *folder, dt_paths *out) DT_MUST_USE;
 /* Whether a path is a folder, or the file name or pattern of texts (.txt). */
 bool dt_text_folder_takes(const char *path);

@@ -151,7 +151,7 @@ dt_status *dt_text_files_list(const char *folder, dt_paths *out) {
     return s;
 }
 
-static dt_status *list_texts(dt_class_folders *x, const char *folder) {
+static dt_status *list_class(dt_class_folders *x, const char *folder) {
     return dt_text_files_list(folder, &x->base.paths);
 }
 
@@ -209,7 +209,7 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
         (*out)->stored[e].file = r->tree->text;
     }
     const dt_class_query q = {
-        .files = "texts (.txt)", .classes = l.classes, .names = l.names, .list = list_texts};
+        .files = "texts (.txt)", .classes = l.classes, .names = l.names, .list = list_class};
     DT_TRY(dt_class_folders_find(r, &q, &x->folders));
     if (r->splits) dt_class_folders_spread(&x->folders, l.classes);
     return dt_class_folders_try(&x->folders, x->text);

@@ -2,11 +2,12 @@
 /*
  * Keras' files of weights, which are HDF5. libhdf5 reads them, which is loaded for that alone, in a
  * child process with limits. What the child wrote is a safetensors file with dtrain's names, and
- * is read like one of a stranger.
+ * is read like one of a stranger. Writing needs no library.
  *
  *     hdf5_child.c    the process, its limits and its end
  *     hdf5.c          libhdf5, and the walk through a file
  *     hdf5_names.c    Keras' groups as the paths of weights
+ *     hdf5_write.c    the other direction: groups and arrays as a file
  */
 #ifndef DT_FORMAT_HDF5_H
 #define DT_FORMAT_HDF5_H
@@ -43,5 +44,22 @@ dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
  * file's size when the library is loaded, before the file is read. */
 dt_status *dt_hdf5_arrays(int fd, dt_status *(*limit)(int64_t), int64_t size, dt_arena *arena,
                           dt_arrays *out) DT_MUST_USE;
+
+/* ---- writing ---- */
+
+/* A group or an array of a file to be written. Groups that only other paths name need no item. */
+typedef struct dt_hdf5_item {
+    const char *path;           /* "layers/dense/vars/0", of letters, digits and _ */
+    const char *name;           /* of a group: its attribute `name`; NULL: none */
+    const dt_named_view *array; /* of floats; NULL: a group */
+} dt_hdf5_item;
+/* The receiver of a file's bytes, in order. */
+typedef struct dt_hdf5_sink {
+    dt_status *(*put)(void *user, const void *bytes, size_t n);
+    void *user;
+} dt_hdf5_sink;
+/* Writes n items with different paths, in any order. The bytes are a function of the items.
+ * CHECKPOINT_MODEL: an array is not of floats. */
+dt_status *dt_hdf5_write(const dt_hdf5_item *item, int n, const dt_hdf5_sink *to) DT_MUST_USE;
 
 #endif

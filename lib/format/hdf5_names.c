@@ -34,6 +34,9 @@ static const struct {
     {"rms_normalization", 1, {"scale"}},
     {"embedding", 1, {"embeddings"}},
     {"p_re_lu", 1, {"alpha"}},
+    {"attention", 1, {"scale"}},
+    {"attention", 2, {"scale", "concat_score_weight"}},
+    {"additive_attention", 1, {"scale"}},
     /* layers whose first variable is a kernel */
     {"*", 1, {"kernel"}},
     {"*", 2, {"kernel", "bias"}},

@@ -112,7 +112,7 @@ static dt_status *read_prompt(dt_dataset *data, language *x) {
     const int32_t *token = s ? NULL : b.element[0].data;
     for (int64_t i = 0; !s && i < b.rows; i++) {
         dt_str_clear(&x->prompt);
-        for (int64_t k = 0; k <= i; k++) dt_dataset_decode(data, token[k], &x->prompt);
+        for (int64_t k = 0; k <= i; k++) dt_dataset_decode(data, token[k], k == 0, &x->prompt);
         if (i > 0 && strchr(dt_str_text(&x->prompt), '\n')) break;
     }
     dt_feed_close(feed);

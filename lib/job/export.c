@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exports a job's model: the weights of a checkpoint, or the model as an ONNX file. */
+/* Exports a job's model: the weights of a checkpoint, or the model as an ONNX file or a .keras
+ * archive. */
 #include <stdlib.h>
 
 #include "job/session.h"
 #include "export/onnx/onnx.h"
+#include "model/keras/keras.h"
 
 typedef struct exporting {
     dt_job *job;
     const dt_export_request *q;
+    const dt_run_options *options;
     dt_session session;
     dt_saved checkpoint;
     dt_digest weights;
@@ -82,13 +85,38 @@ static dt_status *write_npz(const exporting *e) {
     return dt_npz_write(e->q->path, &weights);
 }
 
+/* Inputs and targets are those after `map`, whose steps are not layers. */
+static void warn_of_map(const exporting *e) {
+    const dt_tree *map = dt_tree_get(e->job->dataset.tree, "map");
+    dt_str names = {0};
+    for (int i = 0; map && map->kind == DT_TREE_MAP && i < map->n; i++)
+        if (map->entry[i].value->kind != DT_TREE_NULL)
+            dt_str_printf(&names, "%s%.80s", names.size ? ", " : "", map->entry[i].key);
+    const char *text = dt_arena_printf(
+        e->job->arena,
+        "the file is without dataset.map: values of %.400s are those after its steps",
+        dt_str_text(&names));
+    if (names.size && e->options->event)
+        e->options->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, e->options->user);
+    dt_str_release(&names);
+}
+
+static dt_status *write_keras(const exporting *e) {
+    dt_arrays weights;
+    warn_of_map(e);
+    DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
+    return dt_keras_save(e->session.model, &weights, e->job->name, e->q->path);
+}
+
 /* ---- all of it ---- */
 
-static dt_status *export(exporting *e, const dt_run_options *o) {
+static dt_status *export(exporting *e) {
+    const dt_run_options *o = e->options;
     static dt_status *(*const writers[])(const exporting *) = {
         [DT_EXPORT_ONNX] = write_onnx,
         [DT_EXPORT_SAFETENSORS] = write_safetensors,
         [DT_EXPORT_NPZ] = write_npz,
+        [DT_EXPORT_KERAS] = write_keras,
     };
     DT_TRY(dt_job_find_checkpoint(e->job, e->q->checkpoint, o, &e->checkpoint));
     DT_TRY(dt_job_take_learned(e->job, &e->checkpoint));
@@ -98,7 +126,8 @@ static dt_status *export(exporting *e, const dt_run_options *o) {
     return writers[e->q->format](e);
 }
 
-static void report_end(const exporting *e, const dt_run_options *o) {
+static void report_end(const exporting *e) {
+    const dt_run_options *o = e->options;
     if (o->event)
         o->event(&(dt_event){.kind = DT_EVENT_END,
                              .step = e->checkpoint.state.step,
@@ -112,14 +141,13 @@ DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q,
                                 const dt_run_options *options) {
     DT_LIVE(j);
     static const dt_run_options none = {0};
-    exporting e = {.job = j, .q = q};
+    exporting e = {.job = j, .q = q, .options = options ? options : &none};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_export", "job"));
     DT_TRY(dt_want(q, "dt_job_export", "request"));
     DT_TRY(dt_want(q->path, "dt_job_export", "path of the file"));
-    options = options ? options : &none;
-    dt_status *bad = export(&e, options);
-    if (!bad) report_end(&e, options);
+    dt_status *bad = export(&e);
+    if (!bad) report_end(&e);
     dt_session_close(&e.session);
     dt_saved_release(&e.checkpoint);
     return bad;

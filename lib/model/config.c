@@ -29,7 +29,7 @@ static void print_reals(dt_json *j, const char *key, const dt_reals *list) {
     dt_json_close(j, ']');
 }
 
-static void print_field(dt_json *j, const dt_field *f, const void *args) {
+void dt_config_field(const dt_field *f, const void *args, dt_json *j) {
     const void *p = member(f, args);
     if (is_unset(f, args)) {
         dt_json_null(j, f->name);
@@ -51,7 +51,7 @@ static void print_field(dt_json *j, const dt_field *f, const void *args) {
 
 void dt_config_fields(const dt_named *named, dt_json *j) {
     for (const dt_field *f = named->kind->fields; f && f->kind != DT_FIELD_END; f++)
-        print_field(j, f, named->args);
+        dt_config_field(f, named->args, j);
 }
 
 void dt_config_print(const dt_named *named, dt_json *j, const char *key) {

@@ -25,6 +25,7 @@ char *dt_snake_case(dt_arena *arena, const char *class_name);
 /* Prints the arguments of a row as a JSON object, or only its entries. */
 void dt_config_print(const dt_named *named, dt_json *j, const char *key);
 void dt_config_fields(const dt_named *named, dt_json *j);
+void dt_config_field(const dt_field *f, const void *args, dt_json *j);
 
 /* ---- initialisers ---- */
 

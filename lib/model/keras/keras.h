@@ -11,10 +11,17 @@
  *     call.c     the calls of layers, which give their inputs
  *     mask.c     masks, whose operations Keras writes as layers
  *     import.c   the whole model
+ *
+ * and a model is saved as such an archive:
+ *
+ *     write_config.c     config.json, by the tables of fields
+ *     write_weights.c    where Keras looks for each weight
+ *     save.c             the archive
  */
 #ifndef DT_KERAS_KERAS_H
 #define DT_KERAS_KERAS_H
 
+#include "format/format.h"
 #include "model/model.h"
 
 /* The key of `model`. */
@@ -26,5 +33,11 @@
 dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *model) DT_MUST_USE;
 /* Replaces the model's type, layers and outputs by those of another model. */
 void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by);
+
+/* Writes a .keras archive that keras.saving.load_model reads: the model without its training, with
+ * these values of all its weights, in their order. KERAS_MODEL at each layer that Keras does not
+ * have. */
+dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char *name,
+                         const char *path) DT_MUST_USE;
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef DT_KERAS_KERAS_IMPL_H
 #define DT_KERAS_KERAS_IMPL_H
 
+#include "format/hdf5.h"
 #include "model/keras/keras.h"
 
 /* ---- file.c ---- */
@@ -101,5 +102,18 @@ void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *
 /* Refuses a mask argument that differs from the mask of the layer's inputs. */
 dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *mask,
                                const dt_keras_tensors *from) DT_MUST_USE;
+
+/* ---- write_config.c, write_weights.c ---- */
+
+/* Whether Keras' Sequential can be the model: each layer takes the output of the one before. */
+bool dt_keras_is_sequential(const dt_model_spec *m);
+/* Whether the layer is called with query, value and key, not with a list. */
+bool dt_keras_has_heads(const dt_layer *row);
+/* config.json. KERAS_MODEL at each layer that Keras does not have. */
+dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const char *name,
+                                 dt_str *out) DT_MUST_USE;
+/* The groups and arrays of model.weights.h5, in the arena; the arrays are lent. */
+dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const dt_arrays *weights,
+                                 dt_hdf5_item **item, int *n) DT_MUST_USE;
 
 #endif

@@ -12,8 +12,6 @@ import subprocess
 import sys
 
 import numpy as np
-import onnx
-import onnxruntime
 
 ROWS = 5
 DTYPES = {1: np.float32, 2: np.uint8, 6: np.int32, 7: np.int64, 11: np.float64}
@@ -57,6 +55,10 @@ def differ(y, wanted, words):
 
 
 def check(dtrain, where, words):
+    import onnx
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(3)
     job, path = words + ["output.dir=" + os.path.join(where, "run")], os.path.join(where, "model.onnx")
     run(dtrain, "fit", *job, "--steps", "2", "--fresh", "-q")
     run(dtrain, "export", *job, "-o", path, "-q")
@@ -77,9 +79,9 @@ def check(dtrain, where, words):
     return None
 
 
-def main():
-    dtrain, where, jobs = sys.argv[1], sys.argv[2], sys.argv[3:]
-    onnxruntime.set_default_logger_severity(3)
+def main(check, jobs):
+    """Prints the jobs in which `check` finds something wrong, and their number."""
+    dtrain, where = sys.argv[1], sys.argv[2]
     failed = 0
     for line in jobs:
         try:
@@ -92,4 +94,5 @@ def main():
     print(f"{len(jobs)} jobs, {failed} wrong")
 
 
-main()
+if __name__ == "__main__":
+    main(check, sys.argv[3:])

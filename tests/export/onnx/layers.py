@@ -12,8 +12,6 @@ import subprocess
 import sys
 
 import numpy as np
-import onnx
-import onnxruntime
 from safetensors.numpy import save_file
 
 
@@ -53,24 +51,31 @@ def write_job(case, path):
 
 
 def check(dtrain, where, case):
+    import onnx
+    import onnxruntime
+
     job, weights, model = (os.path.join(where, name) for name in ("layer.yaml", "layer.safetensors", "layer.onnx"))
     save_file(write_job(case, job), weights)
     done = subprocess.run([dtrain, "export", job, "--ckpt", weights, "--without-map", "-o", model, "-q"], capture_output=True, text=True)
     if done.returncode != 0:
         return f"exit {done.returncode}: {done.stderr.strip()}"
     onnx.checker.check_model(onnx.load(model), full_check=True)
+    onnxruntime.set_default_logger_severity(3)
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     y = session.run(None, {"x": array(case["in"]["x"])})[0]
-    wanted = array(case["out"]["y"])
+    return difference(y, array(case["out"]["y"]))
+
+
+def difference(y, wanted):
     if y.shape != wanted.shape:
         return f"shape {y.shape}, not {wanted.shape}"
     error = np.max(np.abs(y - wanted) / (1e-5 + 1e-4 * np.abs(wanted))) if y.size else 0
     return f"differs by {error:.3g} times the tolerance" if not error <= 1 else None
 
 
-def main():
+def main(check):
+    """Prints the cases in which `check` finds something wrong, and their number."""
     dtrain, where, files = sys.argv[1], sys.argv[2], sys.argv[3:]
-    onnxruntime.set_default_logger_severity(3)
     cases = failed = 0
     for name in files:
         with open(name) as f:
@@ -89,4 +94,5 @@ def main():
     print(f"{cases} layers, {failed} wrong")
 
 
-main()
+if __name__ == "__main__":
+    main(check)

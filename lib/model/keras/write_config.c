@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model as Keras' config.json, from which Keras builds it. Arguments are those of the tables of
+ * fields; the ones that have the default are left out, since Keras has the same defaults. Layers
+ * that Keras lacks are refused.
+ */
+#include <string.h>
+
+#include "model/keras/keras_impl.h"
+
+/* ---- layers that Keras lacks ---- */
+
+static const struct {
+    const char *layer, *of;
+} foreign[] = {
+    {"CachedMultiHeadAttention", "KerasHub"},
+    {"LlamaAttention", "KerasHub"},
+    {"LlamaTransformerDecoder", "KerasHub"},
+    {"MaskedLMHead", "KerasHub"},
+    {"PositionEmbedding", "KerasHub"},
+    {"RotaryEmbedding", "KerasHub"},
+    {"TokenAndPositionEmbedding", "KerasHub"},
+    {"TransformerDecoder", "KerasHub"},
+    {"TransformerEncoder", "KerasHub"},
+    {"ViTPatchingAndEmbedding", "KerasHub"},
+    {"Take", "dtrain"},
+    {"Tied", "dtrain"},
+};
+
+static dt_status *check_layer(const dt_layer_spec *l) {
+    const char *kind = l->row->kind.name;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strcmp(foreign[i].layer, kind) == 0)
+            return dt_suggest(
+                dt_fail(DT_E_KERAS_MODEL, &l->at,
+                        "layer '%.80s' is a %s of %s, which keras.layers does not have", l->name,
+                        kind, foreign[i].of),
+                "export ONNX, or the weights alone as .safetensors");
+    return NULL;
+}
+
+/* ---- arguments ---- */
+
+typedef struct writing {
+    dt_arena *arena;
+    const dt_model *model;
+    dt_json j;
+} writing;
+
+static dt_status *put_arguments(writing *w, const dt_named *named);
+
+static void begin_object(dt_json *j, const char *key, const char *module, const char *class_name) {
+    dt_json_open(j, key, '{');
+    dt_json_string(j, "module", module);
+    dt_json_string(j, "class_name", class_name);
+    dt_json_null(j, "registered_name");
+}
+
+/* The name of a layer, and its policy unless that is Keras' default. */
+static void put_head(writing *w, const dt_layer_head *head, const char *name) {
+    const dt_model_spec *m = &w->model->spec;
+    const int policy = head->has_dtype ? head->dtype : (int)w->model->precision;
+    if (name) dt_json_string(&w->j, "name", name);
+    if (policy != DT_POLICY_FLOAT32) dt_json_string(&w->j, "dtype", dt_policies[policy]);
+    else if (!head->has_dtype && m->output[0].type.dtype == DT_FLOAT64)
+        dt_json_string(&w->j, "dtype", "float64");
+}
+
+/* An argument that is an object: its table, and Keras' module. */
+static dt_status *put_object(writing *w, const char *key, const char *noun, const dt_tree *t) {
+    static const struct {
+        const char *noun, *module;
+        const dt_kind *const *(*rows)(int *n);
+    } rows[] = {{"initializer", "keras.initializers", dt_initializers},
+                {"regularizer", "keras.regularizers", dt_regularizers},
+                {"constraint", "keras.constraints", dt_constraints},
+                {"layer", "keras.layers", dt_layers}};
+    size_t k = 0;
+    while (k < sizeof rows / sizeof *rows - 1 && strcmp(rows[k].noun, noun) != 0) k++;
+    int n;
+    dt_named named;
+    const dt_kind *const *table = rows[k].rows(&n);
+    DT_TRY(dt_named_read(w->arena, table, n, noun, t, &named));
+    begin_object(&w->j, key, rows[k].module, named.kind->name);
+    dt_json_open(&w->j, "config", '{');
+    if (rows[k].rows == dt_layers)
+        put_head(w, named.args, ((const dt_layer_head *)named.args)->name);
+    DT_TRY(put_arguments(w, &named));
+    dt_json_close(&w->j, '}');
+    dt_json_close(&w->j, '}');
+    return NULL;
+}
+
+static dt_status *put_tree(writing *w, const dt_field *f, const dt_tree *t) {
+    dt_str text = {0};
+    if (!t || t->kind == DT_TREE_NULL) return NULL;
+    if (f->forms && f->forms->kind == DT_FIELD_NAMED)
+        return put_object(w, f->name, f->forms->noun, t);
+    dt_tree_print(t, &text);
+    dt_json_raw(&w->j, f->name, dt_str_text(&text));
+    dt_str_release(&text);
+    return NULL;
+}
+
+/* Whether the value is the default: of numbers, only zeros are compared. */
+static bool is_default(const dt_field *f, const void *args) {
+    const void *p = (const char *)args + f->offset;
+    if (f->set) return !*(const bool *)((const char *)args + f->set - 1);
+    if (f->kind == DT_FIELD_BOOL)
+        return *(const bool *)p == (f->preset && strcmp(f->preset, "true") == 0);
+    if (f->required || (f->preset && f->kind != DT_FIELD_TEXT)) return false;
+    switch (f->kind) {
+    case DT_FIELD_INT: return (f->narrow ? *(const int *)p : *(const int64_t *)p) == 0;
+    case DT_FIELD_REAL: return !(*(const double *)p > 0 || *(const double *)p < 0);
+    case DT_FIELD_TEXT: return !*(const char *const *)p;
+    case DT_FIELD_ENUM: return *(const int *)p == 0;
+    case DT_FIELD_INTS: return ((const dt_ints *)p)->n == 0;
+    case DT_FIELD_REALS: return ((const dt_reals *)p)->n == 0;
+    default: return true;
+    }
+}
+
+/* A single number stays one where Keras takes either; a shape is a list. */
+static void put_value(writing *w, const dt_field *f, const void *args) {
+    const dt_ints *list = (const void *)((const char *)args + f->offset);
+    if (f->kind == DT_FIELD_INTS && list->lone && strcmp(f->name, "target_shape") != 0)
+        dt_json_int(&w->j, f->name, list->v[0]);
+    else dt_config_field(f, args, &w->j);
+}
+
+/* Keys of a layer that belong to its call, or that put_head writes. */
+static bool is_elsewhere(const char *key) {
+    static const char *const keys[] = {"inputs", "name", "dtype", "use_causal_mask",
+                                       "use_attention_mask"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0) return true;
+    return false;
+}
+
+static dt_status *put_arguments(writing *w, const dt_named *named) {
+    for (const dt_field *f = named->kind->fields; f && f->kind != DT_FIELD_END; f++) {
+        const void *p = (const char *)named->args + f->offset;
+        if (is_elsewhere(f->name) || (f->kind != DT_FIELD_TREE && is_default(f, named->args)))
+            continue;
+        if (f->kind == DT_FIELD_TREE) DT_TRY(put_tree(w, f, *(const dt_tree *const *)p));
+        else put_value(w, f, named->args);
+    }
+    return NULL;
+}
+
+/* ---- layers ---- */
+
+static void put_shape(writing *w, const char *key, const dt_type *type) {
+    dt_json_open(&w->j, key, '[');
+    dt_json_null(&w->j, NULL);
+    for (int i = 1; i < type->rank; i++) dt_json_int(&w->j, NULL, type->dim[i]);
+    dt_json_close(&w->j, ']');
+}
+
+static dt_status *put_config(writing *w, const dt_layer_spec *l) {
+    const dt_named named = {.kind = &l->row->kind, .args = (void *)l->args};
+    dt_json_open(&w->j, "config", '{');
+    if (l->row == &dt_layer_input) {
+        put_shape(w, "batch_shape", &l->out);
+        dt_json_string(&w->j, "dtype", dt_dtype_name(l->out.dtype));
+        dt_json_string(&w->j, "name", l->name);
+    } else {
+        put_head(w, l->args, l->name);
+        DT_TRY(put_arguments(w, &named));
+    }
+    dt_json_close(&w->j, '}');
+    return NULL;
+}
+
+/* ---- calls ---- */
+
+static bool flag(const dt_layer_spec *l, const char *key) {
+    for (const dt_field *f = l->row->kind.fields; f && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, key) == 0 && f->kind == DT_FIELD_BOOL)
+            return *(const bool *)((const char *)l->args + f->offset);
+    return false;
+}
+
+/* [LAYER, 0, 0], the only node and tensor of a layer. */
+static void put_history(writing *w, const char *key, const char *layer) {
+    dt_json_open(&w->j, key, '[');
+    dt_json_string(&w->j, NULL, layer);
+    dt_json_int(&w->j, NULL, 0);
+    dt_json_int(&w->j, NULL, 0);
+    dt_json_close(&w->j, ']');
+}
+
+static void put_tensor(writing *w, const char *key, int layer) {
+    const dt_layer_spec *l = &w->model->spec.layer[layer];
+    dt_json_open(&w->j, key, '{');
+    dt_json_string(&w->j, "class_name", "__keras_tensor__");
+    dt_json_open(&w->j, "config", '{');
+    put_shape(w, "shape", &l->out);
+    dt_json_string(&w->j, "dtype", dt_dtype_name(l->out.dtype));
+    put_history(w, "keras_history", l->name);
+    dt_json_close(&w->j, '}');
+    dt_json_close(&w->j, '}');
+}
+
+/* A layer of several inputs takes one list of them; attention with heads takes query, value and
+ * key as arguments. Attention to the own values takes them twice. */
+static void put_call(writing *w, const dt_layer_spec *l) {
+    const bool heads = dt_keras_has_heads(l->row), masked = flag(l, "use_attention_mask"),
+               attends =
+                   heads || l->row == &dt_layer_attention || l->row == &dt_layer_additive_attention,
+               list = !heads && l->row->most > 1;
+    const int n = l->n_in - masked;
+    dt_json_open(&w->j, NULL, '{');
+    dt_json_open(&w->j, "args", '[');
+    if (list) dt_json_open(&w->j, NULL, '[');
+    for (int k = 0; k < n; k++) put_tensor(w, NULL, l->from[k]);
+    if (attends && n == 1) put_tensor(w, NULL, l->from[0]);
+    if (list) dt_json_close(&w->j, ']');
+    dt_json_close(&w->j, ']');
+    dt_json_open(&w->j, "kwargs", '{');
+    if (masked) put_tensor(w, "attention_mask", l->from[n]);
+    if (flag(l, "use_causal_mask")) dt_json_bool(&w->j, "use_causal_mask", true);
+    dt_json_close(&w->j, '}');
+    dt_json_close(&w->j, '}');
+}
+
+static dt_status *put_layer(writing *w, const dt_layer_spec *l, bool functional) {
+    const bool input = l->row == &dt_layer_input;
+    DT_TRY(check_layer(l));
+    begin_object(&w->j, NULL, "keras.layers", input ? "InputLayer" : l->row->kind.name);
+    DT_TRY(put_config(w, l));
+    if (functional) {
+        dt_json_string(&w->j, "name", l->name);
+        dt_json_open(&w->j, "inbound_nodes", '[');
+        if (!input) put_call(w, l);
+        dt_json_close(&w->j, ']');
+    }
+    dt_json_close(&w->j, '}');
+    return NULL;
+}
+
+/* ---- the model ---- */
+
+/* A list, unless there is only one. */
+static void put_histories(writing *w, const char *key, const char *const *layer, int n) {
+    if (n > 1) dt_json_open(&w->j, key, '[');
+    for (int i = 0; i < n; i++) put_history(w, n > 1 ? NULL : key, layer[i]);
+    if (n > 1) dt_json_close(&w->j, ']');
+}
+
+static void put_ends(writing *w) {
+    const dt_model_spec *m = &w->model->spec;
+    const char *input[DT_MAX_INPUTS], *output[DT_MAX_OUTPUTS];
+    for (int i = 0; i < m->n_inputs; i++) input[i] = m->input[i].name;
+    for (int i = 0; i < m->n_outputs; i++) output[i] = m->output[i].name;
+    put_histories(w, "input_layers", input, m->n_inputs);
+    put_histories(w, "output_layers", output, m->n_outputs);
+}
+
+dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const char *name,
+                                 dt_str *out) {
+    const dt_model_spec *m = &model->spec;
+    const bool functional = !dt_keras_is_sequential(m);
+    writing w = {.arena = arena, .model = model, .j = {.out = out}};
+    dt_status *faults = NULL;
+    if (functional) begin_object(&w.j, NULL, "keras.src.models.functional", "Functional");
+    else begin_object(&w.j, NULL, "keras", "Sequential");
+    dt_json_open(&w.j, "config", '{');
+    dt_json_string(&w.j, "name", name);
+    dt_json_bool(&w.j, "trainable", true);
+    dt_json_open(&w.j, "layers", '[');
+    for (int i = 0; i < m->n_layers; i++)
+        dt_status_append(&faults, put_layer(&w, &m->layer[i], functional));
+    dt_json_close(&w.j, ']');
+    if (functional) put_ends(&w);
+    dt_json_close(&w.j, '}');
+    dt_json_null(&w.j, "compile_config");
+    dt_json_close(&w.j, '}');
+    return faults;
+}

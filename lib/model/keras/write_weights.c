@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where Keras looks for weights in model.weights.h5. A layer is found by its class, counted in the
+ * order of the model's layers, and within it by the names of attributes:
+ *
+ *     fc/kernel                               layers/dense_1/vars/0
+ *     both/forward_lstm/lstm_cell/kernel      layers/bidirectional/forward_layer/cell/vars/0
+ *
+ * A functional model's layers are in Keras' order, not the file's: by their distance from the
+ * outputs, and at the same distance in the order in which a walk from the outputs meets them. The
+ * operations that compute masks count as layers of that graph.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/keras/keras_impl.h"
+
+/* ---- the kind of model ---- */
+
+bool dt_keras_has_heads(const dt_layer *row) {
+    return row == &dt_layer_multi_head_attention || row == &dt_layer_group_query_attention;
+}
+
+/* Whether Keras' Sequential can call the layer. */
+static bool follows(const dt_model_spec *m, int i) {
+    const dt_layer_spec *l = &m->layer[i];
+    return l->n_in == 1 && l->from[0] == i - 1 && l->row->most <= 1 && !dt_keras_has_heads(l->row);
+}
+
+bool dt_keras_is_sequential(const dt_model_spec *m) {
+    for (int i = 1; i < m->n_layers; i++)
+        if (!follows(m, i)) return false;
+    return m->n_inputs == 1 && m->n_outputs == 1 && m->output[0].layer == m->n_layers - 1;
+}
+
+/* ---- the order of layers ---- */
+
+typedef struct place {
+    int layer;
+    int depth;      /* of the layer: the longest way to an output */
+    int mask_depth; /* of the operation that computes the mask of its output; 0: it is not read */
+    int met;        /* when the walk met the layer, from 1; 0: it is not part of the model */
+} place;
+
+static void walk(const dt_model_spec *m, int i, place *all, int *n) {
+    if (all[i].met) return;
+    all[i].met = ++*n;
+    for (int k = 0; k < m->layer[i].n_in; k++) walk(m, m->layer[i].from[k], all, n);
+}
+
+/* Layers that Keras gives the mask of their input as an argument. */
+static bool takes_mask(const dt_layer *row) {
+    const dt_layer *const rows[] = {
+        &dt_layer_lstm,
+        &dt_layer_gru,
+        &dt_layer_simple_rnn,
+        &dt_layer_bidirectional,
+        &dt_layer_softmax,
+        &dt_layer_batch_normalization,
+        &dt_layer_global_average_pooling1d,
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i] == row) return true;
+    return false;
+}
+
+static void reach(int *depth, int at_least) {
+    if (*depth < at_least) *depth = at_least;
+}
+
+/* The operations behind the mask of layer i, which is read: they add to the depth of what they
+ * read. */
+static void reach_mask(const dt_model_spec *m, int i, place *all) {
+    const dt_layer_spec *l = &m->layer[i];
+    const int depth = all[i].mask_depth;
+    const bool makes = l->row == &dt_layer_embedding || l->row == &dt_layer_masking;
+    if (makes) reach(&all[l->from[0]].depth, depth + 1 + (l->row == &dt_layer_masking));
+    int masked = 0;
+    for (int k = 0; k < l->n_in; k++) masked += m->layer[l->from[k]].out_mask;
+    for (int k = 0; k < l->n_in && !makes; k++)
+        if (m->layer[l->from[k]].out_mask)
+            reach(&all[l->from[k]].mask_depth, depth + (masked > 1 ? masked - (k ? k : 1) : 0));
+}
+
+static void find_depths(const dt_model_spec *m, place *all) {
+    for (int i = m->n_layers - 1; i >= 0; i--) {
+        const dt_layer_spec *l = &m->layer[i];
+        if (!all[i].met) continue;
+        if (all[i].mask_depth) reach_mask(m, i, all);
+        for (int k = 0; k < l->n_in; k++) {
+            reach(&all[l->from[k]].depth, all[i].depth + 1);
+            if (takes_mask(l->row) && m->layer[l->from[k]].out_mask)
+                reach(&all[l->from[k]].mask_depth, all[i].depth + 1);
+        }
+    }
+}
+
+static int by_depth(const void *a, const void *b) {
+    const place *x = a, *y = b;
+    return x->depth != y->depth ? y->depth - x->depth : x->met - y->met;
+}
+
+/* The places of the model's layers in Keras' order; returns their number. */
+static int list_places(const dt_model_spec *m, place *all) {
+    int met = 0, n = 0;
+    for (int i = 0; i < m->n_outputs; i++) walk(m, m->output[i].layer, all, &met);
+    find_depths(m, all);
+    for (int i = 0; i < m->n_layers; i++) {
+        all[i].layer = i;
+        if (all[i].met) all[n++] = all[i];
+    }
+    qsort(all, (size_t)n, sizeof *all, by_depth);
+    return n;
+}
+
+/* ---- groups ---- */
+
+typedef struct listing {
+    dt_arena *arena;
+    const dt_arrays *weights;
+    int n;
+    dt_hdf5_item *item;
+} listing;
+
+/* Keras' class where its name differs from that of the layer. */
+static const char *class_key(dt_arena *arena, const dt_layer *row) {
+    if (row == &dt_layer_group_query_attention) return "grouped_query_attention";
+    return dt_snake_case(arena, row->kind.name);
+}
+
+/* The attribute that holds a part of a layer; NULL: unknown. */
+static const char *attribute_of(const dt_layer *row, const char *part, size_t n) {
+    static const struct {
+        const dt_layer *row;
+        const char *part, *attribute;
+    } rows[] = {
+        {&dt_layer_multi_head_attention, "query", "query_dense"},
+        {&dt_layer_multi_head_attention, "key", "key_dense"},
+        {&dt_layer_multi_head_attention, "value", "value_dense"},
+        {&dt_layer_multi_head_attention, "gate", "_gate_dense"},
+        {&dt_layer_multi_head_attention, "attention_output", "output_dense"},
+        {&dt_layer_group_query_attention, "query", "_query_dense"},
+        {&dt_layer_group_query_attention, "key", "_key_dense"},
+        {&dt_layer_group_query_attention, "value", "_value_dense"},
+        {&dt_layer_group_query_attention, "gate", "_gate_dense"},
+        {&dt_layer_group_query_attention, "attention_output", "_output_dense"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].row == row && strlen(rows[i].part) == n && strncmp(rows[i].part, part, n) == 0)
+            return rows[i].attribute;
+    if (n > 5 && strncmp(part + n - 5, "_cell", 5) == 0) return "cell";
+    if (strncmp(part, "forward_", 8) == 0) return "forward_layer";
+    return strncmp(part, "backward_", 9) == 0 ? "backward_layer" : NULL;
+}
+
+static int find_item(const listing *l, int first, const char *path) {
+    for (int i = first; i < l->n; i++)
+        if (strcmp(l->item[i].path, path) == 0) return i;
+    return -1;
+}
+
+static void add_group(listing *l, int first, const char *path, const char *name) {
+    if (find_item(l, first, path) < 0) l->item[l->n++] = (dt_hdf5_item){.path = path, .name = name};
+}
+
+/* Adds a weight whose path within its layer is `rest`, and the groups in which it is. */
+static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, const char *rest,
+                             const dt_named_view *array) {
+    const char *group =
+        dt_arena_printf(l->arena, "%.*s", (int)(strlen(l->item[first].path) - strlen("/vars")),
+                        l->item[first].path);
+    size_t n;
+    for (; rest[n = strcspn(rest, "/")]; rest += n + 1) {
+        const char *attribute = attribute_of(spec->row, rest, n);
+        if (!attribute)
+            return dt_fail(DT_E_KERAS_MODEL, &spec->at,
+                           "weight '%.200s': its place in Keras' %s is not known", array->name,
+                           spec->row->kind.name);
+        group = dt_arena_printf(l->arena, "%s/%s", group, attribute);
+        add_group(l, first, dt_arena_printf(l->arena, "%s/vars", group),
+                  dt_arena_printf(l->arena, "%.*s", (int)n, rest));
+    }
+    for (int k = 0;; k++) {
+        const char *path = dt_arena_printf(l->arena, "%s/vars/%d", group, k);
+        if (find_item(l, first, path) >= 0) continue;
+        l->item[l->n++] = (dt_hdf5_item){.path = path, .array = array};
+        return NULL;
+    }
+}
+
+/* Counters of random numbers are not saved by Keras. */
+static dt_status *add_layer(listing *l, const dt_layer_spec *spec, int weight, const char *key) {
+    const int first = l->n;
+    add_group(l, first, dt_arena_printf(l->arena, "layers/%s/vars", key), spec->name);
+    for (int k = 0; k < spec->n_weights; k++) {
+        const char *rest = spec->weight[k].path + strlen(spec->name) + 1;
+        if (strstr(rest, "seed_generator/")) continue;
+        DT_TRY(add_weight(l, spec, first, rest, &l->weights->array[weight + k]));
+    }
+    return NULL;
+}
+
+/* The number of layers of the same class before place k. */
+static int count_class(const dt_model_spec *m, const place *all, int k) {
+    int n = 0;
+    for (int i = 0; i < k; i++) n += m->layer[all[i].layer].row == m->layer[all[k].layer].row;
+    return n;
+}
+
+dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const dt_arrays *weights,
+                                 dt_hdf5_item **item, int *n) {
+    enum { PARTS = 4 }; /* groups that a weight may add */
+    place *all = dt_arena_array(arena, place, m->n_layers + 1);
+    int *first = dt_arena_array(arena, int, m->n_layers + 1);
+    listing l = {.arena = arena,
+                 .weights = weights,
+                 .item = dt_arena_array(arena, dt_hdf5_item, m->n_layers + PARTS * weights->n + 1)};
+    for (int i = 0; i < m->n_layers; i++) first[i + 1] = first[i] + m->layer[i].n_weights;
+    const int count = list_places(m, all);
+    for (int k = 0; k < count; k++) {
+        const dt_layer_spec *spec = &m->layer[all[k].layer];
+        const int same = count_class(m, all, k);
+        const char *key = class_key(arena, spec->row);
+        if (spec->row == &dt_layer_input) continue;
+        if (same > 0) key = dt_arena_printf(arena, "%s_%d", key, same);
+        DT_TRY(add_layer(&l, spec, first[all[k].layer], key));
+    }
+    *item = l.item;
+    *n = l.n;
+    return NULL;
+}
