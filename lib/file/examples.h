@@ -108,8 +108,8 @@ typedef struct dt_example_reader {
     void (*close)(dt_examples *x); /* NULL: nothing to do, because everything is in the arena */
 } dt_example_reader;
 
-/* examples_check.c: reads every example in several threads. fault[i] receives the fault of example i,
- * if it concerns that example alone (exit code 65). Returns the first other error. */
+/* examples_check.c: reads every example in several threads. fault[i] receives the fault of example
+ * i, if it concerns that example alone (exit code 65). Returns the first other error. */
 dt_status *dt_examples_check(dt_examples *x, dt_status **fault) DT_MUST_USE;
 /* All faults of examples, one after the other, or the first other error. Lists at most 1,000. */
 dt_status *dt_examples_faults(dt_examples *x) DT_MUST_USE;

@@ -17,8 +17,8 @@ typedef struct check {
     _Atomic bool stops;
 } check;
 
-/* An example alone is bad if its data are; a file that cannot be opened, memory or a library that is
- * missing would be bad for others as well. */
+/* Whether an error concerns one example, because its data are bad. A library that is missing, for
+ * one, would be missing for other examples as well. */
 static bool is_of_example(const dt_status *s) { return dt_status_code(s) == 65; }
 
 /* Memory for one example. */

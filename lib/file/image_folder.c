@@ -214,7 +214,7 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     DT_TRY(dt_class_folders_find(r, &q, &x->folders));
     if (keys->on_error == SKIP && !r->checks_all) DT_TRY(skip_broken(r, &x->folders));
     count_others(r, x);
-    if (r->splits) dt_class_folders_spread(&x->folders, l.num_classes);
+    if (r->splits && !r->checks_all) dt_class_folders_spread(&x->folders, l.num_classes);
     return r->checks_all ? NULL : dt_class_folders_try(&x->folders, x->image);
 }
 

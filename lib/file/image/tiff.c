@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes TIFF with libtiff, which is loaded when the first such picture is read. libtiff 4.5 (its
- * first with the name libtiff.so.6) limits each allocation and hands out its messages per file. Size
- * and orientation are read from the first directory without it.
+ * Decodes TIFF with libtiff, which is loaded when the first such picture is read. Its version 4.5,
+ * the first with the name libtiff.so.6, limits each allocation and has a handler of errors for each
+ * file. Size and orientation are read from the first directory without it.
  */
 #include <stdarg.h>
 #include <stdio.h>

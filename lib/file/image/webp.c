@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes WebP with libwebp, which is loaded when the first such picture is read. The header is read
- * here (RFC 9649): a simple file has one chunk of pixels, an extended one begins with VP8X. */
+/* Decodes WebP with libwebp, which is loaded when the first such picture is read. The header is
+ * read here (RFC 9649): a simple file has one chunk of pixels, an extended one begins with VP8X. */
 #include <stdlib.h>
 #include <string.h>
 
