@@ -16,6 +16,7 @@ static void test_null_where_something_is_needed(void **state) {
     REFUSED(dt_job_open(&job, &(dt_job_source){.path = NULL}));
     REFUSED(dt_job_open(&job, &(dt_job_source){.path = "x", .n_overrides = 1}));
     REFUSED(dt_job_check_data(NULL));
+    REFUSED(dt_job_check_examples(NULL));
     REFUSED(dt_job_partition_text(NULL, &text));
     REFUSED(dt_job_warnings(NULL, &text));
     REFUSED(dt_job_fit(NULL, &(dt_run_options){0}));
@@ -106,6 +107,7 @@ static void test_waiting_errors_come_first(void **state) {
     REFUSED(dt_job_partition_text(job, NULL));
     REFUSED(dt_job_warnings(job, NULL));
     WAITS(dt_job_check_data(job));
+    WAITS(dt_job_check_examples(job));
     WAITS(dt_job_partition_text(job, &text));
     WAITS(dt_job_fit(job, NULL));
     WAITS(dt_job_evaluate(job, NULL, "validation", NULL));

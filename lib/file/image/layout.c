@@ -27,8 +27,8 @@ const dt_field dt_image_element_fields[] = {
     DT_FLAG(struct element, crop_to_aspect_ratio, .preset = "false",
             .help = "with interpolation: crop instead of distorting"),
     DT_FLAG(struct element, exif, .preset = "true",
-            .help = "turn images upright as their Exif orientation says; false: as stored, as in "
-                    "Keras"),
+            .help = "turn images upright as their Exif orientation says; false: leave them as "
+                    "stored, like Keras"),
     DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24,
            .help = "marks the label; labels are in [0, num_classes)"),
     DT_END};
