@@ -93,8 +93,7 @@ static const struct {
     {"bench",
      "scripts/published compares plans with published measurements; see docs/simulator.md"},
     {"serve", "to answer rows as they arrive, run: dtrain predict JOB --input - --format jsonl"},
-    {"generate", "text is generated during training: fit.callbacks: [GenerateText]; see 'dtrain "
-                 "help GenerateText'"},
+    {"chat", "to continue a text with a language model, run: dtrain generate JOB --prompt TEXT"},
     {"deploy", "to serve a model elsewhere, run: dtrain export JOB -o model.onnx"},
     {"launch", LAUNCH},
     {"torchrun", LAUNCH},

@@ -18,7 +18,7 @@ FUZZ_TARGET(tokenizer) {
     if (fits) s = dt_tokenizer_fill(t, text, LENGTH, token);
     for (int i = 0; fits && !s && i < LENGTH; i++) {
         FUZZ_CHECK(token[i] >= 0 && token[i] < dt_tokenizer_size(t), "a token outside the range");
-        dt_tokenizer_decode(t, token[i], &decoded);
+        dt_tokenizer_decode(t, token[i], i == 0, &decoded);
     }
     fuzz_done(s);
     dt_str_release(&decoded);

@@ -8,7 +8,7 @@ for word in config ckpt data fit callbacks metrics; do
     echo "$word: $("$DTRAIN" help "$word" | head -n 1)"
 done
 for word in f1 roc_auc; do "$DTRAIN" help "$word" 2>&1 | grep -o "did you mean.*"; done
-for word in config ckpt serve generate sweep tune; do "$DTRAIN" "$word" 2>&1 | head -n 1; done
+for word in config ckpt serve chat sweep tune; do "$DTRAIN" "$word" 2>&1 | head -n 1; done
 for metric in f1 roc_auc prec top_k; do
     "$DTRAIN" validate "$tiny" --no-data "compile.metrics=[$metric]" 2>&1 | grep -o "did you mean.*"
 done
