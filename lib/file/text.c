@@ -15,11 +15,17 @@
  *
  * With `tokenizer: {path: tokenizer.json}` the tokens are those of that file, of a part's text as a
  * whole.
+ *
+ * A file named .jsonl, or .jsonl.gz, has a document in each row, {"text": "..."}. The documents
+ * follow one another in the text, each with the end of text behind it. Windows may reach over the
+ * end of a document.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "file/json_text.h"
+#include "file/json_values.h"
 #include "file/part_files.h"
 #include "file/tokenizer/tokenizer.h"
 
@@ -34,6 +40,7 @@ struct text {
     int tokenizer;
     bool has_type;    /* the job writes `type` */
     const char *path; /* of a tokenizer.json; NULL: characters */
+    const char *text_key, *end_of_text; /* for JSON lines */
 };
 
 static const char *const dtype_names[] = {"int32", NULL}, *const tokenizer_names[] = {"char", NULL};
@@ -62,6 +69,10 @@ static const dt_field fields[] = {
     DT_ONE_OF(tokenizer, DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields)),
               .help = "{type: char}: one token per character, in code point order; {path: "
                       "tokenizer.json}: that file's tokens"),
+    DT_TEXT(struct text, text_key, .min = 1, .preset = "text",
+            .help = "for .jsonl: key of a document's text in its row"),
+    DT_TEXT(struct text, end_of_text, .preset = "\n",
+            .help = "for .jsonl: text behind each document, such as the token <|endoftext|>"),
     DT_END};
 
 /* Reads the length of `tokens`, which must be the only element. */
@@ -143,6 +154,66 @@ static dt_status *read_file(const char *path, dt_str *out) {
     return s;
 }
 
+/* ---- JSON lines ---- */
+
+static bool ends_with(const char *path, const char *end) {
+    const size_t n = strlen(path), m = strlen(end);
+    return n > m && strcmp(path + n - m, end) == 0;
+}
+
+static bool has_documents(const char *path) {
+    return ends_with(path, ".jsonl") || ends_with(path, ".jsonl.gz");
+}
+
+/* Appends the text of a row and the end of text. key: a buffer. */
+static dt_status *add_document(const struct text *a, const dt_json_values *v, dt_str *key,
+                               dt_str *text, dt_str *out) {
+    const dt_json_place row = {v->path, v->text, v->row_line, v->row_col};
+    dt_json_cursor c = {.at = v->text, .end = v->text + v->size};
+    bool first = true, found = false;
+    if (dt_json_peek(&c) != '{')
+        return dt_json_fail(&row, c.at, "expected an object with the text of a document");
+    dt_json_enter(&c);
+    while (dt_json_more(&c, '}', &first) && dt_json_read_key(&c, key)) {
+        const bool is_text = !found && strcmp(dt_str_text(key), a->text_key) == 0;
+        if (is_text && dt_json_peek(&c) != '"')
+            return dt_json_fail(&row, c.at, "'%.80s' must be a string", a->text_key);
+        if (!(is_text ? dt_json_read_text(&c, text) : dt_json_skip(&c, 1))) break;
+        found = found || is_text;
+    }
+    if (c.fault) return dt_json_fail(&row, c.at, "%s", c.fault);
+    if (!found)
+        return dt_json_fail(&row, v->text, "the key '%.80s' is missing; text_key names another",
+                            a->text_key);
+    if (strlen(dt_str_text(text)) < text->size)
+        return dt_json_fail(&row, v->text, "the text holds a NUL");
+    dt_str_add(out, dt_str_text(text), text->size);
+    dt_str_puts(out, a->end_of_text);
+    return NULL;
+}
+
+/* Appends the documents of a file. */
+static dt_status *read_documents(const struct text *a, const char *path, dt_str *out) {
+    dt_json_values v = {.path = path, .values = -1};
+    dt_str key = {0}, text = {0};
+    bool more = true;
+    dt_status *s = dt_inflow_open(&v.file, path);
+    while (!s && more) {
+        s = dt_json_values_next(&v, &more);
+        if (!s && more) s = add_document(a, &v, &key, &text, out);
+        if (!s && (int64_t)out->size > LARGEST_TEXT)
+            s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of text", path,
+                        (long long)LARGEST_TEXT);
+    }
+    dt_inflow_close(v.file);
+    dt_json_values_release(&v);
+    dt_str_release(&key);
+    dt_str_release(&text);
+    return s;
+}
+
+/* ---- all files ---- */
+
 /* Where a file begins in the joined text, so that messages can name the location in the file. */
 typedef struct origin {
     const char *path;
@@ -151,11 +222,13 @@ typedef struct origin {
 
 /* Joins all files of a part. A character that is cut off at the end of a file continues in the next
  * file. */
-static dt_status *read_files(const dt_paths *paths, const dt_location *at, origin *from,
-                             dt_str *out) {
+static dt_status *read_files(const dt_format_request *r, const dt_paths *paths,
+                             const dt_location *at, origin *from, dt_str *out) {
     for (int i = 0; i < paths->n; i++) {
         from[i] = (origin){.path = paths->v[i], .byte = (int64_t)out->size, .character = INT64_MAX};
-        DT_TRY(dt_at(read_file(paths->v[i], out), at));
+        DT_TRY(dt_at(has_documents(paths->v[i]) ? read_documents(r->args, paths->v[i], out)
+                                                : read_file(paths->v[i], out),
+                     at));
     }
     return NULL;
 }
@@ -264,7 +337,7 @@ static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, d
     dt_str text = {0};
     dt_status *s = dt_files_find(r, names, paths);
     *out = (codes){.from = dt_arena_array(r->arena, origin, paths->n), .files = paths->n};
-    if (!s) s = read_files(paths, &names->at, out->from, &text);
+    if (!s) s = read_files(r, paths, &names->at, out->from, &text);
     if (!s) s = dt_at(decode(&text, out), &names->at);
     dt_str_release(&text);
     return s;

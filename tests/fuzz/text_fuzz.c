@@ -12,6 +12,8 @@ static const char *const words[] = {
     "tokenizer: {type: char}, element: {tokens: {shape: [2]}}, validation_split: 0.5",
     "element: {tokens: {shape: [1]}}, validation: ",
 };
+static const char documents[] = "{format: text, train: %s/given.jsonl, end_of_text: '|', element: "
+                                "{tokens: {shape: [3]}}, global_batch_size: 4}";
 enum { WORDS = sizeof words / sizeof *words, LONGEST_TEXT = 4096 };
 
 static const char given[] = "to be or not";
@@ -43,6 +45,7 @@ static void tokens(const char *path, const char *text) {
 
 FUZZ_TARGET(text) {
     if (size == 0) return 0;
+    if (data[0] == WORDS) fuzz_dataset(documents, fuzz_folder("given.jsonl", data + 1, size - 1));
     const char *path = fuzz_file(data + 1, size - 1);
     const int how = data[0] % WORDS;
     const char *folder = how == WORDS - 1 ? fuzz_folder("given.txt", given, strlen(given)) : "";
