@@ -33,8 +33,7 @@ static void look_at(look *l, const char *path) {
         .path = path, .wanted = "a text", .fault = DT_E_DATA_FILE, .any_text = true};
     dt_str text = {0};
     dt_status *s = dt_text_read(&file, LARGEST_TEXT, &text);
-    if (s && l->facts.broken++ < REPORTED)
-        dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
+    if (s && l->facts.broken++ < REPORTED) dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
     if (!s) {
         l->words += count_words(dt_str_text(&text));
         if ((int64_t)text.size > l->facts.longest) l->facts.longest = (int64_t)text.size;
@@ -72,11 +71,10 @@ static dt_status *look_at_all(look *l, const char *folder) {
     l->texts = dt_arena_array(l->arena, int64_t, entries.n);
     for (int i = 0; i < entries.n; i++)
         if (dt_path_is_folder(entries.v[i]))
-            classes->v[classes->n++] =
-                dt_arena_strdup(l->arena, strrchr(entries.v[i], '/') + 1);
+            classes->v[classes->n++] = dt_arena_strdup(l->arena, strrchr(entries.v[i], '/') + 1);
     if (!s) s = refuse_parts(folder, classes);
     for (int i = 0, class = 0; !s && i < entries.n; i++)
-        if (dt_path_is_folder(entries.v[i])) s = look_through(l, entries.v[i], class++);
+        if (dt_path_is_folder(entries.v[i])) s = look_through(l, entries.v[i], class ++);
     dt_paths_release(&entries);
     if (!s && l->facts.texts == 0)
         s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no texts (.txt): each class must be a subfolder",
@@ -154,12 +152,15 @@ dt_status *dt_texts_inspect(const char *folder, bool json, dt_str *out) {
 
 /* ---- texts or pictures ---- */
 
-static bool holds_picture(const char *folder) {
+/* Looks into the folders of a folder, too, which may be that of a part. */
+static bool holds_picture(const char *folder, bool descends) {
     dt_paths files = {0};
     bool found = false;
     dt_status_free(dt_paths_list(&files, folder));
     for (int i = 0; i < files.n && !found; i++)
-        found = dt_image_is_named(files.v[i]) || dt_image_is_other(files.v[i]);
+        found = dt_path_is_folder(files.v[i])
+                    ? descends && holds_picture(files.v[i], false)
+                    : dt_image_is_named(files.v[i]) || dt_image_is_other(files.v[i]);
     dt_paths_release(&files);
     return found;
 }
@@ -170,7 +171,7 @@ bool dt_texts_are_in(const char *folder) {
     dt_status_free(dt_paths_list(&entries, folder));
     for (int i = 0; i < entries.n && !pictures; i++) {
         if (!dt_path_is_folder(entries.v[i])) continue;
-        pictures = holds_picture(entries.v[i]);
+        pictures = holds_picture(entries.v[i], true);
         if (texts.n == 0) dt_status_free(dt_text_files_list(entries.v[i], &texts));
     }
     const bool are = !pictures && texts.n > 0;

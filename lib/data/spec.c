@@ -84,10 +84,9 @@ static const dt_field window_fields[] = {
 
 static const char *const auto_words[] = {"auto", NULL};
 static const dt_field common[] = {
-    DT_TREE(
-        struct dataset, format, .forms = DT_FORMS(DT_NAMED("format")), .required = true,
-        .help =
-            "csv, jsonl, libsvm, idx, npy, tfrecord, text, image_folder, text_folder, or synthetic (generated)"),
+    DT_TREE(struct dataset, format, .forms = DT_FORMS(DT_NAMED("format")), .required = true,
+            .help = "csv, jsonl, libsvm, idx, npy, tfrecord, text, image_folder, text_folder, or "
+                    "synthetic (generated)"),
     PART("train", DT_PART_TRAIN,
          .help = "training data: {element: file} for idx and npy; a file, pattern or list for csv, "
                  "jsonl and tfrecord; a text file; a folder of images"),

@@ -38,8 +38,8 @@ enum { CODES = 0x110000, PAGE = 256, PAGES = CODES / PAGE, PIECE = 1 << 16 };
 struct text {
     const dt_tree *element;
     int tokenizer;
-    bool has_type;    /* the job writes `type` */
-    const char *path; /* of a tokenizer.json; NULL: characters */
+    bool has_type;                      /* the job writes `type` */
+    const char *path;                   /* of a tokenizer.json; NULL: characters */
     const char *text_key, *end_of_text; /* for JSON lines */
 };
 

@@ -11,9 +11,9 @@
  *         label: {class_names: [neg, pos]}        # or {num_classes: 2} for all folders
  *
  * Examples are .txt files, also those in folders of a class's folder. They are in the order of
- * Keras without shuffling: by class, then by folder, then by name, each sorted by bytes. Other files
- * and hidden ones are skipped; linked folders in a class's folder are not followed. A text is UTF-8
- * and is read when its example is needed.
+ * Keras without shuffling: by class, then by folder, then by name, each sorted by bytes. Other
+ * files and hidden ones are skipped; linked folders in a class's folder are not followed. A text is
+ * UTF-8 and is read when its example is needed.
  *
  * Rows to predict are one .txt file, the files of a folder, or those that match a pattern.
  */
@@ -208,8 +208,10 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
         (*out)->stored[e].at = r->tree->at;
         (*out)->stored[e].file = r->tree->text;
     }
-    const dt_class_query q = {
-        .files = "texts (.txt)", .classes = l.classes, .names = l.names, .list = list_class};
+    const dt_class_query q = {.files = "texts (.txt)",
+                              .classes = l.classes,
+                              .names = l.names,
+                              .list = list_class};
     DT_TRY(dt_class_folders_find(r, &q, &x->folders));
     if (r->splits) dt_class_folders_spread(&x->folders, l.classes);
     return dt_class_folders_try(&x->folders, x->text);

@@ -151,7 +151,7 @@ typedef struct dt_state_file {
     const char *elements; /* the elements of the data set as stored, as JSON text; NULL: unknown */
     /* files that the job names besides its data, with their SHA-256, as JSON text; NULL: none */
     const char *named_files;
-    const char *classes;  /* names of classes by outputs, as JSON text; NULL: none */
+    const char *classes; /* names of classes by outputs, as JSON text; NULL: none */
     /* when saving; dt_saved_load_callbacks reads them */
     const dt_arrays *callback_arrays;
     const char *callbacks_sha256; /* checksum of the file with them; NULL: no file */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job written from data: `config init --from`. A reader for each kind of data (a table, a folder
- * of pictures or texts, arrays, a text) fills a dt_draft with the lines of `dataset` and with what the
- * model's inputs and target are; one writer adds the model, compile and fit. Each decision has a
- * comment in the job.
+ * of pictures or texts, arrays, a text) fills a dt_draft with the lines of `dataset` and with what
+ * the model's inputs and target are; one writer adds the model, compile and fit. Each decision has
+ * a comment in the job.
  */
 #ifndef DT_JOB_DRAFT_H
 #define DT_JOB_DRAFT_H

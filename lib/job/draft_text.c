@@ -127,8 +127,7 @@ static dt_status *survey(const char *path, language *x) {
     dt_str_puts(&keys, "{format: text, train: ");
     dt_json_string(&j, NULL, path);
     dt_str_puts(&keys, ", element: {tokens: {shape: [1]}}, global_batch_size: 1}");
-    dt_status *s =
-        dt_without_place(dt_dataset_open(&data, "%s", dt_str_text(&keys)), "dataset");
+    dt_status *s = dt_without_place(dt_dataset_open(&data, "%s", dt_str_text(&keys)), "dataset");
     dt_str_release(&keys);
     DT_TRY(s);
     x->characters = dt_dataset_count(data, DT_PART_TRAIN) + 1;
@@ -205,8 +204,7 @@ static int64_t epochs_for(int64_t steps) {
 
 static void put_language_training(const language *x, const language_sizes *z, dt_str *out) {
     const int64_t examples = (x->characters - 1) / z->window * 9 / 10,
-                  steps = examples > z->batch ? examples / z->batch : 1,
-                  epochs = epochs_for(steps);
+                  steps = examples > z->batch ? examples / z->batch : 1, epochs = epochs_for(steps);
     dt_str_printf(
         out,
         "compile:\n"

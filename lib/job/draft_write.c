@@ -174,13 +174,14 @@ static void put_convolutions(const dt_draft *d, dt_str *out) {
 /* Texts have many words for their number, so that hidden layers would learn them by heart. */
 static void put_linear(const dt_draft *d, dt_str *out) {
     put_input(&d->input[0], out);
-    dt_str_printf(out,
-                  "    - UnitNormalization: {name: features, inputs: %s}   # long and short texts "
-                  "count alike\n"
-                  "    # Logistic regression; its regularizer is that of scikit-learn with C=1. For "
-                  "the order of words\n"
-                  "    # use output_mode: int, Embedding and layers for sequences.\n",
-                  d->input[0].name);
+    dt_str_printf(
+        out,
+        "    - UnitNormalization: {name: features, inputs: %s}   # long and short texts "
+        "count alike\n"
+        "    # Logistic regression; its regularizer is that of scikit-learn with C=1. For "
+        "the order of words\n"
+        "    # use output_mode: int, Embedding and layers for sequences.\n",
+        d->input[0].name);
     put_output(d, "features", out);
 }
 

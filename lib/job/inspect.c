@@ -81,8 +81,8 @@ static dt_status *inspect_folder(const dt_data_request *q, char **text) {
     dt_str out = {0};
     DT_TRY(dt_want(text, "dt_data_inspect", "place for the text"));
     *text = NULL;
-    dt_status *s = (dt_texts_are_in(q->files[0]) ? dt_texts_inspect : dt_pictures_inspect)(
-        q->files[0], q->json, &out);
+    dt_status *s = (dt_texts_are_in(q->files[0]) ? dt_texts_inspect
+                                                 : dt_pictures_inspect)(q->files[0], q->json, &out);
     if (s) dt_str_release(&out);
     else *text = dt_str_take(&out);
     return s;

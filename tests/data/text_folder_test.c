@@ -105,7 +105,8 @@ static void test_texts_that_are_refused(void **state) {
     write_text("bad/b/1.txt", "123456789");
     expect_bad("long", two, DT_E_DATA_FILE, 65,
                "bad/b/1.txt: has 9 bytes, and 'text' takes texts of at most 8");
-    write_text("bad/b/1.txt", "\xef\xbb\xbf" "12345678");
+    write_text("bad/b/1.txt", "\xef\xbb\xbf"
+                              "12345678");
     dt_dataset *d = NULL;
     OK(dt_dataset_open(&d, two)); /* a byte order mark is not counted */
     dt_dataset_unref(d);
@@ -142,8 +143,8 @@ static void test_folders_that_are_refused(void **state) {
          "{dtype: string}, label: {num_classes: 1}}" MAP,
          DT_E_NO_INPUT, 66, "none: no such file"},
         {"{format: text_folder, train: " HERE "/bad, validation: " HERE
-         "/more, global_batch_size: 2, element: {text: {dtype: string}, label: {num_classes: 2}}"
-         MAP,
+         "/more, global_batch_size: 2, element: {text: {dtype: string}, label: {num_classes: "
+         "2}}" MAP,
          DT_E_DATA_FILE, 65, "more/z: the training data has no class 'z'"},
     };
     clear();

@@ -28,9 +28,8 @@ FUZZ_ROW(hdf5_names, "lib/format/hdf5_names.c")
 FUZZ_ROW(history, "lib/format/history.c")
 FUZZ_ROW(hlo, "lib/pjrt/hlo.c")
 FUZZ_ROW(idx, "lib/file/idx.c lib/file/array_access.c lib/file/array.c")
-FUZZ_ROW(image_folder,
-         "lib/file/image_folder.c lib/file/class_folders.c lib/file/image/layout.c "
-         "lib/file/image/fit.c lib/data/labels.c")
+FUZZ_ROW(image_folder, "lib/file/image_folder.c lib/file/class_folders.c lib/file/image/layout.c "
+                       "lib/file/image/fit.c lib/data/labels.c")
 FUZZ_ROW(inject, "lib/train/faults.c")
 FUZZ_ROW(job, "lib/conf/scalar.c lib/conf/fields.c lib/conf/check.c lib/conf/named.c "
               "lib/job/sections.c lib/job/job.c lib/data/spec.c lib/model/read.c "

@@ -22,5 +22,5 @@ dtrain data inspect letters | tail -n 1
 dtrain fit letters.yaml -q --fresh 2>&1 | grep -c 'latin.txt:1:4: byte 0xe9 is not UTF-8'
 
 cat letters/*/*.txt | iconv -c -f utf-8 -t ascii >play.txt
-line=$(shown 'dtrain config init --from play.txt')
+line=$(shown 'dtrain config init --from text' | sed 's|text/||')
 sh -c "$line" && dtrain fit play.yaml fit.epochs=2 -q && sed -n '/tokens:/p' play.yaml
