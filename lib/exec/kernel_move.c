@@ -10,6 +10,7 @@
  * A box is copied run by run: what is contiguous in both is copied by one memcpy. A piece is the
  * boxes, clipped to its rows.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,6 +215,10 @@ static void fill_rows(const dt_kernel_call *c, double value) {
     const dt_exec *x = c->x;
     dt_view out = {.type = x->type[c->step->node], .data = x->at[c->step->node]};
     out = dt_view_rows(&out, c->lo, c->hi - c->lo);
+    if (value == 0 && !signbit(value)) {
+        memset(out.data, 0, (size_t)dt_type_bytes(&out.type));
+        return;
+    }
     for (int64_t i = 0, n = dt_type_elements(&out.type); i < n; i++)
         dt_cell_set_double(&out, i, value);
 }
