@@ -73,6 +73,37 @@ static int64_t most_product_rows(const dt_graph *g) {
     return most;
 }
 
+/* Multiplications of a product for one example. */
+static double product_work(const dt_graph *g, const dt_node *n) {
+    const dt_dot_attr *a = dt_dot_of(n);
+    double work = (double)dt_type_elements(&n->type); /* with B = 1 */
+    for (int d = 0; a && d < a->n_contract; d++)
+        work *= (double)g->node[n->in[0]].type.dim[a->lhs_contract[d]];
+    return a && a->n_batch == 0 && dt_type_has_batch(&n->type) ? work : 0;
+}
+
+/*
+ * Rows of an example in products that do a quarter of the work and have the fewest rows. In a
+ * recurrent layer these are the products of one step, one row each, although the product with the
+ * input has a row for every step.
+ */
+static int64_t fewest_product_rows(const dt_graph *g) {
+    double work[64] = {0}, all = 0; /* by log2 of rows */
+    int64_t rows[64] = {0};
+    int k = 0;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const int64_t r = product_rows(g, &g->node[i]);
+        const double w = product_work(g, &g->node[i]);
+        const int at = r > 0 ? ilogb((double)r) : 0;
+        work[at] += w;
+        all += w;
+        rows[at] = r > rows[at] ? r : rows[at];
+    }
+    for (double sum = work[0]; k < 63 && (rows[k] == 0 || sum * 4 < all); sum += work[++k])
+        continue;
+    return rows[k];
+}
+
 /*
  * Number of pieces by rows: 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A product rearranges
  * all of the weights for each piece, so a piece has at least 128 rows (with 64, a 784 x 1024 layer
@@ -83,9 +114,12 @@ static int units_for_rows(int64_t rows) {
     return units == 1 && rows >= 64 ? 2 : units;
 }
 
-/* All values with rows have the same pieces. A piece has at least one example. */
+/* All values with rows have the same pieces. A piece has at least one example, and 32 rows of the
+ * products of a recurrent layer's step. */
 int dt_row_units(const dt_graph *g, int64_t batch) {
     int units = units_for_rows(batch * most_product_rows(g));
+    const int64_t few = batch * fewest_product_rows(g);
+    while (units > 2 && units * 32 > few) units /= 2;
     while (units > 1 && units > batch) units /= 2;
     return units;
 }

@@ -305,8 +305,38 @@ static void test_pieces_follow_sizes(void **state) {
                      sizes[i].pieces);
 }
 
+/* A product with all 50 steps of a sequence, and `n` products of a step. */
+static int units_of_steps(int n, int64_t batch) {
+    dt_type rows = dt_type_of(DT_FLOAT32, 3, (int64_t[]){DT_BATCH, 50, 32}),
+            square = dt_type_of(DT_FLOAT32, 2, (int64_t[]){32, 32});
+    dt_trace *t = dt_trace_create("steps");
+    dt_graph *g = NULL;
+    dt_value x = dt_trace_declare(t, "x", &rows), w = dt_iota(t, &square, 0), all = dt_matmul(x, w),
+             y = dt_reduce(x, DT_REDUCE_SUM, 2u);
+    for (int i = 0; i < n; i++) y = dt_matmul(y, w);
+    dt_return(t, "all", all);
+    dt_return(t, "y", y);
+    assert_null(dt_trace_end(t, &g));
+    const int units = dt_row_units(g, batch);
+    dt_graph_destroy(g);
+    return units;
+}
+
+/* Steps of a recurrent layer are products of few rows, which small pieces would slow down. One
+ * such product of many changes nothing. */
+static void test_pieces_have_rows_of_a_step(void **state) {
+    (void)state;
+    assert_int_equal(units_of_steps(1, 64), 8);
+    assert_int_equal(units_of_steps(50, 64), 2);
+    assert_int_equal(units_of_steps(50, 16), 2);
+    assert_int_equal(units_of_steps(50, 1), 1);
+    assert_int_equal(units_of_steps(1, 1024), 16);
+    assert_int_equal(units_of_steps(50, 256), 8);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces_have_rows_of_a_step),
         cmocka_unit_test(test_pieces_follow_sizes),
         cmocka_unit_test(test_plain_updates_are_in_place),
         cmocka_unit_test(test_late_readers_hold_updates_back),
