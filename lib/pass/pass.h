@@ -2,7 +2,7 @@
 /*
  * Passes: graph in, new graph out. Analyses are arrays beside a graph, by node number.
  *
- *     traced graph -> dt_simplify -> dt_fold -> dt_shards (if reproducible) -> dt_simplify -> (pass/spmd.h) -> dt_partition -> program
+ *     traced graph -> dt_simplify -> dt_fold -> dt_join_steps -> dt_shards (if reproducible) -> dt_simplify -> (pass/spmd.h) -> dt_partition -> program
  *
  * Each is tested against the reference interpreter on random graphs.
  */
@@ -89,6 +89,12 @@ dt_status *dt_shards(const dt_graph *folded, int shards, dt_graph **out) DT_MUST
 /* Computes constants and removes neutral operations and unused nodes. Bits of results do not
  * change. */
 dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+
+/* ---- steps of a sequence ---- */
+
+/* Joins the gradients of a sequence's steps and the products of all steps: see steps.c. *out NULL:
+ * the graph has no such steps. */
+dt_status *dt_join_steps(const dt_graph *folded, dt_graph **out) DT_MUST_USE;
 
 /* ---- rematerialisation ---- */
 

@@ -4,7 +4,7 @@
  * compiled once for each batch size. A few sizes are kept: a full batch, the last batch, those of
  * evaluation.
  *
- *     traced step -> simplify (-> remat) -> fold -> shards -> simplify          once
+ *     traced step -> simplify (-> remat) -> fold -> steps -> shards -> simplify          once
  *                    (-> spmd -> expand, on several logical devices as the chip computes) -> the back end   per size
  *
  * Placement does not change results: a value that a replica splits over its logical devices is
@@ -45,6 +45,18 @@ static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units) {
     return replaced(g, out, s);
 }
 
+/* Joins the steps of sequences. Estimates and other compilers want them apart: a chip's compiler
+ * makes loops of equal steps. */
+static dt_status *join_steps(dt_compiled *c) {
+    dt_graph *out = NULL;
+    if (c->annotated || dt_backend_takes_plugin(dt_strategy_backend(c->strategy))) return NULL;
+    DT_TRY(dt_join_steps(c->folded.graph, &out));
+    if (!out) return NULL;
+    c->apart = c->folded.graph;
+    c->folded.graph = out;
+    return simplify(&c->folded.graph);
+}
+
 /* Divides the batch into shards, and keeps the graph before that for pricing: shards exist only
  * to make sums on this machine reproducible. */
 static dt_status *cut_shards(dt_compiled *c) {
@@ -66,8 +78,9 @@ static dt_status *fold(dt_compiled *c, const bool *distributed) {
     DT_TRY(dt_fold(c->step, distributed, c->strategy->replicas, &c->folded));
     keep_spreads(c);
     DT_TRY(simplify(&c->folded.graph));
-    if (c->shards > 0) DT_TRY(cut_shards(c));
     c->annotated = dt_spmd_is_annotated(c->folded.graph);
+    DT_TRY(join_steps(c));
+    if (c->shards > 0) DT_TRY(cut_shards(c));
     return NULL;
 }
 
@@ -183,6 +196,7 @@ void dt_compiled_destroy(dt_compiled *c) {
     dt_graph_destroy(c->step);
     dt_graph_destroy(c->folded.graph);
     dt_graph_destroy(c->unsharded);
+    dt_graph_destroy(c->apart);
     dt_graph_destroy(c->alone);
     dt_arena_destroy(c->arena);
     dt_strategy_unref(c->strategy);

@@ -55,6 +55,7 @@ struct dt_compiled {
     dt_folded folded; /* folded.graph is NULL if the step has no folded form */
     /* the folded graph before it was divided into shards; NULL: it was not divided */
     dt_graph *unsharded;
+    dt_graph *apart; /* the folded graph before steps of sequences were joined; NULL: none were */
     dt_graph *alone; /* the graph that runs replica by replica; NULL: `step` */
     /* compiled step that replaces this one in estimates; NULL: this one is used */
     dt_compiled *stands_for;

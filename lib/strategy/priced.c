@@ -17,6 +17,7 @@ static bool grid_of(const dt_strategy *s, int grid[4]) {
  * machine reproducible. */
 static const dt_graph *priced_graph(const dt_compiled *c) {
     const dt_compiled *of = c->stands_for ? c->stands_for : c;
+    if (of->apart) return of->apart;
     return of->unsharded ? of->unsharded : of->folded.graph;
 }
 
