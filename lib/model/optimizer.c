@@ -201,11 +201,12 @@ static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot
 }
 
 /* Lists the row's slots, and those that options common to all optimizers need. */
-static int list_slots(const dt_optimizer *o, const dt_type *type, int *own, dt_slot_spec *slot) {
+static int list_slots(const dt_optimizer *o, const dt_variable *of, int *own, dt_slot_spec *slot) {
     const dt_optimizer_head *head = o->named.args;
     const dt_optimizer_row *row = row_of(o);
+    const dt_type *type = &of->type;
     for (int k = 0; k < DT_ALL_SLOTS; k++) slot[k] = (dt_slot_spec){.type = *type};
-    int n = *own = row->slots ? row->slots(head, type, slot) : 0;
+    int n = *own = row->slots ? row->slots(head, of, slot) : 0;
     if (head->use_ema) slot[n++] = (dt_slot_spec){.name = "average", .type = *type};
     if (head->gradient_accumulation_steps || o->accumulates)
         slot[n++] = (dt_slot_spec){.name = "gradient_accumulator", .type = *type};
@@ -234,7 +235,7 @@ static char *slot_path(const dt_optimizer *o, const dt_variable *v, const char *
 static dt_status *add_slots(dt_optimizer *o, const dt_variable *v) {
     const dt_optimizer_head *head = o->named.args;
     dt_slot_spec spec[DT_ALL_SLOTS];
-    int own, n = list_slots(o, &v->type, &own, spec);
+    int own, n = list_slots(o, v, &own, spec);
     DT_GROW(o->slot, o->cap, o->n + 1);
     struct dt_optimizer_slot *s = &o->slot[o->n++];
     dt_hash_index_add(&o->slots_at, place_of(v));
@@ -262,7 +263,7 @@ static dt_status *check_room(const dt_optimizer *o, const dt_variables *v) {
     int64_t all = 0;
     for (int i = 0; i < v->n; i++)
         for (int own, k = !dt_variable_is_outline(v->v[i]) && !dt_optimizer_find(o, v->v[i])
-                              ? list_slots(o, &v->v[i]->type, &own, spec)
+                              ? list_slots(o, v->v[i], &own, spec)
                               : 0;
              k-- > 0;)
             all = dt_add_fits(all, dt_type_bytes(&spec[k].type), &all) ? all : INT64_MAX;
@@ -324,7 +325,7 @@ void dt_optimizer_reset(dt_optimizer *o) {
         if (own[i]) memset(dt_host_edit(own[i]), 0, (size_t)dt_type_bytes(&own[i]->type));
     if (o->scale) fill(o->scale, o->scaling.initial);
     for (int i = 0, n; i < o->n; i++) {
-        list_slots(o, &o->slot[i].of->type, &n, spec);
+        list_slots(o, o->slot[i].of, &n, spec);
         for (int k = 0; k < o->slot[i].n; k++) {
             memset(dt_host_edit(o->slot[i].slot[k]), 0,
                    (size_t)dt_type_bytes(&o->slot[i].slot[k]->type));

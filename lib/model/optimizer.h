@@ -93,7 +93,9 @@ typedef struct dt_slot_spec {
 typedef struct dt_update {
     dt_trace *trace;
     const void *args;
-    dt_value w, g;               /* w in: before; out: after */
+    const dt_variable *of;
+    dt_value stored;             /* the variable before weight decay */
+    dt_value w, g;               /* w in: after weight decay; out: after */
     dt_value slot[DT_MAX_SLOTS]; /* in: before; out: after */
     dt_value rate;               /* learning rate, scalar */
     dt_value t;                  /* iteration + 1, scalar of the variable's dtype */
@@ -106,7 +108,7 @@ typedef struct dt_optimizer_row {
     dt_status *(*check)(const void *args, const dt_location *where);
     /* Returns the number of slots and fills slot[], whose types are preset to the variable's.
      * NULL: no slots. */
-    int (*slots)(const void *args, const dt_type *variable, dt_slot_spec *slot);
+    int (*slots)(const void *args, const dt_variable *of, dt_slot_spec *slot);
     void (*apply)(dt_update *u);
 } dt_optimizer_row;
 const dt_kind *const *dt_optimizers(int *n);
@@ -152,6 +154,8 @@ struct dt_optimizer { /* the public handle */
 };
 /* Whether weight_decay excludes the weight of that path. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
+/* stored - stored * weight_decay * rate; `stored` if decay excludes the variable */
+dt_value dt_optimizer_decayed(const dt_update *u, double weight_decay);
 /* Creates an optimizer from a row and arguments that were read, whose memory must outlive it. */
 dt_optimizer *dt_optimizer_over(const dt_named *named);
 /* The state of one variable; NULL: it has none yet. */

@@ -213,11 +213,10 @@ dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss) {
 
 /* ---- variables ---- */
 
-/* w - w * weight_decay * rate */
-static dt_value decayed(const dt_update *u, double weight_decay) {
-    if (weight_decay == 0) return u->w;
-    return dt_subtract(u->w,
-                       dt_multiply(u->w, dt_multiply(u->rate, dt_like(u->rate, weight_decay))));
+dt_value dt_optimizer_decayed(const dt_update *u, double weight_decay) {
+    const dt_value w = u->stored;
+    if (weight_decay == 0 || dt_optimizer_excludes(u->args, u->of->path)) return w;
+    return dt_subtract(w, dt_multiply(w, dt_multiply(u->rate, dt_like(u->rate, weight_decay))));
 }
 
 static void update_variable(const step *s, dt_variable *v, dt_value gradient) {
@@ -228,13 +227,14 @@ static void update_variable(const step *s, dt_variable *v, dt_value gradient) {
     dt_update u = {
         .trace = t,
         .args = s->head,
-        .w = w,
+        .of = v,
+        .stored = w,
         .g = gradient,
         .t = dt_convert(s->t, dtype),
         .rate = s->rate.trace ? dt_convert(s->rate, dtype) : dt_scalar(t, dtype, s->head->rate),
     };
     for (int k = 0; k < slots->own; k++) u.slot[k] = dt_read(t, slots->slot[k]);
-    u.w = dt_optimizer_excludes(s->head, v->path) ? w : decayed(&u, s->head->weight_decay);
+    u.w = dt_optimizer_decayed(&u, s->head->weight_decay);
     ((const dt_optimizer_row *)s->o->named.kind)->apply(&u);
     for (int k = 0; k < slots->own; k++)
         keep(s, slots->slot[k], choose(s->updates, u.slot[k], dt_read(t, slots->slot[k])));

@@ -204,6 +204,8 @@ static const eval_row eval_rows[] = {
     OF_VECTOR("loss", "CategoricalHinge", ""),
     OF_VECTOR("loss", "Dice", ""),
     OF_VECTOR("loss", "Tversky", ""),
+    {"loss", "CTC", "", "x: {shape: [8, 4]}, label: {shape: [2], num_classes: 3}",
+     "Input: {name: x, shape: [8, 4]}", ", Dense: {units: 3}", "CTC: {}", NULL},
     OF_CLASSES("loss", "CategoricalGeneralizedCrossEntropy", ""),
 
     OF_VECTOR("metric", "Accuracy", ""),
@@ -264,6 +266,8 @@ static const eval_row eval_rows[] = {
     OPTIMIZER("Lamb"),
     OPTIMIZER("Lion"),
     OPTIMIZER("Ftrl"),
+    OPTIMIZER("Muon"),
+    OPTIMIZER("ScheduleFreeAdamW"),
 };
 
 #define LLAMA_SCALING                                                                              \

@@ -77,6 +77,8 @@ static void test_the_state_of_any_optimizer_comes_back(void **state) {
         "SGD: {momentum: 0.9, nesterov: true}",
         "Nadam: {}",
         "Adafactor: {}",
+        "Muon: {}",
+        "ScheduleFreeAdamW: {}",
         "RMSprop: {centered: true, momentum: 0.5}",
         ("SGD: {learning_rate: {ExponentialDecay: {initial_learning_rate: 0.1, "
          "decay_steps: 2, decay_rate: 0.5}}}"),

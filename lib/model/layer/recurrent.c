@@ -94,18 +94,17 @@ static dt_value zero_state(dt_value x, int64_t units) {
     return dt_splat(x.trace, &state, 0);
 }
 
-/* The n steps of (B, n, columns), as (B, columns) each. Split by halves, so that gradients are
- * joined in log2(n) rounds: padding the gradient of each step to the full length would take memory
- * for n * n steps. */
-static void split_steps(dt_value x, int64_t n, dt_value *out) {
+/* Split by halves, so that gradients are joined in log2(n) rounds: padding the gradient of each
+ * step to the full length would take memory for n * n steps. */
+void dt_split_steps(dt_value x, int64_t n, dt_value *out) {
     dt_type t = dt_type_of_value(x);
     int64_t half = n / 2;
     if (n <= 1) {
         *out = dt_reshape(x, 2, (int64_t[]){t.dim[0], t.dim[2]});
         return;
     }
-    split_steps(dt_slice_axis(x, 1, 0, half, 1), half, out);
-    split_steps(dt_slice_axis(x, 1, half, n - half, 1), n - half, out + half);
+    dt_split_steps(dt_slice_axis(x, 1, 0, half, 1), half, out);
+    dt_split_steps(dt_slice_axis(x, 1, half, n - half, 1), n - half, out + half);
 }
 
 /* (B, T, units) of the outputs (B, units) of T steps. */
@@ -167,7 +166,7 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell) {
     const dt_type mask = dt_type_of_value(s.state[0]);
     for (int i = 0; c->training && r->recurrent_dropout > 0 && i < cell->gates; i++)
         s.kept[i] = dt_noise_drop(c, &noise, dt_like(s.state[0], 1), r->recurrent_dropout, &mask);
-    split_steps(x, steps, in);
+    dt_split_steps(x, steps, in);
     for (int64_t t = 0; t < steps; t++) {
         int64_t at = r->go_backwards ? steps - 1 - t : t;
         s.x = in[at];

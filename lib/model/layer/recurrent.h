@@ -95,6 +95,8 @@ dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above);
 /* the range of the output of that row's layer with those arguments */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
+/* The n steps of (B, n, columns), as (B, columns) each. */
+void dt_split_steps(dt_value x, int64_t n, dt_value *out);
 /* Gate i of (B, gates * units): columns i * units to (i + 1) * units. */
 dt_value dt_gate(dt_value x, int i, int64_t units);
 /* state times the columns of gates [first, first + n) of the recurrent kernel. */

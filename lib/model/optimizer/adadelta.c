@@ -22,8 +22,8 @@ static const dt_field fields[] = {
             .help = "added to avoid division by 0; determines the size of the first steps"),
     DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
-    (void)args, (void)variable;
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    (void)args, (void)of;
     slot[0].name = "accumulated_grad";
     slot[1].name = "accumulated_delta_var";
     return 2;

@@ -29,7 +29,8 @@ static const dt_field fields[] = {
             .help = "accepted for compatibility: the rate is always at most 1 / sqrt(t)"),
     DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    const dt_type *variable = &of->type;
     int rank = variable->rank;
     (void)args;
     if (rank < 2) {

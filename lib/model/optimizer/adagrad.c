@@ -21,8 +21,8 @@ static const dt_field fields[] = {
             .help = "small constant that avoids division by 0"),
     DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
-    (void)variable;
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    (void)of;
     slot[0].name = "accumulator";
     slot[0].initial = ((const struct adagrad *)args)->initial_accumulator_value;
     return 1;

@@ -30,8 +30,8 @@ struct adam {
 
 static const dt_field fields[] = {DT_OPTIMIZER_FIELDS(struct adam), ADAM_FIELDS, DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
-    (void)variable;
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    (void)of;
     slot[0].name = "momentum";
     slot[1].name = "velocity";
     slot[2].name = "velocity_hat";

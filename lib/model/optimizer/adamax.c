@@ -24,8 +24,8 @@ static const dt_field fields[] = {
             .help = "small constant that avoids division by 0"),
     DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
-    (void)args, (void)variable;
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    (void)args, (void)of;
     slot[0].name = "momentum";
     slot[1].name = "norm";
     return 2;

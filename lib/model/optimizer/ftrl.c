@@ -40,8 +40,8 @@ static dt_status *check(const void *args, const dt_location *where) {
                : dt_fail(DT_E_RANGE, where, "learning_rate_power must be at most 0, got %g", power);
 }
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
-    (void)variable;
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    (void)of;
     slot[0].name = "accumulator";
     slot[0].initial = ((const struct ftrl *)args)->initial_accumulator_value;
     slot[1].name = "linear";

@@ -20,8 +20,8 @@ static const dt_field fields[] = {
     DT_REAL(struct lion, beta_2, .preset = "0.99", .max = 1, .help = "decay rate of the mean"),
     DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
-    (void)args, (void)variable;
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    (void)args, (void)of;
     slot[0].name = "momentum";
     return 1;
 }

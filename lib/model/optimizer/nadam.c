@@ -25,12 +25,12 @@ static const dt_field fields[] = {
             .help = "small constant that avoids division by 0"),
     DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
     (void)args;
     slot[0].name = "momentum";
     slot[1].name = "velocity";
     slot[2] =
-        (dt_slot_spec){.name = "u_product", .type = dt_scalar_type(variable->dtype), .initial = 1};
+        (dt_slot_spec){.name = "u_product", .type = dt_scalar_type(of->type.dtype), .initial = 1};
     return 3;
 }
 

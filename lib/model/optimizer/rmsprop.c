@@ -26,10 +26,10 @@ static const dt_field fields[] = {
             .help = "normalize by the estimated variance instead of the mean of squares"),
     DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
     const struct rmsprop *r = args;
     int n = 0;
-    (void)variable;
+    (void)of;
     slot[n++].name = "velocity";
     if (r->momentum > 0) slot[n++].name = "momentum";
     if (r->centered) slot[n++].name = "average_gradient";

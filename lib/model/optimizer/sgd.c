@@ -18,8 +18,8 @@ static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct sgd), DT_REAL(struct sgd, momentum, .max = 1, .help = "momentum"),
     DT_FLAG(struct sgd, nesterov, .help = "use Nesterov momentum"), DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
-    (void)variable;
+static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    (void)of;
     slot[0].name = "momentum";
     return ((const struct sgd *)args)->momentum != 0;
 }
