@@ -27,7 +27,6 @@
 static const struct {
     const char *noun, *name, *hint;
 } rows[] = {
-    {"layer", "Normalization", "a step of dataset.map: normalize"},
     {"layer", "TextVectorization", "a step of dataset.map: text_vectorization"},
     {"layer", "StringLookup", "a step of dataset.map: string_lookup"},
     {"layer", "Resizing", "a step of dataset.map: resize"},
@@ -80,8 +79,9 @@ static const struct {
     {"layer", "Functional", NO_MODEL},
     {"layer", "Model", NO_MODEL},
     {"layer", "ActivityRegularization", "activity_regularizer, a key of the layer before"},
-    {"layer", "TimeDistributed", "Dense and activations do the same at every step without it"},
-    {"layer", "Lambda", "a job holds no code; in C a step function may"},
+    {"layer", "Lambda",
+     "a job holds no code: write the same with Rescaling, Activation, Reshape, Permute or Add, "
+     "or in C with a step function"},
     {"loss", "cross_entropy", CLASSES},
     {"loss", "CrossEntropyLoss", CLASSES},
     {"loss", "nll_loss", CLASSES},

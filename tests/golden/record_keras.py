@@ -160,6 +160,20 @@ def encoded():
     return keras.Model([age, kinds], L.Dense(2)(L.Concatenate()(parts)))
 
 
+def steps():
+    """Layers on each step, an equation, and means that adapt() did not compute."""
+    return keras.Sequential([
+        keras.Input((3, 6, 6, 2), name="frames"),
+        L.Normalization(mean=[0.5, -1.0], variance=[2.0, 0.25]),
+        L.TimeDistributed(L.Conv2D(3, 2, activation="relu")),
+        L.TimeDistributed(L.Flatten()),
+        L.TimeDistributed(L.Dense(4, name="own")),
+        L.EinsumDense("abc,cd->abd", (None, 5), bias_axes="d", activation="tanh"),
+        L.GlobalAveragePooling1D(),
+        L.Dense(2),
+    ])
+
+
 def activations():
     return keras.Sequential([
         keras.Input((4,), name="x"),
@@ -245,7 +259,8 @@ def flowers():
     ])
 
 
-MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, cross, padded, residual, adaptive, encoded, activations, behind, shapes, narrow, frozen, joined, blocks, flowers]
+MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, cross, padded, residual, adaptive, encoded, steps,
+          activations, behind, shapes, narrow, frozen, joined, blocks, flowers]
 
 
 def number(x):

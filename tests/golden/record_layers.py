@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records joined_layers.json: attention over several inputs, adaptive pooling and encodings of numbers, in models that a job describes.
+"""Records joined_layers.json: attention over several inputs, adaptive pooling, encodings of numbers, layers on each step, equations, in models that a job describes.
 
     python -m venv v && v/bin/pip install keras==3.15.1 tensorflow-cpu==2.21.0
     v/bin/python tests/golden/record_layers.py > tests/golden/joined_layers.json
@@ -70,9 +70,31 @@ ENCODED = {f"encode-{kind}-{mode}-{'x'.join(map(str, shape)) or 'one'}".lower().
 INTS = {f"encode-bins-{n}": ([{"Discretization": {"name": "e", "inputs": "x", "bin_boundaries": BINS[:n]}},
                               {"Embedding": {"name": "t", "inputs": "e", "input_dim": 6, "output_dim": 2}}], (4,)) for n in (1, 5)}
 
+# Layers on each step, also one of images; products by equations, with letters that stay, that are summed, and that both sides have. (With two
+# dimensions in the dots at the end, Keras on TensorFlow differs from NumPy.)
+EACH = [("dense", {"Dense": {"units": 3, "activation": "tanh", "name": "own"}}, (3, 4)), ("conv", {"Conv2D": {"filters": 3, "kernel_size": 2}}, (3, 4, 5, 2)),
+        ("pool", {"MaxPooling1D": {"pool_size": 2}}, (2, 4, 3)), ("flat", {"Flatten": {}}, (2, 3, 2)), ("norm", {"LayerNormalization": {}}, (3, 4)),
+        ("lstm", {"LSTM": {"units": 2}}, (2, 3, 4))]
+TIMES = {f"time-{slug}": ([{"TimeDistributed": {"inputs": "x", "layer": layer}}], shape) for slug, layer, shape in EACH}
+TIMES["time-padded"] = ([{"Masking": {"name": "m", "inputs": "x"}}, {"TimeDistributed": {"name": "t", "inputs": "m", "layer": {"Dense": {"units": 3}}}},
+                         {"GRU": {"inputs": "t", "units": 2}}], (7, 4))
+EQUATIONS = [("abc,cd->abd", [None, 3], "d", (4, 5)), ("...x,xy->...y", 3, "y", (2, 3, 4)), ("ab...,bc->ac...", 3, "c", (4, 5)), ("ab,bc->ac", 2, None, (4,)),
+             ("abcd,cde->abe", [5, 6], "be", (5, 2, 3)), ("abc,bcd->abd", [3, 2], "bd", (3, 4)), ("abc,bd->acd", [4, 2], None, (3, 4)),
+             ("abc,cde->abed", [3, 2, 4], "e", (3, 5)), ("abcd,d->acd", [2, 4], "c", (3, 2, 4))]
+EINSUMS = {f"einsum-{i}": ([{"EinsumDense": {"inputs": "x", "equation": e, "output_shape": out, "activation": "tanh", **({"bias_axes": b} if b else {})}}], shape)
+           for i, (e, out, b, shape) in enumerate(EQUATIONS)}
+SCALES = [({"mean": [1.0, -2.0, 0.5], "variance": [2.0, 0.25, 0.0]}, (2, 3)), ({"mean": 0.5, "variance": 4.0, "axis": []}, (3,)), ({}, (2, 3)), ({"axis": [1, 2]}, (2, 3)),
+          ({"axis": 1, "mean": [1.0, 2.0], "variance": [0.5, 3.0], "invert": True}, (2, 3))]
+NORMS = {f"normalization-{i}": ([{"Normalization": {"inputs": "x", **given}}], shape) for i, (given, shape) in enumerate(SCALES)}
+
 
 def call(kind, arguments, values):
     arguments = {k: v for k, v in arguments.items() if k != "inputs"}
+    if "layer" in arguments:
+        (inner, own), = arguments["layer"].items()
+        arguments["layer"] = getattr(L, inner)(**own)
+    if kind == "Normalization" and arguments.get("axis") == []:
+        arguments["axis"] = None
     causal, mask = arguments.pop("use_causal_mask", False), None
     if arguments.pop("use_attention_mask", False):
         mask = values.pop()
@@ -111,7 +133,11 @@ def path_of(model, v):
 def weights_of(model, draw):
     drawn = [v for v in model.weights if v.dtype == "float64"]
     for v in drawn:
-        v.assign(np.round(draw.normal(0, 0.6, v.shape), 2))
+        value = np.round(draw.normal(0, 0.6, v.shape), 2)
+        v.assign(abs(value) if v.path.endswith("/variance") else value)
+    for layer in model.layers:
+        if isinstance(layer, L.Normalization):
+            layer.finalize_state()  # as after loading weights
     return drawn
 
 
@@ -147,7 +173,7 @@ def record(slug, layers, shape=(7, 4)):
 
 
 def main():
-    models = {**{slug: (layers,) for slug, layers in MODELS.items()}, **ADAPTIVE, **ENCODED, **INTS}
+    models = {**{slug: (layers,) for slug, layers in MODELS.items()}, **ADAPTIVE, **ENCODED, **INTS, **TIMES, **EINSUMS, **NORMS}
     lines = [json.dumps({"id": f"layers/j{i + 1:02d}-{slug}", "op": "layer", **record(slug, *model)}) for i, (slug, model) in enumerate(models.items())]
     about = "Attention over several inputs, adaptive pooling, encodings of numbers; see record_layers.py."
     head = {"format": 1, "area": "layers", "keras": keras.__version__, "backend": f"tensorflow {tf.__version__}, float64", "about": about}

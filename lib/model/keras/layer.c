@@ -217,6 +217,8 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
     DT_TRY(dt_keras_member(raw, "config", DT_TREE_MAP, &config));
     DT_TRY(find_name(out, config));
     if (dt_keras_is_operation(raw)) DT_TRY(check_operation(out));
+    out->arguments = dt_keras_map(arena, &raw->at, 0);
+    if (!out->row) return NULL; /* its name is refused later, with what to write instead */
     return read_arguments(arena, out, config);
 }
 

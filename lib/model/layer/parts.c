@@ -60,26 +60,87 @@ static dt_status *read_args(const dt_layer_build *b, const dt_part_request *q, v
     return NULL;
 }
 
+/* Builds the part with arguments that were read. */
+static dt_status *build_part(dt_layer_build *b, dt_layer_build *one, dt_part *out) {
+    one->arena = b->arena;
+    one->at = b->at;
+    one->masks = b->masks;
+    DT_TRY(dt_layer_build_row(one));
+    assert(b->n_weights + one->n_weights <= DT_MAX_WEIGHTS);
+    memcpy(b->weight + b->n_weights, one->weight, (size_t)one->n_weights * sizeof *one->weight);
+    *out = (dt_part){.row = one->row,
+                     .args = one->args,
+                     .made = one->made,
+                     .name = one->name,
+                     .out = one->out,
+                     .first = b->n_weights,
+                     .n_weights = one->n_weights};
+    b->n_weights += one->n_weights;
+    return NULL;
+}
+
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out) {
-    dt_layer_build one = {
-        .arena = b->arena, .row = q->row, .at = b->at, .in = q->in, .masks = b->masks};
+    dt_layer_build one = {.row = q->row, .in = q->in};
     void *args;
     DT_TRY(read_args(b, q, &args));
     one.args = args;
     one.name = dt_arena_printf(b->arena, "%s/%s", b->name, q->name);
-    DT_TRY(dt_layer_build_row(&one));
-    assert(b->n_weights + one.n_weights <= DT_MAX_WEIGHTS);
-    memcpy(b->weight + b->n_weights, one.weight, (size_t)one.n_weights * sizeof *one.weight);
-    *out = (dt_part){.row = q->row,
-                     .args = args,
-                     .made = one.made,
-                     .name = one.name,
-                     .out = one.out,
-                     .first = b->n_weights,
-                     .n_weights = one.n_weights};
-    b->n_weights += one.n_weights;
+    return build_part(b, &one, out);
+}
+
+/* ---- a layer that is wrapped ---- */
+
+dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer, dt_named *out) {
+    int n;
+    const dt_kind *const *rows = dt_layers(&n);
+    DT_TRY(dt_named_read(arena, rows, n, "layer", layer, out));
+    const dt_layer *row = (const dt_layer *)out->kind;
+    const dt_tree *inputs = ((const dt_layer_head *)out->args)->inputs;
+    if (inputs)
+        return dt_fail(DT_E_MODEL_INPUTS, &inputs->at,
+                       "the layer inside %s has no 'inputs': set them on %s", who, who);
+    if (row->within || row->least > 1 || row == &dt_layer_input)
+        return dt_fail(DT_E_MODEL_LAYERS, &out->at,
+                       "%s cannot be inside %s: expected a layer with one input", row->kind.name,
+                       who);
     return NULL;
 }
+
+/* Refuses what only the model's own layers have. */
+static dt_status *check_wrapped(const dt_layer_build *b, const dt_layer_build *one) {
+    const dt_layer_head *head = one->args;
+    dt_named activity = {0};
+    DT_TRY(dt_activity_read(b->arena, head, &activity));
+    if (activity.kind)
+        return dt_fail(DT_E_MODEL_LAYERS, &b->within.at,
+                       "activity_regularizer inside %s is not supported", b->row->kind.name);
+    for (int i = 0; i < one->n_weights; i++)
+        if (head->trainable && !one->weight[i].trainable)
+            return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, &b->within.at,
+                                      "%s has state, '%s', which %s does not have for each step",
+                                      one->row->kind.name, one->weight[i].name, b->row->kind.name),
+                              "put it beside: Dropout and its like take sequences as they are");
+    return NULL;
+}
+
+dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_part *out) {
+    static const bool unmasked[1];
+    const dt_layer *row = (const dt_layer *)b->within.kind;
+    dt_layer_head *args = dt_arena_copy(b->arena, b->within.args, row->kind.size);
+    dt_layer_build one = {.row = row, .args = args, .in = *in, .ins = in, .n_in = 1};
+    const bool *masks = b->masks;
+    one.from = b->from;
+    one.name = dt_arena_printf(b->arena, "%s/%s", b->name, b->within_name);
+    b->masks = unmasked;
+    dt_status *s = build_part(b, &one, out);
+    b->masks = masks;
+    if (!s) s = check_wrapped(b, &one);
+    for (int i = out->first; !s && i < b->n_weights; i++)
+        b->weight[i].trainable &= ((const dt_layer_head *)b->args)->trainable;
+    return s;
+}
+
+/* ---- calls ---- */
 
 dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x) {
     dt_layer_call one = *c;
