@@ -154,13 +154,15 @@ static void add_needs(dt_str *text, const dt_kind *layer) {
         {"output_dim", "3"},      {"num_heads", "2"},
         {"key_dim", "2"},         {"head_dim", "2"},
         {"num_query_heads", "2"}, {"num_key_value_heads", "1"},
-        {"groups", "2"},
+        {"groups", "2"},          {"equation", "'ab,bc->ac'"},
+        {"output_shape", "2"},    {"bias_axes", "c"},
     };
     const bool grouped = strcmp(layer->name, "GroupNormalization") == 0;
     for (const dt_field *f = layer->fields; f->name; f++)
         for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
             if (strcmp(f->name, needs[i][0]) == 0 &&
-                (f->required || (grouped && strcmp(f->name, "groups") == 0)))
+                (f->required || strcmp(f->name, "bias_axes") == 0 ||
+                 (grouped && strcmp(f->name, "groups") == 0)))
                 dt_str_printf(text, "%s: %s, ", needs[i][0], needs[i][1]);
 }
 

@@ -72,6 +72,16 @@ static dt_value call(const dt_layer_call *c) {
     return dt_reshape(y, c->out->rank, c->out->dim);
 }
 
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    const dt_part *part = l->made;
+    dt_layer_spec one = *l;
+    one.row = part->row;
+    one.args = part->args;
+    one.made = part->made;
+    one.out = part->out;
+    return part->row->yields ? part->row->yields(&one, above) : (dt_yield){0};
+}
+
 const dt_layer dt_layer_time_distributed = {
     .kind = {"TimeDistributed", "a layer on each step of a sequence", fields,
              sizeof(struct time_distributed), NULL},
@@ -80,4 +90,5 @@ const dt_layer dt_layer_time_distributed = {
     .within = within,
     .build = build,
     .call = call,
+    .yields = yields,
 };
