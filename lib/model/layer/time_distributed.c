@@ -3,7 +3,9 @@
  * TimeDistributed: a layer on each step of a sequence, with the same weights for all. The steps
  * become examples, so the layer is called once.
  *
- *     TimeDistributed: {layer: {Conv2D: {filters: 8, kernel_size: 3}}}      (B, T, 28, 28, 1) to (B, T, 26, 26, 8)
+ *     TimeDistributed: {layer: {Conv2D: {filters: 8, kernel_size: 3}}}
+ *
+ * takes (B, T, 28, 28, 1) to (B, T, 26, 26, 8).
  */
 #include "model/layer/parts.h"
 
