@@ -33,7 +33,7 @@ numbers() { grep -o '"loss":[^}]*\|^[0-9].*' "$1"; }
 
 echo "== the same bytes"
 weights=partition.over_replicas=weights
-for optimizer in 'SGD: {momentum: 0.9}' 'Adam: {global_clipnorm: 1.0, weight_decay: 0.01}' 'Adam: {use_ema: true, amsgrad: true}' 'RMSprop: {centered: true}' Adafactor Lamb Ftrl; do
+for optimizer in 'SGD: {momentum: 0.9}' 'Adam: {global_clipnorm: 1.0, weight_decay: 0.01}' 'Adam: {use_ema: true, amsgrad: true}' 'RMSprop: {centered: true}' Adafactor Lamb Ftrl Muon; do
     case $optimizer in *'{'*) words="{$optimizer}" ;; *) words=$optimizer ;; esac
     fit one --fresh "compile.optimizer=$words"
     for n in 2 3; do
