@@ -4,6 +4,10 @@
  * An example are the heads of attention: (B, T, N, H) by (B, S, N, H) over H, a product for each
  * example and head, whose rows lie N * H apart.
  *
+ * Another are experts: (B, C, E, D) by (E, D, F) over D in order, a product for each example and
+ * expert, whose rows and results lie E * D and E * F apart. The examples are one more batch
+ * dimension here, along which the second operand stays.
+ *
  * It fits when the free dimensions of each operand are one after flattening, the contracted ones
  * too, and one of the two is contiguous in memory. Pieces are ranges of the result's first
  * dimension, which is the first batch dimension.
@@ -34,11 +38,37 @@ static bool flatten(const dt_type *t, const int64_t *stride, const int8_t *dims,
     return true;
 }
 
-/* Sizes other than B are enough: B is a batch dimension, or the kernel does not fit. */
+/* A batch dimension, by operand; rhs -1: the second operand has none. */
+typedef struct batch {
+    int8_t lhs, rhs;
+} batch;
+
+/* Lists the batch dimensions, the first of the result first. */
+static int list_batches(const dt_dot_attr *a, batch list[DT_MAX_RANK]) {
+    int n = 0, first = -1;
+    for (int i = 0; i < a->n_batch; i++)
+        if (a->lhs_batch[i] == 0) first = i;
+    if (a->in_order && first < 0) list[n++] = (batch){0, -1};
+    if (a->in_order && first > 0) list[n++] = (batch){0, a->rhs_batch[first]};
+    for (int i = 0; i < a->n_batch && n < DT_MAX_RANK; i++)
+        if (!a->in_order || first <= 0 || i != first)
+            list[n++] = (batch){a->lhs_batch[i], a->rhs_batch[i]};
+    return n;
+}
+
+/* The free dimensions of an operand that are no batch dimensions here. */
+static int list_free(const dt_type *t, const dt_dot_attr *a, bool is_rhs,
+                     int8_t list[DT_MAX_RANK]) {
+    int n = dt_dot_free(t, a, is_rhs, list);
+    if (is_rhs || !a->in_order || n == 0 || list[0] != 0) return n;
+    for (int i = 1; i < n; i++) list[i - 1] = list[i];
+    return n - 1;
+}
+
 static bool read_operand(const dt_type *t, const dt_dot_attr *a, bool is_rhs, operand *o) {
     int64_t stride[DT_MAX_RANK];
     int8_t list[DT_MAX_RANK];
-    int n = dt_dot_free(t, a, is_rhs, list);
+    int n = list_free(t, a, is_rhs, list);
     dt_strides(t, stride);
     return flatten(t, stride, list, n, &o->free) &&
            flatten(t, stride, is_rhs ? a->rhs_contract : a->lhs_contract, a->n_contract,
@@ -46,25 +76,46 @@ static bool read_operand(const dt_type *t, const dt_dot_attr *a, bool is_rhs, op
            (o->free.stride == 1 || o->contracted.stride == 1);
 }
 
-static bool is_batch_dimension(const int8_t *dims, int n) {
-    for (int i = 0; i < n; i++)
-        if (dims[i] == 0) return true;
-    return n > 0;
+/* The distance of the result's rows; -1: they are not at one distance. */
+static int64_t row_of_result(const dt_type *ta, const dt_type *tb, const dt_type *ty,
+                             const dt_dot_attr *a) {
+    const dt_dot_places at = dt_dot_places_of(ta, tb, a);
+    int64_t stride[DT_MAX_RANK];
+    int8_t list[DT_MAX_RANK];
+    flat rows;
+    int n = list_free(ta, a, false, list);
+    dt_strides(ty, stride);
+    for (int i = 0; i < n; i++) list[i] = at.lhs[list[i]];
+    return flatten(ty, stride, list, n, &rows) ? rows.stride : -1;
 }
 
+static bool has(const int8_t *dims, int n, int8_t d) {
+    for (int i = 0; i < n; i++)
+        if (dims[i] == d) return true;
+    return false;
+}
+
+/* Whether B, if the operand has it, is a batch dimension or contracted. */
 static bool has_numbers(const dt_graph *g, int node, const dt_dot_attr *a, int k) {
     const dt_type *t = &g->node[g->node[node].in[k]].type;
-    dt_type at = dt_type_at(t, 1);
+    dt_type at = dt_type_at(t, 2);
     operand o;
     return t->dtype == DT_FLOAT32 &&
-           (t->dim[0] >= 0 || is_batch_dimension(k ? a->rhs_batch : a->lhs_batch, a->n_batch)) &&
+           (t->dim[0] >= 0 || (k == 0 && a->in_order) ||
+            has(k ? a->rhs_batch : a->lhs_batch, a->n_batch, 0) ||
+            has(k ? a->rhs_contract : a->lhs_contract, a->n_contract, 0)) &&
            read_operand(&at, a, k == 1, &o);
 }
 
 static bool fits(const dt_graph *g, int node) {
-    const dt_dot_attr *a = g->node[node].attr;
-    return a->n_batch > 0 && a->n_contract > 0 && has_numbers(g, node, a, 0) &&
-           has_numbers(g, node, a, 1);
+    const dt_node *n = &g->node[node];
+    const dt_dot_attr *a = n->attr;
+    if (a->n_batch == 0 || a->n_contract == 0 || !has_numbers(g, node, a, 0) ||
+        !has_numbers(g, node, a, 1))
+        return false;
+    const dt_type ta = dt_type_at(&g->node[n->in[0]].type, 2),
+                  tb = dt_type_at(&g->node[n->in[1]].type, 2), ty = dt_type_at(&n->type, 2);
+    return !a->in_order || row_of_result(&ta, &tb, &ty, a) >= 0;
 }
 
 /* Below so many rows or columns, converting costs more than memory gains. */
@@ -87,9 +138,9 @@ static void narrow(dt_exec *x, int node) {
 typedef struct dot_batch {
     int units;
     dt_product *product; /* by unit: a plan runs in one thread at a time */
-    dt_walk batch;       /* over batch dimensions but the first: offsets in a and b */
-    /* distance along the first batch dimension; step_c: also of one product */
-    int64_t step_a, step_b, step_c;
+    /* over batch dimensions but the first: offsets in a and b, and in the result */
+    dt_walk batch, result;
+    int64_t step_a, step_b, step_c; /* distance along the first batch dimension */
 } dot_batch;
 
 static void release(void *state) {
@@ -97,7 +148,8 @@ static void release(void *state) {
     for (int u = 0; d && u < d->units; u++) dt_product_release(&d->product[u]);
 }
 
-static dt_gemm product_of(const operand *a, const operand *b) {
+/* row: the distance of the result's rows */
+static dt_gemm product_of(const operand *a, const operand *b, int64_t row) {
     bool trans_a = a->contracted.stride != 1, trans_b = b->free.stride != 1;
     int64_t lda = trans_a ? a->contracted.stride : a->free.stride,
             ldb = trans_b ? b->free.stride : b->contracted.stride;
@@ -110,31 +162,46 @@ static dt_gemm product_of(const operand *a, const operand *b) {
                      .trans_b = trans_b,
                      .lda = lda < least_a ? least_a : lda,
                      .ldb = ldb < least_b ? least_b : ldb,
-                     .ldc = b->free.size};
+                     .ldc = row < b->free.size ? b->free.size : row};
+}
+
+static void find_steps(const dt_type *ta, const dt_type *tb, const dt_type *ty,
+                       const dt_dot_attr *a, dot_batch *d) {
+    const dt_dot_places at = dt_dot_places_of(ta, tb, a);
+    int64_t stride_a[DT_MAX_RANK], stride_b[DT_MAX_RANK], stride_y[DT_MAX_RANK];
+    batch list[DT_MAX_RANK];
+    const int n = list_batches(a, list);
+    dt_strides(ta, stride_a);
+    dt_strides(tb, stride_b);
+    dt_strides(ty, stride_y);
+    for (int i = 0; i < n; i++) {
+        const int64_t step_a = stride_a[list[i].lhs], step_y = stride_y[at.lhs[list[i].lhs]],
+                      step_b = list[i].rhs < 0 ? 0 : stride_b[list[i].rhs];
+        if (i == 0) {
+            d->step_a = step_a;
+            d->step_b = step_b;
+            d->step_c = step_y;
+        } else {
+            dt_walk_add(&d->batch, ta->dim[list[i].lhs], step_a, step_b);
+            dt_walk_add(&d->result, ta->dim[list[i].lhs], step_y, 0);
+        }
+    }
 }
 
 static dt_status *prepare(dt_exec *x, dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     const dt_dot_attr *attr = n->attr;
-    const dt_type *ta = &x->type[n->in[0]], *tb = &x->type[n->in[1]];
-    int64_t stride_a[DT_MAX_RANK], stride_b[DT_MAX_RANK];
+    const dt_type *ta = &x->type[n->in[0]], *tb = &x->type[n->in[1]], *ty = &x->type[step->node];
     operand a, b;
     dot_batch *d = dt_arena_new(x->arena, dot_batch);
 
     step->state = d;
     read_operand(ta, attr, false, &a);
     read_operand(tb, attr, true, &b);
-    dt_strides(ta, stride_a);
-    dt_strides(tb, stride_b);
-    for (int i = 1; i < attr->n_batch; i++)
-        dt_walk_add(&d->batch, ta->dim[attr->lhs_batch[i]], stride_a[attr->lhs_batch[i]],
-                    stride_b[attr->rhs_batch[i]]);
-    d->step_a = stride_a[attr->lhs_batch[0]];
-    d->step_b = stride_b[attr->rhs_batch[0]];
-    d->step_c = a.free.size * b.free.size;
-    d->units = d->step_c == 0 ? 0 : x->p->piece[step->node].units;
+    find_steps(ta, tb, ty, attr, d);
+    d->units = dt_type_elements(ty) == 0 ? 0 : x->p->piece[step->node].units;
     d->product = dt_arena_array(x->arena, dt_product, d->units + 1);
-    dt_gemm g = product_of(&a, &b);
+    dt_gemm g = product_of(&a, &b, row_of_result(ta, tb, ty, attr));
     for (int k = 0; k < 2; k++) g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
     g.out = dt_gemm_float_of(x->type[step->node].dtype);
     for (int u = 0; u < d->units; u++) {
@@ -150,14 +217,15 @@ static void run(const dt_kernel_call *c) {
     const char *a = c->x->at[n->in[0]], *b = c->x->at[n->in[1]];
     int64_t each = dt_walk_count(&d->batch), a_bytes = dt_element_bytes(c->x, n->in[0]),
             b_bytes = dt_element_bytes(c->x, n->in[1]),
-            step = d->step_c * dt_element_bytes(c->x, c->step->node);
-    char *to = (char *)c->x->at[c->step->node] + c->lo * each * step;
+            y_bytes = dt_element_bytes(c->x, c->step->node);
+    char *y = c->x->at[c->step->node];
 
-    for (int64_t i = c->lo; i < c->hi && d->step_c > 0; i++) {
-        dt_walk w = d->batch;
-        for (int64_t k = 0; k < each; k++, dt_walk_next(&w), to += step)
+    for (int64_t i = c->lo; i < c->hi && d->units > 0; i++) {
+        dt_walk w = d->batch, to = d->result;
+        for (int64_t k = 0; k < each; k++, dt_walk_next(&w), dt_walk_next(&to))
             dt_product_run(&d->product[c->unit], a + (i * d->step_a + w.at[0]) * a_bytes,
-                           b + (i * d->step_b + w.at[1]) * b_bytes, to, c->scratch);
+                           b + (i * d->step_b + w.at[1]) * b_bytes,
+                           y + (i * d->step_c + to.at[0]) * y_bytes, c->scratch);
     }
 }
 

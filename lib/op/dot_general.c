@@ -5,6 +5,10 @@
  *
  *     y[batch.., free of a.., free of b..] = sum over k.. of a[batch, free, k] * b[batch, free, k]
  *
+ * With `in_order` the result keeps the order of a: its dimensions but contracted ones, then free
+ * ones of b. So rows of a batch stay in front when experts are the batch dimension: (B, C, E, D),
+ * (E, D, F) -> (B, C, E, F).
+ *
  * A matrix product contracts dimension 1 of a with dimension 0 of b: (m, k), (k, n) -> (m, n).
  * ("Batch dimension" of a product is StableHLO's term; the batch of the data is B.)
  *
@@ -12,6 +16,7 @@
  * (C2) Batch and contracted dimensions exist, and none is listed twice.
  * (C3) Paired dimensions have equal sizes: B with B.
  * (C4) The result has at most 8 dimensions, and B can only be its dimension 0.
+ * (C5) With in_order, dimension 0 of a is not contracted.
  *
  * call: dt_value dt_matmul(dt_value a, dt_value b)
  * computes: The matrix product.
@@ -23,6 +28,8 @@
  * and b, and leaves partial sums.
  */
 #include "op/dot_general.h"
+
+#include <string.h>
 
 #include "op/cells.h"
 #include "op/segment.h"
@@ -156,9 +163,66 @@ static dt_value grad_of(const dt_grad *g, bool is_rhs) {
                                         : by_product(&s, b_is_summed || o_first_fits(&s));
 }
 
+/* ---- the gradient of a product in order ---- */
+
+/* How many of the n dimensions are before dimension d. */
+static int before(const int8_t *dims, int n, int8_t d) {
+    int less = 0;
+    for (int i = 0; i < n; i++) less += dims[i] < d;
+    return less;
+}
+
+/* da = dy . b over free dimensions of b, again in order: dimensions of a that are in y, then
+ * contracted ones. */
+static dt_value lhs_in_order(const dt_grad *g, const dt_type *a, const dt_type *b) {
+    const dt_dot_attr *d = g->node->attr;
+    const dt_dot_places at = dt_dot_places_of(a, b, d);
+    dt_dot_attr r = {.in_order = 1, .n_batch = d->n_batch};
+    int perm[DT_MAX_RANK] = {0}, kept = a->rank - d->n_contract;
+    r.n_contract = (int8_t)dt_dot_free(b, d, true, r.rhs_contract);
+    for (int i = 0; i < r.n_contract; i++) r.lhs_contract[i] = at.rhs[r.rhs_contract[i]];
+    for (int i = 0; i < d->n_batch; i++) {
+        r.lhs_batch[i] = at.lhs[d->lhs_batch[i]];
+        r.rhs_batch[i] = d->rhs_batch[i];
+    }
+    for (int i = 0; i < a->rank; i++)
+        if (at.lhs[i] >= 0) perm[i] = at.lhs[i];
+    for (int i = 0; i < d->n_contract; i++)
+        perm[d->lhs_contract[i]] =
+            kept + before(d->rhs_contract, d->n_contract, d->rhs_contract[i]);
+    return dt_transpose(dt_dot_general(g->dout, g->in[1], &r), perm);
+}
+
+/* db = a . dy over free dimensions of a: batch dimensions, contracted ones, free ones of b. */
+static dt_value rhs_in_order(const dt_grad *g, const dt_type *a, const dt_type *b) {
+    const dt_dot_attr *d = g->node->attr;
+    const dt_dot_places at = dt_dot_places_of(a, b, d);
+    dt_dot_attr r = {.n_batch = d->n_batch};
+    int perm[DT_MAX_RANK] = {0};
+    int8_t free[DT_MAX_RANK];
+    const int n_free = dt_dot_free(b, d, true, free);
+    r.n_contract = (int8_t)dt_dot_free(a, d, false, r.lhs_contract);
+    for (int i = 0; i < r.n_contract; i++) r.rhs_contract[i] = at.lhs[r.lhs_contract[i]];
+    for (int i = 0; i < d->n_batch; i++) {
+        r.lhs_batch[i] = d->lhs_batch[i];
+        r.rhs_batch[i] = at.lhs[d->lhs_batch[i]];
+        perm[d->rhs_batch[i]] = i;
+    }
+    for (int i = 0; i < d->n_contract; i++)
+        perm[d->rhs_contract[i]] =
+            d->n_batch + before(d->lhs_contract, d->n_contract, d->lhs_contract[i]);
+    for (int i = 0; i < n_free; i++) perm[free[i]] = d->n_batch + d->n_contract + i;
+    return dt_transpose(dt_dot_general(g->in[0], g->dout, &r), perm);
+}
+
 static void grad(dt_grad *g) {
+    const dt_dot_attr *d = g->node->attr;
+    const dt_type a = dt_type_of_value(g->in[0]), b = dt_type_of_value(g->in[1]);
     for (int i = 0; i < 2; i++)
-        if (g->wants[i]) g->din[i] = grad_of(g, i == 1);
+        if (g->wants[i])
+            g->din[i] = !d->in_order ? grad_of(g, i == 1)
+                        : i == 1     ? rhs_in_order(g, &a, &b)
+                                     : lhs_in_order(g, &a, &b);
 }
 
 /* ---- shapes ---- */
@@ -210,6 +274,36 @@ int dt_dot_free(const dt_type *t, const dt_dot_attr *d, bool is_rhs, int8_t list
     return n;
 }
 
+dt_dot_places dt_dot_places_of(const dt_type *a, const dt_type *b, const dt_dot_attr *d) {
+    dt_dot_places at;
+    int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK], n = 0;
+    const int n_lhs = dt_dot_free(a, d, false, lhs), n_rhs = dt_dot_free(b, d, true, rhs);
+    memset(&at, -1, sizeof at);
+    for (int i = 0; i < a->rank && d->in_order; i++) at.lhs[i] = 0;
+    for (int i = 0; i < d->n_contract; i++) at.lhs[d->lhs_contract[i]] = -1;
+    for (int i = 0; i < a->rank && d->in_order; i++)
+        if (at.lhs[i] >= 0) at.lhs[i] = n++;
+    for (int i = 0; i < d->n_batch && !d->in_order; i++) at.lhs[d->lhs_batch[i]] = n++;
+    for (int i = 0; i < n_lhs && !d->in_order; i++) at.lhs[lhs[i]] = n++;
+    for (int i = 0; i < d->n_batch; i++) at.rhs[d->rhs_batch[i]] = at.lhs[d->lhs_batch[i]];
+    for (int i = 0; i < n_rhs; i++) at.rhs[rhs[i]] = n++;
+    return at;
+}
+
+dt_type dt_dot_plain(const dt_type *a, const dt_type *b, const dt_dot_attr *d, const dt_type *out,
+                     int8_t perm[DT_MAX_RANK]) {
+    dt_dot_attr plain = *d;
+    plain.in_order = 0;
+    const dt_dot_places from = dt_dot_places_of(a, b, &plain), to = dt_dot_places_of(a, b, d);
+    for (int i = 0; i < a->rank; i++)
+        if (to.lhs[i] >= 0) perm[to.lhs[i]] = from.lhs[i];
+    for (int i = 0; i < b->rank; i++)
+        if (to.rhs[i] >= 0) perm[to.rhs[i]] = from.rhs[i];
+    dt_type t = *out;
+    for (int i = 0; i < out->rank; i++) t.dim[perm[i]] = out->dim[i];
+    return t;
+}
+
 static dt_status *infer(dt_infer *q) {
     const dt_dot_attr *d = q->attr;
     dt_type *out = &q->out;
@@ -220,29 +314,30 @@ static dt_status *infer(dt_infer *q) {
     DT_TRY(check_lists(q, d));
     DT_TRY(check_pairs(q, d->lhs_batch, d->rhs_batch, d->n_batch));
     DT_TRY(check_pairs(q, d->lhs_contract, d->rhs_contract, d->n_contract));
-    int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK];
-    int n_lhs = dt_dot_free(a, d, false, lhs), n_rhs = dt_dot_free(b, d, true, rhs);
+    for (int i = 0; d->in_order && i < d->n_contract; i++)
+        if (d->lhs_contract[i] == 0)
+            return dt_bad_shape(q, "(C5) cannot contract dimension 0 of %s in order",
+                                dt_text_of(a).s);
     *out = dt_scalar_type(a->dtype);
-    out->rank = d->n_batch + n_lhs + n_rhs;
+    out->rank = a->rank + b->rank - 2 * d->n_contract - d->n_batch;
     if (out->rank > DT_MAX_RANK) return dt_check_result(q, 4);
-    for (int i = 0; i < d->n_batch; i++) out->dim[i] = a->dim[d->lhs_batch[i]];
-    for (int i = 0; i < n_lhs; i++) out->dim[d->n_batch + i] = a->dim[lhs[i]];
-    for (int i = 0; i < n_rhs; i++) out->dim[d->n_batch + n_lhs + i] = b->dim[rhs[i]];
+    const dt_dot_places at = dt_dot_places_of(a, b, d);
+    for (int i = 0; i < b->rank; i++)
+        if (at.rhs[i] >= 0) out->dim[at.rhs[i]] = b->dim[i];
+    for (int i = 0; i < a->rank; i++)
+        if (at.lhs[i] >= 0) out->dim[at.lhs[i]] = a->dim[i];
     return dt_check_result(q, 4);
 }
 
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
-    (void)out;
     const dt_dot_attr *d = attr;
-    int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK], factor = 0;
-    int n_lhs = dt_dot_free(&in[0], d, false, lhs), n_rhs = dt_dot_free(&in[1], d, true, rhs);
+    const dt_dot_places at = dt_dot_places_of(&in[0], &in[1], d);
     dt_rule_whole(rule);
-    for (int i = 0; i < d->n_batch; i++, factor++)
-        rule->in[0][d->lhs_batch[i]] = rule->in[1][d->rhs_batch[i]] = rule->out[factor] = factor;
-    for (int i = 0; i < n_lhs; i++, factor++) rule->in[0][lhs[i]] = rule->out[factor] = factor;
-    for (int i = 0; i < n_rhs; i++, factor++) rule->in[1][rhs[i]] = rule->out[factor] = factor;
-    for (int i = 0; i < d->n_contract; i++, factor++)
-        rule->in[0][d->lhs_contract[i]] = rule->in[1][d->rhs_contract[i]] = factor;
+    for (int i = 0; i < out->rank; i++) rule->out[i] = (int8_t)i;
+    for (int i = 0; i < in[0].rank; i++) rule->in[0][i] = at.lhs[i];
+    for (int i = 0; i < in[1].rank; i++) rule->in[1][i] = at.rhs[i];
+    for (int i = 0; i < d->n_contract; i++)
+        rule->in[0][d->lhs_contract[i]] = rule->in[1][d->rhs_contract[i]] = (int8_t)(out->rank + i);
 }
 
 /* ---- the definition: sums run over k in order; floats in double, integers wrap ---- */
@@ -304,17 +399,19 @@ static dot_sum make_sum(const dt_dot_attr *d, const dt_view *a, const dt_view *b
 }
 
 /* y in row-major order, with the offsets in a and b where each element's sum begins. */
-static dt_walk walk_result(const dt_dot_attr *d, const dt_type *a, const dt_type *b) {
+static dt_walk walk_result(const dt_dot_attr *d, const dt_type *a, const dt_type *b,
+                           const dt_type *y) {
     dt_walk w = {0};
-    int64_t step_a[DT_MAX_RANK], step_b[DT_MAX_RANK];
-    int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK];
-    int n_lhs = dt_dot_free(a, d, false, lhs), n_rhs = dt_dot_free(b, d, true, rhs);
-    dt_strides(a, step_a);
-    dt_strides(b, step_b);
-    for (int i = 0; i < d->n_batch; i++)
-        dt_walk_add(&w, a->dim[d->lhs_batch[i]], step_a[d->lhs_batch[i]], step_b[d->rhs_batch[i]]);
-    for (int i = 0; i < n_lhs; i++) dt_walk_add(&w, a->dim[lhs[i]], step_a[lhs[i]], 0);
-    for (int i = 0; i < n_rhs; i++) dt_walk_add(&w, b->dim[rhs[i]], 0, step_b[rhs[i]]);
+    int64_t of_a[DT_MAX_RANK], of_b[DT_MAX_RANK], step_a[DT_MAX_RANK] = {0},
+                                                  step_b[DT_MAX_RANK] = {0};
+    const dt_dot_places at = dt_dot_places_of(a, b, d);
+    dt_strides(a, of_a);
+    dt_strides(b, of_b);
+    for (int i = 0; i < a->rank; i++)
+        if (at.lhs[i] >= 0) step_a[at.lhs[i]] = of_a[i];
+    for (int i = 0; i < b->rank; i++)
+        if (at.rhs[i] >= 0) step_b[at.rhs[i]] = of_b[i];
+    for (int i = 0; i < y->rank; i++) dt_walk_add(&w, y->dim[i], step_a[i], step_b[i]);
     return w;
 }
 
@@ -322,7 +419,7 @@ static void eval(const dt_call *c) {
     const dt_dot_attr *d = c->node->attr;
     const dt_view *a = &c->in[0], *b = &c->in[1];
     dot_sum sum = make_sum(d, a, b);
-    dt_walk w = walk_result(d, &a->type, &b->type);
+    dt_walk w = walk_result(d, &a->type, &b->type, &c->out.type);
     for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
         dot_one(&sum, w.at[0], w.at[1], &c->out, i);
 }
@@ -379,6 +476,7 @@ static void print(const void *attr, dt_str *out) {
     }
     dt_print_dims(out, "contracting ", d->lhs_contract, d->n_contract);
     dt_print_dims(out, "x", d->rhs_contract, d->n_contract);
+    if (d->in_order) dt_str_puts(out, " in order");
 }
 
 const dt_dot_attr *dt_dot_of(const dt_node *n) {

@@ -73,14 +73,20 @@ static dt_hlo_value multiply_and_sum(const dt_hlo_call *c, const side *vector, c
 
 static dt_hlo_value multiply(const dt_hlo_call *c) {
     const dt_dot_attr *d = c->node->attr;
-    return dt_hlo_op(c->hlo, "dot_general", c->in, 2, &c->type,
-                     "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, "
-                     "rhs_batching_dimensions = %s, "
-                     "lhs_contracting_dimensions = %s, rhs_contracting_dimensions = %s>%s",
-                     dt_hlo_list(d->lhs_batch, d->n_batch).s,
-                     dt_hlo_list(d->rhs_batch, d->n_batch).s,
-                     dt_hlo_list(d->lhs_contract, d->n_contract).s,
-                     dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(c->hlo).s);
+    int8_t perm[DT_MAX_RANK];
+    const dt_type plain =
+        d->in_order ? dt_dot_plain(&c->in[0].type, &c->in[1].type, d, &c->type, perm) : c->type;
+    dt_hlo_value y =
+        dt_hlo_op(c->hlo, "dot_general", c->in, 2, &plain,
+                  "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, "
+                  "rhs_batching_dimensions = %s, "
+                  "lhs_contracting_dimensions = %s, rhs_contracting_dimensions = %s>%s",
+                  dt_hlo_list(d->lhs_batch, d->n_batch).s, dt_hlo_list(d->rhs_batch, d->n_batch).s,
+                  dt_hlo_list(d->lhs_contract, d->n_contract).s,
+                  dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(c->hlo).s);
+    return d->in_order ? dt_hlo_op(c->hlo, "transpose", &y, 1, &c->type, "permutation = %s",
+                                   dt_hlo_array(perm, c->type.rank).s)
+                       : y;
 }
 
 dt_hlo_value dt_dot_stablehlo(const dt_hlo_call *c) {
@@ -88,7 +94,7 @@ dt_hlo_value dt_dot_stablehlo(const dt_hlo_call *c) {
     const side lhs = {c->in[0], d->lhs_batch, d->lhs_contract},
                rhs = {c->in[1], d->rhs_batch, d->rhs_contract};
     const int64_t terms = count(&c->in[0].type, d->lhs_contract, d->n_contract);
-    if (c->hlo->chain == 0 || terms <= c->hlo->chain || c->type.dtype != DT_FLOAT32)
+    if (c->hlo->chain == 0 || terms <= c->hlo->chain || c->type.dtype != DT_FLOAT32 || d->in_order)
         return multiply(c);
     if (is_vector(c, true) && begins_with_batch(lhs.batch, d->n_batch))
         return multiply_and_sum(c, &rhs, &lhs);

@@ -67,7 +67,9 @@ typedef struct dt_dot_attr { /* as StableHLO's dot_dimension_numbers */
     int8_t n_batch, n_contract;
     int8_t lhs_batch[DT_MAX_RANK], rhs_batch[DT_MAX_RANK];
     int8_t lhs_contract[DT_MAX_RANK], rhs_contract[DT_MAX_RANK];
-} dt_dot_attr; /* result: batch dims, free dims of lhs, free dims of rhs */
+    int8_t in_order; /* bool: see the result */
+} dt_dot_attr; /* result: batch dims, free dims of lhs, free dims of rhs; with in_order those of lhs
+                * without contracted ones, in lhs' order, then free dims of rhs */
 typedef struct dt_compare_attr {
     int64_t direction;
 } dt_compare_attr;

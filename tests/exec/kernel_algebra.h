@@ -161,6 +161,28 @@ static dt_value product_of_turned(setting *s) {
     return dt_dot_general(dt_reshape(s->matrix, 4, (int64_t[]){1, 2, 3, 7}),
                           dt_reshape(s->square, 4, (int64_t[]){1, 3, 2, 6}), &attr);
 }
+/* (B, C, E, D) x (E, D, F) over D, in order: (B, C, E, F) */
+static dt_value product_of_experts(setting *s) {
+    dt_dot_attr attr = {.in_order = 1,
+                        .n_batch = 1,
+                        .n_contract = 1,
+                        .lhs_batch = {2},
+                        .lhs_contract = {3},
+                        .rhs_contract = {1}};
+    dt_value numbers = dt_slice_axis(dt_reshape(s->square, 1, (int64_t[]){36}), 0, 0, 24, 1);
+    return dt_dot_general(heads(s, 4), dt_reshape(numbers, 3, (int64_t[]){2, 4, 3}), &attr);
+}
+/* (B, C, E, D) x (B, C, E, D) over B and C: (E, D, D) */
+static dt_value gradient_of_experts(setting *s) {
+    dt_dot_attr attr = {.n_batch = 1,
+                        .n_contract = 2,
+                        .lhs_batch = {2},
+                        .rhs_batch = {2},
+                        .lhs_contract = {0, 1},
+                        .rhs_contract = {0, 1}};
+    dt_value x = heads(s, 4);
+    return dt_dot_general(x, dt_negate(x), &attr);
+}
 static dt_value product_of_two(setting *s) {
     dt_dot_attr attr = {.n_contract = 2, .lhs_contract = {1, 2}, .rhs_contract = {0, 1}};
     return dt_dot_general(

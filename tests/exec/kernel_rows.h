@@ -387,6 +387,8 @@ static const row rows[] = {
     {"dot_batch", product_of_heads},
     {"dot_batch", product_of_scores},
     {"dot_batch", product_of_turned},
+    {"dot_batch", product_of_experts},
+    {"dot_batch", gradient_of_experts},
     {"dot", product_of_two},
     {"eval", product_of_two_crossed},
     {"reduce", sums},

@@ -44,6 +44,12 @@ static void test_types_with_batch(void **state) {
     dt_dot_attr dense = {.n_contract = 1, .lhs_contract = {1}}, weights = {.n_contract = 1};
     dt_dot_attr each = {.n_batch = 1, .n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
     dt_dot_attr behind = {.n_contract = 1, .lhs_contract = {0}, .rhs_contract = {1}};
+    dt_dot_attr experts = {.in_order = 1,
+                           .n_batch = 1,
+                           .n_contract = 1,
+                           .lhs_batch = {2},
+                           .lhs_contract = {3},
+                           .rhs_contract = {1}};
     dt_axis_attr first = {0}, last = {1};
     dt_broadcast_attr bias = {type_of("f32[B,3]"), {1, -1, -1, -1, -1, -1, -1, -1}},
                       up = {type_of("f32[B,3]"), {0, -1}};
@@ -64,6 +70,7 @@ static void test_types_with_batch(void **state) {
         {&dt_op_dot_general, &weights, {"f32[B,4]", "f32[B,3]"}, "f32[4,3]"},
         {&dt_op_dot_general, &each, {"f32[B,4]", "f32[B,4,3]"}, "f32[B,3]"},
         {&dt_op_dot_general, &behind, {"f32[4]", "f32[B,4]"}, "f32[B]"},
+        {&dt_op_dot_general, &experts, {"f32[B,3,2,4]", "f32[2,4,5]"}, "f32[B,3,2,5]"},
         {&dt_op_argmax, &last, {"f32[B,10]"}, "i32[B]"},
         {&dt_op_argmax, &first, {"f32[B,10]"}, "i32[10]"},
         {&dt_op_get_dimension_size, &first, {"f32[B*2,10]"}, "i32[]"},
@@ -255,6 +262,8 @@ static void test_dot_general_constraints(void **state) {
                           .rhs_batch = {1},
                           .lhs_contract = {2},
                           .rhs_contract = {2}};
+    dt_dot_attr summed = {
+        .in_order = 1, .n_batch = 1, .n_contract = 1, .lhs_batch = {1}, .rhs_contract = {1}};
     const infer_case cases[] = {
         {&dt_op_dot_general,
          &dense,
@@ -289,6 +298,10 @@ static void test_dot_general_constraints(void **state) {
          "(C4) makes f32[3,B] with the batch at dimension 1; it can only be dimension 0"},
         {&dt_op_dot_general, &outer, {"f32[B]", "f32[B]"}, "(C4)"},
         {&dt_op_dot_general, &behind, {"f32[B,2,3]", "f32[4,2,3]"}, "(C4)"},
+        {&dt_op_dot_general,
+         &summed,
+         {"f32[B,2,3]", "f32[2,B,4]"},
+         "(C5) cannot contract dimension 0 of f32[B,2,3] in order"},
     };
     ALL(cases, expect_error);
 }

@@ -150,11 +150,12 @@ static inline void lay_out(sample *s, dt_dot_attr *d, int operand, const axis *a
 
 typedef enum where_b { B_NOWHERE, B_BATCH, B_CONTRACT, B_LHS, B_RHS } where_b;
 
-static inline where_b place_batch(sample *s, int n_batch, int n_contract, int n_lhs, int n_rhs) {
+static inline where_b place_batch(sample *s, const dt_dot_attr *d, const int n[4]) {
+    const int n_batch = n[0], n_contract = n[1], n_lhs = n[2], n_rhs = n[3];
     where_b where = s->batch ? (where_b)below(s, 5) : B_NOWHERE;
     bool possible = where == B_BATCH      ? n_batch > 0
-                    : where == B_CONTRACT ? n_contract > 0
-                    : where == B_LHS      ? n_batch == 0 && n_lhs > 0
+                    : where == B_CONTRACT ? n_contract > 0 && !d->in_order
+                    : where == B_LHS      ? (n_batch == 0 || d->in_order) && n_lhs > 0
                     : where == B_RHS      ? n_batch == 0 && n_lhs == 0 && n_rhs > 0
                                           : false;
     return possible ? where : B_NOWHERE;
@@ -182,7 +183,10 @@ static inline void make_dot_at(sample *s, dt_dot_attr *d, const int n[4], where_
 
 static inline void make_dot(sample *s) {
     int n[4] = {below(s, 3), below(s, 3), below(s, 3), below(s, 3)};
-    make_dot_at(s, &s->attr.dot, n, place_batch(s, n[0], n[1], n[2], n[3]));
+    dt_dot_attr *d = &s->attr.dot;
+    d->in_order = n[0] > 0 && below(s, 2);
+    make_dot_at(s, d, n, place_batch(s, d, n));
+    for (int i = 0; i < d->n_contract; i++) d->in_order &= d->lhs_contract[i] != 0;
 }
 
 static inline void make_argmax(sample *s) {

@@ -5,6 +5,7 @@
  * operands into this form, and the result back; those that change nothing are left out.
  */
 #include "export/onnx/forms.h"
+#include "op/dot_general.h"
 
 #include <string.h>
 
@@ -74,7 +75,14 @@ dt_status *dt_onnx_dot(const dt_onnx_call *c, dt_onnx_value *out) {
     w = as_matrix(o, &w, &right, right.n_contract);
     dt_type t = matrix_of(&x.type, &w.type);
     dt_onnx_value y = dt_onnx_value_of(dt_onnx_put2(o, c->name, x.name, w.name), &t);
-    *out = dt_onnx_reshape(o, &y, &c->node->type);
+    if (!a->in_order) {
+        *out = dt_onnx_reshape(o, &y, &c->node->type);
+        return NULL;
+    }
+    int8_t perm[DT_MAX_RANK];
+    const dt_type plain = dt_dot_plain(&c->in[0].type, &c->in[1].type, a, &c->node->type, perm);
+    y = dt_onnx_reshape(o, &y, &plain);
+    *out = dt_onnx_transpose(o, &y, perm);
     return NULL;
 }
 

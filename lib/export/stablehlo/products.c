@@ -81,7 +81,8 @@ static bool part_beside(const dt_graph *g, int i, part *out) {
     const dt_type *kernel = &g->node[n->in[1]].type;
     int8_t free[DT_MAX_RANK];
     *out = (part){.x[0] = {.type = g->node[n->in[0]].type, .axis = -1}, .dot = *d};
-    if (!flatten(kernel, free, dt_dot_free(kernel, d, true, free), &out->x[1])) return false;
+    if (d->in_order || !flatten(kernel, free, dt_dot_free(kernel, d, true, free), &out->x[1]))
+        return false;
     renumber(&out->x[1], out->dot.rhs_batch, d->n_batch);
     renumber(&out->x[1], out->dot.rhs_contract, d->n_contract);
     return true;
