@@ -32,6 +32,10 @@ dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y) {
     return c->model->annotate ? c->model->annotate(c->model->annotate_user, name, y) : y;
 }
 
+void dt_layer_add_loss(const dt_layer_call *c, dt_value rows) {
+    *c->loss = c->loss->trace ? dt_add(*c->loss, rows) : rows;
+}
+
 /* Emits one layer, whose first weight is number `first` of the model's weights. */
 static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c) {
     const dt_layer_spec *layer = &m->spec.layer[i];
@@ -49,10 +53,11 @@ static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_l
     call.seed = m->seed;
     call.weight = weight;
     call.out = &layer->out;
-    dt_given_value given = {
-        .y = dt_layer_value(
-            &call, layer->name,
-            dt_layer_apply(layer->row, &call, layer->n_weights + layer->n_borrowed))};
+    dt_given_value given = {0};
+    call.loss = &given.loss;
+    given.y =
+        dt_layer_value(&call, layer->name,
+                       dt_layer_apply(layer->row, &call, layer->n_weights + layer->n_borrowed));
     if (layer->out_mask) given.mask = dt_layer_mask(layer->row, &call);
     dt_trace_path(c->trace, before);
     return given;

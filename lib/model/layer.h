@@ -197,7 +197,11 @@ typedef struct dt_layer_call {
     bool training;
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
+    dt_value *loss; /* what dt_layer_add_loss adds to; no value yet: nothing */
 } dt_layer_call;
+/* For use in `call`: adds a number for each example, (B), to the loss of training, as Keras'
+ * add_loss: their mean over the examples of the global batch counts. */
+void dt_layer_add_loss(const dt_layer_call *c, dt_value rows);
 /* For use in `call`: gives y, a value within the layer, a full name by which users can refer to it
  * ("decoder_0/self_attention"), and applies the model owner's annotations. Use the result instead
  * of y. */

@@ -265,16 +265,18 @@ dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable
  * inputs do not fit, they are empty values and the trace has failed. */
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training,
                            dt_value *output);
-/* The output of a layer. mask: see dt_layer; no value: nothing is masked. */
+/* The output of a layer. mask: see dt_layer; no value: nothing is masked. loss: (B), what the layer
+ * adds to the loss of training; no value: nothing. */
 typedef struct dt_given_value {
-    dt_value y, mask;
+    dt_value y, mask, loss;
 } dt_given_value;
 /* The outputs of all layers, in order; NULL if inputs do not fit, and the trace has failed. */
 const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n,
                                            bool training);
 /* The penalty of trained weights, a scalar that is the same on all replicas; no value: none. */
 dt_value dt_model_penalty(const dt_model *m, dt_trace *t);
-/* The penalty of layers' outputs, (B), a number for each example; no value: none. */
+/* The penalties of layers' outputs and the losses that layers add, (B), a number for each example;
+ * no value: none. */
 dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
 /* The name of an output among the results of traces: "prediction", or "prediction/kind" if there
  * are several; in `arena`. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Penalties, which are added to the loss. A penalty of weights is one number, whatever the batch;
- * a penalty of a layer's output is a number for each example, of which the mean counts. As in
+ * a penalty of a layer's output is a number for each example, of which the mean counts. So are
+ * losses that layers add themselves. As in
  * Keras, only weights that are trained have a penalty.
  */
 #include "model/model.h"
@@ -67,6 +68,7 @@ dt_value dt_model_activity(const dt_model *m, const dt_given_value *done) {
                 sum,
                 sum_of_example(
                     ((const dt_regularizer *)n->kind)->each(n->args, dt_to_float32(done[i].y))));
+        if (done[i].loss.trace) sum = plus(sum, done[i].loss);
     }
     return sum;
 }

@@ -122,6 +122,7 @@ static const eval_row eval_rows[] = {
     LAYER("LlamaAttention", "num_query_heads: 2, num_key_value_heads: 1", STEPS),
     LAYER("LlamaTransformerDecoder",
           "intermediate_dim: 8, num_query_heads: 2, num_key_value_heads: 1", STEPS),
+    LAYER("MixtureOfExperts", "intermediate_dim: 8, num_experts: 4", STEPS),
     LAYER("TransformerDecoder", "intermediate_dim: 8, num_heads: 2", STEPS),
     LAYER("TransformerEncoder", "intermediate_dim: 8, num_heads: 2", STEPS),
     LAYER("LSTM", "units: 4", STEPS),
@@ -303,6 +304,10 @@ static const struct {
     {"MaskedLMHead", "vocabulary_size", ""},
     {"LlamaAttention", "rope_frequency_adjustment_factor", LLAMA_SCALING},
     {"LlamaTransformerDecoder", "rope_frequency_adjustment_factor", LLAMA_SCALING},
+    {"LlamaTransformerDecoder", "num_experts", "num_experts: 4"},
+    {"LlamaTransformerDecoder", "capacity_factor", "num_experts: 4, capacity_factor: 1.5"},
+    {"MixtureOfExperts", "capacity_factor", "capacity_factor: 1.5"},
+    {NULL, "router_aux_loss_coef", "router_aux_loss_coef: 0.1"},
     {NULL, "rope_low_freq_factor", ""}, /* together with the one above */
     {NULL, "rope_high_freq_factor", ""},
     {NULL, "rope_pretraining_sequence_length", ""},

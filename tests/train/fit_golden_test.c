@@ -2,7 +2,8 @@
 /*
  * Whole trainings recorded from Keras' fit, done again by ours: chosen ones (tests/golden/fit.json:
  * losses, metrics and weights by name for several outputs, metrics that are no means, weights of
- * samples and classes, penalties, masks of padded sequences) and some drawn at random (random.json;
+ * samples and classes, penalties, masks of padded sequences), mixtures of experts (expert_fit.json)
+ * and some drawn at random (random.json;
  * record_random.py draws as many as one likes, and their files are named as arguments). Each on
  * several numbers of replicas, which must agree to the last bit. Where DTRAIN_PJRT_PLUGIN names a
  * plug-in, on two of its devices, too, whose bits are its own: within 1e-4.
@@ -195,6 +196,7 @@ static int run_files(char *const *path, int n_files) {
 }
 
 int main(int argc, char **argv) {
-    char *recorded_files[] = {"tests/golden/fit.json", "tests/golden/random.json"};
-    return argc > 1 ? run_files(argv + 1, argc - 1) : run_files(recorded_files, 2);
+    char *recorded_files[] = {"tests/golden/fit.json", "tests/golden/random.json",
+                              "tests/golden/expert_fit.json"};
+    return argc > 1 ? run_files(argv + 1, argc - 1) : run_files(recorded_files, 3);
 }

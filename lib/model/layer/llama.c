@@ -6,6 +6,9 @@
  *                                                            heads share keys
  *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself: D to intermediate_dim and back
  *
+ * With `num_experts` the second line is a MixtureOfExperts instead, as in KerasHub's
+ * MixtralTransformerDecoder.
+ *
  * No biases; norm is RMSNormalization. Two arguments are not KerasHub's: `head_dim`, D /
  * num_query_heads by default, and `gated: false`, which removes the gate: narrow(f(norm(x)
  * widen)), as in decoders before it. KerasHub 0.32 accepts rope_position_scaling_factor and
@@ -120,7 +123,8 @@ struct decoder {
     dt_layer_head head;
     dt_rotation rope;
     int64_t intermediate_dim, num_query_heads, num_key_value_heads, head_dim;
-    double dropout, layer_norm_epsilon;
+    int64_t num_experts, top_k; /* num_experts 0: one feed-forward part for all steps */
+    double dropout, layer_norm_epsilon, capacity_factor, router_aux_loss_coef;
     int activation;
     bool gated;
     const dt_tree *kernel_initializer;
@@ -133,6 +137,14 @@ static const dt_field fields[] = {
     DT_ENUM(struct decoder, activation, dt_activations, .preset = "silu",
             .help = "activation function of the gate"),
     DT_FLAG(struct decoder, gated, .preset = "true", .help = "use a gated feed-forward part"),
+    DT_INT(struct decoder, num_experts, .min = 1, .max = 65536,
+           .help = "the feed-forward part is a MixtureOfExperts of so many; default: it is not"),
+    DT_INT(struct decoder, top_k, .preset = "2", .min = 1, .max = 64,
+           .help = "of MixtureOfExperts"),
+    DT_REAL(struct decoder, capacity_factor, .above_min = true, .max = INFINITY,
+            .help = "of MixtureOfExperts"),
+    DT_REAL(struct decoder, router_aux_loss_coef, .preset = "0.02", .min = 0, .max = INFINITY,
+            .help = "of MixtureOfExperts"),
     DT_REAL(struct decoder, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY,
             .help = "added to avoid division by 0"),
     DT_REAL(struct decoder, dropout, .min = 0, .max = 1,
@@ -140,7 +152,7 @@ static const dt_field fields[] = {
     DT_END};
 
 typedef struct parts {
-    dt_part attention, attention_norm, attention_dropout, widen, gate, narrow, norm;
+    dt_part attention, attention_norm, attention_dropout, widen, gate, narrow, norm, experts;
 } parts;
 
 static const dt_tree *given_real(const dt_layer_build *b, double value) {
@@ -217,8 +229,32 @@ static dt_status *build_dense(dt_layer_build *b, const char *name, const dt_type
         out);
 }
 
+static dt_status *build_experts(dt_layer_build *b, parts *p) {
+    const struct decoder *d = b->args;
+    DT_TRY(dt_part_build(
+        b,
+        &(dt_part_request){
+            .row = &dt_layer_mixture_of_experts,
+            .name = "sparse_moe_block",
+            .in = b->in,
+            .arg = {{"intermediate_dim", dt_part_int(b, d->intermediate_dim)},
+                    {"num_experts", dt_part_int(b, d->num_experts)},
+                    {"top_k", dt_part_int(b, d->top_k)},
+                    {"activation", dt_part_word(b, dt_activations[d->activation])},
+                    {"gated", dt_part_word(b, d->gated ? "true" : "false")},
+                    {"capacity_factor", given_real(b, d->capacity_factor)},
+                    {"router_aux_loss_coef", dt_part_real(b, d->router_aux_loss_coef)},
+                    {"kernel_initializer", d->kernel_initializer}},
+        },
+        &p->experts));
+    return build_norm(b, "feedforward_layernorm", &p->norm);
+}
+
 static dt_status *build_feed_forward(dt_layer_build *b, parts *p) {
     const struct decoder *d = b->args;
+    if (d->num_experts) return build_experts(b, p);
+    if (d->capacity_factor > 0)
+        return dt_fail(DT_E_RANGE, &b->at, "capacity_factor needs num_experts");
     DT_TRY(build_dense(b, "feedforward_intermediate_dense", &b->in, !d->gated, &p->widen));
     if (d->gated) DT_TRY(build_dense(b, "feedforward_gate_dense", &b->in, true, &p->gate));
     DT_TRY(build_dense(b, "feedforward_output_dense", &p->widen.out, false, &p->narrow));
@@ -241,6 +277,7 @@ static dt_status *build(dt_layer_build *b) {
 static dt_value feed_forward(const dt_layer_call *c, dt_value x) {
     const parts *p = c->made;
     const struct decoder *d = c->args;
+    if (d->num_experts) return dt_part_call(c, &p->experts, x);
     dt_value wide = dt_part_call(c, &p->widen, x);
     if (d->gated) wide = dt_multiply(wide, dt_part_call(c, &p->gate, x));
     return dt_part_call(c, &p->narrow, wide);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MixtureOfExperts: several feed-forward networks, of which each step uses the `top_k` that a
+ * router prefers. KerasHub's MixtralSparseMoeBlock; A. Jiang et al., Mixtral of Experts (2024).
+ *
+ *     p = softmax(x router)                               a probability for each expert
+ *     gate = p of the top_k largest, divided by their sum; 0 for the others
+ *     y = sum over experts e of gate[e] * (f(x G[e]) * (x U[e])) D[e]
+ *
+ * Of equal probabilities the expert with the lower index is taken. There are two ways to compute y:
+ *
+ *     all         every expert computes every step, and gates of 0 remove what is not used. No
+ *                 step is dropped, but the work is num_experts / top_k times as much.
+ *     capacity    each expert has a number of slots for an example's steps: steps * top_k /
+ *                 num_experts * capacity_factor, as in MaxText. A step goes to the next free slot
+ *                 of its experts; if there is none, it is dropped there. Slots are filled for each
+ *                 example alone, so results do not depend on how the batch is divided.
+ *
+ * In training the layer adds a loss that grows if experts are used unevenly: router_aux_loss_coef *
+ * num_experts * sum over e of share[e] * mean(p[e]), where share[e] is e's share of the choices. W.
+ * Fedus et al., Switch Transformers (2021), equation 4. Both are means over the steps of the global
+ * batch. Since shares have no gradient, the loss is a sum over examples, as other losses are.
+ */
+#include <string.h>
+
+#include "model/model.h"
+#include "op/shapes.h"
+
+struct mixture {
+    dt_layer_head head;
+    int64_t intermediate_dim, num_experts, top_k;
+    int activation;
+    bool gated, norm_topk_prob;
+    double capacity_factor, router_aux_loss_coef;
+    const dt_tree *kernel_initializer;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct mixture, intermediate_dim, .min = 1, .max = INFINITY, .required = true,
+           .help = "size of the hidden layer of an expert"),
+    DT_INT(struct mixture, num_experts, .min = 1, .max = 65536, .required = true,
+           .help = "number of experts"),
+    DT_INT(struct mixture, top_k, .preset = "2", .min = 1, .max = 64,
+           .help = "number of experts that compute a step"),
+    DT_ENUM(struct mixture, activation, dt_activations, .preset = "silu",
+            .help = "activation function of the gate of an expert"),
+    DT_FLAG(struct mixture, gated, .preset = "true", .help = "use gated experts"),
+    DT_FLAG(struct mixture, norm_topk_prob, .preset = "true",
+            .help = "divide the probabilities of the chosen experts by their sum"),
+    DT_REAL(struct mixture, capacity_factor, .above_min = true, .max = INFINITY,
+            .help = "slots of an expert, as a multiple of its share of an example's steps; steps "
+                    "beyond are dropped. Default: drop nothing, every expert computes every step"),
+    DT_REAL(struct mixture, router_aux_loss_coef, .preset = "0.02", .min = 0, .max = INFINITY,
+            .help = "weight of the loss that balances the experts in training"),
+    DT_INITIALIZER(struct mixture, kernel_initializer,
+                   .help = "initializer; default: glorot_uniform"),
+    DT_LAYER_FIELDS(struct mixture),
+    DT_INSTEAD("num_experts_per_tok", "write 'top_k'"),
+    DT_INSTEAD("load_balance_loss_weight", "write 'router_aux_loss_coef'"),
+    DT_NOT_YET("router_jitter_noise"),
+    DT_END};
+
+/* The positions of weights. */
+enum { ROUTER, GATE, UP, DOWN };
+
+/* ---- build ---- */
+
+static dt_status *add_kernel(dt_layer_build *b, const char *name, int rank, const int64_t *dim) {
+    const struct mixture *m = b->args;
+    dt_weight_request w = {.name = name,
+                           .dtype = b->in.dtype,
+                           .rank = rank,
+                           .initializer = m->kernel_initializer,
+                           .preset = "glorot_uniform"};
+    for (int i = 0; i < rank; i++) w.dim[i] = dim[i];
+    return dt_layer_weight(b, &w);
+}
+
+static dt_status *check(const dt_layer_build *b) {
+    const struct mixture *m = b->args;
+    DT_TRY(dt_layer_wants(b, "MixtureOfExperts", 2));
+    if (m->top_k > m->num_experts)
+        return dt_fail(DT_E_RANGE, &b->at, "top_k %lld is larger than num_experts %lld",
+                       (long long)m->top_k, (long long)m->num_experts);
+    if (m->capacity_factor > 0 && b->in.rank < 3)
+        return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                                  "capacity_factor needs an input (B, steps, features), got %s",
+                                  dt_text_of_shape(&b->in).s),
+                          "an example has one step only; leave capacity_factor out");
+    return NULL;
+}
+
+static dt_status *build(dt_layer_build *b) {
+    const struct mixture *m = b->args;
+    DT_TRY(check(b));
+    const int64_t n = m->num_experts, d = b->in.dim[b->in.rank - 1], f = m->intermediate_dim;
+    DT_TRY(add_kernel(b, "sparse_feedforward_gate_dense/kernel", 2, (int64_t[]){d, n}));
+    if (m->gated)
+        DT_TRY(add_kernel(b, "experts/expert_feedforward_gate_dense", 3, (int64_t[]){n, d, f}));
+    DT_TRY(add_kernel(b, "experts/expert_feedforward_intermediate_dense", 3, (int64_t[]){n, d, f}));
+    DT_TRY(add_kernel(b, "experts/expert_feedforward_output_dense", 3, (int64_t[]){n, f, d}));
+    b->out = b->in;
+    return NULL;
+}
+
+static dt_value weight(const dt_layer_call *c, int which) {
+    const struct mixture *m = c->args;
+    return c->weight[which - (which > GATE && !m->gated)];
+}
+
+/* ---- the router ---- */
+
+/* 1 for the k largest of the last dimension of p (B, T, E), 0 elsewhere. */
+static dt_value choose(dt_value p, int64_t k) {
+    const int64_t n = dt_type_of_value(p).dim[2];
+    dt_value chosen = {0}, left = p;
+    for (int64_t i = 0; i < k; i++) {
+        dt_value one = dt_one_hot(dt_argmax(left, 2), n, dt_type_of_value(p).dtype);
+        chosen = chosen.trace ? dt_add(chosen, one) : one;
+        left = dt_select(dt_compare(one, dt_like(one, 0), DT_NE), dt_like(p, -1), left);
+    }
+    return chosen;
+}
+
+/* x (B, T) or (B, T, E), repeated over the dimensions of `type` that follow. */
+static dt_value along(dt_value x, const dt_type *type) { return dt_broadcast_rows(x, type); }
+
+static dt_value gates_of(const struct mixture *m, dt_value p, dt_value chosen) {
+    dt_type type = dt_type_of_value(p);
+    dt_value gates = dt_multiply(p, chosen);
+    if (!m->norm_topk_prob) return gates;
+    return dt_divide(gates, along(dt_reduce(gates, DT_REDUCE_SUM, 1u << 2), &type));
+}
+
+/* ---- the loss of balance ---- */
+
+static dt_value sum_of_all(dt_value x, uint32_t dims) {
+    return dt_all_reduce(DT_SUM, dt_reduce(x, DT_REDUCE_SUM, dims));
+}
+
+/* p and chosen where the mask (B, T) is set, else 0. */
+static dt_value masked(dt_value mask, dt_value x) {
+    dt_type type = dt_type_of_value(x);
+    return mask.trace ? dt_multiply(x, along(dt_convert(mask, type.dtype), &type)) : x;
+}
+
+/* For each example its part of the sum over all examples, times their number, by which losses are
+ * divided. */
+static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_value chosen) {
+    const struct mixture *m = c->args;
+    dt_type type = dt_type_of_value(p);
+    if (!c->training || m->router_aux_loss_coef == 0) return;
+    dt_value count = sum_of_all(masked(mask, chosen), 1u << 0 | 1u << 1); /* (E) */
+    dt_value choices = dt_reduce_sum(count, DT_NO_AXIS);
+    choices = dt_maximum(choices, dt_like(choices, 1));
+    dt_value examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(p, 0)), type.dtype);
+    dt_value scale = dt_multiply(
+        dt_like(choices, m->router_aux_loss_coef * (double)m->num_experts * (double)m->top_k),
+        dt_divide(examples, dt_multiply(choices, choices)));
+    dt_value used = dt_stop_gradient(dt_multiply(count, scale));
+    dt_value mean = dt_reduce(masked(mask, p), DT_REDUCE_SUM, 1u << 1); /* (B, E) */
+    dt_layer_add_loss(c, dt_reduce(dt_multiply(mean, used), DT_REDUCE_SUM, 1u << 1));
+}
+
+/* ---- every expert computes every step ---- */
+
+/* x (B, T, D) by all kernels (E, D, F): (B, T, E * F). */
+static dt_value widen(dt_value x, dt_value kernel) {
+    static const int inputs_first[] = {1, 0, 2};
+    const dt_type k = dt_type_of_value(kernel);
+    kernel = dt_transpose(kernel, inputs_first);
+    return dt_matmul(x, dt_reshape(kernel, 2, (int64_t[]){k.dim[1], k.dim[0] * k.dim[2]}));
+}
+
+static dt_value by_all(const dt_layer_call *c, dt_value x, dt_value gates) {
+    const struct mixture *m = c->args;
+    const dt_type down = dt_type_of_value(weight(c, DOWN)), in = dt_type_of_value(x),
+                  wide = dt_type_of(in.dtype, 4,
+                                    (int64_t[]){in.dim[0], in.dim[1], down.dim[0], down.dim[1]});
+    const int64_t joined = down.dim[0] * down.dim[1];
+    dt_value h = widen(x, weight(c, UP));
+    if (m->gated) h = dt_multiply(dt_activate(m->activation, widen(x, weight(c, GATE))), h);
+    else h = dt_activate(m->activation, h);
+    h = dt_multiply(dt_reshape(h, 4, wide.dim), along(gates, &wide));
+    return dt_matmul(dt_reshape(h, 3, (int64_t[]){in.dim[0], in.dim[1], joined}),
+                     dt_reshape(weight(c, DOWN), 2, (int64_t[]){joined, down.dim[2]}));
+}
+
+/* ---- slots ---- */
+
+/* x (B, T, E), moved by `steps` along T; the first steps become 0. */
+static dt_value moved(dt_value x, int64_t steps) {
+    dt_pad_attr a;
+    memset(&a, 0, sizeof a);
+    a.dim[1].low = steps;
+    a.dim[1].high = -steps;
+    return dt_pad(x, &a);
+}
+
+/* The sum over all earlier steps of x (B, T, E), in log2(T) additions. The sums are whole numbers,
+ * which float32 holds exactly. */
+static dt_value sum_before(dt_value x) {
+    const int64_t steps = dt_type_of_value(x).dim[1];
+    dt_value sum = moved(x, 1);
+    for (int64_t s = 1; s < steps; s *= 2) sum = dt_add(sum, moved(sum, s));
+    return sum;
+}
+
+/* (B, T, C, E): 1 where step t has slot c of expert e. */
+static dt_value slots_of(dt_value chosen, int64_t capacity) {
+    dt_type type = dt_type_of_value(chosen), number;
+    type = dt_type_of(type.dtype, 4, (int64_t[]){type.dim[0], type.dim[1], capacity, type.dim[2]});
+    number = type;
+    number.dtype = DT_INT32;
+    const int8_t dims[] = {0, 1, 3};
+    dt_value place = dt_broadcast_in_dim(sum_before(chosen), &type, dims),
+             slot = dt_convert(dt_iota(chosen.trace, &number, 2), type.dtype);
+    return dt_multiply(dt_convert(dt_compare(place, slot, DT_EQ), type.dtype),
+                       dt_broadcast_in_dim(chosen, &type, dims));
+}
+
+static int64_t capacity_of(const struct mixture *m, int64_t steps) {
+    double slots = (double)(steps * m->top_k) / (double)m->num_experts * m->capacity_factor;
+    return slots < 1 ? 1 : slots > (double)steps ? steps : (int64_t)slots;
+}
+
+/* x (B, C, E, n) by kernels (E, n, k), each expert by itself: (B, C, E, k). */
+static dt_value by_expert(dt_value x, dt_value kernel) {
+    static const dt_dot_attr each = {.in_order = 1,
+                                     .n_batch = 1,
+                                     .lhs_batch = {2},
+                                     .n_contract = 1,
+                                     .lhs_contract = {3},
+                                     .rhs_contract = {1}};
+    return dt_dot_general(x, kernel, &each);
+}
+
+static dt_value feed_forward(const dt_layer_call *c, dt_value x) {
+    const struct mixture *m = c->args;
+    dt_value h = by_expert(x, weight(c, UP));
+    if (m->gated) h = dt_multiply(dt_activate(m->activation, by_expert(x, weight(c, GATE))), h);
+    else h = dt_activate(m->activation, h);
+    return by_expert(h, weight(c, DOWN));
+}
+
+static dt_value by_capacity(const dt_layer_call *c, dt_value x, dt_value chosen, dt_value gates) {
+    const struct mixture *m = c->args;
+    static const dt_dot_attr
+        fetch = {.n_batch = 1, .n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}},
+        put = {.n_batch = 1, .n_contract = 2, .lhs_contract = {2, 3}, .rhs_contract = {1, 2}};
+    static const int8_t dims[] = {0, 1, 3};
+    const dt_type in = dt_type_of_value(x);
+    dt_value to = slots_of(chosen, capacity_of(m, in.dim[1]));
+    dt_type type = dt_type_of_value(to);
+    dt_value from = dt_multiply(to, dt_broadcast_in_dim(gates, &type, dims));
+    x = dt_dot_general(dt_convert(to, in.dtype), x, &fetch); /* (B, C, E, D) */
+    return dt_dot_general(dt_convert(from, in.dtype), feed_forward(c, x), &put);
+}
+
+/* ---- call ---- */
+
+static dt_value call(const dt_layer_call *c) {
+    const struct mixture *m = c->args;
+    const dt_type in = dt_type_of_value(c->x);
+    const int last = in.rank - 1;
+    int64_t steps = 1;
+    for (int i = 1; i < last; i++) steps *= in.dim[i];
+    dt_value x = dt_reshape(c->x, 3, (int64_t[]){in.dim[0], steps, in.dim[last]});
+    dt_value mask = c->masks[0];
+    if (mask.trace) mask = dt_reshape(mask, 2, (int64_t[]){in.dim[0], steps});
+    dt_value p = dt_softmax(dt_to_float32(dt_matmul(x, weight(c, ROUTER)))); /* (B, T, E) */
+    dt_value chosen = choose(p, m->top_k), gates = gates_of(m, p, chosen);
+    add_balance(c, mask, p, chosen);
+    dt_value y = m->capacity_factor > 0 ? by_capacity(c, x, chosen, gates)
+                                        : by_all(c, x, dt_convert(gates, in.dtype));
+    return dt_reshape(y, in.rank, in.dim);
+}
+
+const dt_layer dt_layer_mixture_of_experts = {
+    .kind = {"MixtureOfExperts", "feed-forward networks, of which a router chooses for each step",
+             fields, sizeof(struct mixture), NULL},
+    .supports_masking = true,
+    .build = build,
+    .call = call,
+    .yields = dt_yields_real,
+};
