@@ -30,6 +30,7 @@ static void test_numbers_of_parameters(void **state) {
         {"llama3.1-405b", 405853388800, 0}, {"gpt3-175b", 174604259328, 0},
         {"palm-540b", 540356474880, 0},     {"bert-large", 335174458, 0},
         {"vit-b16", 86567656, 0},           {"resnet50", 25557032, 53120},
+        {"mixtral-8x7b", 46702792704, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_job *job;
