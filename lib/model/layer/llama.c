@@ -138,7 +138,8 @@ static const dt_field fields[] = {
             .help = "activation function of the gate"),
     DT_FLAG(struct decoder, gated, .preset = "true", .help = "use a gated feed-forward part"),
     DT_INT(struct decoder, num_experts, .min = 1, .max = 65536,
-           .help = "the feed-forward part is a MixtureOfExperts of so many; default: it is not"),
+           .help =
+               "number of experts of the feed-forward part; default: it is not a MixtureOfExperts"),
     DT_INT(struct decoder, top_k, .preset = "2", .min = 1, .max = 64,
            .help = "of MixtureOfExperts"),
     DT_REAL(struct decoder, capacity_factor, .above_min = true, .max = INFINITY,

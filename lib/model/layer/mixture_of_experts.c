@@ -90,9 +90,34 @@ static dt_status *check(const dt_layer_build *b) {
     return NULL;
 }
 
+static int64_t capacity_of(const struct mixture *m, int64_t steps) {
+    double slots = (double)(steps * m->top_k) / (double)m->num_experts * m->capacity_factor;
+    return slots < 1 ? 1 : slots > (double)steps ? steps : (int64_t)slots;
+}
+
+static int64_t steps_of(const dt_type *t) {
+    int64_t steps = 1;
+    for (int i = 1; i < t->rank - 1; i++) steps *= t->dim[i];
+    return steps;
+}
+
+/* The largest value within the layer: of slots, (T, C, E), or of hidden layers, (T, E, F). */
+static dt_status *check_size(const dt_layer_build *b) {
+    const struct mixture *m = b->args;
+    const int64_t steps = steps_of(&b->in),
+                  each = m->capacity_factor > 0 ? capacity_of(m, steps) : m->intermediate_dim;
+    const double bytes =
+        (double)dt_dtype_size(b->in.dtype) * (double)steps * (double)each * (double)m->num_experts;
+    if (bytes <= DT_MAX_EXAMPLE_BYTES) return NULL;
+    return dt_fail(DT_E_MODEL_SIZE, &b->at,
+                   "the experts need %s for an example; it may take at most 256 GiB",
+                   dt_text_of_bytes(bytes).s);
+}
+
 static dt_status *build(dt_layer_build *b) {
     const struct mixture *m = b->args;
     DT_TRY(check(b));
+    DT_TRY(check_size(b));
     const int64_t n = m->num_experts, d = b->in.dim[b->in.rank - 1], f = m->intermediate_dim;
     DT_TRY(add_kernel(b, "sparse_feedforward_gate_dense/kernel", 2, (int64_t[]){d, n}));
     if (m->gated)
@@ -219,11 +244,6 @@ static dt_value slots_of(dt_value chosen, int64_t capacity) {
                        dt_broadcast_in_dim(chosen, &type, dims));
 }
 
-static int64_t capacity_of(const struct mixture *m, int64_t steps) {
-    double slots = (double)(steps * m->top_k) / (double)m->num_experts * m->capacity_factor;
-    return slots < 1 ? 1 : slots > (double)steps ? steps : (int64_t)slots;
-}
-
 /* x (B, C, E, n) by kernels (E, n, k), each expert by itself: (B, C, E, k). */
 static dt_value by_expert(dt_value x, dt_value kernel) {
     static const dt_dot_attr each = {.in_order = 1,
@@ -262,10 +282,8 @@ static dt_value by_capacity(const dt_layer_call *c, dt_value x, dt_value chosen,
 static dt_value call(const dt_layer_call *c) {
     const struct mixture *m = c->args;
     const dt_type in = dt_type_of_value(c->x);
-    const int last = in.rank - 1;
-    int64_t steps = 1;
-    for (int i = 1; i < last; i++) steps *= in.dim[i];
-    dt_value x = dt_reshape(c->x, 3, (int64_t[]){in.dim[0], steps, in.dim[last]});
+    const int64_t steps = steps_of(&in);
+    dt_value x = dt_reshape(c->x, 3, (int64_t[]){in.dim[0], steps, in.dim[in.rank - 1]});
     dt_value mask = c->masks[0];
     if (mask.trace) mask = dt_reshape(mask, 2, (int64_t[]){in.dim[0], steps});
     dt_value p = dt_softmax(dt_to_float32(dt_matmul(x, weight(c, ROUTER)))); /* (B, T, E) */

@@ -73,3 +73,5 @@ show validate "$job" $moe.top_k=5
 show validate "$job" $moe.num_experts_per_tok=2
 show validate "$job" model.layers.3.LlamaTransformerDecoder.num_experts=null
 show validate "$job" 'model.layers.0.Input.dtype=float32' 'model.layers.1={Identity: {name: embed}}' $moe.capacity_factor=1
+show validate "$job" $moe.capacity_factor=1e300 $moe.num_experts=65536 model.layers.0.Input.shape='[100000]' dataset.element.tokens.shape='[100000]' \
+    dataset.element.targets.shape='[100000]'
