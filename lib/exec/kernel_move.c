@@ -30,9 +30,9 @@ typedef struct box {
 
 typedef struct moves {
     int n;
-    box box[2];
     bool fills;
     double fill;
+    box box[]; /* (n) */
 } moves;
 
 static const dt_type *in_type(const dt_exec *x, int node, int k) {
@@ -69,10 +69,18 @@ static void merge_dimensions(box *b) {
     }
 }
 
-static dt_status *keep(dt_step *step, moves m) {
-    for (int i = 0; i < m.n; i++) merge_dimensions(&m.box[i]);
-    step->state = dt_alloc(sizeof m);
-    *(moves *)step->state = m;
+static moves *keep(dt_step *step, const box *boxes, int n) {
+    moves *m = dt_alloc(sizeof *m + dt_size_mul((size_t)n, sizeof *boxes));
+    for (int i = 0; i < n; i++) {
+        m->box[i] = boxes[i];
+        merge_dimensions(&m->box[i]);
+    }
+    m->n = n;
+    return step->state = m;
+}
+
+static dt_status *keep_one(dt_step *step, box b) {
+    keep(step, &b, 1);
     return NULL;
 }
 
@@ -86,31 +94,57 @@ static dt_status *prepare_slice(dt_exec *x, dt_step *step) {
         b.from_step[d] *= a->dim[d].stride;
         b.size[d] = x->type[step->node].dim[d];
     }
-    return keep(step, (moves){.n = 1, .box = {b}});
+    return keep_one(step, b);
 }
 
-static moves side_by_side(const dt_exec *x, int node, int axis) {
-    moves m = {.n = 2, .box = {box_of(x, node, 0), box_of(x, node, 1)}};
-    m.box[1].to = m.box[0].size[axis] * m.box[1].to_step[axis];
-    m.box[1].first = axis == 0 ? m.box[0].size[0] : 0;
-    return m;
+/* The inputs of a concatenation, one behind the other along the axis; in place of an absorbed one
+ * its own inputs. */
+typedef struct parts {
+    const dt_exec *x;
+    int node, axis, n, cap;
+    int64_t at; /* along the axis */
+    box *box;
+} parts;
+
+static void add_parts(parts *p, int node) {
+    const dt_type *to = &p->x->type[p->node];
+    for (int k = 0; k < 2; k++) {
+        const int in = p->x->g->node[node].in[k];
+        if (p->x->p->piece[in].absorbed) {
+            add_parts(p, in);
+            continue;
+        }
+        box b = box_of(p->x, node, k);
+        dt_strides(to, b.to_step);
+        b.to = p->at * b.to_step[p->axis];
+        b.first = p->axis == 0 ? p->at : 0;
+        p->at += b.size[p->axis];
+        DT_GROW(p->box, p->cap, p->n + 1);
+        p->box[p->n++] = b;
+    }
+}
+
+static dt_status *side_by_side(dt_exec *x, dt_step *step, int axis) {
+    parts p = {.x = x, .node = step->node, .axis = axis};
+    add_parts(&p, step->node);
+    keep(step, p.box, p.n);
+    free(p.box);
+    return NULL;
 }
 
 static dt_status *prepare_concatenate(dt_exec *x, dt_step *step) {
     const dt_axis_attr *a = x->g->node[step->node].attr;
-    return keep(step, side_by_side(x, step->node, (int)a->axis));
+    return side_by_side(x, step, (int)a->axis);
 }
 
-static dt_status *prepare_rows_join(dt_exec *x, dt_step *step) {
-    return keep(step, side_by_side(x, step->node, 0));
-}
+static dt_status *prepare_rows_join(dt_exec *x, dt_step *step) { return side_by_side(x, step, 0); }
 
 static dt_status *prepare_rows_part(dt_exec *x, dt_step *step) {
     const dt_across_attr *a = x->g->node[step->node].attr;
     box b = box_of(x, step->node, 0);
     b.size[0] = x->type[step->node].dim[0];
     b.from = a->dim * b.size[0] * b.from_step[0];
-    return keep(step, (moves){.n = 1, .box = {b}});
+    return keep_one(step, b);
 }
 
 static dt_status *prepare_transpose(dt_exec *x, dt_step *step) {
@@ -120,7 +154,7 @@ static dt_status *prepare_transpose(dt_exec *x, dt_step *step) {
         b.size[d] = of.size[a->perm[d]];
         b.from_step[d] = of.from_step[a->perm[d]];
     }
-    return keep(step, (moves){.n = 1, .box = {b}});
+    return keep_one(step, b);
 }
 
 /* Along a repeated dimension the source stays at the same element. */
@@ -134,7 +168,7 @@ static dt_status *prepare_broadcast(dt_exec *x, dt_step *step) {
         if (of.size[d] == to->dim[a->dims[d]]) b.from_step[a->dims[d]] = of.from_step[d];
     b.rank = to->rank;
     memcpy(b.size, to->dim, sizeof b.size);
-    return keep(step, (moves){.n = 1, .box = {b}});
+    return keep_one(step, b);
 }
 
 static dt_status *prepare_reverse(dt_exec *x, dt_step *step) {
@@ -145,7 +179,7 @@ static dt_status *prepare_reverse(dt_exec *x, dt_step *step) {
             b.from += (b.size[d] - 1) * b.from_step[d];
             b.from_step[d] = -b.from_step[d];
         }
-    return keep(step, (moves){.n = 1, .box = {b}});
+    return keep_one(step, b);
 }
 
 /* Elements 0 .. n-1 go to low + i * (interior + 1), where that is within `size`. */
@@ -168,7 +202,10 @@ static dt_status *prepare_pad(dt_exec *x, dt_step *step) {
     const dt_pad_attr *a = x->g->node[step->node].attr;
     box b = box_of(x, step->node, 0);
     for (int d = 0; d < b.rank; d++) place_padded(&b, d, a, x->type[step->node].dim[d]);
-    return keep(step, (moves){.n = 1, .box = {b}, .fills = true, .fill = a->value});
+    moves *m = keep(step, &b, 1);
+    m->fills = true;
+    m->fill = a->value;
+    return NULL;
 }
 
 /* ---- moving ---- */

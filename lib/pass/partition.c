@@ -228,6 +228,24 @@ static void absorb_segments(dt_cutter *c) {
     }
 }
 
+/* A concatenation that only another one of the same task reads, along the same axis, is a part of
+ * that one, so that each value is moved once. */
+static void absorb_concatenations(dt_cutter *c) {
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        const dt_axis_attr *a = dt_concatenate_of(&c->g->node[i]);
+        for (int k = 0; a && k < c->g->node[i].n_in; k++) {
+            const int j = c->g->node[i].in[k];
+            const dt_axis_attr *b = dt_concatenate_of(&c->g->node[j]);
+            dt_piece *piece = &c->p->piece[j];
+            if (b && a->axis == b->axis && c->uses[j] == 1 && piece->group == c->p->piece[i].group)
+                piece->absorbed = true;
+        }
+    }
+    for (int i = 0; i < c->g->n_nodes; i++)
+        if (c->p->piece[i].absorbed && dt_concatenate_of(&c->g->node[i]))
+            c->p->piece[i].segment = c->p->piece[i].group = -1;
+}
+
 /* Copies the borders of shards, without shards that have no rows. */
 static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena) {
     if (!o->cut || p->graph->batch_parts != 1) return;
@@ -268,6 +286,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     place_nodes(&c, scratch);
     dt_sink_to_readers(&c, scratch);
     dt_make_groups(&c, scratch);
+    absorb_concatenations(&c);
     dt_arena_destroy(scratch);
     return p;
 }

@@ -158,8 +158,8 @@ typedef struct dt_piece {
     int units;   /* pieces along dimension 0; 1: whole */
     int segment; /* -1: no work (argument, variable, constant) */
     int group;   /* nodes of a group run piece by piece, one after the other */
-    /* a segment op that only a tree_sum reads, which computes it piece by piece; the segment op
-     * has no value in memory */
+    /* computed by its only reader, without a value in memory: a segment op that a tree_sum reads,
+     * a concatenation that another one reads */
     bool absorbed;
 } dt_piece;
 

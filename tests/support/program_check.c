@@ -88,12 +88,15 @@ static void check_made_before(const checker *c, int j, int user, bool same_piece
         complain(c, user, "reads pieces that others make in the same segment");
 }
 
-/* `user` is the node whose task reads; i the reader itself, or a node that it absorbs. */
-static void check_inputs(const checker *c, int i, int user) {
+/* `user` is the node whose task reads; i the reader itself, or a node that it absorbs.
+ * same_piece: piece u of `user` needs only piece u of i. */
+static void check_inputs(const checker *c, int i, int user, bool same_piece) {
     for (int k = 0; k < c->g->node[i].n_in; k++) {
-        int j = c->g->node[i].in[k];
-        if (c->p->piece[j].absorbed) check_inputs(c, j, user);
-        else if (works(c, j)) check_made_before(c, j, user, i == user && needs_same_piece(c, i, k));
+        const int j = c->g->node[i].in[k];
+        const bool same = same_piece && needs_same_piece(c, i, k);
+        if (c->p->piece[j].absorbed)
+            check_inputs(c, j, user, same && dt_concatenate_of(&c->g->node[j]));
+        else if (works(c, j)) check_made_before(c, j, user, same);
     }
 }
 
@@ -136,7 +139,7 @@ void program_check(const dt_program *p, uint64_t seed) {
         if (!works(&c, i)) continue;
         check_pieces(&c, i);
         check_group(&c, i);
-        check_inputs(&c, i, i);
+        check_inputs(&c, i, i, true);
     }
     for (int s = 0; s < c.g->n_states; s++)
         if (c.g->state[s].update >= 0 && !p->copy_back[s]) check_update(&c, &c.g->state[s]);
