@@ -208,10 +208,8 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
         (*out)->stored[e].at = r->tree->at;
         (*out)->stored[e].file = r->tree->text;
     }
-    const dt_class_query q = {.files = "texts (.txt)",
-                              .classes = l.classes,
-                              .names = l.names,
-                              .list = list_class};
+    const dt_class_query q = {
+        .files = "texts (.txt)", .classes = l.classes, .names = l.names, .list = list_class};
     DT_TRY(dt_class_folders_find(r, &q, &x->folders));
     if (r->splits) dt_class_folders_spread(&x->folders, l.classes);
     return dt_class_folders_try(&x->folders, x->text);

@@ -23,6 +23,7 @@ static const struct {
     {"TransformerDecoder", "KerasHub"},
     {"TransformerEncoder", "KerasHub"},
     {"ViTPatchingAndEmbedding", "KerasHub"},
+    {"MixtureOfExperts", "dtrain"},
     {"Take", "dtrain"},
     {"Tied", "dtrain"},
 };
