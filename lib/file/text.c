@@ -71,8 +71,9 @@ static const dt_field fields[] = {
                       "tokenizer.json}: that file's tokens"),
     DT_TEXT(struct text, text_key, .min = 1, .preset = "text",
             .help = "for .jsonl: key of a document's text in its row"),
-    DT_TEXT(struct text, end_of_text, .preset = "\n",
-            .help = "for .jsonl: text behind each document, such as the token <|endoftext|>"),
+    DT_TEXT(struct text, end_of_text,
+            .help = "for .jsonl: text behind each document, such as the token <|endoftext|>; a line "
+                    "break if left out"),
     DT_END};
 
 /* Reads the length of `tokens`, which must be the only element. */
@@ -188,7 +189,7 @@ static dt_status *add_document(const struct text *a, const dt_json_values *v, dt
     if (strlen(dt_str_text(text)) < text->size)
         return dt_json_fail(&row, v->text, "the text holds a NUL");
     dt_str_add(out, dt_str_text(text), text->size);
-    dt_str_puts(out, a->end_of_text);
+    dt_str_puts(out, a->end_of_text ? a->end_of_text : "\n");
     return NULL;
 }
 

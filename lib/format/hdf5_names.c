@@ -32,6 +32,7 @@ static const struct {
     {"layer_normalization", 2, {"gamma", "beta"}},
     {"group_normalization", 2, {"gamma", "beta"}},
     {"rms_normalization", 1, {"scale"}},
+    {"normalization", 3, {"mean", "variance", ""}}, /* and the number of examples adapted to */
     {"embedding", 1, {"embeddings"}},
     {"p_re_lu", 1, {"alpha"}},
     {"attention", 1, {"scale"}},
@@ -59,7 +60,12 @@ static bool is_class(const char *key, const char *class_name) {
     return !key[n] || (key[n] == '_' && key[n + 1 + strspn(key + n + 1, "0123456789")] == '\0');
 }
 
-/* Keras 3: the variable's name by its number; NULL: unknown. */
+/* Whether a key is that of a layer within another one, which does not name the class. */
+static bool is_attribute(const char *key) {
+    return strcmp(key, "cell") == 0 || strcmp(key, "layer") == 0;
+}
+
+/* Keras 3: the variable's name by its number, "" for one that is no weight; NULL: unknown. */
 static const char *variable_name(const dt_hdf5_place *at, int owner, int count) {
     const char *number = at->key[at->n - 1];
     const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;
@@ -67,7 +73,7 @@ static const char *variable_name(const dt_hdf5_place *at, int owner, int count) 
     for (size_t i = 0; k < count && i < sizeof rows / sizeof *rows; i++) {
         const bool is =
             is_class(at->key[owner], rows[i].class_name) ||
-            (strcmp(at->key[owner], "cell") == 0 && is_class(at->name[owner], rows[i].class_name));
+            (is_attribute(at->key[owner]) && is_class(at->name[owner], rows[i].class_name));
         const bool any = !listed && *rows[i].class_name == '*';
         listed = listed || is;
         if ((is || any) && rows[i].n == count) return k < MOST ? rows[i].name[k] : NULL;
@@ -83,7 +89,7 @@ static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *a
     for (int i = 0; i <= owner; i++)
         if (strcmp(at->key[i], "layers") != 0) dt_str_printf(&path, "%s/", at->name[i]);
     const char *name = variable_name(at, owner, count);
-    if (name) *out = dt_arena_printf(arena, "%s%s", dt_str_text(&path), name);
+    if (name && *name) *out = dt_arena_printf(arena, "%s%s", dt_str_text(&path), name);
     dt_status *bad =
         name ? NULL
              : dt_fail(DT_E_CHECKPOINT, NULL, "'%.200s' (%.80s): its %d variables have no names",

@@ -55,6 +55,7 @@ static bool takes_mask(const dt_layer *row) {
         &dt_layer_gru,
         &dt_layer_simple_rnn,
         &dt_layer_bidirectional,
+        &dt_layer_time_distributed,
         &dt_layer_softmax,
         &dt_layer_batch_normalization,
         &dt_layer_global_average_pooling1d,
@@ -148,6 +149,7 @@ static const char *attribute_of(const dt_layer *row, const char *part, size_t n)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].row == row && strlen(rows[i].part) == n && strncmp(rows[i].part, part, n) == 0)
             return rows[i].attribute;
+    if (row == &dt_layer_time_distributed) return "layer";
     if (n > 5 && strncmp(part + n - 5, "_cell", 5) == 0) return "cell";
     if (strncmp(part, "forward_", 8) == 0) return "forward_layer";
     return strncmp(part, "backward_", 9) == 0 ? "backward_layer" : NULL;
@@ -169,13 +171,15 @@ static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, c
     const char *group =
         dt_arena_printf(l->arena, "%.*s", (int)(strlen(l->item[first].path) - strlen("/vars")),
                         l->item[first].path);
+    const dt_layer *row = spec->row; /* NULL: a layer inside it */
     size_t n;
     for (; rest[n = strcspn(rest, "/")]; rest += n + 1) {
-        const char *attribute = attribute_of(spec->row, rest, n);
+        const char *attribute = attribute_of(row, rest, n);
         if (!attribute)
             return dt_fail(DT_E_KERAS_MODEL, &spec->at,
                            "weight '%.200s': its place in Keras' %s is not known", array->name,
                            spec->row->kind.name);
+        if (row == &dt_layer_time_distributed) row = NULL;
         group = dt_arena_printf(l->arena, "%s/%s", group, attribute);
         add_group(l, first, dt_arena_printf(l->arena, "%s/vars", group),
                   dt_arena_printf(l->arena, "%.*s", (int)n, rest));
@@ -188,6 +192,15 @@ static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, c
     }
 }
 
+/* Normalization's third variable: the number of examples that it was adapted to. */
+static void add_count(listing *l, int first) {
+    dt_named_view *count = dt_arena_new(l->arena, dt_named_view);
+    *count =
+        (dt_named_view){"count", dt_scalar_type(DT_FLOAT32), dt_arena_array(l->arena, float, 1)};
+    l->item[l->n++] = (dt_hdf5_item){.path = dt_arena_printf(l->arena, "%s/2", l->item[first].path),
+                                     .array = count};
+}
+
 /* Counters of random numbers are not saved by Keras. */
 static dt_status *add_layer(listing *l, const dt_layer_spec *spec, int weight, const char *key) {
     const int first = l->n;
@@ -197,6 +210,7 @@ static dt_status *add_layer(listing *l, const dt_layer_spec *spec, int weight, c
         if (strstr(rest, "seed_generator/")) continue;
         DT_TRY(add_weight(l, spec, first, rest, &l->weights->array[weight + k]));
     }
+    if (spec->row == &dt_layer_normalization && spec->n_weights > 0) add_count(l, first);
     return NULL;
 }
 
@@ -214,7 +228,8 @@ dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const 
     int *first = dt_arena_array(arena, int, m->n_layers + 1);
     listing l = {.arena = arena,
                  .weights = weights,
-                 .item = dt_arena_array(arena, dt_hdf5_item, m->n_layers + PARTS * weights->n + 1)};
+                 .item =
+                     dt_arena_array(arena, dt_hdf5_item, 2 * m->n_layers + PARTS * weights->n + 1)};
     for (int i = 0; i < m->n_layers; i++) first[i + 1] = first[i] + m->layer[i].n_weights;
     const int count = list_places(m, all);
     for (int k = 0; k < count; k++) {
