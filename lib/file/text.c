@@ -72,8 +72,9 @@ static const dt_field fields[] = {
     DT_TEXT(struct text, text_key, .min = 1, .preset = "text",
             .help = "for .jsonl: key of a document's text in its row"),
     DT_TEXT(struct text, end_of_text,
-            .help = "for .jsonl: text behind each document, such as the token <|endoftext|>; a line "
-                    "break if left out"),
+            .help =
+                "for .jsonl: text behind each document, such as the token <|endoftext|>; a line "
+                "break if left out"),
     DT_END};
 
 /* Reads the length of `tokens`, which must be the only element. */
