@@ -66,7 +66,7 @@ static void expect_case(const json_t *root, const json_t *c) {
 
 static void test_order_and_labels_of_keras(void **state) {
     (void)state;
-    json_t *root = json_load_file("tests/golden/text_folder.json", 0, NULL), *value;
+    json_t *root = json_load_file("tests/data/text_folder.json", 0, NULL), *value;
     size_t i;
     assert_non_null(root);
     clear();

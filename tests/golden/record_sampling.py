@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records the probabilities with which tokens are sampled, by a few lines of NumPy.
 
-    python tests/golden/record_sampling.py > tests/golden/sampling.json
+    python tests/golden/record_sampling.py > tests/train/sampling.json
 
 The order is that of Hugging Face's generate: the scores divided by the temperature, the top_k largest, and of these the fewest whose
 probabilities sum to at least top_p. tests/train/sampling_test.c compares.

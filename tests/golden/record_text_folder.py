@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order and the labels of text_dataset_from_directory, for tests/data/text_folder_test.c.
 
-    python tests/golden/record_text_folder.py > tests/golden/text_folder.json
+    python tests/golden/record_text_folder.py > tests/data/text_folder.json
 
 Each text is its own path, so that the data set says which file an example is.
 """

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sampling: the probabilities of tokens against those that NumPy recorded in
- * tests/golden/sampling.json, and draws against the probabilities. */
+ * tests/train/sampling.json, and draws against the probabilities. */
 #define HERE "build/tmp/sampling_test"
 #include "golden_kit.h"
 #include "train/generate.h"
@@ -33,7 +33,7 @@ static void check(const json_t *c, size_t number) {
 }
 
 static void test_shares(void **state) {
-    json_t *root = json_load_file("tests/golden/sampling.json", 0, NULL), *c;
+    json_t *root = json_load_file("tests/train/sampling.json", 0, NULL), *c;
     size_t i;
     (void)state;
     assert_non_null(root);

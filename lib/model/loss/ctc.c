@@ -121,8 +121,9 @@ static dt_value spelled(dt_value alpha, dt_value label) {
     const dt_type states = dt_type_of_value(alpha);
     const dt_type numbers = dt_type_of(DT_INT32, 2, states.dim);
     dt_value s = dt_iota(alpha.trace, &numbers, 1);
-    dt_value is_label = dt_convert(dt_compare(label, dt_like(label, 0), DT_NE), DT_INT32);
-    dt_value n = dt_multiply(dt_sum_last(is_label), dt_like(dt_sum_last(is_label), 2));
+    dt_value is_label = dt_convert(dt_compare(label, dt_like(label, 0), DT_NE), DT_FLOAT32);
+    dt_value n = dt_sum_last(is_label);
+    n = dt_convert(dt_add(n, n), DT_INT32);
     dt_value from_end = dt_subtract(dt_broadcast_rows(n, &numbers), s);
     dt_value ends = dt_minimum(dt_compare(from_end, dt_like(s, 0), DT_GE),
                                dt_compare(from_end, dt_like(s, 1), DT_LE));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every path that a job names is a trap: a plug-in and libraries whose loading leaves a file, pipes without a writer, devices without end. No verb
-# but fit, evaluate, predict and devices loads the plug-in, and none waits or reads for ever.
+# but fit, evaluate, predict, generate and devices loads the plug-in, and none waits or reads for ever.
 . tests/cli/setup.sh
 ran=$TEST_DIR/ran
 cat >"$TEST_DIR/trap.c" <<'C'
@@ -45,7 +45,7 @@ inspect() {
     IFS=';'
     for verb in $verbs; do
         unset IFS
-        case $verb in fit | evaluate | predict | devices | help | man | completions) continue ;; esac
+        case $verb in fit | evaluate | predict | generate | devices | help | man | completions) continue ;; esac
         # shellcheck disable=SC2086 # two words
         case $verb in
         'config diff') try $verb job.yaml "$@" run && try $verb trapped.yaml trapped.yaml ;;
