@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A .keras archive: Keras loads it, without custom code, and predicts what dtrain does; dtrain reads it again. No library is needed to write it.
 . tests/cli/setup.sh
+if sanitized; then echo "the values are those of the plain build; tests/tasks/back_to_keras.sh runs this code under sanitizers" && exit 77; fi
 python=$(scripts/python-tools numpy h5py jax keras safetensors) || exit 77 # Keras computes with NumPy by jax
 write_tiny
 TF_CPP_MIN_LOG_LEVEL=3
