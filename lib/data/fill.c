@@ -204,7 +204,7 @@ static dt_status *gather(dt_filler *f, const dt_piece *p, int e) {
     for (int64_t i = 0; i < p->rows; i++) {
         const char *next = i + AHEAD_ROWS < p->rows ? row_at(f, t, i + AHEAD_ROWS) : NULL;
         for (int64_t k = 0; next && k < bytes; k += 64) __builtin_prefetch(next + k);
-        if (t->combined) pair(f, e, i, row_at(f, t, partner(f, i)));
+        pair(f, e, i, t->combined ? row_at(f, t, partner(f, i)) : NULL);
         DT_TRY(turn(f, p, e, i, row_at(f, t, i)));
     }
     return NULL;

@@ -75,6 +75,15 @@ plain=$(run "$@" --fresh)
 same 'without a cache' "$@" dataset.cache=false --fresh
 same '3 threads ahead' "$@" dataset.cache=false dataset.num_parallel_calls=3 --fresh --threads 1
 same '2 workers' "$@" --fresh --workers 2
+echo '== examples in memory, with a weight that is not combined'
+job=$TEST_DIR/job.yaml
+set -- compile.sample_weight=w 'dataset.map.w=[rescale: {scale: 0.1, offset: 1}]' --fresh
+plain=$(run dataset.element.w={} "$@")
+"$DTRAIN" data convert "$job" dataset.element.w={} dataset.validation_split=0 dataset.repeat=1 compile.sample_weight=w -q -o "$TEST_DIR/set.npz"
+file=$TEST_DIR/set.npz
+job=$TEST_DIR/arrays.yaml
+sed "/element:/d; s|format: synthetic|format: npz|; s|examples: .*|train: {image: $file, label: $file, w: $file}|" "$TEST_DIR/job.yaml" >"$job"
+same 'in memory' "$@"
 echo '== without the step, other weights; of the same validation data'
 job=$TEST_DIR/job.yaml
 first=$(run 'dataset.map={image: [random_crop: [11, 9]], label: [one_hot: 3]}' --fresh)
