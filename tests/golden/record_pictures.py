@@ -141,6 +141,9 @@ for orientation in range(1, 9):
             save(draw("RGB"), "WEBP", lossless=True, exif=exif(orientation)), turns=True)
         add("tiff, orientation %d" % orientation, save(draw("RGB"), "TIFF", exif=exif(orientation)), turns=True)
 
+for orientation in 0, 9:
+    add("tiff, orientation %d, which is none" % orientation, save(draw("RGB"), "TIFF", exif=exif(orientation)))
+
 print('{"format": 1, "program": "tests/file/picture_formats_test", "pillow": "%s", "cases": [' % PIL.__version__)
 print(",\n".join(json.dumps(c) for c in cases))
 print("]}")

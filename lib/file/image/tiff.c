@@ -167,6 +167,7 @@ static dt_status *read_raster(const library *l, const dt_image *want, source *s,
     uint32_t width = 0, height = 0;
     void *tiff = open_source(l, want, s);
     if (!tiff) return dt_image_broken(want->path, &dt_image_tiff, *s->fault ? s->fault : "no TIFF");
+    *s->fault = '\0'; /* about tags that are not needed, as the directory was read */
     const bool multiplied = keep_alpha_apart(l, tiff);
     l->get(tiff, ORIENTATION, &orientation);
     bool right = l->get(tiff, WIDTH, &width) && l->get(tiff, HEIGHT, &height) &&
