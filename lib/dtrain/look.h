@@ -227,8 +227,8 @@ typedef struct dt_data_request {
     const char *split; /* "train" (or NULL), "validation", "test" */
     bool json;
     bool as_stored; /* for a job: the stored examples, before `map` */
-    /* if not NULL, dt_data_convert sets *notes to lines about what it had to change, or NULL;
-     * the caller frees them */
+    /* if not NULL, dt_data_convert sets *notes to lines about what it had to change or left out, or
+     * NULL; the caller frees them */
     char **notes;
 } dt_data_request;
 /* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. Of

@@ -152,6 +152,12 @@ DT_API dt_status *dt_data_shards(const dt_data_request *q, int workers, const ch
     return end(&x, s, &out, text);
 }
 
+static void note_left_out(opened *x) {
+    dt_texts files;
+    dt_dataset_left_out(x->data, &files);
+    for (int i = 0; i < files.n; i++) dt_str_printf(&x->guess.notes, "%s\n", files.v[i]);
+}
+
 DT_API dt_status *dt_data_convert(const dt_data_request *q, const char *output, int shards,
                                   char **text) {
     opened x = {0};
@@ -162,6 +168,7 @@ DT_API dt_status *dt_data_convert(const dt_data_request *q, const char *output, 
         s = dt_dataset_convert(
             &(dt_conversion){.data = x.data, .part = x.part, .output = output, .shards = shards},
             &out);
+    if (!s) note_left_out(&x);
     if (q && q->notes)
         *q->notes = !s && x.guess.notes.size > 0 ? dt_str_take(&x.guess.notes) : NULL;
     return end(&x, s, &out, text);

@@ -292,6 +292,8 @@ static dt_status *warn_about_evaluation(const dt_job *j, dt_part part, const dt_
     dt_texts warnings;
     dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
     warn_texts(o, &warnings);
+    dt_dataset_left_out(s->made_of.data, &warnings);
+    warn_texts(o, &warnings);
     DT_TRY(dt_trainer_target_warnings(s->trainer, part, j->arena, &warnings));
     warn_texts(o, &warnings);
     return NULL;

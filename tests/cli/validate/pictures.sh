@@ -38,3 +38,5 @@ for n in 1 2 3; do
     grep -o 'warning: .*' "out$n"
     "$DTRAIN" ckpt ls "run$n" --json | grep -o '"weights_sha256": "[0-9a-f]*"' | tail -1 | cksum
 done | sort | uniq -c | sed 's/^ *//; s/ [0-9]* [0-9]*$/ weights/'
+"$DTRAIN" evaluate job.yaml --split train dataset.on_error=skip output.dir=run1 2>&1 | grep 'left out'
+"$DTRAIN" data convert job.yaml dataset.on_error=skip -o set.npz 2>&1 | grep 'left out'
