@@ -10,7 +10,7 @@
 #include "file/class_folders.h"
 #include "file/image/image.h"
 
-enum { LARGEST_TEXT = (1 << 20) + 3, REPORTED = 8 };
+enum { LARGEST_TEXT = 1 << 20, MARK = 3 /* bytes of a byte order mark */, REPORTED = 8 };
 
 typedef struct look {
     dt_arena *arena;
@@ -32,7 +32,10 @@ static void look_at(look *l, const char *path) {
     const dt_text_file file = {
         .path = path, .wanted = "a text", .fault = DT_E_DATA_FILE, .any_text = true};
     dt_str text = {0};
-    dt_status *s = dt_text_read(&file, LARGEST_TEXT, &text);
+    dt_status *s = dt_text_read(&file, LARGEST_TEXT + MARK, &text);
+    if (!s && text.size > LARGEST_TEXT)
+        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: has %zu bytes, and texts have at most %d", path,
+                    text.size, LARGEST_TEXT);
     if (s && l->facts.broken++ < REPORTED) dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
     if (!s) {
         l->words += count_words(dt_str_text(&text));

@@ -27,8 +27,8 @@ static int64_t side_of(int64_t pixels) {
 
 static dt_status *check_pictures(const dt_pictures_facts *f, const char *folder) {
     if (f->broken > 0)
-        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: %lld pictures cannot be read", folder,
-                                  (long long)f->broken),
+        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: %lld picture%s cannot be read", folder,
+                                  (long long)f->broken, f->broken == 1 ? "" : "s"),
                           "dtrain data inspect names them; delete or mend these first");
     if (f->classes < 2)
         return dt_fail(DT_E_DATA_EMPTY, NULL,

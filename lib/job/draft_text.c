@@ -15,8 +15,8 @@ enum { MOST_TOKENS = 10000 }; /* words of the vocabulary */
 
 static dt_status *check_texts(const dt_draft *d, const dt_texts_facts *f, const char *folder) {
     if (f->broken > 0)
-        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: %lld texts cannot be read", folder,
-                                  (long long)f->broken),
+        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: %lld text%s cannot be read", folder,
+                                  (long long)f->broken, f->broken == 1 ? "" : "s"),
                           "dtrain data inspect names them; delete or mend these first");
     if (d->classes < 2)
         return dt_fail(DT_E_DATA_EMPTY, NULL,

@@ -73,6 +73,9 @@ echo short >short.txt
 refused --from short.txt
 printf 'gr\374n' >mail/train/ham/9.txt
 refused --from mail/train
+rm mail/train/ham/9.txt
+printf '%1048577s' long >mail/train/ham/long.txt
+refused --from mail/train
 refused --from none.csv --target y
 head -n 20 topics.jsonl >shapes/circle/9.png
 refused --from shapes
