@@ -111,9 +111,15 @@ static dt_status *read_prompt(dt_dataset *data, language *x) {
     dt_status *s = dt_feed_next(feed, &b);
     const int32_t *token = s ? NULL : b.element[0].data;
     for (int64_t i = 0; !s && i < b.rows; i++) {
-        dt_str_clear(&x->prompt);
-        for (int64_t k = 0; k <= i; k++) dt_dataset_decode(data, token[k], k == 0, &x->prompt);
-        if (i > 0 && strchr(dt_str_text(&x->prompt), '\n')) break;
+        const size_t before = x->prompt.size;
+        dt_dataset_decode(data, token[i], i == 0, &x->prompt);
+        const char last = dt_str_text(&x->prompt)[before];
+        if (i == 0 || (last != '\n' && last != '}')) continue;
+        if (last == '}') { /* a job would replace {word} */
+            x->prompt.data[before] = '\0';
+            x->prompt.size = before;
+        }
+        break;
     }
     dt_feed_close(feed);
     return s;
@@ -236,6 +242,9 @@ dt_status *dt_draft_language(dt_draft *d, const char *path) {
         s = dt_fail(DT_E_DATA_EMPTY, NULL,
                     "%s: %lld characters are too few for a language model; at least %d", path,
                     (long long)x.characters, SHORTEST);
+    if (!s && x.vocabulary < 2)
+        s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: the text has one character only, again and again",
+                    path);
     if (!s) {
         const language_sizes z = sizes_for(&x);
         put_language_data(&x, &z, path, &d->dataset);

@@ -221,10 +221,12 @@ static void put_fit(const dt_draft *d, const sizes *z, dt_str *out) {
 /* ---- the whole job ---- */
 
 static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
+    /* a class of one example has no share */
+    const bool stratified = d->classes > 0 && 2 * d->classes <= d->examples;
     dt_str_printf(out, "  # A fifth of the examples, drawn by the seed, is for validation%s.\n",
-                  d->classes > 0 ? "; each class has its share" : "");
+                  stratified ? "; each class has its share" : "");
     dt_str_printf(out, "  validation_split: {fraction: 0.2, shuffle: true%s%s}\n",
-                  d->classes > 0 ? ", stratify: " : "", d->classes > 0 ? d->element : "");
+                  stratified ? ", stratify: " : "", stratified ? d->element : "");
     dt_str_printf(out, "  shuffle: true\n  global_batch_size: %lld\n", (long long)z->batch);
 }
 

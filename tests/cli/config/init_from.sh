@@ -60,6 +60,12 @@ trains --from mail/train
 "$DTRAIN" data inspect mail/train
 awk 'BEGIN { split("the cat sat on a mat", w, " "); for (i = 0; i < 400; i++) printf "%s%s", w[1 + i * i % 6], i % 7 ? " " : ".\n" }' >cats.txt
 trains --from cats.txt
+awk 'BEGIN { for (i = 0; i < 200; i++) print "{name}", i }' >braces.txt
+"$DTRAIN" config init --from braces.txt | grep -o 'prompt: [^,]*'
+mkdir -p pair/a pair/b
+echo good >pair/a/1.txt
+echo bad >pair/b/1.txt
+trains --from pair | sed -n "/validation_split/p; /exit/p"
 
 refused --from people.csv
 refused --from people.csv --target stay
@@ -71,6 +77,8 @@ refused --from y.npy --target y
 refused --from mail
 echo short >short.txt
 refused --from short.txt
+printf '%1000s' '' >blank.txt
+refused --from blank.txt
 printf 'gr\374n' >mail/train/ham/9.txt
 refused --from mail/train
 rm mail/train/ham/9.txt
