@@ -118,6 +118,11 @@ add("tiff with alpha", save(draw("RGBA"), "TIFF"), alpha=True)
 add("tiff with alpha as rgb", save(draw("RGBA"), "TIFF", compression="tiff_lzw"))
 add("tiff, big-endian", save(draw("RGB"), "TIFF", big_endian=True))
 
+tile = b"".join(rgb[i:i + 3 * COLUMNS].ljust(48, b"\0") for i in range(0, len(rgb), 3 * COLUMNS)).ljust(16 * 48, b"\0")
+tags = ((256, COLUMNS), (257, ROWS), (258, 8), (259, 1), (262, 2), (277, 3), (322, 16), (323, 16), (324, 134), (325, len(tile)))
+add("tiff of a tile", struct.pack("<2sHIH", b"II", 42, 8, len(tags)) +
+    b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags) + bytes(4) + tile)
+
 # ---- JPEG of four inks ----
 
 add("jpeg, cmyk", save(smooth("CMYK"), "JPEG", quality=95), near=2)

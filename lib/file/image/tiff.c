@@ -113,6 +113,16 @@ static int on_close(void *user) {
 
 static uint64_t on_size(void *user) { return (uint64_t)((source *)user)->n; }
 
+/* libtiff 4.5 refuses small tiles without compression unless the file is in memory. */
+static int on_map(void *user, void **base, uint64_t *size) {
+    const source *s = user;
+    *base = (void *)(uintptr_t)s->bytes; /* libtiff only reads it */
+    *size = (uint64_t)s->n;
+    return 1;
+}
+
+static void on_unmap(void *user, void *base, uint64_t size) { (void)user, (void)base, (void)size; }
+
 /* Keeps the first message. 1: libtiff prints nothing. */
 static int on_error(void *tiff, void *user, const char *module, const char *format, va_list args) {
     source *s = user;
@@ -136,8 +146,8 @@ static void *open_source(const library *l, const dt_image *want, source *s) {
     l->most(options, want->height * want->width * 8 + (1 << 20));
     l->on_error(options, on_error, s);
     l->on_warning(options, on_warning, s);
-    void *tiff = l->open(want->path, "rm", s, on_read, on_write, on_seek, on_close, on_size, NULL,
-                         NULL, options);
+    void *tiff = l->open(want->path, "r", s, on_read, on_write, on_seek, on_close, on_size, on_map,
+                         on_unmap, options);
     l->options_free(options);
     return tiff;
 }
