@@ -47,6 +47,8 @@ typedef struct dt_texts_facts {
 /* Strings are in the arena. */
 dt_status *dt_texts_describe(dt_arena *arena, const char *folder, dt_texts_facts *out) DT_MUST_USE;
 dt_status *dt_texts_inspect(const char *folder, bool json, dt_str *out) DT_MUST_USE;
+/* inspect_pictures.c: fails if all classes of a folder have names of parts, such as train. */
+dt_status *dt_classes_check(const char *folder, const dt_texts *classes) DT_MUST_USE;
 /* Whether the folders in a folder hold texts rather than pictures. */
 bool dt_texts_are_in(const char *folder);
 

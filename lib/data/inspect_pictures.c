@@ -85,19 +85,26 @@ static void look_at(look *l, const char *path) {
 
 /* Whether all classes have names of parts: the folder is then too high up, such as pics in
  * pics/train/cat. */
-static bool has_parts(const look *l) {
+static bool are_parts(const dt_texts *classes) {
     static const char *const parts[] = {"train",      "training", "val",     "valid",
                                         "validation", "test",     "testing", NULL};
     int n = 0;
-    for (int i = 0; i < l->n; i++)
-        for (int k = 0; parts[k]; k++) n += strcasecmp(l->classes[i].name, parts[k]) == 0;
-    return l->n > 0 && n == l->n;
+    for (int i = 0; i < classes->n; i++)
+        for (int k = 0; parts[k]; k++) n += strcasecmp(classes->v[i], parts[k]) == 0;
+    return classes->n > 0 && n == classes->n;
 }
 
-static dt_status *refuse_parts(const look *l, const char *folder) {
+dt_status *dt_classes_check(const char *folder, const dt_texts *classes) {
+    if (!are_parts(classes)) return NULL;
     return dt_suggest(
         dt_fail(DT_E_DATA_EMPTY, NULL, "%s: its folders are parts, not classes", folder),
-        "the folder of one part is expected, such as %s/%s", folder, l->classes[0].name);
+        "the folder of one part is expected, such as %s/%s", folder, classes->v[0]);
+}
+
+static dt_status *check_classes(const look *l, const char *folder) {
+    dt_texts names = {.v = dt_arena_array(l->arena, const char *, l->n)};
+    for (int i = 0; i < l->n; i++) names.v[names.n++] = l->classes[i].name;
+    return dt_classes_check(folder, &names);
 }
 
 static dt_status *look_through(look *l, const char *folder) {
@@ -126,7 +133,7 @@ static dt_status *look_at_all(look *l, const char *folder) {
     dt_status *s = dt_paths_list(&entries, folder);
     for (int i = 0; !s && i < entries.n; i++)
         if (dt_path_is_folder(entries.v[i])) s = look_through(l, entries.v[i]);
-    if (!s && has_parts(l)) s = refuse_parts(l, folder);
+    if (!s) s = check_classes(l, folder);
     dt_paths_release(&entries);
     if (!s && l->pictures == 0)
         s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: each class must be a subfolder",

@@ -55,17 +55,6 @@ static dt_status *look_through(look *l, const char *folder, int class) {
     return s;
 }
 
-/* A folder of parts has folders that are named like them. */
-static dt_status *refuse_parts(const char *folder, const dt_texts *classes) {
-    for (int i = 0; i < classes->n; i++)
-        if (strcmp(classes->v[i], "train") == 0)
-            return dt_suggest(dt_fail(DT_E_DATA_EMPTY, NULL,
-                                      "%s: its folder 'train' is no class: it holds the classes",
-                                      folder),
-                              "the folder of one part is expected: %s/train", folder);
-    return NULL;
-}
-
 static dt_status *look_at_all(look *l, const char *folder) {
     dt_paths entries = {0};
     dt_texts *classes = &l->facts.classes;
@@ -75,7 +64,7 @@ static dt_status *look_at_all(look *l, const char *folder) {
     for (int i = 0; i < entries.n; i++)
         if (dt_path_is_folder(entries.v[i]))
             classes->v[classes->n++] = dt_arena_strdup(l->arena, strrchr(entries.v[i], '/') + 1);
-    if (!s) s = refuse_parts(folder, classes);
+    if (!s) s = dt_classes_check(folder, classes);
     for (int i = 0, class = 0; !s && i < entries.n; i++)
         if (dt_path_is_folder(entries.v[i])) s = look_through(l, entries.v[i], class ++);
     dt_paths_release(&entries);

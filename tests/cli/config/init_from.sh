@@ -66,6 +66,8 @@ mkdir -p pair/a pair/b
 echo good >pair/a/1.txt
 echo bad >pair/b/1.txt
 trains --from pair | sed -n "/validation_split/p; /exit/p"
+mv pair/b pair/train
+trains --from pair | sed -n "/class_names/p; /exit/p"
 
 refused --from people.csv
 refused --from people.csv --target stay
