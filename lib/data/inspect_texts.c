@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "data/inspect.h"
 #include "file/class_folders.h"
-#include "file/image/image.h"
+#include "file/pictures.h"
 
 enum { LARGEST_TEXT = 1 << 20, MARK = 3 /* bytes of a byte order mark */, REPORTED = 8 };
 
@@ -144,15 +144,11 @@ dt_status *dt_texts_inspect(const char *folder, bool json, dt_str *out) {
 
 /* ---- texts or pictures ---- */
 
-/* Looks into the folders of a folder, too, which may be that of a part. */
-static bool holds_picture(const char *folder, bool descends) {
+static bool holds_pictures(const char *folder) {
     dt_paths files = {0};
-    bool found = false;
-    dt_status_free(dt_paths_list(&files, folder));
-    for (int i = 0; i < files.n && !found; i++)
-        found = dt_path_is_folder(files.v[i])
-                    ? descends && holds_picture(files.v[i], false)
-                    : dt_image_is_named(files.v[i]) || dt_image_is_other(files.v[i]);
+    int64_t others = 0;
+    dt_status_free(dt_pictures_list(folder, &files, &others, NULL));
+    const bool found = files.n > 0;
     dt_paths_release(&files);
     return found;
 }
@@ -163,7 +159,7 @@ bool dt_texts_are_in(const char *folder) {
     dt_status_free(dt_paths_list(&entries, folder));
     for (int i = 0; i < entries.n && !pictures; i++) {
         if (!dt_path_is_folder(entries.v[i])) continue;
-        pictures = holds_picture(entries.v[i], true);
+        pictures = holds_pictures(entries.v[i]);
         if (texts.n == 0) dt_status_free(dt_text_files_list(entries.v[i], &texts));
     }
     const bool are = !pictures && texts.n > 0;

@@ -15,3 +15,7 @@ show data inspect "$TEST_DIR/set" --json
 show data inspect "$TEST_DIR/none"
 mkdir "$TEST_DIR/parts" && mv "$TEST_DIR/set" "$TEST_DIR/parts/train"
 show data inspect "$TEST_DIR/parts"
+mkdir -p "$TEST_DIR/deep/cat/2024/may"
+cp "$TEST_DIR/parts/train/cat/1.png" "$TEST_DIR/deep/cat/2024/may"
+echo text >"$TEST_DIR/deep/cat/readme.txt"
+show data inspect "$TEST_DIR/deep"
