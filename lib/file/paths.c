@@ -177,10 +177,6 @@ bool dt_path_is_folder(const char *path) {
 
 /* ---- folders below a folder ---- */
 
-static int compare_paths(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Adds the folders in a folder, without links to folders, or the files in it. */
 static dt_status *add_entries(const char *folder, bool folders, dt_paths *out) {
     dt_paths all = {0};
@@ -199,7 +195,7 @@ dt_status *dt_paths_list_below(dt_paths *paths, const char *folder) {
     dt_status *s = NULL;
     dt_paths_add(&folders, folder);
     for (int i = 0; i < folders.n && !s; i++) s = add_entries(folders.v[i], true, &folders);
-    qsort(folders.v, (size_t)folders.n, sizeof *folders.v, compare_paths);
+    qsort(folders.v, (size_t)folders.n, sizeof *folders.v, compare);
     for (int i = 0; i < folders.n && !s; i++) s = add_entries(folders.v[i], false, paths);
     dt_paths_release(&folders);
     return s;

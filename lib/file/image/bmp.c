@@ -21,12 +21,6 @@ typedef struct bmp {
     uint8_t palette[MOST_COLOURS][4];
 } bmp;
 
-static uint32_t little(const uint8_t *p, int bytes) {
-    uint32_t v = 0;
-    for (int i = 0; i < bytes; i++) v |= (uint32_t)p[i] << 8 * i;
-    return v;
-}
-
 static dt_status *broken(const char *path, const char *what) {
     return dt_image_broken(path, &dt_image_bmp, what);
 }
@@ -35,19 +29,19 @@ static dt_status *broken(const char *path, const char *what) {
 static dt_status *read_masks(const char *path, const uint8_t *bytes, size_t n, size_t header,
                              bmp *b) {
     static const uint32_t usual[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};
-    const uint32_t kind = little(bytes + 30, 4);
+    const uint32_t kind = dt_image_little(bytes + 30, 4);
     memcpy(b->mask, usual[b->bits == 32], sizeof b->mask);
     if (kind != FIELDS) return NULL;
     const size_t masks = header >= 56 ? 4 : 3;
     if (b->bits != 16 && b->bits != 32) return broken(path, "masks without 16 or 32 bits");
     if (n < 54 + 4 * masks) return broken(path, "unexpected end of file");
-    for (size_t i = 0; i < masks; i++) b->mask[i] = little(bytes + 54 + 4 * i, 4);
+    for (size_t i = 0; i < masks; i++) b->mask[i] = dt_image_little(bytes + 54 + 4 * i, 4);
     return NULL;
 }
 
 static void read_palette(const uint8_t *bytes, size_t n, size_t header, bmp *b) {
     const size_t entry = header == 12 ? 3 : 4, at = FILE_HEADER + header;
-    const size_t stated = header == 12 ? 0 : little(bytes + 46, 4);
+    const size_t stated = header == 12 ? 0 : dt_image_little(bytes + 46, 4);
     const size_t colours = stated > 0 && stated < MOST_COLOURS ? stated : (size_t)1 << b->bits;
     for (size_t i = 0; i < colours && at + (i + 1) * entry <= n; i++) {
         const uint8_t *p = bytes + at + i * entry;
@@ -57,16 +51,17 @@ static void read_palette(const uint8_t *bytes, size_t n, size_t header, bmp *b) 
 
 /* Reads size and bits of the picture. */
 static dt_status *read_size(const char *path, const uint8_t *bytes, size_t n, bmp *b) {
-    const uint32_t header = n < 26 ? 0 : little(bytes + FILE_HEADER, 4);
+    const uint32_t header = n < 26 ? 0 : dt_image_little(bytes + FILE_HEADER, 4);
     const bool is_old = header == 12;
     if (!is_old && (header < 40 || header > 256 || n < 54)) return broken(path, "no header");
-    const int64_t height = (int32_t)(is_old ? little(bytes + 20, 2) : little(bytes + 22, 4));
+    const int64_t height =
+        (int32_t)(is_old ? dt_image_little(bytes + 20, 2) : dt_image_little(bytes + 22, 4));
     *b = (bmp){.height = height < 0 ? -height : height,
-               .width = (int32_t)little(bytes + 18, is_old ? 2 : 4),
+               .width = (int32_t)dt_image_little(bytes + 18, is_old ? 2 : 4),
                .top_down = height < 0,
-               .bits = (int)little(bytes + (is_old ? 24 : 28), 2),
-               .pixels = little(bytes + 10, 4)};
-    const uint32_t kind = is_old ? PLAIN : little(bytes + 30, 4);
+               .bits = (int)dt_image_little(bytes + (is_old ? 24 : 28), 2),
+               .pixels = dt_image_little(bytes + 10, 4)};
+    const uint32_t kind = is_old ? PLAIN : dt_image_little(bytes + 30, 4);
     if (kind != PLAIN && kind != FIELDS)
         return dt_suggest(broken(path, "run-length encoding is not supported"),
                           "save it without compression, or as PNG");
@@ -100,7 +95,7 @@ static void convert_row(const bmp *b, const uint8_t *row, uint8_t *rgba) {
             memcpy(rgba, b->palette[*p >> shift & ((1 << b->bits) - 1)], 4);
         } else if (b->bits == 24) memcpy(rgba, (uint8_t[]){p[2], p[1], p[0], 255}, 4);
         else
-            for (int c = 0; c < 4; c++) rgba[c] = part_of(little(p, bytes), b->mask[c]);
+            for (int c = 0; c < 4; c++) rgba[c] = part_of(dt_image_little(p, bytes), b->mask[c]);
     }
 }
 
@@ -112,7 +107,7 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
         return broken(want->path, "its pixels do not have 1, 4, 8, 16, 24 or 32 bits");
     if (b.pixels > n || b.stride > (n - b.pixels) / (size_t)b.height)
         return broken(want->path, "unexpected end of file");
-    if (b.bits <= 8) read_palette(bytes, n, little(bytes + FILE_HEADER, 4), &b);
+    if (b.bits <= 8) read_palette(bytes, n, dt_image_little(bytes + FILE_HEADER, 4), &b);
     uint8_t *rgba = dt_try_alloc((size_t)b.width * 4);
     if (!rgba) return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", want->path);
     for (int64_t y = 0; y < b.height; y++) {

@@ -35,8 +35,6 @@ static const uint8_t *take(gif *g, size_t n) {
     return p;
 }
 
-static int64_t little(const uint8_t *p) { return p[0] | p[1] << 8; }
-
 /* Reads a table of colours, if the flags say that it follows. Colours that it lacks stay grey. */
 static dt_status *read_palette(gif *g, int flags) {
     if (!(flags & 0x80)) return NULL;
@@ -61,10 +59,10 @@ static dt_status *read_extension(gif *g) {
 static dt_status *read_frame_header(gif *g) {
     const uint8_t *p = take(g, 9);
     if (!p) return broken(g, "unexpected end of file");
-    g->left = little(p);
-    g->top = little(p + 2);
-    g->columns = little(p + 4);
-    g->rows = little(p + 6);
+    g->left = dt_image_little(p, 2);
+    g->top = dt_image_little(p + 2, 2);
+    g->columns = dt_image_little(p + 4, 2);
+    g->rows = dt_image_little(p + 6, 2);
     g->interlaced = p[8] & 0x40;
     if (g->rows == 0 || g->columns == 0) return broken(g, "a frame without pixels");
     if (g->width < g->left + g->columns) g->width = g->left + g->columns;
@@ -79,8 +77,8 @@ static dt_status *read_start(gif *g, const char *path, const uint8_t *bytes, siz
     if (!p) return broken(g, "no header");
     for (int i = 0; i < 256; i++)
         memcpy(g->palette[i], (uint8_t[]){(uint8_t)i, (uint8_t)i, (uint8_t)i, 255}, 4);
-    g->width = little(p + 6);
-    g->height = little(p + 8);
+    g->width = dt_image_little(p + 6, 2);
+    g->height = dt_image_little(p + 8, 2);
     DT_TRY(read_palette(g, p[10]));
     for (;;) {
         const uint8_t *block = take(g, 1);

@@ -84,6 +84,13 @@ dt_status *dt_image_broken(const char *path, const dt_image_format *f,
  * luminance of ITU-R BT.601, rounded. */
 void dt_image_put(const dt_image *want, const uint8_t *rgba, int64_t pixels, uint8_t *to);
 
+/* The number in 1 to 4 bytes, the lowest first. */
+static inline uint32_t dt_image_little(const uint8_t *p, int bytes) {
+    uint32_t v = 0;
+    for (int i = 0; i < bytes; i++) v |= (uint32_t)p[i] << 8 * i;
+    return v;
+}
+
 /* A library that decodes a format. */
 typedef struct dt_image_library {
     const char *soname, *packages; /* packages: the names to install */

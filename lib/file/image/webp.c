@@ -29,16 +29,10 @@ static dt_status *load(library *l, const char *path) {
 
 /* ---- the header ---- */
 
-static int64_t little(const uint8_t *p, int bytes) {
-    int64_t v = 0;
-    for (int i = 0; i < bytes; i++) v |= (int64_t)p[i] << 8 * i;
-    return v;
-}
-
 /* The orientation in the chunk EXIF, which follows the pixels. */
 static int orientation_of(const uint8_t *bytes, size_t n) {
     for (size_t at = CHUNKS; at + 8 <= n;) {
-        const size_t size = (size_t)little(bytes + at + 4, 4), left = n - at - 8;
+        const size_t size = (size_t)dt_image_little(bytes + at + 4, 4), left = n - at - 8;
         if (memcmp(bytes + at, "EXIF", 4) == 0)
             return dt_exif_orientation(bytes + at + 8, size < left ? size : left);
         if (size >= left) break;
@@ -56,16 +50,16 @@ static dt_status *read_header(const char *path, const uint8_t *bytes, size_t n,
             return dt_suggest(
                 dt_fail(DT_E_DATA_FILE, NULL, "%s: animated WebP images are not supported", path),
                 "save one of its frames");
-        out->width = 1 + little(bytes + 24, 3);
-        out->height = 1 + little(bytes + 27, 3);
+        out->width = 1 + dt_image_little(bytes + 24, 3);
+        out->height = 1 + dt_image_little(bytes + 27, 3);
         out->orientation = orientation_of(bytes, n);
     } else if (strncmp(kind, "VP8L", 4) == 0) {
-        const int64_t sizes = little(bytes + 21, 4);
+        const int64_t sizes = dt_image_little(bytes + 21, 4);
         out->width = 1 + (sizes & 0x3fff);
         out->height = 1 + (sizes >> 14 & 0x3fff);
     } else if (strncmp(kind, "VP8 ", 4) == 0) {
-        out->width = little(bytes + 26, 2) & 0x3fff;
-        out->height = little(bytes + 28, 2) & 0x3fff;
+        out->width = dt_image_little(bytes + 26, 2) & 0x3fff;
+        out->height = dt_image_little(bytes + 28, 2) & 0x3fff;
     } else return dt_image_broken(path, &dt_image_webp, "no header");
     out->working = 4 * out->height * out->width;
     return NULL;
