@@ -10,15 +10,26 @@
 
 #define LARGEST_FILE ((size_t)1 << 30) /* their readers have smaller limits */
 
-static bool is_known(const dt_dataset *d, const char *path) {
+static bool is_known(const dt_dataset *d, const char *name) {
     for (int i = 0; i < d->n_named; i++)
-        if (strcmp(d->named[i].key, path) == 0) return true;
+        if (strcmp(d->named[i].key, name) == 0) return true;
     return false;
+}
+
+/* The text of a path with ${VARIABLE} as the job has it; NULL: no text of the tree is that path, or
+ * it has no variable. */
+static const char *recorded(const dt_tree *t, const char *path) {
+    const char *found = NULL;
+    if (t && t->recorded && strcmp(t->text, path) == 0) return t->recorded;
+    for (int i = 0; t && i < t->n && !found; i++)
+        found = recorded(t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i], path);
+    return found;
 }
 
 static dt_status *add(dt_dataset *d, const char *path) {
     dt_str bytes = {0};
-    if (is_known(d, path)) return NULL;
+    const char *as_written = recorded(d->spec.tree, path), *name = as_written ? as_written : path;
+    if (is_known(d, name)) return NULL;
     char *file = dt_path_join(d->spec.directory, path);
     dt_status *s = dt_file_read(file, LARGEST_FILE, &bytes);
     const dt_digest digest = dt_sha256_of(dt_str_text(&bytes), bytes.size);
@@ -28,7 +39,7 @@ static dt_status *add(dt_dataset *d, const char *path) {
     dt_pair *all = dt_arena_array(d->arena, dt_pair, d->n_named + 1);
     for (int i = 0; i < d->n_named; i++) all[i] = d->named[i];
     all[d->n_named++] =
-        (dt_pair){dt_arena_strdup(d->arena, path), dt_arena_strdup(d->arena, digest.hex)};
+        (dt_pair){dt_arena_strdup(d->arena, name), dt_arena_strdup(d->arena, digest.hex)};
     d->named = all;
     return NULL;
 }

@@ -51,3 +51,11 @@ fi
 "$DTRAIN" fit text.yaml -q || echo "exit $?"
 echo >>tokenizer.json
 "$DTRAIN" fit text.yaml -q fit.epochs=2 2>&1 | grep -c 'tokenizer.json is not the file'
+echo '== a path with a variable: checkpoints have its name, and files of other values are compared'
+sed "s|vocabulary: words.txt|vocabulary: '\${WORDS}/words.txt'|; s|dir: run|dir: variable|" job.yaml >variable.yaml
+mkdir one two
+cp words.txt one
+echo more | cat words.txt - >two/words.txt
+WORDS=one "$DTRAIN" fit variable.yaml -q
+grep -l 'one/words.txt' variable/ckpt/*/state.json
+WORDS=two "$DTRAIN" evaluate variable.yaml -q --split train 2>&1 | head -n 1
