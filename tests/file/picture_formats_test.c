@@ -186,6 +186,11 @@ static void test_forms_that_are_refused(void **state) {
     uint8_t out[105];
     expect_fault("rle", fit(&p, 3, rle, sizeof rle - 1, out), DT_E_DATA_FILE, 65,
                  "x: broken BMP image: run-length encoding is not supported");
+    char jpeg[sizeof rle];
+    memcpy(jpeg, rle, sizeof rle);
+    jpeg[30] = 4;
+    expect_fault("jpeg in bmp", fit(&p, 3, jpeg, sizeof rle - 1, out), DT_E_DATA_FILE, 65,
+                 "x: broken BMP image: its compression is not supported");
     expect_fault("webp", fit(&p, 3, animated, sizeof animated - 1, out), DT_E_DATA_FILE, 65,
                  "x: animated WebP images are not supported");
 }

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "file/image/image.h"
 
-enum { FILE_HEADER = 14, PLAIN = 0, FIELDS = 3, MOST_COLOURS = 256 };
+enum { FILE_HEADER = 14, PLAIN = 0, RLE4 = 2, FIELDS = 3, MOST_COLOURS = 256 };
 
 typedef struct bmp {
     int64_t height, width;
@@ -63,7 +63,8 @@ static dt_status *read_size(const char *path, const uint8_t *bytes, size_t n, bm
                .pixels = dt_image_little(bytes + 10, 4)};
     const uint32_t kind = is_old ? PLAIN : dt_image_little(bytes + 30, 4);
     if (kind != PLAIN && kind != FIELDS)
-        return dt_suggest(broken(path, "run-length encoding is not supported"),
+        return dt_suggest(broken(path, kind <= RLE4 ? "run-length encoding is not supported"
+                                                    : "its compression is not supported"),
                           "save it without compression, or as PNG");
     if (b->height < 1 || b->width < 1) return broken(path, "no pixels");
     b->stride = (((size_t)b->width * (size_t)b->bits + 31) / 32) * 4;
