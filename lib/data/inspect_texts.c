@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/text.h"
 #include "data/inspect.h"
 #include "file/class_folders.h"
 #include "file/pictures.h"
 
-enum { LARGEST_TEXT = 1 << 20, MARK = 3 /* bytes of a byte order mark */, REPORTED = 8 };
+enum { REPORTED = 8 };
 
 typedef struct look {
     dt_arena *arena;
@@ -29,13 +28,8 @@ static int64_t count_words(const char *text) {
 }
 
 static void look_at(look *l, const char *path) {
-    const dt_text_file file = {
-        .path = path, .wanted = "a text", .fault = DT_E_DATA_FILE, .any_text = true};
     dt_str text = {0};
-    dt_status *s = dt_text_read(&file, LARGEST_TEXT + MARK, &text);
-    if (!s && text.size > LARGEST_TEXT)
-        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: has %zu bytes, and texts have at most %d", path,
-                    text.size, LARGEST_TEXT);
+    dt_status *s = dt_text_files_read(path, &text);
     if (s && l->facts.broken++ < REPORTED) dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
     if (!s) {
         l->words += count_words(dt_str_text(&text));

@@ -51,6 +51,8 @@ void dt_class_folders_close(dt_examples *base);
 
 /* text_folder.c: adds the .txt files in a folder and in all folders below it. */
 dt_status *dt_text_files_list(const char *folder, dt_paths *out) DT_MUST_USE;
+/* Reads one, without a byte order mark. Fails if it has more than 1 MiB or is not UTF-8. */
+dt_status *dt_text_files_read(const char *path, dt_str *out) DT_MUST_USE;
 /* Whether a path is a folder, or the file name or pattern of texts (.txt). */
 bool dt_text_folder_takes(const char *path);
 

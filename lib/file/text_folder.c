@@ -155,12 +155,20 @@ static dt_status *list_class(dt_class_folders *x, const char *folder) {
     return dt_text_files_list(folder, &x->base.paths);
 }
 
+dt_status *dt_text_files_read(const char *path, dt_str *out) {
+    const dt_text_file file = {
+        .path = path, .wanted = "a text", .fault = DT_E_DATA_FILE, .any_text = true};
+    DT_TRY(dt_text_read(&file, LARGEST_TEXT + MARK, out));
+    return out->size <= LARGEST_TEXT
+               ? NULL
+               : dt_fail(DT_E_DATA_FILE, NULL, "%s: has %zu bytes, and a text has at most %d", path,
+                         out->size, LARGEST_TEXT);
+}
+
 /* Reads a file into the buffer and stores it as the element. */
 static dt_status *read_text(const char *path, const dt_element_spec *e, dt_str *buffer, void *out) {
     const size_t most = (size_t)e->type.dim[0] - 1;
-    const dt_text_file file = {
-        .path = path, .wanted = "a text", .fault = DT_E_DATA_FILE, .any_text = true};
-    DT_TRY(dt_at(dt_text_read(&file, LARGEST_TEXT + MARK, buffer), &e->at));
+    DT_TRY(dt_at(dt_text_files_read(path, buffer), &e->at));
     if (buffer->size > most)
         return dt_suggest(dt_fail(DT_E_DATA_FILE, &e->at,
                                   "%s: has %zu bytes, and '%s' takes texts of at most %zu", path,

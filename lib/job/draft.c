@@ -20,6 +20,19 @@ static bool is_text(const dt_draft_request *q) {
     return n > 4 && strcasecmp(q->files[0] + n - 4, ".txt") == 0;
 }
 
+dt_status *dt_draft_check_folder(const char *folder, const char *file, int64_t broken,
+                                 int64_t classes) {
+    if (broken > 0)
+        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: %lld %s%s cannot be read", folder,
+                                  (long long)broken, file, broken == 1 ? "" : "s"),
+                          "dtrain data inspect names them; delete or mend these first");
+    return classes >= 2 ? NULL
+                        : dt_fail(DT_E_DATA_EMPTY, NULL,
+                                  "%s: one class only; a folder for each of at least two classes "
+                                  "is expected",
+                                  folder);
+}
+
 static dt_status *fill(const dt_draft_request *q, dt_draft *d, dt_guess *g) {
     if (is_folder(q))
         return (dt_texts_are_in(q->files[0]) ? dt_draft_texts : dt_draft_pictures)(d, q->files[0]);

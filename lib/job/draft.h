@@ -47,6 +47,9 @@ dt_status *dt_draft_pictures(dt_draft *d, const char *folder) DT_MUST_USE;
 dt_status *dt_draft_arrays(dt_draft *d) DT_MUST_USE;
 dt_status *dt_draft_texts(dt_draft *d, const char *folder) DT_MUST_USE;
 dt_status *dt_draft_language(dt_draft *d, const char *path) DT_MUST_USE;
+/* draft.c: fails if files of a folder, such as "picture", are broken, or all are of one class. */
+dt_status *dt_draft_check_folder(const char *folder, const char *file, int64_t broken,
+                                 int64_t classes) DT_MUST_USE;
 /* Appends the whole job. */
 void dt_draft_write(const dt_draft *d, dt_str *out);
 

@@ -25,18 +25,6 @@ static int64_t side_of(int64_t pixels) {
     return whole > LARGEST_SIDE ? LARGEST_SIDE : whole;
 }
 
-static dt_status *check_pictures(const dt_pictures_facts *f, const char *folder) {
-    if (f->broken > 0)
-        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: %lld picture%s cannot be read", folder,
-                                  (long long)f->broken, f->broken == 1 ? "" : "s"),
-                          "dtrain data inspect names them; delete or mend these first");
-    if (f->classes < 2)
-        return dt_fail(DT_E_DATA_EMPTY, NULL,
-                       "%s: one class only; a folder for each of at least two classes is expected",
-                       folder);
-    return NULL;
-}
-
 static void put_pictures(dt_draft *d, const dt_pictures_facts *f, const char *folder) {
     const int64_t rows = side_of(f->height), columns = side_of(f->width),
                   channels = f->grey ? 1 : 3;
@@ -63,7 +51,7 @@ static void put_pictures(dt_draft *d, const dt_pictures_facts *f, const char *fo
 dt_status *dt_draft_pictures(dt_draft *d, const char *folder) {
     dt_pictures_facts f;
     DT_TRY(dt_pictures_describe(folder, &f));
-    DT_TRY(check_pictures(&f, folder));
+    DT_TRY(dt_draft_check_folder(folder, "picture", f.broken, f.classes));
     put_pictures(d, &f, folder);
     d->body = DT_DRAFT_PICTURES;
     d->element = "label";

@@ -13,18 +13,6 @@
 
 enum { MOST_TOKENS = 10000 }; /* words of the vocabulary */
 
-static dt_status *check_texts(const dt_draft *d, const dt_texts_facts *f, const char *folder) {
-    if (f->broken > 0)
-        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: %lld text%s cannot be read", folder,
-                                  (long long)f->broken, f->broken == 1 ? "" : "s"),
-                          "dtrain data inspect names them; delete or mend these first");
-    if (d->classes < 2)
-        return dt_fail(DT_E_DATA_EMPTY, NULL,
-                       "%s: one class only; a folder for each of at least two classes is expected",
-                       folder);
-    return NULL;
-}
-
 /* Whether a folder holds texts without labels, as aclImdb/train/unsup does. */
 static bool is_unlabeled(const char *name) {
     return strcmp(name, "unsup") == 0 || strcmp(name, "unlabeled") == 0;
@@ -85,7 +73,7 @@ dt_status *dt_draft_texts(dt_draft *d, const char *folder) {
     dt_texts_facts f;
     DT_TRY(dt_texts_describe(d->arena, folder, &f));
     count_classes(d, &f);
-    DT_TRY(check_texts(d, &f, folder));
+    DT_TRY(dt_draft_check_folder(folder, "text", f.broken, d->classes));
     put_texts(d, &f, folder);
     d->body = DT_DRAFT_WORDS;
     d->element = "label";
