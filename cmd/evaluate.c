@@ -78,7 +78,7 @@ static const struct option options[] = {
          "the checkpoint; default: the newest in output.dir"),
     PATH(struct evaluate, input, "input", "FILE",
          "evaluate these examples instead of a split: a file with inputs and targets (NPZ, CSV, "
-         "JSON lines, TFRecord), or a text or folder of pictures where the job's data are such"),
+         "JSON lines, TFRecord), or a text or a folder of classes where the job's data are such"),
     CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate", .min = -1),
     CHOICE(struct evaluate, threshold_for, "threshold-for", "METRIC", scores,
            "of two classes: find the threshold at which this score is largest"),

@@ -113,7 +113,7 @@ static dt_status *open_evaluated_rows(dt_job *j, const char *path, dt_dataset **
     return dt_rows_open(out, &q);
 }
 
-/* A text, or a folder of pictures: its classes or tokens are those of the training part, which is
+/* A text, or a folder of classes: its classes or tokens are those of the training part, which is
  * opened as well. */
 static dt_status *open_test_part(const dt_job *j, const char *path, dt_dataset **out) {
     dt_dataset_spec spec = j->dataset;
