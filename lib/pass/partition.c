@@ -228,8 +228,17 @@ static void absorb_segments(dt_cutter *c) {
     }
 }
 
+/* Whether node i reads a variable that its task, or a later one, overwrites. */
+static bool reads_old_value(const dt_cutter *c, int i) {
+    const dt_node *n = &c->g->node[i];
+    for (int k = 0; k < n->n_in; k++)
+        if (c->overwritten_by[dt_named_by(c->g, n->in[k])]) return true;
+    return false;
+}
+
 /* A concatenation that only another one of the same task reads, along the same axis, is a part of
- * that one, so that each value is moved once. */
+ * that one, so that each value is moved once. What it reads is then read later, which must not be
+ * after an update in place. */
 static void absorb_concatenations(dt_cutter *c) {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_axis_attr *a = dt_concatenate_of(&c->g->node[i]);
@@ -237,7 +246,8 @@ static void absorb_concatenations(dt_cutter *c) {
             const int j = c->g->node[i].in[k];
             const dt_axis_attr *b = dt_concatenate_of(&c->g->node[j]);
             dt_piece *piece = &c->p->piece[j];
-            if (b && a->axis == b->axis && c->uses[j] == 1 && piece->group == c->p->piece[i].group)
+            if (b && a->axis == b->axis && c->uses[j] == 1 &&
+                piece->group == c->p->piece[i].group && !reads_old_value(c, j))
                 piece->absorbed = true;
         }
     }

@@ -219,6 +219,21 @@ static void test_one_value_for_two_variables(void **state) {
     expect_like_oracle(&p);
 }
 
+/* The new value is computed between the two concatenations, of which the inner one is not stored. */
+static void test_concatenations_keep_old_values(void **state) {
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        pair p = start();
+        dt_value line = dt_reshape(p.w[0], 1, (int64_t[]){6}),
+                 old = named ? dt_reshape(line, 2, (int64_t[]){3, 2}) : p.w[0],
+                 inner = dt_concatenate((dt_value[]){old, old}, 2, 1), now = twice(p.w[0]),
+                 other = named ? dt_transpose(dt_tanh(now), (int[]){1, 0}) : dt_tanh(now);
+        dt_assign(p.t, p.v[0], now);
+        dt_return(p.t, "all", dt_concatenate((dt_value[]){inner, other}, 2, 1));
+        expect_like_oracle(&p);
+    }
+}
+
 static void test_constants_and_unchanged_variables_as_results(void **state) {
     (void)state;
     pair p = start();
@@ -277,6 +292,7 @@ int main(void) {
         cmocka_unit_test(test_variables_exchange_values),
         cmocka_unit_test(test_a_variable_keeps_another_s_old_value),
         cmocka_unit_test(test_one_value_for_two_variables),
+        cmocka_unit_test(test_concatenations_keep_old_values),
         cmocka_unit_test(test_constants_and_unchanged_variables_as_results),
         cmocka_unit_test(test_too_large_arenas_are_refused),
     };

@@ -128,6 +128,10 @@ static void check_update(const checker *c, const dt_state *s) {
             if (c->g->node[r].op != &dt_op_reshape && r != s->update &&
                 memory_of(c, c->g->node[r].in[k]) == s->node)
                 check_reader(c, s, r, k);
+    for (int r = 0; r < c->g->n_nodes; r++)
+        for (int k = 0; c->p->piece[r].absorbed && k < c->g->node[r].n_in; k++)
+            if (memory_of(c, c->g->node[r].in[k]) == s->node)
+                complain(c, r, "is read within another node, maybe after an update in place");
     for (int i = 0; i < c->g->n_results; i++)
         if (c->g->result[i].node == s->update)
             complain(c, s->update, "is a result too: it must not lie in the variable");
