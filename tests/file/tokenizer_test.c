@@ -226,6 +226,10 @@ static void test_decoders(void **state) {
     "\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":{\"\xe2\x96\x81\":0,\"\xe2\x96\x81to\":"  \
     "1,"                                                                                           \
     "\"be\":2,\"\xe2\x96\x81\xe2\x96\x81\":3,\"or\xe2\x96\x81\":4}}"
+#define BYTES                                                                                      \
+    "\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":{\"\xc4\xa0hi\":0,\"\xc3\xa9\":1,"        \
+    "\"\xc4\xa0 "                                                                                  \
+    "\xc3\xa9\":2}}"
 #define METASPACE "\"type\":\"Metaspace\",\"replacement\":\"\xe2\x96\x81\",\"split\":true"
     static const struct {
         const char *file, *text;
@@ -256,7 +260,15 @@ static void test_decoders(void **state) {
          "to to",
          2,
          {1, 1}},
-        {"{" SPACES "}", "\xe2\x96\x81tobe", 2, {1, 2}}};
+        {"{" SPACES "}", "\xe2\x96\x81tobe", 2, {1, 2}},
+        {"{" BYTES ",\"decoder\":{\"type\":\"ByteLevel\"}}",
+         " hi\xe9\xc4\xa0 \xc3\xa9",
+         3,
+         {0, 1, 2}},
+        {"{" PIECES ",\"decoder\":{" METASPACE ",\"prepend_scheme\":\"always\"}}",
+         "play##ing",
+         2,
+         {1, 2}}};
     (void)state;
     if (!is_installed()) skip();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

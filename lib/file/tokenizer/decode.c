@@ -2,7 +2,8 @@
 /*
  * Decoders: tokens back to text, as the Python package `tokenizers` does it:
  *
- *     ByteLevel    the bytes that the token's characters stand for
+ *     ByteLevel    the bytes that the token's characters stand for; the token itself if a character
+ *                  stands for none
  *     WordPiece    a blank before each token that does not begin with "##", which is left out;
  *                  `cleanup` removes the blank again before punctuation and English endings
  *     Metaspace    blanks for "\u2581", except in the first token
@@ -52,7 +53,10 @@ dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, 
     const char *type;
     if (!at.at) return NULL;
     DT_TRY(dt_tokenizer_type(r, at, "decoder", &type));
-    if (strcmp(type, "ByteLevel") == 0) return NULL;
+    t->continues = t->blank = NULL; /* those of the model and the pre-tokenizer */
+    t->drops_first_blank = false;
+    t->decodes_bytes = strcmp(type, "ByteLevel") == 0;
+    if (t->decodes_bytes) return NULL;
     if (strcmp(type, "WordPiece") == 0) return read_word_piece(r, at, t);
     if (strcmp(type, "Metaspace") == 0) return read_metaspace(r, at, t);
     return dt_tokenizer_fail(r, &at, "decoder '%.60s' is not supported", type);
@@ -60,20 +64,26 @@ dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, 
 
 /* ---- tokens to text ---- */
 
-static void put_byte(uint32_t code, dt_str *out) {
+/* The byte that a character of a token stands for; -1: none. */
+static int byte_of(uint32_t code) {
     for (int b = 0; b < 256; b++)
-        if (dt_byte_level_code((unsigned char)b) == code) {
-            dt_str_putc(out, (char)b);
-            return;
-        }
-    dt_str_utf8(out, code); /* a character of an added token */
+        if (dt_byte_level_code((unsigned char)b) == code) return b;
+    return -1;
 }
 
+/* An added token may have characters that stand for no byte: then it is text as a whole. */
 static void put_bytes(const char *text, size_t n, dt_str *out) {
+    const size_t before = out->size;
     uint32_t code;
     for (size_t at = 0; at < n;) {
         at += dt_utf8_next(text + at, n - at, &code);
-        put_byte(code, out);
+        const int byte = byte_of(code);
+        if (byte < 0) {
+            out->size = before;
+            dt_str_add(out, text, n);
+            return;
+        }
+        dt_str_putc(out, (char)byte);
     }
 }
 
@@ -104,7 +114,7 @@ static void put_blanks(const dt_tokenizer *t, const char *text, bool first, dt_s
 void dt_tokenizer_decode(const dt_tokenizer *t, int32_t token, bool first, dt_str *out) {
     const dt_vocabulary *v = &t->vocabulary;
     if (token < 0 || token >= v->size || !v->text[token]) dt_str_utf8(out, REPLACEMENT_CHARACTER);
-    else if (t->byte_level) put_bytes(v->text[token], v->length[token], out);
+    else if (t->decodes_bytes) put_bytes(v->text[token], v->length[token], out);
     else if (t->continues) put_word_piece(t, v->text[token], first, out);
     else put_blanks(t, v->text[token], first, out);
 }

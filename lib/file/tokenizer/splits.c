@@ -40,7 +40,7 @@ static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_
     DT_TRY(dt_tokenizer_bool(r, prefix, "add_prefix_space", &prefixes));
     if (prefixes) out->prefix = " ";
     DT_TRY(dt_tokenizer_bool(r, regex, "use_regex", &splits));
-    t->byte_level = true;
+    t->byte_level = t->decodes_bytes = true;
     return splits ? compile(r, &at, GPT2, out) : NULL;
 }
 

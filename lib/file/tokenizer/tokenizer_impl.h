@@ -140,6 +140,7 @@ struct dt_tokenizer {
     dt_added_tokens raw, normalized; /* looked for before and after the normalizer */
     dt_normalizer normalizer;
     bool byte_level;        /* pieces are bytes */
+    bool decodes_bytes;     /* characters of tokens stand for bytes of the text */
     const char *blank;      /* what stands for a space in tokens; NULL: nothing does */
     bool drops_first_blank; /* text does not begin with the spaces of its first token */
     /* begins tokens that continue a word, "##"; NULL: tokens are joined as they are */
