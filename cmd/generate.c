@@ -215,8 +215,7 @@ static const struct option options[] = {
          "of these, sample from the fewest likeliest whose probabilities sum to P (default 1)"),
     UNSIGNED(struct generate, seed, "seed", "N",
              "seed of the random numbers (default 0); the same seed gives the same text"),
-    LIST(struct generate, stop, "stop", "TEXT",
-         "end before this text, which is not printed; may be repeated"),
+    LIST(struct generate, stop, "stop", "TEXT", "end before this text, which is not printed"),
     PATH(struct generate, checkpoint, "ckpt", "PATH",
          "the checkpoint; default: the newest in output.dir"),
     FLAG(struct generate, no_display_prompt, "no-display-prompt",
@@ -256,7 +255,7 @@ const struct verb verb_generate = {
         "--json). When the context is full, its\n"
         "older half is dropped. Keys and values of earlier tokens are kept, so a token costs one "
         "position instead of all. If\n"
-        "a layer combines positions other than by causal attention (LSTM, Conv1D), each token "
+        "a layer may combine positions other than by causal attention (LSTM, Conv1D), each token "
         "computes its whole context, with\n"
         "a warning and \"cached\": false. The text is the same.\n\n"
         "\"logprob\" is the natural logarithm of the token's probability under the model, before "

@@ -103,10 +103,11 @@ static void warn_of_mixing(const generation *g) {
     const char *mixing = dt_generator_mixing(g->generator);
     dt_str text = {0};
     if (!mixing || !g->o->event) return;
-    dt_str_printf(&text,
-                  "'%s' combines positions other than by causal attention: each token computes its "
-                  "whole context",
-                  mixing);
+    dt_str_printf(
+        &text,
+        "'%s' may combine positions other than by causal attention: each token computes its "
+        "whole context",
+        mixing);
     g->o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = dt_str_text(&text)}, g->o->user);
     dt_str_release(&text);
 }

@@ -130,9 +130,12 @@ dt_status *dt_generator_compile(dt_generator *g) {
     if (!s && two.mixing >= 0) g->mixing = name_mixing(g, graph, two.mixing);
     if (!s && two.step) s = compile_step(g, two.step);
     if (s || two.whole) dt_graph_destroy(graph);
-    return s ? s
-             : dt_compiled_create(&g->whole, strategy, two.whole ? two.whole : graph,
-                                  &(dt_compile_options){.alone = true});
+    if (s) {
+        dt_graph_destroy(two.whole);
+        return s;
+    }
+    return dt_compiled_create(&g->whole, strategy, two.whole ? two.whole : graph,
+                              &(dt_compile_options){.alone = true});
 }
 
 /* ---- one token ---- */
