@@ -46,12 +46,17 @@ static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units) {
 }
 
 /* Joins the steps of sequences. Estimates and other compilers want them apart: a chip's compiler
- * makes loops of equal steps. */
+ * makes loops of equal steps. Placement must not change bits, so a graph that runs as a whole is
+ * joined as if nothing were placed. */
 static dt_status *join_steps(dt_compiled *c) {
-    dt_graph *out = NULL;
-    if (c->annotated || dt_backend_takes_plugin(dt_strategy_backend(c->strategy))) return NULL;
-    DT_TRY(dt_join_steps(c->folded.graph, &out));
-    if (!out) return NULL;
+    dt_graph *bare = NULL, *out = NULL;
+    if (dt_backend_takes_plugin(dt_strategy_backend(c->strategy)) ||
+        (c->annotated && dt_compiled_is_chip(c)))
+        return NULL;
+    DT_TRY(dt_unannotate(c->folded.graph, &bare));
+    dt_status *s = dt_join_steps(bare ? bare : c->folded.graph, &out);
+    dt_graph_destroy(bare);
+    if (s || !out) return s;
     c->apart = c->folded.graph;
     c->folded.graph = out;
     return simplify(&c->folded.graph);
