@@ -85,9 +85,11 @@ void dt_generator_restart(dt_generator *g, dt_random random) {
 
 /* ---- compiling ---- */
 
+/* TimeDistributed reshapes what its layer computes. */
 static bool is_made_by_softmax(const dt_graph *g) {
     const dt_node *n = &g->node[g->result[0].node];
-    while (n->op->role == DT_ROLE_CONVERT || n->op->role == DT_ROLE_NOTE) n = &g->node[n->in[0]];
+    while (n->op->role == DT_ROLE_CONVERT || n->op->role == DT_ROLE_NOTE || n->op == &dt_op_reshape)
+        n = &g->node[n->in[0]];
     return n->op == &dt_op_softmax;
 }
 

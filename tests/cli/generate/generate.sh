@@ -78,6 +78,17 @@ block 'Conv1D: {name: "decoder_{i}", filters: 16, kernel_size: 3, padding: causa
 "$DTRAIN" generate "$TEST_DIR/block.yaml" --prompt 'to be or' --max-tokens 1 2>"$TEST_DIR/err" >"$TEST_DIR/out"
 cat "$TEST_DIR/err"
 
+# probability LAYER: the probability of the likeliest token of a model that ends with the layer, trained without logits.
+probability() {
+    sed "s#- Tied: .*#- $1#; s#, loss: .*#, loss: SparseCategoricalCrossentropy}#; s#/run}#/ends}#" "$TEST_DIR/gpt.yaml" >"$TEST_DIR/ends.yaml"
+    "$DTRAIN" fit "$TEST_DIR/ends.yaml" -q --fresh
+    "$DTRAIN" generate "$TEST_DIR/ends.yaml" --prompt 'to be or not to' --temperature 0 --max-tokens 1 --json 2>"$TEST_DIR/err" |
+        sed -n 's/.*"token":\([0-9]*\).*logprob":\([-0-9.e]*\).*/\2/p' | awk '{ print ($1 > -0.5 ? "sure" : $1) }'
+}
+echo "== probabilities"
+probability 'Dense: {units: 13, activation: softmax}'
+probability 'TimeDistributed: {layer: {Dense: {units: 13, activation: softmax}}}'
+
 echo "== faults"
 show generate "$TEST_DIR/gpt.yaml"
 show generate "$TEST_DIR/gpt.yaml" --prompt a --prompt-file b
