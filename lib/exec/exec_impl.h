@@ -51,7 +51,7 @@ dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) DT_MUST_USE;
 
 /* The memory of a node's value. */
 typedef enum dt_home {
-    DT_HOME_NONE, /* no memory: computed within a fused step, absorbed by a tree, or a splat */
+    DT_HOME_NONE, /* no memory: computed within a fused step, absorbed by its reader, or a splat */
     DT_HOME_ARG,
     DT_HOME_VARIABLE,
     DT_HOME_ARENA,

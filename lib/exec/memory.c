@@ -60,7 +60,7 @@ static void read_until(dt_exec *x, int node, int segment) {
     if (segment > owner->last) owner->last = segment;
 }
 
-/* Records the segment in which a node's inputs are read: its own, or that of the tree which
+/* Records the segment in which a node's inputs are read: its own, or that of the reader which
  * absorbs it. */
 static void note_reading(dt_exec *x, int node, int segment) {
     for (int k = 0; k < x->g->node[node].n_in; k++) {

@@ -35,8 +35,9 @@ static void print_piece(const dt_graph *g, int i, dt_str *out, void *user) {
     const dt_program *p = user;
     const dt_piece *piece = &p->piece[i];
 
-    (void)g;
-    if (piece->absorbed) dt_str_puts(out, "  [within the tree]");
+    if (piece->absorbed)
+        dt_str_puts(out, dt_concatenate_of(&g->node[i]) ? "  [within its reader]"
+                                                        : "  [within the tree]");
     else if (piece->segment >= 0 && piece->units > 1)
         dt_str_printf(out, "  [segment %d, group %d, %d pieces]", piece->segment, piece->group,
                       piece->units);
