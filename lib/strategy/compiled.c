@@ -45,13 +45,12 @@ static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units) {
     return replaced(g, out, s);
 }
 
-/* Joins the steps of sequences. Estimates and other compilers want them apart: a chip's compiler
- * makes loops of equal steps. Placement must not change bits, so a graph that runs as a whole is
+/* Joins the steps of sequences. Estimates, a chip's numbers and other compilers want them apart: a
+ * chip's compiler makes loops of equal steps. Placement must not change bits, so the steps are
  * joined as if nothing were placed. */
 static dt_status *join_steps(dt_compiled *c) {
     dt_graph *bare = NULL, *out = NULL;
-    if (dt_backend_takes_plugin(dt_strategy_backend(c->strategy)) ||
-        (c->annotated && dt_compiled_is_chip(c)))
+    if (dt_compiled_is_chip(c) || dt_backend_takes_plugin(dt_strategy_backend(c->strategy)))
         return NULL;
     DT_TRY(dt_unannotate(c->folded.graph, &bare));
     dt_status *s = dt_join_steps(bare ? bare : c->folded.graph, &out);
