@@ -45,7 +45,8 @@ typedef struct dt_generator_options {
  * names what asks: "GenerateText". No file need be open. */
 dt_status *dt_generator_check(const dt_model_spec *model, const dt_dataset_spec *data,
                               const char *what, const dt_location *at) DT_MUST_USE;
-/* Encodes the prompt. RANGE: it has no tokens, or characters that the vocabulary lacks. */
+/* Encodes the prompt. RANGE: it has no tokens, or characters that the vocabulary lacks. *out is to
+ * be closed also after an error. */
 dt_status *dt_generator_open(const dt_generator_options *o, dt_generator **out) DT_MUST_USE;
 /* Compiles the model, unless that is done already; dt_generator_next does so when it must. */
 dt_status *dt_generator_compile(dt_generator *g) DT_MUST_USE;
