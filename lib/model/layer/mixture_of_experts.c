@@ -189,12 +189,13 @@ static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_va
 
 /* ---- every expert computes every step ---- */
 
-/* x (B, T, D) by all kernels (E, D, F): (B, T, E * F). */
+/* x (B, T, D) by all kernels (E, D, F): (B, T, E, F), since softmax is over an expert's own F. */
 static dt_value widen(dt_value x, dt_value kernel) {
     static const int inputs_first[] = {1, 0, 2};
-    const dt_type k = dt_type_of_value(kernel);
+    const dt_type k = dt_type_of_value(kernel), in = dt_type_of_value(x);
     kernel = dt_transpose(kernel, inputs_first);
-    return dt_matmul(x, dt_reshape(kernel, 2, (int64_t[]){k.dim[1], k.dim[0] * k.dim[2]}));
+    x = dt_matmul(x, dt_reshape(kernel, 2, (int64_t[]){k.dim[1], k.dim[0] * k.dim[2]}));
+    return dt_reshape(x, 4, (int64_t[]){in.dim[0], in.dim[1], k.dim[0], k.dim[2]});
 }
 
 static dt_value by_all(const dt_layer_call *c, dt_value x, dt_value gates) {
@@ -206,7 +207,7 @@ static dt_value by_all(const dt_layer_call *c, dt_value x, dt_value gates) {
     dt_value h = widen(x, weight(c, UP));
     if (m->gated) h = dt_multiply(dt_activate(m->activation, widen(x, weight(c, GATE))), h);
     else h = dt_activate(m->activation, h);
-    h = dt_multiply(dt_reshape(h, 4, wide.dim), along(gates, &wide));
+    h = dt_multiply(h, along(gates, &wide));
     return dt_matmul(dt_reshape(h, 3, (int64_t[]){in.dim[0], in.dim[1], joined}),
                      dt_reshape(weight(c, DOWN), 2, (int64_t[]){joined, down.dim[2]}));
 }

@@ -54,7 +54,10 @@ all=$(fit model.layers.3.LlamaTransformerDecoder.capacity_factor=null)
 [ "$(fit)" = "$all" ] && echo "1.0 drops nothing"
 "$DTRAIN" fit "$job" --fresh -q output.dir="$TEST_DIR/all" || echo "exit $?"
 loss_of() { "$DTRAIN" evaluate "$job" output.dir="$TEST_DIR/all" --json "$@" | sed -n 's/.*"loss":\([0-9]*\.[0-9]\{4\}\).*/\1/p'; }
-[ "$(loss_of $moe.capacity_factor=4)" = "$(loss_of)" ] || echo "a slot for each step: $(loss_of $moe.capacity_factor=4), not $(loss_of)"
+for activation in silu softmax; do # softmax is over the features of one expert
+    slots=$(loss_of $moe.activation=$activation $moe.capacity_factor=4) all=$(loss_of $moe.activation=$activation)
+    [ -n "$all" ] && [ "$slots" = "$all" ] || echo "$activation, a slot for each step: $slots, not $all"
+done
 
 echo "== balance"
 [ "$(fit $moe.router_aux_loss_coef=0)" = "$(fit)" ] && echo "not part of training"
