@@ -91,10 +91,12 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) DT_M
 /* Adds the inputs and call arguments of layer i to its arguments. */
 dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 
+/* Whether the layer reads the masks of its inputs when a model of Keras runs, not as an argument. */
+bool dt_keras_reads_masks(const dt_layer *row);
 /* Whether the operation computes a mask; if so, sets l->mask to its canonical text. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
 /* KERAS_MODEL if one of the inputs has a mask and layer i is an operation, whose output has no mask
- * in Keras, or attention that sees no mask in Keras. given: the mask is an argument of the call. */
+ * in Keras, or reads masks and sees none in Keras. given: the mask is an argument of the call. */
 dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from,
                               bool given) DT_MUST_USE;
 /* Sets the mask of layer i's output from the masks of its inputs, as dtrain derives it. */

@@ -13,9 +13,9 @@
  * mask argument must be that of the mask that the layer's inputs have in dtrain. Any other mask,
  * computed by the user's program, has another text and is refused.
  *
- * Attention has no mask arguments in the file: it reads the masks of its inputs when the model runs.
- * MultiHeadAttention then also removes them, so attention further on sees no mask in Keras. Such
- * models are refused.
+ * Attention and products have no mask arguments in the file: they read the masks of their inputs when
+ * the model runs. MultiHeadAttention then also removes them, so layers further on see no mask in
+ * Keras. Such models are refused.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -131,16 +131,18 @@ static const char *mask_of_concatenate(const dt_keras_model *m, int i,
     return NULL;
 }
 
-/* Whether the layer reads the masks of its inputs when the model runs. */
-static bool is_attention(const dt_keras_layer *l) {
-    static const dt_layer *const rows[] = {&dt_layer_multi_head_attention,
-                                           &dt_layer_group_query_attention,
-                                           &dt_layer_attention,
-                                           &dt_layer_additive_attention,
-                                           &dt_layer_transformer_encoder,
-                                           &dt_layer_transformer_decoder};
+bool dt_keras_reads_masks(const dt_layer *row) {
+    const dt_layer *const rows[] = {&dt_layer_multi_head_attention,
+                                    &dt_layer_group_query_attention,
+                                    &dt_layer_attention,
+                                    &dt_layer_additive_attention,
+                                    &dt_layer_transformer_encoder,
+                                    &dt_layer_transformer_decoder,
+                                    &dt_layer_multiply,
+                                    &dt_layer_maximum,
+                                    &dt_layer_minimum};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        if (l->row == rows[k]) return true;
+        if (row == rows[k]) return true;
     return false;
 }
 
@@ -169,7 +171,7 @@ dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_ten
         const dt_keras_layer *source = dt_keras_find(m, i, from->name[k]->text);
         if (dt_keras_is_operation(l->raw) && mask_at(m, i, from->name[k]))
             return refuse_operation(l, from->name[k]);
-        if (is_attention(l) && !given && source && source->unmasked)
+        if (dt_keras_reads_masks(l->row) && !given && source && source->unmasked)
             return refuse_unmasked(l, from->name[k], source->unmasked);
     }
     return NULL;
@@ -182,7 +184,8 @@ static void follow_removed(const dt_keras_model *m, int i, const dt_keras_tensor
     for (int k = 0; k < from->n; k++) {
         dt_keras_layer *source = dt_keras_find(m, i, from->name[k]->text);
         if (!source || !source->mask) continue;
-        if (!is_attention(l) && l->mask && !l->unmasked) l->unmasked = source->unmasked;
+        if (!dt_keras_reads_masks(l->row) && l->mask && !l->unmasked)
+            l->unmasked = source->unmasked;
         if (l->row == &dt_layer_multi_head_attention && !source->unmasked)
             source->unmasked =
                 dt_arena_printf(m->arena, "MultiHeadAttention '%.80s' removes that of '%.80s'",

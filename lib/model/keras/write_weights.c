@@ -114,6 +114,45 @@ static int list_places(const dt_model_spec *m, place *all) {
     return n;
 }
 
+/* ---- masks that MultiHeadAttention removes: see mask.c ---- */
+
+/* Layers of a depth run in an order that is not known here, so that of the first is seen by all. */
+static void remove_masks(const dt_model_spec *m, const place *p, const dt_layer_spec **remover) {
+    const dt_layer_spec *l = &m->layer[p->layer];
+    for (int k = 0; k < l->n_in && l->row == &dt_layer_multi_head_attention; k++)
+        if (m->layer[l->from[k]].out_mask && !remover[l->from[k]]) remover[l->from[k]] = l;
+}
+
+/* What is computed of a layer that has lost its mask has none either. */
+static dt_status *check_masks(const dt_model_spec *m, int i, const dt_layer_spec **remover) {
+    const dt_layer_spec *l = &m->layer[i];
+    const bool makes = l->row == &dt_layer_embedding || l->row == &dt_layer_masking;
+    for (int k = 0; k < l->n_in; k++) {
+        const dt_layer_spec *by = remover[l->from[k]];
+        if (!by || by == l) continue;
+        if (dt_keras_reads_masks(l->row))
+            return dt_suggest(
+                dt_fail(DT_E_KERAS_MODEL, &l->at,
+                        "layer '%.80s' would see no mask of '%.80s' in Keras, where "
+                        "MultiHeadAttention '%.80s' removes it",
+                        l->name, m->layer[l->from[k]].name, by->name),
+                "give that MultiHeadAttention a copy of its input: a layer Rescaling: {scale: 1}");
+        if (l->out_mask && !makes) remover[i] = by;
+    }
+    return NULL;
+}
+
+static dt_status *check_removed(dt_arena *arena, const dt_model_spec *m, const place *all, int n) {
+    const dt_layer_spec **remover = dt_arena_array(arena, const dt_layer_spec *, m->n_layers + 1);
+    dt_status *faults = NULL;
+    for (int k = 0, next = 0; k < n; k++) {
+        for (; next < n && all[next].depth == all[k].depth; next++)
+            remove_masks(m, &all[next], remover);
+        dt_status_append(&faults, check_masks(m, all[k].layer, remover));
+    }
+    return faults;
+}
+
 /* ---- groups ---- */
 
 typedef struct listing {
@@ -232,6 +271,7 @@ dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const 
                      dt_arena_array(arena, dt_hdf5_item, 2 * m->n_layers + PARTS * weights->n + 1)};
     for (int i = 0; i < m->n_layers; i++) first[i + 1] = first[i] + m->layer[i].n_weights;
     const int count = list_places(m, all);
+    DT_TRY(check_removed(arena, m, all, count));
     for (int k = 0; k < count; k++) {
         const dt_layer_spec *spec = &m->layer[all[k].layer];
         const int same = count_class(m, all, k);

@@ -295,6 +295,11 @@ static const struct bad {
      "model.json: config.layers[5].inbound_nodes[0].args[0][1].config.keras_history[0]",
      "layer 'b' sees no mask of 's' in Keras, where MultiHeadAttention 'a' removes that of 'm'; "
      "dtrain keeps masks"},
+    {ATTENDED("m", CALLED("Multiply", "\"name\": \"b\"", "[" TENSOR("r") ", " TENSOR("m") "]"),
+              "b"),
+     "model.json: config.layers[4].inbound_nodes[0].args[0][1].config.keras_history[0]",
+     "layer 'b' sees no mask of 'm' in Keras, where MultiHeadAttention 'a' removes that of 'm'; "
+     "dtrain keeps masks"},
     {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"dtype\": \"float64\"")),
      "model.json: config.layers[1].config.dtype", "unknown dtype 'float64'"},
     {SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")),
