@@ -45,6 +45,7 @@ static dt_status *check_layer(const dt_layer_spec *l) {
 typedef struct writing {
     dt_arena *arena;
     const dt_model *model;
+    const dt_layer_spec *layer; /* whose arguments are written */
     dt_json j;
 } writing;
 
@@ -67,6 +68,23 @@ static void put_head(writing *w, const dt_layer_head *head, const char *name) {
         dt_json_string(&w->j, "dtype", "float64");
 }
 
+/* Bidirectional has its layer twice. Keras would derive the second one from the first, but may then
+ * take another layer of the file for it, where memory was used again. */
+static const char backward[] = "backward_layer";
+
+/* The layer within another has the name that the paths of weights have. */
+static void name_within(writing *w, bool backwards, const dt_named *named) {
+    const dt_layer_spec *l = w->layer;
+    const bool both = l->row == &dt_layer_bidirectional;
+    if (l->n_weights == 0) return;
+    const char *name = l->weight[0].path + strlen(l->name) + strlen(both ? "/forward_" : "/");
+    ((dt_layer_head *)named->args)->name =
+        dt_arena_printf(w->arena, "%s%.*s", both ? backwards ? "backward_" : "forward_" : "",
+                        (int)strcspn(name, "/"), name);
+    for (const dt_field *f = named->kind->fields; backwards && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, "go_backwards") == 0) *(bool *)((char *)named->args + f->offset) ^= 1;
+}
+
 /* An argument that is an object: its table, and Keras' module. */
 static dt_status *put_object(writing *w, const char *key, const char *noun, const dt_tree *t) {
     static const struct {
@@ -84,8 +102,10 @@ static dt_status *put_object(writing *w, const char *key, const char *noun, cons
     DT_TRY(dt_named_read(w->arena, table, n, noun, t, &named));
     begin_object(&w->j, key, rows[k].module, named.kind->name);
     dt_json_open(&w->j, "config", '{');
-    if (rows[k].rows == dt_layers)
+    if (rows[k].rows == dt_layers) {
+        name_within(w, strcmp(key, backward) == 0, &named);
         put_head(w, named.args, ((const dt_layer_head *)named.args)->name);
+    }
     DT_TRY(put_arguments(w, &named));
     dt_json_close(&w->j, '}');
     dt_json_close(&w->j, '}');
@@ -101,6 +121,24 @@ static dt_status *put_tree(writing *w, const dt_field *f, const dt_tree *t) {
     dt_json_raw(&w->j, f->name, dt_str_text(&text));
     dt_str_release(&text);
     return NULL;
+}
+
+/* EinsumDense's output_shape, with sizes in place of null: Keras knows too little of null to make
+ * weights that depend on it. */
+static void put_sizes(writing *w, const char *equation, const dt_tree *t) {
+    const dt_type *out = &w->layer->out;
+    const int n = t->kind == DT_TREE_LIST ? t->n : 1;
+    const bool dots_last = equation[strlen(equation) - 1] == '.';
+    const int first = dots_last ? 1 + (w->layer->row == &dt_layer_time_distributed) : out->rank - n;
+    dt_json_open(&w->j, "output_shape", '[');
+    for (int i = first; i < first + n; i++) dt_json_int(&w->j, NULL, out->dim[i]);
+    dt_json_close(&w->j, ']');
+}
+
+/* Arguments that Keras' from_config() wants, though they have a default. */
+static bool is_wanted(const dt_kind *kind, const char *key) {
+    return (kind == &dt_layer_rescaling.kind && strcmp(key, "offset") == 0) ||
+           (strcmp(kind->name, "Constant") == 0 && strcmp(key, "value") == 0);
 }
 
 /* Whether the value is the default: of numbers, only zeros are compared. */
@@ -139,12 +177,19 @@ static bool is_elsewhere(const char *key) {
 }
 
 static dt_status *put_arguments(writing *w, const dt_named *named) {
+    const char *equation = NULL; /* EinsumDense's, which comes before its shape */
     for (const dt_field *f = named->kind->fields; f && f->kind != DT_FIELD_END; f++) {
         const void *p = (const char *)named->args + f->offset;
-        if (is_elsewhere(f->name) || (f->kind != DT_FIELD_TREE && is_default(f, named->args)))
+        if (is_elsewhere(f->name) || (f->kind != DT_FIELD_TREE && is_default(f, named->args) &&
+                                      !is_wanted(named->kind, f->name)))
             continue;
-        if (f->kind == DT_FIELD_TREE) DT_TRY(put_tree(w, f, *(const dt_tree *const *)p));
+        if (strcmp(f->name, "equation") == 0) equation = *(const char *const *)p;
+        if (equation && strcmp(f->name, "output_shape") == 0)
+            put_sizes(w, equation, *(const dt_tree *const *)p);
+        else if (f->kind == DT_FIELD_TREE) DT_TRY(put_tree(w, f, *(const dt_tree *const *)p));
         else put_value(w, f, named->args);
+        if (named->kind == &dt_layer_bidirectional.kind && strcmp(f->name, "layer") == 0)
+            DT_TRY(put_object(w, backward, "layer", *(const dt_tree *const *)p));
     }
     return NULL;
 }
@@ -160,6 +205,7 @@ static void put_shape(writing *w, const char *key, const dt_type *type) {
 
 static dt_status *put_config(writing *w, const dt_layer_spec *l) {
     const dt_named named = {.kind = &l->row->kind, .args = (void *)l->args};
+    w->layer = l;
     dt_json_open(&w->j, "config", '{');
     if (l->row == &dt_layer_input) {
         put_shape(w, "batch_shape", &l->out);
