@@ -52,16 +52,20 @@ static bool has_control(const char *name) {
 }
 
 /* Names become parts of weight paths. */
+static dt_status *check_text(const char *name, int i, const dt_location *at) {
+    if (!*name) return dt_fail(DT_E_LAYER_NAME, at, "the name of layers[%d] is empty", i);
+    if (has_control(name))
+        return dt_fail(DT_E_LAYER_NAME, at, "layer name '%s' contains control characters", name);
+    if (strchr(name, '/') || strstr(name, ".."))
+        return dt_fail(DT_E_LAYER_NAME, at,
+                       "layer name '%s' contains '/' or '..', which are not allowed", name);
+    return NULL;
+}
+
 static dt_status *check_name(const dt_reader *r, int i) {
     const char *name = r->name[i];
-    if (!*name)
-        return dt_fail(DT_E_LAYER_NAME, name_place(r, i), "the name of layers[%d] is empty", i);
-    if (has_control(name))
-        return dt_fail(DT_E_LAYER_NAME, name_place(r, i),
-                       "layer name '%s' contains control characters", name);
-    if (strchr(name, '/') || strstr(name, ".."))
-        return dt_fail(DT_E_LAYER_NAME, name_place(r, i),
-                       "layer name '%s' contains '/' or '..', which are not allowed", name);
+    DT_TRY(check_text(name, i, name_place(r, i)));
+    if (r->within_name[i]) DT_TRY(check_text(r->within_name[i], i, &r->within[i].at));
     for (int k = 0; k < i; k++)
         if (r->named[k].kind && strcmp(r->name[k], name) == 0)
             return dt_fail(DT_E_LAYER_NAME, name_place(r, i),

@@ -91,7 +91,7 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) DT_M
 /* Adds the inputs and call arguments of layer i to its arguments. */
 dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 
-/* Whether the layer reads the masks of its inputs when a model of Keras runs, not as an argument. */
+/* Whether the layer reads the masks of its inputs when Keras runs the model, not as arguments. */
 bool dt_keras_reads_masks(const dt_layer *row);
 /* Whether the operation computes a mask; if so, sets l->mask to its canonical text. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;

@@ -101,8 +101,8 @@ dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer
                        "the layer inside %s has no 'inputs': set them on %s", who, who);
     if (row->within || row->least > 1 || row == &dt_layer_input)
         return dt_fail(DT_E_MODEL_LAYERS, &out->at,
-                       "%s cannot be inside %s: expected a layer with one input", row->kind.name,
-                       who);
+                       "%s cannot be inside %s: expected a layer of one input that holds no other",
+                       row->kind.name, who);
     return NULL;
 }
 
