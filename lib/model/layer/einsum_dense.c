@@ -77,12 +77,12 @@ static bool add_letter(letters *l, char letter) {
     return true;
 }
 
-/* Reads up to `end`, with `elided` digits in place of '...'. */
+/* Reads up to `end`, with `elided` digits in place of '...', first or last; -1: there is none. */
 static bool read_letters(const char **text, char end, int elided, letters *out) {
     const char *p = *text;
     bool fits = true;
     for (; fits && *p && *p != end; p++) {
-        if (strncmp(p, "...", 3) == 0) {
+        if (elided >= 0 && strncmp(p, "...", 3) == 0 && (p == *text || p[3] == end)) {
             for (int i = 0; i < elided; i++) fits &= add_letter(out, (char)('0' + i));
             p += 2;
         } else fits = isalpha((unsigned char)*p) && add_letter(out, *p);
@@ -97,10 +97,12 @@ static dt_status *read_equation(const dt_layer_build *b, einsum *out) {
     const bool elides = dots && comma && dots < comma;
     const int letters_of_x = comma ? (int)(comma - p) - (elides ? 3 : 0) : 0;
     const int elided = elides ? b->in.rank - letters_of_x : 0;
+    const int of_y = elides ? elided : -1; /* x and y have '...', or neither */
     if (elided < 0) return refuse(b, "x has fewer dimensions than letters");
-    if (!read_letters(&p, ',', elided, &out->x) || !read_letters(&p, '-', 0, &out->w) ||
-        *p++ != '>' || !read_letters(&p, '\0', elided, &out->y))
-        return refuse(b, "expected three different sets of letters");
+    if (!read_letters(&p, ',', of_y, &out->x) || !read_letters(&p, '-', -1, &out->w) ||
+        *p++ != '>' || (elides && !strstr(p, "...")) || !read_letters(&p, '\0', of_y, &out->y))
+        return refuse(
+            b, "expected three sets of different letters, x and y also with '...' at one end");
     if (out->x.n != b->in.rank) return refuse(b, "x has another number of dimensions");
     if (out->y.n == 0 || out->y.of[0] != out->x.of[0] || position(&out->w, out->y.of[0]) >= 0)
         return refuse(b, "the first dimension of x and y must be the batch, which W lacks");

@@ -36,7 +36,7 @@ refused 2 '{TimeDistributed: {layer: {Dense: {units: 2, name: a/b}}}}'
 refused 2 '{TimeDistributed: {layer: Add}}'
 refused 2 '{TimeDistributed: {layer: {Conv3D: {filters: 1, kernel_size: 1}}}}'
 refused 5 '{TimeDistributed: {layer: {Dense: {units: 2, activity_regularizer: l2}}}}'
-for equation in 'abc,cd->bad' 'abc,ca->ab' 'abc;cd->abd' 'abc,cd->abde' 'abc,cde->abd' 'ab,bc->ac' 'aac,cd->abd' 'abcdefg...,cd->abd...'; do
+for equation in 'abc,cd->bad' 'abc,ca->ab' 'abc;cd->abd' 'abc,cd->abde' 'abc,cde->abd' 'ab,bc->ac' 'aac,cd->abd' 'abcdefg...,cd->abd...' 'a...c,cd->a...d' 'abc,...cd->abd' 'ab...,bc->ac' 'abc,cd->abd...'; do
     refused 4 "{EinsumDense: {equation: '$equation', output_shape: [null, 8]}}"
 done
 refused 4 "{EinsumDense: {equation: 'abc,cd->abd', output_shape: [4, 8]}}"
