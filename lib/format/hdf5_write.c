@@ -195,6 +195,11 @@ static int by_path(const void *a, const void *b) {
 }
 
 static dt_status *check(const dt_hdf5_item *item) {
+    enum { LONGEST = 60000 }; /* messages have less than 65,536 bytes */
+    if (item->name && strlen(item->name) > LONGEST)
+        return dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
+                       "the name '%.40s...' is longer than %d bytes, which HDF5 does not hold",
+                       item->name, LONGEST);
     const dt_dtype dtype = item->array ? item->array->type.dtype : DT_FLOAT32;
     if (dtype == DT_FLOAT32 || dtype == DT_FLOAT64) return NULL;
     return dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
