@@ -25,7 +25,7 @@ dt_value dt_divide_no_nan(dt_value a, dt_value b) {
 }
 
 static dt_status *misfit(const dt_type *weight, const dt_type *values) {
-    return dt_fail(DT_E_LABELS, NULL, "weights of shape %s do not fit losses of shape %s",
+    return dt_fail(DT_E_LABELS, NULL, "weights or a mask of shape %s do not fit losses of shape %s",
                    dt_text_of_shape(weight).s, dt_text_of_shape(values).s);
 }
 
