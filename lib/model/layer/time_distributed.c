@@ -64,13 +64,23 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
+/* What the layer adds to the loss for each step counts as a mean over the steps of an example. */
+static void add_loss(const dt_layer_call *c, const dt_type *all, dt_value of_steps) {
+    if (!of_steps.trace) return;
+    dt_value sum = dt_reduce(dt_reshape(of_steps, 2, all->dim), DT_REDUCE_SUM, 1u << 1);
+    dt_layer_add_loss(c, dt_divide(sum, dt_like(sum, (double)all->dim[1])));
+}
+
 static dt_value call(const dt_layer_call *c) {
     static const dt_value unmasked[1];
     const dt_part *part = c->made;
     const dt_type all = dt_type_of_value(c->x), in = joined(&all);
+    dt_value of_steps = {0};
     dt_layer_call one = *c;
     one.masks = unmasked;
+    one.loss = &of_steps;
     dt_value y = dt_part_call(&one, part, dt_reshape(c->x, in.rank, in.dim));
+    add_loss(c, &all, of_steps);
     return dt_reshape(y, c->out->rank, c->out->dim);
 }
 

@@ -59,6 +59,11 @@ for activation in silu softmax; do # softmax is over the features of one expert
     [ -n "$all" ] && [ "$slots" = "$all" ] || echo "$activation, a slot for each step: $slots, not $all"
 done
 
+# each step as an example of its own: the loss of balance is part of TimeDistributed's
+steps='model.layers.2={TimeDistributed: {layer: {MixtureOfExperts: {num_experts: 4, intermediate_dim: 20, router_aux_loss_coef: 0.5}}}}'
+one=$(fit "$steps")
+{ [ "${#one}" -eq 64 ] && [ "$(fit "$steps" strategy.replicas=2)" = "$one" ]; } || echo "each step, 2 replicas: $one"
+
 echo "== balance"
 [ "$(fit $moe.router_aux_loss_coef=0)" = "$(fit)" ] && echo "not part of training"
 [ "$(loss_of $moe.router_aux_loss_coef=0)" = "$(loss_of)" ] || echo "part of evaluation"
