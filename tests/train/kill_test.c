@@ -123,10 +123,11 @@ static void test_killed_runs_end_with_the_same_bits(void **state) {
     wait_for(start(&whole));
     uint64_t undisturbed_us = (uint64_t)(dt_seconds_since(since) * 1e6);
     killed.run = (dt_run_options){.event = doze, .every_step = true};
-    for (long before = 0; kills < KILLS && ends < 5;) {
+    for (long before = 0; (kills < KILLS || moves <= 2) && kills < 10 * KILLS && ends < 5;) {
         /* From "before the first step" to "a few checkpoints on": the whole takes longer than a
-         * child ever has. */
-        uint64_t us = 1000 + dt_random_below(&r, 40000 + undisturbed_us / 8);
+         * child ever has. On a machine that has become slower, children get longer. */
+        const uint64_t most = 40000 + undisturbed_us / 8;
+        uint64_t us = 1000 + dt_random_below(&r, most * (uint64_t)(1 + kills / KILLS));
         if (kill_after(start(&killed), us)) kills++;
         else if (ends++, ends < 5) forget(killed.directory); /* it was done too soon: once more */
         long now = newest(killed.directory);
@@ -137,7 +138,7 @@ static void test_killed_runs_end_with_the_same_bits(void **state) {
     print_message("%d kills, %d early ends, newest checkpoints:%s\n", kills, ends,
                   dt_str_text(&places));
     dt_str_release(&places);
-    assert_int_equal(kills, KILLS);
+    assert_true(kills >= KILLS);
     assert_true(moves > 2); /* they did not all come before the first checkpoint */
     expect_same_file(HERE "/whole.sha", HERE "/killed.sha");
     expect_same_file(HERE "/whole/history.jsonl", HERE "/killed/history.jsonl");
