@@ -85,14 +85,6 @@ void dt_generator_restart(dt_generator *g, dt_random random) {
 
 /* ---- compiling ---- */
 
-/* TimeDistributed reshapes what its layer computes. */
-static bool is_made_by_softmax(const dt_graph *g) {
-    const dt_node *n = &g->node[g->result[0].node];
-    while (n->op->role == DT_ROLE_CONVERT || n->op->role == DT_ROLE_NOTE || n->op == &dt_op_reshape)
-        n = &g->node[n->in[0]];
-    return n->op == &dt_op_softmax;
-}
-
 static dt_view allocate(const dt_generator *g, const dt_type *type) {
     const dt_type one = dt_type_at(type, 1);
     return (dt_view){.type = one,
@@ -127,7 +119,7 @@ dt_status *dt_generator_compile(dt_generator *g) {
     if (g->whole) return NULL;
     DT_TRY(dt_match_types(g->o.data, &g->o.model->spec, NULL, &match));
     DT_TRY(dt_forward_trace(g->o.model, g->o.data, &match, &graph));
-    g->is_probability = is_made_by_softmax(graph);
+    g->is_probability = dt_output_made_by(graph, graph->result[0].node) == DT_OUTPUT_CLASSES;
     dt_status *s = g->o.recomputes ? NULL : dt_decode(graph, &two);
     if (!s && two.mixing >= 0) g->mixing = name_mixing(g, graph, two.mixing);
     if (!s && two.step) s = compile_step(g, two.step);

@@ -195,10 +195,17 @@ dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_
     return trace_forward(m, data, NULL, input, out);
 }
 
-/* The kind of an output by the activation that computes it. */
-static dt_output_kind made_by(const dt_graph *g, int node) {
-    while (g->node[node].op->role == DT_ROLE_CONVERT || g->node[node].op->role == DT_ROLE_NOTE)
-        node = g->node[node].in[0];
+/* Whether the node passes its input on: a conversion, a note, or a reshape that keeps the last
+ * dimension, such as TimeDistributed's. */
+static bool passes_on(const dt_graph *g, const dt_node *n) {
+    if (n->op->role == DT_ROLE_CONVERT || n->op->role == DT_ROLE_NOTE) return true;
+    if (n->op != &dt_op_reshape) return false;
+    const dt_type *from = &g->node[n->in[0]].type, *to = &n->type;
+    return from->rank > 0 && to->rank > 0 && from->dim[from->rank - 1] == to->dim[to->rank - 1];
+}
+
+dt_output_kind dt_output_made_by(const dt_graph *g, int node) {
+    while (passes_on(g, &g->node[node])) node = g->node[node].in[0];
     const dt_op *op = g->node[node].op;
     return op == &dt_op_softmax    ? DT_OUTPUT_CLASSES
            : op == &dt_op_logistic ? DT_OUTPUT_LABELS
@@ -217,7 +224,7 @@ static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int 
     const bool lone = type->rank == 1 || (type->rank == 2 && type->dim[1] == 1);
     dt_output_meaning m = {.kind = loss && (loss->of != DT_OUTPUT_VALUES || lone)
                                        ? loss->of
-                                       : made_by(g, g->result[i].node)};
+                                       : dt_output_made_by(g, g->result[i].node)};
     if (m.kind == DT_OUTPUT_CLASSES && lone) m.kind = DT_OUTPUT_VALUES;
     m.logits = loss && loss->of != DT_OUTPUT_VALUES && dt_loss_takes_logits(named);
     if (p->from->names) {

@@ -311,6 +311,8 @@ typedef struct dt_predict_rows {
     int64_t most; /* examples at most; 0: all */
 } dt_predict_rows;
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) DT_MUST_USE;
+/* The kind of an output by the activation that computes it: of a node of a model's graph. */
+dt_output_kind dt_output_made_by(const dt_graph *g, int node);
 /* See dt_evaluation. Computes the outputs of the part once more, unless none of them can be
  * explained. The first worker gets the result, which lives in the arena. */
 typedef struct dt_explain_request {
