@@ -56,7 +56,7 @@ static int list_batches(const dt_dot_attr *a, batch list[DT_MAX_RANK]) {
     return n;
 }
 
-/* The free dimensions of an operand that are no batch dimensions here. */
+/* Lists the free dimensions of an operand, without those that count as batch dimensions here. */
 static int list_free(const dt_type *t, const dt_dot_attr *a, bool is_rhs,
                      int8_t list[DT_MAX_RANK]) {
     int n = dt_dot_free(t, a, is_rhs, list);

@@ -65,7 +65,7 @@ static bool is_attribute(const char *key) {
     return strcmp(key, "cell") == 0 || strcmp(key, "layer") == 0;
 }
 
-/* Keras 3: the variable's name by its number, "" for one that is no weight; NULL: unknown. */
+/* Keras 3: the variable's name by its number; "": it is not a weight; NULL: unknown. */
 static const char *variable_name(const dt_hdf5_place *at, int owner, int count) {
     const char *number = at->key[at->n - 1];
     const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;

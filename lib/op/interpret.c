@@ -236,8 +236,8 @@ static void release_value(value *v) {
     *v = (value){0};
 }
 
-/* Counts the uses of the inputs of the node that has run, and frees those that are no longer
- * needed. */
+/* Counts the uses of the inputs of the node that has run, and frees those whose last use this
+ * was. */
 static void step_on(lane *l) {
     const dt_node *n = next_of(l);
     for (int k = 0; k < n->n_in; k++)

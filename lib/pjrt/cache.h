@@ -2,7 +2,7 @@
 /*
  * Compiled programs kept in a folder, so that the next start does not compile them again. The name
  * of a file is a hash of all inputs of the compiler. Cached programs are code that will run, so
- * nobody else may be able to write to the folder.
+ * only the user may be able to write to the folder.
  */
 #ifndef DT_PJRT_CACHE_H
 #define DT_PJRT_CACHE_H

@@ -383,7 +383,7 @@ static const struct {
      true,
      "state that parameter server 0 does not have"},
     {"what only workers send", {.kind = DT_FRAME_WANT, .more = 24}, true, "an invalid message"},
-    {"what nobody sends to a task", {.kind = DT_FRAME_ANSWER}, true, "an invalid message"},
+    {"what a task never receives", {.kind = DT_FRAME_ANSWER}, true, "an invalid message"},
 };
 
 static void test_the_coordinator(void **state) {

@@ -128,7 +128,7 @@ static int be_rank(const way *w, int ranks, int rank, int port, const char *what
 
 enum { AT_ONCE = 3 };
 
-/* The first of a few ports that nobody listens on, below those that the system gives to
+/* The first of a few unused ports, below those that the system gives to
  * connections. Runs at once, of this process and of others, begin elsewhere. */
 static int free_ports(int run) {
     const int each = 16 * AT_ONCE, first = 20000 + (int)getpid() % 200 * each + 16 * run;

@@ -128,8 +128,8 @@ static void stretch(const struct dt_augment *a, const dt_reals *factor, const dt
 
 enum { BINS = 256 };
 
-/* What becomes of each byte of a channel, whose bytes occur so often. Returns false where there is
- * but one. */
+/* Maps each byte of a channel to its new value, so that all occur equally often. count: how often a
+ * byte occurs. Returns false if the channel has a single value. */
 static bool equal_shares(const int64_t count[BINS], float to[BINS]) {
     int64_t first = 0, all = 0, below = 0;
     for (int b = 0; b < BINS; b++) {
