@@ -36,15 +36,16 @@ void dt_layer_add_loss(const dt_layer_call *c, dt_value rows) {
     *c->loss = c->loss->trace ? dt_add(*c->loss, rows) : rows;
 }
 
-/* Emits one layer, whose first weight is number `first` of the model's weights. */
-static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c) {
+static dt_given_value emit_layer(const dt_model *m, int i, const dt_layer_call *c) {
     const dt_layer_spec *layer = &m->spec.layer[i];
+    const int first = m->spec.layer[layer->owner].first_weight;
+    const int n_weights = m->spec.layer[layer->owner].n_weights;
     dt_layer_call call = *c;
     dt_value weight[DT_MAX_WEIGHTS + DT_MAX_BORROWED];
     const char *before = dt_trace_path(c->trace, layer->name);
-    for (int k = 0; k < layer->n_weights; k++) weight[k] = dt_read(c->trace, m->weight[first + k]);
+    for (int k = 0; k < n_weights; k++) weight[k] = dt_read(c->trace, m->weight[first + k]);
     for (int k = 0; k < layer->n_borrowed; k++)
-        weight[layer->n_weights + k] = dt_read(c->trace, m->weight[layer->borrowed[k]]);
+        weight[n_weights + k] = dt_read(c->trace, m->weight[layer->borrowed[k]]);
     call.x = c->xs[0];
     call.args = layer->args;
     call.made = layer->made;
@@ -55,9 +56,8 @@ static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_l
     call.out = &layer->out;
     dt_given_value given = {0};
     call.loss = &given.loss;
-    given.y =
-        dt_layer_value(&call, layer->name,
-                       dt_layer_apply(layer->row, &call, layer->n_weights + layer->n_borrowed));
+    given.y = dt_layer_value(&call, layer->name,
+                             dt_layer_apply(layer->row, &call, n_weights + layer->n_borrowed));
     if (layer->out_mask) given.mask = dt_layer_mask(layer->row, &call);
     dt_trace_path(c->trace, before);
     return given;
@@ -92,13 +92,13 @@ const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *in
         return NULL;
     }
     dt_given_value *done = dt_arena_array(arena, dt_given_value, m->spec.n_layers);
-    for (int i = 0, first = 0; i < m->spec.n_layers; i++) {
+    for (int i = 0; i < m->spec.n_layers; i++) {
         const dt_layer_spec *layer = &m->spec.layer[i];
         dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1),
                  *masks = dt_arena_array(arena, dt_value, layer->n_in + 1);
         int n_in = take_inputs(layer, done, &input, x, masks);
         enter_layer(m, layer, x, n_in);
-        done[i] = emit_layer(m, i, first,
+        done[i] = emit_layer(m, i,
                              &(dt_layer_call){.trace = trace,
                                               .xs = x,
                                               .masks = masks,
@@ -106,7 +106,6 @@ const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *in
                                               .training = training,
                                               .compute = dt_policy_dtype(m->precision),
                                               .model = m});
-        first += layer->n_weights;
     }
     return done;
 }

@@ -92,8 +92,9 @@ int dt_layer_role(const char *weight);
 typedef struct dt_layer_head {
     const char *name; /* NULL: Keras' name for an unnamed layer */
     bool trainable;
-    const dt_tree *inputs; /* inputs as written; NULL: the layer before */
-    int dtype;             /* dt_policy if has_dtype is set; else the model's policy applies */
+    const dt_tree *inputs;     /* inputs as written; NULL: the layer before */
+    const dt_tree *weights_of; /* the layer whose weights it uses; NULL: it has its own */
+    int dtype;                 /* dt_policy if has_dtype is set; else the model's policy applies */
     bool has_dtype;
     const dt_tree *regularizer[DT_ON_ANY]; /* regularizers as written; NULL: none */
     const dt_tree *constraint[DT_ON_WEIGHTS];
@@ -117,6 +118,10 @@ dt_dtype dt_policy_dtype(int policy);
                       .help = "false: freeze the weights"),                                        \
         DT_HEAD_FIELD(TREE, type, inputs, .forms = DT_NAME_OR_NAMES,                               \
                       .help = "for functional models: the input layer, or a list of layers"),      \
+        DT_HEAD_FIELD(TREE, type, weights_of, .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT)),           \
+                      .as = DT_TREE_SCALAR,                                                        \
+                      .help = "an earlier layer of the same kind and shape, whose weights this "   \
+                              "one uses: a layer that is called twice"),                           \
         DT_HEAD_FIELD(                                                                             \
             ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype),  \
             .help = "dtype policy of this layer, such as float32 in a mixed-precision model")

@@ -31,6 +31,8 @@ typedef struct dt_layer_spec {
     bool out_mask; /* the output has a mask */
     int n_weights, n_borrowed;
     const dt_weight_spec *weight;
+    int first_weight; /* number of its first weight among those of the model */
+    int owner; /* the layer whose weights it uses; itself: its own. Otherwise n_weights is 0 */
     const int *borrowed; /* numbers of earlier layers' weights in the model */
     const void *made;
     dt_named activity; /* penalty on its output; kind NULL: none */

@@ -155,6 +155,40 @@ static void give_inputs(const dt_reader *r, int i, dt_layer_build *b) {
     b->in = ins[0]; /* an Input has no inputs, so the type is a scalar */
 }
 
+/* Whether two layers have the same weights, but for the layers' names. */
+static bool same_weights(const dt_layer_build *b, const dt_layer_spec *other) {
+    bool same = b->n_weights == other->n_weights;
+    for (int k = 0; same && k < b->n_weights; k++)
+        same = strcmp(b->weight[k].name, other->weight[k].name) == 0 &&
+               dt_type_equal(&b->weight[k].type, &other->weight[k].type) &&
+               b->weight[k].trainable == other->weight[k].trainable;
+    return same;
+}
+
+/* Sets *owner to the layer whose weights layer i uses, by its key `weights_of`. */
+static dt_status *find_owner(const dt_reader *r, int i, dt_layer_build *b, int *owner) {
+    const dt_tree *of = dt_given(dt_reader_head(r, i)->weights_of);
+    const char *name;
+    *owner = i;
+    if (!of) return NULL;
+    DT_TRY(dt_tree_text(of, "weights_of", &name));
+    const int k = dt_reader_find(r, name, i);
+    if (k < 0 || !r->built[k])
+        return dt_fail(DT_E_MODEL_INPUTS, &of->at, "no layer before '%s' has the name '%.80s'",
+                       b->name, name);
+    const dt_layer_spec *other = &r->layer[r->layer[k].owner];
+    if (other->row != b->row || !same_weights(b, other))
+        return dt_suggest(
+            dt_fail(DT_E_MODEL_SHAPE, &of->at,
+                    "'%s' cannot use the weights of '%.80s': their kinds, shapes or `trainable` "
+                    "differ",
+                    b->name, name),
+            "give both layers the same arguments");
+    *owner = r->layer[k].owner;
+    b->n_weights = 0;
+    return NULL;
+}
+
 static dt_status *build_layer(dt_reader *r, int i) {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
@@ -170,8 +204,10 @@ static dt_status *build_layer(dt_reader *r, int i) {
     give_inputs(r, i, b);
     b->out_mask = row->supports_masking && b->masks[0];
     dt_named activity;
+    int owner = i;
     dt_status *s = dt_layer_build_row(b);
     if (!s) s = check_example(b);
+    if (!s) s = find_owner(r, i, b, &owner);
     if (!s) s = dt_activity_read(r->arena, b->args, &activity);
     if (s) return note_layer(dt_at(s, &b->at), b);
     r->layer[i] = (dt_layer_spec){
@@ -186,6 +222,8 @@ static dt_status *build_layer(dt_reader *r, int i) {
         .out_mask = b->out_mask,
         .n_weights = b->n_weights,
         .weight = b->weight,
+        .first_weight = i ? r->layer[i - 1].first_weight + r->layer[i - 1].n_weights : 0,
+        .owner = owner,
         .n_borrowed = b->n_borrowed,
         .borrowed = b->borrowed,
         .made = b->made,

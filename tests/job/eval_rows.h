@@ -285,6 +285,7 @@ static const struct {
 } values[] = {
     {NULL, "name", ""},
     {NULL, "inputs", ""},
+    {NULL, "weights_of", ""},
     {NULL, "seed", ""},
     {"Input", "shape", ""},
     {"Input", "dtype", "dtype: float32"},

@@ -129,6 +129,18 @@ static const struct bad {
      "axis 2 is out of range for the 1 dimensions after the batch of 'hidden'", NULL},
     {HEAD "- Dot: {inputs: [image, hidden], axes: [1]}", DT_E_WRONG_TYPE, 5, 40,
      "axes: expected a number, or two, got a list of 1", NULL},
+    {"- Input: {name: x, shape: [4]}\n- Dense: {name: a, units: 4, weights_of: b}\n"
+     "- Dense: {name: b, units: 4}",
+     DT_E_MODEL_INPUTS, 2, 42, "no layer before 'a' has the name 'b'", NULL},
+    {"- Input: {name: x, shape: [4]}\n- Dense: {name: a, units: 4}\n"
+     "- Dense: {units: 3, weights_of: a}",
+     DT_E_MODEL_SHAPE, 3, 33,
+     "'dense' cannot use the weights of 'a': their kinds, shapes or `trainable` differ",
+     "give both layers the same arguments"},
+    {"- Input: {name: x, shape: [4]}\n- Dense: {name: a, units: 4}\n- ReLU: {weights_of: a}",
+     DT_E_MODEL_SHAPE, 3, 22,
+     "'re_lu' cannot use the weights of 'a': their kinds, shapes or `trainable` differ",
+     "give both layers the same arguments"},
     {"- Input: {name: x, shape: [4]}\n- Dense: {units: 3, inputs: x}", DT_E_MODEL_INPUTS, 2, 29,
      "layers of a sequential model have no 'inputs': each uses the layer before it",
      "in a model of 'type: functional' layers name their inputs"},

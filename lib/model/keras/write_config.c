@@ -169,8 +169,8 @@ static void put_value(writing *w, const dt_field *f, const void *args) {
 
 /* Keys of a layer that belong to its call, or that put_head writes. */
 static bool is_elsewhere(const char *key) {
-    static const char *const keys[] = {"inputs", "name", "dtype", "use_causal_mask",
-                                       "use_attention_mask"};
+    static const char *const keys[] = {
+        "inputs", "name", "dtype", "use_causal_mask", "use_attention_mask", "weights_of"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0) return true;
     return false;
@@ -228,11 +228,14 @@ static bool flag(const dt_layer_spec *l, const char *key) {
     return false;
 }
 
-/* [LAYER, 0, 0], the only node and tensor of a layer. */
-static void put_history(writing *w, const char *key, const char *layer) {
+/* [LAYER, CALL, 0]: a layer that uses the weights of another one is a later call of it. */
+static void put_history(writing *w, const char *key, int layer) {
+    const dt_layer_spec *all = w->model->spec.layer;
+    int call = 0;
+    for (int i = 0; i < layer; i++) call += all[i].owner == all[layer].owner;
     dt_json_open(&w->j, key, '[');
-    dt_json_string(&w->j, NULL, layer);
-    dt_json_int(&w->j, NULL, 0);
+    dt_json_string(&w->j, NULL, all[all[layer].owner].name);
+    dt_json_int(&w->j, NULL, call);
     dt_json_int(&w->j, NULL, 0);
     dt_json_close(&w->j, ']');
 }
@@ -244,7 +247,7 @@ static void put_tensor(writing *w, const char *key, int layer) {
     dt_json_open(&w->j, "config", '{');
     put_shape(w, "shape", &l->out);
     dt_json_string(&w->j, "dtype", dt_dtype_name(l->out.dtype));
-    put_history(w, "keras_history", l->name);
+    put_history(w, "keras_history", layer);
     dt_json_close(&w->j, '}');
     dt_json_close(&w->j, '}');
 }
@@ -271,7 +274,9 @@ static void put_call(writing *w, const dt_layer_spec *l) {
     dt_json_close(&w->j, '}');
 }
 
-static dt_status *put_layer(writing *w, const dt_layer_spec *l, bool functional) {
+static dt_status *put_layer(writing *w, int i, bool functional) {
+    const dt_model_spec *m = &w->model->spec;
+    const dt_layer_spec *l = &m->layer[i];
     const bool input = l->row == &dt_layer_input;
     DT_TRY(check_layer(l));
     begin_object(&w->j, NULL, "keras.layers", input ? "InputLayer" : l->row->kind.name);
@@ -279,7 +284,8 @@ static dt_status *put_layer(writing *w, const dt_layer_spec *l, bool functional)
     if (functional) {
         dt_json_string(&w->j, "name", l->name);
         dt_json_open(&w->j, "inbound_nodes", '[');
-        if (!input) put_call(w, l);
+        for (int k = i; !input && k < m->n_layers; k++)
+            if (m->layer[k].owner == i) put_call(w, &m->layer[k]);
         dt_json_close(&w->j, ']');
     }
     dt_json_close(&w->j, '}');
@@ -289,7 +295,7 @@ static dt_status *put_layer(writing *w, const dt_layer_spec *l, bool functional)
 /* ---- the model ---- */
 
 /* A list, unless there is only one. */
-static void put_histories(writing *w, const char *key, const char *const *layer, int n) {
+static void put_histories(writing *w, const char *key, const int *layer, int n) {
     if (n > 1) dt_json_open(&w->j, key, '[');
     for (int i = 0; i < n; i++) put_history(w, n > 1 ? NULL : key, layer[i]);
     if (n > 1) dt_json_close(&w->j, ']');
@@ -297,9 +303,10 @@ static void put_histories(writing *w, const char *key, const char *const *layer,
 
 static void put_ends(writing *w) {
     const dt_model_spec *m = &w->model->spec;
-    const char *input[DT_MAX_INPUTS], *output[DT_MAX_OUTPUTS];
-    for (int i = 0; i < m->n_inputs; i++) input[i] = m->input[i].name;
-    for (int i = 0; i < m->n_outputs; i++) output[i] = m->output[i].name;
+    int input[DT_MAX_INPUTS], output[DT_MAX_OUTPUTS], n = 0;
+    for (int i = 0; i < m->n_layers; i++)
+        if (m->layer[i].row == &dt_layer_input) input[n++] = i;
+    for (int i = 0; i < m->n_outputs; i++) output[i] = m->output[i].layer;
     put_histories(w, "input_layers", input, m->n_inputs);
     put_histories(w, "output_layers", output, m->n_outputs);
 }
@@ -317,7 +324,7 @@ dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const c
     dt_json_bool(&w.j, "trainable", true);
     dt_json_open(&w.j, "layers", '[');
     for (int i = 0; i < m->n_layers; i++)
-        dt_status_append(&faults, put_layer(&w, &m->layer[i], functional));
+        if (m->layer[i].owner == i) dt_status_append(&faults, put_layer(&w, i, functional));
     dt_json_close(&w.j, ']');
     if (functional) put_ends(&w);
     dt_json_close(&w.j, '}');

@@ -29,7 +29,7 @@ static bool follows(const dt_model_spec *m, int i) {
 
 bool dt_keras_is_sequential(const dt_model_spec *m) {
     for (int i = 1; i < m->n_layers; i++)
-        if (!follows(m, i)) return false;
+        if (!follows(m, i) || m->layer[i].owner != i) return false;
     return m->n_inputs == 1 && m->n_outputs == 1 && m->output[0].layer == m->n_layers - 1;
 }
 
@@ -87,6 +87,8 @@ static void find_depths(const dt_model_spec *m, place *all) {
     for (int i = m->n_layers - 1; i >= 0; i--) {
         const dt_layer_spec *l = &m->layer[i];
         if (!all[i].met) continue;
+        reach(&all[l->owner].depth, all[i].depth); /* all calls of a layer share its depth */
+        reach(&all[i].depth, all[l->owner].depth);
         if (all[i].mask_depth) reach_mask(m, i, all);
         for (int k = 0; k < l->n_in; k++) {
             reach(&all[l->from[k]].depth, all[i].depth + 1);
@@ -101,15 +103,19 @@ static int by_depth(const void *a, const void *b) {
     return x->depth != y->depth ? y->depth - x->depth : x->met - y->met;
 }
 
-/* The places of the model's layers in Keras' order; returns their number. */
+/* The places of the model's layers in Keras' order, those that are called several times once; returns
+ * their number. */
 static int list_places(const dt_model_spec *m, place *all) {
     int met = 0, n = 0;
     for (int i = 0; i < m->n_outputs; i++) walk(m, m->output[i].layer, all, &met);
     find_depths(m, all);
     for (int i = 0; i < m->n_layers; i++) {
+        place *owner = &all[m->layer[i].owner];
         all[i].layer = i;
-        if (all[i].met) all[n++] = all[i];
+        if (all[i].met && (!owner->met || all[i].met < owner->met)) owner->met = all[i].met;
     }
+    for (int i = 0; i < m->n_layers; i++)
+        if (all[i].met && m->layer[i].owner == i) all[n++] = all[i];
     qsort(all, (size_t)n, sizeof *all, by_depth);
     return n;
 }
@@ -241,13 +247,13 @@ static void add_count(listing *l, int first) {
 }
 
 /* Counters of random numbers are not saved by Keras. */
-static dt_status *add_layer(listing *l, const dt_layer_spec *spec, int weight, const char *key) {
+static dt_status *add_layer(listing *l, const dt_layer_spec *spec, const char *key) {
     const int first = l->n;
     add_group(l, first, dt_arena_printf(l->arena, "layers/%s/vars", key), spec->name);
     for (int k = 0; k < spec->n_weights; k++) {
         const char *rest = spec->weight[k].path + strlen(spec->name) + 1;
         if (strstr(rest, "seed_generator/")) continue;
-        DT_TRY(add_weight(l, spec, first, rest, &l->weights->array[weight + k]));
+        DT_TRY(add_weight(l, spec, first, rest, &l->weights->array[spec->first_weight + k]));
     }
     if (spec->row == &dt_layer_normalization && spec->n_weights > 0) add_count(l, first);
     return NULL;
@@ -264,12 +270,10 @@ dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const 
                                  dt_hdf5_item **item, int *n) {
     enum { PARTS = 4 }; /* groups that a weight may add */
     place *all = dt_arena_array(arena, place, m->n_layers + 1);
-    int *first = dt_arena_array(arena, int, m->n_layers + 1);
     listing l = {.arena = arena,
                  .weights = weights,
                  .item =
                      dt_arena_array(arena, dt_hdf5_item, 2 * m->n_layers + PARTS * weights->n + 1)};
-    for (int i = 0; i < m->n_layers; i++) first[i + 1] = first[i] + m->layer[i].n_weights;
     const int count = list_places(m, all);
     DT_TRY(check_removed(arena, m, all, count));
     for (int k = 0; k < count; k++) {
@@ -278,7 +282,7 @@ dt_status *dt_keras_weights_list(dt_arena *arena, const dt_model_spec *m, const 
         const char *key = class_key(arena, spec->row);
         if (spec->row == &dt_layer_input) continue;
         if (same > 0) key = dt_arena_printf(arena, "%s_%d", key, same);
-        DT_TRY(add_layer(&l, spec, first[all[k].layer], key));
+        DT_TRY(add_layer(&l, spec, key));
     }
     *item = l.item;
     *n = l.n;
