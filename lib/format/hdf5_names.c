@@ -3,7 +3,8 @@
  * Keras 3 writes an object as a group whose group `vars` holds its variables by numbers, and its
  * name as an attribute: layers/dense_1/vars/0 with the name "fc" is fc/kernel. The names of
  * variables follow from the class, which the group's key or its name begins with, and from their
- * number. tf.keras and Keras' older format write paths: model_weights/fc/fc/kernel:0.
+ * number. A layer "conv" of a model "base" within the model is base_conv, as in imported models.
+ * tf.keras and Keras' older format write paths: model_weights/fc/fc/kernel:0.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -86,8 +87,11 @@ static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *a
     const int owner = at->n - 3; /* .../OWNER/vars/0 */
     dt_str path = {0};
     if (owner < 0) return NULL; /* of the model itself */
-    for (int i = 0; i <= owner; i++)
-        if (strcmp(at->key[i], "layers") != 0) dt_str_printf(&path, "%s/", at->name[i]);
+    for (int i = 0; i <= owner; i++) {
+        const bool ends = i == owner || strcmp(at->key[i + 1], "layers") != 0;
+        if (strcmp(at->key[i], "layers") != 0)
+            dt_str_printf(&path, "%s%c", at->name[i], ends ? '/' : '_');
+    }
     const char *name = variable_name(at, owner, count);
     if (name && *name) *out = dt_arena_printf(arena, "%s%s", dt_str_text(&path), name);
     dt_status *bad =

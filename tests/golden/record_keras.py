@@ -259,8 +259,39 @@ def flowers():
     ])
 
 
+def nested():
+    """Models within models: functional, with two inputs and two outputs, sequential, and one in the other."""
+    a, b = keras.Input((6, 6, 2)), keras.Input((4,))
+    x = L.BatchNormalization(name="bn")(L.Conv2D(3, 3, name="conv")(a))
+    x = keras.Sequential([keras.Input((4, 4, 3)), L.Conv2D(2, 2, activation="relu", name="conv"), L.Flatten()], name="inner")(x)
+    d = L.Dense(3, activation="tanh", name="d")(b)
+    base = keras.Model([a, b], [L.Concatenate()([x, d]), d], name="base")
+    base.trainable = False
+    image, more = keras.Input((6, 6, 2), name="image"), keras.Input((4,), name="more")
+    x, d = base([image, more], training=False)
+    head = keras.Sequential([keras.Input((21,)), L.Dense(4, activation="relu", name="d"), L.Dropout(0.2)], name="head")
+    return keras.Model([image, more], [L.Dense(2, name="y")(head(x)), L.Add(name="z")([d, L.Dense(3, name="d")(more)])])
+
+
+def stacked():
+    inner = keras.Sequential([keras.Input((5,)), L.Dense(4, activation="relu")], name="inner")
+    return keras.Sequential([keras.Input((5,), name="x"), inner, keras.Sequential([keras.Input((4,)), L.Dense(3), L.LayerNormalization()]), L.Dense(2)])
+
+
+def shared():
+    """A model that is called twice, and layers that read their own output."""
+    one = keras.Input((5,))
+    encoder = keras.Model(one, L.Dense(3, name="last")(L.BatchNormalization(name="bn")(L.Dense(4, activation="relu", name="d")(one))), name="encoder")
+    a, b = keras.Input((5,), name="a"), keras.Input((5,), name="b")
+    loop, relu = L.Dense(3, name="loop"), L.ReLU(name="relu")
+    x, y = encoder(a), encoder(b)
+    for _ in range(3):
+        x = relu(loop(x))
+    return keras.Model([a, b], [L.Subtract(name="gap")([x, y]), L.Dense(1, name="score")(L.Concatenate()([x, y, loop(y)]))])
+
+
 MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, cross, padded, residual, adaptive, encoded, steps,
-          activations, behind, shapes, narrow, frozen, joined, blocks, flowers]
+          activations, behind, shapes, narrow, frozen, joined, blocks, flowers, nested, stacked, shared]
 
 
 def number(x):
@@ -273,14 +304,18 @@ def tensor(a):
     return {"shape": list(a.shape), "dtype": str(a.dtype), "data": data}
 
 
-def fill(model, draw):
+def fill(model, draw, prefix=""):
     """Values that no initialiser gives, so that none of them can hide a mistake."""
     weights = {}
     for layer in model.layers:
+        if isinstance(layer, keras.Model):
+            weights.update(fill(layer, draw, f"{prefix}{layer.name}_"))
+            continue
         for v in layer.weights:
             positive = v.name == "moving_variance"
             v.assign(draw.uniform(0.5, 1.5, v.shape) if positive else draw.normal(0, 0.4, v.shape))
-            weights[v.path[v.path.index(layer.name + "/"):]] = tensor(v.numpy())
+            path = "/" + v.path
+            weights[prefix + path[path.index(f"/{layer.name}/") + 1:]] = tensor(v.numpy())
     return weights
 
 

@@ -9,8 +9,7 @@
  * `value`, `key` and `attention_mask` have that order, however they were given. Of the other
  * arguments, some become arguments of the layer, some repeat a default, and the rest are refused by
  * name.
- * Layers that are called several times are refused, since layers share no weights here, except
- * Tied.
+ * Each layer is called once: see inline.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +44,8 @@ dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name) {
                        "expected [LAYER, 0, 0], as Keras 3 writes the source of a value");
     *name = history->item[0];
     if (!is_zero(history->item[1]))
-        return dt_suggest(
-            dt_fail(DT_E_KERAS_MODEL, &history->item[1]->at,
-                    "uses a later call of layer '%.80s'; dtrain calls each layer once",
-                    (*name)->text),
-            "use a separate layer for each call");
+        return dt_fail(DT_E_KERAS_MODEL, &history->item[1]->at,
+                       "uses a later call of layer '%.80s', which is called once", (*name)->text);
     if (!is_zero(history->item[2]))
         return dt_fail(DT_E_KERAS_MODEL, &history->item[2]->at,
                        "uses the second output of layer '%.80s'; dtrain's layers have one output",
@@ -259,12 +255,6 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i) {
     call c = {.m = m, .layer = &m->layer[i]};
     DT_TRY(dt_keras_member(c.layer->raw, "inbound_nodes", DT_TREE_LIST, &nodes));
     if (c.layer->row == &dt_layer_input) return NULL;
-    if (nodes->n > 1)
-        return dt_suggest(
-            dt_fail(DT_E_KERAS_MODEL, &nodes->at,
-                    "layer '%.80s' is called %d times; dtrain calls each layer once", c.layer->name,
-                    nodes->n),
-            "use a separate layer for each call; weights of an embedding can be shared with Tied");
     if (nodes->n == 0)
         return dt_fail(DT_E_KERAS_MODEL, &nodes->at, "layer '%.80s' has no input", c.layer->name);
     dt_status *s = read_call(&c, i, nodes->item[0]);

@@ -143,6 +143,7 @@ static dt_status *translate(dt_arena *arena, const dt_tree *root, dt_tree **out)
     const dt_tree *class_name;
     dt_tree *config, *layers, *outputs = NULL;
     dt_keras_model m;
+    DT_TRY(dt_keras_inline(arena, &root));
     DT_TRY(dt_keras_class(root, &class_name));
     bool functional = strcmp(class_name->text, "Functional") == 0;
     if (!functional && strcmp(class_name->text, "Sequential") != 0)

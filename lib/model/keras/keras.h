@@ -7,6 +7,7 @@
  *
  *     file.c     the file, as a tree with locations
  *     value.c    values of a configuration: objects with a class, wrapped values, defaults
+ *     inline.c   models within the model, and layers that are called several times
  *     layer.c    one layer
  *     call.c     the calls of layers, which give their inputs
  *     mask.c     masks, whose operations Keras writes as layers

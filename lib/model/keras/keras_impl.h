@@ -39,6 +39,12 @@ void dt_keras_put(dt_tree *map, const char *key, const dt_location *key_at, dt_t
 void dt_keras_drop(dt_tree *map, const char *key);
 bool dt_keras_is_true(const dt_tree *map, const char *key);
 
+/* ---- inline.c ---- */
+
+/* Replaces *root by a functional model without models in it, each of whose layers is called once.
+ * A model that is so already stays. */
+dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) DT_MUST_USE;
+
 /* ---- layer.c ---- */
 
 typedef struct dt_keras_layer {

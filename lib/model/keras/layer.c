@@ -160,16 +160,12 @@ static dt_status *check_operation(const dt_keras_layer *l) {
 
 /* ---- the layer ---- */
 
-static dt_status *find_row(dt_keras_layer *l) {
+static void find_row(dt_keras_layer *l) {
     int n;
     const dt_kind *const *rows = dt_layers(&n);
     const char *name = l->class_name->text;
     bool input = strcmp(name, "InputLayer") == 0;
     l->row = (const dt_layer *)dt_keras_find_row(rows, n, input ? dt_layer_input.kind.name : name);
-    if (strcmp(name, "Sequential") != 0 && strcmp(name, "Functional") != 0) return NULL;
-    return dt_suggest(
-        dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "a model inside the model is not supported"),
-        "in Keras, call the layers of the inner model one by one");
 }
 
 /* Reads the name of the layer, which all layers in Keras files have. */
@@ -213,7 +209,7 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
     dt_tree *config;
     *out = (dt_keras_layer){.raw = raw};
     DT_TRY(dt_keras_class(raw, &out->class_name));
-    DT_TRY(find_row(out));
+    find_row(out);
     DT_TRY(dt_keras_member(raw, "config", DT_TREE_MAP, &config));
     DT_TRY(find_name(out, config));
     if (dt_keras_is_operation(raw)) DT_TRY(check_operation(out));

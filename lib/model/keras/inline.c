@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Models within the model, and layers that are called several times. Both become layers of one
+ * functional model, each of which is called once:
+ *
+ *     y = base(x)                    ──▶    base_conv, base_relu
+ *     y = dense(a), z = dense(b)     ──▶    dense, dense_1 with weights_of: dense
+ *
+ * A call of a layer stands in a scope, which is a call of the model that contains the layer. The
+ * layers are written after their inputs. As in Keras, `training` of a call does not change how a
+ * model trains, and layers of a frozen model are frozen.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/keras/keras_impl.h"
+
+enum { MOST_CALLS = 4000, MOST_SCOPES = 1000, MOST_DEPTH = 16, MOST_STEPS = 50000 };
+
+/* A call of a model. */
+typedef struct scope {
+    const struct scope *parent; /* NULL: the whole model */
+    int layer, call;            /* which layer of the parent, and which call of it */
+    int depth;
+    const dt_tree *config, *layers;
+    bool functional, frozen;
+    const char *prefix; /* of the names of its layers */
+} scope;
+
+/* An output of a call of a layer. */
+typedef struct source {
+    const scope *in;
+    int layer, call, output;
+} source;
+
+/* A call of a layer that is not a model, as it is written. */
+typedef struct item {
+    source of;
+    const char *name;
+    dt_tree *layer; /* NULL: its inputs are being written */
+} item;
+
+typedef struct inlining {
+    dt_arena *arena;
+    int n_scopes, n, steps; /* steps: into and out of models, all values together */
+    scope *scope[MOST_SCOPES];
+    item *item;    /* [n] */
+    dt_tree *list; /* the layers, in their order */
+} inlining;
+
+/* ---- layers as Keras writes them ---- */
+
+static const dt_tree *config_of(const dt_tree *layer) { return dt_tree_get(layer, "config"); }
+
+static bool is_text(const dt_tree *t, const char *text) {
+    return t && t->kind == DT_TREE_SCALAR && strcmp(t->text, text) == 0;
+}
+
+static bool is_class(const dt_tree *layer, const char *name) {
+    return is_text(dt_tree_get(layer, "class_name"), name);
+}
+
+static bool is_model(const dt_tree *layer) {
+    return is_class(layer, "Functional") || is_class(layer, "Sequential");
+}
+
+static const dt_tree *calls_of(const dt_tree *layer) {
+    const dt_tree *nodes = dt_tree_get(layer, "inbound_nodes");
+    return nodes && nodes->kind == DT_TREE_LIST ? nodes : NULL;
+}
+
+static dt_status *name_of(const dt_tree *layer, const char **out) {
+    dt_tree *name;
+    if (!config_of(layer)) return dt_fail(DT_E_KERAS_MODEL, &layer->at, "missing key 'config'");
+    DT_TRY(dt_keras_member(config_of(layer), "name", DT_TREE_SCALAR, &name));
+    *out = name->text;
+    return NULL;
+}
+
+static bool read_number(const dt_tree *t, int most, int *out) {
+    char *end;
+    if (t->kind != DT_TREE_SCALAR || !*t->text) return false;
+    const long n = strtol(t->text, &end, 10);
+    *out = (int)n;
+    return !*end && n >= 0 && n < most;
+}
+
+static dt_status *find_layer(const scope *s, const dt_tree *name, int *out) {
+    for (*out = 0; *out < s->layers->n; ++*out)
+        if (is_text(dt_tree_get(config_of(s->layers->item[*out]), "name"), name->text)) return NULL;
+    return dt_fail(DT_E_KERAS_MODEL, &name->at, "the model has no layer '%.80s'", name->text);
+}
+
+/* [LAYER, CALL, OUTPUT] */
+static dt_status *read_history(const scope *s, const dt_tree *t, source *out) {
+    *out = (source){.in = s};
+    if (t->kind != DT_TREE_LIST || t->n != 3 || t->item[0]->kind != DT_TREE_SCALAR ||
+        !read_number(t->item[1], MOST_CALLS, &out->call) ||
+        !read_number(t->item[2], MOST_CALLS, &out->output))
+        return dt_fail(DT_E_KERAS_MODEL, &t->at,
+                       "expected [LAYER, 0, 0], as Keras 3 writes the source of a value");
+    DT_TRY(find_layer(s, t->item[0], &out->layer));
+    const dt_tree *calls = calls_of(s->layers->item[out->layer]);
+    if (out->call < (calls && calls->n > 0 ? calls->n : 1)) return NULL;
+    return dt_fail(DT_E_KERAS_MODEL, &t->item[1]->at, "layer '%.80s' has no call %d",
+                   t->item[0]->text, out->call);
+}
+
+/* Whether t is a history in `input_layers` or `output_layers`, not a list of numbers. */
+static bool is_bare(const dt_tree *t) {
+    int n;
+    return t->kind == DT_TREE_LIST && t->n == 3 && t->item[0]->kind == DT_TREE_SCALAR &&
+           read_number(t->item[1], MOST_CALLS, &n) && !read_number(t->item[0], INT_MAX, &n);
+}
+
+/* The number of histories in t, in order; *found: that of number k. Recursion is limited by the
+ * depth of the file. */
+static int find_history(const dt_tree *t, int k, const dt_tree **found) {
+    const dt_tree *history = dt_keras_history(t);
+    int n = 0;
+    if (!history && is_bare(t)) history = t;
+    if (history && k == 0) *found = history;
+    if (history || (t->kind != DT_TREE_LIST && t->kind != DT_TREE_MAP)) return history != NULL;
+    for (int i = 0; i < t->n; i++)
+        n += find_history(t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i], k - n, found);
+    return n;
+}
+
+/* ---- scopes ---- */
+
+static const dt_tree *layer_of(const source *s) { return s->in->layers->item[s->layer]; }
+
+static dt_status *open_scope(inlining *x, const dt_tree *model, scope s) {
+    dt_tree *config, *layers;
+    DT_TRY(dt_keras_member(model, "config", DT_TREE_MAP, &config));
+    DT_TRY(dt_keras_member(config, "layers", DT_TREE_LIST, &layers));
+    s.depth = s.parent ? s.parent->depth + 1 : 0;
+    if (s.depth > MOST_DEPTH || x->n_scopes == MOST_SCOPES)
+        return dt_fail(DT_E_JOB_LIMIT, &model->at,
+                       "models within models: more than %d levels or %d calls", MOST_DEPTH,
+                       MOST_SCOPES);
+    if (layers->n == 0) return dt_fail(DT_E_KERAS_MODEL, &layers->at, "the model has no layers");
+    s.config = config;
+    s.layers = layers;
+    s.functional = is_class(model, "Functional");
+    s.frozen = (s.parent && s.parent->frozen) || is_text(dt_tree_get(config, "trainable"), "false");
+    x->scope[x->n_scopes] = dt_arena_copy(x->arena, &s, sizeof s);
+    x->n_scopes++;
+    return NULL;
+}
+
+/* The name of a call: that of the layer, and from the second call on its number. */
+static const char *call_name(inlining *x, const scope *in, const char *name, int call) {
+    return call ? dt_arena_printf(x->arena, "%s%s_%d", in->prefix, name, call)
+                : dt_arena_printf(x->arena, "%s%s", in->prefix, name);
+}
+
+static dt_status *find_scope(inlining *x, const source *s, const scope **out) {
+    const char *name;
+    for (int i = 0; i < x->n_scopes; i++) {
+        *out = x->scope[i];
+        if ((*out)->parent == s->in && (*out)->layer == s->layer && (*out)->call == s->call)
+            return NULL;
+    }
+    DT_TRY(name_of(layer_of(s), &name));
+    const char *prefix = dt_arena_printf(x->arena, "%s_", call_name(x, s->in, name, s->call));
+    DT_TRY(
+        open_scope(x, layer_of(s),
+                   (scope){.parent = s->in, .layer = s->layer, .call = s->call, .prefix = prefix}));
+    *out = x->scope[x->n_scopes - 1];
+    return NULL;
+}
+
+/* ---- where values come from ---- */
+
+/* Sets *s to the source of input k of the scope, in its parent. */
+static dt_status *step_out(source *s, int k) {
+    const scope *in = s->in, *parent = in->parent;
+    const dt_tree *model = parent->layers->item[in->layer], *history = NULL;
+    if (!parent->functional && in->layer > 0 && k == 0) {
+        *s = (source){.in = parent, .layer = in->layer - 1};
+        return NULL;
+    }
+    const dt_tree *calls = parent->functional ? calls_of(model) : NULL;
+    const dt_tree *call = calls && in->call < calls->n ? calls->item[in->call] : NULL;
+    if (dt_tree_get(call, "args")) find_history(dt_tree_get(call, "args"), k, &history);
+    if (!history && dt_tree_get(dt_tree_get(call, "kwargs"), "inputs"))
+        find_history(dt_tree_get(dt_tree_get(call, "kwargs"), "inputs"), k, &history);
+    if (history) return read_history(parent, history, s);
+    return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model is called without its input %d", k);
+}
+
+/* Sets *s to the source of the output of the model that *s is. */
+static dt_status *step_in(inlining *x, source *s) {
+    const scope *in;
+    const dt_tree *history = NULL, *model = layer_of(s);
+    const int output = s->output;
+    DT_TRY(find_scope(x, s, &in));
+    if (!in->functional && output == 0) {
+        *s = (source){.in = in, .layer = in->layers->n - 1};
+        return NULL;
+    }
+    const dt_tree *outputs = dt_tree_get(in->config, "output_layers");
+    if (in->functional && outputs) find_history(outputs, output, &history);
+    if (history) return read_history(in, history, s);
+    return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model has no output %d", output);
+}
+
+/* The number of an input layer among the inputs of its model. */
+static dt_status *input_number(const source *s, int *out) {
+    const dt_tree *inputs = dt_tree_get(s->in->config, "input_layers"), *history = NULL;
+    const char *name;
+    *out = 0;
+    if (!s->in->functional) return NULL;
+    DT_TRY(name_of(layer_of(s), &name));
+    for (; inputs && *out < find_history(inputs, *out, &history); ++*out)
+        if (is_text(history->item[0], name)) return NULL;
+    return dt_fail(DT_E_KERAS_MODEL, &layer_of(s)->at, "'%.80s' is not in 'input_layers'", name);
+}
+
+/* Follows a value through models to the layer that computes it. */
+static dt_status *resolve(inlining *x, source *s) {
+    for (; x->steps < MOST_STEPS; x->steps++) {
+        int k;
+        if (is_model(layer_of(s))) {
+            DT_TRY(step_in(x, s));
+        } else if (s->in->parent && is_class(layer_of(s), "InputLayer")) {
+            DT_TRY(input_number(s, &k));
+            DT_TRY(step_out(s, k));
+        } else {
+            return NULL;
+        }
+    }
+    return dt_fail(DT_E_JOB_LIMIT, &layer_of(s)->at,
+                   "the calls of models form a cycle, or too long a chain");
+}
+
+/* ---- writing ---- */
+
+static dt_status *write_call(inlining *x, const source *of, const item **out);
+
+static dt_tree *make_list(inlining *x, const dt_location *at, int most) {
+    dt_tree *t = dt_arena_new(x->arena, dt_tree);
+    *t = (dt_tree){
+        .kind = DT_TREE_LIST, .at = *at, .item = dt_arena_array(x->arena, dt_tree *, most + 1)};
+    return t;
+}
+
+/* [LAYER, 0, OUTPUT] of the layer that computes the value. */
+static dt_status *write_history(inlining *x, source s, const dt_location *at, dt_tree **out) {
+    const item *from;
+    DT_TRY(resolve(x, &s));
+    DT_TRY(write_call(x, &s, &from));
+    *out = make_list(x, at, 3);
+    (*out)->item[0] = dt_keras_scalar(x->arena, at, from->name);
+    (*out)->item[1] = dt_keras_scalar(x->arena, at, "0");
+    (*out)->item[2] = dt_keras_scalar(x->arena, at, dt_arena_printf(x->arena, "%d", s.output));
+    (*out)->n = 3;
+    return NULL;
+}
+
+static dt_tree *make_tensor(inlining *x, dt_tree *history) {
+    dt_tree *t = dt_keras_map(x->arena, &history->at, 2),
+            *config = dt_keras_map(x->arena, &history->at, 1);
+    dt_keras_put(config, "keras_history", &history->at, history);
+    dt_keras_put(t, "class_name", &history->at,
+                 dt_keras_scalar(x->arena, &history->at, "__keras_tensor__"));
+    dt_keras_put(t, "config", &history->at, config);
+    return t;
+}
+
+/* A copy of arguments, or of outputs, with the sources of values in the single model. */
+static dt_status *write_values(inlining *x, const scope *in, const dt_tree *t, dt_tree **out) {
+    const dt_tree *tensor = dt_keras_history(t);
+    dt_status *faults = NULL;
+    source s;
+    if (tensor || is_bare(t)) {
+        DT_TRY(read_history(in, tensor ? tensor : t, &s));
+        DT_TRY(write_history(x, s, &t->at, out));
+        if (tensor) *out = make_tensor(x, *out);
+        return NULL;
+    }
+    *out = dt_tree_copy(x->arena, t);
+    for (int i = 0; i < t->n && t->kind != DT_TREE_SCALAR; i++) {
+        const bool map = t->kind == DT_TREE_MAP;
+        dt_status_append(&faults, write_values(x, in, map ? t->entry[i].value : t->item[i],
+                                               map ? &(*out)->entry[i].value : &(*out)->item[i]));
+    }
+    return faults;
+}
+
+/* The call of a layer of a sequential model. */
+static dt_status *write_sequential(inlining *x, const source *of, dt_tree **out) {
+    const dt_location *at = &layer_of(of)->at;
+    source s = {.in = of->in, .layer = of->layer - 1};
+    dt_tree *history, *args = make_list(x, at, 1);
+    if (of->layer == 0 && !of->in->parent)
+        return dt_fail(DT_E_KERAS_MODEL, at, "the model has no input");
+    if (of->layer == 0) {
+        s.layer = 0;
+        DT_TRY(step_out(&s, 0));
+    }
+    DT_TRY(write_history(x, s, at, &history));
+    args->item[args->n++] = make_tensor(x, history);
+    *out = dt_keras_map(x->arena, at, 2);
+    dt_keras_put(*out, "args", at, args);
+    dt_keras_put(*out, "kwargs", at, dt_keras_map(x->arena, at, 0));
+    return NULL;
+}
+
+static dt_status *write_inputs(inlining *x, const source *of, dt_tree *layer) {
+    const dt_location *at = &layer->at;
+    const dt_tree *calls = calls_of(layer_of(of));
+    dt_tree *nodes = make_list(x, at, 1);
+    if (is_class(layer, "InputLayer")) {
+    } else if (!of->in->functional) {
+        DT_TRY(write_sequential(x, of, &nodes->item[nodes->n++]));
+    } else if (calls && of->call < calls->n) {
+        DT_TRY(write_values(x, of->in, calls->item[of->call], &nodes->item[nodes->n++]));
+    }
+    dt_keras_drop(layer, "inbound_nodes");
+    dt_keras_put(layer, "inbound_nodes", at, nodes);
+    return NULL;
+}
+
+/* Sets *of to the first call of the same layer. True: it is another one. */
+static dt_status *first_call(inlining *x, source *of, bool *other) {
+    const scope *chain[MOST_DEPTH + 1];
+    int n = 0;
+    for (const scope *s = of->in; s->parent; s = s->parent) chain[n++] = s;
+    *other = of->call > 0;
+    const scope *in = x->scope[0];
+    while (n-- > 0) {
+        *other |= chain[n]->call > 0;
+        DT_TRY(find_scope(x, &(source){.in = in, .layer = chain[n]->layer}, &in));
+    }
+    *of = (source){.in = in, .layer = of->layer};
+    return NULL;
+}
+
+/* The configuration of a call: its name, whether it trains, and whose weights it uses. */
+static dt_status *write_config(inlining *x, const item *it, dt_tree *layer) {
+    const dt_tree *old = config_of(layer);
+    dt_tree *config = dt_keras_map(x->arena, &old->at, old->n);
+    source first = it->of;
+    bool other = false;
+    for (int i = 0; i < old->n; i++) config->entry[config->n++] = old->entry[i];
+    dt_keras_drop(config, "name");
+    dt_keras_put(config, "name", &old->at, dt_keras_scalar(x->arena, &old->at, it->name));
+    if (it->of.in->frozen) {
+        dt_keras_drop(config, "trainable");
+        dt_keras_put(config, "trainable", &old->at, dt_keras_scalar(x->arena, &old->at, "false"));
+    }
+    DT_TRY(first_call(x, &first, &other));
+    const item *owner = NULL;
+    if (other) DT_TRY(write_call(x, &first, &owner));
+    if (owner)
+        dt_keras_put(config, "weights_of", &old->at,
+                     dt_keras_scalar(x->arena, &old->at, owner->name));
+    dt_keras_drop(layer, "config");
+    dt_keras_put(layer, "config", &old->at, config);
+    return NULL;
+}
+
+static item *find_item(inlining *x, const source *of) {
+    for (int i = 0; i < x->n; i++) {
+        const source *s = &x->item[i].of;
+        if (s->in == of->in && s->layer == of->layer && s->call == of->call) return &x->item[i];
+    }
+    return NULL;
+}
+
+/* Writes a call of a layer after those that it needs, unless it is written already. */
+static dt_status *write_call(inlining *x, const source *of, const item **out) {
+    const dt_tree *raw = layer_of(of);
+    const char *name;
+    item *it = find_item(x, of);
+    *out = it;
+    if (it && it->layer) return NULL;
+    if (it) return dt_fail(DT_E_KERAS_MODEL, &raw->at, "the calls of this layer form a cycle");
+    if (x->n == MOST_CALLS)
+        return dt_fail(DT_E_JOB_LIMIT, &raw->at, "more than %d calls of layers", MOST_CALLS);
+    DT_TRY(name_of(raw, &name));
+    *out = it = &x->item[x->n++];
+    *it = (item){.of = *of, .name = call_name(x, of->in, name, of->call)};
+    dt_tree *layer = dt_keras_map(x->arena, &raw->at, raw->n);
+    for (int i = 0; i < raw->n; i++) layer->entry[layer->n++] = raw->entry[i];
+    DT_TRY(write_inputs(x, of, layer));
+    DT_TRY(write_config(x, it, layer));
+    it->layer = x->list->item[x->list->n++] = layer;
+    return NULL;
+}
+
+/* ---- the model ---- */
+
+static bool is_plain(const dt_tree *layers) {
+    for (int i = 0; layers && layers->kind == DT_TREE_LIST && i < layers->n; i++) {
+        const dt_tree *layer = layers->item[i], *calls = calls_of(layer);
+        if (is_model(layer) || (calls && calls->n > 1)) return false;
+    }
+    return true;
+}
+
+/* Writes the calls of all layers of a scope. Recursion is limited by its depth. */
+static dt_status *write_scope(inlining *x, const scope *in) {
+    dt_status *faults = NULL;
+    for (int i = 0; i < in->layers->n; i++) {
+        const dt_tree *layer = in->layers->item[i], *calls = calls_of(layer);
+        if (in->parent && is_class(layer, "InputLayer")) continue;
+        for (int k = 0; k == 0 || (in->functional && calls && k < calls->n); k++) {
+            const source of = {.in = in, .layer = i, .call = k};
+            const scope *inner;
+            const item *it;
+            dt_status *s = is_model(layer) ? find_scope(x, &of, &inner) : write_call(x, &of, &it);
+            if (!s && is_model(layer)) s = write_scope(x, inner);
+            dt_status_append(&faults, s);
+            if (s) return faults;
+        }
+    }
+    return NULL;
+}
+
+static dt_status *write_outputs(inlining *x, dt_tree *config) {
+    const scope *all = x->scope[0];
+    const dt_tree *written = dt_tree_get(all->config, "output_layers");
+    dt_tree *outputs;
+    if (!all->functional)
+        DT_TRY(write_history(x, (source){.in = all, .layer = all->layers->n - 1}, &all->layers->at,
+                             &outputs));
+    else if (written) DT_TRY(write_values(x, all, written, &outputs));
+    else return NULL; /* which is refused where outputs are read */
+    dt_keras_put(config, "output_layers", &outputs->at, outputs);
+    return NULL;
+}
+
+dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) {
+    const dt_tree *layers = dt_tree_get(config_of(*root), "layers");
+    if (is_plain(layers)) return NULL;
+    inlining *x = dt_arena_new(arena, inlining);
+    *x = (inlining){.arena = arena, .item = dt_arena_array(arena, item, MOST_CALLS), .list = NULL};
+    x->list = make_list(x, &layers->at, MOST_CALLS);
+    DT_TRY(open_scope(x, *root, (scope){.prefix = ""}));
+    DT_TRY(write_scope(x, x->scope[0]));
+    dt_tree *config = dt_keras_map(arena, &(*root)->at, 2), *out = dt_tree_copy(arena, *root);
+    dt_keras_put(config, "layers", &layers->at, x->list);
+    DT_TRY(write_outputs(x, config));
+    for (int i = 0; i < out->n; i++) {
+        if (strcmp(out->entry[i].key, "config") == 0) out->entry[i].value = config;
+        if (strcmp(out->entry[i].key, "class_name") == 0)
+            out->entry[i].value = dt_keras_scalar(arena, &out->entry[i].value->at, "Functional");
+    }
+    *root = out;
+    return NULL;
+}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models within models, and layers that are called several times: dtrain trains them from Keras' weights as Keras does, and gives them back.
+
+    python keras_models.py DTRAIN DIRECTORY
+"""
+import os
+import subprocess
+import sys
+
+os.environ["KERAS_BACKEND"] = "jax"
+import keras
+import numpy as np
+from keras import layers as L
+
+dtrain, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
+JOB = """version: 1
+name: k
+dataset: {{format: npy, train: {{{files}, y: y.npy}}, global_batch_size: 4}}
+model: {{keras_config: m.keras, init_from: m.safetensors}}
+compile: {{optimizer: {{SGD: {{learning_rate: 0.01}}}}, loss: MeanSquaredError}}
+fit: {{epochs: 2}}
+output: {{dir: run}}
+"""
+
+
+def twins():
+    """One model for two pictures."""
+    x = keras.Input((8, 8, 1))
+    y = L.MaxPooling2D(2)(L.BatchNormalization()(L.Conv2D(4, 3, activation="relu")(x)))
+    encoder = keras.Model(x, L.Dense(6)(L.Flatten()(y)), name="encoder")
+    a, b = keras.Input((8, 8, 1), name="a"), keras.Input((8, 8, 1), name="b")
+    gap = L.Subtract()([encoder(a), encoder(b)])
+    return keras.Model([a, b], L.Dense(1, name="out")(L.Multiply()([gap, gap])))
+
+
+def transfer():
+    """A frozen model below a new head."""
+    base = keras.Sequential([keras.Input((8, 8, 3))], name="base")
+    for filters in (4, 8):
+        base.add(L.Conv2D(filters, 3, padding="same", use_bias=False))
+        base.add(L.BatchNormalization())
+        base.add(L.ReLU(max_value=6.0))
+    base.trainable = False
+    x = keras.Input((8, 8, 3), name="a")
+    y = L.GlobalAveragePooling2D()(base(L.Rescaling(0.5)(x), training=False))
+    return keras.Model(x, L.Dense(1, name="out")(y))
+
+
+def loop():
+    """Layers that read their own output."""
+    x = y = keras.Input((5,), name="a")
+    dense, norm = L.Dense(5, activation="tanh", kernel_regularizer="l2"), L.BatchNormalization()
+    for _ in range(3):
+        y = norm(dense(y))
+    return keras.Model(x, L.Dense(1, name="out")(y))
+
+
+def sentences():
+    """One recurrent encoder for two sequences with padding."""
+    encoder = keras.Sequential([keras.Input((7,), dtype="int32"), L.Embedding(20, 6, mask_zero=True), L.Bidirectional(L.LSTM(4))])
+    a, b = (keras.Input((7,), dtype="int32", name=name) for name in "ab")
+    return keras.Model([a, b], L.Dense(1, name="out")(L.Concatenate()([encoder(a), encoder(b)])))
+
+
+def run(*words):
+    done = subprocess.run([dtrain, *words, "-q"], cwd=folder, capture_output=True, text=True)
+    return done.stderr.strip()[-400:] if done.returncode else None
+
+
+def predict(x, *words):
+    if len(x) > 1:
+        np.savez(f"{folder}/x.npz", **x)
+    problem = run("predict", "job.yaml", *words, "--input", "x.npz" if len(x) > 1 else "a.npy", "-o", "p.npy")
+    return np.load(f"{folder}/p.npy") if not problem else print(problem)
+
+
+def differ(what, a, b):
+    gap = np.max(np.abs(a - b))
+    print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
+
+
+for make in (twins, transfer, loop, sentences):
+    print(make.__name__)
+    keras.utils.set_random_seed(3)
+    model, draw = make(), np.random.default_rng(1)
+    for w in model.weights:
+        if "seed" not in w.path:
+            w.assign(draw.uniform(0.5, 1.5, w.shape) if "variance" in w.name else draw.normal(0, 0.3, w.shape))
+    x = {i.name: draw.integers(0, 20, (16, *i.shape[1:])).astype("int32") if i.dtype == "int32" else draw.normal(size=(16, *i.shape[1:])).astype("float32") for i in model.inputs}
+    y = draw.normal(size=(16, 1)).astype("float32")
+    for name, value in {**x, "y": y}.items():
+        np.save(f"{folder}/{name}.npy", value)
+    with open(f"{folder}/job.yaml", "w") as f:
+        f.write(JOB.format(files=", ".join(f"{name}: {name}.npy" for name in x)))
+    rows = x if len(x) > 1 else x["a"]
+    model.save(f"{folder}/m.keras")
+    print("    weights", run("ckpt", "convert", "m.keras", "-o", "m.safetensors") or "read")
+    differ("predictions", predict(x, "--ckpt", "m.safetensors"), model.predict(rows, verbose=0))
+    print("    training", run("fit", "job.yaml", "--fresh") or "done")
+    model.compile(keras.optimizers.SGD(0.01), "mse")
+    model.fit(rows, y, batch_size=4, epochs=2, shuffle=False, verbose=0)
+    trained = predict(x)
+    differ("predictions after training", trained, model.predict(rows, verbose=0))
+    print("    model", run("export", "job.yaml", "-o", "back.keras") or "written")
+    back = keras.saving.load_model(f"{folder}/back.keras", safe_mode=True)
+    differ("Keras' predictions", trained, back.predict(rows, verbose=0))
+    print("    weights:", model.count_params(), back.count_params())
+    print("    model", run("validate", "job.yaml", "model={keras_config: back.keras}") or "read again")
