@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Bytes in, peak memory out, a row for each reader: amplification.py FOLDER DTRAIN [--figures]. Each row makes one hostile file, runs the program over it
+# Bytes in, peak memory out, a row for each reader: amplification.py FOLDER DTRAIN [--figures] [BEGINNING OF A NAME...]. Each row makes one hostile file, runs the program over it
 # and compares the largest resident set with what a small training takes and the row's bound, in MiB. Prints the rows that break it.
 import ctypes.util, gzip, json, os, socket, struct, sys, time, zipfile, zlib
 
@@ -53,6 +53,51 @@ def jpeg(height, width, scans):
     means = segment(0xDA, b"\3\1\0\2\0\3\0\0\0\0") + b"\0" * (3 * blocks // 8 + 1)
     more = segment(0xDA, b"\1\1\0\1\x3f\0") + b"\0" * (blocks // 8 + 1)
     return b"\xff\xd8" + tables + means + more * (scans - 1) + b"\xff\xd9"
+
+
+def bits(*codes):
+    """Pairs of a number and its bits, the lowest bit first."""
+    value = at = 0
+    for code, width in codes:
+        value, at = value | code << at, at + width
+    return value.to_bytes(at // 8 + 1, "little")
+
+
+def gif(height, width, pixels, frames=1):
+    """A flat picture: each code of LZW stands for one pixel more than the code before it."""
+    codes, left = [], pixels
+    while left > 0:
+        codes += [(4, 12 if codes else 3), (0, 3)]
+        left -= 1
+        for code in range(6, 4096):
+            codes.append((code, code.bit_length()))
+            left -= code - 4
+            if left <= 0 or code == 4095:
+                break
+    data = bits(*codes, (5, codes[-1][1]))
+    blocks = b"".join(bytes([len(data[i : i + 255])]) + data[i : i + 255] for i in range(0, len(data), 255))
+    frame = b",\0\0\0\0" + struct.pack("<HH", width, height) + b"\0\2" + blocks + b"\0"
+    return b"GIF89a" + struct.pack("<HH", width, height) + b"\xf0\0\0" + b"\0" * 6 + frame * frames + b";"
+
+
+def bmp(height, width, compression, data, depth=8):
+    palette = b"\0" * 1024 if depth == 8 else b""
+    start = 54 + len(palette)
+    info = struct.pack("<IiiHHIIiiII", 40, width, height, 1, depth, compression, len(data), 0, 0, 0, 0)
+    return b"BM" + struct.pack("<IHHI", start + len(data), 0, 0, start) + info + palette + data
+
+
+def webp(height, width):
+    """A lossless picture whose five codes have one symbol each, so that a pixel takes no bits."""
+    data = b"\x2f" + bits((width - 1, 14), (height - 1, 14), (0, 4), (0, 3), *[(1, 4)] * 5) + b"\0" * 8
+    data += b"\0" * (len(data) % 2)
+    return b"RIFF" + struct.pack("<I", 12 + len(data)) + b"WEBPVP8L" + struct.pack("<I", len(data)) + data
+
+
+def tiff(height, width, data, rows=None, compression=8, more=()):
+    tags = [(256, 4, width), (257, 4, height), (258, 3, 8), (259, 3, compression), (262, 3, 1), (273, 4, 8), (277, 3, 1), (278, 4, rows or height), (279, 4, len(data))]
+    entries = b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in sorted([*tags, *more]))
+    return b"II*\0" + struct.pack("<I", 8 + len(data)) + data + struct.pack("<H", len(tags) + len(more)) + entries + b"\0\0\0\0"
 
 
 def album(*pictures):
@@ -219,6 +264,81 @@ row(180, "jpeg: progressive, 4000 x 4000")(lambda: pictures(*[("jpg", jpeg(4000,
 row(64, "jpeg: progressive, 12000 x 12000")(lambda: pictures(*[("jpg", jpeg(12000, 12000, 1))] * 2))
 row(64, "jpeg: 400 scans")(lambda: pictures(*[("jpg", jpeg(2000, 2000, 400))] * 2))
 
+row(64, "gif: says 65535 x 65535")(lambda: pictures(*[("gif", gif(65535, 65535, 1))] * 2))
+row(180, "gif: 4000 x 4000")(lambda: pictures(*[("gif", gif(4000, 4000, 16_000_000))] * 2))
+row(64, "gif: 2,000 frames")(lambda: pictures(*[("gif", gif(500, 500, 250_000, 2000))] * 2))
+row(64, "bmp: says 2 Gi x 2 Gi")(lambda: pictures(*[("bmp", bmp((1 << 31) - 1, (1 << 31) - 1, 1, b"\0\1"))] * 2))
+row(64, "bmp: runs, 13000 x 13000")(lambda: pictures(*[("bmp", bmp(13000, 13000, 1, b"\0\1"))] * 2))
+row(64, "bmp: 65535 x 65535 in 64 bytes")(lambda: pictures(*[("bmp", bmp(65535, 65535, 0, b"\0" * 64, depth=24))] * 2))
+row(260, "webp: 4000 x 4000 in 40 bytes")(lambda: pictures(*[("webp", webp(4000, 4000))] * 2))
+row(64, "webp: 16383 x 10000 in 40 bytes")(lambda: pictures(*[("webp", webp(10000, 16383))] * 2))
+row(64, "webp: 16383 x 16383 in 40 bytes")(lambda: pictures(*[("webp", webp(16383, 16383))] * 2))
+row(64, "tiff: says 2 Gi x 2 Gi")(lambda: pictures(*[("tiff", tiff((1 << 31) - 1, (1 << 31) - 1, b"\0" * 64))] * 2))
+row(300, "tiff: 6000 x 6000, deflated")(lambda: pictures(*[("tiff", tiff(6000, 6000, zlib.compress(b"\0" * 36_000_000, 9)))] * 2))
+row(64, "tiff: one strip that inflates to 1 GiB")(lambda: pictures(*[("tiff", tiff(8, 8, zlib.compress(ZEROS * 1024, 9)))] * 2))
+row(64, "tiff: strips of 4 Gi rows")(lambda: pictures(*[("tiff", tiff(8, 8, zlib.compress(b"\0" * 64), 0xFFFFFFFF))] * 2))
+row(64, "tiff: tiles of 1 Gi x 1 Gi")(lambda: pictures(*[("tiff", tiff(8, 8, zlib.compress(b"\0" * 64), more=((322, 4, 1 << 30), (323, 4, 1 << 30), (324, 4, 8), (325, 4, 16))))] * 2))
+
+# ---- tokenizers, folders of texts, libsvm, documents ----
+
+
+def tokenizer(*parts):
+    write("k.json", *parts)
+    write("s3.csv", b"a,y\n" + b"a,1\nb,0\n" * 8)
+    element = "element: {x: {column: a, dtype: string}, y: {column: y, dtype: int32}}"
+    return dataset(f"format: csv, train: s3.csv, {element}, map: {{x: [tokenizer: {{path: k.json, max_length: 1}}]}}")
+
+
+def word_piece(vocabulary):
+    head = b'{"version":"1.0","normalizer":null,"pre_tokenizer":null,"post_processor":null,"decoder":null,"added_tokens":[],"model":'
+    model = b'{"type":"WordPiece","unk_token":"a","continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":'
+    return tokenizer(head + model + vocabulary + b"}}")
+
+
+def texts(*files):
+    import shutil
+    shutil.rmtree("texts", ignore_errors=True)
+    for i, parts in enumerate(files):
+        os.makedirs(f"texts/c{i % 2}", exist_ok=True)
+        write(f"texts/c{i % 2}/{i}.txt", *parts)
+    element = "element: {text: {dtype: string, max_bytes: 1048576}, label: {num_classes: 2}}"
+    words = "map: {text: [text_vectorization: {max_tokens: 9, output_sequence_length: 4}]}"
+    return dataset(f"format: text_folder, train: texts, {element}, {words}", "Input: {name: text, shape: [4]}")
+
+
+def libsvm(*parts):
+    file = pack("t.svm.gz", *parts)
+    return dataset(f"format: libsvm, train: {file}, element: {{x: {{shape: [4]}}, label: {{dtype: int32}}}}")
+
+
+def documents(*parts):
+    element = "element: {tokens: {shape: [64], dtype: int32}}"
+    layers = "Input: {name: tokens, shape: [64], dtype: int32}, Embedding: {input_dim: 9, output_dim: 2}, Flatten: {}"
+    return dataset(f"format: text, train: {pack('d.jsonl.gz', *parts)}, {element}", layers) + ["-n"]
+
+
+row(16, "tokenizer: more than 64 MiB")(lambda: tokenizer(b'{"a":[', b"{}," * (24 * MIB), b"{}]}"))
+row(80, "tokenizer: 63 MiB of objects")(lambda: tokenizer(b'{"a":[', b"{}," * (21 * MIB - 9), b"{}]}"))
+row(80, "tokenizer: lists of lists")(lambda: tokenizer(b"[" * (60 * MIB)))
+row(80, "tokenizer: 3,000,000 tokens")(lambda: word_piece(b'{"a":0' + b"".join(b',"%x~":%d' % (i, i) for i in range(1, 3_000_000)) + b"}"))
+row(140, "tokenizer: 2,000,000 tokens")(lambda: word_piece(b'{"a":0' + b"".join(b',"%x~":%d' % (i, i) for i in range(1, 2_000_000)) + b"}"))
+row(150, "tokenizer: one token of 60 MiB")(lambda: word_piece(b'{"a":0,"' + b"a" * (60 * MIB) + b'":1}'))
+row(16, "texts: two of 64 MiB")(lambda: texts(*[[b"a " * (MIB // 2)] * 64] * 2))
+row(110, "texts: 64 of 1 MiB of short words")(lambda: texts(*[[b"a " * (MIB // 2)]] * 64))
+row(220, "texts: 16 of 1 MiB, all words different")(lambda: texts(*[[b"%x " % (j * 16 + i) for j in range(130_000)] for i in range(16)]))
+row(16, "libsvm: an index of 4 Gi")(lambda: libsvm(b"1 1:1\n1 4294967295:1\n"))
+row(140, "libsvm: one line of 64 MiB")(lambda: libsvm(b"1 1:", *[b"1" * MIB] * 64, b"\n"))
+row(140, "libsvm: one line of pairs")(lambda: libsvm(b"1" + b"".join(b" %d:1" % i for i in range(1, 6_000_000)) + b"\n"))
+row(280, "libsvm: 16 Mi short rows")(lambda: libsvm(*[b"1 1:1\n" * (MIB // 4)] * 64))
+row(16, "libsvm: blank lines and comments")(lambda: libsvm(*[b"#\n\n" * (MIB // 3)] * 64))
+row(280, "libsvm: inspect an index of 1 Mi")(lambda: ["data", "inspect", pack("t.svm.gz", b"1 1:1\n1 1048576:1\n" * 4096)])
+row(340, "documents: one of 63 MiB")(lambda: documents(b'{"text":"' + b"ab" * (31 * MIB) + b'"}\n'))
+row(90, "documents: short ones")(lambda: documents(*[b'{"text":"ab"}\n' * (MIB // 14)] * 64))
+row(90, "documents: escapes")(lambda: documents(*[b'{"text":"' + b"\\u0061" * 99999 + b'"}\n'] * 99))
+row(80, "documents: objects for a text")(lambda: documents(b'{"text":[' + b"{}," * (21 * MIB) + b"{}]}\n"))
+row(16, "config init: 16 Mi short rows")(lambda: ["config", "init", "--from", pack("t.csv.gz", b"a,y\n", *[b"1,1\n" * (MIB // 4)] * 64), "--target", "y"])
+row(16, "generate: a prompt of 64 MiB")(lambda: ["generate", "trained.yaml", "--prompt-file", write("p.txt", *[b"a" * MIB] * 64)])
+
 # ---- weights, checkpoints and what a run writes ----
 
 
@@ -239,6 +359,15 @@ def damaged(file, *parts):
     return "broken"
 
 
+def hdf5(name):
+    return ["ckpt", "convert", os.path.join(os.environ["HDF5_FILES"], name), "-o", "w.npz"]
+
+
+if os.environ.get("HDF5_FILES"):
+    row(300, "hdf5: 256 MiB of zeros, deflated")(lambda: hdf5("deflated.h5"))
+    row(300, "hdf5: 1 TiB that is not stored")(lambda: hdf5("fill.h5"))
+    row(300, "hdf5: 2,000 groups")(lambda: hdf5("groups.h5"))
+row(260, "hdf5: 64 MiB after its signature")(lambda: ["ckpt", "convert", sparse("w.h5", b"\x89HDF\r\n\x1a\n", LARGE), "-o", "w.npz"])
 row(16, "safetensors: a header of 1 TiB")(lambda: weights(struct.pack("<Q", 1 << 40), b"{"))
 row(16, "safetensors: a header of 64 MiB")(lambda: weights(struct.pack("<Q", LARGE), b" " * LARGE))
 row(260, "safetensors: a header of 16 MiB of objects")(lambda: weights(struct.pack("<Q", 16 * MIB), b'{"a":[' + b"{}," * (16 * MIB // 3 - 3) + b"{}]}   "))
@@ -337,6 +466,14 @@ def prepared(make):
     return words
 
 
+def said():
+    """What the program printed, of long texts the beginning and the end: a child begins with the memory of this process, and counts it."""
+    with open("out", "rb") as f:
+        text = f.read(4096)
+        f.seek(max(len(text), os.path.getsize("out") - 4096))
+        return (text + f.read()).decode(errors="replace")
+
+
 def peak(words):
     """MiB, the exit code, and seconds of a processor."""
     pid = os.fork()
@@ -351,15 +488,18 @@ def peak(words):
 
 write("s.csv", b"a,y\n" + b"1,1\n0,0\n" * 8)
 job("trained.yaml", f"format: csv, train: s.csv, {CSV}")
-_, code, _ = peak(["fit", "trained.yaml"])
+_, code, _ = peak(["fit", "--fresh", "trained.yaml"])
 if code:
     sys.exit(f"the small job: exit {code}\n" + open("out").read())
 program, _, _ = peak(["fit", "--fresh", "trained.yaml"])
 documented = {0, 64, 65, 66, 69, 71, 73, 74, 75, 76, 77, 78, 79, 80}
+only = [o for o in options if o != "--figures"]
 for bound, name, make in ROWS:
+    if only and not any(name.startswith(o) for o in only):
+        continue
     words = prepared(make)
     mib, code, seconds = peak(words)
-    text = open("out", errors="replace").read()
+    text = said()
     if "--figures" in options:
         print(f"{name}: {mib - program:.0f} of {bound} MiB, exit {code}, {seconds:.1f} s: {text.strip().splitlines()[-1][:110] if text.strip() else ''}", flush=True)
     if mib > program + bound:
