@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every path that a job names is a trap: a plug-in and libraries whose loading leaves a file, pipes without a writer, devices without end. No verb
-# but fit, evaluate, predict, generate and devices loads the plug-in, and none waits or reads for ever.
+# but fit, sweep, evaluate, predict, generate and devices loads the plug-in, and none waits or reads for ever.
 . tests/cli/setup.sh
 ran=$TEST_DIR/ran
 cat >"$TEST_DIR/trap.c" <<'C'
@@ -51,7 +51,9 @@ inspect() {
         'config diff') try $verb job.yaml "$@" run && try $verb trapped.yaml trapped.yaml ;;
         'ckpt verify') try $verb --replay 2 "$@" ;;
         'export') try $verb "$@" -o model.onnx ;;
-        'plan') try $verb "$@" && try $verb --tpu=v3-8 "$@" ;;
+        'plan') try $verb "$@" && try $verb --tpu=v3-8 "$@" && try $verb --search --tpu=v3-8 "$@" ;;
+        'sweep') try $verb -n "$@" fit.epochs=1,2 ;;
+        'config init') try $verb --from "$1" --target y ;;
         'topology') try $verb "$@" && try $verb --tpu=v3-8 "$@" ;;
         *) try $verb "$@" ;;
         esac
