@@ -59,6 +59,7 @@ CONFIGS = {
     "char-gpt": ["partition=null", synthetic(1, TOKENS % (256, 256)),
                  "model.layers.2.Repeat.for.i=[0, 1]",
                  "model.layers.2.Repeat.layers.0.TransformerDecoder.dropout=0"],
+    "char-moe": [synthetic(16, TOKENS % (32, 32))],
     "resnet20": [synthetic(8, DIGITS % "32, 32, 3"), f"model.layers.3={NAMED % 'stem'}"]
     + [f"model.layers.{i}.Repeat.layers.2={SMOOTH}" for i in (4, 14, 24)]
     + ["model.layers.%d.Repeat.layers.6=%s" % (i, NAMED % '"{block}"') for i in (4, 14, 24)]
