@@ -10,10 +10,11 @@
 
 #include "data/describe.h"
 
+enum { DT_DRAFT_TOKENS = 10000 }; /* words of the vocabulary of texts */
+
 typedef enum dt_draft_body {
     DT_DRAFT_DENSE,    /* inputs side by side, then Dense layers */
     DT_DRAFT_PICTURES, /* convolutions over the only input, (rows, columns, channels) */
-    DT_DRAFT_WORDS,    /* a linear model of the only input, the weights of words */
     DT_DRAFT_LANGUAGE, /* `dataset` has all sections of a language model */
 } dt_draft_body;
 
@@ -22,6 +23,7 @@ typedef struct dt_draft_input {
     const char *name;
     dt_type type;        /* of an example */
     int64_t rows, width; /* of an embedding; 0: none */
+    bool words;          /* weights of words, which the output is to be linear in */
 } dt_draft_input;
 
 typedef struct dt_draft {

@@ -19,8 +19,7 @@ enum {
     LEAST_TOKENS = 5,    /* words of a text that is worth reading beside other columns */
     LEAST_OTHERS = 10,   /* records that differ from a column's usual value */
     LEAST_PIXELS = 16,   /* columns of one scale */
-    LISTED_COLUMNS = 24, /* more are written as all_but */
-    MOST_TOKENS = 2000   /* words of texts */
+    LISTED_COLUMNS = 24  /* more are written as all_but */
 };
 
 typedef enum use { OUT, TARGET, NUMBER, ONE_HOT, EMBEDDING, TEXT, LIST, DATE } use;
@@ -278,7 +277,8 @@ static void put_entry(table *t, column *x) {
     if (x->use == LIST) in->type = dt_type_of(DT_FLOAT32, c->shape.rank, c->shape.dim);
     if (x->use == ONE_HOT) in->type = dt_type_of(DT_FLOAT32, 1, &kinds);
     if (x->use == DATE) in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){3});
-    if (x->use == TEXT) in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){MOST_TOKENS});
+    in->words = x->use == TEXT;
+    if (x->use == TEXT) in->type = dt_type_of(DT_FLOAT32, 1, &(int64_t){DT_DRAFT_TOKENS});
     if (x->use == EMBEDDING) {
         in->type = dt_scalar_type(DT_INT32);
         in->rows = kinds + 1;
@@ -374,7 +374,7 @@ static void put_steps(const table *t, const column *x) {
                       "text_vectorization: {max_tokens: %d, output_mode: tf_idf, "
                       "pad_to_max_tokens: true}]\n"
                       "    # the %d most frequent words, weighted by how rare they are\n",
-                      MOST_TOKENS, MOST_TOKENS);
+                      DT_DRAFT_TOKENS, DT_DRAFT_TOKENS);
     }
 }
 

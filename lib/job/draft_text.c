@@ -11,8 +11,6 @@
 
 /* ---- folders of texts ---- */
 
-enum { MOST_TOKENS = 10000 }; /* words of the vocabulary */
-
 /* Whether a folder holds texts without labels, as aclImdb/train/unsup does. */
 static bool is_unlabeled(const char *name) {
     return strcmp(name, "unsup") == 0 || strcmp(name, "unlabeled") == 0;
@@ -49,13 +47,13 @@ static void put_label(const dt_draft *d, const dt_texts_facts *f, dt_str *out) {
 }
 
 static void put_texts(dt_draft *d, const dt_texts_facts *f, const char *folder) {
-    const int64_t tokens = MOST_TOKENS;
+    const int64_t tokens = DT_DRAFT_TOKENS;
     dt_str *out = &d->dataset;
     dt_str_puts(out, "dataset:\n  format: text_folder\n  train: ");
     dt_put_word(out, folder);
     dt_str_puts(out, "   # a folder for each class\n  element:\n    text: {dtype: string");
     if (f->longest > 65535) dt_str_printf(out, ", max_bytes: %lld", (long long)f->longest);
-    dt_str_printf(out, "}   # %.0f words on average\n", f->words);
+    dt_str_printf(out, "}   # %.0f word%s on average\n", f->words, round(f->words) == 1 ? "" : "s");
     put_label(d, f, out);
     dt_str_printf(out,
                   "  map:   # learned from the training part, kept in checkpoints\n"
@@ -65,7 +63,8 @@ static void put_texts(dt_draft *d, const dt_texts_facts *f, const char *folder) 
                   "is ignored.\n",
                   (long long)tokens, (long long)tokens);
     d->input = dt_arena_new(d->arena, dt_draft_input);
-    *d->input = (dt_draft_input){.name = "text", .type = dt_type_of(DT_FLOAT32, 1, &tokens)};
+    *d->input =
+        (dt_draft_input){.name = "text", .type = dt_type_of(DT_FLOAT32, 1, &tokens), .words = true};
     d->n_inputs = 1;
 }
 
@@ -75,7 +74,6 @@ dt_status *dt_draft_texts(dt_draft *d, const char *folder) {
     count_classes(d, &f);
     DT_TRY(dt_draft_check_folder(folder, "text", f.broken, d->classes));
     put_texts(d, &f, folder);
-    d->body = DT_DRAFT_WORDS;
     d->element = "label";
     d->about = dt_arena_printf(d->arena, "%lld classes from %lld texts", (long long)d->classes,
                                (long long)d->examples);

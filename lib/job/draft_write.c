@@ -18,7 +18,14 @@ static bool is_taken(const dt_draft *d, const char *name) {
         if (strcmp(reserved[i], name) == 0) return true;
     for (int i = 0; i < d->n_inputs; i++)
         if (strcmp(d->input[i].name, name) == 0) return true;
-    return false;
+    return d->element && strcmp(d->element, name) == 0;
+}
+
+/* The name, with a number behind it if an input or a layer has it. */
+static const char *free_name(const dt_draft *d, const char *name) {
+    const char *free = name;
+    for (int i = 2; is_taken(d, free); i++) free = dt_arena_printf(d->arena, "%s_%d", name, i);
+    return free;
 }
 
 const char *dt_draft_name(dt_draft *d, const char *text) {
@@ -26,13 +33,24 @@ const char *dt_draft_name(dt_draft *d, const char *text) {
         dt_arena_printf(d->arena, "%s%.60s", isalpha((unsigned char)*text) ? "" : "c_", text);
     for (char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p)) *p = '_';
-    const char *free_name = name;
-    for (int i = 2; is_taken(d, free_name); i++)
-        free_name = dt_arena_printf(d->arena, "%s_%d", name, i);
-    return free_name;
+    return free_name(d, name);
 }
 
 /* ---- sizes ---- */
+
+/* The length of a row of words, of hundreds of small weights, which learn as fast as others then. */
+enum { LENGTH_OF_WORDS = 5 };
+
+static bool has_words(const dt_draft *d) {
+    for (int i = 0; i < d->n_inputs; i++)
+        if (d->input[i].words) return true;
+    return false;
+}
+
+/* Whether a tenth is enough for validation: of texts, the rest have more to learn from each. */
+static bool keeps_more(const dt_draft *d) { return has_words(d) && d->examples >= 200; }
+
+static double validation_of(const dt_draft *d) { return keeps_more(d) ? 0.1 : 0.2; }
 
 /* What fits the number of examples. */
 typedef struct sizes {
@@ -53,9 +71,7 @@ static sizes sizes_for(const dt_draft *d) {
     };
     int i = 0;
     while (d->examples >= rows[i].below) i++;
-    sizes z = rows[i].s;
-    if (d->body == DT_DRAFT_WORDS) z.rate = 0.01; /* its inputs are small */
-    return z;
+    return rows[i].s;
 }
 
 /* ---- model ---- */
@@ -67,38 +83,64 @@ static void put_input(const dt_draft_input *in, dt_str *out) {
     dt_str_printf(out, "]%s}\n", in->rows > 0 ? ", dtype: int32" : "");
 }
 
+/* The name of a layer behind an input. */
+static const char *name_behind(const dt_draft *d, const dt_draft_input *in, const char *what) {
+    const char *name = dt_arena_printf(d->arena, "%s_%s", in->name, what);
+    return free_name(d, name);
+}
+
+/* Makes a row of length LENGTH_OF_WORDS from the weights of words. Unknown words are left out: new
+ * texts have many of them, those of training have few. */
+static const char *put_words(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
+    const char *place = name_behind(d, in, "places"), *known = name_behind(d, in, "known"),
+               *words = name_behind(d, in, "words"), *unit = name_behind(d, in, "unit"),
+               *scaled = name_behind(d, in, "scaled");
+    dt_str_printf(out,
+                  "    - Reshape: {name: %s, target_shape: [%lld, 1], inputs: %s}\n"
+                  "    - Cropping1D: {name: %s, cropping: [1, 0], inputs: %s}   # without unknown "
+                  "words, which are number 0\n"
+                  "    - Flatten: {name: %s, inputs: %s}\n"
+                  "    - UnitNormalization: {name: %s, inputs: %s}   # long and short texts count "
+                  "alike\n"
+                  "    - Rescaling: {name: %s, scale: %d, inputs: %s}\n",
+                  place, (long long)in->type.dim[0], in->name, known, place, words, known, unit,
+                  words, scaled, LENGTH_OF_WORDS, unit);
+    return scaled;
+}
+
 /* Makes a row of numbers of an input; returns the layer's name. */
 static const char *put_row_of(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
-    if (in->rows == 0 && in->type.rank == 1) return in->name;
+    const char *name;
+    if (in->words) return put_words(d, in, out);
     if (in->rows > 0) {
-        const char *name = dt_arena_printf(d->arena, "%s_embedding", in->name);
+        name = name_behind(d, in, "embedding");
         dt_str_printf(
             out, "    - Embedding: {name: %s, input_dim: %lld, output_dim: %lld, inputs: %s}\n",
             name, (long long)in->rows, (long long)in->width, in->name);
-        return name;
-    }
-    const char *name = dt_arena_printf(d->arena, "%s_row", in->name);
-    dt_str_printf(out, "    - Flatten: {name: %s, inputs: %s}\n", name, in->name);
+    } else if (in->type.rank != 1) {
+        name = name_behind(d, in, "row");
+        dt_str_printf(out, "    - Flatten: {name: %s, inputs: %s}\n", name, in->name);
+    } else return in->name;
     return name;
 }
 
-static const char *put_inputs(const dt_draft *d, dt_str *out) {
-    const char **name = dt_arena_array(d->arena, const char *, d->n_inputs);
-    for (int i = 0; i < d->n_inputs; i++) put_input(&d->input[i], out);
-    for (int i = 0; i < d->n_inputs; i++) name[i] = put_row_of(d, &d->input[i], out);
-    if (d->n_inputs == 1) return name[0];
-    dt_str_puts(out, "    - Concatenate: {name: features, inputs: [");
-    for (int i = 0; i < d->n_inputs; i++) dt_str_printf(out, "%s%s", i ? ", " : "", name[i]);
+/* Puts layers side by side; returns the name of the result. */
+static const char *put_joined(const char *name, const char *const *part, int n, dt_str *out) {
+    if (n == 1) return part[0];
+    dt_str_printf(out, "    - Concatenate: {name: %s, inputs: [", name);
+    for (int i = 0; i < n; i++) dt_str_printf(out, "%s%s", i ? ", " : "", part[i]);
     dt_str_puts(out, "]}\n");
-    return "features";
+    return name;
 }
 
-/* The regularizer of the last layer of a linear model. */
+/* The regularizer of the last layer behind words: for classes scikit-learn's C=1, for a number its
+ * alpha=1 if rows of words had length 1. */
 static const char *regularizer_of(const dt_draft *d) {
-    const double trained = 0.8 * (double)d->examples;
-    return d->body == DT_DRAFT_WORDS
-               ? dt_arena_printf(d->arena, ", kernel_regularizer: {L2: {l2: %.2g}}", 0.5 / trained)
-               : "";
+    const double parts = d->classes > 0 ? 0.5 : pow(LENGTH_OF_WORDS * d->deviation, 2),
+                 trained = (1 - validation_of(d)) * (double)d->examples;
+    return has_words(d) ? dt_arena_printf(d->arena, ", kernel_regularizer: {L2: {l2: %.2g}}",
+                                          parts / trained)
+                        : "";
 }
 
 static int64_t outputs_of(const dt_draft *d) { return d->classes > 2 ? d->classes : 1; }
@@ -116,32 +158,52 @@ static void put_output(const dt_draft *d, const char *from, dt_str *out) {
     else {
         dt_str_printf(
             out,
-            "    - Dense: {name: output, units: 1, inputs: %s}\n"
+            "    - Dense: {name: output, units: 1%s, inputs: %s}\n"
             "    # The target's spread and mean: the layers above predict numbers near 0.\n"
             "    - Rescaling: {name: %s, scale: %.6g, offset: %.6g, inputs: output}\n",
-            from, d->element, d->deviation, d->mean);
+            regularizer_of(d), from, d->element, d->deviation, d->mean);
     }
     dt_str_printf(out, "  outputs: [%s]\n", d->element);
 }
 
-static void put_dense(const dt_draft *d, const sizes *z, dt_str *out) {
-    const char *all = put_inputs(d, out), *last = all;
+static const char *put_hidden(const dt_draft *d, const sizes *z, const char *from, dt_str *out) {
     for (int i = 1; i <= z->layers; i++) {
         const char *name = dt_arena_printf(d->arena, "hidden_%d", i);
         dt_str_printf(out, "    - Dense: {name: %s, units: %lld, activation: relu, inputs: %s}\n",
-                      name, (long long)(z->units >> (i - 1)), last);
-        last = name;
+                      name, (long long)(z->units >> (i - 1)), from);
+        from = name;
         if (z->dropout == 0) continue;
-        last = dt_arena_printf(d->arena, "dropout_%d", i);
-        dt_str_printf(out, "    - Dropout: {name: %s, rate: %g, inputs: %s}\n", last, z->dropout,
+        from = dt_arena_printf(d->arena, "dropout_%d", i);
+        dt_str_printf(out, "    - Dropout: {name: %s, rate: %g, inputs: %s}\n", from, z->dropout,
                       name);
     }
-    dt_str_printf(out,
-                  "    # The inputs reach the output directly, too: a linear model is the simplest "
-                  "part.\n"
-                  "    - Concatenate: {name: joined, inputs: [%s, %s]}\n",
-                  all, last);
-    put_output(d, "joined", out);
+    return from;
+}
+
+/* Texts have many words for their number: hidden layers would learn them by heart. */
+static void put_dense(const dt_draft *d, const sizes *z, dt_str *out) {
+    const char **part = dt_arena_array(d->arena, const char *, d->n_inputs + 2);
+    int n = 0;
+    for (int i = 0; i < d->n_inputs; i++) put_input(&d->input[i], out);
+    for (int i = 0; i < d->n_inputs; i++)
+        if (!d->input[i].words) part[n++] = put_row_of(d, &d->input[i], out);
+    if (n > 0) {
+        part[0] = put_joined("features", part, n, out);
+        part[1] = put_hidden(d, z, part[0], out);
+        n = 2;
+    }
+    for (int i = 0; i < d->n_inputs; i++)
+        if (d->input[i].words) part[n++] = put_row_of(d, &d->input[i], out);
+    if (n > 1)
+        dt_str_puts(out, "    # The inputs reach the output directly, too: a linear model is the "
+                         "simplest part.\n");
+    if (has_words(d))
+        dt_str_printf(out,
+                      "    # Words reach the output directly: %s regression of their weights. For "
+                      "their order\n    # use output_mode: int, Embedding and layers for "
+                      "sequences.\n",
+                      d->classes > 0 ? "logistic" : "ridge");
+    put_output(d, put_joined("joined", part, n, out), out);
 }
 
 /* Convolutions until a picture has a few places left; then one number for each filter. */
@@ -169,20 +231,6 @@ static void put_convolutions(const dt_draft *d, dt_str *out) {
                   "    - Dropout: {name: dropout, rate: 0.3, inputs: features}\n",
                   last);
     put_output(d, "dropout", out);
-}
-
-/* Texts have many words for their number, so that hidden layers would learn them by heart. */
-static void put_linear(const dt_draft *d, dt_str *out) {
-    put_input(&d->input[0], out);
-    dt_str_printf(
-        out,
-        "    - UnitNormalization: {name: features, inputs: %s}   # long and short texts "
-        "count alike\n"
-        "    # Logistic regression; its regularizer is that of scikit-learn with C=1. For "
-        "the order of words\n"
-        "    # use output_mode: int, Embedding and layers for sequences.\n",
-        d->input[0].name);
-    put_output(d, "features", out);
 }
 
 /* ---- compile, fit ---- */
@@ -223,9 +271,10 @@ static void put_fit(const dt_draft *d, const sizes *z, dt_str *out) {
 static void put_split(const dt_draft *d, const sizes *z, dt_str *out) {
     /* a class of one example has no share */
     const bool stratified = d->classes > 0 && 2 * d->classes <= d->examples;
-    dt_str_printf(out, "  # A fifth of the examples, drawn by the seed, is for validation%s.\n",
+    dt_str_printf(out, "  # A %s of the examples, drawn by the seed, is for validation%s.\n",
+                  keeps_more(d) ? "tenth" : "fifth",
                   stratified ? "; each class has its share" : "");
-    dt_str_printf(out, "  validation_split: {fraction: 0.2, shuffle: true%s%s}\n",
+    dt_str_printf(out, "  validation_split: {fraction: %g, shuffle: true%s%s}\n", validation_of(d),
                   stratified ? ", stratify: " : "", stratified ? d->element : "");
     dt_str_printf(out, "  shuffle: true\n  global_batch_size: %lld\n", (long long)z->batch);
 }
@@ -267,7 +316,6 @@ void dt_draft_write(const dt_draft *d, dt_str *out) {
     put_split(d, &z, out);
     dt_str_puts(out, "model:\n  type: functional\n  layers:\n");
     if (d->body == DT_DRAFT_PICTURES) put_convolutions(d, out);
-    else if (d->body == DT_DRAFT_WORDS) put_linear(d, out);
     else put_dense(d, &z, out);
     put_compile(d, &z, out);
     put_fit(d, &z, out);

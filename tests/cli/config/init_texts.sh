@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The job of `config init --from FOLDER` of texts, as it is written, against a bag of words and logistic regression of scikit-learn.
+# The jobs of `config init --from` a folder of texts and a table with texts, as written, against a bag of words and logistic regression of scikit-learn.
 # shellcheck disable=SC2154 # TEST_DIR, DTRAIN
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
