@@ -183,6 +183,22 @@ static const char *first_error(struct child *c) {
     return "";
 }
 
+/* Prints the warnings of a trial that no other had: they are of the job and its data. */
+static void pass_warnings(struct trials *w, const struct child *c) {
+    static const char prefix[] = "dtrain: warning: ";
+    dt_str text = {0};
+    for (const char *line = c->error, *end; (end = strchr(line, '\n')); line = end + 1) {
+        dt_str_clear(&text);
+        dt_str_add(&text, line, (size_t)(end - line));
+        if (strncmp(line, prefix, strlen(prefix)) != 0 ||
+            strstr(dt_str_text(&w->warned), dt_str_text(&text)))
+            continue;
+        dt_str_printf(&w->warned, "%s\n", dt_str_text(&text));
+        out_warn(w->call->out, "%s", dt_str_text(&text) + strlen(prefix));
+    }
+    dt_str_release(&text);
+}
+
 static void report_trial(const struct trials *w, const struct child *c, int code, const char *error,
                          const char *text) {
     dt_str line = {0};
@@ -210,6 +226,7 @@ static dt_status *end(struct trials *w, struct child *c, int status) {
     read_errors(c);
     close(c->errors);
     c->pid = 0;
+    pass_warnings(w, c);
     const char *error = first_error(c);
     dt_status *s = dt_sweep_ended(w->sweep, c->number, code, error, &text);
     if (text) report_trial(w, c, code, error, text);
@@ -274,6 +291,7 @@ dt_status *trials_train(struct trials *w) {
         stopped |= faults != NULL;
         if (any) nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000}, NULL);
     }
+    dt_str_release(&w->warned);
     return faults;
 }
 

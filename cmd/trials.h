@@ -34,7 +34,8 @@ struct trials {
     dt_job_source source;
     dt_sweep *sweep;
     struct child child[MOST_JOBS];
-    int passed; /* value of the stop flag when it was last passed on to the processes */
+    dt_str warned; /* the warnings of trials that were printed, a line each */
+    int passed;    /* value of the stop flag when it was last passed on to the processes */
 };
 
 /* Trains all remaining trials, and prints a line when each ends. The first stop signal lets them

@@ -18,7 +18,7 @@ typedef struct shared {
     const dt_sharing *q;
     const char *format, *policy;
     dt_dealing dealing;
-    int64_t files;  /* number of files; 0: examples are not in files that follow one another */
+    int64_t files;  /* number of files; 0: unknown */
     int64_t count;  /* examples of one pass, without `repeat` */
     uint8_t *times; /* [count] how often each example was read; 255: at least that often */
     int64_t *read;  /* [workers] number of examples that each worker read */
@@ -160,7 +160,8 @@ dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) {
                 .count = q->data->rows[q->part].count};
     DT_TRY(find_policy(q, &x.policy));
     DT_TRY(dt_workers_dealing(q->data, x.policy, q->workers, &x.dealing));
-    x.files = q->data->rows[q->part].x->first ? q->data->rows[q->part].x->paths.n : 0;
+    const dt_examples *from = q->data->rows[q->part].x;
+    x.files = from->single ? x.count : from->first ? from->paths.n : 0;
     if (x.count > MOST_EXAMPLES)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%lld examples; at most %lld are numbered",
                        (long long)x.count, (long long)MOST_EXAMPLES);

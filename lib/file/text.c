@@ -22,6 +22,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "file/json_text.h"
@@ -160,7 +161,7 @@ static dt_status *read_file(const char *path, dt_str *out) {
 
 static bool ends_with(const char *path, const char *end) {
     const size_t n = strlen(path), m = strlen(end);
-    return n > m && strcmp(path + n - m, end) == 0;
+    return n > m && strcasecmp(path + n - m, end) == 0;
 }
 
 static bool has_documents(const char *path) {

@@ -270,7 +270,9 @@ static dt_status *open_rows(dt_row_source *s) {
     return bad;
 }
 
-bool dt_text_folder_takes(const char *path) { return dt_path_is_folder(path) || is_text(path); }
+bool dt_text_folder_takes(const char *path) {
+    return dt_path_is_folder(path) || dt_path_is_pattern(path) || is_text(path);
+}
 
 const dt_format dt_format_text_folder = {
     .kind = {.name = "text_folder", .about = "texts in UTF-8, .txt files, one folder per class"},

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "op/cells.h"
@@ -374,7 +375,7 @@ static dt_status *find_kind(const dt_row_writer_options *o, const dt_format **ou
     const char *suffix = strrchr(o->path, '.');
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (o->format ? strcmp(kinds[i]->kind.name, o->format) == 0
-                      : suffix && strcmp(kinds[i]->suffix[0], suffix) == 0) {
+                      : suffix && strcasecmp(kinds[i]->suffix[0], suffix) == 0) {
             *out = kinds[i];
             return NULL;
         }

@@ -151,10 +151,13 @@ static void put_cure(const finding *f, dt_str *out) {
     const dt_validation_split *q = &dt_dataset_spec_of(f->t->o.data)->split;
     const bool is_stratified = q->stratify && strcmp(q->stratify, f->target->name) == 0;
     if (f->part != DT_PART_VALIDATION || !dt_validation_splits(q) || is_stratified) return;
-    if (!q->shuffle) dt_str_puts(out, "; validation_split takes the last examples");
-    dt_str_printf(
-        out, "; write 'validation_split: {fraction: %.15g, shuffle: true, stratify: ", q->fraction);
-    dt_str_printf(out, "%.80s}' in 'dataset'", f->target->name);
+    if (!q->shuffle)
+        dt_str_puts(out, q->folds ? "; folds are successive examples"
+                                  : "; validation_split takes the last examples");
+    if (q->folds)
+        dt_str_printf(out, "; write 'validation_folds: {folds: %lld", (long long)q->folds);
+    else dt_str_printf(out, "; write 'validation_split: {fraction: %.15g", q->fraction);
+    dt_str_printf(out, ", shuffle: true, stratify: %.80s}' in 'dataset'", f->target->name);
 }
 
 /* Names classes that differ: with `missing` those that training lacks, else the others. n: how

@@ -49,3 +49,6 @@ echo "== test data"
 doubts evaluate job.yaml dataset.validation_split=null dataset.train=mixed.csv dataset.validation=mixed.csv dataset.test=sorted.csv --split test
 (head -n 1 sorted.csv; tail -n 30 sorted.csv) >last.csv
 doubts evaluate job.yaml dataset.validation_split=null dataset.train=mixed.csv dataset.test=last.csv --split test
+echo "== folds and trials: each warning once"
+doubts fit job.yaml --fresh dataset.train=drift.csv dataset.validation_split=null 'dataset.validation_folds={folds: 2, shuffle: false}' output.dir=folds
+doubts sweep job.yaml compile.optimizer.SGD.learning_rate=0.1,0.2 dataset.train=drift.csv dataset.validation_split=0.25 output.dir=trials

@@ -6,6 +6,7 @@ cd "$TEST_DIR" || exit 1
 printf '{"text": "to be or not", "id": [1, {"text": 2}]}\n{"id": 2, "text": "that is it\\nsay \\u00fc"}\n{"text": ""}\n{"text": "be it so"}\n' >docs.jsonl
 printf 'to be or not|that is it\nsay \303\274||be it so|' >joined.txt
 gzip -k docs.jsonl
+cp docs.jsonl DOCS.JSONL
 cat >gpt.yaml <<'END'
 version: 1
 name: gpt
@@ -20,7 +21,7 @@ trained() {
 }
 trained >first
 [ -s first ] || echo 'nothing was trained'
-for more in dataset.train=docs.jsonl.gz dataset.train=joined.txt; do trained "$more" | cmp - first && echo same; done
+for more in dataset.train=docs.jsonl.gz dataset.train=DOCS.JSONL dataset.train=joined.txt; do trained "$more" | cmp - first && echo same; done
 trained 'dataset.end_of_text=" "' | cmp -s - first || echo other
 sed 's/"text": "/"body": "/' docs.jsonl >body.jsonl
 trained dataset.train=body.jsonl dataset.text_key=body | cmp - first && echo same
