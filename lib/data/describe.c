@@ -211,7 +211,9 @@ static void put_char(dt_str *out, const char *key, char value) {
 void dt_guess_put_head(const dt_guess *g, dt_str *out) {
     dt_str_printf(out, "dataset:\n  format: %s\n", g->format->kind.name);
     put_files(out, g);
-    if (g->table.delimiter != ',') put_char(out, "field_delim", g->table.delimiter);
+    if (g->table.delimiter == ' ') dt_str_puts(out, "  field_delim: whitespace\n");
+    else if (g->table.delimiter != ',') put_char(out, "field_delim", g->table.delimiter);
+    put_char(out, "comment", g->table.comment);
     put_char(out, "decimal", g->table.decimal);
     put_char(out, "thousands", g->table.thousands);
     if (g->table.delimiter && !g->table.header) dt_str_puts(out, "  header: false\n");

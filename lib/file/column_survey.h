@@ -62,7 +62,8 @@ typedef struct dt_table {
     int64_t records;
     int64_t wanted; /* number of first records whose texts are kept in dt_column.shown */
     bool header;    /* for CSV */
-    char delimiter; /* for CSV; 0: another format */
+    char delimiter; /* for CSV; ' ': any number of blanks; 0: another format */
+    char comment;   /* for CSV; 0: it has no comments */
     /* for CSV: decimal point and separator of thousands in numbers; 0: a point, and no separator */
     char decimal, thousands;
 } dt_table;

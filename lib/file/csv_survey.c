@@ -29,8 +29,9 @@ static dt_column_value value_of(const table *t, const dt_csv_field *f, const cha
     char room[DT_CSV_LONGEST_NUMBER + 1];
     dt_column_value v = {.text = f->text};
     if (!trimmed) return v;
-    if (t->notation.decimal && !dt_csv_respell(&t->notation, trimmed, room)) return v;
-    if (t->notation.decimal) trimmed = room;
+    const bool respelt = t->notation.decimal || t->notation.thousands;
+    if (respelt && !dt_csv_respell(&t->notation, trimmed, room)) return v;
+    if (respelt) trimmed = room;
     v.integer = dt_parse_int64(trimmed, &v.whole);
     v.number = dt_parse_double(trimmed, &v.real) || v.integer;
     return v;
@@ -116,22 +117,68 @@ static dt_status *look_through(table *t, const char *path) {
     return s;
 }
 
-/* Finds the delimiter with which the first record has the most fields. */
-static dt_status *find_delimiter(const char *path, char *out) {
-    int most = 0;
-    for (const char *d = ",;\t"; *d; d++) {
-        dt_csv c;
-        bool more;
-        dt_status *s = dt_csv_open(&c, path, &(dt_csv_style){.delimiter = *d});
-        if (!s) s = dt_csv_next(&c, &more);
-        if (!s && c.n > most) {
-            most = c.n;
-            *out = c.style.delimiter;
+/* What the first records are in a style. */
+typedef struct glance {
+    int fields; /* of the first record */
+    bool hash;  /* it begins with # */
+    bool table; /* there are others, all have as many fields, and one is a number */
+} glance;
+
+/* Fails if the first record cannot be read. */
+static dt_status *glance_at(const char *path, const dt_csv_style *style, glance *out) {
+    enum { LOOKED_AT = 20 };
+    dt_csv c;
+    bool more = false, even = true, number = false;
+    double x;
+    dt_status *s = dt_csv_open(&c, path, style);
+    if (!s) s = dt_csv_next(&c, &more);
+    *out = (glance){.fields = s ? 0 : c.n, .hash = !s && c.n > 0 && *c.field[0].text == '#'};
+    for (int i = 1; i < LOOKED_AT && !s && more; i++) {
+        dt_status *bad = dt_csv_next(&c, &more);
+        if (bad || !more) {
+            dt_status_free(bad);
+            break;
         }
-        dt_csv_close(&c);
-        if (s && (*d == ',' || dt_status_number(s) == DT_E_NO_MEMORY)) return s;
-        dt_status_free(s);
+        even = even && c.n == out->fields;
+        for (int k = 0; k < c.n; k++) number = number || dt_parse_double(c.field[k].text, &x);
     }
+    out->table = even && number;
+    dt_csv_close(&c);
+    return s;
+}
+
+/* Finds the delimiter with which the first record has the most fields; blanks, if all others leave
+ * whole lines and blanks make a table of them. */
+static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *best) {
+    dt_status *first = NULL;
+    glance g;
+    *best = (glance){0};
+    for (const char *d = ",;\t| "; *d; d++) {
+        dt_csv_style tried = {.delimiter = *d, .blanks = *d == ' ', .comment = style->comment};
+        if (tried.blanks && best->fields > 1) break;
+        dt_status *s = glance_at(path, &tried, &g);
+        if (!s && (tried.blanks ? g.fields > 1 && g.table : g.fields > best->fields)) {
+            *style = tried;
+            *best = g;
+        }
+        if (first) dt_status_free(s);
+        else first = s;
+    }
+    if (best->fields == 0) return first;
+    dt_status_free(first);
+    return NULL;
+}
+
+/* Finds the delimiter, and whether lines that begin with # are comments: the records behind them
+ * have another number of fields. */
+static dt_status *find_style(const char *path, dt_csv_style *style) {
+    glance plain, without = {0};
+    dt_csv_style commented = {.comment = '#'};
+    DT_TRY(find_delimiter(path, style, &plain));
+    if (!plain.hash) return NULL;
+    dt_status *s = find_delimiter(path, &commented, &without);
+    if (!s && without.fields > 0 && without.fields != plain.fields) *style = commented;
+    dt_status_free(s);
     return NULL;
 }
 
@@ -139,40 +186,47 @@ static dt_status *find_delimiter(const char *path, char *out) {
 typedef struct notation {
     bool point, comma; /* some numbers look like 1.5 or 1.2345; like 1,5 or 1.234,5 */
     bool grouped; /* some numbers look like 1.234, which suits either notation, or like 1.234,5 */
+    bool thousands, decimal; /* some look like 1,234 or 1,234.5; some with a comma do not */
 } notation;
 
 static void note_notation(const dt_csv *c, notation *n) {
-    static const dt_element_spec with_comma = {.thousands = '.', .decimal = ','};
+    static const dt_element_spec with_comma = {.thousands = '.', .decimal = ','},
+                                 by_comma = {.thousands = ','};
     char room[DT_CSV_LONGEST_NUMBER + 1], respelt[DT_CSV_LONGEST_NUMBER + 1];
     double x;
     for (int i = 0; i < c->n; i++) {
         const char *text = dt_csv_trim(&c->field[i], room);
         if (!text || !*text) continue;
+        const bool comma = strchr(text, ','), grouped = comma &&
+                                                        dt_csv_respell(&by_comma, text, respelt) &&
+                                                        dt_parse_double(respelt, &x);
+        n->thousands |= grouped;
         if (dt_csv_respell(&with_comma, text, respelt) && dt_parse_double(respelt, &x)) {
-            n->comma |= strchr(text, ',') != NULL;
+            n->comma |= comma;
+            n->decimal |= comma && !grouped;
             n->grouped |= strchr(text, '.') != NULL;
-        } else n->point |= strchr(text, '.') && dt_parse_double(text, &x);
+        } else n->point |= strchr(text, '.') && (grouped || dt_parse_double(text, &x));
     }
 }
 
-/* Detects numbers such as 1.234,5, which often come with semicolons as delimiters. The first
- * records decide. If some of their numbers have a decimal point, commas have another meaning. */
+/* Detects numbers such as 1.234,5, which often come with semicolons as delimiters, and such as
+ * 1,234.5. The first records decide. If some of their numbers have a decimal point, commas have
+ * another meaning. */
 static dt_status *find_notation(table *t, const char *path) {
     enum { LOOKED_AT = 1000 };
     dt_csv c;
     bool more = true;
     notation n = {0};
-    if (t->style.delimiter == ',') return NULL;
     dt_status *s = dt_csv_open(&c, path, &t->style);
     for (int i = 0; i < LOOKED_AT && !s && more; i++) {
         s = dt_csv_next(&c, &more);
         if (!s && more) note_notation(&c, &n);
     }
     dt_csv_close(&c);
-    if (n.comma && !n.point) {
+    if (n.comma && !n.point && t->style.delimiter != ',') {
         t->notation.decimal = ',';
         t->notation.thousands = n.grouped ? '.' : '\0';
-    }
+    } else if (n.thousands && !n.decimal) t->notation.thousands = ',';
     return s;
 }
 
@@ -186,15 +240,17 @@ dt_status *dt_csv_survey(const dt_survey_request *g) {
     table t = {.style.delimiter = ',',
                .arena = dt_arena_create(),
                .t.wanted = g->table ? g->table->wanted : 0};
-    dt_status *s = find_delimiter(g->path[0], &t.style.delimiter);
+    dt_status *s = find_style(g->path[0], &t.style);
     if (!s) s = find_notation(&t, g->path[0]);
     for (int i = 0; i < g->n && !s; i++) s = look_through(&t, g->path[i]);
     if (!s && t.t.records == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
     if (!s) {
-        const char delimiter[] = {t.style.delimiter, '\0'};
+        const char delimiter[] = {t.style.delimiter, '\0'}, comment[] = {t.style.comment, '\0'};
         t.t.delimiter = *delimiter;
+        t.t.comment = *comment;
         dt_json_bool(g->j, "header", t.t.header);
-        dt_json_string(g->j, "field_delim", delimiter);
+        dt_json_string(g->j, "field_delim", t.style.blanks ? "whitespace" : delimiter);
+        if (*comment) dt_json_string(g->j, "comment", comment);
         t.t.decimal = t.notation.decimal;
         t.t.thousands = t.notation.thousands;
         put_notation(&t, g->j);

@@ -45,7 +45,8 @@ static bool sniff(const unsigned char *b, int64_t n) {
     if (n <= 0 || !is_text(b, n)) return false;
     const unsigned char *end = memchr(b, '\n', (size_t)n);
     const size_t line = end ? (size_t)(end - b) : (size_t)n;
-    return memchr(b, ',', line) || memchr(b, ';', line) || memchr(b, '\t', line) || line < 64;
+    return memchr(b, ',', line) || memchr(b, ';', line) || memchr(b, '\t', line) ||
+           memchr(b, '|', line) || line < 64;
 }
 
 /* ---- reading ---- */

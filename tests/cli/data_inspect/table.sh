@@ -48,4 +48,18 @@ END
 show data inspect lists.jsonl -r 2
 pasted numbers 2 lists.jsonl
 show data inspect gaps.csv --split test
+echo '== delimiters and numbers as people have them'
+lines() {
+    "$DTRAIN" data inspect "$1" | sed -n '1p; 3,/^$/p; /^dataset/,/element/p'
+}
+printf '\357\273\277a;"b (\342\202\254)";c\n1,5;"1.234,50";x\n2,25;"17,00";y\n' >quoted.csv
+printf '# made by hand\n# twice\n  a    b   c\n  1.5  2   x\n -3    4   y\n' >blanks.txt
+printf '#id,a\n1,2.5\n2,3.5\n' >hash.csv
+printf 'city,people\nA,"1,234"\nB,"3,500,000"\nC,900.5\n' >thousands.csv
+printf 'tag,n\n"1,2",5\n"100,200",6\n' >pairs.csv
+printf 'a|b\n1|x, y\n2|z\n' >bars.csv
+printf 'hello world 1\nhello you\n' >words.csv
+printf 'a,b\n1,"x\n' >open.csv
+for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv; do lines $file; done
+show data inspect open.csv
 exit 0
