@@ -154,6 +154,19 @@ static dt_status *read_file(const char *path, const char *name, double *value) {
                                         cut_word(path).text);
 }
 
+/* A file of fit has the metrics of training, and those of validation behind val_. */
+static dt_status *read_either(const char *path, const dt_str *name, const char *split,
+                              double *value) {
+    dt_str own = {0};
+    dt_status *s = NULL;
+    *value = (double)NAN;
+    dt_str_printf(&own, "val_%s", dt_str_text(name));
+    if (split && strcmp(split, "validation") == 0) s = read_file(path, dt_str_text(&own), value);
+    if (!s && isnan(*value)) s = read_file(path, dt_str_text(name), value);
+    dt_str_release(&own);
+    return s;
+}
+
 /* What a run calls a metric that is evaluated. */
 static dt_status *name_in_run(const char *split, const char *path, dt_str *name) {
     dt_str own = {0};
@@ -171,8 +184,7 @@ static dt_status *name_in_run(const char *split, const char *path, dt_str *name)
 
 static dt_status *read_value(const char *path, dt_str *name, const char *split, double *value) {
     const size_t n = strlen(path);
-    if (n > 5 && strcmp(path + n - 5, ".json") == 0)
-        return read_file(path, dt_str_text(name), value);
+    if (n > 5 && strcmp(path + n - 5, ".json") == 0) return read_either(path, name, split, value);
     DT_TRY(name_in_run(split, path, name));
     return dt_run_metric(path, dt_str_text(name), value);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain fit: trains a job. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,25 @@ static int stopped(struct training *t, dt_status *s) {
     return EXIT_STOPPED;
 }
 
+/* If the weights of an earlier epoch were kept, the metrics of training are those of that epoch,
+ * too, as in a comparison with this run later. Those of validation were measured again. */
+static dt_status *take_kept(struct watch *w) {
+    dt_str run = {0};
+    dt_status *s = NULL;
+    double value;
+    const char *end = w->checkpoint ? strstr(w->checkpoint, "/ckpt/") : NULL;
+    for (const char *next = end; next; next = strstr(next + 1, "/ckpt/")) end = next;
+    if (!end) return NULL;
+    dt_str_add(&run, w->checkpoint, (size_t)(end - w->checkpoint));
+    for (int i = 0; i < w->n_last && !s; i++) {
+        if (strncmp(w->last[i].name, "val_", 4) == 0) continue;
+        s = dt_run_metric(dt_str_text(&run), w->last[i].name, &value);
+        if (!s && !isnan(value)) w->last[i].value = value;
+    }
+    dt_str_release(&run);
+    return s;
+}
+
 static int finish(struct training *t, dt_status *s) {
     int code = dt_status_code(s);
     if (code == EXIT_STOPPED || (*stop_flag() && (code >= 128 || (code && *stop_flag() == 2))))
@@ -132,6 +152,9 @@ static int finish(struct training *t, dt_status *s) {
         return 0;
     }
     if (t->watch.silent) return 0;
+    const bool asked = t->expectations.n > 0 || t->fit->files.metrics || t->fit->files.summary;
+    if (asked) s = take_kept(&t->watch);
+    if (s) return watch_error(&t->watch, s);
     code = expect_judge(&t->expectations, &t->watch);
     return result_files_write(&t->fit->files, &t->watch, &t->expectations, code);
 }

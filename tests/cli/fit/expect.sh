@@ -30,3 +30,13 @@ exits 0 fit "$tiny" --fresh "compile.metrics=[$many]" --expect 'm64>=0' --expect
 exits 0 evaluate "$tiny" "compile.metrics=[$many]" --expect 'm64<=1'
 exits 78 fit "$tiny" --expect "$long<1"
 sed 's/nnn*/n../' "$TEST_DIR/err"
+# where the weights of an earlier epoch are kept, metrics of training are those of that epoch; a file of fit has a metric of
+# validation behind val_
+kept='fit.callbacks=[EarlyStopping: {monitor: loss, mode: max, patience: 1, restore_best_weights: true}]'
+exits 0 fit "$tiny" -q --fresh "$kept" fit.epochs=5 --metrics "$TEST_DIR/kept.json"
+for name in loss accuracy; do
+    grep -o "\"$name\": [^,}]*" "$TEST_DIR/kept.json" >"$TEST_DIR/value"
+    head -n 1 "$TEST_DIR/run/history.jsonl" | grep -qF "$(cat "$TEST_DIR/value")" || echo "$name is not that of epoch 1"
+done
+exits 0 fit "$tiny" -q "$kept" fit.epochs=5 --expect "loss >= $TEST_DIR/run" --expect "loss >= $TEST_DIR/kept.json"
+exits 0 evaluate "$tiny" -q "$kept" fit.epochs=5 --expect "loss <= $TEST_DIR/kept.json" --expect "loss >= $TEST_DIR/run"
