@@ -56,6 +56,7 @@ static dt_given_value emit_layer(const dt_model *m, int i, const dt_layer_call *
     call.out = &layer->out;
     dt_given_value given = {0};
     call.loss = &given.loss;
+    call.further = given.further;
     given.y = dt_layer_value(&call, layer->name,
                              dt_layer_apply(layer->row, &call, n_weights + layer->n_borrowed));
     if (layer->out_mask) given.mask = dt_layer_mask(layer->row, &call);
@@ -72,8 +73,9 @@ static int take_inputs(const dt_layer_spec *layer, const dt_given_value *done,
         return 1;
     }
     for (int k = 0; k < layer->n_in; k++) {
-        x[k] = done[layer->from[k]].y;
-        masks[k] = done[layer->from[k]].mask;
+        const dt_given_value *from = &done[layer->from[k]];
+        x[k] = layer->taken ? from->further[layer->taken - 1] : from->y;
+        masks[k] = from->mask;
     }
     return layer->n_in;
 }

@@ -6,6 +6,9 @@
  *
  *     - Conv2D: {name: a, filters: 16, kernel_size: 3, padding: same}      from the layer before
  *     - Add:    {name: sum, inputs: [image, a]}                            from two
+ *     - LSTM:   {units: 8, inputs: [answer, encoder/state_h, encoder/state_c]}
+ *
+ * A name with '/' is an output besides a layer's first one; see layer_output.c.
  */
 #include <string.h>
 
@@ -52,6 +55,85 @@ static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t) {
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
 
+/* ---- outputs besides the first one ---- */
+
+typedef struct adding {
+    dt_arena *arena;
+    int n, n_added;
+    dt_tree **item;
+    int *turn;
+    const char **added; /* names */
+} adding;
+
+/* Item k of the inputs as written; a single name counts as a list. */
+static const dt_tree *written(const dt_tree *t, int k) {
+    return t->kind == DT_TREE_LIST ? t->item[k] : t;
+}
+
+static int count_written(const dt_tree *t) { return t && t->kind == DT_TREE_LIST ? t->n : !!t; }
+
+static dt_entry scalar_entry(dt_arena *arena, const char *key, const dt_tree *at,
+                             const char *text) {
+    const dt_tree t = {.kind = DT_TREE_SCALAR, .at = at->at, .text = text};
+    return (dt_entry){key, at->at, dt_arena_copy(arena, &t, sizeof t)};
+}
+
+static dt_tree *map_of(dt_arena *arena, const dt_tree *at, const dt_entry *entry, int n) {
+    const dt_tree t = {.kind = DT_TREE_MAP,
+                       .at = at->at,
+                       .n = n,
+                       .entry = dt_arena_copy(arena, entry, (size_t)n * sizeof *entry)};
+    return dt_arena_copy(arena, &t, sizeof t);
+}
+
+/* Adds {LayerOutput: {name: encoder/state_h, inputs: encoder, output: state_h}}, once. */
+static void add_output(adding *a, const dt_tree *name, int turn) {
+    const char *slash = name->kind == DT_TREE_SCALAR ? strchr(name->text, '/') : NULL;
+    for (int i = 0; slash && i < a->n_added; i++)
+        if (strcmp(a->added[i], name->text) == 0) slash = NULL;
+    if (!slash) return;
+    const char *layer = dt_arena_printf(a->arena, "%.*s", (int)(slash - name->text), name->text);
+    const dt_entry args[] = {scalar_entry(a->arena, "name", name, name->text),
+                             scalar_entry(a->arena, "inputs", name, layer),
+                             scalar_entry(a->arena, "output", name, slash + 1)};
+    const dt_entry item = {dt_layer_layer_output.kind.name, name->at,
+                           map_of(a->arena, name, args, 3)};
+    a->turn[a->n] = turn;
+    a->item[a->n++] = map_of(a->arena, name, &item, 1);
+    a->added[a->n_added++] = name->text;
+}
+
+static void add_outputs(adding *a, const dt_tree *names, int turn) {
+    for (int k = 0; k < count_written(names); k++) add_output(a, written(names, k), turn);
+}
+
+static const dt_tree *inputs_of(const dt_tree *item) {
+    return item->kind == DT_TREE_MAP && item->n == 1 ? dt_tree_get(item->entry[0].value, "inputs")
+                                                     : NULL;
+}
+
+void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tree **layers,
+                           const int **turn) {
+    const dt_tree *old = *layers;
+    size_t most = (size_t)old->n + (size_t)count_written(outputs);
+    for (int i = 0; i < old->n; i++) most += (size_t)count_written(inputs_of(old->item[i]));
+    adding a = {.arena = arena,
+                .item = dt_arena_array(arena, dt_tree *, most + 1),
+                .turn = dt_arena_array(arena, int, most + 1),
+                .added = dt_arena_array(arena, const char *, most + 1)};
+    for (int i = 0; i < old->n; i++) {
+        add_outputs(&a, inputs_of(old->item[i]), (*turn)[i]);
+        a.turn[a.n] = (*turn)[i];
+        a.item[a.n++] = old->item[i];
+    }
+    add_outputs(&a, outputs, 0);
+    dt_tree *list = dt_arena_copy(arena, old, sizeof *old);
+    list->n = a.n;
+    list->item = a.item;
+    *layers = list;
+    *turn = a.turn;
+}
+
 /* ---- one layer ---- */
 
 static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *out) {
@@ -59,11 +141,6 @@ static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *o
     DT_TRY(dt_tree_text(t, "inputs", &name));
     *out = dt_reader_find(r, name, i);
     return *out < 0 && !is_one_faulty(r, i) ? no_layer(r, i, t) : NULL;
-}
-
-/* Item k of the inputs as written; a single name counts as a list. */
-static const dt_tree *written(const dt_tree *t, int k) {
-    return t->kind == DT_TREE_LIST ? t->item[k] : t;
 }
 
 static dt_status *find_inputs(dt_reader *r, int i, const dt_tree *t) {

@@ -55,6 +55,11 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) {
     return NULL;
 }
 
+void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type) {
+    assert(b->n_further < DT_MAX_FURTHER);
+    b->further[b->n_further++] = (dt_further_output){name, *type};
+}
+
 /* ---- weights of others ---- */
 
 /* Whether `wanted` is the weight's path or its beginning, such as a layer's name. The caller

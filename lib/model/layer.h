@@ -126,6 +126,13 @@ dt_dtype dt_policy_dtype(int policy);
             ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype),  \
             .help = "dtype policy of this layer, such as float32 in a mixed-precision model")
 
+/* An output of a layer besides its first one. */
+typedef struct dt_further_output {
+    const char *name; /* "state_h" */
+    dt_type type;
+} dt_further_output;
+#define DT_MAX_FURTHER 4
+
 #define DT_MAX_WEIGHTS 32
 #define DT_MAX_BORROWED 2
 /* The input and the result of checking a layer's shapes. */
@@ -153,6 +160,9 @@ typedef struct dt_layer_build {
     int n_borrowed;                /* counts borrowed weights; dt_layer_borrow adds one */
     int borrowed[DT_MAX_BORROWED]; /* numbers of weights, counted through the model */
     const void *made; /* build may set it to data that call needs besides args, in `arena` */
+    int n_further;    /* counts further outputs; dt_layer_further adds one */
+    dt_further_output further[DT_MAX_FURTHER];
+    int taken; /* LayerOutput: the number of the output that it gives, as in dt_layer_spec */
 } dt_layer_build;
 
 typedef struct dt_weight_request {
@@ -174,6 +184,8 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUS
  * no such weight.
  */
 dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) DT_MUST_USE;
+/* Adds an output besides `out`, which LayerOutput gives to other layers. */
+void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type);
 /* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B
  * included. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
@@ -202,7 +214,8 @@ typedef struct dt_layer_call {
     bool training;
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
-    dt_value *loss; /* what dt_layer_add_loss adds to; no value yet: nothing */
+    dt_value *loss;    /* what dt_layer_add_loss adds to; no value yet: nothing */
+    dt_value *further; /* [DT_MAX_FURTHER] set by call, in the order of build */
 } dt_layer_call;
 /* For use in `call`: adds a number for each example, (B), to the loss of training, as Keras'
  * add_loss: their mean over the examples of the global batch counts. */

@@ -35,6 +35,9 @@ typedef struct dt_layer_spec {
     int owner; /* the layer whose weights it uses; itself: its own. Otherwise n_weights is 0 */
     const int *borrowed; /* numbers of earlier layers' weights in the model */
     const void *made;
+    int n_further;
+    const dt_further_output *further; /* [n_further] */
+    int taken; /* a LayerOutput: 1 + index of its input's further output; 0: another layer */
     dt_named activity; /* penalty on its output; kind NULL: none */
     /* number of the Repeat's turn that contains it, counted over the model from 1; 0: none */
     int turn;
@@ -271,6 +274,7 @@ void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool
  * adds to the loss of training; no value: nothing. */
 typedef struct dt_given_value {
     dt_value y, mask, loss;
+    dt_value further[DT_MAX_FURTHER];
 } dt_given_value;
 /* The outputs of all layers, in order; NULL if inputs do not fit, and the trace has failed. */
 const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n,

@@ -41,7 +41,10 @@ static dt_value apply_in(const dt_layer *row, const dt_layer_call *c, int n_weig
     if (row->precision == DT_LAYER_NARROW)
         call.weight = convert_all(c->trace, c->weight, n_weights, inside);
     call.out = &out;
-    return converted(dt_layer_call_row(row, &call), c->compute);
+    const dt_value y = converted(dt_layer_call_row(row, &call), c->compute);
+    for (int i = 0; i < DT_MAX_FURTHER && c->further[i].trace; i++)
+        c->further[i] = converted(c->further[i], c->compute);
+    return y;
 }
 
 static dt_dtype compute_of(const dt_layer_call *c) {

@@ -64,7 +64,8 @@ static dt_status *check_text(const char *name, int i, const dt_location *at) {
 
 static dt_status *check_name(const dt_reader *r, int i) {
     const char *name = r->name[i];
-    DT_TRY(check_text(name, i, name_place(r, i)));
+    if (r->named[i].kind != &dt_layer_layer_output.kind)
+        DT_TRY(check_text(name, i, name_place(r, i)));
     if (r->within_name[i]) DT_TRY(check_text(r->within_name[i], i, &r->within[i].at));
     for (int k = 0; k < i; k++)
         if (r->named[k].kind && strcmp(r->name[k], name) == 0)
@@ -227,6 +228,9 @@ static dt_status *build_layer(dt_reader *r, int i) {
         .n_borrowed = b->n_borrowed,
         .borrowed = b->borrowed,
         .made = b->made,
+        .n_further = b->n_further,
+        .further = b->further,
+        .taken = b->taken,
         .activity = activity,
         .turn = r->turn ? r->turn[i] : 0,
     };
@@ -389,6 +393,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
     if (list && list->kind != DT_TREE_NULL) {
         DT_TRY(dt_tree_expect(list, DT_TREE_LIST, "layers"));
         DT_TRY(dt_layers_expand(arena, list, &list, &turn));
+        if (m->type == FUNCTIONAL) dt_layers_add_outputs(arena, m->outputs, &list, &turn);
     }
     if (!list || list->n == 0)
         return dt_suggest(

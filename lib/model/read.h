@@ -37,6 +37,10 @@ static inline bool dt_reader_is_input(const dt_reader *r, int i) {
     return r->named[i].kind == &dt_layer_input.kind;
 }
 
+/* Adds a LayerOutput for each "LAYER/OUTPUT" that layers or the model's outputs name: before the
+ * first layer that reads it, or at the end. turn: see dt_layers_expand. */
+void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tree **layers,
+                           const int **turn);
 /* Sets r->source[i]; layers up to i must be named. */
 dt_status *dt_read_inputs(dt_reader *r, int i) DT_MUST_USE;
 /* Finds the layers that are outputs, and checks that every layer is used. All layers must be

@@ -132,6 +132,18 @@ def padded():
     return keras.Model([x, y, z], L.Dense(2)(L.GlobalAveragePooling1D()(d)))
 
 
+def translation():
+    """An encoder and a decoder, whose first states are the encoder's last ones; attention between them, whose shares are an output."""
+    question, answer = keras.Input((5,), dtype="int32", name="question"), keras.Input((4, 3), name="answer")
+    x = L.Embedding(9, 4, mask_zero=True)(question)
+    x, *states = L.Bidirectional(L.LSTM(2, return_sequences=True, return_state=True))(x)
+    y, h, c = L.LSTM(2, return_sequences=True, return_state=True)(answer, initial_state=[states[0], states[3]])
+    y = L.GRU(2, return_sequences=True)(y, initial_state=L.Add()([h, c]))
+    y, shares = L.MultiHeadAttention(2, 3)(y, L.Rescaling(1.0)(x), return_attention_scores=True)
+    y, last = L.SimpleRNN(2, return_state=True)(y)
+    return keras.Model([question, answer], [L.Dense(2, name="y")(L.Concatenate()([y, last, c])), shares])
+
+
 def residual():
     """Blocks around attention to padded words. Rescaling makes a copy, whose mask may be removed; the second block normalizes first."""
     x = keras.Input((5,), dtype="int32", name="x")
@@ -290,7 +302,7 @@ def shared():
     return keras.Model([a, b], [L.Subtract(name="gap")([x, y]), L.Dense(1, name="score")(L.Concatenate()([x, y, loop(y)]))])
 
 
-MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, cross, padded, residual, adaptive, encoded, steps,
+MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, cross, padded, translation, residual, adaptive, encoded, steps,
           activations, behind, shapes, narrow, frozen, joined, blocks, flowers, nested, stacked, shared]
 
 

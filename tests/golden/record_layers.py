@@ -88,6 +88,33 @@ SCALES = [({"mean": [1.0, -2.0, 0.5], "variance": [2.0, 0.25, 0.0]}, (2, 3)), ({
 NORMS = {f"normalization-{i}": ([{"Normalization": {"inputs": "x", **given}}], shape) for i, (given, shape) in enumerate(SCALES)}
 
 
+# Outputs besides the first one: states of sequences, which others begin with, and shares of attention. Numbers count them, as in Keras' files.
+FURTHER = {"LSTM": ["state_h", "state_c"], "GRU": ["state_h"], "SimpleRNN": ["state_h"], "MultiHeadAttention": ["attention_scores"],
+           "Bidirectional": ["forward_state_h", "forward_state_c", "backward_state_h", "backward_state_c"],
+           "GroupQueryAttention": ["attention_scores"], "Attention": ["attention_scores"], "AdditiveAttention": ["attention_scores"]}
+ENCODER, DECODER = {"name": "e", "inputs": "k", "units": 3, "return_state": True}, {"units": 3, "return_sequences": True}
+BOTH = {"LSTM": {"units": 2, "return_sequences": True, "return_state": True}}
+SCORES = [{"Rescaling": {"inputs": "a/attention_scores", "scale": 2.0}}]  # Keras computes a wrong shape of scores for a layer with weights
+OUTPUTS = {
+    "states-lstm": SPLIT + [{"LSTM": ENCODER}, {"LSTM": {"inputs": ["q", "e/state_h", "e/state_c"], **DECODER}}],
+    "states-numbered": SPLIT + [{"LSTM": {**ENCODER, "return_sequences": True}}, {"LSTM": {"inputs": ["q", "e/1", "e/2"], "units": 3, "go_backwards": True}}],
+    "states-gru": SPLIT + KEYS + [{"GRU": {**ENCODER, "inputs": "km", "go_backwards": True}},
+                                  {"GRU": {"inputs": ["q", "e/state_h"], "reset_after": False, **DECODER}}],
+    "states-rnn": SPLIT + MASKED + [{"SimpleRNN": {**ENCODER, "inputs": "km"}}, {"SimpleRNN": {"inputs": ["qm", "e/state_h"], **DECODER}}],
+    "states-of-cell": [{"Masking": {"name": "m", "inputs": "x"}}, {"LSTM": {**ENCODER, "inputs": "m"}}, {"Concatenate": {"inputs": ["e/state_c", "e", "e/state_h"]}}],
+    "states-both": SPLIT + [{"Bidirectional": {"name": "e", "inputs": "k", "layer": BOTH}}, {"Bidirectional": {
+        "inputs": ["q"] + [f"e/{s}" for s in FURTHER["Bidirectional"]], "layer": {"LSTM": {"units": 2, "return_sequences": True}}}}],
+    "states-both-gru": SPLIT + [{"Bidirectional": {"name": "e", "inputs": "k", "layer": {"GRU": {"units": 2, "return_state": True}}}},
+                                {"Bidirectional": {"inputs": ["q", "e/2", "e/1"], "layer": {"GRU": {"units": 2}}, "merge_mode": "sum"}}],
+    "scores-mha": SPLIT + MASKED + [{"MultiHeadAttention": {"name": "a", "inputs": ["qm", "km"], "return_attention_scores": True, **HEADS}}] + SCORES,
+    "scores-mha-causal": [{"MultiHeadAttention": {"name": "a", "inputs": "x", "return_attention_scores": True, "use_causal_mask": True, **HEADS}}] + SCORES,
+    "scores-attention": SPLIT + KEYS + [{"Attention": {"name": "a", "inputs": ["q", "km"], "return_attention_scores": True}}] + SCORES,
+    "scores-additive": SPLIT + [{"AdditiveAttention": {"name": "a", "inputs": ["q", "k"], "return_attention_scores": True}}] + SCORES,
+    "scores-groups": [{"GroupQueryAttention": {"name": "a", "inputs": "x", "head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2,
+                                               "return_attention_scores": True}}] + SCORES,
+}
+
+
 def call(kind, arguments, values):
     arguments = {k: v for k, v in arguments.items() if k != "inputs"}
     if "layer" in arguments:
@@ -98,11 +125,14 @@ def call(kind, arguments, values):
     causal, mask = arguments.pop("use_causal_mask", False), None
     if arguments.pop("use_attention_mask", False):
         mask = values.pop()
+    scores = arguments.pop("return_attention_scores", False)
     layer = getattr(L, kind)(**arguments)
-    if kind == "MultiHeadAttention":
+    if kind in ("MultiHeadAttention", "GroupQueryAttention"):
         values = values * 2 if len(values) == 1 else values
-        return layer(*values, attention_mask=mask, use_causal_mask=causal)
-    given = {"use_causal_mask": True} if causal else {}
+        return layer(*values, attention_mask=mask, use_causal_mask=causal, return_attention_scores=scores)
+    if kind in ("LSTM", "GRU", "SimpleRNN", "Bidirectional"):
+        return layer(values[0], initial_state=values[1:] or None)
+    given = {**({"use_causal_mask": True} if causal else {}), **({"return_attention_scores": True} if scores else {})}
     return layer(values if len(values) > 1 else values[0], **given)
 
 
@@ -112,7 +142,11 @@ def build(layers, shape):
         (kind, arguments), = item.items()
         inputs = arguments["inputs"]
         y = call(kind, arguments, [made[name] for name in ([inputs] if isinstance(inputs, str) else inputs)])
-        made[arguments.get("name")] = y
+        name = arguments.get("name")
+        y, *further = y if isinstance(y, (list, tuple)) else [y]
+        made[name] = y
+        for i, value in enumerate(further):
+            made[f"{name}/{i + 1}"] = made[f"{name}/{FURTHER[kind][i]}"] = value
     return keras.Model(made["x"], y)
 
 
@@ -173,7 +207,8 @@ def record(slug, layers, shape=(7, 4)):
 
 
 def main():
-    models = {**{slug: (layers,) for slug, layers in MODELS.items()}, **ADAPTIVE, **ENCODED, **INTS, **TIMES, **EINSUMS, **NORMS}
+    models = {**{slug: (layers,) for slug, layers in MODELS.items()}, **ADAPTIVE, **ENCODED, **INTS, **TIMES, **EINSUMS, **NORMS,
+              **{slug: (layers,) for slug, layers in OUTPUTS.items()}}
     lines = [json.dumps({"id": f"layers/j{i + 1:02d}-{slug}", "op": "layer", **record(slug, *model)}) for i, (slug, model) in enumerate(models.items())]
     about = "Attention over several inputs, adaptive pooling, encodings of numbers; see record_layers.py."
     head = {"format": 1, "area": "layers", "keras": keras.__version__, "backend": f"tensorflow {tf.__version__}, float64", "about": about}

@@ -126,6 +126,11 @@ static const eval_row eval_rows[] = {
     LAYER("TransformerDecoder", "intermediate_dim: 8, num_heads: 2", STEPS),
     LAYER("TransformerEncoder", "intermediate_dim: 8, num_heads: 2", STEPS),
     LAYER("LSTM", "units: 4", STEPS),
+    {"layer", "LayerOutput", "name: t, inputs: a, output: state_c",
+     "x: {shape: " STEPS "}, " CLASSES,
+     "Input: {name: x, shape: " STEPS
+     "}, LSTM: {name: a, units: 4, inputs: x, return_state: true}, ",
+     JOINED, SPARSE, "y"},
     LAYER("GRU", "units: 4", STEPS),
     LAYER("SimpleRNN", "units: 4", STEPS),
     LAYER("Bidirectional", "layer: {LSTM: {units: 4}}", STEPS),

@@ -19,8 +19,11 @@
 /* ---- tensors ---- */
 
 dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name) {
-    for (int i = 0; i < n; i++)
-        if (m->layer[i].name && strcmp(m->layer[i].name, name) == 0) return &m->layer[i];
+    const size_t length = strcspn(name, "/");
+    for (int i = 0; i < n; i++) {
+        const char *own = m->layer[i].name;
+        if (own && strncmp(own, name, length) == 0 && !own[length]) return &m->layer[i];
+    }
     return NULL;
 }
 
@@ -33,11 +36,14 @@ const dt_tree *dt_keras_history(const dt_tree *value) {
     return history ? history : value;
 }
 
+enum { MOST_TENSORS = 1000 };
+
 static bool is_zero(const dt_tree *t) {
     return t->kind == DT_TREE_SCALAR && strcmp(t->text, "0") == 0;
 }
 
-dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name) {
+dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history, const dt_tree **name) {
+    int64_t tensor = -1;
     if (history->kind != DT_TREE_LIST || history->n != 3 ||
         history->item[0]->kind != DT_TREE_SCALAR)
         return dt_fail(DT_E_KERAS_MODEL, &history->at,
@@ -46,10 +52,10 @@ dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name) {
     if (!is_zero(history->item[1]))
         return dt_fail(DT_E_KERAS_MODEL, &history->item[1]->at,
                        "uses a later call of layer '%.80s', which is called once", (*name)->text);
-    if (!is_zero(history->item[2]))
-        return dt_fail(DT_E_KERAS_MODEL, &history->item[2]->at,
-                       "uses the second output of layer '%.80s'; dtrain's layers have one output",
-                       (*name)->text);
+    DT_TRY(dt_tree_int(history->item[2], "tensor", 0, MOST_TENSORS, &tensor));
+    if (tensor > 0)
+        *name = dt_keras_scalar(arena, &(*name)->at,
+                                dt_arena_printf(arena, "%s/%d", (*name)->text, (int)tensor));
     return NULL;
 }
 
@@ -58,7 +64,7 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) {
     dt_status *faults = NULL;
     if (history) {
         DT_GROW(out->name, out->cap, out->n + 1);
-        DT_TRY(dt_keras_tensor_name(history, &out->name[out->n]));
+        DT_TRY(dt_keras_tensor_name(out->arena, history, &out->name[out->n]));
         out->n++;
     } else if (value->kind == DT_TREE_LIST) {
         for (int i = 0; i < value->n; i++)
@@ -75,7 +81,8 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) {
 /* ---- arguments ---- */
 
 /* Arguments that are inputs of the layer, in the order of `inputs`. */
-static const char *const input_names[] = {"inputs", "query", "value", "key", "attention_mask"};
+static const char *const input_names[] = {"inputs", "sequences",     "query",         "value",
+                                          "key",    "initial_state", "attention_mask"};
 enum { INPUTS = sizeof input_names / sizeof *input_names, ATTENTION_MASK = INPUTS - 1 };
 
 static bool is_input(const char *key) {
@@ -154,7 +161,9 @@ static dt_status *take_argument(call *c, const dt_entry *e) {
         *(input >= 0 ? &c->input_mask[input] : &c->mask) = e->value;
         return NULL;
     }
-    if (strcmp(e->key, "use_causal_mask") != 0 || !has_field(c->layer, e->key))
+    if ((strcmp(e->key, "use_causal_mask") != 0 &&
+         strcmp(e->key, "return_attention_scores") != 0) ||
+        !has_field(c->layer, e->key))
         return dt_fail(DT_E_KERAS_MODEL, &e->value->at,
                        "layer '%.80s' is called with '%.80s', which dtrain's %.80s does not take",
                        c->layer->name, e->key, c->layer->class_name->text);
@@ -228,7 +237,19 @@ static dt_status *check_sources(const call *c) {
     return faults;
 }
 
+/* Whether the layer is recurrent, and called with its initial states. */
+static bool begins_with_states(const call *c) {
+    return c->from.n > 1 &&
+           (has_field(c->layer, "return_state") || c->layer->row == &dt_layer_bidirectional);
+}
+
 static dt_status *check_masks(const call *c, int i) {
+    if (c->mask && c->mask->kind != DT_TREE_NULL && begins_with_states(c))
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &c->mask->at,
+                                  "layer '%.80s' is called with initial_state and a mask, which "
+                                  "dtrain does not combine",
+                                  c->layer->name),
+                          "leave out mask=, as Keras does by itself");
     if (c->mask) DT_TRY(dt_keras_mask_check(c->m, i, c->mask, &c->from));
     for (int k = 0; k < 3 && k < c->from.n; k++) {
         const dt_keras_tensors one = {.n = 1, .name = &c->from.name[k]};
@@ -257,6 +278,7 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i) {
     if (c.layer->row == &dt_layer_input) return NULL;
     if (nodes->n == 0)
         return dt_fail(DT_E_KERAS_MODEL, &nodes->at, "layer '%.80s' has no input", c.layer->name);
+    c.from.arena = m->arena;
     dt_status *s = read_call(&c, i, nodes->item[0]);
     free(c.from.name);
     return s;

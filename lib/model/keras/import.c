@@ -101,7 +101,7 @@ static dt_status *add_outputs(const dt_keras_model *m, const dt_tree *t, dt_tree
     dt_status *faults = NULL;
     if (is_history(t)) {
         if (list->n == m->n) return dt_fail(DT_E_KERAS_MODEL, &t->at, "more outputs than layers");
-        DT_TRY(dt_keras_tensor_name(t, &name));
+        DT_TRY(dt_keras_tensor_name(m->arena, t, &name));
         name = dt_keras_layer_output(dt_keras_find(m, m->n, name->text), name);
         list->item[list->n++] = dt_arena_copy(m->arena, name, sizeof *name);
         return NULL;

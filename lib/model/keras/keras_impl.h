@@ -81,14 +81,17 @@ typedef struct dt_keras_model {
 } dt_keras_model;
 
 typedef struct dt_keras_tensors {
+    dt_arena *arena;
     int n, cap;
     const dt_tree **name; /* lent; freed by who called */
 } dt_keras_tensors;
 
-/* The layer of that name among the first n; NULL: there is none. */
+/* The layer of that name, or of that output, among the first n; NULL: there is none. */
 dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name);
-/* The name in [NAME, NODE, TENSOR], the only node and tensor of a layer. */
-dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name) DT_MUST_USE;
+/* The name in [NAME, NODE, TENSOR], the only node of a layer; "NAME/1" of an output after its
+ * first. */
+dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history,
+                                const dt_tree **name) DT_MUST_USE;
 /* The history of a tensor among arguments; NULL: the value is no tensor. */
 const dt_tree *dt_keras_history(const dt_tree *value);
 /* Adds the names of all tensors in a value, in order. Refuses values other than tensors, lists

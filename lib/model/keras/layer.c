@@ -140,7 +140,9 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
 }
 
 const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name) {
-    return l && l->behind ? dt_tree_get(l->behind->entry[0].value, "name") : name;
+    return l && l->behind && !strchr(name->text, '/')
+               ? dt_tree_get(l->behind->entry[0].value, "name")
+               : name;
 }
 
 /* ---- operations ---- */

@@ -57,7 +57,7 @@ static const char *either(dt_arena *arena, const char *a, const char *b) {
 static const char *mask_of(const dt_keras_model *m, int n, const dt_tree *argument) {
     const dt_tree *name;
     const dt_tree *history = dt_keras_history(argument);
-    dt_status *s = history ? dt_keras_tensor_name(history, &name) : NULL;
+    dt_status *s = history ? dt_keras_tensor_name(m->arena, history, &name) : NULL;
     const dt_keras_layer *l = history && !s ? dt_keras_find(m, n, name->text) : NULL;
     dt_status_free(s);
     return l && l->is_mask ? l->mask : NULL;
@@ -77,7 +77,7 @@ static const char *mask_of_operation(const dt_keras_model *m, int i, const dt_tr
                                : NULL;
     if (!is_class(l, "NotEqual") || !history || !second || second->kind != DT_TREE_SCALAR)
         return NULL;
-    dt_status *s = dt_keras_tensor_name(history, &name);
+    dt_status *s = dt_keras_tensor_name(m->arena, history, &name);
     const char *text = s ? NULL : unlike(m->arena, name->text, second);
     dt_status_free(s);
     return text;
@@ -104,8 +104,9 @@ dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) {
 
 /* ---- layers ---- */
 
+/* Outputs of a layer after its first have no mask. */
 static const char *mask_at(const dt_keras_model *m, int i, const dt_tree *name) {
-    const dt_keras_layer *l = dt_keras_find(m, i, name->text);
+    const dt_keras_layer *l = strchr(name->text, '/') ? NULL : dt_keras_find(m, i, name->text);
     return l && !l->is_mask ? l->mask : NULL;
 }
 

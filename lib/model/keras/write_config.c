@@ -169,8 +169,13 @@ static void put_value(writing *w, const dt_field *f, const void *args) {
 
 /* Keys of a layer that belong to its call, or that put_head writes. */
 static bool is_elsewhere(const char *key) {
-    static const char *const keys[] = {
-        "inputs", "name", "dtype", "use_causal_mask", "use_attention_mask", "weights_of"};
+    static const char *const keys[] = {"inputs",
+                                       "name",
+                                       "dtype",
+                                       "use_causal_mask",
+                                       "use_attention_mask",
+                                       "return_attention_scores",
+                                       "weights_of"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0) return true;
     return false;
@@ -228,15 +233,18 @@ static bool flag(const dt_layer_spec *l, const char *key) {
     return false;
 }
 
-/* [LAYER, CALL, 0]: a layer that uses the weights of another one is a later call of it. */
+/* [LAYER, CALL, TENSOR]: a layer that uses the weights of another one is a later call of it; the
+ * tensor is a layer's first one, or that of a LayerOutput. */
 static void put_history(writing *w, const char *key, int layer) {
     const dt_layer_spec *all = w->model->spec.layer;
+    const int tensor = all[layer].taken;
     int call = 0;
+    if (tensor) layer = all[layer].from[0];
     for (int i = 0; i < layer; i++) call += all[i].owner == all[layer].owner;
     dt_json_open(&w->j, key, '[');
     dt_json_string(&w->j, NULL, all[all[layer].owner].name);
     dt_json_int(&w->j, NULL, call);
-    dt_json_int(&w->j, NULL, 0);
+    dt_json_int(&w->j, NULL, tensor);
     dt_json_close(&w->j, ']');
 }
 
@@ -252,14 +260,30 @@ static void put_tensor(writing *w, const char *key, int layer) {
     dt_json_close(&w->j, '}');
 }
 
+/* The number of inputs of a recurrent layer that are its initial states. */
+static int states_of(const dt_layer_spec *l) {
+    const dt_layer *const rows[] = {&dt_layer_lstm, &dt_layer_gru, &dt_layer_simple_rnn,
+                                    &dt_layer_bidirectional};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i] == l->row) return l->n_in - 1;
+    return 0;
+}
+
+static void put_states(writing *w, const dt_layer_spec *l, int first) {
+    if (first == l->n_in) return;
+    dt_json_open(&w->j, "initial_state", '[');
+    for (int k = first; k < l->n_in; k++) put_tensor(w, NULL, l->from[k]);
+    dt_json_close(&w->j, ']');
+}
+
 /* A layer of several inputs takes one list of them; attention with heads takes query, value and
- * key as arguments. Attention to the own values takes them twice. */
+ * key as arguments, recurrent layers their states. Attention to the own values takes them twice. */
 static void put_call(writing *w, const dt_layer_spec *l) {
     const bool heads = dt_keras_has_heads(l->row), masked = flag(l, "use_attention_mask"),
                attends =
                    heads || l->row == &dt_layer_attention || l->row == &dt_layer_additive_attention,
-               list = !heads && l->row->most > 1;
-    const int n = l->n_in - masked;
+               list = !heads && l->n_in - states_of(l) > 1;
+    const int n = l->n_in - masked - states_of(l);
     dt_json_open(&w->j, NULL, '{');
     dt_json_open(&w->j, "args", '[');
     if (list) dt_json_open(&w->j, NULL, '[');
@@ -269,7 +293,9 @@ static void put_call(writing *w, const dt_layer_spec *l) {
     dt_json_close(&w->j, ']');
     dt_json_open(&w->j, "kwargs", '{');
     if (masked) put_tensor(w, "attention_mask", l->from[n]);
+    else put_states(w, l, n);
     if (flag(l, "use_causal_mask")) dt_json_bool(&w->j, "use_causal_mask", true);
+    if (flag(l, "return_attention_scores")) dt_json_bool(&w->j, "return_attention_scores", true);
     dt_json_close(&w->j, '}');
     dt_json_close(&w->j, '}');
 }
@@ -324,7 +350,8 @@ dt_status *dt_keras_config_print(dt_arena *arena, const dt_model *model, const c
     dt_json_bool(&w.j, "trainable", true);
     dt_json_open(&w.j, "layers", '[');
     for (int i = 0; i < m->n_layers; i++)
-        if (m->layer[i].owner == i) dt_status_append(&faults, put_layer(&w, i, functional));
+        if (m->layer[i].owner == i && !m->layer[i].taken)
+            dt_status_append(&faults, put_layer(&w, i, functional));
     dt_json_close(&w.j, ']');
     if (functional) put_ends(&w);
     dt_json_close(&w.j, '}');

@@ -24,7 +24,8 @@ bool dt_keras_has_heads(const dt_layer *row) {
 /* Whether Keras' Sequential can call the layer. */
 static bool follows(const dt_model_spec *m, int i) {
     const dt_layer_spec *l = &m->layer[i];
-    return l->n_in == 1 && l->from[0] == i - 1 && l->row->most <= 1 && !dt_keras_has_heads(l->row);
+    return l->n_in == 1 && l->from[0] == i - 1 && l->row->least <= 1 && !l->taken &&
+           !dt_keras_has_heads(l->row);
 }
 
 bool dt_keras_is_sequential(const dt_model_spec *m) {
@@ -91,8 +92,8 @@ static void find_depths(const dt_model_spec *m, place *all) {
         reach(&all[i].depth, all[l->owner].depth);
         if (all[i].mask_depth) reach_mask(m, i, all);
         for (int k = 0; k < l->n_in; k++) {
-            reach(&all[l->from[k]].depth, all[i].depth + 1);
-            if (takes_mask(l->row) && m->layer[l->from[k]].out_mask)
+            reach(&all[l->from[k]].depth, all[i].depth + !l->taken);
+            if (takes_mask(l->row) && l->n_in == 1 && m->layer[l->from[k]].out_mask)
                 reach(&all[l->from[k]].mask_depth, all[i].depth + 1);
         }
     }

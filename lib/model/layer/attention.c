@@ -10,6 +10,8 @@
  *     Attention, concat     weight * sum over d of tanh(scale * (q + k))
  *     AdditiveAttention     sum over d of scale[d] * tanh(q + k)
  *
+ * With return_attention_scores the shares, (B, T, S), are a further output, attention_scores.
+ *
  * scale and weight are trained. The value's mask hides steps; where the query is masked the output
  * is 0.
  *
@@ -23,7 +25,7 @@ enum { DOT, CONCAT };
 struct attention {
     dt_layer_head head;
     dt_noise noise;
-    bool use_scale, use_causal_mask;
+    bool use_scale, use_causal_mask, return_attention_scores;
     int score_mode;
     double dropout;
 };
@@ -33,6 +35,8 @@ struct attention {
             .help = "dropout rate of the attention scores"),                                       \
         DT_FLAG(struct attention, use_causal_mask,                                                 \
                 .help = "causal: positions do not attend to later ones"),                          \
+        DT_FLAG(struct attention, return_attention_scores,                                         \
+                .help = "give the shares of attention, too, (B, T, S): NAME/attention_scores"),    \
         DT_NOISE_FIELD(struct attention), DT_LAYER_FIELDS(struct attention),                       \
         DT_NOT_YET("activity_regularizer")
 
@@ -80,6 +84,8 @@ static dt_status *build_rest(dt_layer_build *b) {
     *counter = b->n_weights;
     b->made = counter;
     b->out = b->in;
+    b->out.dim[2] = b->ins[VALUE].dim[1];
+    if (a->return_attention_scores) dt_layer_further(b, "attention_scores", &b->out);
     b->out.dim[2] = b->ins[VALUE].dim[2];
     return a->dropout > 0 ? dt_noise_weight(b, NULL) : NULL;
 }
@@ -163,6 +169,7 @@ static dt_value take(const dt_layer_call *c, dt_value scores) {
     dt_value shares = dt_softmax(hide(c, scores));
     const dt_type type = dt_type_of_value(shares);
     if (c->training) shares = dt_noise_drop(c, &noise, shares, a->dropout, &type);
+    if (a->return_attention_scores) c->further[0] = shares;
     dt_value y = dt_dot_general(shares, c->xs[VALUE], &dot);
     if (!c->masks[QUERY].trace) return y;
     return dt_select(dt_mask_along(c->masks[QUERY], y), y, dt_like(y, 0));

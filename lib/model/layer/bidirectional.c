@@ -6,6 +6,9 @@
  *
  *     Bidirectional: {layer: {LSTM: {units: 8}}}        (B, T, D) to (B, 16)
  *
+ * Inputs after the first one are the states before the first step: those of the forward layer, then
+ * those of the backward one. Further outputs are in the same order: NAME/forward_state_h, ...
+ *
  * M. Schuster, K. Paliwal, Bidirectional Recurrent Neural Networks (1997).
  */
 #include "model/layer/recurrent.h"
@@ -36,7 +39,7 @@ typedef struct direction {
     dt_recurrent args;
     const char *name; /* "bidirectional/backward_lstm" */
     dt_type out;
-    int first, n_weights;
+    int first, n_weights, n_further;
 } direction;
 
 static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
@@ -60,6 +63,7 @@ static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *
                           .args = &out->args,
                           .at = b->at,
                           .in = b->in,
+                          .n_in = 1,
                           .masks = b->masks};
     out->args = *(const dt_recurrent *)b->within.args;
     out->args.go_backwards ^= backwards;
@@ -72,7 +76,13 @@ static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *
     out->first = b->n_weights;
     out->n_weights = one.n_weights;
     out->out = one.out;
+    out->n_further = one.n_further;
     b->n_weights += one.n_weights;
+    for (int i = 0; i < one.n_further; i++)
+        dt_layer_further(b,
+                         dt_arena_printf(b->arena, "%s_%s", backwards ? "backward" : "forward",
+                                         one.further[i].name),
+                         &one.further[i].type);
     return NULL;
 }
 
@@ -80,6 +90,9 @@ static dt_status *build(dt_layer_build *b) {
     const struct bidirectional *d = b->args;
     direction *made = dt_arena_array(b->arena, direction, 2);
     for (int i = 0; i < 2; i++) DT_TRY(build_direction(b, i == 1, &made[i]));
+    const dt_type state = dt_type_of(b->in.dtype, 2, (int64_t[]){b->in.dim[0], made[0].args.units});
+    const int states = made[0].row == &dt_layer_lstm ? 2 : 1;
+    DT_TRY(dt_recurrent_check_states(b, 1, 2 * states, &state));
     b->made = made;
     b->out = made[0].out;
     b->out_mask = b->masks[0] && made[0].args.return_sequences;
@@ -87,8 +100,14 @@ static dt_status *build(dt_layer_build *b) {
     return NULL;
 }
 
-static dt_value call_direction(const dt_layer_call *c, const direction *d) {
+static dt_value call_direction(const dt_layer_call *c, const direction *d, bool backwards) {
+    const int states = (c->n_in - 1) / 2;
+    dt_value xs[1 + DT_MOST_STATES] = {c->x};
+    for (int i = 0; i < states; i++) xs[1 + i] = c->xs[1 + states * backwards + i];
     dt_layer_call one = *c;
+    one.xs = xs;
+    one.n_in = 1 + states;
+    one.further = c->further + d->n_further * backwards;
     one.args = &d->args;
     one.name = d->name;
     one.weight = c->weight + d->first;
@@ -111,7 +130,7 @@ static dt_value join(merge how, dt_value forward, dt_value backward) {
 static dt_value call(const dt_layer_call *c) {
     const struct bidirectional *b = c->args;
     const direction *d = c->made;
-    dt_value forward = call_direction(c, &d[0]), backward = call_direction(c, &d[1]);
+    dt_value forward = call_direction(c, &d[0], false), backward = call_direction(c, &d[1], true);
     if (d[0].args.return_sequences) backward = dt_reverse(backward, 1u << 1);
     return join((merge)b->merge_mode, forward, backward);
 }
@@ -129,6 +148,8 @@ static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
 const dt_layer dt_layer_bidirectional = {
     .kind = {"Bidirectional", "a recurrent layer in both directions", fields,
              sizeof(struct bidirectional), NULL},
+    .least = 1,
+    .most = 1 + 2 * DT_MOST_STATES,
     .supports_masking = true,
     .within = within,
     .build = build,

@@ -14,7 +14,7 @@ struct attention {
     dt_noise noise;
     int64_t head_dim, num_query_heads, num_key_value_heads;
     double dropout;
-    bool use_bias, use_gate, use_causal_mask;
+    bool use_bias, use_gate, use_causal_mask, return_attention_scores;
     int64_t sliding_window;
     const dt_tree *kernel_initializer, *bias_initializer;
 };
@@ -34,6 +34,8 @@ static const dt_field fields[] = {
             .help = "gate each head's output by a sigmoid of the input"),
     DT_FLAG(struct attention, use_causal_mask,
             .help = "causal: positions do not attend to later ones"),
+    DT_FLAG(struct attention, return_attention_scores,
+            .help = "give the shares of attention, too, (B, heads, T, T): NAME/attention_scores"),
     DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY,
            .help = "size of the attention window: positions attend only to closer ones"),
     DT_INITIALIZER(struct attention, kernel_initializer,
@@ -62,6 +64,7 @@ static dt_status *build(dt_layer_build *b) {
                                  .use_gate = a->use_gate,
                                  .causal = a->use_causal_mask,
                                  .window = a->sliding_window,
+                                 .returns_scores = a->return_attention_scores,
                                  .noise = a->noise,
                                  .kernel_initializer = a->kernel_initializer,
                                  .bias_initializer = a->bias_initializer,

@@ -43,6 +43,8 @@ static dt_value call(const dt_layer_call *c) { return dt_recurrent_call(c, &cell
 
 const dt_layer dt_layer_gru = {
     .kind = {"GRU", "gated recurrent unit", fields, sizeof(dt_recurrent), NULL},
+    .least = 1,
+    .most = 2,
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -121,6 +121,9 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
         if (i != 2 || h->use_gate) DT_TRY(add_heads(b, h, &all[i]));
     DT_TRY(add_output(b, h));
     b->made = dt_arena_copy(b->arena, h, sizeof *h);
+    const dt_type scores = dt_type_of(
+        b->in.dtype, 4, (int64_t[]){b->in.dim[0], n, b->in.dim[1], source_type(b, h, KEY)->dim[1]});
+    if (h->returns_scores) dt_layer_further(b, "attention_scores", &scores);
     return h->dropout > 0 ? dt_noise_weight(b, NULL) : NULL;
 }
 
@@ -270,15 +273,24 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
     return dt_noise_drop(c, &noise, x, h->dropout, &type);
 }
 
+/* The means of the values by these shares. */
+static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value value,
+                            const dt_value *dropped_by) {
+    const dt_heads *h = c->made;
+    if (h->returns_scores) c->further[0] = shares;
+    return take_values(dropped_by ? drop(c, shares, dropped_by) : shares, repeat_heads(h, value));
+}
+
 /* Attention with dropout, which needs the scores: expressed in products and softmax. */
 static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                                bool drops) {
     const dt_heads *h = c->made;
     dt_value scores = dt_softmax(mask_scores(h, scores_of(h, qkv[0], repeat_heads(h, qkv[1]))));
-    return take_values(drops ? drop(c, scores, weight) : scores, repeat_heads(h, qkv[2]));
+    return take_shares(c, scores, qkv[2], drops ? weight : NULL);
 }
 
-/* A step whose keys are all masked attends to all keys equally, as in Keras. */
+/* A step whose keys are all masked attends to all keys equally; where scores are returned, to none.
+ * Keras takes different ways for these. */
 static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                             bool drops) {
     const dt_heads *h = c->made;
@@ -286,8 +298,9 @@ static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const d
     dt_type type = dt_type_of_value(scores);
     dt_value low = dt_like(scores, -1e9),
              shares = dt_softmax(dt_select(allowed(c, &type), scores, low));
+    if (h->returns_scores) shares = dt_select(allowed(c, &type), shares, dt_like(shares, 0));
     shares = dt_convert(shares, dt_type_of_value(qkv[2]).dtype);
-    return take_values(drops ? drop(c, shares, weight) : shares, repeat_heads(h, qkv[2]));
+    return take_shares(c, shares, qkv[2], drops ? weight : NULL);
 }
 
 /* Attention as one op, so that scores need not be stored. */
@@ -313,7 +326,7 @@ dt_value dt_heads_call(const dt_layer_call *c) {
     qkv[2] = project_input(c, "value", VALUE, &weight);
     bool drops_scores = drops && !h->drops_taken;
     dt_value taken = is_masked(c) ? take_masked(c, qkv, weight, drops_scores)
-                     : drops_scores || c->model->spec.no_flash_attention
+                     : drops_scores || h->returns_scores || c->model->spec.no_flash_attention
                          ? take_by_scores(c, qkv, weight, drops_scores)
                          : take(h, qkv);
     taken = drops && h->drops_taken ? drop(c, taken, weight) : taken;

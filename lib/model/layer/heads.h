@@ -13,7 +13,8 @@
  * input a sequence attends to itself; with two, keys come from the values' input.
  *
  * With `takes_mask` the last input is a mask, (B, T, S) or (B, 1, S) of any dtype: a step attends
- * to those where it is not 0.
+ * to those where it is not 0. With `returns_scores` the weights of the means, (B, N, T, S) before
+ * dropout, are a further output, attention_scores.
  */
 #ifndef DT_MODEL_LAYER_HEADS_H
 #define DT_MODEL_LAYER_HEADS_H
@@ -30,7 +31,7 @@ typedef struct dt_heads {
     bool drops_taken, use_bias, use_gate, causal;
     /* a mask excludes steps as keys but not as queries */
     bool masks_keys_alone;
-    bool takes_mask;
+    bool takes_mask, returns_scores;
     int64_t window;              /* 0: none */
     const dt_rotation *rotation; /* rotation of queries and keys; NULL: none */
     dt_noise noise;

@@ -64,6 +64,8 @@ static dt_value call(const dt_layer_call *c) { return dt_recurrent_call(c, &cell
 
 const dt_layer dt_layer_lstm = {
     .kind = {"LSTM", "long short-term memory", fields, sizeof(dt_recurrent), NULL},
+    .least = 1,
+    .most = 3,
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -18,7 +18,7 @@ struct attention {
     dt_noise noise;
     int64_t num_heads, key_dim, value_dim;
     double dropout;
-    bool use_bias, use_gate, use_causal_mask, use_attention_mask;
+    bool use_bias, use_gate, use_causal_mask, use_attention_mask, return_attention_scores;
     int64_t sliding_window;
     dt_ints output_shape;
     const dt_tree *kernel_initializer, *bias_initializer;
@@ -42,6 +42,8 @@ static const dt_field fields[] = {
     DT_FLAG(struct attention, use_attention_mask,
             .help = "the last input is Keras' attention_mask, (B, T, S): queries do not attend to "
                     "keys where it is 0"),
+    DT_FLAG(struct attention, return_attention_scores,
+            .help = "give the shares of attention, too, (B, heads, T, S): NAME/attention_scores"),
     DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY,
            .help = "size of the attention window: positions attend only to closer ones"),
     DT_INTS(struct attention, output_shape, .lone = true, .min = 1, .max = INFINITY,
@@ -75,6 +77,7 @@ static dt_status *build_heads(dt_layer_build *b, bool masks_keys_alone) {
                                  .window = a->sliding_window,
                                  .masks_keys_alone = masks_keys_alone,
                                  .takes_mask = a->use_attention_mask,
+                                 .returns_scores = a->return_attention_scores,
                                  .output = a->output_shape,
                                  .noise = a->noise,
                                  .kernel_initializer = a->kernel_initializer,

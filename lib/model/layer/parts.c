@@ -111,6 +111,11 @@ static dt_status *check_wrapped(const dt_layer_build *b, const dt_layer_build *o
     const dt_layer_head *head = one->args;
     dt_named activity = {0};
     DT_TRY(dt_activity_read(b->arena, head, &activity));
+    if (one->n_further > 0)
+        return dt_fail(DT_E_MODEL_LAYERS, &b->within.at,
+                       "%s inside %s has one output: leave out return_state and "
+                       "return_attention_scores",
+                       one->row->kind.name, b->row->kind.name);
     if (activity.kind)
         return dt_fail(DT_E_MODEL_LAYERS, &b->within.at,
                        "activity_regularizer inside %s is not supported", b->row->kind.name);

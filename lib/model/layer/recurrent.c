@@ -28,15 +28,27 @@ static dt_status *add_bias(dt_layer_build *b, const dt_cell *cell) {
                                           .preset = "zeros"});
 }
 
-dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) {
+dt_status *dt_recurrent_check_states(const dt_layer_build *b, int first, int n,
+                                     const dt_type *state) {
+    if (b->n_in > first && b->n_in != first + n)
+        return dt_fail(DT_E_MODEL_INPUTS, &b->at,
+                       "%s takes a sequence, or a sequence and %d state%s, got %d inputs",
+                       b->row->kind.name, n, n > 1 ? "s" : "", b->n_in);
+    for (int i = first; i < b->n_in; i++)
+        if (!dt_type_equal(&b->ins[i], state))
+            return dt_fail(DT_E_MODEL_SHAPE, &b->at, "the state '%s' of %s is %s; expected %s",
+                           b->from[i], b->row->kind.name, dt_text_of(&b->ins[i]).s,
+                           dt_text_of(state).s);
+    return NULL;
+}
+
+static void add_states(dt_layer_build *b, const dt_cell *cell, const dt_type *state) {
+    static const char *const names[DT_MOST_STATES] = {"state_h", "state_c"};
+    for (int i = 0; i < cell->states; i++) dt_layer_further(b, names[i], state);
+}
+
+static dt_status *add_weights(dt_layer_build *b, const dt_cell *cell) {
     const dt_recurrent *r = b->args;
-    DT_TRY(dt_layer_wants_exactly(b, cell->kind, 3, "(B, steps, features)"));
-    if (b->in.dim[1] > MOST_STEPS)
-        return dt_fail(DT_E_MODEL_SIZE, &b->at,
-                       "%s is unrolled, for at most %d steps; the input has %lld", cell->kind,
-                       MOST_STEPS, (long long)b->in.dim[1]);
-    if (r->units > INT32_MAX)
-        return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are too many", (long long)r->units);
     int64_t columns = cell->gates * r->units;
     DT_TRY(add_weight(b, cell, "kernel",
                       (dt_weight_request){.rank = 2,
@@ -49,7 +61,22 @@ dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) {
                                           .initializer = r->recurrent_initializer,
                                           .preset = "orthogonal"}));
     if (r->use_bias) DT_TRY(add_bias(b, cell));
-    if (r->dropout > 0 || r->recurrent_dropout > 0) DT_TRY(dt_noise_weight(b, cell->name));
+    return r->dropout > 0 || r->recurrent_dropout > 0 ? dt_noise_weight(b, cell->name) : NULL;
+}
+
+dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) {
+    const dt_recurrent *r = b->args;
+    DT_TRY(dt_layer_wants_exactly(b, cell->kind, 3, "(B, steps, features)"));
+    if (b->in.dim[1] > MOST_STEPS)
+        return dt_fail(DT_E_MODEL_SIZE, &b->at,
+                       "%s is unrolled, for at most %d steps; the input has %lld", cell->kind,
+                       MOST_STEPS, (long long)b->in.dim[1]);
+    if (r->units > INT32_MAX)
+        return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are too many", (long long)r->units);
+    const dt_type state = dt_type_of(b->in.dtype, 2, (int64_t[]){b->in.dim[0], r->units});
+    DT_TRY(dt_recurrent_check_states(b, 1, cell->states, &state));
+    DT_TRY(add_weights(b, cell));
+    if (r->return_state) add_states(b, cell, &state);
     b->out = dt_type_of(
         b->in.dtype, r->return_sequences ? 3 : 2,
         (int64_t[]){b->in.dim[0], r->return_sequences ? b->in.dim[1] : r->units, r->units});
@@ -162,16 +189,19 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell) {
     dt_value x = multiply_input(c, cell, &noise);
     if (r->use_bias) x = dt_add(x, bias_row(c->weight[2], 0));
     if (two) s.bias = bias_row(c->weight[2], 1);
-    for (int i = 0; i < cell->states; i++) s.state[i] = zero_state(x, r->units);
+    for (int i = 0; i < cell->states; i++)
+        s.state[i] = c->n_in > 1 ? c->xs[1 + i] : zero_state(x, r->units);
     const dt_type mask = dt_type_of_value(s.state[0]);
     for (int i = 0; c->training && r->recurrent_dropout > 0 && i < cell->gates; i++)
         s.kept[i] = dt_noise_drop(c, &noise, dt_like(s.state[0], 1), r->recurrent_dropout, &mask);
     dt_split_steps(x, steps, in);
+    const dt_value mask_of_steps = c->n_in > 1 ? (dt_value){0} : c->masks[0];
     for (int64_t t = 0; t < steps; t++) {
         int64_t at = r->go_backwards ? steps - 1 - t : t;
         s.x = in[at];
-        y[t] = take_step(cell, &s, counts_at(c->masks[0], at, r->units));
+        y[t] = take_step(cell, &s, counts_at(mask_of_steps, at, r->units));
     }
+    for (int i = 0; r->return_state && i < cell->states; i++) c->further[i] = s.state[i];
     return r->return_sequences ? join_steps(y, steps) : y[steps - 1];
 }
 

@@ -10,6 +10,11 @@
  * state, the same ones at every step. With recurrent_dropout each gate has separate masks, as in
  * Keras 3.
  *
+ * Inputs after the first one are the states before the first step, in Keras' order; without them
+ * states begin with 0. With `return_state` the states after the last step are further outputs.
+ * Keras does not give the mask to a layer that is called with states, so masked steps then count
+ * as others do; the output has the mask nevertheless.
+ *
  * At masked steps states do not change, and the output of the previous step is repeated.
  *
  * A cell is a row: its number of gates and states, and one step. Fields, weights and names are
@@ -26,7 +31,7 @@ typedef struct dt_recurrent {
     dt_layer_head head;
     int64_t units;
     int activation, recurrent_activation;
-    bool use_bias, return_sequences, go_backwards, unroll;
+    bool use_bias, return_sequences, return_state, go_backwards, unroll;
     bool reset_after;      /* GRU only */
     bool unit_forget_bias; /* LSTM only */
     bool zero_output_for_mask;
@@ -44,6 +49,8 @@ typedef struct dt_recurrent {
         DT_FLAG(dt_recurrent, use_bias, .preset = "true", .help = "add biases"),                   \
         DT_FLAG(dt_recurrent, return_sequences,                                                    \
                 .help = "return the output of every step, not only the last"),                     \
+        DT_FLAG(dt_recurrent, return_state,                                                        \
+                .help = "give the last states, too: NAME/state_h and, of an LSTM, NAME/state_c"),  \
         DT_FLAG(dt_recurrent, go_backwards, .help = "process the sequence backwards"),             \
         DT_FLAG(dt_recurrent, zero_output_for_mask,                                                \
                 .help = "output 0 at masked steps instead of repeating the previous output"),      \
@@ -58,8 +65,8 @@ typedef struct dt_recurrent {
                 .help = "fraction of the input's features to set to 0 during training"),           \
         DT_REAL(dt_recurrent, recurrent_dropout, .min = 0, .max = 1, .preset = "0",                \
                 .help = "fraction of the state's elements to set to 0 during training"),           \
-        DT_NOISE_FIELD(dt_recurrent), DT_ONLY("return_state", "false"),                            \
-        DT_ONLY("stateful", "false"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"),  \
+        DT_NOISE_FIELD(dt_recurrent), DT_ONLY("stateful", "false"),                                \
+        DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"),                                \
         DT_REGULARIZER(dt_recurrent, RECURRENT, "recurrent_regularizer"),                          \
         DT_REGULARIZER(dt_recurrent, BIAS, "bias_regularizer"),                                    \
         DT_REGULARIZER(dt_recurrent, ACTIVITY, "activity_regularizer"),                            \
@@ -90,6 +97,9 @@ typedef struct dt_cell {
     void (*step)(dt_cell_step *s);
 } dt_cell;
 
+/* MODEL_SHAPE unless the inputs from number `first` are n states of that type. */
+dt_status *dt_recurrent_check_states(const dt_layer_build *b, int first, int n,
+                                     const dt_type *state) DT_MUST_USE;
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;
 dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above);
 /* the range of the output of that row's layer with those arguments */

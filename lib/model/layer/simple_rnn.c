@@ -19,6 +19,8 @@ static dt_value call(const dt_layer_call *c) { return dt_recurrent_call(c, &cell
 const dt_layer dt_layer_simple_rnn = {
     .kind = {"SimpleRNN", "recurrent layer whose output is its next state", fields,
              sizeof(dt_recurrent), NULL},
+    .least = 1,
+    .most = 2,
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -30,13 +30,17 @@ steps='dataset={format: synthetic, examples: 16, global_batch_size: 8, element: 
 order="$tiny '$steps' 'model={type: functional, layers: [Input: {name: x, shape: [3, 4]}, Dense: {name: a, units: 4, inputs: x}, Dense: {name: b, units: 4, inputs: x}, \
     Masking: {name: m, mask_value: 0.25, inputs: a}, ReLU: {name: e, inputs: b}, LSTM: {name: la, units: 4, inputs: m}, LSTM: {name: lb, units: 4, inputs: e}, \
     Add: {name: s, inputs: [lb, la]}, Dense: {name: y, units: 4, activation: softmax, inputs: s}]}'"
+translation="$tiny '$steps' 'model={type: functional, layers: [Input: {name: x, shape: [3, 4]}, Bidirectional: {name: e, inputs: x, layer: {LSTM: {units: 2, return_sequences: true, return_state: true}}}, \
+    LSTM: {name: d, units: 2, return_sequences: true, return_state: true, inputs: [x, e/forward_state_h, e/backward_state_c]}, GRU: {name: g, units: 2, return_sequences: true, inputs: [d, d/state_c]}, \
+    MultiHeadAttention: {name: a, num_heads: 2, key_dim: 3, inputs: [g, e], return_attention_scores: true}, Flatten: {name: f, inputs: a}, Flatten: {name: s, inputs: a/attention_scores}, \
+    Concatenate: {name: c, inputs: [f, s, d/state_h]}, Dense: {name: y, units: 4, activation: softmax, inputs: c}]}'"
 # masks that Keras' MultiHeadAttention removes: layers that run after it, by Keras' order, see none
 attends() { masked "${2-}MultiHeadAttention: {name: a, num_heads: 2, key_dim: 3, inputs: $1}, Multiply: {name: y, inputs: [e, a]}"; }
 "$python" tests/export/keras/jobs.py "$DTRAIN" "$TEST_DIR" 12 "$tiny" tests/jobs/attention.yaml tests/jobs/conv.yaml tests/jobs/functional.yaml \
     tests/jobs/outputs.yaml tests/jobs/sequence.yaml tests/jobs/spatial.yaml \
     "$(pictures 'Conv2D: {filters: 3, kernel_size: 3, padding: same, use_bias: false}, BatchNormalization, ReLU, MaxPooling2D, Dropout: {rate: 0.5}')" \
     "$(pictures 'Conv2D: {filters: 3, kernel_size: [3, 2], strides: 2, kernel_initializer: {HeNormal: {seed: 3}}, kernel_regularizer: {L1L2: {l1: 0.1, l2: 0.2}}, kernel_constraint: max_norm}, PReLU: {shared_axes: [1, 2]}')" \
-    "$order" \
+    "$order" "$translation" \
     "$(attends c 'Rescaling: {name: c, scale: 1}, ')" \
     "$(pictures 'Rescaling: {scale: 0.5}, EinsumDense: {equation: "abcd,de->abce", output_shape: [null, null, 3], bias_axes: ce, bias_initializer: {Constant: {value: 0}}}')" \
     "$(masked 'LSTM: {units: 3, return_sequences: true, dropout: 0.2}, Bidirectional: {layer: {GRU: {units: 3, return_sequences: true}}, merge_mode: ave}')" \

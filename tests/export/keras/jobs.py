@@ -31,7 +31,7 @@ ARGUMENTS = {
 }
 # arguments of families of layers, by what their names begin with or contain
 FAMILIES = {"Depthwise": "kernel_size: 2", "Conv": "filters: 3, kernel_size: 2, padding: same", "Dropout": "rate: 0.3"}
-REFUSED = ["LlamaAttention", "Take"]  # not Keras'
+REFUSED = ["LayerOutput", "LlamaAttention", "Take"]  # not Keras'
 
 
 def alone(tiny, name):

@@ -371,8 +371,10 @@ static const struct bad {
      "layer 'd' is called with a mask that does not belong to its input"},
     {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}",
                 "[\"d\", 0, 1]"),
-     "model.json: config.output_layers[2]",
-     "uses the second output of layer 'd'; dtrain's layers have one output"},
+     "model.json: config.output_layers[0]", "layer 'd' has no output '1'"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}",
+                "[\"d\", 0, -1]"),
+     "model.json: config.output_layers[2]", "tensor must be in [0, 1000], got -1"},
     {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "7"),
      "model.json: config.output_layers", "expected [LAYER, 0, 0], or several of them"},
     {FUNCTIONAL("{\"module\": \"keras.src.ops.nn\", \"class_name\": \"Relu\", \"config\": "
