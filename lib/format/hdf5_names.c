@@ -33,7 +33,8 @@ static const struct {
     {"layer_normalization", 2, {"gamma", "beta"}},
     {"group_normalization", 2, {"gamma", "beta"}},
     {"rms_normalization", 1, {"scale"}},
-    {"normalization", 3, {"mean", "variance", ""}}, /* and the number of examples adapted to */
+    {"spectral_normalization", 2, {"", "vector_u"}}, /* the layer's kernel once more */
+    {"normalization", 3, {"mean", "variance", ""}},  /* and the number of examples adapted to */
     {"embedding", 1, {"embeddings"}},
     {"p_re_lu", 1, {"alpha"}},
     {"attention", 1, {"scale"}},

@@ -186,6 +186,16 @@ def steps():
     ])
 
 
+def spectral():
+    return keras.Sequential([
+        keras.Input((6, 6, 2), name="image"),
+        L.SpectralNormalization(L.Conv2D(3, 3, activation="relu", name="own")),
+        L.SpectralNormalization(L.Conv2DTranspose(2, 2, strides=2), power_iterations=2),
+        L.Flatten(),
+        L.SpectralNormalization(L.Dense(2)),
+    ])
+
+
 def activations():
     return keras.Sequential([
         keras.Input((4,), name="x"),
@@ -302,8 +312,34 @@ def shared():
     return keras.Model([a, b], [L.Subtract(name="gap")([x, y]), L.Dense(1, name="score")(L.Concatenate()([x, y, loop(y)]))])
 
 
-MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, cross, padded, translation, residual, adaptive, encoded, steps,
-          activations, behind, shapes, narrow, frozen, joined, blocks, flowers, nested, stacked, shared]
+MODELS = [
+    mlp,
+    cnn,
+    recurrent,
+    words,
+    masked,
+    branches,
+    attention,
+    cross,
+    padded,
+    translation,
+    residual,
+    spectral,
+    adaptive,
+    encoded,
+    steps,
+    activations,
+    behind,
+    shapes,
+    narrow,
+    frozen,
+    joined,
+    blocks,
+    flowers,
+    nested,
+    stacked,
+    shared,
+]
 
 
 def number(x):

@@ -113,6 +113,13 @@ OUTPUTS = {
     "scores-groups": [{"GroupQueryAttention": {"name": "a", "inputs": "x", "head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2,
                                                "return_attention_scores": True}}] + SCORES,
 }
+# A step of training, which changes u and the kernel before it computes; the first of the weights is all zeros.
+SPECTRAL = {f"spectral-{slug}{'-trained' * training}": ([{"SpectralNormalization": {"name": "s", "inputs": "x", "layer": layer, **given}}], shape, training)
+            for slug, layer, shape, given in (
+                ("dense", {"Dense": {"units": 3, "activation": "tanh", "name": "own"}}, (2, 4), {}),
+                ("zeros", {"Dense": {"units": 3, "use_bias": False, "name": "zeros"}}, (4,), {}),
+                ("conv", {"Conv2D": {"filters": 3, "kernel_size": 2}}, (4, 5, 2), {"power_iterations": 3}))
+            for training in ((False, True) if slug == "dense" else (True,))}
 
 
 def call(kind, arguments, values):
@@ -168,6 +175,7 @@ def weights_of(model, draw):
     drawn = [v for v in model.weights if v.dtype == "float64"]
     for v in drawn:
         value = np.round(draw.normal(0, 0.6, v.shape), 2)
+        value = value * (not v.path.endswith("zeros/kernel"))
         v.assign(abs(value) if v.path.endswith("/variance") else value)
     for layer in model.layers:
         if isinstance(layer, L.Normalization):
@@ -175,7 +183,7 @@ def weights_of(model, draw):
     return drawn
 
 
-def record(slug, layers, shape=(7, 4)):
+def record(slug, layers, shape=(7, 4), training=False):
     keras.utils.clear_session()
     floats = "float32" if slug.startswith("adaptive") else "float64"  # TensorFlow's pooling has faults, or is missing, in float64
     keras.config.set_floatx(floats)
@@ -190,25 +198,26 @@ def record(slug, layers, shape=(7, 4)):
     elif slug.startswith("encode"):
         x.flat[0] = 0.25
     x = tf.constant(x.astype(floats))
+    before = [{"path": path_of(model, v), "trainable": v.trainable, "value": tensor(v)} for v in weights]
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
-        y = model(x, training=False)
+        y = model(x, training=training)
         cotangent = np.round(draw.normal(size=y.shape), 2).astype(floats)
         loss = tf.reduce_sum(y * cotangent)
     trained = model.trainable_variables
     given = [{"Input": {"name": "x", "shape": list(shape)}}, *layers]
     return {
-        "in": {"layers": {"type": "functional", "layers": given}, "x": tensor(x), "training": False,
-               "weights": [{"path": path_of(model, v), "trainable": True, "value": tensor(v)} for v in weights]},
+        "in": {"layers": {"type": "functional", "layers": given}, "x": tensor(x), "training": training, "weights": before},
         "out": {"y": tensor(y), "cotangent": tensor(cotangent), **({"dx": tensor(dx)} if (dx := tape.gradient(loss, x)) is not None else {}),
                 "dweights": [{"path": path_of(model, v), "value": tensor(tf.convert_to_tensor(g))} for v in trained
-                             if (g := tape.gradient(loss, v.value)) is not None]},
+                             if (g := tape.gradient(loss, v.value)) is not None],
+                **({"non_trainable_after": [{"path": path_of(model, v), "value": tensor(v)} for v in weights]} if training else {})},
     }
 
 
 def main():
     models = {**{slug: (layers,) for slug, layers in MODELS.items()}, **ADAPTIVE, **ENCODED, **INTS, **TIMES, **EINSUMS, **NORMS,
-              **{slug: (layers,) for slug, layers in OUTPUTS.items()}}
+              **{slug: (layers,) for slug, layers in OUTPUTS.items()}, **SPECTRAL}
     lines = [json.dumps({"id": f"layers/j{i + 1:02d}-{slug}", "op": "layer", **record(slug, *model)}) for i, (slug, model) in enumerate(models.items())]
     about = "Attention over several inputs, adaptive pooling, encodings of numbers; see record_layers.py."
     head = {"format": 1, "area": "layers", "keras": keras.__version__, "backend": f"tensorflow {tf.__version__}, float64", "about": about}

@@ -77,6 +77,7 @@ static const eval_row eval_rows[] = {
     LAYER("Dense", "units: 4", STEPS),
     LAYER("EinsumDense", "equation: 'abc,cd->abd', output_shape: [null, 4], bias_axes: d", STEPS),
     LAYER("TimeDistributed", "layer: {Dense: {units: 4}}", STEPS),
+    LAYER("SpectralNormalization", "layer: {Dense: {units: 4}}, power_iterations: 2", STEPS),
     LAYER("Normalization", "mean: 0.5, variance: 2", IMAGE),
     LAYER("ReLU", "", IMAGE),
     LAYER("Softmax", "", IMAGE),

@@ -195,7 +195,7 @@ static const char *attribute_of(const dt_layer *row, const char *part, size_t n)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].row == row && strlen(rows[i].part) == n && strncmp(rows[i].part, part, n) == 0)
             return rows[i].attribute;
-    if (row == &dt_layer_time_distributed) return "layer";
+    if (row && row->within && row != &dt_layer_bidirectional) return "layer";
     if (n > 5 && strncmp(part + n - 5, "_cell", 5) == 0) return "cell";
     if (strncmp(part, "forward_", 8) == 0) return "forward_layer";
     return strncmp(part, "backward_", 9) == 0 ? "backward_layer" : NULL;
@@ -225,7 +225,7 @@ static dt_status *add_weight(listing *l, const dt_layer_spec *spec, int first, c
             return dt_fail(DT_E_KERAS_MODEL, &spec->at,
                            "weight '%.200s': its place in Keras' %s is not known", array->name,
                            spec->row->kind.name);
-        if (row == &dt_layer_time_distributed) row = NULL;
+        if (row && row->within) row = NULL;
         group = dt_arena_printf(l->arena, "%s/%s", group, attribute);
         add_group(l, first, dt_arena_printf(l->arena, "%s/vars", group),
                   dt_arena_printf(l->arena, "%.*s", (int)n, rest));
@@ -247,10 +247,19 @@ static void add_count(listing *l, int first) {
                                      .array = count};
 }
 
+/* SpectralNormalization's first variable: the kernel of its layer, once more. */
+static void add_kernel_again(listing *l, const dt_layer_spec *spec, int weight, int first) {
+    int k = 0;
+    while (strcmp(spec->weight[k].name, "kernel") != 0) k++;
+    l->item[l->n++] = (dt_hdf5_item){.path = dt_arena_printf(l->arena, "%s/0", l->item[first].path),
+                                     .array = &l->weights->array[weight + k]};
+}
+
 /* Counters of random numbers are not saved by Keras. */
 static dt_status *add_layer(listing *l, const dt_layer_spec *spec, const char *key) {
     const int first = l->n;
     add_group(l, first, dt_arena_printf(l->arena, "layers/%s/vars", key), spec->name);
+    if (spec->row == &dt_layer_spectral_normalization) add_kernel_again(l, spec, weight, first);
     for (int k = 0; k < spec->n_weights; k++) {
         const char *rest = spec->weight[k].path + strlen(spec->name) + 1;
         if (strstr(rest, "seed_generator/")) continue;

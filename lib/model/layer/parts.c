@@ -122,9 +122,9 @@ static dt_status *check_wrapped(const dt_layer_build *b, const dt_layer_build *o
     for (int i = 0; i < one->n_weights; i++)
         if (head->trainable && !one->weight[i].trainable)
             return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, &b->within.at,
-                                      "%s has state, '%s', which %s does not have for each step",
+                                      "%s has state, '%s', but %s takes layers without state",
                                       one->row->kind.name, one->weight[i].name, b->row->kind.name),
-                              "put it beside: Dropout and its like take sequences as they are");
+                              "put it beside");
     return NULL;
 }
 
