@@ -20,6 +20,8 @@ static const struct {
 } rows[] = {
     {"lstm_cell", 2, {"kernel", "recurrent_kernel"}},
     {"lstm_cell", 3, {"kernel", "recurrent_kernel", "bias"}},
+    {"conv_lstm_cell", 2, {"kernel", "recurrent_kernel"}},
+    {"conv_lstm_cell", 3, {"kernel", "recurrent_kernel", "bias"}},
     {"gru_cell", 2, {"kernel", "recurrent_kernel"}},
     {"gru_cell", 3, {"kernel", "recurrent_kernel", "bias"}},
     {"simple_rnn_cell", 2, {"kernel", "recurrent_kernel"}},

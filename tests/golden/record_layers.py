@@ -90,6 +90,7 @@ NORMS = {f"normalization-{i}": ([{"Normalization": {"inputs": "x", **given}}], s
 
 # Outputs besides the first one: states of sequences, which others begin with, and shares of attention. Numbers count them, as in Keras' files.
 FURTHER = {"LSTM": ["state_h", "state_c"], "GRU": ["state_h"], "SimpleRNN": ["state_h"], "MultiHeadAttention": ["attention_scores"],
+           **{f"ConvLSTM{n}D": ["state_h", "state_c"] for n in (1, 2, 3)},
            "Bidirectional": ["forward_state_h", "forward_state_c", "backward_state_h", "backward_state_c"],
            "GroupQueryAttention": ["attention_scores"], "Attention": ["attention_scores"], "AdditiveAttention": ["attention_scores"]}
 ENCODER, DECODER = {"name": "e", "inputs": "k", "units": 3, "return_state": True}, {"units": 3, "return_sequences": True}
@@ -120,6 +121,19 @@ SPECTRAL = {f"spectral-{slug}{'-trained' * training}": ([{"SpectralNormalization
                 ("zeros", {"Dense": {"units": 3, "use_bias": False, "name": "zeros"}}, (4,), {}),
                 ("conv", {"Conv2D": {"filters": 3, "kernel_size": 2}}, (4, 5, 2), {"power_iterations": 3}))
             for training in ((False, True) if slug == "dense" else (True,))}
+# Steps that are images. States of one part of the sequence begin the other.
+HALVES = [{"Cropping3D": {"name": "k", "inputs": "x", "cropping": [[0, 1], 0, 0]}}, {"Cropping3D": {"name": "q", "inputs": "x", "cropping": [[2, 0], 0, 0]}}]
+CONV = {"filters": 3, "kernel_size": 2, "padding": "same", "return_state": True}
+IMAGES = {
+    "conv-lstm-1d": ([{"ConvLSTM1D": {"inputs": "x", "filters": 3, "kernel_size": 3, "return_sequences": True}}], (3, 7, 2), False),
+    "conv-lstm-1d-strides": ([{"ConvLSTM1D": {"inputs": "x", "filters": 2, "kernel_size": 2, "strides": 2, "padding": "same", "use_bias": False}}], (3, 7, 2), False),
+    "conv-lstm-2d": ([{"ConvLSTM2D": {"inputs": "x", "filters": 3, "kernel_size": [3, 2], "padding": "same"}}], (3, 4, 5, 2), False),
+    "conv-lstm-2d-dilated": ([{"ConvLSTM2D": {"inputs": "x", "filters": 2, "kernel_size": 2, "dilation_rate": [1, 2], "go_backwards": True,
+                                              "activation": "relu", "recurrent_activation": "hard_sigmoid"}}], (2, 4, 5, 2), False),
+    "conv-lstm-2d-states": (HALVES + [{"ConvLSTM2D": {"name": "e", "inputs": "k", **CONV}},
+                                      {"ConvLSTM2D": {"inputs": ["q", "e/state_h", "e/state_c"], **CONV, "return_sequences": True}}], (3, 4, 3, 2), False),
+    "conv-lstm-3d": ([{"ConvLSTM3D": {"inputs": "x", "filters": 2, "kernel_size": 2}}], (2, 3, 2, 3, 2), False),
+}
 
 
 def call(kind, arguments, values):
@@ -137,7 +151,7 @@ def call(kind, arguments, values):
     if kind in ("MultiHeadAttention", "GroupQueryAttention"):
         values = values * 2 if len(values) == 1 else values
         return layer(*values, attention_mask=mask, use_causal_mask=causal, return_attention_scores=scores)
-    if kind in ("LSTM", "GRU", "SimpleRNN", "Bidirectional"):
+    if "LSTM" in kind or kind in ("GRU", "SimpleRNN", "Bidirectional"):
         return layer(values[0], initial_state=values[1:] or None)
     given = {**({"use_causal_mask": True} if causal else {}), **({"return_attention_scores": True} if scores else {})}
     return layer(values if len(values) > 1 else values[0], **given)
@@ -217,7 +231,7 @@ def record(slug, layers, shape=(7, 4), training=False):
 
 def main():
     models = {**{slug: (layers,) for slug, layers in MODELS.items()}, **ADAPTIVE, **ENCODED, **INTS, **TIMES, **EINSUMS, **NORMS,
-              **{slug: (layers,) for slug, layers in OUTPUTS.items()}, **SPECTRAL}
+              **{slug: (layers,) for slug, layers in OUTPUTS.items()}, **SPECTRAL, **IMAGES}
     lines = [json.dumps({"id": f"layers/j{i + 1:02d}-{slug}", "op": "layer", **record(slug, *model)}) for i, (slug, model) in enumerate(models.items())]
     about = "Attention over several inputs, adaptive pooling, encodings of numbers; see record_layers.py."
     head = {"format": 1, "area": "layers", "keras": keras.__version__, "backend": f"tensorflow {tf.__version__}, float64", "about": about}

@@ -260,13 +260,11 @@ static void put_tensor(writing *w, const char *key, int layer) {
     dt_json_close(&w->j, '}');
 }
 
-/* The number of inputs of a recurrent layer that are its initial states. */
+/* The number of inputs that are initial states: of layers that also take one input, recurrent ones
+ * and attention have more. */
 static int states_of(const dt_layer_spec *l) {
-    const dt_layer *const rows[] = {&dt_layer_lstm, &dt_layer_gru, &dt_layer_simple_rnn,
-                                    &dt_layer_bidirectional};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i] == l->row) return l->n_in - 1;
-    return 0;
+    const bool joins = l->row->least > 1, attends = dt_keras_has_heads(l->row);
+    return joins || attends || l->n_in < 2 ? 0 : l->n_in - 1;
 }
 
 static void put_states(writing *w, const dt_layer_spec *l, int first) {

@@ -10,7 +10,7 @@
  */
 #include "model/layer/recurrent.h"
 
-static const dt_field fields[] = {DT_RECURRENT_FIELDS, DT_RECURRENT_GATE_FIELD,
+static const dt_field fields[] = {DT_RECURRENT_UNITS, DT_RECURRENT_FIELDS, DT_RECURRENT_GATE_FIELD,
                                   DT_FLAG(dt_recurrent, reset_after, .preset = "true",
                                           .help = "apply the reset gate after the matrix product"),
                                   DT_END};
@@ -30,12 +30,8 @@ static void step(dt_cell_step *s) {
     s->state[0] = dt_add(dt_multiply(z, h), dt_multiply(dt_subtract(dt_like(z, 1), z), candidate));
 }
 
-static const dt_cell cell = {.kind = "GRU",
-                             .name = "gru_cell",
-                             .gates = 3,
-                             .states = 1,
-                             .two_biases = two_biases,
-                             .step = step};
+static const dt_cell cell = {
+    .name = "gru_cell", .gates = 3, .states = 1, .two_biases = two_biases, .step = step};
 
 static dt_status *build(dt_layer_build *b) { return dt_recurrent_build(b, &cell); }
 

@@ -47,39 +47,83 @@ static void add_states(dt_layer_build *b, const dt_cell *cell, const dt_type *st
     for (int i = 0; i < cell->states; i++) dt_layer_further(b, names[i], state);
 }
 
-static dt_status *add_weights(dt_layer_build *b, const dt_cell *cell) {
+/* The dimensions of a kernel for that number of inputs: (window ..., inputs, columns). */
+static dt_weight_request kernel_of(const dt_space *s, int64_t inputs, int64_t columns) {
+    dt_weight_request w = {.rank = s->n + 2};
+    for (int i = 0; i < s->n; i++) w.dim[i] = s->size[i];
+    w.dim[s->n] = inputs;
+    w.dim[s->n + 1] = columns;
+    return w;
+}
+
+static dt_status *add_weights(dt_layer_build *b, const dt_cell *cell, const dt_space *space) {
     const dt_recurrent *r = b->args;
-    int64_t columns = cell->gates * r->units;
-    DT_TRY(add_weight(b, cell, "kernel",
-                      (dt_weight_request){.rank = 2,
-                                          .dim = {b->in.dim[2], columns},
-                                          .initializer = r->kernel_initializer,
-                                          .preset = "glorot_uniform"}));
-    DT_TRY(add_weight(b, cell, "recurrent_kernel",
-                      (dt_weight_request){.rank = 2,
-                                          .dim = {r->units, columns},
-                                          .initializer = r->recurrent_initializer,
-                                          .preset = "orthogonal"}));
+    const int64_t columns = cell->gates * r->units;
+    dt_weight_request kernel = kernel_of(space, b->in.dim[b->in.rank - 1], columns),
+                      recurrent = kernel_of(space, r->units, columns);
+    kernel.initializer = r->kernel_initializer;
+    kernel.preset = "glorot_uniform";
+    recurrent.initializer = r->recurrent_initializer;
+    recurrent.preset = "orthogonal";
+    DT_TRY(add_weight(b, cell, "kernel", kernel));
+    DT_TRY(add_weight(b, cell, "recurrent_kernel", recurrent));
     if (r->use_bias) DT_TRY(add_bias(b, cell));
     return r->dropout > 0 || r->recurrent_dropout > 0 ? dt_noise_weight(b, cell->name) : NULL;
 }
 
-dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) {
+static dt_status *check_size(const dt_layer_build *b) {
     const dt_recurrent *r = b->args;
-    DT_TRY(dt_layer_wants_exactly(b, cell->kind, 3, "(B, steps, features)"));
     if (b->in.dim[1] > MOST_STEPS)
         return dt_fail(DT_E_MODEL_SIZE, &b->at,
-                       "%s is unrolled, for at most %d steps; the input has %lld", cell->kind,
-                       MOST_STEPS, (long long)b->in.dim[1]);
-    if (r->units > INT32_MAX)
-        return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are too many", (long long)r->units);
-    const dt_type state = dt_type_of(b->in.dtype, 2, (int64_t[]){b->in.dim[0], r->units});
+                       "%s is unrolled, for at most %d steps; the input has %lld",
+                       b->row->kind.name, MOST_STEPS, (long long)b->in.dim[1]);
+    if (r->units <= INT32_MAX) return NULL;
+    return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are too many", (long long)r->units);
+}
+
+/* (B, ...) of (B, T, ...) */
+static dt_type type_of_step(const dt_type *x) {
+    dt_type step = *x;
+    step.rank--;
+    for (int i = 1; i < DT_MAX_RANK; i++) step.dim[i] = i < step.rank ? x->dim[i + 1] : 0;
+    return step;
+}
+
+static dt_type type_of_steps(const dt_type *step, int64_t n) {
+    dt_type x = *step;
+    x.rank++;
+    for (int i = 1; i < step->rank; i++) x.dim[i + 1] = step->dim[i];
+    x.dim[1] = n;
+    return x;
+}
+
+/* Checks the input, and sets the type of the state and, of a ConvLSTM, the window. */
+static dt_status *find_state(const dt_layer_build *b, const dt_cell *cell, dt_space *space,
+                             dt_type *state) {
+    static const char *const shapes[] = {"(B, steps, features)", "(B, steps, width, channels)",
+                                         "(B, steps, height, width, channels)",
+                                         "(B, steps, depth, height, width, channels)"};
+    const dt_recurrent *r = b->args;
+    dt_layer_build *one = dt_arena_copy(b->arena, b, sizeof *b);
+    DT_TRY(dt_layer_wants_exactly(b, b->row->kind.name, 3 + b->row->sides, shapes[b->row->sides]));
+    DT_TRY(check_size(b));
+    one->in = one->out = type_of_step(&b->in);
+    if (cell->space) DT_TRY(cell->space(b, r, b->row->sides, space));
+    if (cell->space) DT_TRY(dt_space_places(one, b->row->kind.name, space));
+    *state = one->out;
+    state->dim[state->rank - 1] = r->units;
+    return NULL;
+}
+
+dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) {
+    const dt_recurrent *r = b->args;
+    dt_space space = {0};
+    dt_type state;
+    DT_TRY(find_state(b, cell, &space, &state));
     DT_TRY(dt_recurrent_check_states(b, 1, cell->states, &state));
-    DT_TRY(add_weights(b, cell));
+    DT_TRY(add_weights(b, cell, &space));
     if (r->return_state) add_states(b, cell, &state);
-    b->out = dt_type_of(
-        b->in.dtype, r->return_sequences ? 3 : 2,
-        (int64_t[]){b->in.dim[0], r->return_sequences ? b->in.dim[1] : r->units, r->units});
+    b->out = r->return_sequences ? type_of_steps(&state, b->in.dim[1]) : state;
     b->out_mask = b->masks[0] && r->return_sequences;
     return NULL;
 }
@@ -90,23 +134,32 @@ dt_value dt_gate(dt_value x, int i, int64_t units) {
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, i * units, units, 1);
 }
 
+/* x times a kernel: a convolution with that window, or a product of matrices. */
+static dt_value multiply(dt_value x, dt_value kernel, const dt_space *space) {
+    return space ? dt_convolve(x, kernel, space, 1) : dt_matmul(x, kernel);
+}
+
+/* Gates [first, first + n) of the last dimension. */
+static dt_value gates(dt_value x, int first, int n, int64_t units) {
+    return dt_slice_axis(x, dt_type_of_value(x).rank - 1, first * units, n * units, 1);
+}
+
 /* The state times the columns of gates [first, first + n) of the kernel, with the dropout masks
  * of these gates. */
 static dt_value multiply_state(const dt_cell_step *s, dt_value state, int first, int n) {
     const int64_t units = s->args->units;
     dt_value y[DT_MOST_GATES];
-    if (!s->kept[0].trace)
-        return dt_matmul(state, dt_slice_axis(s->recurrent, 1, first * units, n * units, 1));
+    if (!s->kept[0].trace) return multiply(state, gates(s->recurrent, first, n, units), s->space);
     for (int i = 0; i < n; i++)
-        y[i] = dt_matmul(dt_multiply(state, s->kept[first + i]),
-                         dt_gate(s->recurrent, first + i, units));
-    return n > 1 ? dt_concatenate(y, n, 1) : y[0];
+        y[i] = multiply(dt_multiply(state, s->kept[first + i]),
+                        dt_gate(s->recurrent, first + i, units), s->space);
+    return n > 1 ? dt_concatenate(y, n, dt_type_of_value(state).rank - 1) : y[0];
 }
 
 dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int n) {
-    int64_t units = s->args->units;
+    const int64_t units = s->args->units;
     dt_value y = multiply_state(s, state, first, n);
-    return s->bias.trace ? dt_add(y, dt_slice_axis(s->bias, 0, first * units, n * units, 1)) : y;
+    return s->bias.trace ? dt_add(y, gates(s->bias, first, n, units)) : y;
 }
 
 /* Row i of a bias (2, columns), or the whole of a vector. */
@@ -115,30 +168,25 @@ static dt_value bias_row(dt_value bias, int i) {
     return t.rank == 1 ? bias : dt_reshape(dt_slice_axis(bias, 0, i, 1, 1), 1, &t.dim[1]);
 }
 
-static dt_value zero_state(dt_value x, int64_t units) {
-    dt_type t = dt_type_of_value(x);
-    dt_type state = dt_type_of(t.dtype, 2, (int64_t[]){t.dim[0], units});
-    return dt_splat(x.trace, &state, 0);
-}
-
 /* Split by halves, so that gradients are joined in log2(n) rounds: padding the gradient of each
  * step to the full length would take memory for n * n steps. */
 void dt_split_steps(dt_value x, int64_t n, dt_value *out) {
     dt_type t = dt_type_of_value(x);
     int64_t half = n / 2;
     if (n <= 1) {
-        *out = dt_reshape(x, 2, (int64_t[]){t.dim[0], t.dim[2]});
+        const dt_type step = type_of_step(&t);
+        *out = dt_reshape(x, step.rank, step.dim);
         return;
     }
     dt_split_steps(dt_slice_axis(x, 1, 0, half, 1), half, out);
     dt_split_steps(dt_slice_axis(x, 1, half, n - half, 1), n - half, out + half);
 }
 
-/* (B, T, units) of the outputs (B, units) of T steps. */
+/* (B, T, ...) of the outputs (B, ...) of T steps. */
 static dt_value join_steps(dt_value *y, int64_t n) {
     for (int64_t t = 0; t < n; t++) {
-        dt_type type = dt_type_of_value(y[t]);
-        y[t] = dt_reshape(y[t], 3, (int64_t[]){type.dim[0], 1, type.dim[1]});
+        const dt_type step = dt_type_of_value(y[t]), one = type_of_steps(&step, 1);
+        y[t] = dt_reshape(y[t], one.rank, one.dim);
     }
     return dt_concatenate(y, (int)n, 1);
 }
@@ -161,36 +209,78 @@ static dt_value take_step(const dt_cell *cell, dt_cell_step *s, dt_value counts)
     return s->args->zero_output_for_mask ? dt_select(counts, y, dt_like(y, 0)) : s->state[0];
 }
 
+/* (B, T, ...) times the kernel. A convolution is one of B * T images. */
+static dt_value multiply_steps(dt_value x, dt_value kernel, const dt_space *space) {
+    const dt_type all = dt_type_of_value(x);
+    dt_type images = type_of_step(&all);
+    if (!space) return dt_matmul(x, kernel);
+    images.dim[0] = all.dim[0] * all.dim[1];
+    dt_type y =
+        dt_type_of_value(x = multiply(dt_reshape(x, images.rank, images.dim), kernel, space));
+    y.dim[0] = all.dim[0];
+    y = type_of_steps(&y, all.dim[1]);
+    return dt_reshape(x, y.rank, y.dim);
+}
+
 /* The input times the kernel, (B, T, gates * units). Dropout masks are the same at every step,
- * and for all gates unless the state has masks, too. */
-static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, const dt_noise *noise) {
+ * and for all gates unless the state has masks, too, or the input is images. */
+static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, const dt_noise *noise,
+                               const dt_space *space) {
     const dt_recurrent *r = c->args;
-    const dt_type in = dt_type_of_value(c->x),
-                  mask = dt_type_of(in.dtype, 3, (int64_t[]){in.dim[0], 1, in.dim[2]});
+    const dt_value kernel = c->weight[0];
+    dt_type mask = dt_type_of_value(c->x);
     dt_value y[DT_MOST_GATES];
-    if (!c->training || r->dropout == 0) return dt_matmul(c->x, c->weight[0]);
-    if (r->recurrent_dropout == 0)
-        return dt_matmul(dt_noise_drop(c, noise, c->x, r->dropout, &mask), c->weight[0]);
+    mask.dim[1] = 1;
+    if (!c->training || r->dropout == 0) return multiply_steps(c->x, kernel, space);
+    if (r->recurrent_dropout == 0 && !space)
+        return dt_matmul(dt_noise_drop(c, noise, c->x, r->dropout, &mask), kernel);
     for (int i = 0; i < cell->gates; i++)
-        y[i] = dt_matmul(dt_noise_drop(c, noise, c->x, r->dropout, &mask),
-                         dt_gate(c->weight[0], i, r->units));
-    return cell->gates > 1 ? dt_concatenate(y, cell->gates, 2) : y[0];
+        y[i] = multiply_steps(dt_noise_drop(c, noise, c->x, r->dropout, &mask),
+                              dt_gate(kernel, i, r->units), space);
+    return cell->gates > 1 ? dt_concatenate(y, cell->gates, mask.rank - 1) : y[0];
+}
+
+/* The window over the input, which build has read; NULL: kernels are matrices. */
+static const dt_space *space_again(const dt_layer_call *c, const dt_cell *cell) {
+    const dt_layer_build none = {0};
+    dt_space *s = dt_arena_new(dt_trace_arena(c->trace), dt_space);
+    if (cell->space)
+        dt_status_free(cell->space(&none, c->args, dt_type_of_value(c->x).rank - 3, s));
+    return cell->space ? s : NULL;
+}
+
+/* That over the state, which keeps its size. */
+static const dt_space *space_of_state(const dt_layer_call *c, const dt_space *of_input) {
+    if (!of_input) return NULL;
+    dt_space *s = dt_arena_copy(dt_trace_arena(c->trace), of_input, sizeof *of_input);
+    for (int i = 0; i < s->n; i++) s->stride[i] = s->dilation[i] = 1;
+    s->padding = DT_PADDING_SAME;
+    return s;
+}
+
+/* The states before the first step: inputs, or zeros. */
+static void begin_states(const dt_layer_call *c, const dt_cell *cell, dt_dtype dtype,
+                         dt_cell_step *s) {
+    dt_type zero = s->args->return_sequences ? type_of_step(c->out) : *c->out;
+    zero.dtype = dtype;
+    for (int i = 0; i < cell->states; i++)
+        s->state[i] = c->n_in > 1 ? c->xs[1 + i] : dt_splat(c->trace, &zero, 0);
 }
 
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell) {
     const dt_recurrent *r = c->args;
     int64_t steps = dt_dim(c->x, 1);
     bool two = r->use_bias && cell->two_biases && cell->two_biases(r);
-    dt_cell_step s = {.args = r, .recurrent = c->weight[1]};
+    const dt_space *space = space_again(c, cell);
+    dt_cell_step s = {.args = r, .recurrent = c->weight[1], .space = space_of_state(c, space)};
     dt_value *y = dt_arena_array(dt_trace_arena(c->trace), dt_value, steps),
              *in = dt_arena_array(dt_trace_arena(c->trace), dt_value, steps);
     dt_noise noise = r->noise;
     noise.counter = 2 + r->use_bias;
-    dt_value x = multiply_input(c, cell, &noise);
+    dt_value x = multiply_input(c, cell, &noise, space);
     if (r->use_bias) x = dt_add(x, bias_row(c->weight[2], 0));
     if (two) s.bias = bias_row(c->weight[2], 1);
-    for (int i = 0; i < cell->states; i++)
-        s.state[i] = c->n_in > 1 ? c->xs[1 + i] : zero_state(x, r->units);
+    begin_states(c, cell, dt_type_of_value(x).dtype, &s);
     const dt_type mask = dt_type_of_value(s.state[0]);
     for (int i = 0; c->training && r->recurrent_dropout > 0 && i < cell->gates; i++)
         s.kept[i] = dt_noise_drop(c, &noise, dt_like(s.state[0], 1), r->recurrent_dropout, &mask);

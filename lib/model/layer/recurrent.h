@@ -17,6 +17,8 @@
  *
  * At masked steps states do not change, and the output of the previous step is repeated.
  *
+ * ConvLSTM convolves where others multiply: its steps and states are images.
+ *
  * A cell is a row: its number of gates and states, and one step. Fields, weights and names are
  * common to all.
  */
@@ -24,6 +26,7 @@
 #define DT_MODEL_LAYER_RECURRENT_H
 
 #include "model/layer/noise.h"
+#include "model/layer/spatial.h"
 
 enum { DT_MOST_STATES = 2, DT_MOST_GATES = 4 };
 
@@ -40,12 +43,13 @@ typedef struct dt_recurrent {
     const dt_tree *kernel_initializer, *recurrent_initializer, *bias_initializer;
 } dt_recurrent;
 
+#define DT_RECURRENT_UNITS                                                                         \
+    DT_INT(dt_recurrent, units, .min = 1, .max = INFINITY, .required = true,                       \
+           .help = "dimension of the state and the output")
 /* Fields of all recurrent layers; a cell's table adds its own. */
 #define DT_RECURRENT_FIELDS                                                                        \
-    DT_INT(dt_recurrent, units, .min = 1, .max = INFINITY, .required = true,                       \
-           .help = "dimension of the state and the output"),                                       \
-        DT_ENUM(dt_recurrent, activation, dt_activations, .preset = "tanh",                        \
-                .help = "activation function of the state"),                                       \
+    DT_ENUM(dt_recurrent, activation, dt_activations, .preset = "tanh",                            \
+            .help = "activation function of the state"),                                           \
         DT_FLAG(dt_recurrent, use_bias, .preset = "true", .help = "add biases"),                   \
         DT_FLAG(dt_recurrent, return_sequences,                                                    \
                 .help = "return the output of every step, not only the last"),                     \
@@ -82,19 +86,21 @@ typedef struct dt_recurrent {
 typedef struct dt_cell_step {
     const dt_recurrent *args;
     dt_value x;
-    dt_value recurrent; /* kernel: (units, gates * units) */
-    dt_value bias;      /* bias of the recurrent product, (gates * units); trace NULL: none */
+    dt_value recurrent;    /* kernel: (units, gates * units) */
+    dt_value bias;         /* bias of the recurrent product, (gates * units); trace NULL: none */
+    const dt_space *space; /* the window over the state; NULL: the kernel is a matrix */
     dt_value state[DT_MOST_STATES];
     /* factors of the state for each gate, (B, units); trace NULL: no dropout */
     dt_value kept[DT_MOST_GATES];
 } dt_cell_step;
 
 typedef struct dt_cell {
-    const char *kind;
     const char *name; /* path of its weights: NAME/gru_cell/kernel */
     int gates, states;
     bool (*two_biases)(const dt_recurrent *r); /* NULL: one, of the input's product */
     void (*step)(dt_cell_step *s);
+    /* reads the window over a step's n dimensions; NULL: kernels are matrices. b: for messages */
+    dt_status *(*space)(const dt_layer_build *b, const dt_recurrent *r, int n, dt_space *out);
 } dt_cell;
 
 /* MODEL_SHAPE unless the inputs from number `first` are n states of that type. */
@@ -105,7 +111,7 @@ dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above);
 /* the range of the output of that row's layer with those arguments */
 dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
-/* The n steps of (B, n, columns), as (B, columns) each. */
+/* The n steps of (B, n, ...), as (B, ...) each. */
 void dt_split_steps(dt_value x, int64_t n, dt_value *out);
 /* Gate i of (B, gates * units): columns i * units to (i + 1) * units. */
 dt_value dt_gate(dt_value x, int i, int64_t units);

@@ -152,10 +152,15 @@ static dt_status *read_space(const dt_layer_build *b, const dt_conv *c, int n, d
     return dt_sizes_of(b, "dilation_rate", &c->dilation_rate, n, ones, out->dilation);
 }
 
-dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n, dt_space *out) {
-    DT_TRY(read_space(b, b->args, n, out));
+dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv *c, int n, dt_space *out) {
+    DT_TRY(read_space(b, c, n, out));
     if (any_above_one(out->stride, n) && any_above_one(out->dilation, n))
         return stretched_twice(b, out);
+    return NULL;
+}
+
+dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n, dt_space *out) {
+    DT_TRY(dt_conv_window(b, b->args, n, out));
     return dt_wants_space(b, kind, n);
 }
 

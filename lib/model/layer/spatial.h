@@ -94,8 +94,11 @@ typedef struct dt_conv {
         DT_REGULARIZER(dt_conv, on, "depthwise_regularizer"),                                      \
         DT_CONSTRAINT(dt_conv, on, "depthwise_constraint")
 
-/* Reads the window from the arguments. RANGE for wrong counts, or if strides and dilation_rate
- * are both above 1. */
+/* Reads the window over n dimensions from the arguments. RANGE for wrong counts, or if strides and
+ * dilation_rate are both above 1. */
+dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv *c, int n,
+                          dt_space *out) DT_MUST_USE;
+/* The same of the layer's own arguments, for an input of n spatial dimensions. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,
                          dt_space *out) DT_MUST_USE;
 /* The same for call, after build has found no error. */
