@@ -20,7 +20,7 @@ struct predict {
 
 static const char *const on_errors[] = {"stop", "row", NULL};
 static const char *const splits[] = {"validation", "test", "train", NULL};
-static const char *const formats[] = {"auto", "csv", "npy", "npz", "jsonl", NULL};
+static const char *const formats[] = {"auto", "csv", "npy", "npz", "jsonl", "png", NULL};
 
 /* The state of one run, which is released in one place. */
 struct prediction {
@@ -186,7 +186,9 @@ static int run(const struct call *call) {
 
 static const struct option options[] = {
     PATH(struct predict, output, "output", "FILE",
-         "output file (.csv, .npy, .npz or .jsonl); default: -, standard output", .letter = 'o'),
+         "output file (.csv, .npy, .npz or .jsonl), or FOLDER/ for masks; default: -, standard "
+         "output",
+         .letter = 'o'),
     CHOICE(struct predict, format, "format", "FORM", formats,
            "output format; auto: by the end of FILE, csv for standard output"),
     PATH(struct predict, input, "input", "FILE",
@@ -264,7 +266,11 @@ const struct verb verb_predict = {
         "NPY and NPZ hold the outputs exactly as the model returns them, shape (rows, ...): "
         "NPY a single output, NPZ each\n"
         "output by name. With --top, NPY holds class numbers (rows, K), and NPZ holds "
-        "OUTPUT_class and OUTPUT_score.\n",
+        "OUTPUT_class and OUTPUT_score.\n"
+        "A folder (-o masks/, or --format png) holds a PNG for each example, with the number of "
+        "the likeliest class of each\n"
+        "pixel and a palette; of a single label, 1 where its probability is at least --threshold "
+        "(0.5).\n",
     .options = options,
     .runs_jobs = true,
     .size = sizeof(struct predict),

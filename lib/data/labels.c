@@ -53,11 +53,17 @@ static dt_status *suggest_lookup(dt_status *s, const dt_map_plan *plan, double v
 
 static dt_status *outside(const scan *c, int64_t row, double value) {
     const place at = place_of(c->rows, c->e, row);
+    const dt_examples *x = c->rows->x;
+    dt_str where = {0};
+    if (x->single) dt_str_printf(&where, "of %s", x->paths.v[at.number]);
+    else
+        dt_str_printf(&where, "at %s %lld", at.is_record ? "record" : "row",
+                      (long long)at.number + at.is_record);
     dt_status *s =
         dt_fail(DT_E_LABEL_RANGE, &c->rows->stored[c->rows->index[c->e]].at,
-                "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
-                at.is_record ? "record" : "row", (long long)at.number + at.is_record,
+                "%s: label %.15g %s is %s [0, %lld)", at.file, value, dt_str_text(&where),
                 value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
+    dt_str_release(&where);
     s = suggest_lookup(s, c->plan, value);
     if (dt_status_suggestion(s) || value < (double)c->classes) return s;
     if (c->classes == 1)

@@ -291,7 +291,15 @@ static const dt_lesson *find_lesson(const dt_learned *learned, const char *step)
     return NULL;
 }
 
-/* Adds step i of the element's list to the plan. */
+static dt_status *check_order(const dt_map_stage *s, const dt_map_plan *p) {
+    if (s->step->combines && p->before)
+        return dt_fail(DT_E_DATASET_KEYS, s->at,
+                       "a mask takes cutmix from its image, so it cannot have %s, too",
+                       s->step->kind.name);
+    return NULL;
+}
+
+/* Adds step i of a list, the element's or that of the image whose mask it is, to the plan. */
 static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chain *c, int i,
                             dt_map_plan *p) {
     const dt_named *named = &c->step[i];
@@ -303,11 +311,13 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
                         .directory = q->directory,
                         .in = p->type,
                         .is_text = p->text,
+                        .is_mask = strcmp(c->name, q->stored->name) != 0,
                         .out = p->type,
                         .numbers = p->numbers,
                         .names = p->names};
     s->purpose = purpose_of(arena, s->step, c->name, i);
     s->values = dt_type_elements(&p->type);
+    DT_TRY(check_order(s, p));
     DT_TRY(check_input(s, p->text));
     if (s->step->learning && s->step->learning->wants(s->args)) {
         s->learned = find_lesson(q->learned, s->purpose);
@@ -327,6 +337,22 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
     p->names = s->step->keeps_names ? s->names : (dt_texts){0};
     p->widest = wider(p->widest, &p->type);
     p->n++;
+    return NULL;
+}
+
+/* Adds the image's steps that move pixels to the plan of its mask. */
+static dt_status *follow(dt_arena *arena, const dt_map_request *q, dt_map_plan *p) {
+    const chain *image = find_chain(q->map, q->stored->follows);
+    const char *mixes = NULL;
+    for (int i = 0; i < image->n; i++) {
+        const dt_map_step *step = steps[image->step[i].row];
+        if (step->moves && mixes)
+            return dt_fail(DT_E_DATASET_KEYS, &image->step[i].at,
+                           "%s moves pixels, and '%s' is a mask of '%s': put it before %s",
+                           step->kind.name, q->stored->name, image->name, mixes);
+        if (step->moves) DT_TRY(add_stage(arena, q, image, i, p));
+        else if (step->combines) mixes = step->kind.name;
+    }
     return NULL;
 }
 
@@ -352,6 +378,7 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
     const dt_element_spec *x = q->stored;
     static const chain none;
     const chain *c = q->none ? &none : find_chain(q->map, x->name);
+    const int followed = x->follows && !q->none ? find_chain(q->map, x->follows)->n : 0;
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
     *p = (dt_map_plan){.type = dt_element_row(x),
                        .window = x->window,
@@ -360,8 +387,9 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
                        .numbers = x->numbers,
                        .names = x->names};
     p->in_bytes = dt_type_bytes(&p->type);
-    p->stages = dt_arena_array(arena, dt_map_stage, c->n);
+    p->stages = dt_arena_array(arena, dt_map_stage, c->n + followed);
     p->limits = dt_arena_array(arena, dt_map_limit, c->n);
+    if (followed) DT_TRY(follow(arena, q, p));
     for (int i = 0; i < c->n && !p->pending; i++)
         if (!is_redundant(c, i)) DT_TRY(add_stage(arena, q, c, i, p));
     if (p->text && !p->pending && !q->none)

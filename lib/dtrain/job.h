@@ -447,7 +447,9 @@ typedef struct dt_row_writer dt_row_writer;
 typedef struct dt_row_writer_options {
     /* "-": standard output. A file appears under its name only when it is complete */
     const char *path;
-    const char *format; /* "csv", "npy", "npz", "jsonl"; NULL: by the path's suffix */
+    /* "csv", "npy", "npz", "jsonl"; "png": masks, a file for each row in the folder `path`, which
+     * is made. NULL: by the path's suffix, or its last character: / is a folder of masks */
+    const char *format;
     /* write only the `top` largest values of each row with their indices, largest first; 0: all
      * values */
     int64_t top;

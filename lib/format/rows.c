@@ -360,6 +360,7 @@ dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) {
     dt_row_writer *w = dt_live(writer);
     DT_TRY(dt_want(p, "dt_row_writer_put", "rows"));
     DT_TRY(dt_want(w, "dt_row_writer_put", "writer"));
+    if (!w->kind) return dt_row_masks_put(w, p);
     if (!w->out.begun) DT_TRY(begin(w, p));
     for (int64_t i = 0; i < p->n_rows; i++) DT_TRY(put_row(w, p, i));
     return dt_output_flush(&w->out);
@@ -367,7 +368,13 @@ dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) {
 
 /* ---- the file ---- */
 
-static dt_status *known(dt_status *s) { return dt_suggest(s, "known: csv, npy, npz, jsonl"); }
+static dt_status *known(dt_status *s) { return dt_suggest(s, "known: csv, npy, npz, jsonl, png"); }
+
+/* Whether rows become masks: PNG files in a folder. */
+static bool is_folder(const dt_row_writer_options *o) {
+    const size_t n = strlen(o->path);
+    return o->format ? strcmp(o->format, "png") == 0 : n > 0 && o->path[n - 1] == '/';
+}
 
 static dt_status *find_kind(const dt_row_writer_options *o, const dt_format **out) {
     static const dt_format *const kinds[] = {&dt_format_csv, &dt_format_npy, &dt_format_npz,
@@ -383,7 +390,7 @@ static dt_status *find_kind(const dt_row_writer_options *o, const dt_format **ou
         return known(dt_fail(DT_E_ROW_FORMAT, NULL, "unknown format of rows '%.80s'", o->format));
     return known(dt_fail(DT_E_ROW_FORMAT, NULL,
                          "cannot tell the format from the name '%.80s': end it in .csv, .npy, .npz "
-                         "or .jsonl, or give a format",
+                         "or .jsonl, in / for a folder of masks, or give a format",
                          o->path));
 }
 
@@ -399,7 +406,11 @@ static dt_status *check_path(const char *path) {
 static bool is_probability(double x) { return x >= 0 && x < 1; }
 
 static dt_status *check_options(const dt_row_writer_options *o, const dt_format *kind) {
-    if (kind->content == DT_CONTENT_ARCHIVE && strcmp(o->path, "-") == 0)
+    if (!kind && (o->top > 0 || o->classes_above > 0 || strcmp(o->path, "-") == 0))
+        return dt_fail(DT_E_ROW_FORMAT, NULL,
+                       "masks hold the likeliest class of each pixel, and go to a folder: leave "
+                       "out top and classes_above, and give the folder");
+    if (kind && kind->content == DT_CONTENT_ARCHIVE && strcmp(o->path, "-") == 0)
         return dt_fail(
             DT_E_ROW_FORMAT, NULL,
             "%s can only be written to a file; for standard output, use csv, jsonl or npy",
@@ -414,14 +425,14 @@ static dt_status *check_options(const dt_row_writer_options *o, const dt_format 
     if ((o->top > 0) + (o->threshold > 0) + (o->classes_above > 0) > 1)
         return dt_fail(DT_E_ROW_FORMAT, NULL,
                        "top, threshold and classes_above each select classes: give one of them");
-    if (o->classes_above > 0 &&
+    if (kind && o->classes_above > 0 &&
         (kind->content == DT_CONTENT_ARRAY || kind->content == DT_CONTENT_ARCHIVE))
         return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL,
                                   "rows have different numbers of classes above %g, which %s "
                                   "cannot hold",
                                   o->classes_above, kind->kind.name),
                           "write csv or jsonl");
-    return check_path(o->path);
+    return kind ? check_path(o->path) : dt_dir_make(o->path);
 }
 
 dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *o) {
@@ -430,7 +441,7 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
     DT_TRY(dt_want(out, "dt_row_writer_open", "place for the writer"));
     DT_TRY(dt_want(o, "dt_row_writer_open", "options"));
     DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
-    DT_TRY(find_kind(o, &kind));
+    if (!is_folder(o)) DT_TRY(find_kind(o, &kind));
     DT_TRY(check_options(o, kind));
     dt_row_writer *w = dt_alloc(sizeof *w);
     *w = (dt_row_writer){.refs = 1,
@@ -439,8 +450,9 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
                          .arena = dt_arena_create(),
                          .out = {.kind = kind, .delimiter = ',', .plain = true}};
     dt_status *s = NULL;
-    if (strcmp(o->path, "-") == 0) dt_output_stdout(&w->out);
-    else s = dt_output_open(&w->out, o->path);
+    w->options.path = dt_arena_strdup(w->arena, o->path);
+    if (kind && strcmp(o->path, "-") == 0) dt_output_stdout(&w->out);
+    else if (kind) s = dt_output_open(&w->out, o->path);
     if (s) {
         dt_row_writer_unref(w);
         return s;
@@ -454,6 +466,7 @@ dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) {
     DT_LIVE(w);
     DT_TRY(dt_want(w, "dt_row_writer_finish", "writer"));
     if (rows) *rows = w->out.rows;
+    if (!w->kind) return NULL;
     return dt_output_finish(&w->out);
 }
 

@@ -383,7 +383,7 @@ static void test_bad_words(void **state) {
         {"element: {image: {shape: [100000, 100000]}, label: {num_classes: 3}}",
          "'image': an example may not exceed 1073741824 bytes"},
         {"element: {image: {shape: [5, 7], num_classes: 3}, label: {num_classes: 3}}",
-         "'image' has a shape, so it is the picture"},
+         "a folder of pictures has two elements"},
         {"element: {image: {shape: [5, 7], dtype: float32}, label: {num_classes: 3}}",
          "'image' is uint8 with interpolation none; cast it in map"},
         {"element: {image: {shape: [5, 7], dtype: int8}, label: {num_classes: 3}}",

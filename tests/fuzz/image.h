@@ -10,13 +10,14 @@
 #include "fuzz.h"
 
 /* Decoded as it says it is, if it is small, and as one of 5 x 7 pixels. The first byte says with
- * how many channels. */
+ * how many channels, or that they are class numbers. */
 static inline void fuzz_picture(const uint8_t *data, size_t size) {
-    static const int channels[] = {1, 3, 4};
+    static const int channels[] = {1, 3, 4, 1};
     if (size == 0) return;
     dt_image want = {.height = 5,
                      .width = 7,
-                     .channels = channels[data[0] % 3],
+                     .channels = channels[data[0] % 4],
+                     .numbers = data[0] % 4 == 3,
                      .path = "picture",
                      .element = "x"};
     uint8_t out[5 * 7 * 4];

@@ -25,10 +25,15 @@ typedef struct moved {
     void *out;
 } moved;
 
+/* Class numbers are not interpolated. */
+static int interpolation(const dt_map_stage *s) {
+    return s->is_mask ? NEAREST_PIXEL : ((const struct dt_augment *)s->args)->interpolation;
+}
+
 dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) {
     const struct dt_augment *a = s->args;
     const dt_pixels p = dt_pixels_of(&s->in);
-    if (a->interpolation == BILINEAR) s->out.dtype = DT_FLOAT32;
+    if (interpolation(s) == BILINEAR) s->out.dtype = DT_FLOAT32;
     const size_t size = dt_dtype_size(s->out.dtype);
     char *fill = dt_arena_alloc(arena, dt_size_mul((size_t)p.channels, size));
     for (int64_t k = 0; k < p.channels; k++)
@@ -102,9 +107,8 @@ static void blend_row(const moved *v, int64_t r) {
         blend_at(v, m[0] * (double)c + x0, m[3] * (double)c + y0, to);
 }
 
-static void move(const moved *v, int interpolation) {
-    for (int64_t r = 0; r < v->size.rows; r++)
-        (interpolation == BILINEAR ? blend_row : copy_row)(v, r);
+static void move(const moved *v, int how) {
+    for (int64_t r = 0; r < v->size.rows; r++) (how == BILINEAR ? blend_row : copy_row)(v, r);
 }
 
 void dt_affine_move(const struct dt_augment *a, const dt_pixels *p, const double m[6],
@@ -113,10 +117,10 @@ void dt_affine_move(const struct dt_augment *a, const dt_pixels *p, const double
     move(&v, a->interpolation);
 }
 
-static void move_example(const dt_map_stage *s, const double m[6], const void *in, void *out) {
+void dt_affine_move_example(const dt_map_stage *s, const double m[6], const void *in, void *out) {
     const struct dt_augment *a = s->args;
     float *floats = NULL;
-    if (a->interpolation == BILINEAR && s->in.dtype != DT_FLOAT32) {
+    if (interpolation(s) == BILINEAR && s->in.dtype != DT_FLOAT32) {
         floats = dt_alloc(dt_size_mul((size_t)s->values, sizeof *floats));
         dt_cast(s->in.dtype, DT_FLOAT32, in, floats, s->values);
     }
@@ -126,7 +130,7 @@ static void move_example(const dt_map_stage *s, const double m[6], const void *i
                      .in = floats ? floats : in,
                      .fill = s->made,
                      .out = out};
-    move(&v, a->interpolation);
+    move(&v, interpolation(s));
     free(floats);
 }
 
@@ -141,5 +145,5 @@ void dt_affine_run(const dt_map_stage *s, const dt_map_at *at, const void *in, v
         return;
     }
     matrix(a, &p, &r, m);
-    move_example(s, m, in, out);
+    dt_affine_move_example(s, m, in, out);
 }

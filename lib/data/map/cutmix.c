@@ -23,19 +23,22 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
                        "%s: cutmix needs images, (rows, columns) or (rows, columns, channels), or "
                        "labels of one dimension, but examples have %d dimensions",
                        s->file, s->in.rank);
+    if (s->is_mask) return NULL; /* a rectangle of class numbers */
     return dt_combine_infer(s, arena);
 }
 
 /* Copies a rectangle of the other image, of the same part of its rows as of its columns. */
-static void paste(const dt_map_stage *s, dt_random *r, double part, const void *other, float *out) {
+static void paste(const dt_map_stage *s, dt_random *r, double part, const void *other, void *out) {
     const dt_pixels p = dt_pixels_of(&s->in);
     int64_t row, rows, column, columns;
     dt_augment_lines(r, part, p.columns, &column, &columns);
     dt_augment_lines(r, part, p.rows, &row, &rows);
     for (int64_t i = row; i < rows; i++) {
         const int64_t first = i * p.columns + column;
-        dt_cast(s->in.dtype, DT_FLOAT32, (const char *)other + first * p.pixel,
-                out + first * p.channels, dt_max(columns - column, 0) * p.channels);
+        const size_t size = dt_dtype_size(s->out.dtype);
+        dt_cast(s->in.dtype, s->out.dtype, (const char *)other + first * p.pixel,
+                (char *)out + (size_t)(first * p.channels) * size,
+                dt_max(columns - column, 0) * p.channels);
     }
 }
 
@@ -46,10 +49,11 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     const void *other = at->other ? at->other : in;
     const double alpha = dt_augment_draw(&r, &a->factor[0], 0) + 1e-6,
                  weight = at->other ? dt_combine_weight(&r, fmin(alpha, 1)) : 1;
-    dt_combine_blend(s, is_image(s) ? 1 : (float)weight, in, is_image(s) ? in : other, out);
+    if (is_image(s)) dt_cast(s->in.dtype, s->out.dtype, in, out, s->values);
+    else dt_combine_blend(s, (float)weight, in, other, out);
     if (is_image(s)) paste(s, &r, sqrt(1 - weight), other, out);
 }
 
 DT_AUGMENT_STEP(cutmix, "replace a rectangle of an image by that of another one of its batch",
-                .brief = {"factor"}, .takes_list = true, .combines = true, .keeps_names = true,
-                .infer = infer, .undo = dt_combine_undo);
+                .brief = {"factor"}, .takes_list = true, .moves = true, .combines = true,
+                .keeps_names = true, .infer = infer, .undo = dt_combine_undo);

@@ -197,7 +197,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     f->v[1] = fmax(one, other);
     a->factor[1] = *f;
     s->made = a;
-    return dt_color_infer_rgb(s, arena);
+    return s->is_mask ? NULL : dt_color_infer_rgb(s, arena);
 }
 
 static void change(const struct dt_augment *a, const dt_pixels *p, int i, dt_random *r, float *x) {
@@ -212,18 +212,31 @@ static void change(const struct dt_augment *a, const dt_pixels *p, int i, dt_ran
     free(old);
 }
 
+/* Class numbers move as their image does. */
+static void change_mask(const dt_map_stage *s, const dt_pixels *p, int i, dt_random *r, void *x) {
+    double m[6];
+    if (!changes[i].matrix) return;
+    const size_t bytes = (size_t)(p->rows * p->columns * p->pixel);
+    void *old = dt_alloc(bytes);
+    memcpy(old, x, bytes);
+    changes[i].matrix(s->made, p, r, m);
+    dt_affine_move_example(s, m, old, x);
+    free(old);
+}
+
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct dt_augment *a = s->made;
     const dt_pixels p = dt_pixels_of(&s->out);
     dt_random r = dt_map_draw(s, at, a->has_seed ? &a->seed : NULL);
     const uint64_t seed = dt_random_below(&r, UINT64_MAX);
-    dt_cast(s->in.dtype, DT_FLOAT32, in, out, s->values);
+    dt_cast(s->in.dtype, s->out.dtype, in, out, s->values);
     for (int64_t k = 0; k < a->num_ops && at->training; k++) {
         const uint64_t i = dt_random_below(&r, CHANGES);
         dt_random own = dt_random_stream(seed, "rand_augment", i);
-        change(a, &p, (int)i, &own, out);
+        if (s->is_mask) change_mask(s, &p, (int)i, &own, out);
+        else change(a, &p, (int)i, &own, out);
     }
 }
 
 DT_AUGMENT_STEP(rand_augment, "change an image at random in several ways", .takes = DT_TAKES_IMAGES,
-                .infer = infer);
+                .moves = true, .infer = infer);

@@ -30,6 +30,7 @@ const dt_map_step dt_map_random_crop = {
              sizeof(struct dt_crop), NULL},
     .brief = {"height", "width"},
     .takes = DT_TAKES_IMAGES,
+    .moves = true,
     .infer = dt_crop_infer,
     .run = run,
     .emit = dt_crop_emit_center,

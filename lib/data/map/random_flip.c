@@ -62,6 +62,7 @@ const dt_map_step dt_map_random_flip = {
              sizeof(struct random_flip), NULL},
     .brief = {"mode"},
     .takes = DT_TAKES_IMAGES,
+    .moves = true,
     .infer = infer,
     .run = run,
     .emit = emit,

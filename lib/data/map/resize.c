@@ -27,6 +27,12 @@ static const dt_field fields[] = {
     DT_NOT_YET("pad_to_aspect_ratio"),
     DT_END};
 
+/* Class numbers are not interpolated. */
+static dt_interpolation interpolation(const dt_map_stage *s) {
+    const struct resize *a = s->args;
+    return s->is_mask ? DT_NEAREST : (dt_interpolation)a->interpolation;
+}
+
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     const struct resize *a = s->args;
     dt_resizing *r = dt_arena_new(arena, dt_resizing);
@@ -35,10 +41,10 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
                        "%s: resize needs integers of up to 32 bits or float32, got %s", s->file,
                        dt_dtype_name(s->in.dtype));
     s->out = dt_image_sized(&s->in, a->height, a->width);
-    if (a->interpolation == DT_BILINEAR) s->out.dtype = DT_FLOAT32;
+    if (interpolation(s) == DT_BILINEAR) s->out.dtype = DT_FLOAT32;
     *r = (dt_resizing){.in = s->in,
                        .out = s->out,
-                       .interpolation = (dt_interpolation)a->interpolation,
+                       .interpolation = interpolation(s),
                        .crop = a->crop_to_aspect_ratio,
                        .row = dt_arena_array(arena, dt_between, a->height),
                        .column = dt_arena_array(arena, dt_between, a->width)};
@@ -58,7 +64,7 @@ static dt_value emit_parts(const dt_map_stage *s, dt_value x, const char *name,
     const dt_type t = dt_type_of(DT_FLOAT32, 2, (int64_t[]){s->out.dim[d], s->in.dim[d]});
     float *part = dt_alloc(dt_size_mul((size_t)t.dim[0], (size_t)t.dim[1] * sizeof *part));
     for (int64_t i = 0; i < t.dim[0]; i++) {
-        bool nearest = ((const struct resize *)s->args)->interpolation == DT_NEAREST;
+        const bool nearest = interpolation(s) == DT_NEAREST;
         part[i * t.dim[1] + line[i].low] += nearest ? 1 : 1 - line[i].part;
         part[i * t.dim[1] + line[i].high] += nearest ? 0 : line[i].part;
     }
@@ -88,6 +94,7 @@ const dt_map_step dt_map_resize = {
     .kind = {"resize", "resize an image, as Keras' Resizing", fields, sizeof(struct resize), NULL},
     .brief = {"height", "width"},
     .takes = DT_TAKES_IMAGES,
+    .moves = true,
     .infer = infer,
     .run = run,
     .emit = emit,

@@ -8,6 +8,9 @@
  * resumed. They are random only in training. Otherwise random_crop takes the middle and random_flip
  * does nothing.
  *
+ * A mask goes through the steps of its image that move pixels, then through its own. Its class
+ * numbers are not interpolated.
+ *
  * A step that combines examples also sees another example of the same global batch, which has gone
  * through the steps before. The elements of an example have the same partner and draw the same
  * numbers, so that an image and its label are combined alike.
@@ -50,6 +53,7 @@ typedef struct dt_map_step {
     bool comes_first; /* needs values as they are stored, so it must be the first step */
     bool
         takes_windows; /* treats values one by one, or along the last axis: rows or windows alike */
+    bool moves;        /* moves an image's pixels, and those of its mask alike */
     bool combines; /* combines an example with dt_map_at.other; at most one step of an element */
     bool reads_float32; /* converts inputs of any dtype to float32 */
     bool keeps_numbers; /* outputs have the range of the inputs, unless infer sets stage->numbers */
@@ -88,7 +92,9 @@ struct dt_map_stage {
      * step's index in the list */
     const char *purpose;
     dt_type in, out;
-    bool is_text;   /* the input is text */
+    bool is_text; /* the input is text */
+    /* the step is the image's, for its mask: pixels move as the image's do, but are not mixed */
+    bool is_mask;
     int64_t values; /* number of values in the input */
     /* names of classes, as dt_map_plan_names has them; initially those of the inputs */
     dt_texts names;

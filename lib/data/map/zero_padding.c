@@ -62,6 +62,7 @@ const dt_map_step dt_map_zero_padding = {
     .brief = {"padding"},
     .takes_list = true,
     .takes = DT_TAKES_IMAGES,
+    .moves = true,
     .check = check,
     .infer = infer,
     .run = run,

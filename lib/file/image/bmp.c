@@ -86,15 +86,19 @@ static uint8_t part_of(uint32_t value, uint32_t mask) {
     return (uint8_t)((uint64_t)((value & mask) / lowest) * 255 / (mask / lowest));
 }
 
+/* Index of pixel x of a row in the palette. */
+static int index_of(const bmp *b, const uint8_t *row, int64_t x) {
+    const int64_t bit = x * b->bits;
+    const int shift = 8 - b->bits - (int)(bit % 8);
+    return row[bit / 8] >> shift & ((1 << b->bits) - 1);
+}
+
 static void convert_row(const bmp *b, const uint8_t *row, uint8_t *rgba) {
     const int bytes = b->bits / 8;
     for (int64_t x = 0; x < b->width; x++, rgba += 4) {
-        const int64_t bit = x * b->bits;
-        const uint8_t *p = row + bit / 8;
-        if (b->bits <= 8) {
-            const int shift = 8 - b->bits - (int)(bit % 8);
-            memcpy(rgba, b->palette[*p >> shift & ((1 << b->bits) - 1)], 4);
-        } else if (b->bits == 24) memcpy(rgba, (uint8_t[]){p[2], p[1], p[0], 255}, 4);
+        const uint8_t *p = row + x * bytes;
+        if (b->bits <= 8) memcpy(rgba, b->palette[index_of(b, row, x)], 4);
+        else if (b->bits == 24) memcpy(rgba, (uint8_t[]){p[2], p[1], p[0], 255}, 4);
         else
             for (int c = 0; c < 4; c++) rgba[c] = part_of(dt_image_little(p, bytes), b->mask[c]);
     }
@@ -109,12 +113,18 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
     if (b.pixels > n || b.stride > (n - b.pixels) / (size_t)b.height)
         return broken(want->path, "unexpected end of file");
     if (b.bits <= 8) read_palette(bytes, n, dt_image_little(bytes + FILE_HEADER, 4), &b);
+    if (want->numbers && b.bits > 8) return dt_image_no_numbers(want, "colors");
     uint8_t *rgba = dt_try_alloc((size_t)b.width * 4);
     if (!rgba) return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", want->path);
     for (int64_t y = 0; y < b.height; y++) {
-        const int64_t row = b.top_down ? y : b.height - 1 - y;
-        convert_row(&b, bytes + b.pixels + b.stride * (size_t)row, rgba);
-        dt_image_put(want, rgba, b.width, out + y * b.width * want->channels);
+        const uint8_t *row =
+            bytes + b.pixels + b.stride * (size_t)(b.top_down ? y : b.height - 1 - y);
+        uint8_t *to = out + y * b.width * want->channels;
+        for (int64_t x = 0; want->numbers && x < b.width; x++)
+            to[x] = (uint8_t)index_of(&b, row, x);
+        if (want->numbers) continue;
+        convert_row(&b, row, rgba);
+        dt_image_put(want, rgba, b.width, to);
     }
     free(rgba);
     return NULL;

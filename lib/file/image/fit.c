@@ -3,6 +3,7 @@
  * resized to it. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "file/image/layout.h"
 
@@ -88,23 +89,44 @@ static dt_status *decode_upright(const dt_image *stored, int orientation, const 
     return s;
 }
 
+/* Replaces the colors of a mask by their classes. */
+static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, uint8_t *picture) {
+    int last = 0;
+    for (int64_t i = 0; i < stored->height * stored->width; i++) {
+        const uint8_t *p = picture + 3 * i;
+        int k = last; /* pixels mostly have the color of the one before */
+        for (int n = 0; n < l->n_colors && memcmp(p, l->color[k], 3) != 0; n++)
+            k = (k + 1) % l->n_colors;
+        if (memcmp(p, l->color[k], 3) != 0)
+            return dt_fail(DT_E_DATA_FILE, NULL,
+                           "%s: [%d, %d, %d] in row %lld, column %lld is not one of the colors of "
+                           "'%s'",
+                           stored->path, p[0], p[1], p[2], (long long)(i / stored->width),
+                           (long long)(i % stored->width), stored->element);
+        picture[i] = (uint8_t)k;
+        last = k;
+    }
+    return NULL;
+}
+
 /* Decodes a picture in its original size and resizes it to the element's size. */
 static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *stored,
                                     int orientation, dt_bytes file, void *out) {
     const dt_type *t = &l->type;
     const bool turns = dt_image_turns_sides(orientation);
     const int64_t dim[] = {turns ? stored->width : stored->height,
-                           turns ? stored->height : stored->width, stored->channels};
+                           turns ? stored->height : stored->width, t->rank == 3 ? t->dim[2] : 1};
     dt_resizing r = {.in = dt_type_of(DT_UINT8, t->rank, dim),
                      .out = *t,
                      .interpolation = l->interpolation,
                      .crop = l->crop};
-    uint8_t *picture = dt_try_alloc((size_t)(dim[0] * dim[1] * dim[2]));
+    uint8_t *picture = dt_try_alloc((size_t)(dim[0] * dim[1] * stored->channels));
     r.row = dt_try_alloc((size_t)(t->dim[0] + t->dim[1]) * sizeof *r.row);
     r.column = r.row ? r.row + t->dim[0] : NULL;
     dt_status *s = picture && r.row
                        ? decode_upright(stored, orientation, file.data, file.n, picture)
                        : no_memory(stored);
+    if (!s && l->n_colors > 0) s = look_up(l, stored, picture);
     if (!s) {
         dt_resizing_prepare(&r);
         dt_resizing_run(&r, picture, out);
@@ -119,7 +141,10 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
     const dt_type *t = &l->type;
     dt_image own = {.height = t->dim[0],
                     .width = t->dim[1],
-                    .channels = t->rank == 3 ? (int)t->dim[2] : 1,
+                    .channels = l->n_colors > 0 ? 3
+                                : t->rank == 3  ? (int)t->dim[2]
+                                                : 1,
+                    .numbers = l->suffix && l->n_colors == 0,
                     .path = name->path,
                     .element = name->element};
     dt_image_header header;
@@ -137,10 +162,11 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
     own.height = header.height;
     own.width = header.width;
     /* without resizing, upright pixels go straight into the example */
-    const int64_t needed = l->resizes ? decoding_bytes(&header, own.channels) : header.working;
+    const bool apart = l->resizes || l->n_colors > 0;
+    const int64_t needed = apart ? decoding_bytes(&header, own.channels) : header.working;
     take(l->room, needed);
-    dt_status *s = l->resizes ? decode_and_resize(l, &own, orientation, (dt_bytes){bytes, n}, out)
-                              : decode_upright(&own, orientation, bytes, n, out);
+    dt_status *s = apart ? decode_and_resize(l, &own, orientation, (dt_bytes){bytes, n}, out)
+                         : decode_upright(&own, orientation, bytes, n, out);
     give_back(l->room, needed);
     return s;
 }

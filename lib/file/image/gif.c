@@ -180,15 +180,16 @@ static int64_t place_of(const gif *g, int64_t i) {
     return i;
 }
 
-static const uint8_t *colour(const gif *g, int i, uint8_t out[4]) {
-    memcpy(out, g->palette[i], 4);
-    if (i == g->transparent) out[3] = 0;
-    return out;
+/* The red, green, blue and alpha of index i; its number, for class numbers. */
+static void colour(const frame *f, int i, uint8_t out[4]) {
+    memcpy(out, f->g->palette[i], 4);
+    if (f->want->numbers) memset(out, i, 3);
+    if (i == f->g->transparent) out[3] = 0;
 }
 
 static void put_pixel(frame *f, int i) {
     const gif *g = f->g;
-    colour(g, i, f->rgba + 4 * f->column);
+    colour(f, i, f->rgba + 4 * f->column);
     if (++f->column < g->columns) return;
     const int64_t at = (g->top + place_of(g, f->row)) * g->width + g->left;
     dt_image_put(f->want, f->rgba, g->columns, f->out + at * f->want->channels);
@@ -198,7 +199,7 @@ static void put_pixel(frame *f, int i) {
 
 static void fill_screen(const frame *f) {
     uint8_t rgba[4];
-    colour(f->g, f->g->transparent < 0 ? 0 : f->g->transparent, rgba);
+    colour(f, f->g->transparent < 0 ? 0 : f->g->transparent, rgba);
     for (int64_t i = 0; i < f->g->height * f->g->width; i++)
         dt_image_put(f->want, rgba, 1, f->out + i * f->want->channels);
 }

@@ -92,6 +92,15 @@ dt_status *dt_image_broken(const char *path, const dt_image_format *f, const cha
     return dt_fail(DT_E_DATA_FILE, NULL, "%s: broken %s image: %s", path, f->name, what);
 }
 
+dt_status *dt_image_no_numbers(const dt_image *want, const char *what) {
+    return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
+                              "%s: %s, but a mask holds class numbers: a palette, or grey of up to "
+                              "8 bits",
+                              want->path, what),
+                      "list the colors of the classes: 'colors' of '%s' in dataset.element",
+                      want->element);
+}
+
 void dt_image_put(const dt_image *want, const uint8_t *rgba, int64_t pixels, uint8_t *to) {
     const size_t channels = (size_t)want->channels;
     for (int64_t i = 0; i < pixels; i++, rgba += 4, to += channels)

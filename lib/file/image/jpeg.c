@@ -142,6 +142,11 @@ static void begin(reading *r) {
 
 static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, uint8_t *out) {
     reading r = {.want = want, .bytes = bytes, .n = n, .out = out};
+    if (want->numbers)
+        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
+                                  "%s: is a JPEG image, which does not keep class numbers exactly",
+                                  want->path),
+                          "save masks as PNG");
     begin(&r);
     jpeg_destroy_decompress(&r.jpeg);
     free(r.inks);

@@ -2,17 +2,24 @@
 /* Reads the elements of image_folder from the job; see layout.h. */
 #include "file/image/layout.h"
 
+#include <string.h>
+
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
 static const char *const dtype_names[] = {"uint8", "float32", NULL};
 enum { AS_THEY_ARE, BILINEAR, NEAREST };
 static const char *const interpolations[] = {"none", "bilinear", "nearest", NULL};
 
+/* Masks are stored as bytes. */
+enum { MOST_CLASSES = 256 };
+
 struct element {
     dt_ints shape;
+    const dt_tree *colors;
+    const char *suffix;
     int dtype, interpolation;
     bool has_dtype, crop_to_aspect_ratio, exif;
-    int64_t num_classes; /* 0: the element is the picture, not the label */
+    int64_t num_classes; /* 0: the element is the picture */
 };
 
 const dt_field dt_image_element_fields[] = {
@@ -30,7 +37,15 @@ const dt_field dt_image_element_fields[] = {
             .help = "turn images upright as their Exif orientation says; false: leave them as "
                     "stored, like Keras"),
     DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24,
-           .help = "marks the label; labels are in [0, num_classes)"),
+           .help = "marks the label; labels are in [0, num_classes). With a shape: marks the mask, "
+                   "which has a class for each pixel"),
+    DT_TREE(struct element, colors,
+            .forms = DT_FORMS(DT_LIST_OF(DT_FORM(DT_FIELD_INTS, .max = 255, .lone = true))),
+            .help = "of a mask: the color of each class, [red, green, blue] or a grey; default: "
+                    "masks hold class numbers, as palettes or grey"),
+    DT_TEXT(struct element, suffix,
+            .help = "of a mask: what follows the name of its image: _mask for a.jpg and "
+                    "a_mask.png"),
     DT_END};
 
 static dt_status *check_shape(const dt_entry *e, const struct element *x) {
@@ -57,20 +72,98 @@ static dt_status *check_dtype(const dt_entry *e, const struct element *x) {
                    interpolations[x->interpolation]);
 }
 
+/* ---- masks ---- */
+
+/* The color of a class: a grey, or red, green and blue. */
+static dt_status *read_color(const dt_tree *t, uint8_t out[3]) {
+    int64_t v[3];
+    if (t->kind == DT_TREE_LIST && t->n != 3)
+        return dt_fail(DT_E_DATASET_KEYS, &t->at, "a color is [red, green, blue], got %d numbers",
+                       t->n);
+    for (int i = 0; i < 3; i++) {
+        const dt_tree *part = t->kind == DT_TREE_LIST ? t->item[i] : t;
+        DT_TRY(dt_tree_int(part, "colors", 0, 255, &v[i]));
+        out[i] = (uint8_t)v[i];
+    }
+    return NULL;
+}
+
+static dt_status *read_colors(dt_arena *arena, const dt_entry *e, const struct element *x,
+                              dt_image_layout *mask) {
+    const dt_tree *t = x->colors;
+    if (!t) return NULL;
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "colors"));
+    if (t->n != x->num_classes)
+        return dt_fail(DT_E_DATASET_KEYS, &t->at, "'%s' has %lld classes, but 'colors' lists %d",
+                       e->key, (long long)x->num_classes, t->n);
+    uint8_t(*color)[3] = dt_arena_alloc(arena, sizeof *color * (size_t)t->n);
+    for (int i = 0; i < t->n; i++) {
+        DT_TRY(read_color(t->item[i], color[i]));
+        for (int k = 0; k < i; k++)
+            if (memcmp(color[i], color[k], sizeof *color) == 0)
+                return dt_fail(DT_E_DATASET_KEYS, &t->item[i]->at,
+                               "class %d has the color of class %d", i, k);
+    }
+    mask->color = (const uint8_t(*)[3])color;
+    mask->n_colors = t->n;
+    return NULL;
+}
+
+static dt_status *read_mask(dt_arena *arena, const dt_entry *e, const struct element *x,
+                            dt_image_layout *out) {
+    const dt_ints *s = &x->shape;
+    if (!(s->n == 2 || (s->n == 3 && s->v[2] == 1)) || x->num_classes > MOST_CLASSES)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at,
+                       "'%s' has a shape and num_classes, so it is a mask: it needs a shape [rows, "
+                       "columns] and at most %d classes",
+                       e->key, MOST_CLASSES);
+    if (x->interpolation == BILINEAR || x->crop_to_aspect_ratio || x->dtype == 1)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at,
+                       "'%s' is a mask of class numbers: it is uint8, and resized as its image "
+                       "is, but to the nearest pixel",
+                       e->key);
+    dt_image_layout *mask = dt_arena_new(arena, dt_image_layout);
+    *mask = (dt_image_layout){.type = dt_type_of(DT_UINT8, s->n, s->v),
+                              .interpolation = DT_NEAREST,
+                              .as_stored = !x->exif,
+                              .num_classes = x->num_classes,
+                              .room = out->room,
+                              .suffix = x->suffix ? x->suffix : ""};
+    out->mask = mask;
+    return read_colors(arena, e, x, mask);
+}
+
+/* A mask is resized as its image is. */
+static dt_status *join_mask(const dt_tree *element, dt_image_layout *l) {
+    const dt_entry *e = &element->entry[l->label];
+    if (l->mask->type.dim[0] != l->type.dim[0] || l->mask->type.dim[1] != l->type.dim[1])
+        return dt_suggest(dt_fail(DT_E_DATASET_KEYS, &e->value->at,
+                                  "'%s' must have the rows and columns of '%s', %lld x %lld",
+                                  e->key, element->entry[l->image].key, (long long)l->type.dim[0],
+                                  (long long)l->type.dim[1]),
+                          "'resize' in dataset.map changes them");
+    l->mask->resizes = l->resizes;
+    l->mask->crop = l->crop;
+    return NULL;
+}
+
+/* ---- elements ---- */
+
 static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i,
                                dt_image_layout *out) {
     const dt_entry *e = &element->entry[i];
     struct element x;
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, dt_image_element_fields, e->value, &e->value->at, e->key, &x));
-    if (x.num_classes > 0 && x.shape.n > 0)
-        return dt_fail(
-            DT_E_DATASET_KEYS, &e->value->at,
-            "'%s' has a shape, so it is the picture, and num_classes, so it is the label", e->key);
+    const bool is_mask = x.num_classes > 0 && x.shape.n > 0;
+    if ((x.colors || x.suffix) && !is_mask)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at,
+                       "'%s': %s belongs to a mask, which has a shape and num_classes", e->key,
+                       x.colors ? "colors" : "suffix");
     if (x.num_classes > 0) {
         out->label = i;
         out->num_classes = x.num_classes;
-        return NULL;
+        return is_mask ? read_mask(arena, e, &x, out) : NULL;
     }
     DT_TRY(check_shape(e, &x));
     DT_TRY(check_dtype(e, &x));
@@ -93,5 +186,5 @@ dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_imag
         return dt_fail(
             DT_E_DATASET_KEYS, &element->at,
             "a folder of pictures has two elements, one with a shape and one with num_classes");
-    return s;
+    return !s && out->mask ? join_mask(element, out) : s;
 }

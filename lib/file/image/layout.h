@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The key `element` for folders of pictures: {image: {shape: [rows, columns, channels]}, label:
- * {num_classes: N}}. */
+ * {num_classes: N}}; or, with a mask for each picture, {image: {shape: [rows, columns, channels]},
+ * mask: {shape: [rows, columns], num_classes: N}}. */
 #ifndef DT_FILE_IMAGE_LAYOUT_H
 #define DT_FILE_IMAGE_LAYOUT_H
 
@@ -29,7 +30,15 @@ int64_t dt_image_room_bytes(dt_image_room *r, int threads);
 
 /* The two elements of image_folder, which may be in either order and have any names. */
 typedef struct dt_image_layout {
-    int image, label; /* positions in `element` */
+    int image, label; /* positions in `element`; label: of the classes or of the masks */
+    /* The masks, which are resized as the pictures are, but to the nearest pixel. NULL: a picture
+     * has one class. */
+    struct dt_image_layout *mask;
+    /* Of masks: the name of a mask is that of its picture and this suffix; [n_colors] the red,
+     * green and blue of each class. n_colors 0: masks hold class numbers. */
+    const char *suffix;
+    const uint8_t (*color)[3];
+    int n_colors;
     /* of a picture: (rows, columns) or (rows, columns, channels); uint8, or float32 if it is
      * interpolated */
     dt_type type;

@@ -70,6 +70,16 @@ static bool has_colours(const reading *r) {
     return png_get_color_type(r->png, r->info) & PNG_COLOR_MASK_COLOR;
 }
 
+/* Class numbers are left as they are stored, one to a byte. */
+static void keep_numbers(reading *r) {
+    const int kind = png_get_color_type(r->png, r->info);
+    const bool wide = png_get_bit_depth(r->png, r->info) > 8;
+    if (wide || (kind & PNG_COLOR_MASK_COLOR && kind != PNG_COLOR_TYPE_PALETTE))
+        r->bad = dt_image_no_numbers(r->want, wide ? "16 bits per channel" : "colors");
+    png_set_packing(r->png);
+    png_set_strip_alpha(r->png);
+}
+
 /* Requests 8 bits per channel and the wanted number of channels; make_grey converts colours to grey
  * afterwards. */
 static void set_transforms(const reading *r) {
@@ -130,13 +140,15 @@ static void read_picture(reading *r) {
     r->bad = dt_image_check_size(r->want, png_get_image_height(r->png, r->info),
                                  png_get_image_width(r->png, r->info));
     if (r->bad) return;
-    bool becomes_grey = has_colours(r) && r->want->channels == 1;
+    bool becomes_grey = has_colours(r) && r->want->channels == 1 && !r->want->numbers;
     r->colours = becomes_grey ? dt_try_alloc((size_t)pixels * 3) : NULL;
     if (becomes_grey && !r->colours) {
         r->bad = out_of_memory(r);
         return;
     }
-    set_transforms(r);
+    if (r->want->numbers) keep_numbers(r);
+    else set_transforms(r);
+    if (r->bad) return;
     read_rows(r, becomes_grey ? r->colours : r->out);
     if (becomes_grey) make_grey(r->colours, pixels, r->out);
 }

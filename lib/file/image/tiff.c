@@ -16,9 +16,13 @@
 enum {
     WIDTH = 256,
     HEIGHT = 257,
+    BITS = 258,
+    PHOTOMETRIC = 262,
     ORIENTATION = 274,
     EXTRA_SAMPLES = 338,
     TOP_LEFT = 1,
+    BLACK_IS_ZERO = 1,
+    PALETTE = 3,
     ALPHA_IS_MULTIPLIED = 1
 };
 
@@ -170,11 +174,36 @@ static void divide(uint8_t *rgba) {
     }
 }
 
+/* Has libtiff read the indices of a palette as grey, which it scales to 255. *most: the largest
+ * value of a stored number. */
+static dt_status *keep_numbers(const library *l, const dt_image *want, void *tiff, int *most) {
+    uint16_t bits = 1, kind = BLACK_IS_ZERO;
+    l->get(tiff, BITS, &bits);
+    l->get(tiff, PHOTOMETRIC, &kind);
+    if (bits > 8 || kind > PALETTE || kind == PALETTE - 1)
+        return dt_image_no_numbers(want, bits > 8 ? "more than 8 bits per channel" : "colors");
+    if (kind == PALETTE) l->set(tiff, PHOTOMETRIC, BLACK_IS_ZERO);
+    *most = (1 << bits) - 1;
+    return NULL;
+}
+
+static void put_pixels(const dt_image *want, const uint32_t *raster, bool multiplied, int most,
+                       uint8_t *out) {
+    for (int64_t i = 0; i < want->height * want->width; i++) {
+        uint8_t rgba[4];
+        for (int c = 0; c < 4; c++) rgba[c] = (uint8_t)(raster[i] >> 8 * c);
+        if (multiplied) divide(rgba);
+        if (want->numbers) out[i] = (uint8_t)((rgba[0] * most + 127) / 255);
+        else dt_image_put(want, rgba, 1, out + i * want->channels);
+    }
+}
+
 /* Reads the picture as pixels of 32 bits, red in the lowest. */
 static dt_status *read_raster(const library *l, const dt_image *want, source *s, uint32_t *raster,
                               uint8_t *out) {
     uint16_t orientation = TOP_LEFT;
     uint32_t width = 0, height = 0;
+    int most = 255;
     void *tiff = open_source(l, want, s);
     if (!tiff) return dt_image_broken(want->path, &dt_image_tiff, *s->fault ? s->fault : "no TIFF");
     *s->fault = '\0'; /* about tags that are not needed, as the directory was read */
@@ -182,18 +211,15 @@ static dt_status *read_raster(const library *l, const dt_image *want, source *s,
     l->get(tiff, ORIENTATION, &orientation);
     bool right = l->get(tiff, WIDTH, &width) && l->get(tiff, HEIGHT, &height) &&
                  width == want->width && height == want->height;
+    dt_status *bad = want->numbers ? keep_numbers(l, want, tiff, &most) : NULL;
     /* with its own orientation the picture stays as it is stored */
-    right = right && l->read(tiff, width, height, raster, orientation, 1);
+    right = !bad && right && l->read(tiff, width, height, raster, orientation, 1);
     l->close(tiff);
+    if (bad) return bad;
     if (!right || *s->fault)
         return dt_image_broken(want->path, &dt_image_tiff,
                                *s->fault ? s->fault : "it cannot be decoded");
-    for (int64_t i = 0; i < want->height * want->width; i++) {
-        uint8_t rgba[4];
-        for (int c = 0; c < 4; c++) rgba[c] = (uint8_t)(raster[i] >> 8 * c);
-        if (multiplied) divide(rgba);
-        dt_image_put(want, rgba, 1, out + i * want->channels);
-    }
+    put_pixels(want, raster, multiplied, most, out);
     return NULL;
 }
 
