@@ -65,9 +65,21 @@ static dt_value average(dt_value x, int d, int64_t out) {
     return dt_transpose(dt_dot_general(x, share, &dot), perm);
 }
 
+/* The maximum over windows of equal size that do not overlap: the dimension becomes two. */
+static dt_value even_maximum(dt_value x, int d, int64_t out) {
+    const dt_type t = dt_type_of_value(x);
+    dt_type two = t;
+    for (int i = t.rank; i > d + 1; i--) two.dim[i] = t.dim[i - 1];
+    two.rank++;
+    two.dim[d] = out;
+    two.dim[d + 1] = t.dim[d] / out;
+    return dt_reduce(dt_reshape(x, two.rank, two.dim), DT_REDUCE_MAX, 1u << (d + 1));
+}
+
 /* The maximum over dimension d, which is repeated for each place before it. */
 static dt_value maximum(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);
+    if (t.dim[d] % out == 0) return even_maximum(x, d, out);
     const windows w = windows_of(x.trace, out, t.dim[d]);
     dt_type wide = t;
     int8_t dims[DT_MAX_RANK] = {0};
