@@ -56,6 +56,38 @@ static inline bool read_feature(dt_pb_span s, dt_feature *f, const char **why) {
     return true;
 }
 
+/* The next Feature of a FeatureList; *more false: the end. */
+static inline bool next_step(dt_pb_span *s, dt_feature *step, bool *more, const char **why) {
+    dt_pb_field x;
+    for (*more = false; s->at < s->end && !*more;) {
+        if (!dt_pb_next(s, &x, why)) return false;
+        if (x.number != 1) continue;
+        *step = (dt_feature){.name = ""};
+        *more = true;
+        if (x.type != DT_PB_BYTES || !read_feature(x.bytes, step, why)) return false;
+    }
+    return true;
+}
+
+static inline bool read_feature_list(dt_pb_span s, dt_feature *f, const char **why) {
+    dt_feature step;
+    bool more;
+    f->list = s.at;
+    f->size = (size_t)(s.end - s.at);
+    while (true) {
+        if (!next_step(&s, &step, &more, why)) return false;
+        if (!more) return true;
+        if (f->kind == DT_FEATURE_EMPTY) f->kind = step.kind;
+        if (step.kind != DT_FEATURE_EMPTY && step.kind != f->kind) {
+            *why = "a feature list of several kinds";
+            return false;
+        }
+        f->each = f->steps == 0 || f->each == step.count ? step.count : -1;
+        f->steps++;
+        f->count += step.count;
+    }
+}
+
 /* ---- the example ---- */
 
 static dt_feature *slot(dt_parsed_example *x, const dt_feature *f) {
@@ -76,7 +108,7 @@ static dt_feature *slot(dt_parsed_example *x, const dt_feature *f) {
 
 enum { MOST_FEATURES = 4096 };
 
-static inline bool read_entry(dt_parsed_example *x, dt_pb_span s, const char **why) {
+static inline bool read_entry(dt_parsed_example *x, dt_pb_span s, bool is_list, const char **why) {
     dt_feature f = {.name = ""};
     dt_pb_field y;
     while (s.at < s.end) {
@@ -85,7 +117,8 @@ static inline bool read_entry(dt_parsed_example *x, dt_pb_span s, const char **w
         if (y.number == 1) {
             f.name = (const char *)y.bytes.at;
             f.name_size = (size_t)(y.bytes.end - y.bytes.at);
-        } else if (y.number == 2 && !read_feature(y.bytes, &f, why)) {
+        } else if (y.number == 2 &&
+                   !(is_list ? read_feature_list : read_feature)(y.bytes, &f, why)) {
             return false;
         }
     }
@@ -100,11 +133,12 @@ static inline bool read_entry(dt_parsed_example *x, dt_pb_span s, const char **w
     return true;
 }
 
-static inline bool read_features(dt_parsed_example *x, dt_pb_span s, const char **why) {
+static inline bool read_features(dt_parsed_example *x, dt_pb_span s, bool lists, const char **why) {
     dt_pb_field y;
     while (s.at < s.end) {
         if (!dt_pb_next(&s, &y, why)) return false;
-        if (y.number == 1 && (y.type != DT_PB_BYTES || !read_entry(x, y.bytes, why))) return false;
+        if (y.number == 1 && (y.type != DT_PB_BYTES || !read_entry(x, y.bytes, lists, why)))
+            return false;
     }
     return true;
 }
@@ -117,8 +151,8 @@ bool dt_parsed_example_read(dt_parsed_example *x, const void *bytes, size_t n, c
     *why = "";
     while (s.at < s.end) {
         if (!dt_pb_next(&s, &y, why)) return false;
-        if (y.number == 1 && (y.type != DT_PB_BYTES || !read_features(x, y.bytes, why)))
-            return false;
+        if (y.number > 2) continue;
+        if (y.type != DT_PB_BYTES || !read_features(x, y.bytes, y.number == 2, why)) return false;
     }
     return true;
 }
@@ -149,6 +183,10 @@ void dt_feature_int64s(const dt_feature *f, int64_t *out) {
     const char *why;
     dt_pb_field x;
     uint64_t value;
+    bool more = true;
+    for (dt_feature step; f->steps > 0 && next_step(&s, &step, &more, &why) && more;
+         out += step.count)
+        dt_feature_int64s(&step, out);
     while (s.at < s.end && dt_pb_next(&s, &x, &why)) {
         if (x.number == 1 && x.type == DT_PB_VARINT) *out++ = (int64_t)x.value;
         while (x.number == 1 && x.type == DT_PB_BYTES && x.bytes.at < x.bytes.end &&
@@ -168,6 +206,10 @@ void dt_feature_floats(const dt_feature *f, float *out) {
     dt_pb_span s = {f->list, f->list + f->size};
     const char *why;
     dt_pb_field x;
+    bool more = true;
+    for (dt_feature step; f->steps > 0 && next_step(&s, &step, &more, &why) && more;
+         out += step.count)
+        dt_feature_floats(&step, out);
     while (s.at < s.end && dt_pb_next(&s, &x, &why))
         if (x.number == 1) {
             put_floats(x.bytes.at, (size_t)(x.bytes.end - x.bytes.at), out);
@@ -179,6 +221,13 @@ void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **byte
     dt_pb_span s = {f->list, f->list + f->size};
     const char *why;
     dt_pb_field x;
+    bool more = true;
+    for (dt_feature step; f->steps > 0 && next_step(&s, &step, &more, &why) && more;
+         i -= step.count) {
+        if (i >= step.count) continue;
+        dt_feature_bytes(&step, i, bytes, n);
+        return;
+    }
     while (s.at < s.end && dt_pb_next(&s, &x, &why))
         if (x.number == 1 && i-- == 0) {
             *bytes = x.bytes.at;

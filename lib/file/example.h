@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tf.Example: features by name, each a list of byte strings, floats or integers, in protobuf's wire
- * form:
+ * form. tf.SequenceExample adds lists of features by name, a feature for each step; its context is
+ * an Example's features.
  *
  *     Example { 1: Features { 1: repeated entry { 1: name, 2: Feature } } }
+ *     SequenceExample { 1: Features, 2: FeatureLists { 1: repeated entry { 1: name, 2: FeatureList } } }
+ *     FeatureList { 1: repeated Feature }
  *     Feature { 1: BytesList | 2: FloatList | 3: Int64List }
  *     each list { 1: repeated value }, numbers one by one or packed
  *
@@ -33,8 +36,11 @@ typedef struct dt_feature {
     size_t name_size;
     dt_feature_kind kind;
     int64_t count;
-    bool twice;                /* the example has an earlier feature with this name */
-    const unsigned char *list; /* the bytes of the list's message */
+    bool twice; /* the example has an earlier feature with this name */
+    /* Of a FeatureList: its steps, and the values of each, -1: they have different numbers. `count`
+     * is the number of all its values. steps 0: a Feature, or an empty FeatureList. */
+    int64_t steps, each;
+    const unsigned char *list; /* the bytes of the list's message, or of the FeatureList */
     size_t size;
 } dt_feature;
 

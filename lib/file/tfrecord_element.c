@@ -149,6 +149,23 @@ static dt_status *suggest_raw(dt_status *s, const dt_feature *found, const dt_tf
                : s;
 }
 
+/* A step of a feature list has the values of one place along the element's first dimension. */
+static dt_status *check_steps(const dt_feature *found, const dt_tf_element *f) {
+    const dt_type *t = &f->type;
+    const int64_t wanted = t->rank > 0 && t->dim[0] > 0 ? dt_type_elements(t) / t->dim[0] : 1;
+    if (found->count == 0 || found->steps == 0 || found->kind == DT_FEATURE_BYTES ||
+        found->each == wanted)
+        return NULL;
+    if (found->each < 0)
+        return dt_fail(DT_E_EXAMPLE, NULL,
+                       "feature list '%s' has steps with different numbers of values", f->name);
+    dt_status *s = dt_fail(
+        DT_E_EXAMPLE, NULL, "feature list '%s' has %lld value%s in each step, expected %lld",
+        f->name, (long long)found->each, found->each == 1 ? "" : "s", (long long)wanted);
+    return dt_suggest(s, "its element has the shape [steps%s]",
+                      found->each == 1 ? "" : ", values of a step");
+}
+
 dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_element *f,
                                 void *out) {
     const dt_tf_words *x = &f->words;
@@ -162,6 +179,7 @@ dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_ele
         fill(f, x->has_default ? x->default_value : x->padding_value, 0, out);
         return NULL;
     }
+    if (found) DT_TRY(check_steps(found, f));
     if (x->raw && found && found->kind == DT_FEATURE_BYTES && found->count == 1)
         return read_raw(found, f, out);
     if (!x->has_padding) {

@@ -19,6 +19,7 @@ typedef struct seen {
     dt_feature_kind kind; /* EMPTY: all lists so far were empty */
     /* records with the feature; smallest and largest number of values (for a byte string, bytes) */
     int64_t present, least, most;
+    int64_t each; /* of feature lists: values of a step; 0: no list; -1: they differ */
     /* mixed: has lists of several kinds; strings: some record has not exactly one byte string */
     bool mixed, strings;
 } seen;
@@ -56,6 +57,8 @@ static void note_feature(survey *x, const dt_feature *f) {
     }
     s->strings |= f->kind == DT_FEATURE_BYTES && f->count != 1;
     s->mixed |= f->kind != s->kind;
+    if (s->present == 0) s->each = f->each;
+    if (s->each != f->each) s->each = -1;
     s->present++;
     s->least = n < s->least ? n : s->least;
     s->most = n > s->most ? n : s->most;
@@ -92,6 +95,7 @@ static const char *unfit(const seen *s) {
         return "has a name that is not UTF-8, or holds a NUL";
     return s->mixed       ? "has lists of several kinds"
            : s->strings   ? "has lists of byte strings"
+           : s->each < 0  ? "has steps with different numbers of values"
            : s->most == 0 ? "has no values"
                           : NULL;
 }
@@ -106,7 +110,8 @@ static void put_element(const survey *x, const seen *s, const dt_survey_request 
     dt_json_string(g->j, "dtype", dtypes[s->kind]);
     if (s->most > 1 || s->kind == DT_FEATURE_BYTES) {
         dt_json_open(g->j, "shape", '[');
-        dt_json_int(g->j, NULL, s->most);
+        dt_json_int(g->j, NULL, s->each > 1 ? s->most / s->each : s->most);
+        if (s->each > 1) dt_json_int(g->j, NULL, s->each);
         dt_json_close(g->j, ']');
     }
     if (varies) {

@@ -114,12 +114,11 @@ static dt_status *put_mask(dt_row_writer *w, const dt_predicted_rows *p, const p
 dt_status *dt_row_masks_put(dt_row_writer *w, const dt_predicted_rows *p) {
     pixels x;
     DT_TRY(pixels_of(p, &x));
-    if (!w->score)
-        w->score = dt_alloc(dt_size_mul((size_t)dt_row_scores(p, 0), sizeof *w->score));
+    if (!w->score) w->score = dt_alloc(dt_size_mul((size_t)dt_row_scores(p, 0), sizeof *w->score));
     uint8_t *class = dt_try_alloc((size_t)(x.rows * x.columns));
-    dt_status *s = class ? NULL
-                         : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a mask",
-                                   w->options.path);
+    dt_status *s =
+        class ? NULL
+              : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a mask", w->options.path);
     for (int64_t i = 0; i < p->n_rows && !s; i++) s = put_mask(w, p, &x, i, class);
     free(class);
     return s;

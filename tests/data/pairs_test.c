@@ -48,8 +48,7 @@ static void decode(const json_t *row) {
         dt_str_putc(&file, (char)strtol((char[]){c[0], c[1], 0}, NULL, 16));
     for (size_t i = 0; i < json_array_size(colors); i++)
         for (size_t k = 0; k < 3; k++)
-            color[i][k] =
-                (uint8_t)json_integer_value(json_array_get(json_array_get(colors, i), k));
+            color[i][k] = (uint8_t)json_integer_value(json_array_get(json_array_get(colors, i), k));
     const dt_image_layout l = {.type = dt_type_of(DT_UINT8, 2, size),
                                .interpolation = DT_NEAREST,
                                .suffix = "",

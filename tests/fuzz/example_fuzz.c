@@ -30,7 +30,8 @@ FUZZ_TARGET(example) {
     const char *why = "";
     if (dt_parsed_example_read(&x, data, size, &why)) {
         for (int i = 0; i < x.n && i < 8; i++)
-            FUZZ_CHECK(x.feature[i].size <= size && x.feature[i].name_size <= size,
+            FUZZ_CHECK(x.feature[i].size <= size && x.feature[i].name_size <= size &&
+                           x.feature[i].steps <= (int64_t)size,
                        "a feature that is larger than its message");
         take(&x, "x");
         take(&x, "y");
