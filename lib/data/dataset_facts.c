@@ -54,6 +54,11 @@ dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, dt_tokens *o
     return x->reader->encode(x, text, out);
 }
 
+dt_documents dt_dataset_documents(const dt_dataset *d) {
+    const dt_examples *x = d->rows[DT_PART_TRAIN].x;
+    return x ? x->documents : (dt_documents){0};
+}
+
 void dt_dataset_decode(const dt_dataset *d, int32_t token, bool first, dt_str *out) {
     const dt_examples *x = d->rows[DT_PART_TRAIN].x;
     x->reader->decode(x, token, first, out);

@@ -57,6 +57,7 @@ typedef struct dt_examples {
     int64_t *first;
     /* a file besides the data that the format's keys name, as the job writes it; NULL: none */
     const char *named;
+    dt_documents documents;
     bool single; /* each example is a file of its own: example i is paths.v[i] */
     /* what a warning says of files that are left out, in the request's arena; NULL: none are */
     const char *left_out;

@@ -228,6 +228,13 @@ typedef struct dt_format_writer {
     void (*release)(dt_output *o);      /* frees o->state, if it is set */
 } dt_format_writer;
 
+/* Documents of a text, each ended by a token; all false: the text is one. */
+typedef struct dt_documents {
+    bool masked;   /* attention does not reach from one document to another */
+    bool restarts; /* positions count from a document's beginning */
+    int32_t end;   /* the token that ends a document and belongs to it */
+} dt_documents;
+
 struct dt_format_request;
 struct dt_examples;
 typedef struct dt_format {
@@ -256,6 +263,8 @@ typedef struct dt_format {
      * the format cannot be a data set's. */
     dt_status *(*open_part)(const struct dt_format_request *r, struct dt_examples **out);
     const dt_format_writer *writer; /* NULL: the format cannot be written */
+    /* what the job's keys say of documents, without their end; NULL: there are none */
+    dt_documents (*documents)(const void *args);
 } dt_format;
 
 /* Whether the format stores one row after the other, so that rows can be written to several files

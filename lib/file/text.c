@@ -18,7 +18,7 @@
  *
  * A file named .jsonl, or .jsonl.gz, has a document in each row, {"text": "..."}. The documents
  * follow one another in the text, each with the end of text behind it. Windows may reach over the
- * end of a document.
+ * end of a document; `reset_attention_mask` keeps attention within each of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +42,7 @@ struct text {
     bool has_type;                      /* the job writes `type` */
     const char *path;                   /* of a tokenizer.json; NULL: characters */
     const char *text_key, *end_of_text; /* for JSON lines */
+    bool reset_attention_mask, reset_position_ids;
 };
 
 static const char *const dtype_names[] = {"int32", NULL}, *const tokenizer_names[] = {"char", NULL};
@@ -76,6 +77,10 @@ static const dt_field fields[] = {
             .help =
                 "for .jsonl: text behind each document, such as the token <|endoftext|>; a line "
                 "break if left out"),
+    DT_FLAG(struct text, reset_attention_mask,
+            .help = "attention does not reach beyond the document of a token; needs end_of_text"),
+    DT_FLAG(struct text, reset_position_ids,
+            .help = "learned positions count from the beginning of a document; needs end_of_text"),
     DT_END};
 
 /* Reads the length of `tokens`, which must be the only element. */
@@ -114,11 +119,27 @@ static dt_status *check_tokenizer(const dt_format_request *r) {
                       "delete one of them");
 }
 
+static dt_documents documents_of(const void *args) {
+    const struct text *a = args;
+    return (dt_documents){.masked = a->reset_attention_mask, .restarts = a->reset_position_ids};
+}
+
+static dt_status *check_documents(const dt_format_request *r) {
+    const struct text *a = r->args;
+    const char *key = a->reset_attention_mask ? "reset_attention_mask" : "reset_position_ids";
+    if (a->end_of_text || !dt_tree_get(r->keys, key) ||
+        !(a->reset_attention_mask || a->reset_position_ids))
+        return NULL;
+    return dt_fail(DT_E_DATASET_KEYS, &dt_tree_get(r->keys, key)->at,
+                   "%s needs end_of_text, the token that ends a document", key);
+}
+
 static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const struct text *a = r->args;
     int64_t length;
     dt_status *s = dt_files_check(r);
     if (r->part == DT_PART_TRAIN) dt_status_append(&s, check_tokenizer(r));
+    if (r->part == DT_PART_TRAIN) dt_status_append(&s, check_documents(r));
     if (a->element && r->part == DT_PART_TRAIN) /* checked once, for train */
         dt_status_append(&s, read_length(r->arena, a->element, &length));
     names->v = dt_arena_array(r->arena, const char *, 2);
@@ -474,6 +495,24 @@ static void put_token(const dt_examples *base, int32_t token, bool first, dt_str
     dt_str_utf8(out, is_known ? x->code[token] : REPLACEMENT_CHARACTER);
 }
 
+/* Finds the token that ends a document. */
+static dt_status *find_end(const dt_format_request *r, text_part *x) {
+    const struct text *a = r->args;
+    dt_tokens end = {0};
+    x->base.documents = documents_of(a);
+    if (!a->reset_attention_mask && !a->reset_position_ids) return NULL;
+    dt_status *s = find_tokens(&x->base, a->end_of_text, &end);
+    if (!s && end.n == 1) x->base.documents.end = end.v[0];
+    if (s || end.n != 1) {
+        dt_status_free(s);
+        s = dt_fail(DT_E_DATASET_KEYS, &dt_tree_get(r->keys, "end_of_text")->at,
+                    "end_of_text '%.80s' is not one token%s", a->end_of_text,
+                    x->tokenizer ? " of the tokenizer" : " of the training text, a character");
+    }
+    free(end.v);
+    return s;
+}
+
 static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     static const dt_example_reader reader = {.whole = whole,
                                              .at = read_example,
@@ -483,7 +522,8 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     text_part *x = dt_arena_new(r->arena, text_part);
     *out = &x->base;
     x->base.reader = &reader;
-    return read_part(r, x);
+    DT_TRY(read_part(r, x));
+    return find_end(r, x);
 }
 
 const dt_format dt_format_text = {
@@ -495,4 +535,5 @@ const dt_format dt_format_text = {
     .check = check,
     .declare = declare,
     .open_part = open_part,
+    .documents = documents_of,
 };

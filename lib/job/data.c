@@ -5,7 +5,21 @@
 dt_status *dt_job_open_data(dt_job *j) {
     if (j->data) return NULL;
     DT_TRY(dt_dataset_create(&j->data, &j->dataset));
+    j->model.documents = dt_dataset_documents(j->data);
     return dt_job_check_targets(j);
+}
+
+dt_status *dt_job_find_documents(dt_job *j) {
+    const dt_format *f = j->dataset.format;
+    const dt_documents d =
+        f && f->documents ? f->documents(j->dataset.format_args) : (dt_documents){0};
+    dt_dataset *own = NULL;
+    if ((!d.masked && !d.restarts) || j->model.documents.masked || j->model.documents.restarts)
+        return NULL;
+    DT_TRY(dt_dataset_create(&own, &j->dataset));
+    j->model.documents = dt_dataset_documents(own);
+    dt_dataset_unref(own);
+    return NULL;
 }
 
 DT_API int dt_job_folds(const dt_job *j) {

@@ -43,6 +43,7 @@ dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session 
     s->strategy->cluster = j->cluster;
     DT_TRY(choose_engine(j, o, s));
     DT_TRY(read_faults(j, o, s));
+    DT_TRY(dt_job_find_documents(j));
     DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
     s->model->precision = j->compile.precision;
     return dt_job_annotate_model(j, s->model);

@@ -2,6 +2,58 @@
 /* Emits a model's forward pass, its loss and gradients as graph. Nothing runs here. */
 #include "model/model.h"
 
+/* ---- documents ---- */
+
+/* (T, T) of the dtype: 1 where the row's number is below the column's. */
+static dt_value earlier(dt_trace *t, int64_t steps, dt_dtype dtype) {
+    const dt_type square = dt_type_of(DT_INT32, 2, (int64_t[]){steps, steps});
+    return dt_convert(dt_compare(dt_iota(t, &square, 0), dt_iota(t, &square, 1), DT_LT), dtype);
+}
+
+/* The number of a token's document: how many ends stand before it. A product with 0 and 1 is
+ * exact. */
+static dt_value number_documents(const dt_model *m, const dt_value *input) {
+    const dt_documents *d = &m->spec.documents;
+    const dt_dot_attr sum = {.n_contract = 1, .lhs_contract = {1}};
+    if (!d->masked && !d->restarts) return (dt_value){0};
+    for (int i = 0; i < m->spec.n_inputs; i++) {
+        const dt_type t = dt_type_of_value(input[i]);
+        if (t.rank != 2 || m->spec.input[i].type.dtype != DT_INT32) continue;
+        dt_value ends = dt_compare(input[i], dt_like(input[i], d->end), DT_EQ);
+        return dt_dot_general(dt_convert(ends, DT_FLOAT32),
+                              earlier(input[i].trace, t.dim[1], DT_FLOAT32), &sum);
+    }
+    return (dt_value){0};
+}
+
+/* Repeats (B, L) as (B, L, L), along the last dimension or the one before. */
+static dt_value squared(dt_value x, int8_t along) {
+    const dt_type t = dt_type_of_value(x),
+                  all = dt_type_of(t.dtype, 3, (int64_t[]){t.dim[0], t.dim[1], t.dim[1]});
+    return dt_broadcast_in_dim(x, &all, (int8_t[]){0, along});
+}
+
+dt_value dt_layer_same_document(const dt_layer_call *c, int64_t queries, int64_t keys) {
+    const int64_t steps = dt_type_of_value(c->document).dim[1];
+    if (queries != steps || keys != steps)
+        dt_trace_fail(c->trace,
+                      dt_fail(DT_E_MODEL_SHAPE, NULL,
+                              "'%s' attends from %lld steps to %lld; with reset_attention_mask "
+                              "both must be the %lld tokens of an example",
+                              c->name, (long long)queries, (long long)keys, (long long)steps));
+    return dt_compare(squared(c->document, 1), squared(c->document, 2), DT_EQ);
+}
+
+dt_value dt_layer_document_position(const dt_layer_call *c) {
+    const dt_type t = dt_type_of_value(c->document);
+    dt_type number = t;
+    number.dtype = DT_INT32;
+    /* how many tokens are of documents before */
+    dt_value before = dt_compare(squared(c->document, 2), squared(c->document, 1), DT_LT);
+    before = dt_reduce(dt_convert(before, DT_INT32), DT_REDUCE_SUM, 1u << 2);
+    return dt_subtract(dt_iota(c->trace, &number, 1), before);
+}
+
 /* ---- forward ---- */
 
 static bool fits_input(const dt_type *given, const dt_type *wanted) {
@@ -94,6 +146,7 @@ const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *in
         return NULL;
     }
     dt_given_value *done = dt_arena_array(arena, dt_given_value, m->spec.n_layers);
+    const dt_value document = number_documents(m, input);
     for (int i = 0; i < m->spec.n_layers; i++) {
         const dt_layer_spec *layer = &m->spec.layer[i];
         dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1),
@@ -107,6 +160,7 @@ const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *in
                                               .n_in = n_in,
                                               .training = training,
                                               .compute = dt_policy_dtype(m->precision),
+                                              .document = document,
                                               .model = m});
     }
     return done;

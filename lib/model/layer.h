@@ -214,12 +214,20 @@ typedef struct dt_layer_call {
     bool training;
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
+    /* (B, L) the number of the document that each token of the model's input belongs to, as float32;
+     * no value: the text is one document */
+    dt_value document;
     dt_value *loss;    /* what dt_layer_add_loss adds to; no value yet: nothing */
     dt_value *further; /* [DT_MAX_FURTHER] set by call, in the order of build */
 } dt_layer_call;
 /* For use in `call`: adds a number for each example, (B), to the loss of training, as Keras'
  * add_loss: their mean over the examples of the global batch counts. */
 void dt_layer_add_loss(const dt_layer_call *c, dt_value rows);
+/* For use in `call`: bools (B, L, L), whether two steps are of one document. Fails the trace unless
+ * there are L queries and L keys. */
+dt_value dt_layer_same_document(const dt_layer_call *c, int64_t queries, int64_t keys);
+/* For use in `call`: (B, L) the position of each step in its document, as int32. */
+dt_value dt_layer_document_position(const dt_layer_call *c);
 /* For use in `call`: gives y, a value within the layer, a full name by which users can refer to it
  * ("decoder_0/self_attention"), and applies the model owner's annotations. Use the result instead
  * of y. */

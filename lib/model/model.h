@@ -14,6 +14,7 @@
 #define DT_MODEL_MODEL_H
 
 #include "base/hash.h"
+#include "file/file.h"
 #include "model/layer.h"
 #include "model/loss.h"
 #include "model/optimizer.h"
@@ -139,6 +140,7 @@ typedef struct dt_model_spec {
     dt_rematerialize rematerialize;
     int vocabulary_tiling;   /* pieces in which a slice computes the last layer's output */
     bool no_flash_attention; /* scores of attention are stored */
+    dt_documents documents;  /* those of the data set's tokens */
 } dt_model_spec;
 
 /* Writes out every Repeat in the list of layers. turns[i]: the turn of a Repeat that contains

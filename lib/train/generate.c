@@ -118,7 +118,9 @@ dt_status *dt_generator_compile(dt_generator *g) {
     dt_decoding two = {.mixing = -1};
     if (g->whole) return NULL;
     DT_TRY(dt_match_types(g->o.data, &g->o.model->spec, NULL, &match));
-    DT_TRY(dt_forward_trace(g->o.model, g->o.data, &match, &graph));
+    dt_model model = *g->o.model; /* whose context is one document, see slide() */
+    model.spec.documents = (dt_documents){0};
+    DT_TRY(dt_forward_trace(&model, g->o.data, &match, &graph));
     g->is_probability = dt_output_made_by(graph, graph->result[0].node) == DT_OUTPUT_CLASSES;
     dt_status *s = g->o.recomputes ? NULL : dt_decode(graph, &two);
     if (!s && two.mixing >= 0) g->mixing = name_mixing(g, graph, two.mixing);
@@ -186,6 +188,18 @@ static dt_status *compute_step(dt_generator *g) {
     return take_scores(g, &g->result[0], 0);
 }
 
+/* Where documents are masked, the context begins behind the last end of one, but for an end that is
+ * the last token: what follows it is predicted by its document. */
+static void leave_document(dt_generator *g) {
+    const dt_documents *d = &g->o.model->spec.documents;
+    int64_t i = g->text.n - 2;
+    if (!d->masked) return;
+    while (i >= g->from && g->text.v[i] != d->end) i--;
+    if (i < g->from) return;
+    g->from = i + 1;
+    g->kept = 0;
+}
+
 /* A prompt that is too long is cut to its last T tokens; a context that is full, to half of it. */
 static void slide(dt_generator *g) {
     if (context(g) <= g->length) return;
@@ -196,6 +210,7 @@ static void slide(dt_generator *g) {
 
 dt_status *dt_generator_next(dt_generator *g, int32_t *token, double *log_probability) {
     DT_TRY(dt_generator_compile(g));
+    leave_document(g);
     slide(g);
     DT_TRY(g->step && g->kept > 0 ? compute_step(g) : compute_whole(g));
     dt_sampling_shares(&g->o.sampling, g->score, g->vocabulary, g->share);

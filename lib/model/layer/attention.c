@@ -156,6 +156,10 @@ static dt_value hide(const dt_layer_call *c, dt_value scores) {
         before = dt_broadcast_to(before, &bools);
         may = may.trace ? dt_minimum(may, before) : before;
     }
+    if (c->document.trace && c->model->spec.documents.masked) {
+        before = dt_layer_same_document(c, bools.dim[1], bools.dim[2]);
+        may = may.trace ? dt_minimum(may, before) : before;
+    }
     if (!may.trace) return scores;
     return dt_select(may, scores, dt_subtract(scores, dt_like(scores, low)));
 }

@@ -189,10 +189,14 @@ static bool is_beyond(const dt_layer_call *c) {
     return h->window > 0 && query.dim[1] - value.dim[1] >= h->window;
 }
 
+static bool masks_documents(const dt_layer_call *c) {
+    return c->document.trace && c->model->spec.documents.masked;
+}
+
 /* Whether a mask, or an input that is one, hides steps; or all keys of a step are out of reach. */
 static bool is_masked(const dt_layer_call *c) {
     const dt_heads *h = c->made;
-    bool masked = h->takes_mask || is_beyond(c);
+    bool masked = h->takes_mask || is_beyond(c) || masks_documents(c);
     for (int what = QUERY; what <= KEY; what++)
         masked |= c->masks[source(h, c->n_in, what)].trace != NULL;
     return masked;
@@ -208,6 +212,9 @@ static dt_value allowed(const dt_layer_call *c, const dt_type *scores) {
     if (key != value) may = both(may, allowed_by_mask(c, key, &bools, 3));
     if (!h->masks_keys_alone) may = both(may, allowed_by_mask(c, QUERY, &bools, 2));
     if (h->takes_mask) may = both(may, allowed_by_input(c->xs[c->n_in - 1], &bools));
+    if (masks_documents(c))
+        may = both(may, dt_broadcast_in_dim(dt_layer_same_document(c, bools.dim[2], bools.dim[3]),
+                                            &bools, (int8_t[]){0, 2, 3}));
     return both(may, allowed_by_order(h, c->trace, &bools));
 }
 

@@ -44,6 +44,8 @@ static dt_status *build_positions(dt_layer_build *b) {
 
 static dt_value call_positions(const dt_layer_call *c) {
     dt_type type = dt_type_of_value(c->x);
+    if (c->document.trace && c->model->spec.documents.restarts)
+        return dt_gather(c->weight[0], dt_layer_document_position(c));
     return dt_broadcast_to(dt_slice_axis(c->weight[0], 0, 0, type.dim[1], 1), &type);
 }
 
