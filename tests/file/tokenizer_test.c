@@ -30,6 +30,9 @@ static bool is_installed(void) {
     return !lacks;
 }
 
+#define A10 "aaaaaaaaaa"
+#define A100 A10 A10 A10 A10 A10 A10 A10 A10 A10 A10
+
 static void test_refused(void **state) {
     static const struct {
         const char *file, *fault;
@@ -51,7 +54,8 @@ static void test_refused(void **state) {
          "needs a token for each byte"},
         {"{\"model\":{\"type\":7}}", "'model.type' must be a text"},
         {"{\"model\":{\"type\":\"BPE\",\"dropout\":0.5}}", "model: 'dropout' is 0.5"},
-        {"{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true}}", "'byte_fallback' is true"},
+        {"{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true," VOCAB ",\"merges\":[]}}",
+         "needs a token for each byte"},
         {"{\"model\":{\"type\":\"BPE\",\"end_of_word_suffix\":\"</w>\"}}", "'end_of_word_suffix'"},
         {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}",
          "'b' and 'a' have the same number"},
@@ -71,11 +75,25 @@ static void test_refused(void **state) {
          "the merge to 'ab' is there twice"},
         {"{\"model\":{\"type\":\"BPE\",\"unk_token\":\"u\"," VOCAB ",\"merges\":[]}}",
          "lacks the unk_token 'u'"},
-        {"{" BPE ",\"normalizer\":{\"type\":\"NFKC\"}}", "normalizer 'NFKC' is not supported"},
+        {"{" BPE ",\"normalizer\":{\"type\":\"Nmt\"}}", "normalizer 'Nmt' is not supported"},
+        {"{" BPE ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAAA\"}}",
+         "not a map in base64"},
+        {"{" BPE
+         ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"CAAAAAAA\"}}",
+         "not a map in base64"},
+        {"{" BPE ",\"normalizer\":{\"type\":\"Prepend\",\"prepend\":\"" A100 A100 A100 "\"}}",
+         "has more than 255 bytes"},
+        {"{" BPE
+         ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"BAAAAAAAAABh" A100
+             A100 A100 A100 "\"}}",
+         "a text of more than 255 bytes"},
+        {"{" BPE ",\"normalizer\":{\"type\":\"Replace\",\"content\":\"\",\"pattern\":{\"String\":"
+         "\"\"}}}",
+         "the pattern is empty"},
         {"{" BPE ",\"pre_tokenizer\":{\"type\":\"CharDelimiterSplit\"}}",
          "'CharDelimiterSplit' is not supported"},
-        {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Metaspace\",\"prepend_scheme\":\"first\"}}",
-         "'prepend_scheme' is \"first\""},
+        {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Metaspace\",\"prepend_scheme\":\"last\"}}",
+         "'prepend_scheme' is \"last\""},
         {"{" BPE ",\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":"
          "\"ByteLevel\"},{\"type\":\"Whitespace\"}]}}",
          "ByteLevel must be the last"},
@@ -130,6 +148,8 @@ static void test_refused(void **state) {
         {"{" BPE ",\"padding\":{\"direction\":\"Right\",\"pad_id\":99}}", "there is no token 99"},
         {"{" BPE ",\"truncation\":{\"direction\":\"Left\"}}", "'direction' is \"Left\""},
         {"{" BPE ",\"decoder\":{\"type\":\"CTC\"}}", "decoder 'CTC' is not supported"},
+        {"{" BPE ",\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":2,\"stop\":0}}",
+         "'start' is 2"},
     };
     (void)state;
     if (!is_installed()) skip();
@@ -230,6 +250,14 @@ static void test_decoders(void **state) {
     "\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":{\"\xc4\xa0hi\":0,\"\xc3\xa9\":1,"        \
     "\"\xc4\xa0 "                                                                                  \
     "\xc3\xa9\":2}}"
+#define LLAMA                                                                                      \
+    "\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":{\"\xe2\x96\x81\":0,\"\xe2\x96\x81to\":"  \
+    "1,\"be\":2,\"\xe2\x96\x81\xe2\x96\x81\":3,\"be\xe2\x96\x81\":4,\"<0xC3>\":5,\"<0xA9>\":6}},"  \
+    "\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",\"pattern\":{"         \
+    "\"String\":"                                                                                  \
+    "\"\xe2\x96\x81\"},\"content\":\" "                                                            \
+    "\"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"},{\"type\":"                               \
+    "\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}]}"
 #define METASPACE "\"type\":\"Metaspace\",\"replacement\":\"\xe2\x96\x81\",\"split\":true"
     static const struct {
         const char *file, *text;
@@ -268,7 +296,10 @@ static void test_decoders(void **state) {
         {"{" PIECES ",\"decoder\":{" METASPACE ",\"prepend_scheme\":\"always\"}}",
          "play##ing",
          2,
-         {1, 2}}};
+         {1, 2}},
+        {"{" LLAMA "}", "tobe  \xc3\xa9 to", 6, {1, 2, 3, 5, 6, 1}},
+        {"{" LLAMA "}", " be", 2, {3, 2}},
+        {"{" LLAMA "}", "be  to", 2, {4, 1}}};
     (void)state;
     if (!is_installed()) skip();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -281,6 +312,51 @@ static void test_decoders(void **state) {
         dt_str_release(&text);
         dt_arena_destroy(arena);
     }
+}
+
+/* A pattern that takes many steps for each character is refused for the text as a whole; one that
+ * takes them for a long match is not. */
+static void test_dear_pattern(void **state) {
+    static const char file[] =
+        "{\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\","
+        "\"pattern\":{\"Regex\":\"(?:a|a)(?:a|a)*b|a|c(?:a|b)*c\"}}," BPE "}";
+    dt_arena *arena = dt_arena_create();
+    const dt_tokenizer *t;
+    dt_tokens tokens = {0};
+    dt_str text = {0};
+    (void)state;
+    if (!is_installed()) skip();
+    OK(read_text(arena, file, &t));
+    for (int i = 0; i < 100; i++) dt_str_puts(&text, "aaaaaaaaaaaaaaaaaab");
+    OK(dt_tokenizer_encode(t, dt_str_text(&text), text.size, &tokens));
+    for (int i = 0; i < 2000; i++) dt_str_puts(&text, "aaaaaaaaaaaac");
+    expect_fault("dear", dt_tokenizer_encode(t, dt_str_text(&text), text.size, &tokens), DT_E_RANGE,
+                 78, "in too many places");
+    dt_str_clear(&text);
+    for (int i = 0; i < 2000; i++) dt_str_puts(&text, i % 20 ? "abaabbabaab" : "c");
+    OK(dt_tokenizer_encode(t, dt_str_text(&text), text.size, &tokens));
+    free(tokens.v);
+    dt_str_release(&text);
+    dt_arena_destroy(arena);
+}
+
+#define LONGER                                                                                     \
+    "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"" A10 A10 A10 "\"}"
+/* A normalizer that multiplies a text is refused when it has done so. */
+static void test_longer(void **state) {
+    static const char file[] = "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[" LONGER
+                               "," LONGER "," LONGER "," LONGER "]}," BPE "}";
+    dt_arena *arena = dt_arena_create();
+    const dt_tokenizer *t;
+    dt_tokens tokens = {0};
+    (void)state;
+    if (!is_installed()) skip();
+    OK(read_text(arena, file, &t));
+    OK(dt_tokenizer_encode(t, "b", 1, &tokens));
+    expect_fault("longer", dt_tokenizer_encode(t, A100, 100, &tokens), DT_E_RANGE, 78,
+                 "32 times as long");
+    free(tokens.v);
+    dt_arena_destroy(arena);
 }
 
 /* A model does not know added tokens: they are found in the text as it stands only. */
@@ -360,6 +436,7 @@ int main(void) {
         cmocka_unit_test(test_word_piece),    cmocka_unit_test(test_steps),
         cmocka_unit_test(test_longest_added), cmocka_unit_test(test_added),
         cmocka_unit_test(test_script),        cmocka_unit_test(test_amplified),
-        cmocka_unit_test(test_decoders)};
+        cmocka_unit_test(test_decoders),      cmocka_unit_test(test_dear_pattern),
+        cmocka_unit_test(test_longer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,9 +63,10 @@ static dt_status *read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     DT_TRY(number(r, &content, &t->vocabulary, x.text, token));
     if (is_normalized) {
         dt_str changed = {0};
-        dt_normalize(&t->normalizer, x.text, strlen(x.text), &changed);
+        dt_status *s = dt_normalize(&t->normalizer, x.text, strlen(x.text), &changed);
         x.text = dt_arena_strdup(r->arena, dt_str_text(&changed));
         dt_str_release(&changed);
+        if (s) return s;
     }
     x.size = (int)strlen(x.text);
     dt_added_tokens *to = is_normalized ? &t->normalized : &t->raw;

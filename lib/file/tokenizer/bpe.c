@@ -20,8 +20,9 @@ typedef struct bpe {
     merge *merges; /* [mask + 1] a hash table with open addressing; rank -1: free */
     uint64_t mask;
     dt_siphash_key key;
-    int32_t byte[256]; /* the token of each byte; -1: none */
-    int32_t unknown;   /* -1: what has no token is left out */
+    int32_t byte[256];     /* the token of each byte; -1: none */
+    int32_t unknown;       /* -1: what has no token is left out */
+    int32_t fallback[256]; /* "<0x0A>"; [0] -1: no byte_fallback */
     bool fuse_unknown, ignore_merges;
 } bpe;
 
@@ -113,11 +114,20 @@ static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, s
                          : dt_vocabulary_find(&t->vocabulary, piece, *size);
 }
 
+/* The tokens of the bytes of a character that has none. */
+static void put_bytes(const bpe *b, const char *text, size_t n, work *w) {
+    for (size_t i = 0; i < n; i++) w->symbol[w->n++].token = b->fallback[(unsigned char)text[i]];
+}
+
 static void begin(const dt_tokenizer *t, const char *piece, size_t n, work *w) {
     const bpe *b = t->made;
     bool was_unknown = false;
     for (size_t at = 0, size; at < n; at += size) {
         const int32_t token = first_token(t, piece + at, n - at, &size);
+        if (token < 0 && b->fallback[0] >= 0) {
+            put_bytes(b, piece + at, size, w);
+            continue;
+        }
         const bool is_unknown = token < 0, fused = is_unknown && was_unknown && b->fuse_unknown;
         if ((!is_unknown || b->unknown >= 0) && !fused)
             w->symbol[w->n++].token = is_unknown ? b->unknown : token;
@@ -243,7 +253,8 @@ static dt_status *read_merges(dt_tokenizer_reader *r, dt_json_cursor at, const d
 
 static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     bpe *b = dt_arena_new(r->arena, bpe);
-    dt_json_cursor vocab, merges, unknown, fuse, ignore;
+    dt_json_cursor vocab, merges, unknown, fuse, ignore, fallback;
+    bool falls_back = false;
     const char *text;
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"dropout", NULL, "null|0.0|0"},
@@ -251,7 +262,7 @@ static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *
                                      {"continuing_subword_prefix", NULL, "null|\"\""},
                                      {"end_of_word_suffix", NULL, "null|\"\""},
                                      {"fuse_unk", &fuse, NULL},
-                                     {"byte_fallback", NULL, "false"},
+                                     {"byte_fallback", &fallback, NULL},
                                      {"ignore_merges", &ignore, NULL},
                                      {"vocab", &vocab, NULL},
                                      {"merges", &merges, NULL},
@@ -263,6 +274,8 @@ static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *
     DT_TRY(read_merges(r, merges, &t->vocabulary, b));
     DT_TRY(dt_tokenizer_bool(r, fuse, "fuse_unk", &b->fuse_unknown));
     DT_TRY(dt_tokenizer_bool(r, ignore, "ignore_merges", &b->ignore_merges));
+    DT_TRY(dt_tokenizer_bool(r, fallback, "byte_fallback", &falls_back));
+    DT_TRY(dt_vocabulary_bytes(r, fallback, &t->vocabulary, falls_back, b->fallback));
     for (int i = 0; i < 256; i++) {
         dt_str code = {0};
         dt_str_utf8(&code, dt_byte_level_code((unsigned char)i));

@@ -7,10 +7,13 @@
  *     WordPiece    a blank before each token that does not begin with "##", which is left out;
  *                  `cleanup` removes the blank again before punctuation and English endings
  *     Metaspace    blanks for "\u2581", except in the first token
+ *     Sequence     of Replace (a text becomes a blank), ByteFallback ("<0x0A>" is a byte), Fuse (of
+ *                  no effect here) and Strip (of the first blank), as files of Llama have it
  *
  * A file without a decoder gets that of its model and pre-tokenizer. Special tokens are written as
  * any other.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"
@@ -42,24 +45,87 @@ static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_t
     DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
     DT_TRY(dt_tokenizer_text(r, replacement, "decoder.replacement", &text));
     t->blank = dt_arena_strdup(r->arena, text);
-    t->drops_first_blank = true;
+    t->first_blanks = INT_MAX;
     if (!scheme.at) return NULL;
     DT_TRY(dt_tokenizer_text(r, scheme, "decoder.prepend_scheme", &text));
-    t->drops_first_blank = strcmp(text, "never") != 0;
+    if (strcmp(text, "never") == 0) t->first_blanks = 0;
     return NULL;
 }
 
-dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    (void)r, (void)at;
+    t->decodes_bytes = true;
+    return NULL;
+}
+
+static dt_status *read_replace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    dt_json_cursor pattern;
+    const dt_pattern *compiled;
+    const dt_tokenizer_key keys[] = {
+        {"type", NULL, NULL}, {"pattern", &pattern, NULL}, {"content", NULL, "\" \""}, {0}};
+    DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
+    DT_TRY(dt_tokenizer_pattern(r, pattern, "decoder.pattern", &compiled, &t->blank));
+    return t->blank ? NULL : dt_tokenizer_fail(r, &pattern, "decoder: Regex is not supported");
+}
+
+static dt_status *read_fallback(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    (void)r, (void)at;
+    t->falls_back = true;
+    return NULL;
+}
+
+static dt_status *read_fuse(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    (void)r, (void)at, (void)t;
+    return NULL;
+}
+
+static dt_status *read_strip(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    static const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
+                                            {"content", NULL, "\" \""},
+                                            {"start", NULL, "1"},
+                                            {"stop", NULL, "0"},
+                                            {0}};
+    t->first_blanks = 1;
+    return dt_tokenizer_object(r, at, "decoder", keys);
+}
+
+static dt_status *read_one(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    static const struct {
+        const char *type;
+        dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
+    } rows[] = {{"ByteLevel", read_byte_level},
+                {"WordPiece", read_word_piece},
+                {"Metaspace", read_metaspace},
+                {"Replace", read_replace},
+                {"ByteFallback", read_fallback},
+                {"Fuse", read_fuse},
+                {"Strip", read_strip}};
     const char *type;
-    if (!at.at) return NULL;
     DT_TRY(dt_tokenizer_type(r, at, "decoder", &type));
-    t->continues = t->blank = NULL; /* those of the model and the pre-tokenizer */
-    t->drops_first_blank = false;
-    t->decodes_bytes = strcmp(type, "ByteLevel") == 0;
-    if (t->decodes_bytes) return NULL;
-    if (strcmp(type, "WordPiece") == 0) return read_word_piece(r, at, t);
-    if (strcmp(type, "Metaspace") == 0) return read_metaspace(r, at, t);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(type, rows[i].type) == 0) return rows[i].read(r, at, t);
     return dt_tokenizer_fail(r, &at, "decoder '%.60s' is not supported", type);
+}
+
+dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    dt_json_cursor list;
+    const char *type;
+    bool first = true;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"decoders", &list, NULL}, {0}};
+    if (!at.at) return NULL;
+    t->continues = t->blank = NULL; /* those of the model and the pre-tokenizer */
+    t->first_blanks = 0;
+    t->decodes_bytes = false;
+    DT_TRY(dt_tokenizer_type(r, at, "decoder", &type));
+    if (strcmp(type, "Sequence") != 0) return read_one(r, at, t);
+    DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
+    DT_TRY(dt_tokenizer_enter(r, &list, "decoders", '['));
+    while (dt_json_more(&list, ']', &first)) {
+        dt_json_peek(&list);
+        DT_TRY(read_one(r, list, t));
+        dt_json_skip(&list, 0);
+    }
+    return dt_tokenizer_fault(r, &list);
 }
 
 /* ---- tokens to text ---- */
@@ -104,17 +170,31 @@ static void put_word_piece(const dt_tokenizer *t, const char *text, bool first, 
 
 static void put_blanks(const dt_tokenizer *t, const char *text, bool first, dt_str *out) {
     const size_t blank = t->blank ? strlen(t->blank) : 0;
+    int left = first ? t->first_blanks : 0;
     while (*text) {
         const bool is_blank = blank && strncmp(text, t->blank, blank) == 0;
-        if (!is_blank || !first || !t->drops_first_blank) dt_str_putc(out, is_blank ? ' ' : *text);
+        if (!is_blank || left == 0) dt_str_putc(out, is_blank ? ' ' : *text);
+        else left--;
+        if (!is_blank && left == 1) left = 0; /* Strip: at the front alone */
         text += is_blank ? blank : 1;
     }
 }
 
+/* The byte of a token "<0x0A>"; -1: it is another token. */
+static int fallback_of(const char *text) {
+    static const char digits[] = "0123456789ABCDEF";
+    const char *high = strncmp(text, "<0x", 3) == 0 && text[3] ? strchr(digits, text[3]) : NULL,
+               *low = high && text[4] ? strchr(digits, text[4]) : NULL;
+    return low && strcmp(text + 5, ">") == 0 ? (int)(16 * (high - digits) + (low - digits)) : -1;
+}
+
 void dt_tokenizer_decode(const dt_tokenizer *t, int32_t token, bool first, dt_str *out) {
     const dt_vocabulary *v = &t->vocabulary;
+    int byte = -1;
     if (token < 0 || token >= v->size || !v->text[token]) dt_str_utf8(out, REPLACEMENT_CHARACTER);
     else if (t->decodes_bytes) put_bytes(v->text[token], v->length[token], out);
+    else if (t->falls_back && (byte = fallback_of(v->text[token])) >= 0)
+        dt_str_putc(out, (char)byte);
     else if (t->continues) put_word_piece(t, v->text[token], first, out);
     else put_blanks(t, v->text[token], first, out);
 }

@@ -55,21 +55,32 @@ static dt_status *encode_word(const dt_tokenizer *t, const char *word, size_t n,
 typedef struct stage {
     const dt_tokenizer *t;
     dt_tokens *out;
-    int i; /* the stage that comes next */
+    int i;             /* the stage that comes next */
+    const char *begin; /* where a piece begins that the whole text begins with; NULL: elsewhere */
+    const char *open;  /* with joins_before: a piece that a match may still end; NULL: none */
+    const char *end;   /* of the piece that is split */
 } stage;
 
 static dt_status *split(const stage *s, const char *text, size_t n);
 
+/* A match ends the piece before it. */
+static dt_status *join(stage *s, const char *text, size_t n, bool is_match) {
+    const char *from = s->open ? s->open : text;
+    s->open = is_match || text + n == s->end ? NULL : from;
+    return s->open ? NULL : split(s, from, (size_t)(text + n - from));
+}
+
 static dt_status *see(void *user, const char *text, size_t n, bool is_match) {
-    const stage *s = user;
+    stage *s = user;
     const dt_split *by = &s->t->split[s->i - 1];
+    if (by->joins_before) return join(s, text, n, is_match);
     return (is_match ? by->drops_matches : by->drops_gaps) ? NULL : split(s, text, n);
 }
 
 /* Replaces spaces, and puts the prefix first where the text begins otherwise. */
-static void change(const dt_split *by, const char *text, size_t n, dt_str *out) {
-    const size_t prefix = strlen(by->prefix);
-    dt_str_puts(out, by->prefix);
+static void change(const dt_split *by, const char *first, const char *text, size_t n, dt_str *out) {
+    const size_t prefix = strlen(first);
+    dt_str_puts(out, first);
     for (size_t i = 0; i < n; i++)
         if (text[i] == ' ' && by->blank) dt_str_puts(out, by->blank);
         else dt_str_putc(out, text[i]);
@@ -83,13 +94,15 @@ static dt_status *split(const stage *s, const char *text, size_t n) {
     if (n == 0) return NULL;
     if (s->i == s->t->n_splits) return encode_word(s->t, text, n, s->out);
     const dt_split *by = &s->t->split[s->i];
-    stage next = {s->t, s->out, s->i + 1};
+    const bool begins = text == s->begin;
     dt_str changed = {0};
     if (by->prefix) {
-        change(by, text, n, &changed);
+        change(by, by->prefixes_once && !begins ? "" : by->prefix, text, n, &changed);
         text = changed.data;
         n = changed.size;
     }
+    stage next = {
+        .t = s->t, .out = s->out, .i = s->i + 1, .begin = begins ? text : NULL, .end = text + n};
     dt_status *bad =
         by->pattern ? dt_pattern_split(by->pattern, text, n, see, &next) : split(&next, text, n);
     dt_str_release(&changed);
@@ -127,25 +140,28 @@ bool dt_is_blank(uint32_t c) {
            c == 0x205f || c == 0x3000;
 }
 
-/* Bytes of the blank character that ends the text; 0: it ends otherwise. */
-static size_t blank_before(const char *text, size_t n) {
+size_t dt_blank_before(const char *text, size_t n) {
     size_t size = 1;
     uint32_t code;
     while (size < n && size < 4 && ((unsigned char)text[n - size] & 0xc0) == 0x80) size++;
     return n > 0 && dt_utf8_next(text + n - size, size, &code) && dt_is_blank(code) ? size : 0;
 }
 
-static size_t blank_after(const char *text, size_t n) {
+size_t dt_blank_after(const char *text, size_t n) {
     uint32_t code;
     const size_t size = n > 0 ? dt_utf8_next(text, n, &code) : 0;
     return size && dt_is_blank(code) ? size : 0;
 }
 
-typedef dt_status *see_gap(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out);
+/* begins: the text begins with it. */
+typedef dt_status *see_gap(const dt_tokenizer *t, dt_bytes gap, bool begins, dt_tokens *out);
 
-/* Adds the added tokens of a text, and calls `gap` for what is between them. */
+static see_gap normalize, pre_tokenize;
+
+/* Adds the added tokens of a text, and the tokens of what is between them. */
 static dt_status *find_added(const dt_tokenizer *t, const dt_added_tokens *a, dt_bytes in,
-                             see_gap *gap, dt_tokens *out) {
+                             bool begins, dt_tokens *out) {
+    see_gap *const gap = a == &t->raw ? normalize : pre_tokenize;
     const char *text = in.data;
     size_t done = 0, step;
     for (size_t at = 0; a->n > 0 && at < in.n; at += step) {
@@ -153,27 +169,29 @@ static dt_status *find_added(const dt_tokenizer *t, const dt_added_tokens *a, dt
         size_t end = at;
         step = 1;
         if (!x) continue;
-        for (size_t b; x->lstrip && (b = blank_before(text + done, end - done)) > 0;) end -= b;
-        if (end > done) DT_TRY(gap(t, text + done, end - done, out));
+        for (size_t b; x->lstrip && (b = dt_blank_before(text + done, end - done)) > 0;) end -= b;
+        if (end > done)
+            DT_TRY(gap(t, (dt_bytes){text + done, end - done}, begins && done == 0, out));
         dt_tokens_add(out, x->token);
         done = at + (size_t)x->size;
-        for (size_t b; x->rstrip && (b = blank_after(text + done, in.n - done)) > 0;) done += b;
+        for (size_t b; x->rstrip && (b = dt_blank_after(text + done, in.n - done)) > 0;) done += b;
         step = done - at;
     }
-    return done < in.n ? gap(t, text + done, in.n - done, out) : NULL;
+    return done < in.n ? gap(t, (dt_bytes){text + done, in.n - done}, begins && done == 0, out)
+                       : NULL;
 }
 
-static dt_status *pre_tokenize(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
-    return split(&(stage){t, out, 0}, text, n);
+static dt_status *pre_tokenize(const dt_tokenizer *t, dt_bytes gap, bool begins, dt_tokens *out) {
+    return split(&(stage){.t = t, .out = out, .begin = begins ? gap.data : NULL}, gap.data, gap.n);
 }
 
-static dt_status *normalize(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
+static dt_status *normalize(const dt_tokenizer *t, dt_bytes gap, bool begins, dt_tokens *out) {
     dt_str changed = {0};
-    if (!t->normalizer.characters)
-        return find_added(t, &t->normalized, (dt_bytes){text, n}, pre_tokenize, out);
-    dt_normalize(&t->normalizer, text, n, &changed);
-    dt_status *s = find_added(t, &t->normalized, (dt_bytes){dt_str_text(&changed), changed.size},
-                              pre_tokenize, out);
+    if (t->normalizer.n == 0) return find_added(t, &t->normalized, gap, begins, out);
+    dt_status *s = dt_normalize(&t->normalizer, gap.data, gap.n, &changed);
+    if (!s)
+        s = find_added(t, &t->normalized, (dt_bytes){dt_str_text(&changed), changed.size}, begins,
+                       out);
     dt_str_release(&changed);
     return s;
 }
@@ -197,7 +215,7 @@ dt_status *dt_tokenizer_encode(const dt_tokenizer *t, const char *text, size_t n
         text = dt_str_text(&valid);
         n = valid.size;
     }
-    dt_status *s = find_added(t, &t->raw, (dt_bytes){text, n}, normalize, out);
+    dt_status *s = find_added(t, &t->raw, (dt_bytes){text, n}, true, out);
     dt_str_release(&valid);
     return s;
 }

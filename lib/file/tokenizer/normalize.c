@@ -1,236 +1,180 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BertNormalizer, in its order:
+ * Normalizers, one after the other:
  *
- *     clean_text             leaves out control characters; each blank becomes a space
- *     handle_chinese_chars   spaces around CJK ideographs
- *     strip_accents          canonical decomposition, without non-spacing marks
- *     lowercase              "É" -> "é"
- *
- * PCRE2 knows which characters are marks and control characters, the C library what their lower
- * case is, and accents.h their decompositions.
+ *     BertNormalizer, Lowercase, StripAccents   characters.c
+ *     NFC, NFD, NFKC, NFKD                      unicode_form.c
+ *     Precompiled                               charsmap.c
+ *     Replace                                   each match of a pattern becomes a text
+ *     Prepend                                   a text before a text that is not empty
+ *     Strip                                     leaves out blanks at the ends
+ *     Sequence                                  a list of these
  */
-#include <locale.h>
-#include <pthread.h>
 #include <string.h>
-#include <wctype.h>
 
-#include "file/tokenizer/accents.h"
 #include "file/tokenizer/tokenizer_impl.h"
 
-enum {
-    KNOWN = 0x20000, /* characters in tables; those behind it follow rules */
-    CONTROL = 1,
-    MARK = 2,
-    HANGUL = 0xac00,
-    HANGUL_END = 0xd7a4,
-    DOTTED_I = 0x130,
-    LINES = sizeof accents / sizeof *accents, /* of accents.h */
-    MOST_OF_A_LINE = 40
-};
+/* A text does not become longer than this many times its size, and MORE: the longest text of NFKD has
+ * 11 times the size of its character. */
+enum { MOST_TIMES = 32, MORE = 1 << 16 };
 
-typedef struct accent {
-    uint32_t code;
-    const char *base; /* up to a space */
-} accent;
-
-struct dt_characters {
-    uint8_t kind[KNOWN];
-    uint32_t lower[KNOWN];
-    accent accents[LINES * MOST_OF_A_LINE]; /* [n_accents] in order of code */
-    int n_accents;
-};
-
-/* ---- tables ---- */
-
-typedef struct marking {
-    struct dt_characters *to;
-    uint8_t kind;
-} marking;
-
-static dt_status *mark_stretch(void *user, const char *text, size_t n, bool is_match) {
-    const marking *m = user;
-    uint32_t code;
-    for (size_t at = 0; is_match && at < n; at += dt_utf8_next(text + at, n - at, &code)) {
-        dt_utf8_next(text + at, n - at, &code);
-        m->to->kind[code] |= m->kind;
-    }
+/* A text that the file adds, which is short. */
+static dt_status *read_content(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
+                               const char **out) {
+    DT_TRY(dt_tokenizer_text(r, at, what, out));
+    if (strlen(*out) > DT_LONGEST_ADDED)
+        return dt_tokenizer_fail(r, &at, "'%s' has more than %d bytes", what, DT_LONGEST_ADDED);
+    *out = dt_arena_strdup(r->arena, *out);
     return NULL;
 }
 
-/* Marks the characters that a pattern matches. */
-static dt_status *mark(dt_arena *arena, const char *pattern, uint8_t kind,
-                       struct dt_characters *to) {
-    const dt_pattern *p;
-    const char *fault;
-    dt_str all = {0};
-    DT_TRY(dt_pattern_compile(arena, pattern, &p, &fault));
-    if (fault)
-        return dt_fail(DT_E_PLUGIN, NULL, "libpcre2-8 does not know '%s': %s", pattern, fault);
-    for (uint32_t c = 1; c < KNOWN; c++)
-        if (c < 0xd800 || c > 0xdfff) dt_str_utf8(&all, c);
-    dt_status *s =
-        dt_pattern_split(p, dt_str_text(&all), all.size, mark_stretch, &(marking){to, kind});
-    dt_str_release(&all);
-    return s;
-}
+/* ---- Replace ---- */
 
-static dt_status *read_lower(struct dt_characters *to) {
-    locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    if (!locale)
-        return dt_fail(DT_E_PLUGIN, NULL, "the C library lacks the locale C.UTF-8, for lowercase");
-    for (uint32_t c = 0; c < KNOWN; c++) to->lower[c] = (uint32_t)towlower_l((wint_t)c, locale);
-    freelocale(locale);
+typedef struct replacement {
+    const dt_pattern *pattern;
+    const char *content;
+} replacement;
+
+typedef struct replacing {
+    const char *content;
+    dt_str *out;
+} replacing;
+
+static dt_status *replace_stretch(void *user, const char *text, size_t n, bool is_match) {
+    const replacing *x = user;
+    if (is_match) dt_str_puts(x->out, x->content);
+    else dt_str_add(x->out, text, n);
     return NULL;
 }
 
-static void read_accents(struct dt_characters *to) {
-    to->n_accents = 0;
-    for (int i = 0; i < LINES; i++)
-        for (const char *p = accents[i]; *p; p = strchr(p, ' ') + 1) {
-            accent *a = &to->accents[to->n_accents++];
-            p += dt_utf8_next(p, strlen(p), &a->code);
-            a->base = p;
-        }
+static dt_status *replace(const void *made, const char *text, size_t n, dt_str *out) {
+    const replacement *x = made;
+    return dt_pattern_split(x->pattern, text, n, replace_stretch, &(replacing){x->content, out});
 }
 
-static dt_status *make_tables(dt_arena *arena, struct dt_characters *to) {
-    read_accents(to);
-    DT_TRY(mark(arena, "[\\p{Cc}\\p{Cf}\\p{Co}]+", CONTROL, to));
-    DT_TRY(mark(arena, "\\p{Mn}+", MARK, to));
-    return read_lower(to);
-}
-
-/* The tables are the same for all files, and take longer to make than most files to read: they are
- * made once. */
-static dt_status *find_characters(const struct dt_characters **out) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct dt_characters all;
-    static bool is_made;
-    dt_status *s = NULL;
-    *out = &all;
-    pthread_mutex_lock(&lock);
-    if (!is_made) {
-        dt_arena *arena = dt_arena_create(); /* of the patterns */
-        s = make_tables(arena, &all);
-        is_made = !s;
-        dt_arena_destroy(arena);
-    }
-    pthread_mutex_unlock(&lock);
-    return s;
-}
-
-static const accent *find_accent(const struct dt_characters *x, uint32_t code) {
-    int from = 0, to = x->n_accents;
-    while (from < to) {
-        const int half = (from + to) / 2;
-        if (x->accents[half].code < code) from = half + 1;
-        else to = half;
-    }
-    return from < x->n_accents && x->accents[from].code == code ? &x->accents[from] : NULL;
-}
-
-/* ---- one character ---- */
-
-static bool is_mark(const struct dt_characters *x, uint32_t c) {
-    return c < KNOWN ? (x->kind[c] & MARK) != 0 : c >= 0xe0100 && c <= 0xe01ef;
-}
-
-static bool is_control(const struct dt_characters *x, uint32_t c) {
-    if (c == '\t' || c == '\n' || c == '\r') return false;
-    if (c < KNOWN) return (x->kind[c] & CONTROL) != 0;
-    return c == 0xe0001 || (c >= 0xe0020 && c <= 0xe007f) ||
-           (c >= 0xf0000 && (c & 0xfffe) != 0xfffe);
-}
-
-static bool is_ideograph(uint32_t c) {
-    static const uint32_t ranges[][2] = {{0x4e00, 0x9fff},   {0x3400, 0x4dbf},   {0x20000, 0x2a6df},
-                                         {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf},
-                                         {0xf900, 0xfaff},   {0x2f800, 0x2fa1f}};
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (c >= ranges[i][0] && c <= ranges[i][1]) return true;
-    return false;
-}
-
-static void put_lower(const dt_normalizer *x, uint32_t c, dt_str *out) {
-    if (x->lowercase && c == DOTTED_I) dt_str_puts(out, "i\xcc\x87");
-    else dt_str_utf8(out, x->lowercase && c < KNOWN ? x->characters->lower[c] : c);
-}
-
-/* A syllable is a leading consonant, a vowel and perhaps a trailing consonant. */
-static void put_hangul(const dt_normalizer *x, uint32_t c, dt_str *out) {
-    enum { LEADING = 0x1100, VOWEL = 0x1161, TRAILING = 0x11a7, VOWELS = 21, TRAILINGS = 28 };
-    const uint32_t i = c - HANGUL;
-    put_lower(x, LEADING + i / (VOWELS * TRAILINGS), out);
-    put_lower(x, VOWEL + i / TRAILINGS % VOWELS, out);
-    if (i % TRAILINGS) put_lower(x, TRAILING + i % TRAILINGS, out);
-}
-
-static void put_stripped(const dt_normalizer *x, uint32_t c, dt_str *out) {
-    if (is_mark(x->characters, c)) return;
-    if (c >= HANGUL && c < HANGUL_END) {
-        put_hangul(x, c, out);
-        return;
-    }
-    const accent *a = c < 0x80 ? NULL : find_accent(x->characters, c);
-    if (!a) put_lower(x, c, out);
-    for (const char *p = a ? a->base : " "; *p != ' ';) {
-        p += dt_utf8_next(p, strlen(p), &c);
-        put_lower(x, c, out);
-    }
-}
-
-static void put(const dt_normalizer *x, uint32_t c, dt_str *out) {
-    if (x->clean_text && (c == 0 || c == 0xfffd || is_control(x->characters, c))) return;
-    if (x->clean_text && dt_is_blank(c)) c = ' ';
-    const bool apart = x->handle_chinese_chars && is_ideograph(c);
-    if (apart) dt_str_putc(out, ' ');
-    if (x->strip_accents) put_stripped(x, c, out);
-    else put_lower(x, c, out);
-    if (apart) dt_str_putc(out, ' ');
-}
-
-void dt_normalize(const dt_normalizer *x, const char *text, size_t n, dt_str *out) {
-    uint32_t code;
-    for (size_t at = 0; at < n;) {
-        at += dt_utf8_next(text + at, n - at, &code);
-        if (x->characters) put(x, code, out);
-        else dt_str_utf8(out, code);
-    }
-}
-
-/* ---- reading ---- */
-
-static dt_status *read_bert(dt_tokenizer_reader *r, dt_json_cursor at, dt_normalizer *x) {
-    dt_json_cursor clean, chinese, strip, lower;
-    const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
-                                     {"clean_text", &clean, NULL},
-                                     {"handle_chinese_chars", &chinese, NULL},
-                                     {"strip_accents", &strip, NULL},
-                                     {"lowercase", &lower, NULL},
-                                     {0}};
-    x->clean_text = x->handle_chinese_chars = x->lowercase = true;
+static dt_status *read_replace(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
+                               dt_normalizer_step *out) {
+    dt_json_cursor pattern, content;
+    replacement *x = dt_arena_new(r->arena, replacement);
+    const char *text;
+    const dt_tokenizer_key keys[] = {
+        {"type", NULL, NULL}, {"pattern", &pattern, NULL}, {"content", &content, NULL}, {0}};
+    (void)type;
+    *out = (dt_normalizer_step){replace, x};
     DT_TRY(dt_tokenizer_object(r, at, "normalizer", keys));
-    DT_TRY(dt_tokenizer_bool(r, clean, "clean_text", &x->clean_text));
-    DT_TRY(dt_tokenizer_bool(r, chinese, "handle_chinese_chars", &x->handle_chinese_chars));
-    DT_TRY(dt_tokenizer_bool(r, lower, "lowercase", &x->lowercase));
-    x->strip_accents = x->lowercase;
-    return dt_tokenizer_bool(r, strip, "strip_accents", &x->strip_accents);
+    DT_TRY(dt_tokenizer_pattern(r, pattern, "normalizer.pattern", &x->pattern, &text));
+    return read_content(r, content, "normalizer.content", &x->content);
 }
 
-static dt_status *read_lowercase(dt_tokenizer_reader *r, dt_json_cursor at, dt_normalizer *x) {
-    static const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {0}};
-    x->lowercase = true;
-    return dt_tokenizer_object(r, at, "normalizer", keys);
+/* ---- Prepend, Strip ---- */
+
+static dt_status *prepend(const void *made, const char *text, size_t n, dt_str *out) {
+    if (n > 0) dt_str_puts(out, made);
+    dt_str_add(out, text, n);
+    return NULL;
+}
+
+static dt_status *read_prepend(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
+                               dt_normalizer_step *out) {
+    dt_json_cursor content;
+    const char *text;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"prepend", &content, NULL}, {0}};
+    (void)type;
+    DT_TRY(dt_tokenizer_object(r, at, "normalizer", keys));
+    DT_TRY(read_content(r, content, "normalizer.prepend", &text));
+    *out = (dt_normalizer_step){prepend, text};
+    return NULL;
+}
+
+typedef struct ends {
+    bool left, right;
+} ends;
+
+static dt_status *strip(const void *made, const char *text, size_t n, dt_str *out) {
+    const ends *x = made;
+    for (size_t b; x->left && (b = dt_blank_after(text, n)) > 0; n -= b) text += b;
+    for (size_t b; x->right && (b = dt_blank_before(text, n)) > 0;) n -= b;
+    dt_str_add(out, text, n);
+    return NULL;
+}
+
+static dt_status *read_strip(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
+                             dt_normalizer_step *out) {
+    dt_json_cursor left, right;
+    ends *x = dt_arena_new(r->arena, ends);
+    const dt_tokenizer_key keys[] = {
+        {"type", NULL, NULL}, {"strip_left", &left, NULL}, {"strip_right", &right, NULL}, {0}};
+    (void)type;
+    *out = (dt_normalizer_step){strip, x};
+    DT_TRY(dt_tokenizer_object(r, at, "normalizer", keys));
+    DT_TRY(dt_tokenizer_bool(r, left, "strip_left", &x->left));
+    return dt_tokenizer_bool(r, right, "strip_right", &x->right);
+}
+
+/* ---- all steps ---- */
+
+dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n, dt_str *out) {
+    const size_t most = n * MOST_TIMES + MORE;
+    dt_str before = {0}, after = {0};
+    dt_status *s = NULL;
+    for (int i = 0; !s && i < x->n; i++) {
+        dt_str_clear(&after);
+        s = x->step[i].apply(x->step[i].made, text, n, &after);
+        if (!s && after.size > most)
+            s = dt_fail(DT_E_RANGE, NULL, "the normalizer makes a text %d times as long",
+                        MOST_TIMES);
+        const dt_str done = after;
+        after = before;
+        before = done;
+        text = dt_str_text(&before);
+        n = before.size;
+    }
+    if (!s) dt_str_add(out, text, n);
+    dt_str_release(&before);
+    dt_str_release(&after);
+    return s;
+}
+
+static dt_status *read_step(dt_tokenizer_reader *r, dt_json_cursor at, dt_normalizer *x) {
+    static const struct {
+        const char *type;
+        dt_read_step *read;
+    } rows[] = {{"BertNormalizer", dt_step_of_characters},
+                {"Lowercase", dt_step_of_characters},
+                {"StripAccents", dt_step_of_characters},
+                {"NFC", dt_step_of_form},
+                {"NFD", dt_step_of_form},
+                {"NFKC", dt_step_of_form},
+                {"NFKD", dt_step_of_form},
+                {"Precompiled", dt_step_of_charsmap},
+                {"Replace", read_replace},
+                {"Prepend", read_prepend},
+                {"Strip", read_strip}};
+    const char *type;
+    DT_TRY(dt_tokenizer_type(r, at, "normalizer", &type));
+    if (x->n == DT_MOST_STEPS)
+        return dt_tokenizer_fail(r, &at, "normalizer: more than %d in a row", DT_MOST_STEPS);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(type, rows[i].type) == 0)
+            return rows[i].read(r, at, rows[i].type, &x->step[x->n++]);
+    return dt_tokenizer_fail(r, &at, "normalizer '%.60s' is not supported", type);
 }
 
 dt_status *dt_tokenizer_read_normalizer(dt_tokenizer_reader *r, dt_json_cursor at,
                                         dt_tokenizer *t) {
+    dt_json_cursor list;
     const char *type;
+    bool first = true;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"normalizers", &list, NULL}, {0}};
     if (!at.at) return NULL;
     DT_TRY(dt_tokenizer_type(r, at, "normalizer", &type));
-    if (strcmp(type, "BertNormalizer") == 0) DT_TRY(read_bert(r, at, &t->normalizer));
-    else if (strcmp(type, "Lowercase") == 0) DT_TRY(read_lowercase(r, at, &t->normalizer));
-    else return dt_tokenizer_fail(r, &at, "normalizer '%.60s' is not supported", type);
-    return find_characters(&t->normalizer.characters);
+    if (strcmp(type, "Sequence") != 0) return read_step(r, at, &t->normalizer);
+    DT_TRY(dt_tokenizer_object(r, at, "normalizer", keys));
+    DT_TRY(dt_tokenizer_enter(r, &list, "normalizers", '['));
+    while (dt_json_more(&list, ']', &first)) {
+        dt_json_peek(&list);
+        DT_TRY(read_step(r, list, &t->normalizer));
+        dt_json_skip(&list, 0);
+    }
+    return dt_tokenizer_fault(r, &list);
 }

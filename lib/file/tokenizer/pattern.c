@@ -5,12 +5,13 @@
  * understand alike, and writes \s as a list, because PCRE2's also has U+180E:
  *
  *     literals  .  |  (?: )  (?i: )  (?= )  (?! )  [ ]  [^ ]  ? * + {m,n}  with ? or + behind them
- *     \s \S \d \D \p{L} \P{L} \r \n \t, and a backslash before punctuation
+ *     \s \S \d \D \p{L} \P{L} \r \n \t \X, and a backslash before punctuation
  *
  * A pattern that can match an empty string is refused: the package would split a text at such a
  * match, but this code asks PCRE2 for a match of at least one character.
  *
- * Steps, nesting and memory of a match have limits. There is no just-in-time compiler: it needs
+ * Steps, nesting and memory of a match have limits, and so has the number of a text's matches that
+ * take many steps for few bytes: a text of n bytes takes at most n * FEW_STEPS and 64 * MOST_STEPS. There is no just-in-time compiler: it needs
  * memory that is both writable and executable.
  */
 #include <dlfcn.h>
@@ -22,8 +23,11 @@
 enum {
     LONGEST_PATTERN = 4096,
     MOST_STEPS = 1 << 20, /* of one match */
-    DEEPEST = 1 << 16,    /* backtracking points at a time */
-    MOST_KIB = 64 << 10   /* memory for them */
+    FEW_STEPS = 1 << 10,  /* of a match that is cheap */
+    MOST_DEAR = 64,       /* matches of a text that are not, and shorter than LONG bytes */
+    LONG = 256,
+    DEEPEST = 1 << 16,  /* backtracking points at a time */
+    MOST_KIB = 64 << 10 /* memory for them */
 };
 
 /* pcre2.h's numbers */
@@ -31,7 +35,9 @@ enum {
 #define UCP 0x00020000u
 #define NO_UTF_CHECK 0x40000000u
 #define NOT_EMPTY 0x00000004u
+#define ANCHORED 0x80000000u
 #define NO_MATCH (-1)
+#define TOO_MANY_STEPS (-47)
 #define INFO_MATCHEMPTY 13
 
 /* The functions: name without its end "_8", result, arguments. */
@@ -59,8 +65,8 @@ typedef struct library {
 
 struct dt_pattern {
     library lib;
-    const char *source; /* as the file has it */
-    void *code, *limits;
+    const char *source;        /* as the file has it */
+    void *code, *limits, *few; /* few: limits of a cheap match */
 };
 
 static dt_status *load(library *l) {
@@ -134,10 +140,10 @@ static void take_escape(translation *t) {
     const char c = t->at[1];
     if (c == 's' || c == 'S') put_blank(t, c == 'S');
     else if (c == 'p' || c == 'P') take_property(t);
-    else if (c && strchr("dDrnt", c)) copy(t, 2);
+    else if (c && strchr("dDrntX", c)) copy(t, 2);
     else if (c > ' ' && c < 0x7f && !strchr("0123456789", c) && (c | 0x20) >= 'a' &&
              (c | 0x20) <= 'z')
-        refuse(t, "a letter behind a backslash other than s, S, d, D, p, P, r, n and t is not "
+        refuse(t, "a letter behind a backslash other than s, S, d, D, p, P, r, n, t and X is not "
                   "supported");
     else if (c <= ' ' || c >= 0x7f || strchr("0123456789", c))
         refuse(t, "only letters and punctuation may follow a backslash");
@@ -213,11 +219,12 @@ static void translate(translation *t) {
 static void *from_arena(size_t n, void *arena) { return dt_arena_alloc(arena, n); }
 static void to_arena(void *p, void *arena) { (void)p, (void)arena; }
 
-static void limit(dt_pattern *p, void *memory) {
-    p->limits = p->lib.match_context_create(memory);
-    p->lib.set_match_limit(p->limits, MOST_STEPS);
-    p->lib.set_depth_limit(p->limits, DEEPEST);
-    p->lib.set_heap_limit(p->limits, MOST_KIB);
+static void *limit(const dt_pattern *p, uint32_t steps, void *memory) {
+    void *limits = p->lib.match_context_create(memory);
+    p->lib.set_match_limit(limits, steps);
+    p->lib.set_depth_limit(limits, DEEPEST);
+    p->lib.set_heap_limit(limits, MOST_KIB);
+    return limits;
 }
 
 dt_status *dt_pattern_compile(dt_arena *arena, const char *source, const dt_pattern **out,
@@ -244,7 +251,8 @@ dt_status *dt_pattern_compile(dt_arena *arena, const char *source, const dt_patt
     uint32_t is_empty = 0;
     if (!t.fault) p->lib.pattern_info(p->code, INFO_MATCHEMPTY, &is_empty);
     if (is_empty) t.fault = "it matches an empty text, which is not supported";
-    limit(p, memory);
+    p->limits = limit(p, MOST_STEPS, memory);
+    p->few = limit(p, FEW_STEPS, memory);
     dt_str_release(&t.out);
     *fault = t.fault;
     return NULL;
@@ -252,25 +260,59 @@ dt_status *dt_pattern_compile(dt_arena *arena, const char *source, const dt_patt
 
 /* ---- matching ---- */
 
+typedef struct search {
+    const dt_pattern *p;
+    const char *text;
+    size_t n;
+    void *data;
+    const size_t *found; /* where the last match begins and ends */
+    int dear;            /* matches that took many steps for few bytes */
+} search;
+
+static int try(const search *x, size_t at, uint32_t how, void *limits) {
+    return x->p->lib.match(x->p->code, x->text, x->n, at, NO_UTF_CHECK | NOT_EMPTY | how, x->data,
+                           limits);
+}
+
+/* A match that begins here, which takes many steps. */
+static int try_dear(search *x, size_t at) {
+    if (x->dear++ == MOST_DEAR) return TOO_MANY_STEPS;
+    const int got = try(x, at, ANCHORED, x->p->limits);
+    if (got > 0) x->dear -= x->found[1] - at >= LONG;
+    return got;
+}
+
+/* The first match from `at` on. Where steps run out, each place is tried by itself. */
+static int find_match(search *x, size_t at) {
+    int got = try(x, at, 0, x->p->few);
+    if (got != TOO_MANY_STEPS) return got;
+    for (uint32_t code; at < x->n; at += dt_utf8_next(x->text + at, x->n - at, &code)) {
+        got = try(x, at, ANCHORED, x->p->few);
+        if (got == TOO_MANY_STEPS) got = try_dear(x, at);
+        if (got != NO_MATCH) break;
+    }
+    return got;
+}
+
 dt_status *dt_pattern_split(const dt_pattern *p, const char *text, size_t n, dt_see_stretch *see,
                             void *user) {
-    void *data = p->lib.match_data_create(1, NULL);
+    search x = {.p = p, .text = text, .n = n, .data = p->lib.match_data_create(1, NULL)};
     dt_status *s = NULL;
     size_t at = 0;
-    if (!data) return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory to split text");
-    const size_t *found = p->lib.get_ovector_pointer(data);
+    if (!x.data) return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory to split text");
+    x.found = p->lib.get_ovector_pointer(x.data);
     while (!s && at < n) {
-        const int got =
-            p->lib.match(p->code, text, n, at, NO_UTF_CHECK | NOT_EMPTY, data, p->limits);
+        const int got = find_match(&x, at);
         if (got < 0 && got != NO_MATCH)
             s = dt_fail(DT_E_RANGE, NULL,
-                        "the pattern '%.80s' needs more than %d steps to split a text", p->source,
-                        MOST_STEPS);
-        const size_t from = got < 0 ? n : found[0], to = got < 0 ? n : found[1];
+                        "the pattern '%.80s' needs more than %d steps to split a text%s", p->source,
+                        x.dear > MOST_DEAR ? FEW_STEPS : MOST_STEPS,
+                        x.dear > MOST_DEAR ? " in too many places" : "");
+        const size_t from = got < 0 ? n : x.found[0], to = got < 0 ? n : x.found[1];
         if (!s && from > at) s = see(user, text + at, from - at, false);
         if (!s && to > from) s = see(user, text + from, to - from, true);
         at = to;
     }
-    p->lib.match_data_free(data);
+    p->lib.match_data_free(x.data);
     return s;
 }

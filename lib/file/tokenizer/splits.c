@@ -3,7 +3,9 @@
  * Pre-tokenizers. Each has a pattern, and a rule for the matches and the gaps between them:
  *
  *     ByteLevel            GPT-2's pattern; all of it stays, as bytes
- *     Split                the pattern of the file; Isolated keeps all, Removed drops the matches
+ *     Split                the pattern of the file; Isolated keeps all, Removed drops the matches,
+ *                          MergedWithPrevious ends a piece with each
+ *     Punctuation          single punctuation apart from the rest
  *     BertPreTokenizer     words and single punctuation
  *     Whitespace           words, and runs of what is none
  *     WhitespaceSplit      what is between blanks
@@ -11,6 +13,7 @@
  *     Metaspace            spaces become "\u2581", which begins a piece
  *     Sequence             one after the other; ByteLevel must be the last
  */
+#include <limits.h>
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"
@@ -52,17 +55,21 @@ static void put_literal(const char *text, dt_str *out) {
     }
 }
 
-static dt_status *read_split_pattern(dt_tokenizer_reader *r, dt_json_cursor at, dt_split *out) {
-    dt_json_cursor regex, literal;
+dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
+                                const dt_pattern **out, const char **literal) {
+    dt_json_cursor regex, plain;
+    dt_split split = {0};
     dt_str source = {0};
     const char *text;
-    const dt_tokenizer_key keys[] = {{"Regex", &regex, NULL}, {"String", &literal, NULL}, {0}};
-    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer.pattern", keys));
-    DT_TRY(dt_tokenizer_text(r, regex.at ? regex : literal, "pre_tokenizer.pattern", &text));
+    const dt_tokenizer_key keys[] = {{"Regex", &regex, NULL}, {"String", &plain, NULL}, {0}};
+    DT_TRY(dt_tokenizer_object(r, at, what, keys));
+    DT_TRY(dt_tokenizer_text(r, regex.at ? regex : plain, what, &text));
     if (!*text) return dt_tokenizer_fail(r, &at, "the pattern is empty");
+    *literal = regex.at ? NULL : dt_arena_strdup(r->arena, text);
     if (regex.at) dt_str_puts(&source, text);
     else put_literal(text, &source);
-    dt_status *s = compile(r, &at, dt_str_text(&source), out);
+    dt_status *s = compile(r, &at, dt_str_text(&source), &split);
+    *out = split.pattern;
     dt_str_release(&source);
     return s;
 }
@@ -72,11 +79,12 @@ static dt_status *read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     dt_json_cursor pattern, behavior, invert;
     const char *word;
     bool inverts = false;
-    const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
-                                     {"pattern", &pattern, NULL},
-                                     {"behavior", &behavior, "\"Isolated\"|\"Removed\""},
-                                     {"invert", &invert, NULL},
-                                     {0}};
+    const dt_tokenizer_key keys[] = {
+        {"type", NULL, NULL},
+        {"pattern", &pattern, NULL},
+        {"behavior", &behavior, "\"Isolated\"|\"Removed\"|\"MergedWithPrevious\""},
+        {"invert", &invert, NULL},
+        {0}};
     (void)t;
     DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
     DT_TRY(dt_tokenizer_bool(r, invert, "invert", &inverts));
@@ -84,7 +92,10 @@ static dt_status *read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     const bool removes = strcmp(word, "Removed") == 0;
     out->drops_matches = removes && !inverts;
     out->drops_gaps = removes && inverts;
-    return read_split_pattern(r, pattern, out);
+    out->joins_before = strcmp(word, "MergedWithPrevious") == 0;
+    if (out->joins_before && inverts)
+        return dt_tokenizer_fail(r, &invert, "'invert' with MergedWithPrevious is not supported");
+    return dt_tokenizer_pattern(r, pattern, "pre_tokenizer.pattern", &out->pattern, &word);
 }
 
 static dt_status *read_words(dt_tokenizer_reader *r, const dt_json_cursor *at, const char *pattern,
@@ -99,6 +110,14 @@ static dt_status *read_bert(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokeni
                             dt_split *out) {
     (void)t;
     return read_words(r, &at, "[" PUNCTUATION "]|[^\\s" PUNCTUATION "]+", out);
+}
+
+static dt_status *read_punctuation(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                                   dt_split *out) {
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"behavior", NULL, "\"Isolated\""}, {0}};
+    (void)t;
+    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
+    return compile(r, &at, "[" PUNCTUATION "]", out);
 }
 
 static dt_status *read_whitespace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
@@ -133,19 +152,20 @@ static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_t
     dt_str pattern = {0}, literal = {0};
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"replacement", &replacement, NULL},
-                                     {"prepend_scheme", &scheme, "\"always\"|\"never\""},
+                                     {"prepend_scheme", &scheme, "\"always\"|\"never\"|\"first\""},
                                      {"split", &split, NULL},
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
     DT_TRY(dt_tokenizer_bool(r, split, "split", &splits));
     DT_TRY(dt_tokenizer_text(r, scheme, "pre_tokenizer.prepend_scheme", &text));
-    const bool prefixes = strcmp(text, "always") == 0;
+    const bool prefixes = strcmp(text, "never") != 0;
+    out->prefixes_once = strcmp(text, "first") == 0;
     DT_TRY(dt_tokenizer_text(r, replacement, "pre_tokenizer.replacement", &text));
     if (dt_utf8_count(text, strlen(text)) != 1)
         return dt_tokenizer_fail(r, &replacement, "'replacement' must be one character");
     t->blank = out->blank = dt_arena_strdup(r->arena, text);
     out->prefix = prefixes ? out->blank : "";
-    t->drops_first_blank = prefixes;
+    t->first_blanks = prefixes ? INT_MAX : 0;
     put_literal(text, &literal);
     dt_str_printf(&pattern, "%s[^%s]*|[^%s]+", dt_str_text(&literal), dt_str_text(&literal),
                   dt_str_text(&literal));
@@ -160,13 +180,10 @@ static dt_status *read_one(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokeniz
         const char *type;
         dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
                            dt_split *out);
-    } rows[] = {{"ByteLevel", read_byte_level},
-                {"Split", read_split},
-                {"BertPreTokenizer", read_bert},
-                {"Whitespace", read_whitespace},
-                {"WhitespaceSplit", read_whitespace_split},
-                {"Digits", read_digits},
-                {"Metaspace", read_metaspace}};
+    } rows[] = {{"ByteLevel", read_byte_level},  {"Split", read_split},
+                {"BertPreTokenizer", read_bert}, {"Punctuation", read_punctuation},
+                {"Whitespace", read_whitespace}, {"WhitespaceSplit", read_whitespace_split},
+                {"Digits", read_digits},         {"Metaspace", read_metaspace}};
     const char *type;
     DT_TRY(dt_tokenizer_type(r, at, "pre_tokenizer", &type));
     if (t->byte_level)

@@ -86,6 +86,9 @@ dt_status *dt_vocabulary_add(dt_tokenizer_reader *r, const dt_json_cursor *at, d
 /* Reads {"text": number, ...}. */
 dt_status *dt_vocabulary_read(dt_tokenizer_reader *r, dt_json_cursor at,
                               dt_vocabulary *out) DT_MUST_USE;
+/* With byte_fallback, the tokens of all bytes, "<0x0A>"; else byte[0] is -1. */
+dt_status *dt_vocabulary_bytes(dt_tokenizer_reader *r, dt_json_cursor at, const dt_vocabulary *v,
+                               bool falls_back, int32_t byte[256]) DT_MUST_USE;
 
 /* ---- models ---- */
 
@@ -111,6 +114,8 @@ enum { DT_CACHED_WORDS = 1 << 15 };
 typedef struct dt_split {
     const dt_pattern *pattern; /* NULL: does not split */
     bool drops_gaps, drops_matches;
+    bool joins_before;  /* a match ends the piece before it */
+    bool prefixes_once; /* only the piece at the beginning of a text gets the prefix */
     const char *prefix; /* a piece that begins otherwise gets it first; NULL: none */
     const char *blank;  /* takes the place of each space first; NULL: spaces stay */
 } dt_split;
@@ -129,9 +134,16 @@ typedef struct dt_added_tokens {
     int n, from[257];  /* from: the first whose first byte is not less */
 } dt_added_tokens;
 
+/* A step of the normalizer: appends the changed text. */
+typedef struct dt_normalizer_step {
+    dt_status *(*apply)(const void *made, const char *text, size_t n, dt_str *out);
+    const void *made; /* the step's own */
+} dt_normalizer_step;
+enum { DT_MOST_STEPS = 16 };
+
 typedef struct dt_normalizer {
-    bool clean_text, handle_chinese_chars, strip_accents, lowercase;
-    const struct dt_characters *characters; /* what it knows of them; NULL: changes nothing */
+    int n; /* 0: changes nothing */
+    dt_normalizer_step step[DT_MOST_STEPS];
 } dt_normalizer;
 
 struct dt_tokenizer {
@@ -139,10 +151,11 @@ struct dt_tokenizer {
     dt_vocabulary vocabulary;        /* of the model, and added tokens */
     dt_added_tokens raw, normalized; /* looked for before and after the normalizer */
     dt_normalizer normalizer;
-    bool byte_level;        /* pieces are bytes */
-    bool decodes_bytes;     /* characters of tokens stand for bytes of the text */
-    const char *blank;      /* what stands for a space in tokens; NULL: nothing does */
-    bool drops_first_blank; /* text does not begin with the spaces of its first token */
+    bool byte_level;    /* pieces are bytes */
+    bool decodes_bytes; /* characters of tokens stand for bytes of the text */
+    const char *blank;  /* what stands for a space in tokens; NULL: nothing does */
+    int first_blanks;   /* how many spaces at the front of a text's first token are dropped */
+    bool falls_back;    /* tokens "<0x0A>" are bytes of the text */
     /* begins tokens that continue a word, "##"; NULL: tokens are joined as they are */
     const char *continues;
     bool cleans_up; /* no space before punctuation; see decode.c */
@@ -158,6 +171,9 @@ struct dt_tokenizer {
 
 /* Whether Unicode calls the character White_Space. */
 bool dt_is_blank(uint32_t c);
+/* Bytes of the blank character at the front of a text, or at its end; 0: there is none. */
+size_t dt_blank_after(const char *text, size_t n);
+size_t dt_blank_before(const char *text, size_t n);
 /* The character that stands for a byte in byte-level vocabularies. */
 uint32_t dt_byte_level_code(unsigned char byte);
 
@@ -174,6 +190,14 @@ dt_status *dt_tokenizer_read_normalizer(dt_tokenizer_reader *r, dt_json_cursor a
 dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at,
                                      dt_tokenizer *t) DT_MUST_USE;
 /* Appends the text as the normalizer changes it. */
-void dt_normalize(const dt_normalizer *x, const char *text, size_t n, dt_str *out);
+dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n,
+                        dt_str *out) DT_MUST_USE;
+/* Read one kind of step each: characters.c, unicode_form.c, charsmap.c. */
+typedef dt_status *dt_read_step(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
+                                dt_normalizer_step *out);
+dt_read_step dt_step_of_characters, dt_step_of_form, dt_step_of_charsmap;
+/* {"String": text} or {"Regex": pattern}, compiled; *literal: the text, or NULL. */
+dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
+                                const dt_pattern **out, const char **literal) DT_MUST_USE;
 
 #endif

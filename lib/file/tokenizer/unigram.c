@@ -202,17 +202,6 @@ static dt_status *read_vocabulary(dt_tokenizer_reader *r, dt_json_cursor at, dt_
     return NULL;
 }
 
-static void find_bytes(const dt_vocabulary *v, unigram *u) {
-    for (int i = 255; i >= 0; i--) {
-        dt_str name = {0};
-        dt_str_printf(&name, "<0x%02X>", (unsigned)i);
-        u->byte[i] = dt_vocabulary_find(v, dt_str_text(&name), name.size);
-        dt_str_release(&name);
-    }
-    for (int i = 0; i < 256; i++)
-        if (u->byte[i] < 0) u->byte[0] = -1;
-}
-
 static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     unigram *u = dt_arena_new(r->arena, unigram);
     dt_json_cursor vocab, unknown, fallback;
@@ -229,13 +218,7 @@ static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *
     DT_TRY(dt_tokenizer_int(r, unknown, "unk_id", t->vocabulary.size - 1, &token));
     DT_TRY(dt_tokenizer_bool(r, fallback, "byte_fallback", &falls_back));
     u->unknown = (int32_t)token;
-    u->byte[0] = -1;
-    if (falls_back) find_bytes(&t->vocabulary, u);
-    if (falls_back && u->byte[0] < 0)
-        return dt_tokenizer_fail(r, &fallback,
-                                 "'byte_fallback' needs a token for each byte, "
-                                 "\"<0x00>\" to \"<0xFF>\"");
-    return NULL;
+    return dt_vocabulary_bytes(r, fallback, &t->vocabulary, falls_back, u->byte);
 }
 
 const dt_token_model dt_token_unigram = {"Unigram", read, encode};

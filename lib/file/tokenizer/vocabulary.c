@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies: a list of texts by number, and a hash table with open addressing. */
+#include <stdio.h>
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"
@@ -80,6 +81,21 @@ dt_status *dt_vocabulary_read(dt_tokenizer_reader *r, dt_json_cursor at, dt_voca
         DT_TRY(dt_tokenizer_int(r, at, "a number of model.vocab", DT_MOST_TOKENS - 1, &number));
         dt_json_skip(&at, 0);
         DT_TRY(dt_vocabulary_add(r, &begin, out, number));
+    }
+    return NULL;
+}
+
+dt_status *dt_vocabulary_bytes(dt_tokenizer_reader *r, dt_json_cursor at, const dt_vocabulary *v,
+                               bool falls_back, int32_t byte[256]) {
+    byte[0] = -1;
+    for (int i = 255; falls_back && i >= 0; i--) {
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)i);
+        byte[i] = dt_vocabulary_find(v, name, strlen(name));
+        if (byte[i] < 0)
+            return dt_tokenizer_fail(r, &at,
+                                     "'byte_fallback' needs a token for each byte, "
+                                     "\"<0x00>\" to \"<0xFF>\"");
     }
     return NULL;
 }

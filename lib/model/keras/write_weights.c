@@ -248,18 +248,18 @@ static void add_count(listing *l, int first) {
 }
 
 /* SpectralNormalization's first variable: the kernel of its layer, once more. */
-static void add_kernel_again(listing *l, const dt_layer_spec *spec, int weight, int first) {
+static void add_kernel_again(listing *l, const dt_layer_spec *spec, int first) {
     int k = 0;
     while (strcmp(spec->weight[k].name, "kernel") != 0) k++;
     l->item[l->n++] = (dt_hdf5_item){.path = dt_arena_printf(l->arena, "%s/0", l->item[first].path),
-                                     .array = &l->weights->array[weight + k]};
+                                     .array = &l->weights->array[spec->first_weight + k]};
 }
 
 /* Counters of random numbers are not saved by Keras. */
 static dt_status *add_layer(listing *l, const dt_layer_spec *spec, const char *key) {
     const int first = l->n;
     add_group(l, first, dt_arena_printf(l->arena, "layers/%s/vars", key), spec->name);
-    if (spec->row == &dt_layer_spectral_normalization) add_kernel_again(l, spec, weight, first);
+    if (spec->row == &dt_layer_spectral_normalization) add_kernel_again(l, spec, first);
     for (int k = 0; k < spec->n_weights; k++) {
         const char *rest = spec->weight[k].path + strlen(spec->name) + 1;
         if (strstr(rest, "seed_generator/")) continue;

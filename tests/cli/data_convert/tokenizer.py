@@ -137,7 +137,96 @@ def fallback(corpus):
     whole["added_tokens"] = whole["added_tokens"][:1]
     return Tokenizer.from_str(json.dumps(whole))
 
-MAKERS = {"gpt2": gpt2, "roberta": roberta, "gpt4": gpt4, "characters": characters, "bert": bert, "cased": cased, "lowercase": lowercase, "unigram": unigram, "fallback": fallback}
+def edited(t, change):
+    whole = json.loads(t.to_str())
+    change(whole)
+    return Tokenizer.from_str(json.dumps(whole))
+
+def with_bytes(whole):
+    """Adds tokens of bytes behind the others of BPE."""
+    vocab = whole["model"]["vocab"]
+    for b in range(256):
+        vocab[f"<0x{b:02X}>"] = len(vocab)
+    whole["model"]["byte_fallback"] = True
+
+def llama_bpe(corpus):
+    t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
+    t.pre_tokenizer = pre_tokenizers.Metaspace()
+    few = ["".join(c for c in x if ord(c) < 0x250 and c.isprintable()) for x in corpus[:100]]
+    t.train_from_iterator(few, trainers.BpeTrainer(vocab_size=2000, limit_alphabet=120, special_tokens=["<unk>", "<s>", "</s>"], show_progress=False))
+    t.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    t.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return edited(t, with_bytes)
+
+def llama2(corpus):
+    t = llama_bpe(corpus)
+    t.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    t.pre_tokenizer = None
+    return t
+
+def mistral(corpus):
+    t = llama_bpe(corpus)
+    t.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=bool(r.getrandbits(1)))
+    return t
+
+def gemma(corpus):
+    t = llama_bpe(corpus)
+    t.normalizer = normalizers.Replace(" ", "\u2581")
+    t.pre_tokenizer = pre_tokenizers.Split("\u2581", "merged_with_previous")
+    return t
+
+def qwen(corpus):
+    t = gpt4(corpus)
+    t.normalizer = normalizers.NFC()
+    return t
+
+def marks(corpus):
+    t = lowercase(corpus)
+    forms = [normalizers.NFD(), normalizers.NFKD(), normalizers.NFKC(), normalizers.NFC()]
+    t.normalizer = normalizers.Sequence([normalizers.Strip(left=bool(r.getrandbits(1))), r.choice(forms), normalizers.StripAccents(), normalizers.Lowercase(), r.choice(forms),
+                                         normalizers.Replace(Regex("[0-9]+"), "0"), normalizers.Replace("``", '"')])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
+    return t
+
+def charsmap(pairs):
+    """SentencePiece's map, as a double array of units."""
+    trie, blob = {}, b""
+    for key, value in sorted(pairs.items()):
+        node = trie
+        for byte in key.encode():
+            node = node.setdefault(byte, {})
+        node[None] = len(blob)
+        blob += value.encode() + b"\0"
+    units, used, bases = [0] * 256, {0}, set()
+    def place(node, at):
+        labels = sorted(0 if k is None else k for k in node)
+        base = 1
+        while base in bases or (base ^ at) >= 1 << 21 or any((base ^ k) in used for k in labels):
+            base += 1
+        bases.add(base)
+        while len(units) <= base | 255:
+            units.append(0)
+        used.update(base ^ k for k in labels)
+        units[at] |= (base ^ at) << 10 | (256 if None in node else 0)
+        for k in labels:
+            units[base ^ k] = 1 << 31 | node[None] if k == 0 else k
+        for k in labels:
+            if k:
+                place(node[k], base ^ k)
+    place(trie, 0)
+    return np.array([4 * len(units), *units], "<u4").tobytes() + blob
+
+def t5(corpus):
+    t = unigram(corpus)
+    pairs = {c: unicodedata.normalize("NFKC", c) for c in letters((0xA0, 0x17F), (0x2000, 0x206F), (0x2100, 0x218F), (0xFB50, 0xFBB1), (0x1E00, 0x1EFF)) if unicodedata.normalize("NFKC", c) != c}
+    pairs |= {"e\u0301": "\u00e9", "\u0007": "", "\r": " ", "\n": " ", "\t": " ", "\u3000": " "}
+    t.normalizer = normalizers.Precompiled(charsmap(pairs))
+    if r.getrandbits(1):
+        t.normalizer = normalizers.Sequence([t.normalizer, normalizers.Replace(Regex(" {2,}"), " ")])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    return t
+
+MAKERS = {"llama2": llama2, "mistral": mistral, "gemma": gemma, "qwen": qwen, "marks": marks, "t5": t5, "gpt2": gpt2, "roberta": roberta, "gpt4": gpt4, "characters": characters, "bert": bert, "cased": cased, "lowercase": lowercase, "unigram": unigram, "fallback": fallback}
 
 # ---- comparing ----
 
