@@ -12,6 +12,14 @@
 
 #include "file/tokenizer/tokenizer_impl.h"
 
+/* Graphemes (UAX 29). \X of PCRE2 joins pictographs that follow one another, which only U+200D joins;
+ * U+200C, U+200D, U+1F3FB to U+1F3FF and U+E0020 to U+E007F extend one, as marks do. */
+#define PICTOGRAPH "\\p{Extended_Pictographic}"
+#define GRAPHEME                                                                                   \
+    PICTOGRAPH "(?:\xe2\x80\x8d" PICTOGRAPH                                                        \
+               "|[\\p{M}\xe2\x80\x8c\xe2\x80\x8d\xf0\x9f\x8f\xbb-\xf0\x9f\x8f\xbf"                 \
+               "\xf3\xa0\x80\xa0-\xf3\xa0\x81\xbf])*|\\X"
+
 enum { LARGEST_MAP = 16 << 20, SHORT_GRAPHEME = 6 };
 
 typedef struct charsmap {
@@ -137,6 +145,7 @@ dt_status *dt_step_of_charsmap(dt_tokenizer_reader *r, dt_json_cursor at, const 
     DT_TRY(dt_tokenizer_object(r, at, "normalizer", keys));
     DT_TRY(dt_tokenizer_text(r, map, "precompiled_charsmap", &text));
     DT_TRY(read_map(r, &map, text, x));
-    DT_TRY(dt_pattern_compile(r->arena, "\\X", &x->graphemes, &fault));
-    return fault ? dt_fail(DT_E_PLUGIN, NULL, "libpcre2-8 does not know '\\X': %s", fault) : NULL;
+    DT_TRY(dt_pattern_compile(r->arena, GRAPHEME, &x->graphemes, &fault));
+    return fault ? dt_fail(DT_E_PLUGIN, NULL, "libpcre2-8 does not know graphemes: %s", fault)
+                 : NULL;
 }

@@ -118,8 +118,8 @@ static void put_blank(translation *t, bool none) {
 /* \p{Han} is the characters of that script in Oniguruma, and also those that it shares with others
  * in PCRE2. */
 static void take_property(translation *t) {
-    static const char *const others[] = {"Any", "Alphabetic", "Join_Control", "Lowercase",
-                                         "Uppercase"};
+    static const char *const others[] = {"Any",          "Alphabetic", "Extended_Pictographic",
+                                         "Join_Control", "Lowercase",  "Uppercase"};
     const char *name = t->at + 3;
     const size_t n = t->at[2] == '{' ? strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                                     "abcdefghijklmnopqrstuvwxyz_")
