@@ -15,23 +15,27 @@ struct export {
 };
 
 /* After the first in the order of dt_export_format. */
-static const char *const formats[] = {"suffix", "onnx", "safetensors", "npz", "keras", NULL};
+static const char *const formats[] = {"suffix", "onnx",       "safetensors", "npz",
+                                      "keras",  "weights.h5", NULL};
 static const char *const names[] = {"keras", "torch", NULL};
 
 static dt_status *find_format(const struct call *call, dt_export_format *out) {
     const struct export *my = call->settings;
-    const char *suffix = my->output ? strrchr(my->output, '.') : NULL;
+    const size_t length = my->output ? strlen(my->output) : 0;
     if (!my->output) return usage_error(call, "-o FILE is missing: where to write");
     *out = (dt_export_format)(my->format - 1);
     if (my->format > 0) return NULL;
-    for (int i = 1; formats[i]; i++)
-        if (suffix && strcmp(suffix + 1, formats[i]) == 0) {
+    for (int i = 1; formats[i]; i++) {
+        const size_t n = strlen(formats[i]);
+        if (length > n && my->output[length - n - 1] == '.' &&
+            strcmp(my->output + length - n, formats[i]) == 0) {
             *out = (dt_export_format)(i - 1);
             return NULL;
         }
+    }
     return usage_error(
         call,
-        "'%s' does not end in .onnx, .keras, .safetensors or .npz: --to says what to "
+        "'%s' does not end in .onnx, .keras, .weights.h5, .safetensors or .npz: --to says what to "
         "write",
         cut_word(my->output).text);
 }
@@ -70,8 +74,9 @@ static int run(const struct call *call) {
     dt_export_format format = DT_EXPORT_ONNX;
     dt_job_source source;
     dt_status *s = find_format(call, &format);
-    if (!s && my->names == 1 && (format == DT_EXPORT_ONNX || format == DT_EXPORT_KERAS))
-        s = usage_error(call, "--names torch is for files of weights, not for ONNX and .keras");
+    if (!s && my->names == 1 && format != DT_EXPORT_SAFETENSORS && format != DT_EXPORT_NPZ)
+        s = usage_error(call,
+                        "--names torch is for safetensors and NPZ, not for ONNX and Keras' files");
     if (!s) s = take_job(call, &my->place, &source);
     if (s) return out_error(call->out, s);
     source.purpose = DT_FOR_PREDICT;
@@ -94,7 +99,7 @@ static const struct option options[] = {
 const struct verb verb_export = {
     .name = "export",
     .group = "Other",
-    .line = "export a trained model as ONNX, .keras, safetensors or NPZ",
+    .line = "export a trained model as ONNX, .keras, .weights.h5, safetensors or NPZ",
     .operands = "JOB [key.path=value...]",
     .examples =
         "  dtrain export job.yaml -o model.onnx                  takes raw examples, for ONNX "
@@ -102,6 +107,8 @@ const struct verb verb_export = {
         "  dtrain export job.yaml -o model.keras                 for keras.saving.load_model; "
         "takes "
         "examples after `map`\n"
+        "  dtrain export job.yaml -o model.weights.h5            for Keras' load_weights, into the "
+        "same model\n"
         "  dtrain export job.yaml -o weights.safetensors         the weights, with Keras' names\n"
         "  dtrain export job.yaml -o model.safetensors --names torch\n"
         "  dtrain export job.yaml --to npz -o w.npz --ckpt runs/a/ckpt/step-00000295\n",

@@ -484,7 +484,8 @@ typedef enum dt_export_format {
     DT_EXPORT_ONNX,
     DT_EXPORT_SAFETENSORS,
     DT_EXPORT_NPZ,
-    DT_EXPORT_KERAS
+    DT_EXPORT_KERAS,
+    DT_EXPORT_KERAS_WEIGHTS
 } dt_export_format;
 typedef struct dt_export_request {
     const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
@@ -495,7 +496,8 @@ typedef struct dt_export_request {
      * names of its file */
     bool torch_names;
 } dt_export_request;
-/* Writes the model as an ONNX file or a .keras archive, or its weights under their paths. A .keras
+/* Writes the model as an ONNX file or a .keras archive, or its weights: under their paths, or as a
+ * .weights.h5 that Keras 3 reads into the same model with load_weights. A .keras
  * archive never contains `map`; a warning names the elements that have one. The END event reports
  * the checkpoint, parameters and the weights' SHA-256. */
 DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *request,

@@ -108,6 +108,12 @@ static dt_status *write_keras(const exporting *e) {
     return dt_keras_save(e->session.model, &weights, e->job->name, e->q->path);
 }
 
+static dt_status *write_keras_weights(const exporting *e) {
+    dt_arrays weights;
+    DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
+    return dt_keras_save_weights(e->session.model, &weights, e->q->path);
+}
+
 /* ---- all of it ---- */
 
 static dt_status *export(exporting *e) {
@@ -117,6 +123,7 @@ static dt_status *export(exporting *e) {
         [DT_EXPORT_SAFETENSORS] = write_safetensors,
         [DT_EXPORT_NPZ] = write_npz,
         [DT_EXPORT_KERAS] = write_keras,
+        [DT_EXPORT_KERAS_WEIGHTS] = write_keras_weights,
     };
     DT_TRY(dt_job_find_checkpoint(e->job, e->q->checkpoint, o, &e->checkpoint));
     DT_TRY(dt_job_take_learned(e->job, &e->checkpoint));

@@ -13,7 +13,8 @@
  *
  * PyTorch flattens images with channels first, dtrain with channels last. So the inputs of a Dense
  * after a Flatten are in another order, which depends on the number of channels (find_channels).
- * So are the vectors of a normalization in between.
+ * So are the vectors of a normalization in between. What joins such values with others, or groups them,
+ * is refused.
  */
 #include "model/torch.h"
 
@@ -160,27 +161,62 @@ static bool scales_features(const dt_layer_spec *l) {
     return false;
 }
 
-/* If layer i reads the output of a Flatten, and PyTorch would have flattened it in another
- * order, returns the number of channels; otherwise 1. Values with one spatial dimension are
- * sequences, whose steps come first in PyTorch as well, unless a layer over space (such as a
- * convolution) made them. */
-static int64_t find_channels(const dt_model_spec *m, int i) {
-    const dt_layer_spec *l = &m->layer[i];
-    if (l->in.rank != 2 || (l->row != &dt_layer_dense && !scales_features(l))) return 1;
-    do {
-        if (l->n_in != 1) return 1;
-        l = &m->layer[l->from[0]];
-    } while (l->row != &dt_layer_flatten && (!has_values(l) || scales_features(l)) &&
-             l->out.rank == 2);
-    if (l->row != &dt_layer_flatten) return 1;
+/* The features of a layer's output, (B, features). */
+typedef struct features {
+    int64_t channels; /* of the image whose flattened values they are, in another order than in
+                       * PyTorch; else 1 */
+    const dt_layer_spec *mixed; /* the layer that made something else of such an image; or NULL */
+} features;
+
+/* The channels of the image that a Flatten reads. Values with one spatial dimension are sequences,
+ * whose steps come first in PyTorch as well, unless a layer over space (such as a convolution) made
+ * them. */
+static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     const dt_type flat = l->in;
+    const int64_t channels = flat.dim[flat.rank - 1];
     bool space = flat.rank > 3;
     while (!space && l->n_in == 1) {
         l = &m->layer[l->from[0]];
         if (l->out.rank != flat.rank) break;
         space = l->row->sides > 0;
     }
-    return space ? flat.dim[flat.rank - 1] : 1;
+    return space && count(&flat, 1, flat.rank) > channels ? channels : 1;
+}
+
+/* from: of the layers before layer i. */
+static features features_of(const dt_model_spec *m, int i, const features *from) {
+    const dt_layer_spec *l = &m->layer[i];
+    const bool groups = l->row == &dt_layer_group_normalization;
+    features f = {.channels = 1};
+    if (l->row == &dt_layer_flatten) f.channels = image_channels(m, l);
+    if (l->row == &dt_layer_flatten || l->n_in == 0 || l->out.rank != 2 ||
+        (has_values(l) && !scales_features(l) && !groups))
+        return f;
+    f = from[l->from[0]];
+    for (int k = 0; k < l->n_in; k++) {
+        const features *x = &from[l->from[k]];
+        if (x->mixed) f.mixed = x->mixed;
+        if (x->channels != f.channels ||
+            (x->channels > 1 && l->out.dim[1] != m->layer[l->from[k]].out.dim[1]))
+            f.mixed = l;
+    }
+    if (groups && f.channels > 1) f.mixed = l;
+    return f;
+}
+
+/* *out: the channels of the flattened image that layer i reads, or 1. */
+static dt_status *find_channels(const dt_model_spec *m, int i, const features *all, int64_t *out) {
+    const dt_layer_spec *l = &m->layer[i];
+    const features *f = l->n_in == 1 ? &all[l->from[0]] : NULL;
+    *out = 1;
+    if (!f || l->in.rank != 2 || (l->row != &dt_layer_dense && !scales_features(l))) return NULL;
+    *out = f->channels;
+    if (!f->mixed) return NULL;
+    return dt_suggest(dt_fail(DT_E_CHECKPOINT_MODEL, &l->at,
+                              "'%.80s' reads a flattened image through '%.80s' (%s); PyTorch "
+                              "flattens channels first, and its weights for that are not known",
+                              l->name, f->mixed->name, f->mixed->row->kind.name),
+                      "put that layer before Flatten, or leave names: torch out");
 }
 
 /* ---- copying ---- */
@@ -315,9 +351,12 @@ dt_status *dt_torch_open(dt_torch *out, const dt_model_spec *m, const dt_arrays 
     opening o = {out, arena, dt_arena_array(arena, dt_named_view, 2 * weights->n + 1)};
     *out = (dt_torch){.tensors = {.array = o.tensor},
                       .move = dt_arena_array(arena, move, 2 * weights->n + 1)};
+    features *all = dt_arena_array(arena, features, m->n_layers + 1);
     for (int i = 0; i < m->n_layers; i++) {
         const dt_layer_spec *l = &m->layer[i];
-        const int64_t channels = find_channels(m, i);
+        int64_t channels;
+        dt_status_append(&bad, find_channels(m, i, all, &channels));
+        all[i] = features_of(m, i, all);
         for (int k = 0; k < l->n_weights; k++, weight++)
             if (!dt_is_seed_counter(weight->name))
                 dt_status_append(&bad, add_all(&o, l, weight, channels));

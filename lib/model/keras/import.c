@@ -46,13 +46,23 @@ static dt_status *read_layers(dt_arena *arena, const dt_tree *config, dt_keras_m
     return faults;
 }
 
-static bool is_float32(const dt_keras_layer *l) {
-    return !l->policy || strcmp(l->policy->text, "float32") == 0;
+static bool has_dtype(const dt_keras_layer *l, const char *dtype) {
+    const dt_tree *own = l->row == &dt_layer_input ? dt_tree_get(l->arguments, "dtype") : l->policy;
+    return own ? strcmp(own->text, dtype) == 0 : l->row != &dt_layer_input;
+}
+
+/* Whether all layers compute in float64, as Inputs of float64 make them. */
+static bool is_float64(const dt_keras_model *m) {
+    for (int i = 0; i < m->n; i++)
+        if (!has_dtype(&m->layer[i], "float64")) return false;
+    return true;
 }
 
 static void put_policies(const dt_keras_model *m) {
     bool plain = true;
-    for (int i = 0; i < m->n; i++) plain &= is_float32(&m->layer[i]);
+    for (int i = 0; i < m->n; i++)
+        plain &= m->layer[i].row == &dt_layer_input || has_dtype(&m->layer[i], "float32");
+    if (is_float64(m)) plain = true;
     for (int i = 0; i < m->n && !plain; i++) {
         const dt_keras_layer *l = &m->layer[i];
         const dt_tree *policy = l->policy;

@@ -40,5 +40,8 @@ void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by);
  * have. */
 dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char *name,
                          const char *path) DT_MUST_USE;
+/* Writes the model.weights.h5 of that archive alone, which Keras' load_weights reads. */
+dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights,
+                                 const char *path) DT_MUST_USE;
 
 #endif

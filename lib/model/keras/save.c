@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a .keras archive, as Keras' model.save() does: metadata.json, config.json and
- * model.weights.h5. The date of writing is left out, so that equal models give equal files. */
+ * model.weights.h5, or that alone, as model.save_weights() does. The date of writing is left out, so that equal models give equal files. */
 #include <zlib.h>
 
 #include "file/file.h"
@@ -67,6 +67,24 @@ dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char
     dt_archive_release(&a);
     dt_output_close(&o);
     dt_str_release(&config);
+    dt_arena_destroy(arena);
+    return bad;
+}
+
+static dt_status *put_in_file(void *user, const void *bytes, size_t n) {
+    return dt_writer_put(&((dt_output *)user)->file, bytes, n);
+}
+
+dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights, const char *path) {
+    dt_arena *arena = dt_arena_create();
+    dt_output o = {0};
+    dt_hdf5_item *item = NULL;
+    int n = 0;
+    dt_status *bad = dt_keras_weights_list(arena, &m->spec, weights, &item, &n);
+    if (!bad) bad = dt_output_open(&o, path);
+    if (!bad) bad = dt_hdf5_write(item, n, &(dt_hdf5_sink){put_in_file, &o});
+    if (!bad) bad = dt_output_finish(&o);
+    dt_output_close(&o);
     dt_arena_destroy(arena);
     return bad;
 }

@@ -33,6 +33,12 @@ for file in m.keras m.weights.h5 m.h5 tf.h5; do
 gap = abs(np.load("p.npy") - np.load("q.npy")).max()
 print("predictions within 1e-5" if gap < 1e-5 else gap)'
 done
+# float64, which Keras' NumPy backend rounds to float32 in places
+exits 0 ckpt convert wide.keras -o w.safetensors -q
+exits 0 predict job.yaml model.keras_config=wide.keras dataset.train.x=x64.npy --ckpt w.safetensors --input x64.npy -o q.npy -q
+"$python" -c 'import numpy as np
+q = np.load("q.npy")
+print(q.dtype, "within 1e-5" if abs(np.load("p64.npy") - q).max() < 1e-5 else "differ")'
 # another verb names the command
 show ckpt inspect m.keras
 show fit job.yaml model.init_from=m.weights.h5 -q

@@ -43,6 +43,16 @@ with h5py.File(f"{folder}/m.h5") as old, h5py.File(f"{folder}/tf.h5", "w") as f:
             f[name.replace("_cell/", "_cell_7/") + ":0"] = value[()]
 
     old["model_weights"].visititems(copy)
+# float64
+keras.config.set_floatx("float64")
+keras.config.set_dtype_policy("float64")
+wide = keras.Sequential([keras.Input((4,), name="x"), keras.layers.Dense(5, activation="tanh"), keras.layers.BatchNormalization(), keras.layers.Dense(3)])
+for v in wide.weights:
+    v.assign(draw.uniform(0.1, 1, v.shape))
+rows = draw.normal(size=(16, 4))
+np.save(f"{folder}/x64.npy", rows)
+np.save(f"{folder}/p64.npy", np.asarray(wide(rows)))
+wide.save(f"{folder}/wide.keras")
 # files that are no weights, or not only
 with h5py.File(f"{folder}/link.h5", "w") as f:
     f["layers/dense/vars/0"] = h5py.ExternalLink("m.weights.h5", "/layers/dense/vars/0")

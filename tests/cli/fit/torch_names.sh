@@ -82,3 +82,6 @@ exits 0 fit words.yaml output.dir=other -q model.layers.10.Dense.units=4 'model.
 mv words.safetensors gone
 brief export words.yaml -o w.safetensors --names torch
 brief validate pictures.yaml 'model.init_from.map={"a(": b, "(a)\\1": c}' 'model.init_from.skip=["a{3}"]' 'model.init_from.freeze=[nothing]'
+# values of a flattened image that are grouped, or joined with others, have no known order in PyTorch
+brief fit pictures.yaml --fresh -q 'model.layers.12={GroupNormalization: {name: flat_bn, groups: 2, inputs: flat}}'
+brief fit pictures.yaml --fresh -q 'model.layers.14={Concatenate: {name: drop, inputs: [flat_act, flat_act]}}'

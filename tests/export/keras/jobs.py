@@ -55,6 +55,18 @@ def examples(tensor, draw):
     return (draw.integers(0, 5, shape) if "int" in dtype else draw.normal(size=shape)).astype(dtype)
 
 
+def check_weights(dtrain, where, job, loaded):
+    """The file of weights alone, read into the model after its weights were erased."""
+    path = os.path.join(where, "model.weights.h5")
+    jobs.run(dtrain, "export", *job, "-o", path, "-q")
+    saved = [v for v in loaded.weights if "seed" not in v.path]
+    wanted = [np.array(v) for v in saved]
+    for v in saved:
+        v.assign(np.zeros(v.shape))
+    loaded.load_weights(path)
+    return None if all(np.array_equal(w, np.array(v)) for w, v in zip(wanted, saved)) else "load_weights reads other weights"
+
+
 def check(dtrain, where, words):
     job = words + ["output.dir=" + os.path.join(where, "run")]
     model, weights = os.path.abspath(os.path.join(where, "model.keras")), os.path.join(where, "back.safetensors")
@@ -71,6 +83,9 @@ def check(dtrain, where, words):
             error = np.max(np.abs(np.asarray(value) - wanted[name][:rows]))
             if not error <= 1e-5:
                 return f"{rows} rows of {name} differ by {error:.3g}"
+    fault = check_weights(dtrain, where, job, loaded)
+    if fault:
+        return fault
     jobs.run(dtrain, "ckpt", "convert", model, "-o", weights, "-q")
     again = jobs.predict(dtrain, where, [*job, f"model={{keras_config: {model}}}", "--ckpt", weights], feeds)
     if list(again) != list(wanted) or any(not np.allclose(again[n], wanted[n], rtol=0, atol=1e-6) for n in wanted):
