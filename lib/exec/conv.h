@@ -43,8 +43,9 @@ typedef struct dt_conv_calls {
     /* FORWARD: x, packed, y. DATA: y, packed, x. WEIGHTS: x, y, w. The last array is the result. */
     void (*run)(const dt_conv_plan *p, const void *a, const void *b, void *c, void *scratch);
     void (*release)(dt_conv_plan *p);
+    bool in_order; /* WEIGHTS: adds any number of images in the order of exec/sums.h */
 } dt_conv_calls;
 
-extern const dt_conv_calls dt_conv_onednn;
+extern const dt_conv_calls dt_conv_onednn, dt_conv_own;
 
 #endif

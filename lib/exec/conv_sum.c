@@ -21,15 +21,16 @@ static int64_t bytes_of(dt_gemm_float f) { return f == DT_GEMM_F32 ? 4 : 2; }
 
 /* The number of images in a group. A result of 16 bits is computed in one group, since it would
  * be rounded after each. */
-static int64_t group_of(const dt_conv *c) {
+static int64_t group_of(const dt_conv_calls *calls, const dt_conv *c) {
     const int64_t pixels = product_of(c->y, c->n), most = pixels ? GROUP_PIXELS / pixels : 0;
-    return c->w_is != DT_GEMM_F32 || most >= c->images ? c->images : most > 1 ? most : 1;
+    if (calls->in_order || c->w_is != DT_GEMM_F32 || most >= c->images) return c->images;
+    return most > 1 ? most : 1;
 }
 
 static size_t aligned(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
 bool dt_conv_sum_plan(const dt_exec *x, const dt_conv *c, dt_conv_sum *out) {
-    const int64_t group = group_of(c), rest = group ? c->images % group : 0;
+    const int64_t group = group_of(x->engine->gemm.conv, c), rest = group ? c->images % group : 0;
     dt_conv part = *c;
 
     *out = (dt_conv_sum){.calls = x->engine->gemm.conv,

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/size.h"
+#include "exec/conv.h"
 #include "exec/dot_bf16.h"
 #include "exec/exchange.h"
 #include "exec/exec_impl.h"
@@ -17,8 +18,7 @@
 
 /*
  * Products by our own loops (simd/product.c), for `reproducible: {strict: true}`: no library, one
- * order of sums, and so the same bits on every processor. Convolutions become such products
- * (im2col.c).
+ * order of sums, and so the same bits on every processor. Convolutions: conv_own.c.
  */
 
 typedef struct product {
@@ -59,7 +59,8 @@ void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd) {
                            .run = run,
                            .release = free,
                            .scratch = scratch,
-                           .enter_thread = enter_thread};
+                           .enter_thread = enter_thread,
+                           .conv = &dt_conv_own};
 }
 
 /* ---- the library ---- */

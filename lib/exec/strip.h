@@ -101,6 +101,7 @@ typedef struct dt_simd { /* declared in gemm.h */
     const dt_row_functions *rows;
     const dt_random_functions *random;
     const dt_product_functions *product;
+    const struct dt_conv_loops *conv; /* exec/conv_loops.h */
     void (*fill)(float *d, float x, int64_t n);
     /* d[j] = the sum over i < rows of a[i * stride + j], j < n: one chain from 0, i ascending. Of
      * many rows: exec/sums.h. */

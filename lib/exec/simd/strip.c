@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "exec/conv_loops.h"
 #include "exec/simd/math.h"
 #include "exec/simd/sum.h"
 
@@ -272,6 +273,7 @@ extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA); /* window.c */
 extern const dt_row_functions JOIN(dt_rows_, DT_ISA);        /* rows.c */
 extern const dt_random_functions JOIN(dt_randoms_, DT_ISA);  /* random.c */
 extern const dt_product_functions JOIN(dt_product_, DT_ISA); /* product.c */
+extern const dt_conv_loops JOIN(dt_conv_loops_, DT_ISA);     /* conv.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
 #if defined(__AVX2__)
@@ -295,6 +297,7 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .rows = &JOIN(dt_rows_, DT_ISA),
     .random = &JOIN(dt_randoms_, DT_ISA),
     .product = &JOIN(dt_product_, DT_ISA),
+    .conv = &JOIN(dt_conv_loops_, DT_ISA),
     .fill = fill,
     .sum_block = sum_block,
     .sum = sum,

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The products of convolutions (exec/conv_loops.h), built once per instruction set, with the same
+ * bits on all. From the outside in:
+ *
+ *     blocks     rows whose part of the image stays in the second-level cache
+ *     panels     one or two vectors of columns of B
+ *     tiles      rows of the block whose sums are in registers
+ *     spans      k's that lie together; between blocks of k, sums wait on the stack
+ *
+ * Rows of a tile are in pairs, since a register for the address of each row would be too many: a
+ * tile goes on from line to line where lines have an even number of rows.
+ */
+#include "base/sanitizer.h"
+#include "base/size.h"
+#include "exec/conv_loops.h"
+#include "exec/simd/vec.h"
+#include "exec/strip.h"
+
+enum {
+    PAIRS = (MOST_ROWS + 1) / 2,
+    BLOCK_A = 1 << 15, /* floats of A that stay in the second-level cache */
+    PLACES = 8,        /* of a tile of one kernel for each channel */
+    TAPS = 9
+};
+
+/* Keeps the compiler from making an address of every row and k. */
+#define HIDE(p) __asm__("" : "+r"(p))
+/* Under the address sanitizer all tiles share one function whose sizes the compiler does not know:
+ * with a check of every access, many functions of their own would take minutes to compile. */
+#if DT_ASAN
+#define TILE_FUNCTION static __attribute__((noinline)) void
+#define HIDE_SIZES(of) __asm__("" : "+r"((of).rows), "+r"((of).vectors))
+#define UNROLL(n)
+#else
+#define TILE_FUNCTION static ALWAYS_INLINE void
+#define HIDE_SIZES(of) ((void)0)
+#define UNROLL(n) _Pragma(UNROLL_TEXT(n))
+#endif
+#define UNROLL_TEXT(n) UNROLL_STRING(GCC unroll n)
+#define UNROLL_STRING(x) #x
+#define EACH_SUM(of)                                                                               \
+    UNROLL(16) for (int i = 0; i < (of).rows; i++) UNROLL(2) for (int j = 0; j < (of).vectors; j++)
+
+/* ---- tiles ---- */
+
+typedef struct tile {
+    const dt_conv_product *p;
+    const float *a[PAIRS], *b;
+    float *c[PAIRS];
+    int64_t ldb, last; /* last: columns in the last vector */
+} tile;
+
+/* What is constant where a tile is called. by_k: rows, not k's, are neighbours in A. */
+typedef struct kind {
+    int rows, vectors;
+    bool by_k;
+} kind;
+
+typedef struct runner {
+    vec sum[MOST_ROWS][2];
+    const float *a[PAIRS], *b;
+    int64_t at, row_step, k_step, ldb;
+} runner;
+
+static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
+    vec row[2];
+    UNROLL(2) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);
+    UNROLL(16) for (int i = 0; i < of.rows; i++) {
+        const float *a = r->a[i / 2] + (of.by_k ? r->at + i % 2 : i % 2 * r->row_step + u);
+        const vec x = ALL(*a);
+        UNROLL(2) for (int j = 0; j < of.vectors; j++) r->sum[i][j] = FMA(x, row[j], r->sum[i][j]);
+    }
+    r->b += r->ldb;
+    HIDE(r->b);
+    if (!of.by_k) return;
+    r->at += r->k_step;
+    HIDE(r->at);
+}
+
+static ALWAYS_INLINE void go_on(runner *r, const kind of, int64_t k) {
+    if (of.by_k) return;
+    UNROLL(8) for (int i = 0; i < (of.rows + 1) / 2; i++) {
+        r->a[i] += k;
+        HIDE(r->a[i]);
+    }
+}
+
+static ALWAYS_INLINE void add_span(runner *r, const kind of, const tile *t, const dt_conv_span *s) {
+    int64_t k = s->n;
+    r->at = s->at;
+    r->b = t->b + s->k * t->ldb;
+    UNROLL(8)
+    for (int i = 0; i < (of.rows + 1) / 2; i++) r->a[i] = t->a[i] + (of.by_k ? 0 : s->at);
+    for (; k >= 4; k -= 4) {
+        add_products(r, of, 0);
+        add_products(r, of, 1);
+        add_products(r, of, 2);
+        add_products(r, of, 3);
+        go_on(r, of, 4);
+    }
+    for (; k > 0; k--) {
+        add_products(r, of, 0);
+        go_on(r, of, 1);
+    }
+}
+
+TILE_FUNCTION run_tile(const tile *t, const kind of) {
+    _Alignas(64) float buffer[DT_CONV_LEVELS][MOST_ROWS * 2 * W];
+    const dt_conv_product *p = t->p;
+    runner r = {.row_step = p->row_step, .k_step = p->k_step, .ldb = t->ldb};
+    int buffers = 0;
+
+    EACH_SUM(of) r.sum[i][j] = ALL(0.0f);
+    for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
+        add_span(&r, of, t, s);
+        for (int joins = s->joins; joins > 0; joins--) {
+            const float *other = buffer[--buffers];
+            EACH_SUM(of)
+            r.sum[i][j] = ADD(LOAD(other + (i * of.vectors + j) * W), r.sum[i][j]);
+        }
+        if (s->joins < 0 || s + 1 == end) continue;
+        float *to = buffer[buffers++];
+        EACH_SUM(of) STORE(to + (i * of.vectors + j) * W, r.sum[i][j]);
+        EACH_SUM(of) r.sum[i][j] = ALL(0.0f);
+    }
+    EACH_SUM(of)
+    store_part(t->c[i / 2] + i % 2 * p->ldc + j * W, r.sum[i][j],
+               j == of.vectors - 1 ? t->last : W);
+}
+
+typedef void (*tile_function)(const tile *t);
+
+#define FUNCTION(name, r, v, by_k)                                                                 \
+    static void name(const tile *t) {                                                              \
+        kind of = {r, v, by_k};                                                                    \
+        HIDE_SIZES(of);                                                                            \
+        run_tile(t, of);                                                                           \
+    }
+#define TILE(r, v) FUNCTION(tile_##r##_##v, r, v, false) FUNCTION(tile_k_##r##_##v, r, v, true)
+#define TILES(F, r) F(r, 1) F(r, 2)
+#define TILES_TO_4(F) TILES(F, 1) TILES(F, 2) TILES(F, 3) TILES(F, 4)
+#define TILES_TO_6(F) TILES_TO_4(F) TILES(F, 5) TILES(F, 6)
+#define TILES_TO_8(F) TILES_TO_6(F) TILES(F, 7) TILES(F, 8)
+#if defined(__AVX512F__)
+#define EVERY_TILE(F)                                                                              \
+    TILES_TO_8(F)                                                                                  \
+    TILES(F, 9) TILES(F, 10) TILES(F, 11) TILES(F, 12) TILES(F, 13) TILES(F, 14)
+enum { ROWS = 14 };
+#elif defined(__FMA__)
+#define EVERY_TILE TILES_TO_6
+enum { ROWS = 6 };
+#elif defined(__aarch64__)
+#define EVERY_TILE TILES_TO_8
+enum { ROWS = 8 };
+#else
+#define EVERY_TILE TILES_TO_4
+enum { ROWS = 4 };
+#endif
+EVERY_TILE(TILE)
+
+/* By vectors, rows, and whether A lies k first. */
+#define ENTRY(r, v) [v][r] = {tile_##r##_##v, tile_k_##r##_##v},
+static const tile_function functions[3][ROWS + 1][2] = {EVERY_TILE(ENTRY)};
+
+/* ---- a product ---- */
+
+static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+/* How rows are cut into tiles: from line to line in pairs, or each line by itself. */
+typedef struct cut {
+    int64_t lines, each, tiles, unit; /* each: units of rows in a line; tiles: of a line */
+} cut;
+
+static cut cut_of(const dt_conv_product *p) {
+    const int64_t rows = p->lines * p->each, whole = ceil_of(rows, ROWS),
+                  apart = p->lines * ceil_of(p->each, ROWS);
+    if (p->each % 2 == 0 && whole < apart) return (cut){1, rows / 2, whole, 2};
+    return (cut){p->lines, p->each, ceil_of(p->each, ROWS), 1};
+}
+
+/* A place among the rows. */
+typedef struct cursor {
+    int64_t line, row;
+} cursor;
+
+/* n rows from a place on, which moves behind them. */
+static void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t column, tile *t) {
+    for (int64_t i = 0; i < n; i += 2) {
+        const dt_conv_line *l = &p->line[at->line];
+        t->a[i / 2] = p->a + l->a + at->row * p->row_step;
+        t->c[i / 2] = p->c + l->c + at->row * p->ldc + column;
+        at->row += dt_min(2, n - i);
+        if (at->row < p->each) continue;
+        at->line++;
+        at->row = 0;
+    }
+}
+
+/* Tiles [from, to) of a panel of B. */
+static void run_panel(const dt_conv_product *p, const cut *c, const int64_t range[2], int vectors,
+                      tile *t, int64_t column) {
+    for (int64_t i = range[0]; i < range[1]; i++) {
+        const int64_t line = i / c->tiles, place = i % c->tiles,
+                      first = c->each * place / c->tiles * c->unit,
+                      rows = c->each * (place + 1) / c->tiles * c->unit - first,
+                      row = line * c->each * c->unit + first;
+        cursor at = {row / p->each, row % p->each};
+        find_rows(p, &at, rows, column, t);
+        functions[vectors][rows][p->row_step == 1](t);
+    }
+}
+
+static void run(const dt_conv_product *p) {
+    const cut c = cut_of(p);
+    const int64_t all = c.lines * c.tiles,
+                  some = dt_max(4, BLOCK_A / ROWS / dt_max(p->row_step, p->k));
+    for (int64_t from = 0; from < all; from += some) {
+        const int64_t range[2] = {from, dt_min(all, from + some)};
+        for (int64_t j = 0; j < p->columns; j += 2 * W) {
+            const int64_t columns = dt_min(2 * W, p->columns - j);
+            const int vectors = columns > W ? 2 : 1;
+            tile t = {.p = p,
+                      .b = p->b + j * (p->ldb ? 1 : p->k),
+                      .ldb = p->ldb ? p->ldb : vectors * W,
+                      .last = columns - (vectors - 1) * W};
+            run_panel(p, &c, range, vectors, &t, j);
+        }
+    }
+}
+
+/* ---- packing B ---- */
+
+static int64_t room(int64_t k, int64_t columns) { return k * (ceil_of(columns, W) * W); }
+
+/* Panels, the k's of each one after the other. */
+static void pack(const dt_conv_product *p, int64_t step, float *to) {
+    for (int64_t j = 0; j < p->columns; j += 2 * W) {
+        const int64_t columns = dt_min(2 * W, p->columns - j), wide = ceil_of(columns, W) * W;
+        for (int64_t k = 0; k < p->k; k++, to += wide) {
+            const float *b = p->b + k * p->ldb + j * step;
+            if (step == 1) memcpy(to, b, (size_t)columns * sizeof *to);
+            else
+                for (int64_t i = 0; i < columns; i++) to[i] = b[i * step];
+            memset(to + columns, 0, (size_t)(wide - columns) * sizeof *to);
+        }
+    }
+}
+
+/* ---- one kernel for each channel ---- */
+
+/* `places` of a line, W channels or fewer. */
+static ALWAYS_INLINE void run_places(const dt_conv_product *p, const float *a, const float *b,
+                                     float *c, int64_t channels, const int places) {
+    const float *at[PLACES / 2];
+    vec sum[PLACES];
+    UNROLL(8) for (int i = 0; i < places; i++) sum[i] = ALL(0.0f);
+    for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
+        if (s->n == 0) continue;
+        const vec w = load_part(b + s->k * p->ldb, channels);
+        UNROLL(4) for (int i = 0; i < (places + 1) / 2; i++) {
+            at[i] = a + s->at + 2 * i * p->row_step;
+            HIDE(at[i]);
+        }
+        UNROLL(8)
+        for (int i = 0; i < places; i++)
+            sum[i] = FMA(load_part(at[i / 2] + i % 2 * p->row_step, channels), w, sum[i]);
+    }
+    UNROLL(8) for (int i = 0; i < places; i++) store_part(c + i * p->ldc, sum[i], channels);
+}
+
+static ALWAYS_INLINE void run_line(const dt_conv_product *p, const dt_conv_line *l, int64_t j,
+                                   int64_t channels) {
+    const float *a = p->a + l->a + j, *b = p->b + j;
+    float *c = p->c + l->c + j;
+    int64_t i = 0;
+    for (; i + PLACES <= p->each; i += PLACES)
+        run_places(p, a + i * p->row_step, b, c + i * p->ldc, channels, PLACES);
+    for (; i < p->each; i++) run_places(p, a + i * p->row_step, b, c + i * p->ldc, channels, 1);
+}
+
+static void depthwise(const dt_conv_product *p) {
+    for (int64_t l = 0; l < p->lines; l++) {
+        int64_t j = 0;
+        for (; j + W <= p->columns; j += W) run_line(p, &p->line[l], j, W);
+        if (j < p->columns) run_line(p, &p->line[l], j, p->columns - j);
+    }
+}
+
+/* Up to TAPS lines, W channels or fewer. */
+static ALWAYS_INLINE void run_taps(const dt_conv_product *p, const dt_conv_line *l, int64_t j,
+                                   int64_t channels, const int taps) {
+    _Alignas(64) float buffer[DT_CONV_LEVELS][TAPS * W];
+    vec sum[TAPS];
+    int buffers = 0;
+    UNROLL(9) for (int t = 0; t < taps; t++) sum[t] = ALL(0.0f);
+    for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
+        const float *a = p->a + s->at + j, *b = p->b + s->k * p->ldb + j;
+        for (int64_t k = s->n; k > 0; k--, a += p->k_step, b += p->ldb) {
+            const vec y = load_part(b, channels);
+            UNROLL(9)
+            for (int t = 0; t < taps; t++) sum[t] = FMA(load_part(a + l[t].a, channels), y, sum[t]);
+        }
+        for (int joins = s->joins; joins > 0; joins--, buffers--) UNROLL(9)
+        for (int t = 0; t < taps; t++) sum[t] = ADD(LOAD(buffer[buffers - 1] + t * W), sum[t]);
+        if (s->joins < 0 || s + 1 == end) continue;
+        UNROLL(9) for (int t = 0; t < taps; t++) STORE(buffer[buffers] + t * W, sum[t]);
+        UNROLL(9) for (int t = 0; t < taps; t++) sum[t] = ALL(0.0f);
+        buffers++;
+    }
+    UNROLL(9) for (int t = 0; t < taps; t++) store_part(p->c + l[t].c + j, sum[t], channels);
+}
+
+static ALWAYS_INLINE void run_channels(const dt_conv_product *p, int64_t j, int64_t channels) {
+    int64_t l = 0;
+    for (; l + TAPS <= p->lines; l += TAPS) run_taps(p, p->line + l, j, channels, TAPS);
+    for (; l < p->lines; l++) run_taps(p, p->line + l, j, channels, 1);
+}
+
+static void depthwise_gradient(const dt_conv_product *p) {
+    int64_t j = 0;
+    for (; j + W <= p->columns; j += W) run_channels(p, j, W);
+    if (j < p->columns) run_channels(p, j, p->columns - j);
+}
+
+extern const dt_conv_loops JOIN(dt_conv_loops_, DT_ISA);
+const dt_conv_loops JOIN(dt_conv_loops_, DT_ISA) = {.room = room,
+                                                    .pack = pack,
+                                                    .run = run,
+                                                    .depthwise = depthwise,
+                                                    .depthwise_gradient = depthwise_gradient};
