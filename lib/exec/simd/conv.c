@@ -19,6 +19,7 @@
 
 enum {
     PAIRS = (MOST_ROWS + 1) / 2,
+    POINTERS = 9,      /* of a tile: for each pair of rows, or each single one */
     BLOCK_A = 1 << 15, /* floats of A that stay in the second-level cache */
     PLACES = 8,        /* of a tile of one kernel for each channel */
     TAPS = 9
@@ -46,43 +47,73 @@ enum {
 
 typedef struct tile {
     const dt_conv_product *p;
-    const float *a[PAIRS], *b;
-    float *c[PAIRS];
-    int64_t ldb, last; /* last: columns in the last vector */
+    const float *a[POINTERS], *b;
+    float *c[POINTERS];
+    uint64_t tap[POINTERS], taps; /* SINGLE: of each row, as bits; all of them */
+    int64_t ldb, last;            /* last: columns in the last vector */
 } tile;
 
-/* What is constant where a tile is called. by_k: rows, not k's, are neighbours in A. */
+/* What are neighbours in A: a row's k's, or pairs of rows, or nothing. */
+typedef enum order { BY_ROW, BY_K, SINGLE, ORDERS } order;
+
+/* What is constant where a tile is called. */
 typedef struct kind {
     int rows, vectors;
-    bool by_k;
+    order is;
 } kind;
 
 typedef struct runner {
     vec sum[MOST_ROWS][2];
-    const float *a[PAIRS], *b;
+    const float *a[POINTERS], *b;
     int64_t at, row_step, k_step, ldb;
 } runner;
+
+/* The pointer of row i. */
+static ALWAYS_INLINE int pointer_of(const kind of, int i) { return of.is == SINGLE ? i : i / 2; }
+
+static ALWAYS_INLINE const float *a_of(const runner *r, const kind of, int i, int u) {
+    const float *a = r->a[pointer_of(of, i)];
+    return of.is == BY_ROW ? a + i % 2 * r->row_step + u : a + r->at + (of.is == BY_K ? i % 2 : 0);
+}
+
+static ALWAYS_INLINE void next_k(runner *r, const kind of) {
+    r->b += r->ldb;
+    HIDE(r->b);
+    if (of.is == BY_ROW) return;
+    r->at += r->k_step;
+    HIDE(r->at);
+}
 
 static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
     vec row[2];
     UNROLL(2) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);
     UNROLL(16) for (int i = 0; i < of.rows; i++) {
-        const float *a = r->a[i / 2] + (of.by_k ? r->at + i % 2 : i % 2 * r->row_step + u);
-        const vec x = ALL(*a);
+        const vec x = ALL(*a_of(r, of, i, u));
         UNROLL(2) for (int j = 0; j < of.vectors; j++) r->sum[i][j] = FMA(x, row[j], r->sum[i][j]);
     }
-    r->b += r->ldb;
-    HIDE(r->b);
-    if (!of.by_k) return;
-    r->at += r->k_step;
-    HIDE(r->at);
+    next_k(r, of);
 }
 
 static ALWAYS_INLINE void go_on(runner *r, const kind of, int64_t k) {
-    if (of.by_k) return;
+    if (of.is != BY_ROW) return;
     UNROLL(8) for (int i = 0; i < (of.rows + 1) / 2; i++) {
         r->a[i] += k;
         HIDE(r->a[i]);
+    }
+}
+
+/* A span that some rows lack. */
+static ALWAYS_INLINE void add_some(runner *r, const kind of, const tile *t, const dt_conv_span *s) {
+    for (int64_t k = s->n; k > 0; k--) {
+        vec row[2];
+        UNROLL(2) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);
+        UNROLL(16) for (int i = 0; i < of.rows; i++) {
+            if (!(s->taps & t->tap[i])) continue;
+            const vec x = ALL(*a_of(r, of, i, 0));
+            UNROLL(2)
+            for (int j = 0; j < of.vectors; j++) r->sum[i][j] = FMA(x, row[j], r->sum[i][j]);
+        }
+        next_k(r, of);
     }
 }
 
@@ -90,8 +121,13 @@ static ALWAYS_INLINE void add_span(runner *r, const kind of, const tile *t, cons
     int64_t k = s->n;
     r->at = s->at;
     r->b = t->b + s->k * t->ldb;
-    UNROLL(8)
-    for (int i = 0; i < (of.rows + 1) / 2; i++) r->a[i] = t->a[i] + (of.by_k ? 0 : s->at);
+    if (of.is == SINGLE && (s->taps & t->taps) != t->taps) {
+        add_some(r, of, t, s);
+        return;
+    }
+    UNROLL(9)
+    for (int i = 0; i <= pointer_of(of, of.rows - 1); i++)
+        r->a[i] = t->a[i] + (of.is == BY_ROW ? s->at : 0);
     for (; k >= 4; k -= 4) {
         add_products(r, of, 0);
         add_products(r, of, 1);
@@ -111,6 +147,7 @@ TILE_FUNCTION run_tile(const tile *t, const kind of) {
     runner r = {.row_step = p->row_step, .k_step = p->k_step, .ldb = t->ldb};
     int buffers = 0;
 
+    UNROLL(9) for (int i = 0; i < POINTERS; i++) r.a[i] = t->a[i];
     EACH_SUM(of) r.sum[i][j] = ALL(0.0f);
     for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
         add_span(&r, of, t, s);
@@ -125,19 +162,22 @@ TILE_FUNCTION run_tile(const tile *t, const kind of) {
         EACH_SUM(of) r.sum[i][j] = ALL(0.0f);
     }
     EACH_SUM(of)
-    store_part(t->c[i / 2] + i % 2 * p->ldc + j * W, r.sum[i][j],
-               j == of.vectors - 1 ? t->last : W);
+    store_part(t->c[pointer_of(of, i)] + (of.is == SINGLE ? 0 : i % 2 * p->ldc) + j * W,
+               r.sum[i][j], j == of.vectors - 1 ? t->last : W);
 }
 
 typedef void (*tile_function)(const tile *t);
 
-#define FUNCTION(name, r, v, by_k)                                                                 \
+#define FUNCTION(name, r, v, is)                                                                   \
     static void name(const tile *t) {                                                              \
-        kind of = {r, v, by_k};                                                                    \
+        kind of = {r, v, is};                                                                      \
         HIDE_SIZES(of);                                                                            \
         run_tile(t, of);                                                                           \
     }
-#define TILE(r, v) FUNCTION(tile_##r##_##v, r, v, false) FUNCTION(tile_k_##r##_##v, r, v, true)
+#define TILE(r, v)                                                                                 \
+    FUNCTION(tile_##r##_##v, r, v, BY_ROW)                                                         \
+    FUNCTION(tile_k_##r##_##v, r, v, BY_K)
+#define TILE_OF_SINGLES(r, v) FUNCTION(tile_s_##r##_##v, r, v, SINGLE)
 #define TILES(F, r) F(r, 1) F(r, 2)
 #define TILES_TO_4(F) TILES(F, 1) TILES(F, 2) TILES(F, 3) TILES(F, 4)
 #define TILES_TO_6(F) TILES_TO_4(F) TILES(F, 5) TILES(F, 6)
@@ -157,11 +197,21 @@ enum { ROWS = 8 };
 #define EVERY_TILE TILES_TO_4
 enum { ROWS = 4 };
 #endif
+#if defined(__AVX512F__)
+#define EVERY_SINGLE(F) TILES_TO_8(F) TILES(F, 9)
+enum { SINGLES = 9 };
+#else
+#define EVERY_SINGLE EVERY_TILE
+enum { SINGLES = ROWS };
+#endif
 EVERY_TILE(TILE)
+EVERY_SINGLE(TILE_OF_SINGLES)
 
-/* By vectors, rows, and whether A lies k first. */
-#define ENTRY(r, v) [v][r] = {tile_##r##_##v, tile_k_##r##_##v},
-static const tile_function functions[3][ROWS + 1][2] = {EVERY_TILE(ENTRY)};
+/* By vectors and rows. */
+#define ENTRY(r, v) [BY_ROW][v][r] = tile_##r##_##v, [BY_K][v][r] = tile_k_##r##_##v,
+#define ENTRY_OF_SINGLES(r, v) [SINGLE][v][r] = tile_s_##r##_##v,
+static const tile_function functions[ORDERS][3][ROWS + 1] = {EVERY_TILE(ENTRY)
+                                                                 EVERY_SINGLE(ENTRY_OF_SINGLES)};
 
 /* ---- a product ---- */
 
@@ -173,6 +223,7 @@ typedef struct cut {
 } cut;
 
 static cut cut_of(const dt_conv_product *p) {
+    if (p->single) return (cut){1, p->lines, ceil_of(p->lines, SINGLES), 1};
     const int64_t rows = p->lines * p->each, whole = ceil_of(rows, ROWS),
                   apart = p->lines * ceil_of(p->each, ROWS);
     if (p->each % 2 == 0 && whole < apart) return (cut){1, rows / 2, whole, 2};
@@ -197,6 +248,18 @@ static void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t c
     }
 }
 
+/* Single rows from one on. */
+static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int64_t column,
+                         tile *t) {
+    t->taps = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const dt_conv_line *l = &p->line[first + i];
+        t->a[i] = p->a + l->a;
+        t->c[i] = p->c + l->c + column;
+        t->taps |= t->tap[i] = (uint64_t)1 << (first + i) / p->single;
+    }
+}
+
 /* Tiles [from, to) of a panel of B. */
 static void run_panel(const dt_conv_product *p, const cut *c, const int64_t range[2], int vectors,
                       tile *t, int64_t column) {
@@ -206,8 +269,9 @@ static void run_panel(const dt_conv_product *p, const cut *c, const int64_t rang
                       rows = c->each * (place + 1) / c->tiles * c->unit - first,
                       row = line * c->each * c->unit + first;
         cursor at = {row / p->each, row % p->each};
-        find_rows(p, &at, rows, column, t);
-        functions[vectors][rows][p->row_step == 1](t);
+        if (p->single) find_singles(p, row, rows, column, t);
+        else find_rows(p, &at, rows, column, t);
+        functions[p->single ? SINGLE : p->row_step == 1 ? BY_K : BY_ROW][vectors][rows](t);
     }
 }
 
@@ -234,14 +298,11 @@ static void run(const dt_conv_product *p) {
 static int64_t room(int64_t k, int64_t columns) { return k * (ceil_of(columns, W) * W); }
 
 /* Panels, the k's of each one after the other. */
-static void pack(const dt_conv_product *p, int64_t step, float *to) {
+static void pack(const dt_conv_product *p, float *to) {
     for (int64_t j = 0; j < p->columns; j += 2 * W) {
         const int64_t columns = dt_min(2 * W, p->columns - j), wide = ceil_of(columns, W) * W;
         for (int64_t k = 0; k < p->k; k++, to += wide) {
-            const float *b = p->b + k * p->ldb + j * step;
-            if (step == 1) memcpy(to, b, (size_t)columns * sizeof *to);
-            else
-                for (int64_t i = 0; i < columns; i++) to[i] = b[i * step];
+            memcpy(to, p->b + k * p->ldb + j, (size_t)columns * sizeof *to);
             memset(to + columns, 0, (size_t)(wide - columns) * sizeof *to);
         }
     }
@@ -287,34 +348,51 @@ static void depthwise(const dt_conv_product *p) {
     }
 }
 
+/* Products of a span, with the elements of the kernel that have it. */
+static ALWAYS_INLINE void add_taps(const dt_conv_product *p, const dt_conv_span *s,
+                                   const int64_t at[TAPS], int64_t j, int64_t channels,
+                                   const int taps, uint64_t which, vec sum[TAPS]) {
+    const float *a = p->a + j, *b = p->b + s->k * p->ldb + j;
+    int64_t moved = s->at;
+    for (int64_t k = s->n; k > 0; k--, moved += p->k_step, b += p->ldb) {
+        const vec y = load_part(b, channels);
+        UNROLL(9)
+        for (int t = 0; t < taps; t++)
+            if (which >> t & 1) sum[t] = FMA(load_part(a + (moved + at[t]), channels), y, sum[t]);
+    }
+}
+
 /* Up to TAPS lines, W channels or fewer. */
-static ALWAYS_INLINE void run_taps(const dt_conv_product *p, const dt_conv_line *l, int64_t j,
+static ALWAYS_INLINE void run_taps(const dt_conv_product *p, int64_t first, int64_t j,
                                    int64_t channels, const int taps) {
     _Alignas(64) float buffer[DT_CONV_LEVELS][TAPS * W];
+    const uint64_t all = ((uint64_t)1 << taps) - 1;
+    int64_t at[TAPS];
     vec sum[TAPS];
     int buffers = 0;
+    UNROLL(9) for (int t = 0; t < taps; t++) at[t] = p->line[first + t].a;
     UNROLL(9) for (int t = 0; t < taps; t++) sum[t] = ALL(0.0f);
     for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
-        const float *a = p->a + s->at + j, *b = p->b + s->k * p->ldb + j;
-        for (int64_t k = s->n; k > 0; k--, a += p->k_step, b += p->ldb) {
-            const vec y = load_part(b, channels);
-            UNROLL(9)
-            for (int t = 0; t < taps; t++) sum[t] = FMA(load_part(a + l[t].a, channels), y, sum[t]);
+        const uint64_t which = s->taps >> first & all;
+        if (which == all) add_taps(p, s, at, j, channels, taps, all, sum);
+        else add_taps(p, s, at, j, channels, taps, which, sum);
+        for (int joins = s->joins; joins > 0; joins--) {
+            const float *other = buffer[--buffers];
+            UNROLL(9) for (int t = 0; t < taps; t++) sum[t] = ADD(LOAD(other + t * W), sum[t]);
         }
-        for (int joins = s->joins; joins > 0; joins--, buffers--) UNROLL(9)
-        for (int t = 0; t < taps; t++) sum[t] = ADD(LOAD(buffer[buffers - 1] + t * W), sum[t]);
         if (s->joins < 0 || s + 1 == end) continue;
         UNROLL(9) for (int t = 0; t < taps; t++) STORE(buffer[buffers] + t * W, sum[t]);
         UNROLL(9) for (int t = 0; t < taps; t++) sum[t] = ALL(0.0f);
         buffers++;
     }
-    UNROLL(9) for (int t = 0; t < taps; t++) store_part(p->c + l[t].c + j, sum[t], channels);
+    UNROLL(9)
+    for (int t = 0; t < taps; t++) store_part(p->c + p->line[first + t].c + j, sum[t], channels);
 }
 
 static ALWAYS_INLINE void run_channels(const dt_conv_product *p, int64_t j, int64_t channels) {
     int64_t l = 0;
-    for (; l + TAPS <= p->lines; l += TAPS) run_taps(p, p->line + l, j, channels, TAPS);
-    for (; l < p->lines; l++) run_taps(p, p->line + l, j, channels, 1);
+    for (; l + TAPS <= p->lines; l += TAPS) run_taps(p, l, j, channels, TAPS);
+    for (; l < p->lines; l++) run_taps(p, l, j, channels, 1);
 }
 
 static void depthwise_gradient(const dt_conv_product *p) {
