@@ -148,6 +148,8 @@ TILE_FUNCTION run_tile(const tile *t, const kind of) {
     int buffers = 0;
 
     UNROLL(9) for (int i = 0; i < POINTERS; i++) r.a[i] = t->a[i];
+    EACH_SUM(of)
+    __builtin_prefetch(t->c[pointer_of(of, i)] + (of.is == SINGLE ? 0 : i % 2 * p->ldc) + j * W, 1);
     EACH_SUM(of) r.sum[i][j] = ALL(0.0f);
     for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
         add_span(&r, of, t, s);
@@ -260,18 +262,21 @@ static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int
     }
 }
 
-/* Tiles [from, to) of a panel of B. */
+/* Tiles [from, to) of a panel of B. Those of a line have nearly the same size, the larger first. */
 static void run_panel(const dt_conv_product *p, const cut *c, const int64_t range[2], int vectors,
                       tile *t, int64_t column) {
+    const int64_t least = c->each / c->tiles, larger = c->each % c->tiles;
+    int64_t place = range[0] % c->tiles,
+            row = (range[0] / c->tiles * c->each + place * least + dt_min(place, larger)) * c->unit;
+    const order is = p->single ? SINGLE : p->row_step == 1 ? BY_K : BY_ROW;
+    cursor at = {row / p->each, row % p->each};
     for (int64_t i = range[0]; i < range[1]; i++) {
-        const int64_t line = i / c->tiles, place = i % c->tiles,
-                      first = c->each * place / c->tiles * c->unit,
-                      rows = c->each * (place + 1) / c->tiles * c->unit - first,
-                      row = line * c->each * c->unit + first;
-        cursor at = {row / p->each, row % p->each};
-        if (p->single) find_singles(p, row, rows, column, t);
+        const int64_t rows = (least + (place < larger)) * c->unit;
+        if (is == SINGLE) find_singles(p, row, rows, column, t);
         else find_rows(p, &at, rows, column, t);
-        functions[p->single ? SINGLE : p->row_step == 1 ? BY_K : BY_ROW][vectors][rows](t);
+        functions[is][vectors][rows](t);
+        row += rows;
+        if (++place == c->tiles) place = 0;
     }
 }
 
@@ -330,22 +335,31 @@ static ALWAYS_INLINE void run_places(const dt_conv_product *p, const float *a, c
     UNROLL(8) for (int i = 0; i < places; i++) store_part(c + i * p->ldc, sum[i], channels);
 }
 
-static ALWAYS_INLINE void run_line(const dt_conv_product *p, const dt_conv_line *l, int64_t j,
-                                   int64_t channels) {
-    const float *a = p->a + l->a + j, *b = p->b + j;
-    float *c = p->c + l->c + j;
-    int64_t i = 0;
-    for (; i + PLACES <= p->each; i += PLACES)
-        run_places(p, a + i * p->row_step, b, c + i * p->ldc, channels, PLACES);
-    for (; i < p->each; i++) run_places(p, a + i * p->row_step, b, c + i * p->ldc, channels, 1);
+/* All channels of some places, so that memory is read in order. */
+static ALWAYS_INLINE void run_group(const dt_conv_product *p, const float *a, float *c,
+                                    const int places) {
+    int64_t j = 0;
+    for (; j + W <= p->columns; j += W) run_places(p, a + j, p->b + j, c + j, W, places);
+    if (j < p->columns) run_places(p, a + j, p->b + j, c + j, p->columns - j, places);
 }
 
-static void depthwise(const dt_conv_product *p) {
-    for (int64_t l = 0; l < p->lines; l++) {
-        int64_t j = 0;
-        for (; j + W <= p->columns; j += W) run_line(p, &p->line[l], j, W);
-        if (j < p->columns) run_line(p, &p->line[l], j, p->columns - j);
+typedef void (*group_function)(const dt_conv_product *p, const float *a, float *c);
+#define GROUP(n)                                                                                   \
+    static void group_##n(const dt_conv_product *p, const float *a, float *c) {                    \
+        run_group(p, a, c, n);                                                                     \
     }
+GROUP(1)
+GROUP(2) GROUP(3) GROUP(4) GROUP(5) GROUP(6) GROUP(7)
+    GROUP(8) static const group_function groups[PLACES + 1] = {
+        NULL, group_1, group_2, group_3, group_4, group_5, group_6, group_7, group_8};
+
+static void depthwise(const dt_conv_product *p) {
+    const int64_t n = ceil_of(p->each, PLACES);
+    for (const dt_conv_line *l = p->line, *end = l + p->lines; l < end; l++)
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t from = p->each * i / n, places = p->each * (i + 1) / n - from;
+            groups[places](p, p->a + l->a + from * p->row_step, p->c + l->c + from * p->ldc);
+        }
 }
 
 /* Products of a span, with the elements of the kernel that have it. */
