@@ -183,7 +183,8 @@ static const char *first_error(struct child *c) {
     return "";
 }
 
-/* Prints the warnings of a trial that no other had: they are of the job and its data. */
+/* Prints the warnings of a trial about the job and its data that no other had. Those of a step stay
+ * in its fit.log. */
 static void pass_warnings(struct trials *w, const struct child *c) {
     static const char prefix[] = "dtrain: warning: ";
     dt_str text = {0};
@@ -191,6 +192,7 @@ static void pass_warnings(struct trials *w, const struct child *c) {
         dt_str_clear(&text);
         dt_str_add(&text, line, (size_t)(end - line));
         if (strncmp(line, prefix, strlen(prefix)) != 0 ||
+            strncmp(line + strlen(prefix), "step ", 5) == 0 ||
             strstr(dt_str_text(&w->warned), dt_str_text(&text)))
             continue;
         dt_str_printf(&w->warned, "%s\n", dt_str_text(&text));

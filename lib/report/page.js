@@ -462,3 +462,18 @@ put(document.body,
                        set(h("section", set(h("h2", title), { id: id + "-title" }), kids),
                            { id, "aria-labelledby": id + "-title" }))),
     h("footer", "written by dtrain " + dtrain));
+
+// Rows of tables are cards on narrow pages, and where a table is wider than its place: nothing is to
+// be cut off.
+function stack() {
+    const tables = [...document.querySelectorAll("table.cards")], narrow = innerWidth <= 820;
+    const place = (table) => table.closest(".scroll") || table.parentElement;
+    const isCut = (table) => place(table).scrollWidth > place(table).clientWidth + 1;
+    tables.forEach((table) => table.classList.toggle("stacked", narrow));
+    if (!narrow) {
+        tables.filter(isCut).forEach((table) => table.classList.add("stacked"));
+    }
+}
+stack();
+addEventListener("resize", stack);
+document.addEventListener("toggle", stack, true);

@@ -216,7 +216,7 @@ def browser(program, pages):
     with browsers()(program) as b:
         for path in pages:
             grounds, curves, parts, strokes = [], set(), set(), set()
-            for width, dark in ((1400, False), (1400, True), (768, False), (390, False), (390, True)):
+            for width, dark in ((1400, False), (1400, True), (1000, False), (768, False), (390, False), (390, True)):
                 what = f"{os.path.basename(path)}, {width}, {'dark' if dark else 'light'}"
                 page = b.open(path, width=width, dark=dark)
                 check_look(page, what)
@@ -224,8 +224,7 @@ def browser(program, pages):
                 curves.add(page.evaluate(CURVES))
                 parts.add(page.evaluate(PARTS))
                 strokes.add(page.evaluate(STROKES))
-                if width <= 768:
-                    expect(not page.evaluate(CUT), f"{what}: cut are {page.evaluate(CUT)}")
+                expect(not page.evaluate(CUT), f"{what}: cut are {page.evaluate(CUT)}")
             runs = page.evaluate(RUNS)
             expect(len(strokes) == 1, f"{path}: runs have other colours elsewhere: {strokes}")
             if runs > 1:
