@@ -47,6 +47,9 @@
  *     of rhs   dy moves as a window over lhs, with features and batch in exchanged roles: the sum
  *              runs over examples and places. Strides and dilations of the window are exchanged
  *
+ * Where lhs is dilated, as in a transposed convolution, lhs moves over dy in the second instead, and
+ * the result is the reversed kernel's gradient: no products with the zeros between elements.
+ *
  * Groups of features become groups of the batch in the second, and the other way round. In the
  * first, the kernel's groups move from its outputs to its inputs.
  */
@@ -148,10 +151,50 @@ static dt_value grad_rhs(const dt_grad *g, const dt_convolution_attr *a) {
     return dt_convolution(g->in[0], g->dout, &b);
 }
 
+/* Whether lhs is dilated, and moves over dy as a window without strides. */
+static bool moves_lhs(const dt_convolution_attr *a) {
+    bool dilated = false, strides = false;
+    for (int i = 0; i < a->n_spatial; i++) {
+        dilated |= a->window[i].base_dilation > 1;
+        strides |= a->window[i].stride > 1;
+    }
+    return dilated && !strides && a->feature_groups == 1 && a->batch_groups == 1;
+}
+
+static dt_value grad_rhs_of_dilated(const dt_grad *g, const dt_convolution_attr *a) {
+    dt_type x = dt_type_of_value(g->in[0]), w = dt_type_of_value(g->in[1]), y = g->node->type;
+    dt_convolution_attr b = *a;
+    uint32_t spatial = 0;
+    int perm[DT_MAX_RANK];
+    b.lhs_batch = a->out_feature;
+    b.lhs_feature = a->out_batch;
+    b.rhs_in = a->lhs_batch;
+    b.rhs_out = a->lhs_feature;
+    b.out_batch = a->rhs_in;
+    b.out_feature = a->rhs_out;
+    for (int i = 0; i < a->n_spatial; i++) {
+        const dt_window *v = &a->window[i];
+        int64_t size = dt_dilated(w.dim[a->rhs_spatial[i]], v->dilation), low = size - 1 - v->low;
+        b.lhs_spatial[i] = a->out_spatial[i];
+        b.rhs_spatial[i] = a->lhs_spatial[i];
+        b.out_spatial[i] = a->rhs_spatial[i];
+        b.window[i] = (dt_window){.stride = v->dilation,
+                                  .base_dilation = 1,
+                                  .dilation = v->base_dilation,
+                                  .low = low};
+        b.window[i].high = dt_dilated(x.dim[a->lhs_spatial[i]], v->base_dilation) + size -
+                           y.dim[a->out_spatial[i]] - 1 - low;
+        spatial |= 1u << a->rhs_spatial[i];
+    }
+    for (int d = 0; d < w.rank; d++)
+        perm[d] = d == a->rhs_in ? a->rhs_out : d == a->rhs_out ? a->rhs_in : d;
+    return dt_reverse(dt_transpose(dt_convolution(g->dout, g->in[0], &b), perm), spatial);
+}
+
 static void grad(dt_grad *g) {
     const dt_convolution_attr *a = g->node->attr;
     if (g->wants[0]) g->din[0] = grad_lhs(g, a);
-    if (g->wants[1]) g->din[1] = grad_rhs(g, a);
+    if (g->wants[1]) g->din[1] = moves_lhs(a) ? grad_rhs_of_dilated(g, a) : grad_rhs(g, a);
 }
 
 /* ---- shapes ---- */
