@@ -9,6 +9,7 @@ enum {
     BLOCK_NS = 10000000, /* time of a block of runs: several time slices of the scheduler */
     /* longer runs are not tried: joins are a small part of them, trials a large one */
     LONGEST_NS = 5000000,
+    MOST_PAUSE = 2, /* runs: a longer pause between two runs is not due to lanes */
     LEAST_HOLD = 32,
     MOST_HOLD = 128, /* blocks */
     WINS = 4,
@@ -58,7 +59,17 @@ static void end_pair(dt_lane_choice *c) {
     }
 }
 
-void dt_lane_choice_ran(dt_lane_choice *c, int64_t ns) {
+/* The time of a run and of the pause before it. */
+static int64_t time_of_run(dt_lane_choice *c, int64_t begin_ns, int64_t end_ns) {
+    const int64_t run = end_ns - begin_ns, pause = begin_ns - c->ended_ns, most = MOST_PAUSE * run;
+
+    c->ended_ns = end_ns;
+    return run + (pause < most ? pause : most);
+}
+
+void dt_lane_choice_ran(dt_lane_choice *c, int64_t begin_ns, int64_t end_ns) {
+    const int64_t ns = time_of_run(c, begin_ns, end_ns);
+
     c->runs++;
     if (c->phase == DT_LANES_HOLD) {
         c->ns += ns;

@@ -2,7 +2,8 @@
 /*
  * Whether all lanes run an executable, or lane 0 alone, decided by the time that its runs take.
  * Lanes join several times in a run; where a run is short, a wake-up slow, or another process has a
- * core, joins can cost more than the other lanes save.
+ * core, joins can cost more than the other lanes save. The time from the end of the last run
+ * counts, too: lanes that wait for work take it from the threads that prepare batches.
  *
  *     | hold              | own | other | own | other | hold                        | own | ...
  *
@@ -24,6 +25,7 @@ typedef struct dt_lane_choice { /* zeroed: all lanes, until times have been meas
     bool alone;                 /* the current choice */
     enum { DT_LANES_HOLD, DT_LANES_OWN, DT_LANES_OTHER } phase;
     int64_t runs, ns; /* of the phase; within blocks, after the runs that warm up */
+    int64_t ended_ns; /* end of the last run */
     int64_t own_ns;   /* time of the last block of the current choice */
     int64_t hold;     /* blocks between trials; 0: before the first one */
     int64_t block;    /* runs of a block */
@@ -32,8 +34,8 @@ typedef struct dt_lane_choice { /* zeroed: all lanes, until times have been meas
 
 /* Whether lane 0 alone should do the next run. */
 bool dt_lane_choice_is_alone(const dt_lane_choice *c);
-/* Records that a run by the lanes that dt_lane_choice_is_alone chose took ns nanoseconds, at
- * least 0. */
-void dt_lane_choice_ran(dt_lane_choice *c, int64_t ns);
+/* Records a run by the lanes that dt_lane_choice_is_alone chose, from its begin to its end on a
+ * clock of nanoseconds that never goes back. */
+void dt_lane_choice_ran(dt_lane_choice *c, int64_t begin_ns, int64_t end_ns);
 
 #endif

@@ -257,7 +257,7 @@ static void run_lanes(dt_exec *x) {
     x->alone = chooses_lanes(x) && dt_lane_choice_is_alone(&x->lanes);
     if (x->alone) run_lane(0, x);
     else dt_pool_run(x->engine->pool, run_lane, x);
-    if (chooses_lanes(x) && !x->track) dt_lane_choice_ran(&x->lanes, dt_now_ns() - since);
+    if (chooses_lanes(x) && !x->track) dt_lane_choice_ran(&x->lanes, since, dt_now_ns());
 }
 
 /* A segment of one task (the preamble, or all of a step over one row) runs on lane 0 without waking

@@ -10,9 +10,9 @@
 #include "exec/lane_choice.h"
 
 /* What runs take: of all lanes, of lane 0 alone; each off by noise times a normal number, and every
- * `rare`-th one longer by `hiccup`. */
+ * `rare`-th one longer by `hiccup`. Pauses after runs take as long as `pause` says. */
 typedef struct machine {
-    int64_t all, alone, hiccup;
+    int64_t all, alone, hiccup, pause_of_all, pause_alone;
     double noise;
     int rare;
 } machine;
@@ -29,10 +29,14 @@ static int64_t time_of(const machine *m, bool alone, int run, dt_random *r) {
 static outcome go(dt_lane_choice *c, const machine *m, int runs, uint64_t seed) {
     dt_random r = dt_random_stream(seed, "times", 0);
     outcome o = {0};
+    int64_t now = c->ended_ns;
     for (int i = 1; i <= runs; i++) {
         const bool chosen = c->alone, alone = dt_lane_choice_is_alone(c);
+        const int64_t begin = now;
         o.alone += alone;
-        dt_lane_choice_ran(c, time_of(m, alone, i, &r));
+        now += time_of(m, alone, i, &r);
+        dt_lane_choice_ran(c, begin, now);
+        now += alone ? m->pause_alone : m->pause_of_all;
         o.changes += c->alone != chosen;
     }
     return o;
@@ -75,6 +79,31 @@ static void test_a_large_difference_is_seen_at_once(void **state) {
     outcome o = go(&c, &(machine){.all = 100000, .alone = 50000}, 450, 1);
     assert_true(c.alone);
     assert_int_equal(o.changes, 1);
+}
+
+/* Runs of all lanes are shorter, but batches come later after them. */
+static void test_pauses_between_runs_count(void **state) {
+    (void)state;
+    const machine m = {
+        .all = 55000, .alone = 68000, .pause_of_all = 76000, .pause_alone = 41000, .noise = 0.2};
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        dt_lane_choice c = {0};
+        go(&c, &m, 10000, seed);
+        assert_true(c.alone);
+    }
+}
+
+/* A caller that does other things for long between runs does not hide their difference. */
+static void test_long_pauses_do_not_decide(void **state) {
+    (void)state;
+    const machine m = {.all = 100000,
+                       .alone = 80000,
+                       .pause_of_all = 20000000,
+                       .pause_alone = 30000000,
+                       .noise = 0.1};
+    dt_lane_choice c = {0};
+    go(&c, &m, 2000, 1);
+    assert_true(c.alone);
 }
 
 /* A neighbour that burns a core comes, and goes. */
@@ -141,6 +170,8 @@ int main(void) {
         cmocka_unit_test(test_all_lanes_stay_where_they_are_faster),
         cmocka_unit_test(test_lane_0_is_left_alone_where_that_is_faster),
         cmocka_unit_test(test_a_large_difference_is_seen_at_once),
+        cmocka_unit_test(test_pauses_between_runs_count),
+        cmocka_unit_test(test_long_pauses_do_not_decide),
         cmocka_unit_test(test_follows_neighbours),
         cmocka_unit_test(test_rare_hiccups_do_not_decide),
         cmocka_unit_test(test_equal_times_change_little),
