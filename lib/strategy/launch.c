@@ -307,6 +307,22 @@ static int64_t find_index(json_t *list, int64_t index) {
     return -1;
 }
 
+/* keyed: the cluster maps indices to addresses. all: the number of tasks of the type. */
+static dt_status *absent(const char *type, int64_t index, int64_t all, bool keyed) {
+    if (all == 0)
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "TF_CONFIG: %s %lld is not in the cluster, which has no %s", type,
+                       (long long)index, type);
+    if (keyed)
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them, with "
+                       "other indices",
+                       type, (long long)index, (long long)all);
+    return dt_fail(DT_E_LAUNCH, NULL,
+                   "TF_CONFIG: %s %lld is not in the cluster, whose last %s is %lld", type,
+                   (long long)index, type, (long long)all - 1);
+}
+
 /* Finds this process's task. An evaluator is not part of the cluster, so it need not be listed
  * there. */
 static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out) {
@@ -327,12 +343,7 @@ static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out)
     const int64_t all = tasks_of(cluster, type);
     int64_t at = find_index(json_object_get(cluster, type), index);
     if (at < 0 && k == DT_TASK_EVALUATOR && all == 0 && index >= 0 && index < MOST) at = index;
-    if (at < 0)
-        return dt_fail(DT_E_LAUNCH, NULL,
-                       "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them%s", type,
-                       (long long)index, (long long)all,
-                       json_is_object(json_object_get(cluster, type)) ? ", with other indices"
-                                                                      : ", from 0 on");
+    if (at < 0) return absent(type, index, all, json_is_object(json_object_get(cluster, type)));
     out->task = k == CHIEF ? DT_TASK_WORKER : (dt_task_type)k;
     out->rank = (int)(at + (out->task != DT_TASK_WORKER ? out->workers : k == CHIEF ? 0 : chiefs));
     return NULL;
