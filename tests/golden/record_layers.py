@@ -134,6 +134,17 @@ IMAGES = {
                                       {"ConvLSTM2D": {"inputs": ["q", "e/state_h", "e/state_c"], **CONV, "return_sequences": True}}], (3, 4, 3, 2), False),
     "conv-lstm-3d": ([{"ConvLSTM3D": {"inputs": "x", "filters": 2, "kernel_size": 2}}], (2, 3, 2, 3, 2), False),
 }
+# Heads without biases, whose output has one, as in diffusion U-Nets: Keras has no argument for it.
+BIASES = {"mha-output-bias": (SPLIT + [{"MultiHeadAttention": {"inputs": ["q", "k"], "use_bias": False, "use_output_bias": True, **HEADS}}],)}
+
+
+class OutputBias(L.MultiHeadAttention):
+    def build(self, query_shape, value_shape, key_shape=None):
+        super().build(query_shape, value_shape, key_shape)
+        output = self._output_dense
+        output._tracker.unlock()
+        output.bias = output.add_weight(name="bias", shape=output.kernel.shape[-1:], initializer="zeros")
+        output._tracker.lock()
 
 
 def call(kind, arguments, values):
@@ -147,7 +158,8 @@ def call(kind, arguments, values):
     if arguments.pop("use_attention_mask", False):
         mask = values.pop()
     scores = arguments.pop("return_attention_scores", False)
-    layer = getattr(L, kind)(**arguments)
+    biased = arguments.pop("use_output_bias", False)
+    layer = OutputBias(name="multi_head_attention", **arguments) if biased else getattr(L, kind)(**arguments)
     if kind in ("MultiHeadAttention", "GroupQueryAttention"):
         values = values * 2 if len(values) == 1 else values
         return layer(*values, attention_mask=mask, use_causal_mask=causal, return_attention_scores=scores)
@@ -231,7 +243,7 @@ def record(slug, layers, shape=(7, 4), training=False):
 
 def main():
     models = {**{slug: (layers,) for slug, layers in MODELS.items()}, **ADAPTIVE, **ENCODED, **INTS, **TIMES, **EINSUMS, **NORMS,
-              **{slug: (layers,) for slug, layers in OUTPUTS.items()}, **SPECTRAL, **IMAGES}
+              **{slug: (layers,) for slug, layers in OUTPUTS.items()}, **SPECTRAL, **IMAGES, **BIASES}
     lines = [json.dumps({"id": f"layers/j{i + 1:02d}-{slug}", "op": "layer", **record(slug, *model)}) for i, (slug, model) in enumerate(models.items())]
     about = "Attention over several inputs, adaptive pooling, encodings of numbers; see record_layers.py."
     head = {"format": 1, "area": "layers", "keras": keras.__version__, "backend": f"tensorflow {tf.__version__}, float64", "about": about}

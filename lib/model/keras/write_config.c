@@ -28,6 +28,13 @@ static const struct {
     {"Tied", "dtrain"},
 };
 
+static bool flag(const dt_layer_spec *l, const char *key) {
+    for (const dt_field *f = l->row->kind.fields; f && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, key) == 0 && f->kind == DT_FIELD_BOOL)
+            return *(const bool *)((const char *)l->args + f->offset);
+    return false;
+}
+
 static dt_status *check_layer(const dt_layer_spec *l) {
     const char *kind = l->row->kind.name;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -37,6 +44,9 @@ static dt_status *check_layer(const dt_layer_spec *l) {
                         "layer '%.80s' is a %s of %s, which keras.layers does not have", l->name,
                         kind, foreign[i].of),
                 "export ONNX, or the weights alone as .safetensors");
+    if (flag(l, "use_output_bias"))
+        return dt_fail(DT_E_KERAS_MODEL, &l->at,
+                       "layer '%.80s' has use_output_bias, which Keras does not know", l->name);
     return NULL;
 }
 
@@ -225,13 +235,6 @@ static dt_status *put_config(writing *w, const dt_layer_spec *l) {
 }
 
 /* ---- calls ---- */
-
-static bool flag(const dt_layer_spec *l, const char *key) {
-    for (const dt_field *f = l->row->kind.fields; f && f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, key) == 0 && f->kind == DT_FIELD_BOOL)
-            return *(const bool *)((const char *)l->args + f->offset);
-    return false;
-}
 
 /* [LAYER, CALL, TENSOR]: a layer that uses the weights of another one is a later call of it; the
  * tensor is a layer's first one, or that of a LayerOutput. */

@@ -61,6 +61,7 @@ static dt_status *build(dt_layer_build *b) {
                                  .value_dim = a->head_dim,
                                  .dropout = a->dropout,
                                  .use_bias = a->use_bias,
+                                 .use_output_bias = a->use_bias,
                                  .use_gate = a->use_gate,
                                  .causal = a->use_causal_mask,
                                  .window = a->sliding_window,

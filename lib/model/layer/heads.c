@@ -55,7 +55,8 @@ typedef struct projection {
     int first_out;
 } projection;
 
-static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const projection *p) {
+static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const projection *p,
+                                 bool biased) {
     dt_weight_request kernel = {.name = p->kernel,
                                 .dtype = b->in.dtype,
                                 .rank = p->type.rank,
@@ -70,7 +71,7 @@ static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const pro
     memcpy(kernel.dim, p->type.dim, sizeof kernel.dim);
     memcpy(bias.dim, p->type.dim + p->first_out, (size_t)bias.rank * sizeof *bias.dim);
     DT_TRY(dt_layer_weight(b, &kernel));
-    return h->use_bias ? dt_layer_weight(b, &bias) : NULL;
+    return biased ? dt_layer_weight(b, &bias) : NULL;
 }
 
 /* A projection to heads. */
@@ -82,8 +83,8 @@ typedef struct to_heads {
 
 static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const to_heads *p) {
     const int64_t dim[] = {source_type(b, h, p->from)->dim[2], p->heads, p->size};
-    return add_projection(b, h,
-                          &(projection){p->kernel, p->bias, dt_type_of(b->in.dtype, 3, dim), 1});
+    return add_projection(
+        b, h, &(projection){p->kernel, p->bias, dt_type_of(b->in.dtype, 3, dim), 1}, h->use_bias);
 }
 
 /* Adds the projection from heads to a step, which gives the layer's result. */
@@ -98,7 +99,7 @@ static dt_status *add_output(dt_layer_build *b, const dt_heads *h) {
     for (int i = 0; i == 0 || i < h->output.n; i++)
         p.type.dim[p.type.rank++] = b->out.dim[b->out.rank++] =
             h->output.n ? h->output.v[i] : b->in.dim[2];
-    return add_projection(b, h, &p);
+    return add_projection(b, h, &p, h->use_output_bias);
 }
 
 static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h) {
@@ -139,7 +140,8 @@ static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_va
         dot.rhs_contract[i] = (int8_t)i;
     }
     dt_value y = dt_dot_general(x, *(*weight)++, &dot);
-    return h->use_bias ? dt_add(y, *(*weight)++) : y;
+    const bool biased = contract == 2 ? h->use_output_bias : h->use_bias; /* 2: of the output */
+    return biased ? dt_add(y, *(*weight)++) : y;
 }
 
 /* Projects an input and names the result, such as "self_attention/query". */
@@ -276,7 +278,7 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
     const dt_heads *h = c->made;
     dt_type type = dt_type_of_value(x);
     dt_noise noise = h->noise;
-    noise.counter = (int)(weight - c->weight) + 1 + h->use_bias;
+    noise.counter = (int)(weight - c->weight) + 1 + h->use_output_bias;
     return dt_noise_drop(c, &noise, x, h->dropout, &type);
 }
 

@@ -28,7 +28,8 @@ typedef struct dt_heads {
     /* rate at which attention weights, or with drops_taken the values taken, are set to 0 in
      * training */
     double dropout;
-    bool drops_taken, use_bias, use_gate, causal;
+    bool drops_taken, use_gate, causal;
+    bool use_bias, use_output_bias; /* of the projections to heads, and of the one from them */
     /* a mask excludes steps as keys but not as queries */
     bool masks_keys_alone;
     bool takes_mask, returns_scores;
