@@ -12,7 +12,7 @@
 #include "cost/cost_impl.h"
 #include "op/op.h"
 
-enum { FEW_OPERATIONS = 2, SMALL = 8 };
+enum { FEW_OPERATIONS = 4, SMALL = 8 };
 
 typedef struct looking {
     const dt_priced_program *r;

@@ -36,18 +36,27 @@ static bool is_causal_mask(const dt_graph *g, const dt_node *n) {
            counts(g, n->in[1]);
 }
 
+/* Whether it has weights of experts, by the name that MixtureOfExperts gives them. */
+static bool has_experts(const dt_graph *g) {
+    for (int i = 0; i < g->n_states; i++)
+        if (strstr(g->state[i].variable->path, "/expert_feedforward_")) return true;
+    return false;
+}
+
 const char *dt_family_of(const dt_graph *step) {
-    bool attends = false, causal = false, convolves = false;
+    int attends = 0, convolves = 0;
+    bool causal = false;
     for (int i = 0; i < step->n_nodes; i++) {
         const dt_node *n = &step->node[i];
         bool fused = n->op == &dt_op_attention;
-        attends |= fused || (n->op == &dt_op_softmax && n->type.rank >= 4);
+        attends += fused || (n->op == &dt_op_softmax && n->type.rank >= 4);
         causal |=
             (fused && ((const dt_attention_attr *)n->attr)->causal) || is_causal_mask(step, n);
-        convolves |= dt_convolution_of(n) != NULL;
+        convolves += dt_convolution_of(n) != NULL;
     }
-    return attends && causal ? "decoders"
-           : attends         ? "encoders"
-           : convolves       ? "convnets"
-                             : "others";
+    return has_experts(step)     ? "mixtures of experts"
+           : attends && causal   ? "decoders"
+           : convolves > attends ? attends ? "convnets with attention" : "convnets"
+           : attends             ? "encoders"
+                                 : "others";
 }

@@ -10,7 +10,9 @@
 typedef struct dt_step_kind {
     const char *family;    /* as dt_family_of */
     const char *precision; /* of products: "float32", "bfloat16", "float16", "int8", "fp8" */
-    const char *split;     /* of a replica: "data" (none), "tensor" or "pipeline" */
+    /* of a replica: "data" (none), "tensor", "tensor in pieces" (with collective products) or
+     * "pipeline" */
+    const char *split;
     /* of rematerialization: "none", "full", "kept" (some values) or "offloaded" */
     const char *policy;
 } dt_step_kind;
@@ -25,8 +27,9 @@ typedef struct dt_expected_error {
 /* NULL: no published row of that kind and generation has been predicted. */
 const dt_expected_error *dt_expected_error_of(const dt_step_kind *kind, const char *generation);
 extern const dt_step_kind dt_compiler_estimate;
-/* The group of published steps that a step is compared with: "decoders" (causal attention),
- * "encoders" (other attention), "convnets", "others". */
+/* The group of published steps that a step is compared with: "mixtures of experts", "decoders"
+ * (causal attention), "encoders" (other attention), "convnets", "convnets with attention" (more
+ * convolutions than attention, as diffusion U-Nets), "others". */
 const char *dt_family_of(const dt_graph *step);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cost/expected_error.h"
+#include "job/partition.h"
 #include "job/plan.h"
 
 enum { LABEL = 26 };
@@ -21,13 +22,19 @@ static const char *precision_of(const dt_job *j) {
     }
 }
 
+static const char *split_of(const dt_job_plan *p) {
+    const dt_job_partition *parts = p->job->partition;
+    return p->logical == 1                       ? "data"
+           : p->job->how.micro_batches > 1       ? "pipeline"
+           : parts && parts->collective_products ? "tensor in pieces"
+                                                 : "tensor";
+}
+
 static dt_step_kind kind_of(const dt_job_plan *p) {
     const dt_rematerialize *r = &p->job->model.rematerialize;
     return (dt_step_kind){.family = dt_family_of(p->program[0]->whole),
                           .precision = precision_of(p->job),
-                          .split = p->logical == 1                 ? "data"
-                                   : p->job->how.micro_batches > 1 ? "pipeline"
-                                                                   : "tensor",
+                          .split = split_of(p),
                           .policy = !r->on       ? "none"
                                     : r->offload ? "offloaded"
                                     : r->save    ? "kept"

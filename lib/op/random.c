@@ -204,14 +204,14 @@ static void eval(const dt_call *c) {
                                draw(a, (uint64_t)k, step + (uint64_t)dt_cell_int(&c->in[1], i)));
 }
 
-/* Operations: ten rounds of two wide products, each of which takes eleven 32-bit operations, and
- * six sums; a normal number needs two such words. */
+/* A TPU's core has a generator of its own: one instruction fills a register with random bits
+ * (jax's pltpu.prng_random_bits; XLA's RngBitGenerator by its default algorithm). Three more make a
+ * float of them. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_random_attr *a = c->node->attr;
-    /* A program for a chip uses all four words of a block, as RngBitGenerator does. */
-    double block = 10 * (2 * 11 + 6) / 4.0,
+    double bits = 1 + 3,
            shape = dt_op_log.operations + dt_op_sqrt.operations + dt_op_cosine.operations;
-    *cost = dt_cost_vector(c, (block + 3 + (a->kind == DT_RANDOM_NORMAL ? shape : 0)) *
+    *cost = dt_cost_vector(c, (bits + (a->kind == DT_RANDOM_NORMAL ? shape : 0)) *
                                   (double)dt_type_elements(&c->out.type));
 }
 

@@ -234,13 +234,13 @@ static dt_value sum_before(dt_value x) {
 
 /* (B, T, C, E): 1 where step t has slot c of expert e. */
 static dt_value slots_of(dt_value chosen, int64_t capacity) {
-    dt_type type = dt_type_of_value(chosen), number;
+    dt_type type = dt_type_of_value(chosen);
+    const dt_type number = dt_type_of(DT_INT32, 1, &capacity);
     type = dt_type_of(type.dtype, 4, (int64_t[]){type.dim[0], type.dim[1], capacity, type.dim[2]});
-    number = type;
-    number.dtype = DT_INT32;
-    const int8_t dims[] = {0, 1, 3};
+    const int8_t dims[] = {0, 1, 3}, slots[] = {2};
     dt_value place = dt_broadcast_in_dim(sum_before(chosen), &type, dims),
-             slot = dt_convert(dt_iota(chosen.trace, &number, 2), type.dtype);
+             slot = dt_convert(dt_iota(chosen.trace, &number, 0), type.dtype);
+    slot = dt_broadcast_in_dim(slot, &type, slots);
     return dt_multiply(dt_convert(dt_compare(place, slot, DT_EQ), type.dtype),
                        dt_broadcast_in_dim(chosen, &type, dims));
 }
