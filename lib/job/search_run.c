@@ -16,7 +16,7 @@
 
 #include "job/search.h"
 
-enum { MOST_WORDS = 8, MOST_SLICES = 16, MOST_SEEN = 512, TENSORS = 4 };
+enum { MOST_WORDS = 10, MOST_SLICES = 16, MOST_SEEN = 512, TENSORS = 4 };
 
 /* From fast with much memory to slow with little. */
 static const char *const policies[] = {"none", "minimal", "full"};
@@ -27,6 +27,7 @@ typedef struct point {
     char slice[40];
     int slices, chips, logical, replicas;
     const char *policy, *over;
+    bool experts;           /* devices of a replica divide the experts, not the features of each */
     char *word[MOST_WORDS]; /* the overrides that make this candidate, in the arena */
     int words;
     int64_t bytes, usable;
@@ -38,9 +39,10 @@ typedef struct point {
     bool front;
 } point;
 
-/* Bytes of activations per device that a policy needed for this number of rows. */
+/* Bytes of activations per device that a split and a policy needed for this number of rows. */
 typedef struct seen {
     int policy, logical;
+    bool experts, shares;
     double rows, bytes;
 } seen;
 
@@ -117,6 +119,10 @@ static bool say(const search *s, const int mesh[4], point *c) {
         add_word(s, c, "tensor", "", dt_arena_printf(s->arena, "%d", c->logical));
         if (c->logical > 1) add_word(s, c, NULL, "partition.sequence_parallel", "true");
     }
+    if (c->experts) {
+        add_word(s, c, "expert_parts", "", dt_arena_printf(s->arena, "%d", c->logical));
+        add_word(s, c, "expert_rest", "", "1");
+    }
     add_word(s, c, "shared", "partition.over_replicas", c->over);
     add_word(s, c, NULL, "model.rematerialize", c->policy);
     return true;
@@ -148,27 +154,31 @@ static bool is_hopeless(search *s, const dt_chip *chip, int chips) {
     return false;
 }
 
-static double least_activations(const search *s, int policy, int logical, double rows) {
-    double most = 0;
-    for (int i = 0; i < s->n_seen; i++)
-        if (s->seen[i].policy == policy && s->seen[i].logical == logical &&
-            s->seen[i].rows <= rows && s->seen[i].bytes > most)
-            most = s->seen[i].bytes;
-    return most;
-}
+static bool shares_weights(const point *c) { return strcmp(c->over, "weights") == 0; }
 
 static double rows_of(const search *s, const point *c) {
     return (double)s->batch / ((double)c->replicas * c->slices);
 }
 
+/* What the same split and policy needed for at most as many rows. */
+static double least_activations(const search *s, const point *c, int policy) {
+    double most = 0;
+    for (int i = 0; i < s->n_seen; i++) {
+        const seen *e = &s->seen[i];
+        if (e->policy == policy && e->logical == c->logical && e->experts == c->experts &&
+            e->shares == shares_weights(c) && e->rows <= rows_of(s, c) && e->bytes > most)
+            most = e->bytes;
+    }
+    return most;
+}
+
 /* Whether a lower bound of the memory of a device exceeds its limit: its share of the variables,
  * and the activations that were needed for at most as many rows. */
 static bool is_too_large(const search *s, const point *c, int policy) {
-    const bool shares = strcmp(c->over, "weights") == 0;
-    const double state = s->state / c->logical / (shares ? c->replicas : 1),
+    const double state = s->state / c->logical / (shares_weights(c) ? c->replicas : 1),
                  limit = s->q->budget > 0 && s->q->budget < c->usable ? (double)s->q->budget
                                                                       : (double)c->usable;
-    return state + least_activations(s, policy, c->logical, rows_of(s, c)) > limit;
+    return state + least_activations(s, c, policy) > limit;
 }
 
 /* ---- planning ---- */
@@ -186,8 +196,12 @@ static void keep(search *s, point *c, const dt_job_plan *p) {
 
 static void see(search *s, int policy, const point *c, const dt_job_plan *p) {
     if (s->n_seen < MOST_SEEN)
-        s->seen[s->n_seen++] =
-            (seen){policy, c->logical, rows_of(s, c), (double)p->plan[0]->bytes.activations};
+        s->seen[s->n_seen++] = (seen){.policy = policy,
+                                      .logical = c->logical,
+                                      .experts = c->experts,
+                                      .shares = shares_weights(c),
+                                      .rows = rows_of(s, c),
+                                      .bytes = (double)p->plan[0]->bytes.activations};
 }
 
 /* Plans a candidate, and keeps it if it fits into memory. Returns whether it does. */
@@ -223,6 +237,27 @@ static double try_policies(search *s, const dt_topology *t, point c) {
     return INFINITY;
 }
 
+/* Tries to share nothing and all weights between replicas. Returns the time of the faster step. */
+static double try_shares(search *s, const dt_topology *t, point c) {
+    static const char *const over[] = {"none", "weights"};
+    double best = INFINITY;
+    for (int o = 0; o < 2; o++) {
+        c.over = over[o];
+        if (o && c.replicas == 1) continue;
+        best = fmin(best, try_policies(s, t, c));
+    }
+    return best;
+}
+
+/* Whether the job can divide its experts into so many parts. */
+static bool divides_experts(const search *s, int parts) {
+    int64_t experts = 1;
+    const dt_tree *n = dt_tree_get(s->let, "experts");
+    if (parts == 1 || !n || !dt_tree_get(s->let, "expert_parts")) return false;
+    dt_status_free(dt_tree_int(n, "experts", 1, INFINITY, &experts));
+    return experts % parts == 0;
+}
+
 /* Tries more and more devices per replica, until a step takes longer. */
 static void try_splits(search *s, const dt_topology *t, point c) {
     const int devices = t->mesh[0] * t->mesh[1] * t->mesh[2] * t->mesh[3],
@@ -232,12 +267,11 @@ static void try_splits(search *s, const dt_topology *t, point c) {
     for (c.logical = least; c.logical <= most; c.logical *= 2) {
         c.replicas = devices / c.logical;
         if (devices % c.logical || s->batch % ((int64_t)c.replicas * c.slices)) continue;
-        double now = INFINITY;
-        static const char *const over[] = {"none", "weights"};
-        for (int o = 0; o < 2; o++) {
-            c.over = over[o];
-            if (o && c.replicas == 1) continue;
-            now = fmin(now, try_policies(s, t, c));
+        c.experts = false;
+        double now = try_shares(s, t, c);
+        if (divides_experts(s, c.logical)) {
+            c.experts = true;
+            now = fmin(now, try_shares(s, t, c));
         }
         if (now > best) return;
         best = now;
@@ -337,9 +371,9 @@ static const point *choose(const search *s) {
 /* ---- printing ---- */
 
 static void put_split(const point *c, dt_str *out) {
-    dt_str_puts(out, strcmp(c->over, "weights") == 0 ? "FSDP " : "data ");
+    dt_str_puts(out, shares_weights(c) ? "FSDP " : "data ");
     dt_str_printf(out, "%d", c->replicas * c->slices);
-    if (c->logical > 1) dt_str_printf(out, " x TP %d", c->logical);
+    if (c->logical > 1) dt_str_printf(out, " x %s %d", c->experts ? "EP" : "TP", c->logical);
 }
 
 static void print_point(const search *s, const point *c, dt_str *out) {
@@ -428,6 +462,7 @@ static void put_point(dt_json *j, const search *s, const point *c) {
     dt_json_int(j, "chips", c->chips);
     dt_json_int(j, "replicas", (int64_t)c->replicas * c->slices);
     dt_json_int(j, "logical_devices", c->logical);
+    dt_json_bool(j, "divides_experts", c->experts);
     dt_json_string(j, "over_replicas", c->over);
     dt_json_string(j, "rematerialize", c->policy);
     dt_json_double(j, "step_time_s", c->step_s);
