@@ -148,6 +148,18 @@ static dt_status *search_one(const dt_job_source *source, void *user) {
     return dt_plan_search(&q->request, q->text, q->fits);
 }
 
+struct planning {
+    dt_plan_request *request;
+    char **text;
+    bool *fits;
+};
+
+static dt_status *plan_jobs(const dt_job_source *source, void *user) {
+    struct planning *q = user;
+    q->request->source = source;
+    return dt_plan_text(q->request, q->text, q->fits);
+}
+
 static dt_status *plan(const struct call *call, char **text, bool *fits, bool *met) {
     const struct plan *my = call->settings;
     struct jobs jobs = {0};
@@ -180,7 +192,7 @@ static dt_status *plan(const struct call *call, char **text, bool *fits, bool *m
     request.jobs = jobs.at;
     request.labels = jobs.label;
     request.n_jobs = jobs.n;
-    if (!s) s = dt_plan_text(&request, text, fits);
+    if (!s) s = with_source(call, NULL, plan_jobs, &(struct planning){&request, text, fits});
     dt_status_append(&s, jobs.bad);
     close_jobs(&jobs);
     return s;

@@ -355,7 +355,8 @@ static dt_plan_options options_of(const dt_plan_request *q) {
                              .kernels = q->kernels,
                              .prices = q->prices,
                              .n_prices = q->n_prices,
-                             .run = q->run};
+                             .run = q->run,
+                             .source = q->source};
 }
 
 static void print(const dt_plan_request *q, const dt_plan_columns *c, dt_str *out) {
@@ -390,7 +391,9 @@ static made plan_all(const dt_plan_request *q, const dt_plan_options *o) {
     made m = {.p = dt_alloc(dt_size_mul((size_t)q->n_jobs, sizeof *m.p)),
               .label = dt_alloc(dt_size_mul((size_t)q->n_jobs, sizeof *m.label))};
     for (int i = 0; i < q->n_jobs && (i == 0 || m.n > 0); i++) {
-        dt_status *s = dt_job_plan_create(&m.p[m.n], q->jobs[i], o);
+        dt_plan_options of = *o;
+        if (i > 0) of.source = NULL; /* it is the first job's */
+        dt_status *s = dt_job_plan_create(&m.p[m.n], q->jobs[i], &of);
         if (s) dt_status_append(&m.bad, i ? dt_note(s, "in the column %s", q->labels[i]) : s);
         else m.label[m.n++] = q->labels[i];
     }

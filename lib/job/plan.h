@@ -8,7 +8,7 @@
  *     plan_warn.c   warnings                plan_price.c  dollars
  *     plan_run.c    days and dollars of a whole run
  *     plan_error.c  the error to expect
- *     plan_fit.c    what would fit where a job does not
+ *     plan_fit.c    what would fit where a job does not   plan_elsewhere.c  on which other slices
  *     search.c      the same job in other shapes   search_run.c  on other slices, with fixed work
  */
 #ifndef DT_JOB_PLAN_H
@@ -29,6 +29,7 @@ typedef struct dt_plan_options {
     const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
     int n_prices;
     dt_plan_run run;
+    const dt_job_source *source; /* of the job, lent; NULL: the job cannot be opened again */
 } dt_plan_options;
 
 /* What a whole run takes (plan_run.c): seconds of the wall clock, on all slices. */
@@ -118,11 +119,14 @@ typedef struct dt_fitting {
     dt_arena *arena; /* lent */
     int n;
     const char
-        *words[8];   /* "partition.over_replicas=weights": overrides with blanks between them */
-    double bytes[8]; /* of a device with that change */
-    double least;    /* where n is 0: bytes of a device with all changes that save memory */
+        *words[10];   /* "partition.over_replicas=weights": overrides with blanks between them */
+    double bytes[10]; /* of a device with that change */
+    double least;     /* where n is 0: bytes of a device with all changes that save memory */
 } dt_fitting;
 dt_fitting dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena);
+/* Adds those with more logical devices a replica, a larger slice, or other chips, if p->o.source is
+ * known. */
+void dt_job_plan_elsewhere(const dt_job_plan *p, dt_fitting *f);
 /* For people; nothing where the job fits. */
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out);
 void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j);

@@ -150,6 +150,7 @@ dt_fitting dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena) {
     double bytes = 0;
     if (halve(p, &smaller, &bytes)) add(&f, p, &smaller, bytes);
     if (f.n == 0) find_together(p, &f);
+    dt_job_plan_elsewhere(p, &f);
     return f;
 }
 

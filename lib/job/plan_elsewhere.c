@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a job would fit that does not fit its slice: with more logical devices a replica, on a
+ * larger slice of the same chips, or on as many chips of another generation. The batch stays. Each
+ * is the job with overrides, opened and planned as for the user.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/search.h"
+
+enum { MOST_LOGICAL = 8, MOST_TIMES = 16, MOST_OTHERS = 2, WORDS = 5 };
+
+typedef struct elsewhere {
+    const dt_job_plan *p; /* which does not fit */
+    dt_fitting *f;
+    char **word; /* the overrides of what is tried now */
+    int *words;
+} elsewhere;
+
+static void say(const elsewhere *e, const char *text) {
+    e->word[(*e->words)++] = dt_arena_strdup(e->f->arena, text);
+}
+
+static void say_block(const elsewhere *e, const int shape[4], int replicas) {
+    const char *key = "strategy.device_assignment";
+    dt_arena *a = e->f->arena;
+    say(e, dt_arena_printf(a, "%s.computation_shape=[%d,%d,%d,%d]", key, shape[0], shape[1],
+                           shape[2], shape[3]));
+    say(e, dt_arena_printf(a, "%s.num_replicas=%d", key, replicas));
+}
+
+/* Adds the job with these overrides if it fits. */
+static bool add_if_fits(const elsewhere *e) {
+    dt_job *job = NULL;
+    dt_job_plan *other = NULL;
+    dt_status *bad = dt_search_open(e->p->o.source, e->word, *e->words, e->f->arena, &job);
+    if (!bad) bad = dt_job_plan_create(&other, job, &(dt_plan_options){.budget = e->p->o.budget});
+    const bool fits = !bad && dt_job_plan_fits(other);
+    if (fits) {
+        dt_str words = {0};
+        for (int i = 0; i < *e->words; i++) dt_str_printf(&words, "%s%s", i ? " " : "", e->word[i]);
+        e->f->words[e->f->n] = dt_arena_strdup(e->f->arena, dt_str_text(&words));
+        e->f->bytes[e->f->n++] = (double)other->plan[0]->bytes.total;
+        dt_str_release(&words);
+    }
+    dt_job_plan_destroy(other);
+    dt_job_unref(job);
+    dt_status_free(bad);
+    return fits;
+}
+
+/* Whether variables alone, divided as well as can be, need more memory than a device has. */
+static bool is_hopeless(const dt_job_plan *p, int64_t usable, int devices) {
+    const int64_t limit = p->o.budget > 0 && p->o.budget < usable ? p->o.budget : usable;
+    return dt_job_plan_state_bytes(p) / devices > (double)limit;
+}
+
+/* Plans the job with so many logical devices on a mesh. False: it does not fit, or is not
+ * possible. */
+static bool try_mesh(const elsewhere *e, const dt_topology *t, const char *slice, int logical) {
+    const dt_job_plan *p = e->p;
+    const int *mesh = t->mesh, devices = mesh[0] * mesh[1] * mesh[2] * mesh[3],
+              replicas = devices / logical;
+    const bool each = p->job->dataset.per_replica_batch_size > 0;
+    int shape[4];
+    *e->words = 0;
+    if (devices % logical || !dt_search_block(mesh, logical, shape) ||
+        (!each && p->step[0].rows % ((int64_t)replicas * dt_job_plan_slices(p))) ||
+        is_hopeless(p, t->slice->chip->core_hbm_usable * dt_topology_device_cores(t), devices))
+        return false;
+    if (slice) say(e, dt_arena_printf(e->f->arena, "strategy.cluster_resolver.tpu=sim:%s", slice));
+    if (p->job->strategy.assignment || logical > 1) say_block(e, shape, replicas);
+    if (logical != p->logical) {
+        say(e, dt_arena_printf(e->f->arena, "let.tensor=%d", logical));
+        say(e, "partition.sequence_parallel=true");
+    }
+    return add_if_fits(e);
+}
+
+/* More devices a replica, where a word of the job says how many parts layers have. */
+static void try_logical(const elsewhere *e) {
+    const dt_tree *let = dt_tree_get(e->p->job->tree, "let");
+    bool fits = !dt_tree_get(let, "tensor");
+    for (int n = 2 * e->p->logical; n <= MOST_LOGICAL && !fits; n *= 2)
+        fits = try_mesh(e, dt_job_plan_topology(e->p), NULL, n);
+}
+
+static bool try_slice(const elsewhere *e, const dt_slice *slice) {
+    dt_topology *t = dt_topology_of_slice(slice);
+    const bool fits = try_mesh(e, t, slice->name, e->p->logical);
+    dt_topology_unref(t);
+    return fits;
+}
+
+/* Slices of a chip in their usual shapes with `least` to `most` chips. Returns whether one fits. */
+static bool try_chip(const elsewhere *e, const dt_chip *chip, int least, int most) {
+    int n, last = 0;
+    bool fits = false;
+    dt_slice *all = dt_slices_of(chip, &n);
+    for (int i = 0; i < n && !fits; i++) {
+        const int chips = dt_slice_chips(&all[i]);
+        const bool is_tried = chips != last && chips >= least && chips <= most &&
+                              !(chips & (chips - 1)) && !dt_slice_exceeds_job(&all[i]);
+        last = chips;
+        fits = is_tried && try_slice(e, &all[i]);
+    }
+    free(all);
+    return fits;
+}
+
+void dt_job_plan_elsewhere(const dt_job_plan *p, dt_fitting *f) {
+    int n, words = 0, others = 0;
+    char *word[WORDS];
+    const elsewhere e = {.p = p, .f = f, .words = &words, .word = word};
+    const dt_slice *own = dt_job_plan_topology(p)->slice;
+    if (!p->o.source || own->chip->is_host) return;
+    const int chips = dt_slice_chips(own);
+    const dt_chip *const *all = dt_chips(&n);
+    try_logical(&e);
+    try_chip(&e, own->chip, chips + 1, chips * MOST_TIMES);
+    for (int i = 0; i < n && others < MOST_OTHERS; i++)
+        others += all[i] != own->chip && all[i]->core_hbm_usable > own->chip->core_hbm_usable &&
+                  try_chip(&e, all[i], chips, chips);
+}
