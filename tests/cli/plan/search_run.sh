@@ -66,3 +66,17 @@ search --tokens 1e12 --budget 1KiB >/dev/null
 echo "nothing fits: exit $?"
 search --tokens 1e12 --price v6e >/dev/null 2>&1
 echo "a price that is none: exit $?"
+# a mixture's experts are divided where that is faster than to divide the features of each
+mixture="let.layers=2 let.width=2048 let.heads=16 let.kv_heads=8 let.intermediate=8192 let.sequence=2048 let.batch=64 let.slice=sim:v5p-256 let.replicas=128"
+# shellcheck disable=SC2086
+"$DTRAIN" plan configs/published/mixtral-8x7b.yaml $mixture --search --tokens 1e12 --tpu v5p-256 --json >"$TEST_DIR/experts.json"
+python3 - "$DTRAIN" "$mixture" "$TEST_DIR" <<'END'
+import json, subprocess, sys
+program, mixture, folder = sys.argv[1:]
+candidates = json.load(open(folder + "/experts.json"))["candidates"]
+best = {way: min(c["step_time_s"] for c in candidates if c["logical_devices"] > 1 and c["divides_experts"] == way) for way in (False, True)}
+c = next(c for c in candidates if c["divides_experts"])
+p = json.loads(subprocess.run([program, "plan", "configs/published/mixtral-8x7b.yaml", *mixture.split(), *c["overrides"], "--json"],
+                              capture_output=True, check=True).stdout)
+print("experts divided:", "faster" if best[True] < best[False] else best, "as plan says" if p["step_time_s"] == c["step_time_s"] else p["step_time_s"])
+END
