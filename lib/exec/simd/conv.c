@@ -22,7 +22,8 @@ enum {
     POINTERS = 9,      /* of a tile: for each pair of rows, or each single one */
     BLOCK_A = 1 << 15, /* floats of A that stay in the second-level cache */
     PLACES = 8,        /* of a tile of one kernel for each channel */
-    TAPS = 9
+    TAPS = 9,
+    LINE = 64 /* bytes of a cache line */
 };
 
 /* Keeps the compiler from making an address of every row and k. */
@@ -51,6 +52,7 @@ typedef struct tile {
     float *c[POINTERS];
     uint64_t tap[POINTERS], taps; /* SINGLE: of each row, as bits; all of them */
     int64_t ldb, last;            /* last: columns in the last vector */
+    const char *ahead;            /* rows that are needed next */
 } tile;
 
 /* What are neighbours in A: a row's k's, or pairs of rows, or nothing. */
@@ -66,6 +68,8 @@ typedef struct runner {
     vec sum[MOST_ROWS][2];
     const float *a[POINTERS], *b;
     int64_t at, row_step, k_step, ldb;
+    const char *ahead;
+    int64_t ahead_step;
 } runner;
 
 /* The pointer of row i. */
@@ -129,6 +133,11 @@ static ALWAYS_INLINE void add_span(runner *r, const kind of, const tile *t, cons
     for (int i = 0; i <= pointer_of(of, of.rows - 1); i++)
         r->a[i] = t->a[i] + (of.is == BY_ROW ? s->at : 0);
     for (; k >= 4; k -= 4) {
+        if (of.is == BY_ROW) {
+            __builtin_prefetch(r->ahead);
+            __builtin_prefetch(r->ahead + LINE);
+            r->ahead += r->ahead_step;
+        }
         add_products(r, of, 0);
         add_products(r, of, 1);
         add_products(r, of, 2);
@@ -144,7 +153,12 @@ static ALWAYS_INLINE void add_span(runner *r, const kind of, const tile *t, cons
 TILE_FUNCTION run_tile(const tile *t, const kind of) {
     _Alignas(64) float buffer[DT_CONV_LEVELS][MOST_ROWS * 2 * W];
     const dt_conv_product *p = t->p;
-    runner r = {.row_step = p->row_step, .k_step = p->k_step, .ldb = t->ldb};
+    /* with several spans the rows of neighbouring tiles overlap, and are in the cache */
+    runner r = {.row_step = p->row_step,
+                .k_step = p->k_step,
+                .ldb = t->ldb,
+                .ahead = t->ahead,
+                .ahead_step = p->spans == 1 ? 2 * LINE : 0};
     int buffers = 0;
 
     UNROLL(9) for (int i = 0; i < POINTERS; i++) r.a[i] = t->a[i];
@@ -274,6 +288,7 @@ static void run_panel(const dt_conv_product *p, const cut *c, const int64_t rang
         const int64_t rows = (least + (place < larger)) * c->unit;
         if (is == SINGLE) find_singles(p, row, rows, column, t);
         else find_rows(p, &at, rows, column, t);
+        t->ahead = (const char *)(t->a[0] + rows * p->row_step);
         functions[is][vectors][rows](t);
         row += rows;
         if (++place == c->tiles) place = 0;
@@ -318,19 +333,19 @@ static void pack(const dt_conv_product *p, float *to) {
 /* `places` of a line, W channels or fewer. */
 static ALWAYS_INLINE void run_places(const dt_conv_product *p, const float *a, const float *b,
                                      float *c, int64_t channels, const int places) {
-    const float *at[PLACES / 2];
+    const int64_t step = p->row_step, three = 3 * step;
     vec sum[PLACES];
     UNROLL(8) for (int i = 0; i < places; i++) sum[i] = ALL(0.0f);
     for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
         if (s->n == 0) continue;
         const vec w = load_part(b + s->k * p->ldb, channels);
-        UNROLL(4) for (int i = 0; i < (places + 1) / 2; i++) {
-            at[i] = a + s->at + 2 * i * p->row_step;
-            HIDE(at[i]);
+        const float *four[PLACES / 4] = {a + s->at, a + s->at + 4 * step};
+        HIDE(four[0]);
+        HIDE(four[1]);
+        UNROLL(8) for (int i = 0; i < places; i++) {
+            const float *x = four[i / 4] + (i % 4 == 3 ? three : i % 4 * step);
+            sum[i] = FMA(load_part(x, channels), w, sum[i]);
         }
-        UNROLL(8)
-        for (int i = 0; i < places; i++)
-            sum[i] = FMA(load_part(at[i / 2] + i % 2 * p->row_step, channels), w, sum[i]);
     }
     UNROLL(8) for (int i = 0; i < places; i++) store_part(c + i * p->ldc, sum[i], channels);
 }
@@ -349,7 +364,8 @@ typedef void (*group_function)(const dt_conv_product *p, const float *a, float *
         run_group(p, a, c, n);                                                                     \
     }
 GROUP(1)
-GROUP(2) GROUP(3) GROUP(4) GROUP(5) GROUP(6) GROUP(7)
+GROUP(2)
+GROUP(3) GROUP(4) GROUP(5) GROUP(6) GROUP(7)
     GROUP(8) static const group_function groups[PLACES + 1] = {
         NULL, group_1, group_2, group_3, group_4, group_5, group_6, group_7, group_8};
 
