@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * string_lookup: converts a text to its index in a vocabulary, as Keras' StringLookup. Indices
- * begin at 1; unknown texts get 0. With `num_oov_indices: 0` indices begin at 0, and an unknown
- * text becomes -1, which is neither a class nor a row of a table. With an output_mode other than
- * int, the output is a row with 1 at that index; for a single text, one_hot, multi_hot and count
- * are the same.
+ * begin at 1; unknown texts get 0. With `mask_token` that text has index 0, unknown texts have 1 and
+ * the words follow. With `num_oov_indices: 0` no index is for unknown texts, and one becomes -1,
+ * which is neither a class nor a row of a table. With an output_mode other than int, the output is a
+ * row with 1 at the index, or with the word's weight; unknown texts have place 0, and the mask has
+ * none: its row is 0. For a single text, one_hot, multi_hot and count are the same.
  */
+#include <math.h>
 #include <string.h>
 
 #include "data/map/step.h"
 #include "data/map/words.h"
 #include "file/cast.h"
 
-enum { INT };
-static const char *const modes[] = {"int", "one_hot", "multi_hot", "count", NULL};
+enum { INT, ONE_HOT, MULTI_HOT, COUNT, TF_IDF };
+static const char *const modes[] = {"int", "one_hot", "multi_hot", "count", "tf_idf", NULL};
 
 struct string_lookup {
     int output_mode;
     const dt_tree *vocabulary;
     int64_t max_tokens;
     int64_t num_oov_indices; /* number of indices for unknown texts, which come first: 0 or 1 */
+    const char *mask_token, *oov_token; /* mask_token NULL: no text is masked */
+    bool has_max, pad_to_max_tokens;
+    dt_reals idf_weights;
 };
 
 static const dt_field fields[] = {
@@ -27,32 +32,71 @@ static const dt_field fields[] = {
             .help = "list of texts, or a file with one per line; default: learned from the "
                     "training data, most frequent first"),
     DT_INT(struct string_lookup, max_tokens, .min = 2, .max = 1 << 26, .preset = "67108864",
-           .help = "maximum size of the vocabulary, including the unknown token"),
+           .set = 1 + offsetof(struct string_lookup, has_max),
+           .help = "maximum size of the vocabulary, including the tokens for masked and unknown "
+                   "texts"),
     DT_ENUM(struct string_lookup, output_mode, modes,
-            .help = "int: the index; one_hot, multi_hot, count: a row with 1 at the index"),
+            .help = "int: the index; one_hot, multi_hot, count: a row with 1 at the index; tf_idf: "
+                    "with the weight of the word"),
     DT_INT(struct string_lookup, num_oov_indices, .max = 1, .preset = "1",
-           .help = "1: index 0 is for unknown texts; 0: indices begin with the first word, as "
+           .help = "1: an index is for unknown texts; 0: indices begin with the first word, as "
                    "labels do, and an unknown text is an error"),
-    DT_NOT_YET("mask_token"),
-    DT_NOT_YET("oov_token"),
+    DT_TEXT(struct string_lookup, mask_token, .max = 1000,
+            .help = "text that stands for no value: index 0, or a row of zeros"),
+    DT_TEXT(struct string_lookup, oov_token, .preset = DT_UNKNOWN_TEXT, .min = 1, .max = 1000,
+            .help = "name of unknown texts; it is not learned as a word"),
+    DT_FLAG(struct string_lookup, pad_to_max_tokens, .preset = "false",
+            .help = "for rows: pad the output to max_tokens values"),
+    DT_REALS(struct string_lookup, idf_weights, .max = INFINITY,
+             .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),
     DT_NOT_YET("invert"),
     DT_NOT_YET("encoding"),
-    DT_NOT_YET("idf_weights"),
     DT_NOT_YET("sparse"),
-    DT_NOT_YET("pad_to_max_tokens"),
     DT_END};
 
-static int64_t most_words(const struct string_lookup *a) {
-    return a->max_tokens - a->num_oov_indices;
+/* The index of the vocabulary's first word. Lower indices have a fixed meaning. */
+static int first_word(const struct string_lookup *a) {
+    return (int)a->num_oov_indices + (a->mask_token && a->output_mode == INT);
 }
 
-static dt_status *check(const void *args, const dt_location *at) {
-    const struct string_lookup *a = args;
+static int64_t most_words(const struct string_lookup *a) { return a->max_tokens - first_word(a); }
+
+static dt_status *check_unknown(const struct string_lookup *a, const dt_location *at) {
     if (a->num_oov_indices > 0 || a->output_mode == INT) return NULL;
     dt_status *s = dt_fail(DT_E_DATASET_KEYS, at,
                            "num_oov_indices: 0 requires output_mode int: no row stands for an "
                            "unknown text");
     return dt_suggest(s, "leave output_mode out, and add one_hot behind string_lookup");
+}
+
+static dt_status *check(const void *args, const dt_location *at) {
+    const struct string_lookup *a = args;
+    DT_TRY(check_unknown(a, at));
+    if (a->mask_token && strcmp(a->mask_token, a->oov_token) == 0)
+        return dt_fail(DT_E_DATASET_KEYS, at, "mask_token and oov_token are the same text");
+    if (most_words(a) < 1)
+        return dt_fail(DT_E_DATASET_KEYS, at, "max_tokens: %lld leaves no room for a word",
+                       (long long)a->max_tokens);
+    if (a->pad_to_max_tokens && (a->output_mode == INT || !a->has_max))
+        return dt_fail(DT_E_DATASET_KEYS, at,
+                       "pad_to_max_tokens requires max_tokens and an output_mode other than int");
+    if ((a->idf_weights.n > 0) != (a->output_mode == TF_IDF && a->vocabulary))
+        return dt_fail(
+            DT_E_DATASET_KEYS, at,
+            a->idf_weights.n
+                ? "idf_weights require a vocabulary and output_mode tf_idf"
+                : "a vocabulary with output_mode tf_idf needs 'idf_weights', one number per word");
+    return NULL;
+}
+
+static bool is_mask(const struct string_lookup *a, const char *text) {
+    return a->mask_token && strcmp(a->mask_token, text) == 0;
+}
+
+/* Whether the job gives a text a meaning of its own, so that it is no word. */
+static bool is_token(const struct string_lookup *a, const char *text) {
+    return is_mask(a, text) ||
+           (strcmp(a->oov_token, DT_UNKNOWN_TEXT) != 0 && strcmp(a->oov_token, text) == 0);
 }
 
 /* ---- learning ---- */
@@ -65,12 +109,15 @@ static void *begin(const dt_map_stage *s) {
 }
 
 static void take(void *lesson, const dt_map_stage *s, const void *in) {
-    (void)s;
-    dt_word_counts_add(lesson, in, strlen(in));
+    if (!is_token(s->args, in)) dt_word_counts_add(lesson, in, strlen(in));
+    dt_word_counts_end_text(lesson);
 }
 
 static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out) {
-    if (arena) out->words = dt_word_counts_list(lesson, most_words(s->args), arena, NULL);
+    const struct string_lookup *a = s->args;
+    if (arena)
+        out->words = dt_word_counts_list(lesson, most_words(a), arena,
+                                         a->output_mode == TF_IDF ? &out->idf : NULL);
     dt_word_counts_destroy(lesson);
 }
 
@@ -78,23 +125,57 @@ static const dt_map_learning learning = {.wants = learns, .begin = begin, .take 
 
 /* ---- application ---- */
 
-static dt_texts index_names(dt_arena *arena, const dt_texts *words, int64_t unknown) {
-    const int before = (int)unknown;
+typedef struct made {
+    const dt_words *words;
+    const float *weight; /* of dt_words_weigh; NULL: all are 1 */
+} made;
+
+/* Skips the tokens at the front of a list, as get_vocabulary returns them; elsewhere they are an
+ * error, as in Keras. */
+static dt_status *drop_tokens(const dt_map_stage *s, dt_texts *words) {
+    const struct string_lookup *a = s->args;
+    bool masked = false;
+    while (words->n > 0 &&
+           (is_token(a, words->v[0]) || (masked && strcmp(a->oov_token, words->v[0]) == 0))) {
+        masked = masked || is_mask(a, words->v[0]);
+        words->v++;
+        words->n--;
+    }
+    for (int i = 0; i < words->n; i++)
+        if (is_token(a, words->v[i]))
+            return dt_fail(DT_E_DATASET_KEYS, s->at,
+                           "word %d of the vocabulary, '%.80s', is the %s: it may stand at the "
+                           "front only",
+                           i, words->v[i], is_mask(a, words->v[i]) ? "mask_token" : "oov_token");
+    return NULL;
+}
+
+static dt_texts index_names(const struct string_lookup *a, dt_arena *arena, const dt_texts *words) {
+    const int before = first_word(a);
     dt_texts names = {before + words->n, dt_arena_array(arena, const char *, before + words->n)};
-    if (before > 0) names.v[0] = DT_UNKNOWN_TEXT;
+    if (before > a->num_oov_indices) names.v[0] = a->mask_token;
+    if (a->num_oov_indices > 0) names.v[before - 1] = a->oov_token;
     for (int i = 0; i < words->n; i++) names.v[before + i] = words->v[i];
     return names;
 }
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     const struct string_lookup *a = s->args;
+    made *m = dt_arena_new(arena, made);
     dt_texts words = {0};
-    const dt_words *made;
-    DT_TRY(dt_words_for(s, a->vocabulary, most_words(a), arena, &words));
-    DT_TRY(dt_words_index(arena, &words, s->at, &made));
-    s->made = made;
-    s->names = index_names(arena, &words, a->num_oov_indices);
-    const int64_t size = s->names.n;
+    DT_TRY(dt_words_for(s, a->vocabulary, INT32_MAX, arena, &words));
+    DT_TRY(drop_tokens(s, &words));
+    if (words.n > most_words(a))
+        return dt_fail(DT_E_DATASET_KEYS, a->vocabulary ? &a->vocabulary->at : s->at,
+                       "the vocabulary has %d words, but max_tokens allows only %lld", words.n,
+                       (long long)most_words(a));
+    DT_TRY(dt_words_index(arena, &words, s->at, &m->words));
+    if (a->output_mode == TF_IDF)
+        DT_TRY(dt_words_weigh(s, a->vocabulary ? &a->idf_weights : &s->learned->idf, words.n, arena,
+                              &m->weight));
+    s->made = m;
+    s->names = index_names(a, arena, &words);
+    const int64_t size = a->pad_to_max_tokens ? a->max_tokens : s->names.n;
     const bool row = a->output_mode != INT;
     s->out = row ? dt_type_of(DT_FLOAT32, 1, &size) : dt_scalar_type(DT_INT32);
     s->numbers = row ? 0 : size;
@@ -103,10 +184,14 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
 
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct string_lookup *a = s->args;
-    const int32_t index = (int32_t)a->num_oov_indices + dt_words_find(s->made, in, strlen(in));
+    const made *m = s->made;
+    const bool masked = is_mask(a, in);
+    const int32_t index = masked ? 0 : first_word(a) + dt_words_find(m->words, in, strlen(in));
     (void)at;
     if (a->output_mode == INT) *(int32_t *)out = index;
+    else if (masked) memset(out, 0, (size_t)dt_type_bytes(&s->out));
     else dt_cast_one_hot(DT_INT32, s->out.dim[0], &index, out, 1);
+    if (m->weight && !masked) ((float *)out)[index] = m->weight[index];
 }
 
 static const char *file(const void *args) {

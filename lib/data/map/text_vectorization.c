@@ -208,26 +208,8 @@ static const dt_map_learning learning = {.wants = learns, .begin = begin, .take 
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* [1 + words] inverse document frequencies; NULL: all are 1 */
+    const float *weight; /* of dt_words_weigh; NULL: all are 1 */
 } made;
-
-static dt_status *weigh(const dt_map_stage *s, int n_words, dt_arena *arena, made *out) {
-    const struct text_vectorization *a = s->args;
-    const dt_reals *idf = a->vocabulary ? &a->idf_weights : &s->learned->idf;
-    float *weight = dt_arena_array(arena, float, n_words + 1);
-    double sum = 0;
-    if (a->output_mode != TF_IDF) return NULL;
-    if (idf->n != n_words)
-        return dt_fail(DT_E_DATASET_KEYS, s->at, "idf_weights has %d numbers for %d words", idf->n,
-                       n_words);
-    for (int i = 0; i < n_words; i++) {
-        weight[i + 1] = (float)idf->v[i];
-        sum += idf->v[i];
-    }
-    weight[0] = (float)(n_words ? sum / n_words : 0);
-    out->weight = weight;
-    return NULL;
-}
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     const struct text_vectorization *a = s->args;
@@ -235,7 +217,9 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     dt_texts words = {0};
     DT_TRY(dt_words_for(s, a->vocabulary, a->max_tokens - first_word(a), arena, &words));
     DT_TRY(dt_words_index(arena, &words, s->at, &m->words));
-    DT_TRY(weigh(s, words.n, arena, m));
+    if (a->output_mode == TF_IDF)
+        DT_TRY(dt_words_weigh(s, a->vocabulary ? &a->idf_weights : &s->learned->idf, words.n, arena,
+                              &m->weight));
     const int64_t places = a->pad_to_max_tokens ? a->max_tokens : words.n + first_word(a);
     s->made = m;
     s->numbers = a->output_mode == INT ? words.n + first_word(a) : 0;

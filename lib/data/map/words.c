@@ -270,3 +270,19 @@ dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_locati
 int dt_words_find(const dt_words *w, const char *word, size_t n) {
     return (int)*look_up(w, word, n) - 1;
 }
+
+dt_status *dt_words_weigh(const dt_map_stage *s, const dt_reals *idf, int words, dt_arena *arena,
+                          const float **out) {
+    float *weight = dt_arena_array(arena, float, words + 1);
+    double sum = 0;
+    if (idf->n != words)
+        return dt_fail(DT_E_DATASET_KEYS, s->at, "idf_weights has %d numbers for %d words", idf->n,
+                       words);
+    for (int i = 0; i < words; i++) {
+        weight[i + 1] = (float)idf->v[i];
+        sum += idf->v[i];
+    }
+    weight[0] = (float)(words ? sum / words : 0);
+    *out = weight;
+    return NULL;
+}

@@ -40,4 +40,9 @@ dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_locati
 /* The index of a word in the list; -1: the list lacks it. */
 int dt_words_find(const dt_words *w, const char *word, size_t n);
 
+/* Weights of the words in a row whose first place is for unknown words: idf, and for those the mean
+ * of idf. *out: [1 + words]. Fails if there is not one number per word. */
+dt_status *dt_words_weigh(const dt_map_stage *s, const dt_reals *idf, int words, dt_arena *arena,
+                          const float **out) DT_MUST_USE;
+
 #endif
