@@ -38,7 +38,7 @@ const char *dt_draft_name(dt_draft *d, const char *text) {
 
 /* ---- sizes ---- */
 
-/* The length of a row of words, of hundreds of small weights, which learn as fast as others then. */
+/* The length of a row of words: their small weights learn as fast as others then. */
 enum { LENGTH_OF_WORDS = 5 };
 
 static bool has_words(const dt_draft *d) {

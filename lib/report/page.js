@@ -463,16 +463,14 @@ put(document.body,
                            { id, "aria-labelledby": id + "-title" }))),
     h("footer", "written by dtrain " + dtrain));
 
-// Rows of tables are cards on narrow pages, and where a table is wider than its place: nothing is to
-// be cut off.
+// Rows of tables are cards on narrow pages, and where a table is wider than its place: nothing is
+// to be cut off.
 function stack() {
     const tables = [...document.querySelectorAll("table.cards")], narrow = innerWidth <= 820;
     const place = (table) => table.closest(".scroll") || table.parentElement;
     const isCut = (table) => place(table).scrollWidth > place(table).clientWidth + 1;
     tables.forEach((table) => table.classList.toggle("stacked", narrow));
-    if (!narrow) {
-        tables.filter(isCut).forEach((table) => table.classList.add("stacked"));
-    }
+    if (!narrow) { tables.filter(isCut).forEach((table) => table.classList.add("stacked")); }
 }
 stack();
 addEventListener("resize", stack);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * string_lookup: converts a text to its index in a vocabulary, as Keras' StringLookup. Indices
- * begin at 1; unknown texts get 0. With `mask_token` that text has index 0, unknown texts have 1 and
- * the words follow. With `num_oov_indices: 0` no index is for unknown texts, and one becomes -1,
- * which is neither a class nor a row of a table. With an output_mode other than int, the output is a
- * row with 1 at the index, or with the word's weight; unknown texts have place 0, and the mask has
- * none: its row is 0. For a single text, one_hot, multi_hot and count are the same.
+ * begin at 1; unknown texts get 0. With `mask_token` that text has index 0, unknown texts have 1
+ * and the words follow. With `num_oov_indices: 0` no index is for unknown texts, and one becomes
+ * -1, which is neither a class nor a row of a table. With an output_mode other than int, the output
+ * is a row with 1 at the index, or with the word's weight; unknown texts have place 0, and the mask
+ * has none: its row is 0. For a single text, one_hot, multi_hot and count are the same.
  */
 #include <math.h>
 #include <string.h>
