@@ -9,10 +9,11 @@
  *
  *     (B, T, height, width, C)  ──▶  (B, height', width', filters), or with T
  *
- * The window over the input has strides, dilation_rate and padding; the one over the state keeps its
- * size.
+ * The window over the input has strides, dilation_rate and padding; the one over the state keeps
+ * its size.
  *
- * X. Shi et al., Convolutional LSTM Network (2015). S. Hochreiter, J. Schmidhuber, Long Short-Term Memory (1997); the forget gate is F. A. Gers'.
+ * S. Hochreiter, J. Schmidhuber, Long Short-Term Memory (1997); the forget gate is F. A. Gers'.
+ * X. Shi et al., Convolutional LSTM Network (2015).
  */
 #include "model/layer/recurrent.h"
 
