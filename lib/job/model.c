@@ -22,6 +22,48 @@ static dt_status *check_name(const dt_tree *value) {
                       "an override says another file: model." DT_KERAS_KEY "=FILE");
 }
 
+/* Sets an entry of a map. */
+static void put(dt_arena *arena, dt_tree *map, const char *key, dt_tree *value) {
+    for (int i = 0; i < map->n; i++)
+        if (strcmp(map->entry[i].key, key) == 0) {
+            map->entry[i].value = value;
+            return;
+        }
+    dt_entry *all = dt_arena_array(arena, dt_entry, map->n + 1);
+    for (int i = 0; i < map->n; i++) all[i] = map->entry[i];
+    all[map->n++] = (dt_entry){.key = key, .key_at = value->at, .value = value};
+    map->entry = all;
+}
+
+/* Appends steps to those of an element, which are a list, one step, or not given. */
+static void append_steps(dt_job *j, dt_tree *map, const dt_entry *added) {
+    dt_tree *given = dt_tree_get(map, added->key), *list = added->value;
+    const int n = !given || given->kind == DT_TREE_NULL ? 0
+                  : given->kind == DT_TREE_LIST         ? given->n
+                                                        : 1;
+    dt_tree **all = dt_arena_array(j->arena, dt_tree *, n + list->n);
+    for (int i = 0; i < n; i++) all[i] = given->kind == DT_TREE_LIST ? given->item[i] : given;
+    for (int i = 0; i < list->n; i++) all[n + i] = list->item[i];
+    list->item = all;
+    list->n += n;
+    put(j->arena, map, added->key, list);
+}
+
+/* Random layers of the model work on the data; see model/keras/augment.c. */
+static void move_random(dt_job *j, dt_tree *model) {
+    const dt_tree *steps = dt_keras_take_random(j->arena, model);
+    dt_tree *dataset = dt_tree_get(j->tree, "dataset");
+    if (!steps || steps->n == 0 || !dataset || dataset->kind != DT_TREE_MAP) return;
+    dt_tree *map = dt_tree_get(dataset, "map");
+    if (!map || map->kind == DT_TREE_NULL) {
+        map = dt_arena_new(j->arena, dt_tree);
+        *map = (dt_tree){.kind = DT_TREE_MAP, .at = steps->at};
+        put(j->arena, dataset, "map", map);
+    }
+    for (int i = 0; map->kind == DT_TREE_MAP && i < steps->n; i++)
+        append_steps(j, map, &steps->entry[i]);
+}
+
 dt_status *dt_job_import_model(dt_job *j) {
     dt_tree *model = dt_tree_get(j->tree, "model");
     const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
@@ -31,6 +73,7 @@ dt_status *dt_job_import_model(dt_job *j) {
     char *directory = of_base ? dt_path_dir(j->base->name) : dt_strdup(j->data_directory);
     dt_status *s = dt_keras_import(j->arena, directory, model);
     free(directory);
+    if (!s && value && value->kind != DT_TREE_NULL) move_random(j, model);
     if (dt_status_number(s) != DT_E_NO_INPUT || trains) return s;
     j->no_model = s;
     return NULL;

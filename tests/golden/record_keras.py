@@ -312,6 +312,27 @@ def shared():
     return keras.Model([a, b], [L.Subtract(name="gap")([x, y]), L.Dense(1, name="score")(L.Concatenate()([x, y, loop(y)]))])
 
 
+def augmented(image=None):
+    """Layers that work in training only, behind an Input whose values are rescaled before, and the same model without them."""
+    x = inputs = keras.Input((8, 8, 3), name="image") if image is None else image
+    if image is None:
+        x = L.Rescaling(0.5, offset=1.0)(x)
+        x = L.RandomFlip("horizontal", seed=3)(x)
+        x = L.RandomTranslation(0.1, (-0.2, 0.1), fill_mode="nearest", seed=4)(x)
+        x = L.RandomContrast(0.2, seed=5)(x)
+    y = L.Add(name="add")([L.Conv2D(3, 3, padding="same", name="conv")(x), x])
+    return keras.Model(inputs, L.Dense(3, name="y")(L.Flatten(name="flatten")(y)))
+
+
+def plain():
+    return augmented(keras.Input((8, 8, 3), name="image"))
+
+
+def late():
+    x = keras.Input((8, 8, 3), name="image")
+    return keras.Model(x, L.Dense(3)(L.Flatten()(L.RandomFlip()(L.Conv2D(3, 3)(x)))))
+
+
 MODELS = [
     mlp,
     cnn,
@@ -402,4 +423,15 @@ def main(directory, *names):
             f.write("\n")
 
 
-main(*sys.argv[1:])
+def write_augmented(directory):
+    os.makedirs(os.path.join(directory, "augmented"), exist_ok=True)
+    for make in (augmented, plain, late):
+        keras.backend.clear_session()
+        with open(os.path.join(directory, "augmented", make.__name__ + ".json"), "w") as f:
+            f.write(make().to_json() + "\n")
+
+
+if sys.argv[2:] == ["augmented"]:
+    write_augmented(sys.argv[1])
+else:
+    main(*sys.argv[1:])

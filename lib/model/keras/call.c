@@ -157,6 +157,9 @@ static dt_status *take_argument(call *c, const dt_entry *e) {
     dt_tree *value;
     int input = masked_input(e->key);
     if (is_input(e->key) || is_so(e->value, e->key)) return NULL;
+    /* Keras gives random layers their default, true, which training steps take */
+    if (strcmp(e->key, "training") == 0 && dt_keras_is_random(c->layer->class_name->text))
+        return NULL;
     if (input >= 0 || strcmp(e->key, "mask") == 0) {
         *(input >= 0 ? &c->input_mask[input] : &c->mask) = e->value;
         return NULL;

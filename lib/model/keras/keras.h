@@ -44,4 +44,8 @@ dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char
 dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights,
                                  const char *path) DT_MUST_USE;
 
+/* Takes the layers that change images at random out of an imported model: those behind an Input,
+ * which become steps of dataset.map, {INPUT: [random_flip: {...}]}; empty: there are none. */
+dt_tree *dt_keras_take_random(dt_arena *arena, dt_tree *model);
+
 #endif

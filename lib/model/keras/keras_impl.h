@@ -64,6 +64,13 @@ typedef struct dt_keras_layer {
         is_mask; /* the layer is an operation that computes a mask, which is not a layer of a job */
 } dt_keras_layer;
 
+/* ---- augment.c ---- */
+
+/* Whether the layer changes images at random and has a step of the same arguments. */
+bool dt_keras_is_random(const char *kind);
+
+/* ---- layer.c ---- */
+
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw,
                                dt_keras_layer *out) DT_MUST_USE;
 /* The layer as an item of a list of layers. */

@@ -216,6 +216,8 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
     DT_TRY(find_name(out, config));
     if (dt_keras_is_operation(raw)) DT_TRY(check_operation(out));
     out->arguments = dt_keras_map(arena, &raw->at, 0);
+    if (!out->row && dt_keras_is_random(out->class_name->text))
+        return dt_keras_arguments(arena, NULL, config, &out->arguments);
     if (!out->row) return NULL; /* its name is refused later, with what to write instead */
     return read_arguments(arena, out, config);
 }
@@ -224,6 +226,7 @@ dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l) {
     dt_tree *item = dt_keras_map(arena, &l->raw->at, 1);
     const char *name = l->row ? l->row->kind.name : l->class_name->text;
     dt_keras_put(item, name, l->row ? &l->raw->at : &l->class_name->at,
-                 l->row ? l->arguments : dt_keras_map(arena, &l->raw->at, 0));
+                 l->row || dt_keras_is_random(name) ? l->arguments
+                                                    : dt_keras_map(arena, &l->raw->at, 0));
     return item;
 }

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Random layers of an imported model are steps of dataset.map: the job has them, behind its own, and trains as one that names them; elsewhere they are refused.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+cp tests/golden/keras/augmented/*.json "$TEST_DIR"
+job=$TEST_DIR/job.yaml
+cat >"$job" <<END
+version: 1
+dataset: {format: synthetic, examples: 24, element: {image: {shape: [8, 8, 3], dtype: uint8}, label: {num_classes: 3}}, global_batch_size: 8, map: {image: [cast: float32]}}
+model: {keras_config: augmented.json}
+compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 2}
+END
+steps='dataset.map.image=[cast: float32, rescale: {scale: 0.5, offset: 1.0}, random_flip: {mode: horizontal, seed: 3}, random_translation: {height_factor: 0.1, width_factor: [-0.2, 0.1], fill_mode: nearest, seed: 4}, random_contrast: {factor: [0, 0.2], seed: 5}]'
+first=$(hash "$job" output.dir="$TEST_DIR/a" --fresh)
+[ "$(hash "$job" model.keras_config=plain.json "$steps" output.dir="$TEST_DIR/b" --fresh)" = "$first" ] || echo "other weights than with the steps"
+[ "$(hash "$job" model.keras_config=plain.json output.dir="$TEST_DIR/b" --fresh)" != "$first" ] || echo "the steps change nothing"
+[ "$(hash "$job" strategy.replicas=3 output.dir="$TEST_DIR/c" --fresh)" = "$first" ] || echo "other weights with 3 replicas"
+"$DTRAIN" config show "$job" | sed -n '/^  map:/,/^  [a-l]/p;/^model:/,/^  outputs/p'
+show fit "$job" model.keras_config=late.json output.dir="$TEST_DIR/z" --dry-run -q
