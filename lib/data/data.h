@@ -123,6 +123,7 @@ typedef struct dt_dataset_spec {
         int64_t length, horizon, stride;
         const char *order, *group; /* elements; NULL: file order, one series */
         dt_texts future;           /* elements that hold the `horizon` rows */
+        const dt_tree *lags;       /* {element: [lags]}, checked; NULL: none */
         dt_location at, order_at, group_at;
     } window;
     bool shuffle, reshuffle; /* reshuffle: the key reshuffle_each_iteration */

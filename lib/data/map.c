@@ -188,6 +188,7 @@ bool dt_map_learns(const dt_map *m) {
 struct dt_map_plan {
     dt_type type;
     int64_t window; /* rows of an example; 0: it is one row */
+    int64_t lags;   /* how many of them stand side by side after all steps; 0: one */
     int64_t times;  /* how often the steps run for an example: once, or for each row */
     /* bytes that the steps take at a time; the most bytes between steps, rounded up for
      * alignment */
@@ -233,6 +234,15 @@ static dt_type window_type(const dt_type *row, int64_t window) {
     dt_type t = window > 0 ? dt_map_batch_type(row) : *row;
     if (window > 0) t.dim[0] = window;
     return t;
+}
+
+dt_type dt_map_lagged_type(const dt_type *t, int64_t lags) {
+    dt_type out = *t;
+    if (lags == 0) return out;
+    out.dim[0] /= lags;
+    if (out.rank == 1) out.dim[out.rank++] = 1;
+    out.dim[1] *= lags;
+    return out;
 }
 
 static dt_status *check_input(const dt_map_stage *s, bool is_text) {
@@ -382,6 +392,7 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
     *p = (dt_map_plan){.type = dt_element_row(x),
                        .window = x->window,
+                       .lags = x->lags,
                        .times = x->window > 0 ? x->window : 1,
                        .text = x->text,
                        .numbers = x->numbers,
@@ -399,6 +410,7 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
             "tokenizer or string_lookup",
             x->file, x->name);
     p->type = window_type(&p->type, p->window);
+    p->type = dt_map_lagged_type(&p->type, p->lags);
     if (p->window > 0 && !p->pending) merge_rows(p);
     *out = p;
     return NULL;
@@ -551,6 +563,10 @@ dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) {
         const char *before = dt_trace_path(x.trace, s->purpose);
         x = s->step->emit(s, x);
         dt_trace_path(x.trace, before);
+    }
+    if (p->lags > 0) {
+        const dt_type whole = dt_map_batch_type(&p->type);
+        x = dt_reshape(x, whole.rank, whole.dim);
     }
     *out = x;
     return NULL;

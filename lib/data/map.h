@@ -74,6 +74,9 @@ typedef struct dt_map_at {
 dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
                       void *scratch) DT_MUST_USE;
 
+/* The type of a window (rows, ...) whose rows stand side by side, `lags` of them, as (rows / lags,
+ * lags * ...). */
+dt_type dt_map_lagged_type(const dt_type *t, int64_t lags);
 /* The type (B, ...) of a batch of examples of a type. */
 dt_type dt_map_batch_type(const dt_type *t);
 /* Adds all steps to a graph, as they run outside of training, for a batch (B, ...). NO_ONNX if a

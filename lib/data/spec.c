@@ -80,6 +80,11 @@ static const dt_field window_fields[] = {
            .help = "element that tells series apart; no window has rows of two"),
     DT_KEY(TEXTS, "future", struct dataset, spec.window.future,
            .help = "elements that hold the rows that follow; all others hold those before"),
+    DT_KEY(TREE, "lags", struct dataset, spec.window.lags,
+           .forms = DT_FORMS(DT_MAP_BY_NAME(DT_FORM(DT_FIELD_INTS, .max = 1e6))),
+           .help =
+               "{element: [1, 7]}: each row of the element holds, side by side, the values that "
+               "many rows earlier in its series; 0 is the row itself"),
     DT_END};
 
 static const char *const auto_words[] = {"auto", NULL};
@@ -114,8 +119,9 @@ static const dt_field common[] = {
     DT_KEY(INT, "fold", struct dataset, spec.split.fold, .min = 1, .max = 1000,
            .help = "of validation_folds the one that validates, from 1; default: each in turn"),
     DT_ONE_OF(window, DT_FORMS(DT_FORM(DT_FIELD_TABLE, .table = window_fields)),
-              .help = "{length, horizon, stride, order, group, future}: an example is a window of "
-                      "consecutive rows, as for time series"),
+              .help =
+                  "{length, horizon, stride, order, group, future, lags}: an example is a window "
+                  "of consecutive rows, as for time series"),
     DT_TREE(struct dataset, map, .forms = DT_FORMS(DT_MAP_BY_NAME(DT_LIST_OF(DT_NAMED("step")))),
             .help = "preprocessing steps for each element: cast, rescale, normalize, one_hot, "
                     "resize, random_flip, ..."),
@@ -357,6 +363,30 @@ static dt_status *check_window_split(const dt_tree *t, const dt_dataset_spec *sp
                       "write a number, or shuffle: false");
 }
 
+/* Lags of an element in `future` must not reach the rows that are predicted. */
+static dt_status *check_lags(const dt_dataset_spec *spec, const dt_entry *e,
+                             const dt_texts *names) {
+    const bool future = dt_texts_have(&spec->window.future, e->key);
+    int64_t lag;
+    if (!dt_texts_have(names, e->key)) return no_element("lags", e->key, &e->key_at, names);
+    DT_TRY(dt_tree_expect(e->value, DT_TREE_LIST, e->key));
+    if (e->value->n == 0)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "window.lags: '%.80s' has no lags",
+                       e->key);
+    for (int i = 0; i < e->value->n; i++) {
+        DT_TRY(dt_tree_int(e->value->item[i], "lags", 0, 1e6, &lag));
+        if (future && lag < spec->window.horizon)
+            return dt_suggest(
+                dt_fail(DT_E_DATASET_KEYS, &e->value->item[i]->at,
+                        "window.lags: lag %lld of '%.80s' is shorter than the horizon, so it "
+                        "reaches rows that are predicted",
+                        (long long)lag, e->key),
+                "an element in 'future' takes lags of at least %lld",
+                (long long)spec->window.horizon);
+    }
+    return NULL;
+}
+
 static dt_status *check_window(const dt_tree *t, const dt_dataset_spec *spec,
                                const dt_texts *names) {
     const dt_tree *window = dt_tree_get(t, "window"), *future = dt_tree_get(window, "future");
@@ -378,6 +408,10 @@ static dt_status *check_window(const dt_tree *t, const dt_dataset_spec *spec,
         if (name && !dt_texts_have(names, name)) /* NULL: an error was reported */
             dt_status_append(&s, no_element("future", name, at, names));
     }
+    const dt_tree *lags = spec->window.lags;
+    if (lags) dt_status_append(&s, dt_tree_expect(lags, DT_TREE_MAP, "lags"));
+    for (int i = 0; lags && lags->kind == DT_TREE_MAP && i < lags->n; i++)
+        dt_status_append(&s, check_lags(spec, &lags->entry[i], names));
     dt_status_append(&s, check_window_split(t, spec));
     return s;
 }

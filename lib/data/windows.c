@@ -8,6 +8,9 @@
  *     start:  |  past  | future |
  *                   |  past  | future |
  *
+ * An element with lags has, for each of its rows, those that many rows earlier. A window begins
+ * where the group has them all.
+ *
  * Windows are numbered by the time of their last rows, over all groups, so the last windows are the
  * latest ones. Time is a whole number that is larger for later rows. Without `order` it is the
  * row's place in its group.
@@ -31,6 +34,8 @@ typedef struct windows {
     dt_examples *rows;
     int *from;       /* [n] each element's index in `rows` */
     int64_t *first;  /* [n] the first row of the element in a window: 0 or `length` */
+    dt_ints *lags;   /* [n] of each row of the element; n 0: the row itself */
+    int64_t before;  /* the longest lag */
     int64_t span;    /* rows of a window, with those in the future */
     int64_t target;  /* the first row of a window that is predicted */
     uint32_t *row;   /* [rows->count] the rows by group, then by time */
@@ -189,6 +194,7 @@ static dt_status *find_places(sorting *s) {
 static void cut_group(const dt_dataset *d, windows *w, int64_t from, int64_t to) {
     const int64_t stride = d->spec.window.stride;
     const bool at_end = dt_dataset_is_once(d);
+    from += w->before;
     if (to - from < w->span) return;
     for (int64_t i = from + (at_end ? (to - from - w->span) % stride : 0); i + w->span <= to;
          i += stride)
@@ -219,7 +225,7 @@ static dt_status *cut(const sorting *s) {
     if (w->base.count > 0) return NULL;
     return dt_fail(DT_E_DATA_EMPTY, &s->d->spec.window.at,
                    "%s: a window needs %lld consecutive rows, and the longest series has %lld",
-                   w->base.stored[0].file, (long long)w->span, (long long)longest);
+                   w->base.stored[0].file, (long long)(w->before + w->span), (long long)longest);
 }
 
 static dt_status *make(const dt_dataset *d, windows *w) {
@@ -257,6 +263,12 @@ static dt_status *read_rows(const windows *w, int e, const uint32_t *row, int64_
     return bad;
 }
 
+/* Lists the rows of an element's lags, for `n` rows of a window from `row` on. */
+static void list_lags(const dt_ints *lags, const uint32_t *row, int64_t n, uint32_t *out) {
+    for (int64_t k = 0; k < n; k++)
+        for (int i = 0; i < lags->n; i++) *out++ = row[k - lags->v[i]];
+}
+
 static void copy_rows(const windows *w, const char *whole, int64_t bytes, const uint32_t *row,
                       int64_t n, char *out) {
     if (w->in_order) memcpy(out, whole + row[0] * bytes, (size_t)(n * bytes));
@@ -264,20 +276,37 @@ static void copy_rows(const windows *w, const char *whole, int64_t bytes, const 
         memcpy(out + k * bytes, whole + row[k] * bytes, (size_t)bytes);
 }
 
+/* Reads the rows of an element, which are consecutive unless it has lags. */
+static dt_status *read_element(const windows *w, int e, const uint32_t *row, dt_read_buffer *buffer,
+                               void *out) {
+    const int64_t n = w->base.stored[e].window,
+                  bytes = dt_type_bytes(&w->rows->stored[w->from[e]].type);
+    const void *whole = NULL;
+    if (w->rows->reader->whole) DT_TRY(w->rows->reader->whole(w->rows, w->from[e], &whole));
+    if (!whole) return read_rows(w, e, row, n, buffer, out);
+    if (w->lags[e].n == 0) copy_rows(w, whole, bytes, row, n, out);
+    for (int64_t k = 0; w->lags[e].n > 0 && k < n; k++)
+        memcpy((char *)out + k * bytes, (const char *)whole + row[k] * bytes, (size_t)bytes);
+    return NULL;
+}
+
 static dt_status *read_window(dt_examples *base, int64_t i, dt_read_buffer *buffer,
                               void *const *out) {
     const windows *w = (const windows *)base;
-    for (int e = 0; e < base->n; e++) {
+    dt_status *bad = NULL;
+    for (int e = 0; e < base->n && !bad; e++) {
         const uint32_t *row = &w->row[w->start[i] + w->first[e]];
-        const void *whole = NULL;
+        const int64_t n = base->stored[e].window;
+        uint32_t *lagged = NULL;
         if (!out[e]) continue;
-        if (w->rows->reader->whole) DT_TRY(w->rows->reader->whole(w->rows, w->from[e], &whole));
-        if (whole)
-            copy_rows(w, whole, dt_type_bytes(&w->rows->stored[w->from[e]].type), row,
-                      base->stored[e].window, out[e]);
-        else DT_TRY(read_rows(w, e, row, base->stored[e].window, buffer, out[e]));
+        if (w->lags[e].n > 0) {
+            lagged = dt_alloc(dt_size_mul((size_t)n, sizeof *lagged));
+            list_lags(&w->lags[e], row, n / w->lags[e].n, lagged);
+        }
+        bad = read_element(w, e, lagged ? lagged : row, buffer, out[e]);
+        free(lagged);
     }
-    return NULL;
+    return bad;
 }
 
 static const char *source_of(const dt_examples *base, int64_t i, const char **what) {
@@ -316,6 +345,15 @@ static bool is_future(const dt_dataset *d, const char *name) {
     return dt_texts_have(&d->spec.window.future, name);
 }
 
+/* The lags of an element; n 0: it has none. */
+static dt_status *lags_of(const dt_dataset *d, const char *name, dt_ints *out) {
+    const dt_tree *t = d->spec.window.lags ? dt_tree_get(d->spec.window.lags, name) : NULL;
+    *out = (dt_ints){.n = t ? t->n : 0};
+    out->v = dt_arena_array(d->arena, int64_t, out->n);
+    for (int i = 0; i < out->n; i++) DT_TRY(dt_tree_int(t->item[i], "lags", 0, 1e6, &out->v[i]));
+    return NULL;
+}
+
 /* The element of windows of n rows. */
 static dt_status *stretch(const dt_dataset *d, const dt_element_spec *row, int64_t n,
                           dt_element_spec *out) {
@@ -344,6 +382,7 @@ static dt_status *add_elements(const dt_dataset *d, windows *w) {
     bool any = false;
     w->from = dt_arena_array(d->arena, int, n);
     w->first = dt_arena_array(d->arena, int64_t, n);
+    w->lags = dt_arena_array(d->arena, dt_ints, n);
     w->base.stored = dt_arena_array(d->arena, dt_element_spec, n);
     for (int i = 0; i < n; i++) {
         const dt_element_spec *row = &w->rows->stored[i];
@@ -351,7 +390,12 @@ static dt_status *add_elements(const dt_dataset *d, windows *w) {
         if (dt_dataset_leaves_out(&d->spec, row->name)) continue;
         w->from[w->base.n] = i;
         w->first[w->base.n] = future ? length : 0;
-        DT_TRY(stretch(d, row, future ? horizon : length, &w->base.stored[w->base.n++]));
+        dt_ints *lags = &w->lags[w->base.n];
+        DT_TRY(lags_of(d, row->name, lags));
+        DT_TRY(stretch(d, row, (future ? horizon : length) * dt_max(lags->n, 1),
+                       &w->base.stored[w->base.n]));
+        w->base.stored[w->base.n++].lags = lags->n;
+        for (int k = 0; k < lags->n; k++) w->before = dt_max(w->before, lags->v[k]);
         any |= future;
     }
     w->span = any ? length + horizon : length;
@@ -409,7 +453,7 @@ dt_status *dt_windows_list_rows(dt_dataset *d, dt_rows *r) {
     }
     memset(covered, 0, (size_t)w->rows->count);
     for (int64_t i = 0; i < r->count; i++)
-        for (int64_t k = 0; k < w->span; k++)
+        for (int64_t k = -w->before; k < w->span; k++)
             covered[w->row[w->start[dt_rows_number(r, i)] + k]] = true;
     for (int64_t i = 0; i < w->rows->count; i++)
         if (covered[i]) row[single->count++] = (uint32_t)i;

@@ -40,6 +40,9 @@ typedef struct dt_element_spec {
     /* With dataset.window: the number of rows that make one example, which is the first dimension
      * of `type`; 0: an example is one row. */
     int64_t window;
+    /* With window.lags: the number of lags, whose rows stand side by side in a batch, so that an
+     * example has window / lags rows; 0: none. `type` has them one below the other. */
+    int64_t lags;
     /* In batches, after `map`: the values are in [0, numbers), as indices in a vocabulary are; 0:
      * unknown. */
     int64_t numbers;

@@ -19,8 +19,7 @@ static json_t *load(void) {
 
 static dt_status *open_set(dt_dataset **out, const char *elements) {
     return dt_dataset_open(
-        out,
-        "{format: tfrecord, train: " HERE "/x.tfrecord, element: {%s}, global_batch_size: 4}",
+        out, "{format: tfrecord, train: " HERE "/x.tfrecord, element: {%s}, global_batch_size: 4}",
         elements);
 }
 
