@@ -348,6 +348,10 @@ typedef struct dt_data_bytes {
 } dt_data_bytes;
 dt_data_bytes dt_dataset_bytes(const dt_dataset *d);
 
+/* Completes the conversion of an output of one example, of n values, to the units of the stored
+ * target, if these depend on the window's group. */
+void dt_dataset_undo_group(const dt_dataset *d, dt_part part, const char *target, int64_t example,
+                           float *x, int64_t n);
 /* The number of threads that are preparing batches of d; the pointer is valid as long as d. */
 const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d);
 dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) DT_MUST_USE;

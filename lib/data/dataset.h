@@ -108,6 +108,14 @@ dt_status *dt_windows_list_rows(dt_dataset *d, dt_rows *r) DT_MUST_USE;
 /* The index, among the rows of a part, of the first row of element e of a window. */
 int64_t dt_windows_row(const dt_examples *windows, int e, int64_t window);
 
+/* The group of a window, and of a row by its index: the hash of the element `group`; 0: none. */
+uint64_t dt_windows_group(const dt_examples *windows, int64_t window);
+uint64_t dt_windows_group_of_row(const dt_examples *windows, int64_t row);
+/* The group of example i of a part; 0: its examples are not windows. */
+static inline uint64_t dt_rows_group(const dt_rows *r, int64_t i) {
+    return r->single ? dt_windows_group(r->x, dt_rows_number(r, i)) : 0;
+}
+
 /* Gets element e of row i of a part, as stored. `whole` comes from dt_rows_whole; if it is NULL,
  * the row is read into `buffer`. */
 dt_status *dt_rows_get(const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,

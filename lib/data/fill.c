@@ -186,6 +186,7 @@ static dt_status *turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const 
     const track *t = &f->tracks[e];
     f->at.pass = f->pass[i];
     f->at.example = dt_rows_number(f->rows, f->chosen[i]);
+    f->at.group = dt_rows_group(f->rows, f->chosen[i]);
     if (row != in_batch(f, p, e, i))
         return dt_map_run(t->plan, &f->at, row, in_batch(f, p, e, i), f->scratch);
     return NULL;

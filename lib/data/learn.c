@@ -20,20 +20,22 @@ static const dt_rows *training_rows(const dt_dataset *d) {
  * `plan`, and scratch. */
 static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan, void *lesson,
                             char *memory) {
-    const dt_rows *train = training_rows(d);
+    const dt_rows *train = training_rows(d), *part = &d->rows[DT_PART_TRAIN];
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const void *whole, *row;
     char *mapped = memory + dt_aligned(dt_rows_bytes(train, e)),
          *scratch = mapped + dt_aligned(dt_type_bytes(dt_map_plan_type(plan)));
     DT_TRY(dt_rows_whole(train, e, &whole));
     for (int64_t i = 0; i < train->count; i++) {
+        const int64_t number = dt_rows_number(train, i);
+        const dt_map_at at = {.example = number,
+                              .group = part->single ? dt_windows_group_of_row(part->x, number) : 0};
         DT_TRY(dt_rows_get(train, e, i, whole, memory, &row));
         if (!dt_map_plan_is_empty(plan)) {
-            DT_TRY(dt_map_run(plan, &(dt_map_at){.example = dt_rows_number(train, i)}, row, mapped,
-                              scratch));
+            DT_TRY(dt_map_run(plan, &at, row, mapped, scratch));
             row = mapped;
         }
-        s->step->learning->take(lesson, s, row);
+        s->step->learning->take(lesson, s, &at, row);
     }
     return NULL;
 }
@@ -63,6 +65,19 @@ static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan) {
     return bad;
 }
 
+/* Checks that steps have learned of the groups of all windows. */
+static dt_status *check_groups(const dt_dataset *d, const dt_rows *r, int e) {
+    for (int64_t i = 0; r->single && i < r->count; i++)
+        if (!dt_map_plan_knows(r->plan[e], dt_rows_group(r, i)))
+            return dt_fail(DT_E_DATA_FILE, &d->spec.window.group_at,
+                           "%s: row %lld is of a series that the training data does not have, so "
+                           "'%.80s' has no mean for it",
+                           r->stored[r->index[e]].file,
+                           (long long)dt_windows_row(r->x, r->index[e], dt_rows_number(r, i)) + 1,
+                           d->element[e].name);
+    return NULL;
+}
+
 dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e) {
     const dt_map_request q = {.map = d->spec.map,
                               .stored = &r->stored[r->index[e]],
@@ -80,5 +95,5 @@ dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e) {
         DT_TRY(learn(d, e, r->plan[e]));
         DT_TRY(dt_map_plan_make(d->arena, &q, &r->plan[e]));
     }
-    return NULL;
+    return check_groups(d, r, e);
 }

@@ -96,6 +96,11 @@ static dt_status *read_step(dt_arena *arena, const dt_kind *const *kinds, const 
     return steps[out->row]->check ? steps[out->row]->check(out->args, &out->at) : NULL;
 }
 
+static bool treats_groups(const dt_named *named) {
+    const dt_map_step *step = steps[named->row];
+    return step->by_group && step->by_group(named->args);
+}
+
 static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out) {
     const dt_kind *kinds[STEPS];
     dt_status *s = NULL;
@@ -106,6 +111,10 @@ static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out) {
         dt_status *bad = read_step(arena, kinds, e->value->item[i], &named[i]);
         if (!bad && i > 0 && steps[named[i].row]->comes_first)
             bad = dt_fail(DT_E_DATASET_KEYS, &named[i].at, "%s must be the first step of '%.80s'",
+                          named[i].kind->name, e->key);
+        if (!bad && i > 0 && treats_groups(&named[i]))
+            bad = dt_fail(DT_E_DATASET_KEYS, &named[i].at,
+                          "%s with per_group must be the first step of '%.80s'",
                           named[i].kind->name, e->key);
         dt_status_append(&s, bad);
     }
@@ -544,9 +553,40 @@ dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *ele
     return x;
 }
 
+/* ---- groups of windows ---- */
+
+const dt_location *dt_map_by_group(const dt_map *m) {
+    for (int i = 0; i < m->n; i++)
+        if (m->chains[i].n > 0 && treats_groups(&m->chains[i].step[0]))
+            return &m->chains[i].step[0].at;
+    return NULL;
+}
+
+bool dt_map_plan_knows(const dt_map_plan *p, uint64_t group) {
+    for (int i = 0; i < p->n; i++)
+        if (p->stages[i].step->by_group && p->stages[i].step->by_group(p->stages[i].args) &&
+            !p->stages[i].step->knows(&p->stages[i], group))
+            return false;
+    return true;
+}
+
+void dt_map_undo_group(const dt_map *m, const dt_learned *learned, const char *element,
+                       uint64_t group, float *x, int64_t n) {
+    const chain *c = find_chain(m, element);
+    if (c->n == 0 || !treats_groups(&c->step[0])) return;
+    for (int i = 1; i < c->n; i++)
+        if (!steps[c->step[i].row]->undo) return; /* the graph has not undone it */
+    char purpose[256];
+    const dt_map_step *step = steps[c->step[0].row];
+    snprintf(purpose, sizeof purpose, "map/%s/%s/0", step->kind.name, element);
+    const dt_lesson *lesson = find_lesson(learned, purpose);
+    if (lesson) step->undo_group(lesson, group, x, n);
+}
+
 /* Why a stage cannot be part of a graph; NULL: it can. */
 static const char *why_not(const dt_map_plan *p, const dt_map_stage *s) {
     if (!s->step->emit) return "";
+    if (s->step->by_group && s->step->by_group(s->args)) return ": it needs the group of a window";
     if (s->is_text) return ": it reads texts";
     return p->window > 0 && !s->step->takes_windows ? " of windows" : NULL;
 }

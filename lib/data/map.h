@@ -65,7 +65,8 @@ int64_t dt_map_plan_scratch(const dt_map_plan *p);
 typedef struct dt_map_at {
     uint64_t seed;
     int64_t pass, example;
-    bool training; /* false: steps are not random */
+    uint64_t group; /* of the window, see dt_rows_group */
+    bool training;  /* false: steps are not random */
     /* the example, as stored, that a step such as mixup combines this one with; NULL: none */
     const void *other;
     int64_t other_pass, other_example;
@@ -87,6 +88,15 @@ dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) DT_MUST_
  * element's last steps as long as they are rescale, normalize or cast. learned: as in
  * dt_map_request. */
 dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *element, dt_value x);
+
+/* The location of a step that treats groups of windows differently; NULL: none does. */
+const dt_location *dt_map_by_group(const dt_map *m);
+/* Whether all steps have learned of a group; true if no step treats groups differently. */
+bool dt_map_plan_knows(const dt_map_plan *p, uint64_t group);
+/* Completes dt_map_undo for one example, of n values, if the element's first step treats groups
+ * differently. */
+void dt_map_undo_group(const dt_map *m, const dt_learned *learned, const char *element,
+                       uint64_t group, float *x, int64_t n);
 
 /* A limit that a step such as one_hot sets for its input, which numbers classes. All examples have
  * to be checked against it. */

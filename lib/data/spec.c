@@ -441,6 +441,9 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     if (spec->format) dt_status_append(&s, check_parts(arena, spec, &names));
     dt_status_append(&s, dt_map_read(arena, d.map, &names, &spec->map));
     if (names.n > 0) dt_status_append(&s, check_window(t, spec, &names));
+    if (!s && dt_map_by_group(spec->map) && !spec->window.group)
+        s = dt_fail(DT_E_DATASET_KEYS, dt_map_by_group(spec->map),
+                    "per_group needs dataset.window.group, the element that tells series apart");
     *out = *spec;
     return s;
 }

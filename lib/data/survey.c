@@ -26,8 +26,8 @@ static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *who
         const int64_t at = first + within(first, step), i = at < r->count ? at : first;
         const void *row;
         DT_TRY(dt_rows_get(r, q->element, i, whole, memory, &row));
-        DT_TRY(
-            dt_map_run(plan, &(dt_map_at){.example = dt_rows_number(r, i)}, row, mapped, scratch));
+        const dt_map_at here = {.example = dt_rows_number(r, i), .group = dt_rows_group(r, i)};
+        DT_TRY(dt_map_run(plan, &here, row, mapped, scratch));
         const dt_view example = {.type = *type, .data = mapped};
         more = q->see_row ? q->see_row(&example, i, q->user) : q->see(&example, q->user);
     }

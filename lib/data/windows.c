@@ -32,15 +32,17 @@
 typedef struct windows {
     dt_examples base;
     dt_examples *rows;
-    int *from;       /* [n] each element's index in `rows` */
-    int64_t *first;  /* [n] the first row of the element in a window: 0 or `length` */
-    dt_ints *lags;   /* [n] of each row of the element; n 0: the row itself */
-    int64_t before;  /* the longest lag */
-    int64_t span;    /* rows of a window, with those in the future */
-    int64_t target;  /* the first row of a window that is predicted */
-    uint32_t *row;   /* [rows->count] the rows by group, then by time */
-    int64_t *time;   /* [rows->count] their times */
-    bool in_order;   /* row[i] is i */
+    int *from;      /* [n] each element's index in `rows` */
+    int64_t *first; /* [n] the first row of the element in a window: 0 or `length` */
+    dt_ints *lags;  /* [n] of each row of the element; n 0: the row itself */
+    int64_t before; /* the longest lag */
+    int64_t span;   /* rows of a window, with those in the future */
+    int64_t target; /* the first row of a window that is predicted */
+    uint32_t *row;  /* [rows->count] the rows by group, then by time */
+    int64_t *time;  /* [rows->count] their times */
+    uint64_t
+        *group;    /* [rows->count] the group of each row, in the order of the file; 0: no groups */
+    bool in_order; /* row[i] is i */
     uint32_t *start; /* [count] where each window begins in `row` */
     int64_t now;     /* the last row of a window that is not in the future */
     int64_t taken;   /* of windows that are read in order: how many were taken */
@@ -215,6 +217,7 @@ static dt_status *cut(const sorting *s) {
     for (int64_t from = 0, to; from < s->n; from = to, groups++) {
         for (to = from; to < s->n && s->place[to].group == s->place[from].group; to++) {
             w->row[to] = s->place[to].row;
+            w->group[w->row[to]] = s->place[to].group;
             w->time[to] = s->d->spec.window.order ? s->place[to].time : to - from;
             w->in_order &= w->row[to] == (uint32_t)to;
         }
@@ -236,9 +239,10 @@ static dt_status *make(const dt_dataset *d, windows *w) {
                        (long long)n);
     w->row = dt_try_alloc((size_t)n * sizeof *w->row + 1);
     w->time = dt_try_alloc((size_t)n * sizeof *w->time + 1);
+    w->group = dt_try_alloc((size_t)n * sizeof *w->group + 1);
     w->start = dt_try_alloc((size_t)n * sizeof *w->start + 1);
     s.place = dt_try_alloc((size_t)n * sizeof *s.place + 1);
-    const bool has_memory = w->row && w->time && w->start && s.place;
+    const bool has_memory = w->row && w->time && w->group && w->start && s.place;
     dt_status *bad = has_memory ? find_places(&s) : no_memory(d, n);
     if (!bad) bad = cut(&s);
     free(s.place);
@@ -335,6 +339,7 @@ static void close_windows(dt_examples *base) {
     windows *w = (windows *)base;
     free(w->row);
     free(w->time);
+    free(w->group);
     free(w->start);
     if (w->rows->reader->close) w->rows->reader->close(w->rows);
 }
@@ -438,6 +443,15 @@ int64_t dt_windows_before(const dt_examples *x, int64_t first, int64_t all) {
 int64_t dt_windows_row(const dt_examples *x, int e, int64_t window) {
     const windows *w = (const windows *)x;
     return w->row[w->start[window] + w->first[e]];
+}
+
+uint64_t dt_windows_group(const dt_examples *x, int64_t window) {
+    const windows *w = (const windows *)x;
+    return w->group[w->row[w->start[window]]];
+}
+
+uint64_t dt_windows_group_of_row(const dt_examples *x, int64_t row) {
+    return ((const windows *)x)->group[row];
 }
 
 dt_status *dt_windows_list_rows(dt_dataset *d, dt_rows *r) {

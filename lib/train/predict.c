@@ -328,6 +328,21 @@ static const char *const *faults_of(prediction *p, int64_t rows) {
     return p->fault;
 }
 
+/* Completes the outputs' conversion to original units, which may depend on the series that an
+ * example is of. */
+static void undo_groups(const prediction *p, const dt_view *result, int64_t rows) {
+    const dt_compile_spec *c = p->from->compile;
+    for (int i = 0; c && c->original_units && i < p->model->spec.n_outputs; i++) {
+        const dt_view *v = &result[i];
+        const int64_t n = v->type.dim[0] > 0 ? dt_type_elements(&v->type) / v->type.dim[0] : 0;
+        if (!c->output[i].target || v->type.dtype != DT_FLOAT32) continue;
+        if (((const dt_loss_row *)c->output[i].loss.kind)->of != DT_OUTPUT_VALUES) continue;
+        for (int64_t k = 0; k < rows; k++)
+            dt_dataset_undo_group(p->from->data, p->from->part, c->output[i].target, p->done + k,
+                                  (float *)v->data + k * n, n);
+    }
+}
+
 /* Passes the first `rows` rows of the results to the caller. */
 static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
     const dt_model_spec *m = &p->model->spec;
@@ -335,6 +350,7 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
     const dt_tensor *value[MOST_RESULTS];
     const char *name[MOST_RESULTS];
 
+    undo_groups(p, result, rows);
     for (int i = 0; i < p->n_results; i++) {
         values[i] = (dt_tensor){.refs = 1, .type = result[i].type, .data = result[i].data};
         values[i].type.dim[0] = rows;

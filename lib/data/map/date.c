@@ -108,7 +108,8 @@ static void note(lesson *l, int kind, const char *text) {
     if (!l->text[kind]) l->text[kind] = dt_strdup(text);
 }
 
-static void take(void *to, const dt_map_stage *s, const void *in) {
+static void take(void *to, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+    (void)at;
     const struct date *a = s->args;
     dt_date d;
     if (!*(const char *)in) return;

@@ -90,7 +90,8 @@ static void note(feature *f, double x, int strategy) {
     f->n++;
 }
 
-static void take(void *to, const dt_map_stage *s, const void *in) {
+static void take(void *to, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+    (void)at;
     const struct impute *a = s->args;
     const size_t size = dt_dtype_size(s->in.dtype);
     lesson *l = to;

@@ -5,12 +5,17 @@
  * number per feature; the features are the values along the last axis. The deviation is the square
  * root of the variance, at least 1e-7.
  *
+ * With per_group each series of dataset.window has its own mean and deviation, which predictions
+ * are converted back with. A group is the hash of its name; a lesson has them as words of 16
+ * digits, sorted by their numbers.
+ *
  * Types whose values fit float32 are computed as in Keras: a float32 difference divided by a
  * float32 deviation. For int32, int64 and float64 both operations are done in float64 and the
  * quotient is rounded once, because numbers such as 1700000000 and 1700000064 are equal as float32.
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "file/cast.h"
@@ -21,6 +26,7 @@ enum { LEAST_BLOCK = 64 };
 
 struct normalize {
     dt_reals mean, variance, std;
+    bool per_group;
 };
 
 static const dt_field fields[] = {
@@ -31,6 +37,9 @@ static const dt_field fields[] = {
              .help = "variance: a number, or one per feature"),
     DT_REALS(struct normalize, std, .max = INFINITY,
              .help = "standard deviation, instead of variance"),
+    DT_FLAG(struct normalize, per_group, .preset = "false",
+            .help = "learn mean and variance for each group of dataset.window.group; predictions "
+                    "are in the units of their group"),
     DT_END};
 
 /* Means and deviations, repeated for as many features as a block has values. */
@@ -47,6 +56,9 @@ static dt_status *check(const void *args, const dt_location *at) {
         return dt_fail(DT_E_DATASET_KEYS, at,
                        "normalize needs 'mean' with either 'variance' or 'std'; leave out all "
                        "three to learn them");
+    if (a->per_group && a->mean.n > 0)
+        return dt_fail(DT_E_DATASET_KEYS, at,
+                       "normalize with per_group learns its means: leave out 'mean'");
     return NULL;
 }
 
@@ -61,6 +73,7 @@ static dt_status *check_count(const dt_map_stage *s, const char *what, const dt_
 /* ---- learning ---- */
 
 typedef struct moments {
+    uint64_t group;
     int64_t features;
     /* [features] squares: sum of squared differences from the mean */
     double *count, *mean, *squares;
@@ -70,8 +83,15 @@ static int64_t features_of(const dt_type *t) { return t->rank > 0 ? t->dim[t->ra
 
 static bool learns(const void *args) { return ((const struct normalize *)args)->mean.n == 0; }
 
-static void *begin(const dt_map_stage *s) {
+/* The moments of all groups, sorted by group. */
+typedef struct lessons {
+    int n, cap, last;
+    moments **of; /* [n] */
+} lessons;
+
+static moments *create(const dt_map_stage *s, uint64_t group) {
     moments *m = dt_alloc(sizeof *m);
+    m->group = group;
     m->features = features_of(&s->in);
     m->count = dt_alloc((size_t)m->features * 3 * sizeof *m->count);
     m->mean = m->count + m->features;
@@ -80,8 +100,29 @@ static void *begin(const dt_map_stage *s) {
     return m;
 }
 
-static void take(void *lesson, const dt_map_stage *s, const void *in) {
-    moments *m = lesson;
+static void *begin(const dt_map_stage *s) {
+    (void)s;
+    return dt_alloc(sizeof(lessons));
+}
+
+static moments *moments_of(lessons *l, const dt_map_stage *s, uint64_t group) {
+    int low = 0, high = l->n;
+    if (l->last < l->n && l->of[l->last]->group == group) return l->of[l->last];
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (l->of[middle]->group < group) low = middle + 1;
+        else high = middle;
+    }
+    l->last = low;
+    if (low < l->n && l->of[low]->group == group) return l->of[low];
+    DT_GROW(l->of, l->cap, l->n + 1);
+    memmove(l->of + low + 1, l->of + low, (size_t)(l->n++ - low) * sizeof *l->of);
+    return l->of[low] = create(s, group);
+}
+
+static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+    const struct normalize *a = s->args;
+    moments *m = moments_of(lesson, s, a->per_group ? at->group : 0);
     const size_t size = dt_dtype_size(s->in.dtype);
     for (int64_t i = 0, f = 0; i < s->values; i++, f = f + 1 == m->features ? 0 : f + 1) {
         double x;
@@ -93,18 +134,29 @@ static void take(void *lesson, const dt_map_stage *s, const void *in) {
 }
 
 static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out) {
-    moments *m = lesson;
-    (void)s;
+    const struct normalize *a = s->args;
+    const int64_t features = features_of(&s->in);
+    lessons *l = lesson;
     if (arena) {
-        out->mean =
-            (dt_reals){.n = (int)m->features,
-                       .v = dt_arena_copy(arena, m->mean, (size_t)m->features * sizeof *m->mean)};
-        out->variance =
-            (dt_reals){.n = (int)m->features, .v = dt_arena_array(arena, double, m->features)};
-        for (int64_t i = 0; i < m->features; i++) out->variance.v[i] = m->squares[i] / m->count[i];
+        const int n = l->n * (int)features;
+        out->mean = (dt_reals){.n = n, .v = dt_arena_array(arena, double, n)};
+        out->variance = (dt_reals){.n = n, .v = dt_arena_array(arena, double, n)};
+        out->words.v = dt_arena_array(arena, const char *, l->n);
     }
-    free(m->count);
-    free(m);
+    for (int g = 0; g < l->n; g++) {
+        const moments *m = l->of[g];
+        for (int64_t i = 0; arena && i < features; i++) {
+            out->mean.v[g * features + i] = m->mean[i];
+            out->variance.v[g * features + i] = m->squares[i] / m->count[i];
+        }
+        if (arena && a->per_group)
+            out->words.v[out->words.n++] =
+                dt_arena_printf(arena, "%016llx", (unsigned long long)m->group);
+        free(l->of[g]->count);
+        free(l->of[g]);
+    }
+    free(l->of);
+    free(l);
 }
 
 static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
@@ -169,7 +221,72 @@ static bool are_alike(const struct normalize *a) {
     return a->mean.n == 1 && a->variance.n <= 1 && a->std.n <= 1;
 }
 
+/* ---- groups ---- */
+
+/* The place of a group among the words of a lesson; -1: it was not in the training data. */
+static int place_of(const dt_lesson *l, uint64_t group) {
+    char name[17];
+    int low = 0, high = l->words.n;
+    snprintf(name, sizeof name, "%016llx", (unsigned long long)group);
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        const int order = strcmp(l->words.v[middle], name);
+        if (order == 0) return middle;
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    return -1;
+}
+
+static bool by_group(const void *args) { return ((const struct normalize *)args)->per_group; }
+
+static bool knows(const dt_map_stage *s, uint64_t group) {
+    return s->learned && place_of(s->learned, group) >= 0;
+}
+
+/* The means and variances of one group. */
+static struct normalize of_group(const dt_lesson *l, int place) {
+    const int n = l->mean.n / l->words.n;
+    return (struct normalize){.mean = {.n = n, .v = l->mean.v + place * n},
+                              .variance = {.n = n, .v = l->variance.v + place * n}};
+}
+
+static void undo_group(const dt_lesson *l, uint64_t group, float *x, int64_t n) {
+    const int place = place_of(l, group);
+    if (place < 0) return;
+    const struct normalize a = of_group(l, place);
+    for (int64_t i = 0; n % a.mean.n == 0 && i < n; i++)
+        x[i] = (float)((double)x[i] * wide_deviation_of(&a, i % a.mean.n) +
+                       pick(&a.mean, i % a.mean.n));
+}
+
+static dt_status *infer_groups(dt_map_stage *s, dt_arena *arena) {
+    const dt_lesson *l = s->learned;
+    const int64_t features = features_of(&s->in), n = l->words.n;
+    if (n < 1 || l->mean.n != n * features || l->variance.n != n * features)
+        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: normalize has not learned %lld features",
+                       s->file, (long long)features);
+    const block **blocks = dt_arena_array(arena, const block *, n);
+    for (int64_t g = 0; g < n; g++) {
+        const struct normalize a = of_group(l, (int)g);
+        DT_TRY(check_learned(s, &a));
+        blocks[g] = make_block(arena, &a, features, dt_is_wide(s->in.dtype));
+    }
+    s->made = blocks;
+    s->out.dtype = DT_FLOAT32;
+    return NULL;
+}
+
+static const block *block_for(const dt_map_stage *s, const dt_map_at *at) {
+    const int place = by_group(s->args) ? place_of(s->learned, at->group) : 0;
+    if (!by_group(s->args)) return s->made;
+    return place < 0 ? NULL : ((const block *const *)s->made)[place];
+}
+
+/* ---- the step ---- */
+
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
+    if (by_group(s->args)) return infer_groups(s, arena);
     const struct normalize a = settled(s);
     int64_t last = features_of(&s->in);
     dt_status *bad = check_count(s, "mean", &a.mean, last);
@@ -182,9 +299,8 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     return NULL;
 }
 
-static void run_wide(const dt_map_stage *s, const void *in, float *out) {
+static void run_wide(const dt_map_stage *s, const block *b, const void *in, float *out) {
     enum { PIECE = 256 };
-    const block *b = s->made;
     const int64_t size = (int64_t)dt_dtype_size(s->in.dtype);
     double x[PIECE];
     for (int64_t done = 0, n; done < s->values; done += n) {
@@ -198,11 +314,14 @@ static void run_wide(const dt_map_stage *s, const void *in, float *out) {
 }
 
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    const block *b = s->made;
+    const block *b = block_for(s, at);
     float *x = out;
-    (void)at;
+    if (!b) { /* the data set checks the groups of its parts when it is opened */
+        for (int64_t i = 0; i < s->values; i++) x[i] = NAN;
+        return;
+    }
     if (b->wide) {
-        run_wide(s, in, out);
+        run_wide(s, b, in, out);
         return;
     }
     dt_cast(s->in.dtype, DT_FLOAT32, in, out, s->values);
@@ -236,6 +355,7 @@ static dt_value features_like(dt_value x, const double *v, int64_t n) {
 }
 
 static dt_value undo(const void *args, const dt_lesson *learned, dt_value x) {
+    if (by_group(args)) return (dt_value){0}; /* see undo_group */
     const struct normalize a = settle(args, learned);
     const dt_type type = dt_type_of_value(x);
     const int64_t n = are_alike(&a) ? 1 : dt_max(a.mean.n, dt_max(a.variance.n, a.std.n));
@@ -259,5 +379,8 @@ const dt_map_step dt_map_normalize = {
     .run = run,
     .emit = emit,
     .takes_windows = true,
+    .by_group = by_group,
+    .knows = knows,
+    .undo_group = undo_group,
     .undo = undo,
 };

@@ -39,7 +39,7 @@ typedef struct dt_map_learning {
     /* whether anything has to be learned; false: the arguments are complete */
     bool (*wants)(const void *args);
     void *(*begin)(const dt_map_stage *s);
-    void (*take)(void *lesson, const dt_map_stage *s, const void *in);
+    void (*take)(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in);
     /* Frees the lesson. Stores the learned values in the arena; arena NULL: discards them. */
     void (*end)(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out);
 } dt_map_learning;
@@ -74,6 +74,13 @@ typedef struct dt_map_step {
     /* Adds to a graph what `run` does outside of training, for a whole batch (B, ...); exported
      * models take stored values. */
     dt_value (*emit)(const dt_map_stage *s, dt_value x);
+    /* Whether the step treats the groups of windows differently: it is then the first of its
+     * element, and nothing else knows a group in a graph. NULL: never. */
+    bool (*by_group)(const void *args);
+    /* With by_group: whether the step has learned of a group; and `undo` for one example of n
+     * values. Does nothing if they do not fit. */
+    bool (*knows)(const dt_map_stage *s, uint64_t group);
+    void (*undo_group)(const dt_lesson *learned, uint64_t group, float *x, int64_t n);
     /* Inverts the step for a batch (B, ...): returns the values from which the step would make x.
      * learned: NULL if the arguments are complete. Returns a value without a trace if x has the
      * wrong number of features. NULL: the step cannot be inverted. */

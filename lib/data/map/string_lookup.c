@@ -108,7 +108,8 @@ static void *begin(const dt_map_stage *s) {
     return dt_word_counts_create();
 }
 
-static void take(void *lesson, const dt_map_stage *s, const void *in) {
+static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+    (void)at;
     if (!is_token(s->args, in)) dt_word_counts_add(lesson, in, strlen(in));
     dt_word_counts_end_text(lesson);
 }

@@ -189,7 +189,8 @@ static void count_word(void *user, const char *word, size_t n) {
     dt_word_counts_add(user, word, n);
 }
 
-static void take(void *lesson, const dt_map_stage *s, const void *in) {
+static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+    (void)at;
     read_text(s->args, in, count_word, lesson);
     dt_word_counts_end_text(lesson);
 }
