@@ -14,7 +14,7 @@ static json_t *load(void) {
     for (const char *c = json_string_value(json_object_get(all, "file")); *c; c += 2)
         dt_str_putc(&file, (char)strtol((char[]){c[0], c[1], 0}, NULL, 16));
     write_str("x.tfrecord", &file);
-    return json_object_get(all, "examples");
+    return all;
 }
 
 static dt_status *open_set(dt_dataset **out, const char *elements) {
@@ -25,7 +25,8 @@ static dt_status *open_set(dt_dataset **out, const char *elements) {
 
 static void test_values_are_those_of_tensorflow(void **state) {
     (void)state;
-    json_t *examples = load();
+    json_t *all = load();
+    const json_t *examples = json_object_get(all, "examples");
     dt_dataset *d = NULL;
     dt_type type;
     OK(open_set(&d, "signal: {shape: [4, 2], padding_value: -1}, label: {dtype: int64}, more: "
@@ -53,6 +54,7 @@ static void test_values_are_those_of_tensorflow(void **state) {
     free(label);
     free(none);
     dt_dataset_unref(d);
+    json_decref(all);
 }
 
 static void test_refusals(void **state) {
@@ -67,7 +69,7 @@ static void test_refusals(void **state) {
          "record 1: feature 'tokens' has 1 values, expected 4"},
         {"tokens: {shape: [4]}", "feature 'tokens' is int64_list, expected float_list"},
         {"signal: {shape: [4, 2], feature: signals}", "feature 'signals' is missing"}};
-    load();
+    json_decref(load());
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_dataset *d = NULL;
         dt_feed *f = NULL;
