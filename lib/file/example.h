@@ -5,7 +5,8 @@
  * an Example's features.
  *
  *     Example { 1: Features { 1: repeated entry { 1: name, 2: Feature } } }
- *     SequenceExample { 1: Features, 2: FeatureLists { 1: repeated entry { 1: name, 2: FeatureList } } }
+ *     SequenceExample { 1: Features, 2: FeatureLists }
+ *     FeatureLists { 1: repeated entry { 1: name, 2: FeatureList } }
  *     FeatureList { 1: repeated Feature }
  *     Feature { 1: BytesList | 2: FloatList | 3: Int64List }
  *     each list { 1: repeated value }, numbers one by one or packed

@@ -54,8 +54,8 @@ typedef struct dt_element_spec {
     const struct dt_element_spec *stored;
 
     /* The members below are for elements as files store them. */
-    /* The element is a mask of this element, which is an image: steps of `map` that move the image's
-     * pixels move its own, too. NULL: it is not a mask. */
+    /* The element is a mask of this element, an image: steps of `map` that move the image's pixels
+     * move its own, too. NULL: it is not a mask. */
     const char *follows;
     dt_location at;   /* location of the file's path in the job file */
     const char *file; /* data file, for messages */
