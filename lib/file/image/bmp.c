@@ -104,6 +104,28 @@ static void convert_row(const bmp *b, const uint8_t *row, uint8_t *rgba) {
     }
 }
 
+/* Turns blue, green and red around: the common form, without a row between. */
+static void copy_colors(const uint8_t *row, int64_t width, uint8_t *to) {
+    for (int64_t x = 0; x < width; x++, row += 3, to += 3) {
+        to[0] = row[2];
+        to[1] = row[1];
+        to[2] = row[0];
+    }
+}
+
+/* Converts a row; rgba: room for its pixels. */
+static void put_row(const bmp *b, const dt_image *want, const uint8_t *row, uint8_t *rgba,
+                    uint8_t *to) {
+    if (want->numbers) {
+        for (int64_t x = 0; x < b->width; x++) to[x] = (uint8_t)index_of(b, row, x);
+    } else if (b->bits == 24 && want->channels == 3) {
+        copy_colors(row, b->width, to);
+    } else {
+        convert_row(b, row, rgba);
+        dt_image_put(want, rgba, b->width, to);
+    }
+}
+
 static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, uint8_t *out) {
     bmp b;
     DT_TRY(read_size(want->path, bytes, n, &b));
@@ -119,12 +141,7 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
     for (int64_t y = 0; y < b.height; y++) {
         const uint8_t *row =
             bytes + b.pixels + b.stride * (size_t)(b.top_down ? y : b.height - 1 - y);
-        uint8_t *to = out + y * b.width * want->channels;
-        for (int64_t x = 0; want->numbers && x < b.width; x++)
-            to[x] = (uint8_t)index_of(&b, row, x);
-        if (want->numbers) continue;
-        convert_row(&b, row, rgba);
-        dt_image_put(want, rgba, b.width, to);
+        put_row(&b, want, row, rgba, out + y * b.width * want->channels);
     }
     free(rgba);
     return NULL;

@@ -136,6 +136,15 @@ static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *st
     return s;
 }
 
+static dt_status *check_size(const dt_image_layout *l, const dt_image *own, int64_t height,
+                             int64_t width) {
+    dt_status *s = dt_image_check_size(own, height, width);
+    return s && l->suffix
+               ? dt_suggest(s, "masks are resized as images are: add interpolation: bilinear to "
+                               "the image in dataset.element")
+               : s;
+}
+
 dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes,
                         size_t n, void *out) {
     const dt_type *t = &l->type;
@@ -152,8 +161,8 @@ dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, con
     const int orientation = l->as_stored ? 1 : header.orientation;
     const bool turns = dt_image_turns_sides(orientation);
     if (!l->resizes)
-        DT_TRY(dt_image_check_size(&own, turns ? header.width : header.height,
-                                   turns ? header.height : header.width));
+        DT_TRY(check_size(l, &own, turns ? header.width : header.height,
+                          turns ? header.height : header.width));
     DT_TRY(dt_image_check_header(own.path, &header, own.channels));
     if (orientation > 1) { /* the stored pixels, beside the upright ones */
         header.working += header.height * header.width * own.channels;

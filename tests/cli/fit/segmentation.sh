@@ -8,11 +8,11 @@ cat >png.py <<'END2'
 import os, struct, zlib
 def chunk(kind, data):
     return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
-def png(path, bits, kind, row):
+def png(path, bits, kind, row, rows=2):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, 'wb') as f:
-        f.write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 2, 2, bits, kind, 0, 0, 0))
-                + chunk(b'IDAT', zlib.compress((b'\0' + row) * 2)) + chunk(b'IEND', b''))
+        f.write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 2, rows, bits, kind, 0, 0, 0))
+                + chunk(b'IDAT', zlib.compress((b'\0' + row) * rows)) + chunk(b'IEND', b''))
 for name in 'ab':
     png('images/%s.png' % name, 8, 2, bytes(6))
     png('masks/%s.png' % name, 8, 0, b'\0\1')
@@ -21,6 +21,8 @@ for name in 'ab':
     png('large/%s.png' % name, 8, 0, b'\0\7')
     png('named/%s_mask.png' % name, 8, 0, b'\0\1')
     png('twice/%s.png' % name, 8, 0, b'\0\1')
+for name in 'ab':
+    png('tall/%s.png' % name, 8, 0, b'\0\1', 3)
 png('twice/a.gif', 8, 0, b'\0\1')
 END2
 "$python" png.py
@@ -53,6 +55,7 @@ try dataset.train.mask=colors
 try dataset.train.mask=colors 'dataset.element.mask.colors=[0, [9, 9, 8]]'
 try dataset.train.mask=colors 'dataset.element.mask.colors=[0, [9, 9, 9]]' && echo fine
 try dataset.train.mask=wide
+try dataset.train.mask=tall
 try dataset.train.mask=large
 try dataset.train.mask=large 'compile.loss={sparse_categorical_crossentropy: {ignore_class: 7}}' && echo fine
 try dataset.train.mask=named
