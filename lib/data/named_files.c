@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that a job names besides its data and that decide what a model learns: vocabularies and
- * tokenizers. Checkpoints keep their hashes, so that a run is not resumed with other ones. */
+ * tokenizers, and the characters of a text whose tokens they are. Checkpoints keep their hashes, so that a run is not resumed with other ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,28 +26,35 @@ static const char *recorded(const dt_tree *t, const char *path) {
     return found;
 }
 
+static const char characters[] = "characters of dataset.train"; /* in place of a file's name */
+
+static void keep(dt_dataset *d, const char *name, const char *bytes, size_t n) {
+    const dt_digest digest = dt_sha256_of(bytes, n);
+    dt_pair *all = dt_arena_array(d->arena, dt_pair, d->n_named + 1);
+    for (int i = 0; i < d->n_named; i++) all[i] = d->named[i];
+    all[d->n_named++] =
+        (dt_pair){dt_arena_strdup(d->arena, name), dt_arena_strdup(d->arena, digest.hex)};
+    d->named = all;
+}
+
 static dt_status *add(dt_dataset *d, const char *path) {
     dt_str bytes = {0};
     const char *as_written = recorded(d->spec.tree, path), *name = as_written ? as_written : path;
     if (is_known(d, name)) return NULL;
     char *file = dt_path_join(d->spec.directory, path);
     dt_status *s = dt_file_read(file, LARGEST_FILE, &bytes);
-    const dt_digest digest = dt_sha256_of(dt_str_text(&bytes), bytes.size);
+    if (!s) keep(d, name, dt_str_text(&bytes), bytes.size);
     free(file);
     dt_str_release(&bytes);
-    DT_TRY(s);
-    dt_pair *all = dt_arena_array(d->arena, dt_pair, d->n_named + 1);
-    for (int i = 0; i < d->n_named; i++) all[i] = d->named[i];
-    all[d->n_named++] =
-        (dt_pair){dt_arena_strdup(d->arena, name), dt_arena_strdup(d->arena, digest.hex)};
-    d->named = all;
-    return NULL;
+    return s;
 }
 
 dt_status *dt_dataset_hash_named(dt_dataset *d) {
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
         if (r->x && r->x->named) DT_TRY(add(d, r->x->named));
+        if (r->x && r->x->characters && !is_known(d, characters))
+            keep(d, characters, r->x->characters, strlen(r->x->characters));
         for (int e = 0; r->x && e < d->n; e++)
             for (int i = 0; dt_map_plan_file(r->plan[e], i); i++)
                 DT_TRY(add(d, dt_map_plan_file(r->plan[e], i)));
@@ -82,7 +89,12 @@ static bool differs(const char *object, const dt_pair *file) {
 
 dt_status *dt_dataset_check_named(const dt_dataset *d, const char *then) {
     for (int i = 0; then && i < d->n_named; i++)
-        if (differs(then, &d->named[i]))
+        if (differs(then, &d->named[i]) && strcmp(d->named[i].key, characters) == 0)
+            return dt_suggest(dt_fail(DT_E_OTHER_JOB, &d->spec.at,
+                                      "the training text has other characters than the checkpoint "
+                                      "was trained with, so that tokens stand for others"),
+                              "restore the old text, or train again: fit --fresh");
+        else if (differs(then, &d->named[i]))
             return dt_suggest(dt_fail(DT_E_OTHER_JOB, &d->spec.at,
                                       "%s is not the file that the checkpoint was trained with: "
                                       "it has other bytes",

@@ -378,6 +378,10 @@ static dt_status *tokenize(const dt_format_request *r, text_part *x, numbering *
     x->code = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, numbers, r->arena,
                            &x->vocabulary);
     free(train.v);
+    dt_str text = {0};
+    for (int64_t i = 0; i < x->vocabulary; i++) dt_str_utf8(&text, x->code[i]);
+    x->base.characters = dt_arena_strdup(r->arena, dt_str_text(&text));
+    dt_str_release(&text);
     return s ? s : dt_at(replace_codes(&x->tokens, numbers), &r->tree->at);
 }
 

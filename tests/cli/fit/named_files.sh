@@ -29,6 +29,23 @@ printf 'good\nbad\nfilm\n' >words.txt
 show fit job.yaml -q fit.epochs=3
 show fit job.yaml -q fit.epochs=3 'dataset.map.note=[text_vectorization: {vocabulary: [good, bad, film], output_sequence_length: 2}]'
 
+# A text whose characters are the tokens: others of the same number would be printed for them.
+printf 'abcabcabcabcabcabcabcabcabcab' >letters.txt
+cat >letters.yaml <<'END'
+version: 1
+name: letters
+dataset: {format: text, train: letters.txt, element: {tokens: {shape: [4]}}, global_batch_size: 4}
+model: {layers: [Input: {name: tokens, shape: [4], dtype: int32}, Embedding: {input_dim: 3, output_dim: 4}, Dense: {units: 3}]}
+compile: {optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+output: {dir: letters}
+END
+"$DTRAIN" fit letters.yaml -q || echo "exit $?"
+tr abc bca <letters.txt >turned && mv turned letters.txt
+"$DTRAIN" generate letters.yaml --prompt a --max-tokens 2 >/dev/null || echo "exit $?"
+tr abc bxd <letters.txt >other && mv other letters.txt
+show generate letters.yaml --prompt b --max-tokens 2
+show fit letters.yaml -q fit.epochs=2
 # A language model's tokenizer.json. Spaces in it change no token, but its bytes.
 cat >tokenizer.json <<'END'
 {"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"},
