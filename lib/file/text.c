@@ -22,15 +22,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/text.h"
-#include "file/json_text.h"
-#include "file/json_values.h"
+#include "file/documents.h"
 #include "file/part_files.h"
 #include "file/tokenizer/tokenizer.h"
-
-#define LARGEST_TEXT ((int64_t)256 << 20)
 
 enum { CODES = 0x110000, PAGE = 256, PAGES = CODES / PAGE, PIECE = 1 << 16 };
 
@@ -162,9 +158,9 @@ static dt_status *read_file(const char *path, dt_str *out) {
     dt_status *s = dt_inflow_open(&f, path);
     while (!s && got == PIECE) {
         s = dt_inflow_read(f, piece, PIECE, &got);
-        if (!s && (int64_t)out->size + got > LARGEST_TEXT)
+        if (!s && (int64_t)out->size + got > DT_LARGEST_TEXT)
             s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of text", path,
-                        (long long)LARGEST_TEXT);
+                        (long long)DT_LARGEST_TEXT);
         if (!s && out->size == before)
             s = dt_text_look(
                 &(dt_text_file){
@@ -175,64 +171,6 @@ static dt_status *read_file(const char *path, dt_str *out) {
     }
     dt_inflow_close(f);
     free(piece);
-    return s;
-}
-
-/* ---- JSON lines ---- */
-
-static bool ends_with(const char *path, const char *end) {
-    const size_t n = strlen(path), m = strlen(end);
-    return n > m && strcasecmp(path + n - m, end) == 0;
-}
-
-static bool has_documents(const char *path) {
-    return ends_with(path, ".jsonl") || ends_with(path, ".jsonl.gz");
-}
-
-/* Appends the text of a row and the end of text. key: a buffer. */
-static dt_status *add_document(const struct text *a, const dt_json_values *v, dt_str *key,
-                               dt_str *text, dt_str *out) {
-    const dt_json_place row = {v->path, v->text, v->row_line, v->row_col};
-    dt_json_cursor c = {.at = v->text, .end = v->text + v->size};
-    bool first = true, found = false;
-    if (dt_json_peek(&c) != '{')
-        return dt_json_fail(&row, c.at, "expected an object with the text of a document");
-    dt_json_enter(&c);
-    while (dt_json_more(&c, '}', &first) && dt_json_read_key(&c, key)) {
-        const bool is_text = !found && strcmp(dt_str_text(key), a->text_key) == 0;
-        if (is_text && dt_json_peek(&c) != '"')
-            return dt_json_fail(&row, c.at, "'%.80s' must be a string", a->text_key);
-        if (!(is_text ? dt_json_read_text(&c, text) : dt_json_skip(&c, 1))) break;
-        found = found || is_text;
-    }
-    if (c.fault) return dt_json_fail(&row, c.at, "%s", c.fault);
-    if (!found)
-        return dt_json_fail(&row, v->text, "the key '%.80s' is missing; text_key names another",
-                            a->text_key);
-    if (strlen(dt_str_text(text)) < text->size)
-        return dt_json_fail(&row, v->text, "the text holds a NUL");
-    dt_str_add(out, dt_str_text(text), text->size);
-    dt_str_puts(out, a->end_of_text ? a->end_of_text : "\n");
-    return NULL;
-}
-
-/* Appends the documents of a file. */
-static dt_status *read_documents(const struct text *a, const char *path, dt_str *out) {
-    dt_json_values v = {.path = path, .values = -1};
-    dt_str key = {0}, text = {0};
-    bool more = true;
-    dt_status *s = dt_inflow_open(&v.file, path);
-    while (!s && more) {
-        s = dt_json_values_next(&v, &more);
-        if (!s && more) s = add_document(a, &v, &key, &text, out);
-        if (!s && (int64_t)out->size > LARGEST_TEXT)
-            s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of text", path,
-                        (long long)LARGEST_TEXT);
-    }
-    dt_inflow_close(v.file);
-    dt_json_values_release(&v);
-    dt_str_release(&key);
-    dt_str_release(&text);
     return s;
 }
 
@@ -248,11 +186,13 @@ typedef struct origin {
  * file. */
 static dt_status *read_files(const dt_format_request *r, const dt_paths *paths,
                              const dt_location *at, origin *from, dt_str *out) {
+    const struct text *a = r->args;
     for (int i = 0; i < paths->n; i++) {
-        from[i] = (origin){.path = paths->v[i], .byte = (int64_t)out->size, .character = INT64_MAX};
-        DT_TRY(dt_at(has_documents(paths->v[i]) ? read_documents(r->args, paths->v[i], out)
-                                                : read_file(paths->v[i], out),
-                     at));
+        const char *path = paths->v[i];
+        const dt_documents_file f = {path, a->text_key, a->end_of_text};
+        from[i] = (origin){.path = path, .byte = (int64_t)out->size, .character = INT64_MAX};
+        DT_TRY(
+            dt_at(dt_documents_are(path) ? dt_documents_read(&f, out) : read_file(path, out), at));
     }
     return NULL;
 }

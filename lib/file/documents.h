@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Documents for language models, in files of JSON lines. */
+#ifndef DT_FILE_DOCUMENTS_H
+#define DT_FILE_DOCUMENTS_H
+
+#include "base/file.h"
+#include "base/str.h"
+
+#define DT_LARGEST_TEXT ((int64_t)256 << 20)
+
+typedef struct dt_documents_file {
+    const char *path;
+    const char *text_key;    /* of a document's text in its row */
+    const char *end_of_text; /* behind each document; NULL: a line break */
+} dt_documents_file;
+/* Whether the name is that of JSON lines: .jsonl, .jsonl.gz. */
+bool dt_documents_are(const char *path);
+/* Appends the documents of a file. DATA_FILE: a row has no text, at its place. TOO_LARGE: `out` is longer
+ * than DT_LARGEST_TEXT. */
+dt_status *dt_documents_read(const dt_documents_file *a, dt_str *out) DT_MUST_USE;
+
+#endif
