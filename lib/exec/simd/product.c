@@ -27,9 +27,9 @@ enum {
     /* panels from which on A is packed, if it lies well and if not */
     PANELS_WELL = 16,
     PANELS_BADLY = 4,
-    /* tiles above which B is packed, likewise */
-    TILES_WELL = 10,
-    TILES_BADLY = 3,
+    /* rows above which B is packed, likewise */
+    ROWS_WELL = 140,
+    ROWS_BADLY = 42,
     MOST_COLUMNS = 512, /* of a part, where B is packed anew for each part */
     LEVELS = 64
 };
@@ -57,12 +57,13 @@ static cut cut_of(const dt_gemm *g) {
     if (W >= 8 && g->m <= ROWS_4) c.vectors = 4;
     else if (W >= 8 && g->m <= ROWS_3) c.vectors = 3;
     c.height = most_rows(c.vectors);
-    const int64_t panel = c.vectors * W, tiles_of_m = ceil_of(g->m, c.height),
+    const int64_t panel = c.vectors * W,
                   fitting = dt_max(4, BLOCK_A / c.depth / c.height) * c.height;
-    const bool a_lies_badly = g->trans_a ? lies_badly(g->lda) : g->lda % 512 == 0;
+    const bool a_lies_badly = g->trans_a ? lies_badly(g->lda) : g->lda % 512 == 0,
+               b_lies_badly = lies_badly(g->ldb) && g->k * g->n > BLOCK_A;
 
     c.rows = g->m <= dt_max(fitting, MOST_OF_A / c.depth) ? g->m : fitting;
-    c.packs_b = g->trans_b || tiles_of_m > (lies_badly(g->ldb) ? TILES_BADLY : TILES_WELL);
+    c.packs_b = g->trans_b || g->m > (b_lies_badly ? ROWS_BADLY : ROWS_WELL);
     c.packs_a = ceil_of(g->n, panel) >= (a_lies_badly ? PANELS_BADLY : PANELS_WELL);
     if (!c.packs_b || c.rows == g->m) return c; /* a panel is packed where the one before was */
     c.keeps_b = MOST_PACKED / g->k >= dt_min(g->n, 2 * panel);
@@ -195,12 +196,13 @@ static void pack_a(const work *w, const part *p) {
     const groups all = groups_of(p->rows, w->cut.height);
     for (int64_t i = 0; !g->trans_a && i < p->rows; i++)
         memcpy(w->room_a + i * ld, a + i * g->lda, (size_t)p->k * sizeof *a);
-    for (int64_t k = 0; g->trans_a && k < p->k; k++, a += g->lda)
+    for (int64_t k = 0; g->trans_a && k < p->k; k++, a += g->lda) {
+        for (int64_t i = 0; i < p->rows; i += 16) __builtin_prefetch(a + 12 * g->lda + i);
         for (int64_t i = 0, rows; i < p->rows; i += rows) {
             rows = rows_of_group(all, i);
-            copy(a + i, rows, k + 1 < p->k ? g->m - p->i - i : rows,
-                 w->room_a + i * p->k + k * rows);
+            copy(a + i, rows, k + 1 < p->k ? g->m - p->i - i : rows, w->room_a + i * ld + k * rows);
         }
+    }
 }
 
 /* ---- a pass over a part ---- */
@@ -240,8 +242,8 @@ static void make_tiles(const work *w, const part *p, const tree *sums_, const pa
     const int64_t i = at[0], rows = at[1], j = at[2];
     const bool packed = w->cut.packs_a;
     const int64_t ld = !packed ? g->lda : g->trans_a ? rows : packed_ld(p->k);
-    const float *a = packed ? w->room_a + i * (g->trans_a ? p->k : ld)
-                            : a_at(w, p) + i * (g->trans_a ? 1 : g->lda);
+    const float *a =
+        packed ? w->room_a + i * packed_ld(p->k) : a_at(w, p) + i * (g->trans_a ? 1 : g->lda);
     const int64_t count = ceil_of(rows, most_rows(b->vectors));
     sums left[LEVELS];
     tile t = {.lda = ld,

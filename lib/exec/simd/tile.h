@@ -59,10 +59,17 @@ typedef struct runner {
 /* Keeps the compiler from making an address of every row and k, more than there are registers. */
 #define HIDE(p) __asm__("" : "+r"(p))
 /* Keeps it from loading numbers so early that sums have to leave their registers. */
-#if defined(__aarch64__)
+#if !defined(__AVX512F__)
 #define KEEP_ORDER() __asm__ volatile("" : : : "memory")
 #else
 #define KEEP_ORDER() ((void)0)
+#endif
+/* Adds a product where the sum is: the compiler, left to choose, exchanges sums and factors. */
+#if defined(__FMA__) && !defined(__AVX512F__)
+#define ADD_PRODUCT(sum, x, y)                                                                     \
+    __asm__ volatile("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y))
+#else
+#define ADD_PRODUCT(sum, x, y) ((sum) = FMA(x, y, sum))
 #endif
 /* Under the address sanitizer all tiles share one function whose sizes the compiler does not know:
  * with a check of every access, a hundred functions of their own would take minutes to compile. */
@@ -88,7 +95,7 @@ static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
     UNROLL(16) for (int i = 0; i < of.rows; i++) {
         const float *p = r->first[i / 4] + u;
         const vec x = ALL(of.k_first ? r->a[i] : i % 4 == 3 ? p[r->lda3] : p[(i % 4) * r->lda]);
-        UNROLL(4) for (int j = 0; j < of.vectors; j++) r->sum[i][j] = FMA(x, row[j], r->sum[i][j]);
+        UNROLL(4) for (int j = 0; j < of.vectors; j++) ADD_PRODUCT(r->sum[i][j], x, row[j]);
     }
     KEEP_ORDER();
     r->b += r->ldb;
