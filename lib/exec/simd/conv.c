@@ -363,11 +363,11 @@ typedef void (*group_function)(const dt_conv_product *p, const float *a, float *
     static void group_##n(const dt_conv_product *p, const float *a, float *c) {                    \
         run_group(p, a, c, n);                                                                     \
     }
-GROUP(1)
-GROUP(2)
-GROUP(3) GROUP(4) GROUP(5) GROUP(6) GROUP(7)
-    GROUP(8) static const group_function groups[PLACES + 1] = {
-        NULL, group_1, group_2, group_3, group_4, group_5, group_6, group_7, group_8};
+#define EVERY_GROUP(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8)
+EVERY_GROUP(GROUP)
+
+#define ENTRY_OF_GROUPS(n) [n] = group_##n,
+static const group_function groups[PLACES + 1] = {EVERY_GROUP(ENTRY_OF_GROUPS)};
 
 static void depthwise(const dt_conv_product *p) {
     const int64_t n = ceil_of(p->each, PLACES);
