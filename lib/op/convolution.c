@@ -178,10 +178,8 @@ static dt_value grad_rhs_of_dilated(const dt_grad *g, const dt_convolution_attr 
         b.lhs_spatial[i] = a->out_spatial[i];
         b.rhs_spatial[i] = a->lhs_spatial[i];
         b.out_spatial[i] = a->rhs_spatial[i];
-        b.window[i] = (dt_window){.stride = v->dilation,
-                                  .base_dilation = 1,
-                                  .dilation = v->base_dilation,
-                                  .low = low};
+        b.window[i] = (dt_window){
+            .stride = v->dilation, .base_dilation = 1, .dilation = v->base_dilation, .low = low};
         b.window[i].high = dt_dilated(x.dim[a->lhs_spatial[i]], v->base_dilation) + size -
                            y.dim[a->out_spatial[i]] - 1 - low;
         spatial |= 1u << a->rhs_spatial[i];
