@@ -58,8 +58,12 @@ static void test_every_form_of_png_in_every_number_of_channels(void **state) {
             uint8_t out[PIXELS * 4 + 1], p[4];
             int n = numbers[k];
             memset(out, 0xa5, sizeof out);
-            OK(dt_image_decode(&(dt_image){ROWS, COLUMNS, n, "x.png", "image"}, file.data,
-                               file.size, out));
+            OK(dt_image_decode(&(dt_image){.height = ROWS,
+                                           .width = COLUMNS,
+                                           .channels = n,
+                                           .path = "x.png",
+                                           .element = "image"},
+                               file.data, file.size, out));
             for (int at = 0; at < PIXELS; at++) {
                 colour(&forms[i], i, at / COLUMNS, at % COLUMNS, p);
                 for (int c = 0; c < n; c++) {
@@ -88,8 +92,12 @@ static void test_jpeg_in_every_number_of_channels(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_str file = draw_jpeg(ROWS, COLUMNS, rows[i].channels, value, rows[i].progressive);
         uint8_t out[PIXELS * 4];
-        OK(dt_image_decode(&(dt_image){ROWS, COLUMNS, rows[i].wanted, "x.jpg", "image"}, file.data,
-                           file.size, out));
+        OK(dt_image_decode(&(dt_image){.height = ROWS,
+                                       .width = COLUMNS,
+                                       .channels = rows[i].wanted,
+                                       .path = "x.jpg",
+                                       .element = "image"},
+                           file.data, file.size, out));
         for (int at = 0; at < PIXELS * rows[i].wanted; at++)
             assert_in_range(out[at] + 2, rows[i].out[at % rows[i].wanted],
                             rows[i].out[at % rows[i].wanted] + 4);
@@ -101,7 +109,10 @@ static void test_jpeg_in_every_number_of_channels(void **state) {
 
 static dt_status *decode(const void *bytes, size_t n) {
     uint8_t out[PIXELS * 3];
-    return dt_image_decode(&(dt_image){ROWS, COLUMNS, 3, "x", "image"}, bytes, n, out);
+    return dt_image_decode(
+        &(dt_image){
+            .height = ROWS, .width = COLUMNS, .channels = 3, .path = "x", .element = "image"},
+        bytes, n, out);
 }
 
 /* However short a file is, it is refused, and by its name. */
