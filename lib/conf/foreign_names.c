@@ -29,6 +29,9 @@ static const struct {
 } rows[] = {
     {"layer", "TextVectorization", "a step of dataset.map: text_vectorization"},
     {"layer", "StringLookup", "a step of dataset.map: string_lookup"},
+    {"layer", "IntegerLookup",
+     "string_lookup, a step of dataset.map, for an element of dtype string"},
+    {"layer", "Hashing", "a step of dataset.map: hashing"},
     {"layer", "Resizing", "a step of dataset.map: resize"},
     {"layer", "CenterCrop", "a step of dataset.map: center_crop"},
     {"layer", "RandomCrop", "a step of dataset.map: random_crop"},

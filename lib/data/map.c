@@ -256,7 +256,8 @@ dt_type dt_map_lagged_type(const dt_type *t, int64_t lags) {
 
 static dt_status *check_input(const dt_map_stage *s, bool is_text) {
     const char *name = s->step->kind.name;
-    if (s->step->takes != DT_TAKES_TEXT_TOO && is_text != (s->step->takes == DT_TAKES_TEXT))
+    const bool either = s->step->takes == DT_TAKES_TEXT_TOO || s->step->takes == DT_TAKES_EITHER;
+    if (!either && is_text != (s->step->takes == DT_TAKES_TEXT))
         return dt_fail(DT_E_DATA_TYPE, s->at,
                        is_text ? "%s: %s needs numbers, got text"
                                : "%s: %s needs text, got numbers",

@@ -145,7 +145,7 @@ static void check_recorded(const char *path, size_t least) {
 static void test_recorded(void **state) {
     (void)state;
     check_recorded("tests/golden/preprocessing.json", 30);
-    check_recorded("tests/golden/lookups.json", 16);
+    check_recorded("tests/golden/lookups.json", 24);
 }
 
 /* ---- what is learned, and from what ---- */
@@ -203,6 +203,8 @@ typedef struct bad_case {
 } bad_case;
 
 static const bad_case bad_cases[] = {
+    {"x\na\n", "hashing: {num_bins: 3, salt: [1, 2, 3]}", DT_E_DATASET_KEYS, 78,
+     "salt: expected one integer or two, got 3"},
     {"x\na\n", "", DT_E_DATA_TYPE, 65,
      "'x' is text: 'map' must turn it into numbers, with text_vectorization, tokenizer or "
      "string_lookup"},

@@ -77,6 +77,7 @@ FUZZ_ROW(webp, "lib/file/image/webp.c")
 FUZZ_ROW(weights, "lib/format/weights.c lib/format/weights_npz.c")
 FUZZ_ROW(wire, "lib/net/wire.c lib/net/frame_io.c lib/net/address.c lib/strategy/closure_values.c")
 FUZZ_ROW(words,
-         "lib/data/map/words.c lib/data/map/text_vectorization.c lib/data/map/string_lookup.c")
+         "lib/data/map/words.c lib/data/map/text_vectorization.c lib/data/map/string_lookup.c "
+         "lib/data/map/hashing.c")
 FUZZ_ROW(yaml, "lib/conf/check.c lib/conf/syntax.c lib/conf/tree.c lib/conf/print.c")
 FUZZ_ROW(zip, "lib/file/zip.c")

@@ -18,6 +18,8 @@ static const char *const steps[] = {
     "text_vectorization: {output_mode: count, output_sequence_length: 3}",
     "text_vectorization: {pad_to_max_tokens: true}",
     "text_vectorization: {idf_weights: [1]}",
+    "hashing: {num_bins: 7, salt: [1, 2], mask_value: a}",
+    "hashing: 1000",
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens, padding and weights of Keras' StringLookup, for tests/data/learned_test.c.
+"""Tokens, padding and weights of Keras' StringLookup, and numbers of its Hashing, for tests/data/learned_test.c.
 
     python tests/golden/record_lookups.py > tests/golden/lookups.json
 """
@@ -27,6 +27,25 @@ CASES = [{"mask_token": ""}, {"mask_token": "none"}, {"mask_token": "none", "max
           "pad_to_max_tokens": True}]
 
 
+# Texts of all the lengths that the hash treats differently: 0, 1 to 3, 4 to 7, 8 to 16, 17 to 32, 33 to 64, and more.
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 äöü" * 8
+HASHED = [LETTERS[i:i + n] for i, n in enumerate([0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 32, 33, 47, 64, 65, 100, 127, 128, 129, 192, 200, 256])]
+NUMBERS = [0, 1, -1, 7, 42, 65536, -123456]
+HASHES = [({"num_bins": 1 << 20}, HASHED), ({"num_bins": 1 << 20, "salt": 137}, HASHED), ({"num_bins": 1000, "salt": [133, 137]}, HASHED),
+          ({"num_bins": 3, "mask_value": ""}, HASHED), ({"num_bins": 1, "mask_value": "a"}, HASHED),
+          ({"num_bins": 5, "output_mode": "one_hot"}, HASHED), ({"num_bins": 1 << 20}, NUMBERS), ({"num_bins": 7, "salt": 3, "mask_value": 0}, NUMBERS)]
+
+
+def record_hash(arguments, asked):
+    rows, numbers = "output_mode" in arguments, not isinstance(asked[0], str)
+    values = tf.constant(asked, tf.int64 if numbers else tf.string)
+    out = np.array(keras.layers.Hashing(**arguments)(values[:, None] if rows else values))
+    step = "hashing: " + json.dumps(arguments)
+    given = {"x": {"shape": [len(asked)], "data": asked}} if numbers else {"train": asked, "texts": asked}
+    return {"id": step, "op": "cast" if numbers else "text", "in": {"step": step, **given},
+            "out": {"vocabulary": [], "shape": list(out.shape), "data": [float(x) for x in out.ravel()]}}
+
+
 def record(arguments):
     layer = keras.layers.StringLookup(**arguments)
     if "vocabulary" not in arguments:
@@ -41,6 +60,6 @@ def record(arguments):
 
 
 print('{"format": 1, "area": "lookups", "program": "tests/data/learned_test.c", "about": "Keras %s on TensorFlow %s: '
-      'StringLookup (adapted on `train`)", "cases": [' % (keras.__version__, tf.__version__))
-print(",\n".join(json.dumps(record(arguments)) for arguments in CASES))
+      'StringLookup (adapted on `train`), Hashing", "cases": [' % (keras.__version__, tf.__version__))
+print(",\n".join(json.dumps(case) for case in [*map(record, CASES), *(record_hash(*case) for case in HASHES)]))
 print("]}")

@@ -30,7 +30,8 @@ typedef enum dt_map_takes {
     DT_TAKES_INTEGERS,
     DT_TAKES_IMAGES,
     DT_TAKES_TEXT,
-    DT_TAKES_TEXT_TOO /* numbers, or a text that stays a text */
+    DT_TAKES_TEXT_TOO, /* numbers, or a text that stays a text */
+    DT_TAKES_EITHER    /* numbers, or a text that becomes a number */
 } dt_map_takes;
 
 /* How a step learns from the training part, one example at a time, in order, as in Keras'
