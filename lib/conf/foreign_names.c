@@ -29,8 +29,7 @@ static const struct {
 } rows[] = {
     {"layer", "TextVectorization", "a step of dataset.map: text_vectorization"},
     {"layer", "StringLookup", "a step of dataset.map: string_lookup"},
-    {"layer", "IntegerLookup",
-     "string_lookup, a step of dataset.map, for an element of dtype string"},
+    {"layer", "IntegerLookup", "a step of dataset.map: integer_lookup"},
     {"layer", "Hashing", "a step of dataset.map: hashing"},
     {"layer", "Resizing", "a step of dataset.map: resize"},
     {"layer", "CenterCrop", "a step of dataset.map: center_crop"},

@@ -15,9 +15,10 @@ static void write_texts(const char *name, const json_t *texts) {
     json_t *text;
     dt_str_puts(&csv, "x\n");
     json_array_foreach(texts, i, text) {
+        const char *p = json_string_value(text);
         dt_str_putc(&csv, '"');
-        for (const char *p = json_string_value(text); *p; p++)
-            dt_str_puts(&csv, *p == '"' ? "\"\"" : (const char[]){*p, '\0'});
+        if (!p) dt_str_printf(&csv, "%lld", (long long)json_integer_value(text));
+        for (; p && *p; p++) dt_str_puts(&csv, *p == '"' ? "\"\"" : (const char[]){*p, '\0'});
         dt_str_puts(&csv, "\"\n");
     }
     write_str(name, &csv);
@@ -45,15 +46,16 @@ static void open_case(const json_t *c, dt_dataset **d) {
     const json_t *in = json_object_get(c, "in");
     const char *op = json_string_value(json_object_get(c, "op")),
                *step = json_string_value(json_object_get(in, "step"));
-    const bool texts = strcmp(op, "text") == 0, learns = strcmp(op, "normalize") == 0;
+    const bool integers = strcmp(op, "integers") == 0, texts = strcmp(op, "text") == 0 || integers,
+               learns = strcmp(op, "normalize") == 0;
     if (texts) {
         write_texts("train.csv", json_object_get(in, "train"));
         write_texts("asked.csv", json_object_get(in, "texts"));
         OK(dt_dataset_open(d,
                            "{format: csv, train: " HERE "/train.csv, validation: " HERE
-                           "/asked.csv, element: {x: {column: x, dtype: string}},"
+                           "/asked.csv, element: {x: {column: x, dtype: %s}},"
                            " map: {x: [%s]}, global_batch_size: 64}",
-                           step));
+                           integers ? "int64" : "string", step));
         return;
     }
     write_array("train.npy", json_object_get(in, learns ? "train" : "x"), !learns);
@@ -145,7 +147,7 @@ static void check_recorded(const char *path, size_t least) {
 static void test_recorded(void **state) {
     (void)state;
     check_recorded("tests/golden/preprocessing.json", 30);
-    check_recorded("tests/golden/lookups.json", 24);
+    check_recorded("tests/golden/lookups.json", 34);
 }
 
 /* ---- what is learned, and from what ---- */
@@ -203,6 +205,10 @@ typedef struct bad_case {
 } bad_case;
 
 static const bad_case bad_cases[] = {
+    {"x\n1\n", "integer_lookup: {vocabulary: [1, 02]}", DT_E_DATASET_KEYS, 78,
+     "word 1 of the vocabulary, '02', is not an integer"},
+    {"x\n1\n", "integer_lookup: {mask_token: a}", DT_E_WRONG_TYPE, 78,
+     "mask_token: expected an integer, got 'a'"},
     {"x\na\n", "hashing: {num_bins: 3, salt: [1, 2, 3]}", DT_E_DATASET_KEYS, 78,
      "salt: expected one integer or two, got 3"},
     {"x\na\n", "", DT_E_DATA_TYPE, 65,
@@ -238,12 +244,11 @@ static void test_faults(void **state) {
         const bad_case *c = &bad_cases[i];
         dt_dataset *d = NULL;
         write_file("x.csv", c->text, strlen(c->text));
-        dt_status *s =
-            dt_dataset_open(&d,
-                            "{format: csv, train: " HERE
-                            "/x.csv, element: {x: {column: x, dtype: string, max_bytes: 8}},"
-                            " map: {x: [%s]}, global_batch_size: 1}",
-                            c->step);
+        dt_status *s = dt_dataset_open(
+            &d,
+            "{format: csv, train: " HERE "/x.csv, element: {x: {column: x, dtype: %s}},"
+            " map: {x: [%s]}, global_batch_size: 1}",
+            strncmp(c->step, "integer", 7) == 0 ? "int64" : "string, max_bytes: 8", c->step);
         expect_fault(c->step, s, c->number, c->code, c->message);
     }
 }

@@ -46,6 +46,25 @@ def record_hash(arguments, asked):
             "out": {"vocabulary": [], "shape": list(out.shape), "data": [float(x) for x in out.ravel()]}}
 
 
+COUNTED, SOUGHT = [12, 5, 12, -3, 100, 5, 9, 12, 100, 0, 0, 9, 7, -1], [12, 100, 5, 9, -3, 0, 7, 77, -1]
+INTEGERS = [{}, {"max_tokens": 4}, {"mask_token": 0}, {"vocabulary": [12, 36, 1138, 42]}, {"vocabulary": SOUGHT[:8], "num_oov_indices": 0},
+            {"output_mode": "one_hot"}, {"oov_token": -3}, {"output_mode": "tf_idf"}, {"mask_token": 0, "oov_token": 7, "output_mode": "count"},
+            {"mask_token": 12, "vocabulary": [12, -1, 36, 5]}]
+
+
+def record_integers(arguments):
+    layer = keras.layers.IntegerLookup(**arguments)
+    if "vocabulary" not in arguments:
+        layer.adapt(np.array(COUNTED)[:, None])
+    asked = SOUGHT[:6] if "num_oov_indices" in arguments else SOUGHT
+    out = np.array(layer(tf.constant(asked)[:, None] if "output_mode" in arguments else tf.constant(asked)))
+    tokens = (arguments.get("oov_token", -1), arguments.get("mask_token"))
+    step = "integer_lookup: " + json.dumps(arguments)
+    return {"id": step, "op": "integers", "in": {"step": step, "train": COUNTED, "texts": asked},
+            "out": {"vocabulary": [str(word) for word in layer.get_vocabulary() if word not in tokens],
+                    "shape": list(out.shape), "data": [float(x) for x in out.ravel()]}}
+
+
 def record(arguments):
     layer = keras.layers.StringLookup(**arguments)
     if "vocabulary" not in arguments:
@@ -60,6 +79,6 @@ def record(arguments):
 
 
 print('{"format": 1, "area": "lookups", "program": "tests/data/learned_test.c", "about": "Keras %s on TensorFlow %s: '
-      'StringLookup (adapted on `train`), Hashing", "cases": [' % (keras.__version__, tf.__version__))
-print(",\n".join(json.dumps(case) for case in [*map(record, CASES), *(record_hash(*case) for case in HASHES)]))
+      'StringLookup (adapted on `train`), Hashing, IntegerLookup", "cases": [' % (keras.__version__, tf.__version__))
+print(",\n".join(json.dumps(case) for case in [*map(record, CASES), *(record_hash(*case) for case in HASHES), *map(record_integers, INTEGERS)]))
 print("]}")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of steps of `map`. DT_MAP_ROW(name) stands for dt_map_<name>, which
- * lib/data/map/<name>.c defines. */
+ * lib/data/map/<name>.c defines; integer_lookup is in string_lookup.c. */
 DT_MAP_ROW(cast)
 DT_MAP_ROW(center_crop)
 DT_MAP_ROW(cutmix)
@@ -8,6 +8,7 @@ DT_MAP_ROW(date)
 DT_MAP_ROW(grayscale)
 DT_MAP_ROW(hashing)
 DT_MAP_ROW(impute)
+DT_MAP_ROW(integer_lookup)
 DT_MAP_ROW(mixup)
 DT_MAP_ROW(normalize)
 DT_MAP_ROW(one_hot)

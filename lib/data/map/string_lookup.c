@@ -6,13 +6,18 @@
  * -1, which is neither a class nor a row of a table. With an output_mode other than int, the output
  * is a row with 1 at the index, or with the word's weight; unknown texts have place 0, and the mask
  * has none: its row is 0. For a single text, one_hot, multi_hot and count are the same.
+ *
+ * integer_lookup is the same for integers, as Keras' IntegerLookup. Words are their decimal digits.
  */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/map/step.h"
 #include "data/map/words.h"
 #include "file/cast.h"
+#include "op/cells.h"
 
 enum { INT, ONE_HOT, MULTI_HOT, COUNT, TF_IDF };
 static const char *const modes[] = {"int", "one_hot", "multi_hot", "count", "tf_idf", NULL};
@@ -23,40 +28,65 @@ struct string_lookup {
     int64_t max_tokens;
     int64_t num_oov_indices; /* number of indices for unknown texts, which come first: 0 or 1 */
     const char *mask_token, *oov_token; /* mask_token NULL: no text is masked */
+    const dt_tree *mask, *oov;          /* the same of integer_lookup, whose oov_token is NULL */
     bool has_max, pad_to_max_tokens;
     dt_reals idf_weights;
 };
 
+#define LOOKUP_FIELDS(word)                                                                        \
+    DT_TREE(struct string_lookup, vocabulary,                                                      \
+            .help = "list of " word "s, or a file with one per line; default: learned from the "   \
+                    "training data, most frequent first"),                                         \
+        DT_INT(struct string_lookup, max_tokens, .min = 2, .max = 1 << 26, .preset = "67108864",   \
+               .set = 1 + offsetof(struct string_lookup, has_max),                                 \
+               .help = "maximum size of the vocabulary, including the tokens for masked and "      \
+                       "unknown " word "s"),                                                       \
+        DT_ENUM(struct string_lookup, output_mode, modes,                                          \
+                .help = "int: the index; one_hot, multi_hot, count: a row with 1 at the index; "   \
+                        "tf_idf: with the weight of the word"),                                    \
+        DT_INT(struct string_lookup, num_oov_indices, .max = 1, .preset = "1",                     \
+               .help = "1: an index is for unknown " word "s; 0: indices begin with the first "    \
+                       "word, as labels do, and an unknown " word " is an error"),                 \
+        DT_FLAG(struct string_lookup, pad_to_max_tokens, .preset = "false",                        \
+                .help = "for rows: pad the output to max_tokens values"),                          \
+        DT_REALS(struct string_lookup, idf_weights, .max = INFINITY,                               \
+                 .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),   \
+        DT_NOT_YET("invert"), DT_NOT_YET("sparse")
+#define INTEGER_FORM DT_FORMS(DT_FORM(DT_FIELD_INT, .min = INT64_MIN, .max = INT64_MAX))
+
 static const dt_field fields[] = {
-    DT_TREE(struct string_lookup, vocabulary,
-            .help = "list of texts, or a file with one per line; default: learned from the "
-                    "training data, most frequent first"),
-    DT_INT(struct string_lookup, max_tokens, .min = 2, .max = 1 << 26, .preset = "67108864",
-           .set = 1 + offsetof(struct string_lookup, has_max),
-           .help = "maximum size of the vocabulary, including the tokens for masked and unknown "
-                   "texts"),
-    DT_ENUM(struct string_lookup, output_mode, modes,
-            .help = "int: the index; one_hot, multi_hot, count: a row with 1 at the index; tf_idf: "
-                    "with the weight of the word"),
-    DT_INT(struct string_lookup, num_oov_indices, .max = 1, .preset = "1",
-           .help = "1: an index is for unknown texts; 0: indices begin with the first word, as "
-                   "labels do, and an unknown text is an error"),
+    LOOKUP_FIELDS("text"),
     DT_TEXT(struct string_lookup, mask_token, .max = 1000,
             .help = "text that stands for no value: index 0, or a row of zeros"),
     DT_TEXT(struct string_lookup, oov_token, .preset = DT_UNKNOWN_TEXT, .min = 1, .max = 1000,
             .help = "name of unknown texts; it is not learned as a word"),
-    DT_FLAG(struct string_lookup, pad_to_max_tokens, .preset = "false",
-            .help = "for rows: pad the output to max_tokens values"),
-    DT_REALS(struct string_lookup, idf_weights, .max = INFINITY,
-             .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),
-    DT_NOT_YET("invert"),
-    DT_NOT_YET("encoding"),
-    DT_NOT_YET("sparse"),
+    DT_NOT_YET("encoding"), DT_END};
+
+static const dt_field integer_fields[] = {
+    LOOKUP_FIELDS("integer"),
+    DT_KEY(TREE, "mask_token", struct string_lookup, mask, .as = DT_TREE_SCALAR,
+           .forms = INTEGER_FORM,
+           .help = "integer that stands for no value: index 0, or a row of zeros"),
+    DT_KEY(TREE, "oov_token", struct string_lookup, oov, .as = DT_TREE_SCALAR,
+           .forms = INTEGER_FORM,
+           .help = "name of unknown integers, which is not learned as a word; default: -1"),
     DT_END};
+
+/* ---- tokens ---- */
+
+static bool of_integers(const struct string_lookup *a) { return !a->oov_token; }
+
+static const char *mask_token(const struct string_lookup *a) {
+    return a->mask ? a->mask->text : a->mask_token;
+}
+
+static const char *oov_token(const struct string_lookup *a) {
+    return a->oov ? a->oov->text : of_integers(a) ? "-1" : a->oov_token;
+}
 
 /* The index of the vocabulary's first word. Lower indices have a fixed meaning. */
 static int first_word(const struct string_lookup *a) {
-    return (int)a->num_oov_indices + (a->mask_token && a->output_mode == INT);
+    return (int)a->num_oov_indices + (mask_token(a) && a->output_mode == INT);
 }
 
 static int64_t most_words(const struct string_lookup *a) { return a->max_tokens - first_word(a); }
@@ -69,10 +99,17 @@ static dt_status *check_unknown(const struct string_lookup *a, const dt_location
     return dt_suggest(s, "leave output_mode out, and add one_hot behind string_lookup");
 }
 
+static dt_status *check_integer(const dt_tree *t, const char *what) {
+    int64_t number = 0;
+    return t ? dt_tree_int(t, what, (double)INT64_MIN, (double)INT64_MAX, &number) : NULL;
+}
+
 static dt_status *check(const void *args, const dt_location *at) {
     const struct string_lookup *a = args;
     DT_TRY(check_unknown(a, at));
-    if (a->mask_token && strcmp(a->mask_token, a->oov_token) == 0)
+    DT_TRY(check_integer(a->mask, "mask_token"));
+    DT_TRY(check_integer(a->oov, "oov_token"));
+    if (mask_token(a) && strcmp(mask_token(a), oov_token(a)) == 0)
         return dt_fail(DT_E_DATASET_KEYS, at, "mask_token and oov_token are the same text");
     if (most_words(a) < 1)
         return dt_fail(DT_E_DATASET_KEYS, at, "max_tokens: %lld leaves no room for a word",
@@ -90,13 +127,13 @@ static dt_status *check(const void *args, const dt_location *at) {
 }
 
 static bool is_mask(const struct string_lookup *a, const char *text) {
-    return a->mask_token && strcmp(a->mask_token, text) == 0;
+    return mask_token(a) && strcmp(mask_token(a), text) == 0;
 }
 
 /* Whether the job gives a text a meaning of its own, so that it is no word. */
 static bool is_token(const struct string_lookup *a, const char *text) {
     return is_mask(a, text) ||
-           (strcmp(a->oov_token, DT_UNKNOWN_TEXT) != 0 && strcmp(a->oov_token, text) == 0);
+           (strcmp(oov_token(a), DT_UNKNOWN_TEXT) != 0 && strcmp(oov_token(a), text) == 0);
 }
 
 /* ---- learning ---- */
@@ -108,9 +145,39 @@ static void *begin(const dt_map_stage *s) {
     return dt_word_counts_create();
 }
 
+enum { DIGITS = 24 };
+
+/* Word i of an example: its text, or the digits of an integer. */
+static const char *word_of(const dt_map_stage *s, const void *in, int64_t i, char digits[DIGITS]) {
+    const dt_view view = {.type = s->in, .data = (void *)in};
+    if (s->is_text) return in;
+    snprintf(digits, DIGITS, "%lld", (long long)dt_cell_int(&view, i));
+    return digits;
+}
+
+static int64_t words_in(const dt_map_stage *s) { return s->is_text ? 1 : s->values; }
+
+/* Of equally frequent words the greater comes first. So integers are counted as digits from 0 to
+ * 2^64, of equal length. */
+static void to_ordered(char digits[DIGITS]) {
+    const uint64_t number = (uint64_t)strtoll(digits, NULL, 10) ^ UINT64_C(1) << 63;
+    snprintf(digits, DIGITS, "%020llu", (unsigned long long)number);
+}
+
+static const char *from_ordered(dt_arena *arena, const char *digits) {
+    const uint64_t number = strtoull(digits, NULL, 10) ^ UINT64_C(1) << 63;
+    return dt_arena_printf(arena, "%lld", (long long)(int64_t)number);
+}
+
 static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+    char digits[DIGITS];
     (void)at;
-    if (!is_token(s->args, in)) dt_word_counts_add(lesson, in, strlen(in));
+    for (int64_t i = 0; i < words_in(s); i++) {
+        const char *word = word_of(s, in, i, digits);
+        if (is_token(s->args, word)) continue;
+        if (!s->is_text) to_ordered(digits);
+        dt_word_counts_add(lesson, word, strlen(word));
+    }
     dt_word_counts_end_text(lesson);
 }
 
@@ -119,6 +186,8 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
     if (arena)
         out->words = dt_word_counts_list(lesson, most_words(a), arena,
                                          a->output_mode == TF_IDF ? &out->idf : NULL);
+    for (int i = 0; arena && !s->is_text && i < out->words.n; i++)
+        out->words.v[i] = from_ordered(arena, out->words.v[i]);
     dt_word_counts_destroy(lesson);
 }
 
@@ -137,7 +206,7 @@ static dt_status *drop_tokens(const dt_map_stage *s, dt_texts *words) {
     const struct string_lookup *a = s->args;
     bool masked = false;
     while (words->n > 0 &&
-           (is_token(a, words->v[0]) || (masked && strcmp(a->oov_token, words->v[0]) == 0))) {
+           (is_token(a, words->v[0]) || (masked && strcmp(oov_token(a), words->v[0]) == 0))) {
         masked = masked || is_mask(a, words->v[0]);
         words->v++;
         words->n--;
@@ -154,10 +223,38 @@ static dt_status *drop_tokens(const dt_map_stage *s, dt_texts *words) {
 static dt_texts index_names(const struct string_lookup *a, dt_arena *arena, const dt_texts *words) {
     const int before = first_word(a);
     dt_texts names = {before + words->n, dt_arena_array(arena, const char *, before + words->n)};
-    if (before > a->num_oov_indices) names.v[0] = a->mask_token;
-    if (a->num_oov_indices > 0) names.v[before - 1] = a->oov_token;
+    if (before > a->num_oov_indices) names.v[0] = mask_token(a);
+    if (a->num_oov_indices > 0) names.v[before - 1] = oov_token(a);
     for (int i = 0; i < words->n; i++) names.v[before + i] = words->v[i];
     return names;
+}
+
+/* Refuses words that are not written as "%lld" writes them, which would never be found. */
+static dt_status *check_integers(const struct string_lookup *a, const dt_texts *words) {
+    char digits[DIGITS];
+    int64_t number;
+    for (int i = 0; i < words->n; i++) {
+        const bool is = dt_parse_int64(words->v[i], &number);
+        snprintf(digits, sizeof digits, "%lld", is ? (long long)number : 0);
+        if (!is || strcmp(digits, words->v[i]) != 0)
+            return dt_fail(DT_E_DATASET_KEYS, &a->vocabulary->at,
+                           "word %d of the vocabulary, '%.80s', is not an integer", i, words->v[i]);
+    }
+    return NULL;
+}
+
+static dt_status *set_output(dt_map_stage *s, const struct string_lookup *a) {
+    const int64_t size = a->pad_to_max_tokens ? a->max_tokens : s->names.n;
+    const bool row = a->output_mode != INT;
+    if (row && words_in(s) != 1)
+        return dt_fail(DT_E_DATASET_KEYS, s->at,
+                       "output_mode %s needs a single integer, and an example has %lld",
+                       modes[a->output_mode], (long long)s->values);
+    if (row) s->out = dt_type_of(DT_FLOAT32, 1, &size);
+    else if (s->is_text) s->out = dt_scalar_type(DT_INT32);
+    else s->out.dtype = DT_INT32;
+    s->numbers = row ? 0 : size;
+    return NULL;
 }
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
@@ -165,6 +262,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     made *m = dt_arena_new(arena, made);
     dt_texts words = {0};
     DT_TRY(dt_words_for(s, a->vocabulary, INT32_MAX, arena, &words));
+    if (a->vocabulary && of_integers(a)) DT_TRY(check_integers(a, &words));
     DT_TRY(drop_tokens(s, &words));
     if (words.n > most_words(a))
         return dt_fail(DT_E_DATASET_KEYS, a->vocabulary ? &a->vocabulary->at : s->at,
@@ -176,21 +274,24 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
                               &m->weight));
     s->made = m;
     s->names = index_names(a, arena, &words);
-    const int64_t size = a->pad_to_max_tokens ? a->max_tokens : s->names.n;
-    const bool row = a->output_mode != INT;
-    s->out = row ? dt_type_of(DT_FLOAT32, 1, &size) : dt_scalar_type(DT_INT32);
-    s->numbers = row ? 0 : size;
-    return NULL;
+    return set_output(s, a);
 }
 
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct string_lookup *a = s->args;
     const made *m = s->made;
-    const bool masked = is_mask(a, in);
-    const int32_t index = masked ? 0 : first_word(a) + dt_words_find(m->words, in, strlen(in));
+    char digits[DIGITS];
+    int32_t index = 0;
+    bool masked = false;
     (void)at;
-    if (a->output_mode == INT) *(int32_t *)out = index;
-    else if (masked) memset(out, 0, (size_t)dt_type_bytes(&s->out));
+    for (int64_t i = 0; i < words_in(s); i++) {
+        const char *word = word_of(s, in, i, digits);
+        masked = is_mask(a, word);
+        index = masked ? 0 : first_word(a) + dt_words_find(m->words, word, strlen(word));
+        if (a->output_mode == INT) ((int32_t *)out)[i] = index;
+    }
+    if (a->output_mode == INT) return;
+    if (masked) memset(out, 0, (size_t)dt_type_bytes(&s->out));
     else dt_cast_one_hot(DT_INT32, s->out.dim[0], &index, out, 1);
     if (m->weight && !masked) ((float *)out)[index] = m->weight[index];
 }
@@ -203,6 +304,19 @@ const dt_map_step dt_map_string_lookup = {
     .kind = {"string_lookup", "index of a text in a vocabulary, as Keras' StringLookup", fields,
              sizeof(struct string_lookup), NULL},
     .takes = DT_TAKES_TEXT,
+    .keeps_numbers = true,
+    .keeps_names = true,
+    .check = check,
+    .learning = &learning,
+    .infer = infer,
+    .run = run,
+    .file = file,
+};
+
+const dt_map_step dt_map_integer_lookup = {
+    .kind = {"integer_lookup", "index of an integer in a vocabulary, as Keras' IntegerLookup",
+             integer_fields, sizeof(struct string_lookup), NULL},
+    .takes = DT_TAKES_INTEGERS,
     .keeps_numbers = true,
     .keeps_names = true,
     .check = check,
