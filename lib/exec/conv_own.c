@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions by our own loops (simd/conv.c), for `reproducible: {strict: true}`: windows are read
- * where they lie in the image.
+ * Convolutions without a library (simd/conv.c), for `reproducible: {strict: true}`. Windows are
+ * read from the image itself; they are not copied to a matrix first.
  *
- * The order of sums is that of im2col.c, whose columns are the k's. Runs of k are the features of a
- * window's element, or a row of places for a kernel's gradient. A stretch has as many whole runs as
- * fit into DT_OWN_STRETCH, at least one:
+ * Sums are added in the same order as with the matrix of im2col.c; k counts its columns. A run is
+ * the columns of one element of the window, its features, or for a kernel's gradient one row of
+ * positions. A stretch consists of as many whole runs as fit into DT_OWN_STRETCH, at least one:
  *
- *     stretches    added by the tree of exec/sums.h
- *     blocks       of DT_PRODUCT_BLOCK k's of a stretch, added by that tree
- *     k's          one chain from 0
+ *     stretches    the tree of exec/sums.h adds their sums
+ *     blocks       DT_PRODUCT_BLOCK columns of a stretch; the same kind of tree adds their sums
+ *     columns      are added one after the other, from 0
  *
- * Padding, and holes between the elements that the gradient of an image reads, add nothing and are
- * skipped, but count: blocks end where they would with zeros in their place. So places are divided
- * into parts, which read the same elements of the kernel: in the middle, along each edge, and for
- * each remainder by the stride.
+ * Zeros are skipped: padding and, in the gradient of an image, the gaps that strides leave between
+ * elements. They still count, so blocks end where they would if the zeros were added. Positions are
+ * therefore divided into parts, each of which reads the same elements of the kernel: the middle,
+ * each edge, and each remainder of the position divided by the stride.
  */
 #include "exec/conv_own.h"
 
@@ -33,14 +33,14 @@ static int trailing_ones(int64_t n) { return __builtin_ctzll(~(unsigned long lon
 
 static int ones(int64_t n) { return __builtin_popcountll((unsigned long long)n); }
 
-/* The k behind the present block. */
+/* The column at which the current block ends. */
 static int64_t end_of_block(const dt_own_spans *s) {
     const int64_t begin = s->k / s->stretch * s->stretch,
                   block = begin + ((s->k - begin) / DT_PRODUCT_BLOCK + 1) * DT_PRODUCT_BLOCK;
     return dt_min(dt_min(block, begin + s->stretch), s->all);
 }
 
-/* The number of sums that are added where the block that ends at k does. */
+/* The number of sums of earlier blocks that are added when a block ends at column k. */
 static int joins_at(const dt_own_spans *s, int64_t k) {
     const int64_t stretch = (k - 1) / s->stretch, begin = stretch * s->stretch,
                   block = (k - 1 - begin) / DT_PRODUCT_BLOCK;
@@ -78,7 +78,8 @@ void dt_own_skip(dt_own_spans *s, int64_t n) {
     for (int64_t some; n > 0; n -= some) {
         some = dt_min(n, s->end - s->k);
         if (s->k + some == s->end && (s->n == 0 || s->span[s->n - 1].joins >= 0))
-            s->span[s->n++] = (dt_conv_span){0, ~(uint64_t)0, 0, 0, -1}; /* a block of nothing */
+            s->span[s->n++] =
+                (dt_conv_span){0, ~(uint64_t)0, 0, 0, -1}; /* an empty block, whose sum is 0 */
         move(s, some);
     }
 }
@@ -159,12 +160,13 @@ static void read_sizes(dt_own *p) {
     }
 }
 
-/* Floats from an element of a kernel's group to the next. */
+/* Floats from a feature that a kernel reads to the next. */
 static int64_t inner_step(const dt_own *p) {
     return p->c.kind == DT_CONV_DATA ? p->c.w_out : p->c.w_in;
 }
 
-/* Whether all elements of a kernel's group lie at one distance, and outputs side by side. */
+/* Whether the loops can run it: float32, no empty dimension, and a kernel that is a matrix B with
+ * rows at equal distances and adjacent columns. */
 static bool is_plain(const dt_own *p) {
     const dt_conv *c = &p->c;
     int64_t step = inner_step(p) * p->in;
@@ -189,9 +191,9 @@ void dt_own_join_lines(dt_own_part *q, int64_t n) {
     for (int64_t l = 0; l < q->lines; l++) q->line[l] = q->line[l * n];
 }
 
-/* ---- the result of windows, and the gradient of an image ---- */
+/* ---- the convolution, and the gradient of its image ---- */
 
-/* The elements of the kernel that places read. */
+/* The spans of a part: the elements of the kernel that its positions read. */
 static void find_spans(const dt_own *p, dt_own_part *q, const dt_own_places *at[SPACE]) {
     const int64_t k = p->taps * p->in, stretch = dt_own_stretch(DT_OWN_ROWS, p->in) * p->in;
     const dt_own_axis *a = p->a;
@@ -213,7 +215,8 @@ static void find_spans(const dt_own *p, dt_own_part *q, const dt_own_places *at[
     q->spans = s.n;
 }
 
-/* Rows go along the last dimension, unless it has few places. */
+/* The lines of a part. They follow the last dimension, or the one before it if the last one has few
+ * positions. */
 static void find_lines(const dt_own *p, dt_own_part *q, const dt_own_places *at[SPACE]) {
     const dt_own_axis *a = p->a;
     const int inner = at[2]->n < FEW_PLACES && at[1]->n > at[2]->n ? 1 : 2, outer = 3 - inner;
@@ -288,7 +291,7 @@ static void pack(const dt_conv_plan *planned, const void *w, void *packed, void 
     }
 }
 
-/* All groups of a part. */
+/* Computes all groups of a part. */
 static void run_part(const dt_own *p, dt_conv_product m, const float *x, const float *w, float *y) {
     const dt_conv_loops *loops = p->simd->conv;
     if (p->one_by_one) {
@@ -331,7 +334,7 @@ static void release(dt_conv_plan *planned) {
     planned->state = NULL;
 }
 
-/* Whether the sums that wait fit on the stack. */
+/* Whether the sums that wait to be added are at most DT_CONV_LEVELS. */
 static bool has_levels(const dt_own *p) {
     const bool of_kernel = p->c.kind == DT_CONV_WEIGHTS;
     const int64_t run = of_kernel ? p->a[2].places : p->in, k = of_kernel ? run : p->taps * p->in,

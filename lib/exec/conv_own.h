@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own convolutions: what conv_own.c and conv_own_gradient.c share. */
+/* Convolutions without a library: declarations that conv_own.c and conv_own_gradient.c share. */
 #ifndef DT_EXEC_CONV_OWN_H
 #define DT_EXEC_CONV_OWN_H
 
@@ -8,80 +8,91 @@
 #include "exec/strip.h"
 
 enum {
-    DT_OWN_STRETCH = 1 << 16, /* k's of a stretch times rows, of which DT_OWN_ROWS count at most */
+    /* columns of a stretch times rows of the product, or times DT_OWN_ROWS if there are more */
+    DT_OWN_STRETCH = 1 << 16,
     DT_OWN_ROWS = 64,
     DT_OWN_SPANS = 1 << 16 /* the most spans of a plan */
 };
 
-/* One spatial dimension. Place m * base + rest of the result reads element m * stride + offset of
- * the image, and no more than one of `base` neighbours reads the same elements of the kernel. */
+/* One spatial dimension. For element t of the kernel, position m * base + rest of the result reads
+ * element m * stride + offset of the image; the offset depends on t and `rest`. base is 1, except
+ * for the gradient of an image, where it is the convolution's stride: then only one of `base`
+ * neighbouring positions reads element t. */
 typedef struct dt_own_axis {
     int64_t size, places, k;
     int64_t stride, dilation, low, base;
     int64_t pitch; /* floats from an element of the image to the next */
-    int64_t w;     /* from an element of the kernel to the next */
+    int64_t w;     /* floats from an element of the kernel to the next */
 } dt_own_axis;
 
-/* Places that read the same elements of the kernel: rest + base * (first .. first + n). */
+/* Positions that read the same elements of the kernel: rest + base * m for the n numbers m from
+ * `first` on. */
 typedef struct dt_own_places {
     int64_t rest, first, n;
 } dt_own_places;
 
-/* Rows that have the same k's. */
+/* Rows of A with the same spans. */
 typedef struct dt_own_part {
     dt_conv_line *line;
-    dt_conv_span *span; /* of a kernel's gradient: in working memory */
+    dt_conv_span *span; /* NULL for a kernel's gradient, which has its spans in working memory */
     int64_t lines, each, spans, row_step, ldc;
-    int64_t from, low[DT_CONV_SPACE], high[DT_CONV_SPACE]; /* a gradient's: places that it reads */
+    /* A kernel's gradient: the positions [low, high) that the rows read; floats from the image's
+     * beginning to what the first row reads at the first of them. */
+    int64_t from, low[DT_CONV_SPACE], high[DT_CONV_SPACE];
 } dt_own_part;
 
 typedef struct dt_own {
     dt_conv c;
     const dt_simd *simd;
     dt_own_axis a[DT_CONV_SPACE];
-    dt_own_places *class[DT_CONV_SPACE]; /* all places of an axis */
+    dt_own_places *class[DT_CONV_SPACE]; /* all positions of an axis, [classes] */
     int64_t classes[DT_CONV_SPACE];
-    int64_t in, out;     /* features of one group: of the image that is read, of the other matrix */
+    int64_t in, out;     /* features of one group of the image that is read; columns of B */
     int64_t wide;        /* features of all groups of the image that is read */
-    int64_t others;      /* of the result; of a gradient: of y */
+    int64_t others;      /* features of all groups of the result; for a kernel's gradient: of y */
     int64_t taps, image; /* elements of a kernel; floats of an image */
-    bool one_by_one;     /* one kernel for each channel */
-    bool joined;         /* the rows of all images are one line */
+    bool one_by_one;     /* depthwise: a group has one input and one output */
+    bool joined;         /* the rows of all images form one line */
     int64_t n_parts;
     dt_own_part *part;
-    /* a gradient: runs of places in all, of a stretch, of an image; whether y is packed; whether
-     * lines are single, and then the elements of the kernel that places of an axis read */
+    /* A kernel's gradient. runs: rows of positions, of all images, of a stretch, of one image;
+     * packs: y is packed; single: dt_conv_product.single is used, and `reads` has for each position
+     * of an axis the elements of the kernel that read the image there, as bits. */
     int64_t runs, stretch, runs_each;
     bool packs, single;
     uint64_t *reads[DT_CONV_SPACE];
 } dt_own;
 
-/* The spans of a sum, as they are found. */
+/* Builds the spans of a sum. */
 typedef struct dt_own_spans {
     dt_conv_span *span;
     int64_t n;
-    int64_t k, end;       /* k's passed; where the present block ends */
-    int64_t stretch, all; /* k's of a stretch, of the sum */
-    int64_t step;         /* floats from a k to the next */
+    int64_t k, end;       /* columns so far; the column at which the current block ends */
+    int64_t stretch, all; /* columns of a stretch; of the whole sum */
+    int64_t step;         /* floats from a column to the next */
 } dt_own_spans;
 
 dt_own_spans dt_own_spans_of(dt_conv_span *span, int64_t stretch, int64_t all, int64_t step);
-/* Adds n k's; taps: see dt_conv_span. */
+/* Adds n columns, the first of which is `at` floats after the beginning of a row. taps: see
+ * dt_conv_span. */
 void dt_own_pass(dt_own_spans *s, int64_t at, int64_t n, uint64_t taps);
-/* n k's that add nothing. */
+/* Skips n columns of zeros, such as padding, which count for the ends of blocks. */
 void dt_own_skip(dt_own_spans *s, int64_t n);
-/* The most spans that so many calls make. */
+/* The most spans that a sum of k columns has after `calls` calls of dt_own_pass and dt_own_skip. */
 int64_t dt_own_most_spans(int64_t calls, int64_t k, int64_t stretch);
 
-/* Whether place `rest` + base * m reads element t of the kernel, and which element of the image. */
+/* Whether position rest + base * m reads element t of the kernel; *element of the image is then its
+ * partner. */
 bool dt_own_reads(const dt_own_axis *a, int64_t rest, int64_t m, int64_t t, int64_t *element);
-/* Runs of n k's in a stretch, for so many rows. */
+/* The number of runs, of n columns each, in a stretch of a product with `rows` rows. */
 int64_t dt_own_stretch(int64_t rows, int64_t n);
-/* Makes one line of each n lines, if they lie so. */
+/* Replaces each n lines by a single one if all their rows are at equal distances. */
 void dt_own_join_lines(dt_own_part *q, int64_t n);
+/* The product of a part, without the addresses of A, B and C. */
 dt_conv_product dt_own_product(const dt_own *p, const dt_own_part *q);
 
-/* The gradient of the kernel (conv_own_gradient.c). False: it has too many parts. */
+/* The gradient of the kernel (conv_own_gradient.c). False: it would have too many parts. scratch:
+ * working memory of plan.scratch bytes. */
 bool dt_own_gradient_plan(dt_own *p, dt_conv_plan *out);
 void dt_own_gradient_run(const dt_own *p, const float *x, const float *y, float *w, char *scratch);
 

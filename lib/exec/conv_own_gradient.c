@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gradient of a convolution's kernel by our own loops; its order of sums: conv_own.c. Its rows
- * are elements of the kernel, its k's the places of all images, a row of places after the other.
- * Elements of the kernel that are in padding for the same places are a part. Where an element has
- * few features, all are one part of single lines, whose spans say which of them they are for.
+ * The gradient of a convolution's kernel, without a library. conv_own.c describes the order of
+ * sums. Rows are elements of the kernel; columns are the positions of the window in all images, row
+ * by row. Elements of the kernel that read padding at the same positions form a part. If an element
+ * of the kernel has few features, all elements form one part, in which each line is one row and
+ * each span says which elements have it (dt_conv_span.taps).
  */
 #include <string.h>
 
@@ -14,10 +15,10 @@
 
 enum {
     SPACE = DT_CONV_SPACE,
-    FEW = 8,         /* features of an element of the kernel, below which lines are single */
-    WIDE = 128,      /* columns from which on y is packed, */
-    MANY_ROWS = 256, /* if there are so many rows */
-    LINE = 64
+    FEW = 8,         /* with fewer features per element of the kernel, each line is one row */
+    WIDE = 128,      /* y is packed if it has more columns, */
+    MANY_ROWS = 256, /* and the product at least this many rows */
+    LINE = 64        /* bytes of a cache line */
 };
 
 /* ---- the plan ---- */
@@ -29,7 +30,7 @@ static void split_tap(const dt_own *p, int64_t tap, int64_t t[SPACE]) {
     }
 }
 
-/* Places for which element t of an axis is in the image. */
+/* The positions [*low, *high) at which element t of the kernel reads the image, not padding. */
 static void find_places(const dt_own_axis *a, int64_t t, int64_t *low, int64_t *high) {
     int64_t at;
     *low = 0;
@@ -45,7 +46,7 @@ static void add_line(const dt_own *p, dt_own_part *q, int64_t a, const int64_t t
     q->line[q->lines++] = (dt_conv_line){a + feature, c};
 }
 
-/* Where the first place of a part reads for element t, if it is in the image. */
+/* Offset in the image of what element t of the kernel reads at the part's first position. */
 static int64_t begin_of(const dt_own *p, const dt_own_part *q, const int64_t t[SPACE]) {
     const dt_own_axis *a = p->a;
     int64_t at = 0;
@@ -85,7 +86,7 @@ static bool find_parts(dt_own *p) {
     return p->n_parts * p->n_parts <= DT_OWN_SPANS;
 }
 
-/* The elements of the kernel that each place of an axis reads. */
+/* For each position of axis i, the elements of the kernel that read the image there, as bits. */
 static void find_reads(dt_own *p, int i) {
     const dt_own_axis *a = &p->a[i];
     int64_t t[SPACE], at;
@@ -114,7 +115,7 @@ static void find_singles(dt_own *p) {
     for (int i = 0; i < SPACE; i++) find_reads(p, i);
 }
 
-/* k's of the largest stretch. */
+/* Columns of the largest stretch. */
 static int64_t k_of(const dt_own *p) { return dt_min(p->stretch, p->runs) * p->a[2].places; }
 
 static int64_t spans_of(const dt_own *p) {
@@ -129,7 +130,7 @@ static int64_t stretches_of(const dt_own *p) { return (p->runs + p->stretch - 1)
 
 static int64_t elements_of(const dt_own *p) { return p->taps * p->in * p->others; }
 
-/* Bytes of n floats; what follows is aligned. */
+/* Bytes of n floats, rounded up to whole cache lines. */
 static size_t bytes_of(int64_t n) { return ((size_t)n * sizeof(float) + LINE - 1) / LINE * LINE; }
 
 static int64_t floats_of(const dt_own *p) {
@@ -154,7 +155,7 @@ bool dt_own_gradient_plan(dt_own *p, dt_conv_plan *out) {
 
 /* ---- running ---- */
 
-/* A gradient that runs; working memory. */
+/* The arrays and the working memory of one gradient. */
 typedef struct work {
     const dt_own *p;
     const float *x, *y;
@@ -162,9 +163,10 @@ typedef struct work {
     dt_conv_span *span;
 } work;
 
-/* A row of places. */
+/* A row of positions. */
 typedef struct run {
-    int64_t at[2], from; /* in its image: place, and what it reads for element 0 of the kernel */
+    int64_t at[2],
+        from; /* its position in its image; floats from what the part's first row reads */
 } run;
 
 static run run_of(const dt_own *p, int64_t r, const int64_t low[SPACE]) {
@@ -176,7 +178,7 @@ static run run_of(const dt_own *p, int64_t r, const int64_t low[SPACE]) {
     return it;
 }
 
-/* Spans of the places of runs, for single lines. */
+/* Adds the spans of the runs [first, end) if each line is one row. */
 static void pass_singles(const dt_own *p, dt_own_spans *s, int64_t first, int64_t end) {
     const dt_own_part *q = p->part;
     for (int64_t r = first; r < end; r++) {
@@ -232,7 +234,7 @@ static void run_part(const work *v, const dt_own_part *q, int64_t first, int64_t
     loops->run(&m);
 }
 
-/* One group; x, y and w begin at it. */
+/* Adds the products of a group for the runs [first, end). */
 static void run_group(work v, int64_t group, int64_t first, int64_t end, float *w) {
     const dt_own *p = v.p;
     v.x += group * p->in;

@@ -78,8 +78,8 @@ static head find_head(const dt_kernel_call *c, int64_t example, int64_t n) {
     return h;
 }
 
-/* Copies `rows` rows of a head as floats to *room, which it advances, one after the other without
- * those of other heads. Returns their new address. */
+/* Copies `rows` rows of one head to *room as adjacent rows of floats, without the rows of other
+ * heads in between. Advances *room and returns the address of the copy. */
 static const char *stage(const head *h, int node, const char *from, int64_t rows, float **room) {
     const dt_exec *x = h->c->x;
     const dt_type *t = &x->type[node];

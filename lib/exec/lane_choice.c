@@ -9,7 +9,7 @@ enum {
     BLOCK_NS = 10000000, /* time of a block of runs: several time slices of the scheduler */
     /* longer runs are not tried: joins are a small part of them, trials a large one */
     LONGEST_NS = 5000000,
-    MOST_PAUSE = 2, /* runs: a longer pause between two runs is not due to lanes */
+    MOST_PAUSE = 2, /* in runs: waiting lanes do not cause longer pauses between two runs */
     LEAST_HOLD = 32,
     MOST_HOLD = 128, /* blocks */
     WINS = 4,

@@ -10,8 +10,8 @@
  * A trial compares neighbouring blocks of some dozens of runs: one of the current choice, one of
  * the other. The other one replaces it after four blocks that were clearly faster. The trial ends
  * without a change after two that were not, or one that was much slower. While the choice stays,
- * trials become rarer: then they take about 2 % of the runs. Neighbours come and go, so trials
- * never end.
+ * trials become rarer: then they take about 2 % of the runs. Other
+ * processes start and end, so there are always further trials.
  *
  * Which lane runs a task does not change its bits, so neither does this choice.
  */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The products of convolutions (exec/conv_loops.h), built once per instruction set, with the same
- * bits on all. From the outside in:
+ * The products of convolutions (exec/conv_loops.h), compiled once per instruction set, with the
+ * same bits on all of them. The loops, from the outermost to the innermost:
  *
- *     blocks     rows whose part of the image stays in the second-level cache
+ *     blocks     rows of A whose part of the image stays in the second-level cache
  *     panels     one or two vectors of columns of B
- *     tiles      rows of the block whose sums are in registers
- *     spans      k's that lie together; between blocks of k, sums wait on the stack
+ *     tiles      rows of a block whose sums are kept in registers
+ *     spans      columns of A at equal distances; sums of earlier columns wait on the stack
  *
- * Rows of a tile are in pairs, since a register for the address of each row would be too many: a
- * tile goes on from line to line where lines have an even number of rows.
+ * There are too few registers for the address of each row, so two rows of a tile share one. If
+ * lines have an even number of rows, a tile may contain rows of several lines.
  */
 #include "base/sanitizer.h"
 #include "base/size.h"
@@ -19,17 +19,18 @@
 
 enum {
     PAIRS = (MOST_ROWS + 1) / 2,
-    POINTERS = 9,      /* of a tile: for each pair of rows, or each single one */
+    POINTERS = 9,      /* addresses of a tile: of each pair of rows, or of each row if `single` */
     BLOCK_A = 1 << 15, /* floats of A that stay in the second-level cache */
-    PLACES = 8,        /* of a tile of one kernel for each channel */
-    TAPS = 9,
-    LINE = 64 /* bytes of a cache line */
+    PLACES = 8,        /* depthwise: positions of a tile */
+    TAPS = 9,          /* gradient of depthwise: elements of the kernel that share a pass */
+    LINE = 64          /* bytes of a cache line */
 };
 
-/* Keeps the compiler from making an address of every row and k. */
+/* Hides the value of p from the compiler, which would otherwise compute an address for every row
+ * and column in advance. */
 #define HIDE(p) __asm__("" : "+r"(p))
-/* Under the address sanitizer all tiles share one function whose sizes the compiler does not know:
- * with a check of every access, many functions of their own would take minutes to compile. */
+/* Under the address sanitizer all tiles share one function, whose sizes the compiler does not know.
+ * With a check of every access, a function for each size would take minutes to compile. */
 #if DT_ASAN
 #define TILE_FUNCTION static __attribute__((noinline)) void
 #define HIDE_SIZES(of) __asm__("" : "+r"((of).rows), "+r"((of).vectors))
@@ -50,15 +51,16 @@ typedef struct tile {
     const dt_conv_product *p;
     const float *a[POINTERS], *b;
     float *c[POINTERS];
-    uint64_t tap[POINTERS], taps; /* SINGLE: of each row, as bits; all of them */
-    int64_t ldb, last;            /* last: columns in the last vector */
-    const char *ahead;            /* rows that are needed next */
+    uint64_t tap[POINTERS],
+        taps;          /* SINGLE: the bit of each row's element of the kernel; all these bits */
+    int64_t ldb, last; /* last: columns in the last vector */
+    const char *ahead; /* A's rows of the next tile, for prefetching */
 } tile;
 
-/* What are neighbours in A: a row's k's, or pairs of rows, or nothing. */
+/* Which values of A are adjacent: the columns of a row, the two rows of a pair, or none. */
 typedef enum order { BY_ROW, BY_K, SINGLE, ORDERS } order;
 
-/* What is constant where a tile is called. */
+/* What the compiler knows about a tile. */
 typedef struct kind {
     int rows, vectors;
     order is;
@@ -72,7 +74,7 @@ typedef struct runner {
     int64_t ahead_step;
 } runner;
 
-/* The pointer of row i. */
+/* The index of the address that row i uses. */
 static ALWAYS_INLINE int pointer_of(const kind of, int i) { return of.is == SINGLE ? i : i / 2; }
 
 static ALWAYS_INLINE const float *a_of(const runner *r, const kind of, int i, int u) {
@@ -106,7 +108,7 @@ static ALWAYS_INLINE void go_on(runner *r, const kind of, int64_t k) {
     }
 }
 
-/* A span that some rows lack. */
+/* Adds the products of a span that some rows of the tile do not have. */
 static ALWAYS_INLINE void add_some(runner *r, const kind of, const tile *t, const dt_conv_span *s) {
     for (int64_t k = s->n; k > 0; k--) {
         vec row[2];
@@ -153,7 +155,8 @@ static ALWAYS_INLINE void add_span(runner *r, const kind of, const tile *t, cons
 TILE_FUNCTION run_tile(const tile *t, const kind of) {
     _Alignas(64) float buffer[DT_CONV_LEVELS][MOST_ROWS * 2 * W];
     const dt_conv_product *p = t->p;
-    /* with several spans the rows of neighbouring tiles overlap, and are in the cache */
+    /* With several spans, neighbouring tiles read overlapping rows, which are in the cache already,
+     * so nothing is prefetched. */
     runner r = {.row_step = p->row_step,
                 .k_step = p->k_step,
                 .ldb = t->ldb,
@@ -223,7 +226,7 @@ enum { SINGLES = ROWS };
 EVERY_TILE(TILE)
 EVERY_SINGLE(TILE_OF_SINGLES)
 
-/* By vectors and rows. */
+/* functions[order][vectors][rows] */
 #define ENTRY(r, v) [BY_ROW][v][r] = tile_##r##_##v, [BY_K][v][r] = tile_k_##r##_##v,
 #define ENTRY_OF_SINGLES(r, v) [SINGLE][v][r] = tile_s_##r##_##v,
 static const tile_function functions[ORDERS][3][ROWS + 1] = {EVERY_TILE(ENTRY)
@@ -233,9 +236,10 @@ static const tile_function functions[ORDERS][3][ROWS + 1] = {EVERY_TILE(ENTRY)
 
 static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* How rows are cut into tiles: from line to line in pairs, or each line by itself. */
+/* How rows are divided into tiles: in pairs across all lines, or each line separately. */
 typedef struct cut {
-    int64_t lines, each, tiles, unit; /* each: units of rows in a line; tiles: of a line */
+    /* lines, or 1 if tiles cross them; units and tiles of each; rows of a unit, 2 for pairs */
+    int64_t lines, each, tiles, unit;
 } cut;
 
 static cut cut_of(const dt_conv_product *p) {
@@ -246,12 +250,12 @@ static cut cut_of(const dt_conv_product *p) {
     return (cut){p->lines, p->each, ceil_of(p->each, ROWS), 1};
 }
 
-/* A place among the rows. */
+/* A row, by its line and its index in that line. */
 typedef struct cursor {
     int64_t line, row;
 } cursor;
 
-/* n rows from a place on, which moves behind them. */
+/* Sets the addresses of a tile to n rows from *at on; *at becomes the row after them. */
 static void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t column, tile *t) {
     for (int64_t i = 0; i < n; i += 2) {
         const dt_conv_line *l = &p->line[at->line];
@@ -264,7 +268,7 @@ static void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t c
     }
 }
 
-/* Single rows from one on. */
+/* Sets the addresses of a tile to the n rows from `first` on, for `single`. */
 static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int64_t column,
                          tile *t) {
     t->taps = 0;
@@ -276,7 +280,8 @@ static void find_singles(const dt_conv_product *p, int64_t first, int64_t n, int
     }
 }
 
-/* Tiles [from, to) of a panel of B. Those of a line have nearly the same size, the larger first. */
+/* Computes the tiles [range[0], range[1]) for a panel of B. The tiles of a line differ by at most
+ * one unit; the larger ones come first. */
 static void run_panel(const dt_conv_product *p, const cut *c, const int64_t range[2], int vectors,
                       tile *t, int64_t column) {
     const int64_t least = c->each / c->tiles, larger = c->each % c->tiles;
@@ -317,7 +322,8 @@ static void run(const dt_conv_product *p) {
 
 static int64_t room(int64_t k, int64_t columns) { return k * (ceil_of(columns, W) * W); }
 
-/* Panels, the k's of each one after the other. */
+/* Writes B panel by panel; the rows of a panel follow one another, filled with zeros to whole
+ * vectors. */
 static void pack(const dt_conv_product *p, float *to) {
     for (int64_t j = 0; j < p->columns; j += 2 * W) {
         const int64_t columns = dt_min(2 * W, p->columns - j), wide = ceil_of(columns, W) * W;
@@ -328,9 +334,9 @@ static void pack(const dt_conv_product *p, float *to) {
     }
 }
 
-/* ---- one kernel for each channel ---- */
+/* ---- depthwise ---- */
 
-/* `places` of a line, W channels or fewer. */
+/* Computes `places` positions of a line for up to W channels. */
 static ALWAYS_INLINE void run_places(const dt_conv_product *p, const float *a, const float *b,
                                      float *c, int64_t channels, const int places) {
     const int64_t step = p->row_step, three = 3 * step;
@@ -350,7 +356,7 @@ static ALWAYS_INLINE void run_places(const dt_conv_product *p, const float *a, c
     UNROLL(8) for (int i = 0; i < places; i++) store_part(c + i * p->ldc, sum[i], channels);
 }
 
-/* All channels of some places, so that memory is read in order. */
+/* Computes all channels of `places` positions, so that memory is read in order. */
 static ALWAYS_INLINE void run_group(const dt_conv_product *p, const float *a, float *c,
                                     const int places) {
     int64_t j = 0;
@@ -378,7 +384,7 @@ static void depthwise(const dt_conv_product *p) {
         }
 }
 
-/* Products of a span, with the elements of the kernel that have it. */
+/* Adds the products of a span to the sums of those elements of the kernel that have it. */
 static ALWAYS_INLINE void add_taps(const dt_conv_product *p, const dt_conv_span *s,
                                    const int64_t at[TAPS], int64_t j, int64_t channels,
                                    const int taps, uint64_t which, vec sum[TAPS]) {
@@ -392,7 +398,7 @@ static ALWAYS_INLINE void add_taps(const dt_conv_product *p, const dt_conv_span 
     }
 }
 
-/* Up to TAPS lines, W channels or fewer. */
+/* Computes up to TAPS lines for up to W channels. */
 static ALWAYS_INLINE void run_taps(const dt_conv_product *p, int64_t first, int64_t j,
                                    int64_t channels, const int taps) {
     _Alignas(64) float buffer[DT_CONV_LEVELS][TAPS * W];

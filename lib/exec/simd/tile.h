@@ -64,7 +64,8 @@ typedef struct runner {
 #else
 #define KEEP_ORDER() ((void)0)
 #endif
-/* Adds a product where the sum is: the compiler, left to choose, exchanges sums and factors. */
+/* Adds a product in the register of the sum. If the compiler chooses the instruction, it may
+ * overwrite the register of a factor and copy sums back and forth. */
 #if defined(__FMA__) && !defined(__AVX512F__)
 #define ADD_PRODUCT(sum, x, y)                                                                     \
     __asm__ volatile("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y))
