@@ -117,11 +117,11 @@ static dt_status *look_through(table *t, const char *path) {
     return s;
 }
 
-/* What the first records are in a style. */
+/* What the first records look like if they are read in a style. */
 typedef struct glance {
     int fields; /* of the first record */
     bool hash;  /* it begins with # */
-    bool table; /* there are others, all have as many fields, and one is a number */
+    bool table; /* more records follow, with as many fields each, and some field is a number */
 } glance;
 
 /* Fails if the first record cannot be read. */
@@ -147,8 +147,8 @@ static dt_status *glance_at(const char *path, const dt_csv_style *style, glance 
     return s;
 }
 
-/* Finds the delimiter with which the first record has the most fields; blanks, if all others leave
- * whole lines and blanks make a table of them. */
+/* Finds the delimiter with which the first record has the most fields. If no delimiter divides the
+ * lines, blanks are tried: they are the delimiter if the lines then form a table. */
 static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *best) {
     dt_status *first = NULL;
     glance g;
@@ -169,8 +169,8 @@ static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *
     return NULL;
 }
 
-/* Finds the delimiter, and whether lines that begin with # are comments: the records behind them
- * have another number of fields. */
+/* Finds the delimiter, and whether lines that begin with # are comments. They are if the records
+ * after them have a different number of fields. */
 static dt_status *find_style(const char *path, dt_csv_style *style) {
     glance plain, without = {0};
     dt_csv_style commented = {.comment = '#'};
@@ -186,7 +186,7 @@ static dt_status *find_style(const char *path, dt_csv_style *style) {
 typedef struct notation {
     bool point, comma; /* some numbers look like 1.5 or 1.2345; like 1,5 or 1.234,5 */
     bool grouped; /* some numbers look like 1.234, which suits either notation, or like 1.234,5 */
-    bool thousands, decimal; /* some look like 1,234 or 1,234.5; some with a comma do not */
+    bool thousands, decimal; /* some numbers look like 1,234 or 1,234.5; some with a comma do not */
 } notation;
 
 static void note_notation(const dt_csv *c, notation *n) {
@@ -210,8 +210,8 @@ static void note_notation(const dt_csv *c, notation *n) {
 }
 
 /* Detects numbers such as 1.234,5, which often come with semicolons as delimiters, and such as
- * 1,234.5. The first records decide. If some of their numbers have a decimal point, commas have
- * another meaning. */
+ * 1,234.5. The first records decide. If they have numbers with a decimal point, a comma is not a
+ * decimal mark. */
 static dt_status *find_notation(table *t, const char *path) {
     enum { LOOKED_AT = 1000 };
     dt_csv c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents for language models: JSON lines, each {"text": "..."}, as one text with the end of text
- * behind each. */
+/* Documents for language models: JSON lines, each {"text": "..."}, become one text, in which the
+ * end_of_text follows each document. */
 #include <string.h>
 #include <strings.h>
 
@@ -17,7 +17,7 @@ bool dt_documents_are(const char *path) {
     return ends_with(path, ".jsonl") || ends_with(path, ".jsonl.gz");
 }
 
-/* Appends the text of a row and the end of text. key: a buffer. */
+/* Appends the text of a row and end_of_text. key: a buffer that is reused. */
 static dt_status *add_document(const dt_documents_file *a, const dt_json_values *v, dt_str *key,
                                dt_str *text, dt_str *out) {
     const dt_json_place row = {v->path, v->text, v->row_line, v->row_col};

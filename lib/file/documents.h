@@ -10,13 +10,13 @@
 
 typedef struct dt_documents_file {
     const char *path;
-    const char *text_key;    /* of a document's text in its row */
-    const char *end_of_text; /* behind each document; NULL: a line break */
+    const char *text_key;    /* the key of a row that has the text */
+    const char *end_of_text; /* appended to each document; NULL: a line break */
 } dt_documents_file;
-/* Whether the name is that of JSON lines: .jsonl, .jsonl.gz. */
+/* Whether a file has documents, by its name: .jsonl or .jsonl.gz. */
 bool dt_documents_are(const char *path);
-/* Appends the documents of a file. DATA_FILE: a row has no text, at its place. TOO_LARGE: `out` is longer
- * than DT_LARGEST_TEXT. */
+/* Appends the documents of a file. DATA_FILE, with the row's location, if a row has no text;
+ * TOO_LARGE if `out` becomes longer than DT_LARGEST_TEXT. */
 dt_status *dt_documents_read(const dt_documents_file *a, dt_str *out) DT_MUST_USE;
 
 #endif

@@ -56,7 +56,7 @@ static inline bool read_feature(dt_pb_span s, dt_feature *f, const char **why) {
     return true;
 }
 
-/* The next Feature of a FeatureList; *more false: the end. */
+/* Reads the next Feature of a FeatureList; *more false: there was no further one. */
 static inline bool next_step(dt_pb_span *s, dt_feature *step, bool *more, const char **why) {
     dt_pb_field x;
     for (*more = false; s->at < s->end && !*more;) {

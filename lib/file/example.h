@@ -38,8 +38,8 @@ typedef struct dt_feature {
     dt_feature_kind kind;
     int64_t count;
     bool twice; /* the example has an earlier feature with this name */
-    /* Of a FeatureList: its steps, and the values of each, -1: they have different numbers. `count`
-     * is the number of all its values. steps 0: a Feature, or an empty FeatureList. */
+    /* Of a FeatureList: the number of steps, and of values in each step (-1: steps differ); `count`
+     * is the number of all values. steps 0: a Feature, or an empty FeatureList. */
     int64_t steps, each;
     const unsigned char *list; /* the bytes of the list's message, or of the FeatureList */
     size_t size;

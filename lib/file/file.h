@@ -40,8 +40,8 @@ typedef struct dt_element_spec {
     /* With dataset.window: the number of rows that make one example, which is the first dimension
      * of `type`; 0: an example is one row. */
     int64_t window;
-    /* With window.lags: the number of lags, whose rows stand side by side in a batch, so that an
-     * example has window / lags rows; 0: none. `type` has them one below the other. */
+    /* With window.lags: the number of lags; 0: none. `type` has the lagged rows one below the
+     * other. In a batch they are side by side, so an example has window / lags rows. */
     int64_t lags;
     /* In batches, after `map`: the values are in [0, numbers), as indices in a vocabulary are; 0:
      * unknown. */
@@ -231,7 +231,7 @@ typedef struct dt_format_writer {
     void (*release)(dt_output *o);      /* frees o->state, if it is set */
 } dt_format_writer;
 
-/* Documents of a text, each ended by a token; all false: the text is one. */
+/* How a text is divided into documents, each ended by a token. All 0: it is one document. */
 typedef struct dt_documents {
     bool masked;   /* attention does not reach from one document to another */
     bool restarts; /* positions count from a document's beginning */
@@ -266,7 +266,7 @@ typedef struct dt_format {
      * the format cannot be a data set's. */
     dt_status *(*open_part)(const struct dt_format_request *r, struct dt_examples **out);
     const dt_format_writer *writer; /* NULL: the format cannot be written */
-    /* what the job's keys say of documents, without their end; NULL: there are none */
+    /* the job's settings for documents, without `end`; NULL: the format has no documents */
     dt_documents (*documents)(const void *args);
 } dt_format;
 

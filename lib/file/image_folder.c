@@ -14,14 +14,14 @@
  * Pictures must have the given shape. With `interpolation: bilinear` (which gives float32) or
  * `nearest` they may have any size and are resized to it.
  *
- * Or pictures and masks, whose pixels have a class each, in two folders:
+ * Alternatively, pictures and masks, which have a class for each pixel, in two folders:
  *
  *       train: {image: data/street/images, mask: data/street/masks}
  *       element:
  *         image: {shape: [256, 256, 3], interpolation: bilinear}
  *         mask: {shape: [256, 256], num_classes: 3}
  *
- * A picture and its mask have the same path in their folders, up to what follows the last point.
+ * A picture and its mask have the same path in their folders, except for the extension.
  *
  * Classes and the order of examples are those of class_folders.h. Files in folders of a class's
  * folder belong to that class. Other files (notes.txt, Thumbs.db) are left out with a warning, and
@@ -97,7 +97,8 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
         dt_status_free(s);
         return NULL;
     }
-    if (s && r->tree && r->tree->kind == DT_TREE_MAP) return s; /* of a mask with a fault */
+    if (s && r->tree && r->tree->kind == DT_TREE_MAP)
+        return s; /* the part names a mask, and it is wrong */
     dt_status_append(&s, l.mask ? check_pair(r, element, names)
                                 : dt_class_folders_check(r, "pictures", element, names));
     return s;
@@ -127,13 +128,13 @@ typedef struct folder_part {
     dt_class_folders folders;
     int image;
     dt_image_layout layout;
-    bool stops;     /* a picture of an unknown format is an error at once */
-    int64_t others; /* files that are not pictures */
-    char *other;    /* the first of them; NULL: none */
-    char **mask;    /* [n] the file of each picture's mask, NULL: it has none; or NULL: no masks */
-    char *masks;    /* the folder of masks */
-    int64_t unused; /* masks without a picture */
-    char *other_mask; /* the first of them; NULL: none */
+    bool stops;       /* a picture of an unknown format is an error at once */
+    int64_t others;   /* files that are not pictures */
+    char *other;      /* the first of them; NULL: none */
+    char **mask;      /* [n] each picture's mask, NULL if it has none; NULL: not used */
+    char *masks;      /* the folder of masks */
+    int64_t unused;   /* masks without a picture */
+    char *other_mask; /* the first mask without a picture; NULL: none */
 } folder_part;
 
 static dt_status *refuse_other(const char *path) {
@@ -154,11 +155,11 @@ static dt_status *list_pictures(dt_class_folders *folders, const char *folder) {
 
 /* ---- masks ---- */
 
-/* The name of a mask: its path in the folder, without what follows the last point. */
+/* The name of a mask: its path in the folder, without the extension. */
 typedef struct mask_name {
     const char *name;
     size_t n;
-    char **file; /* NULL in place of a mask that a picture has taken */
+    char **file; /* *file becomes NULL when a picture takes the mask */
 } mask_name;
 
 static mask_name name_of(char **file, size_t root) {

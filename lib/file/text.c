@@ -13,12 +13,12 @@
  * characters from i * L on, and `targets`, the L characters from i * L + 1 on. Both are windows on
  * the same array of tokens, one shifted by one, so nothing is copied.
  *
- * With `tokenizer: {path: tokenizer.json}` the tokens are those of that file, of a part's text as a
- * whole.
+ * With `tokenizer: {path: tokenizer.json}` that file defines the tokens. The text of a part is
+ * tokenized as a whole.
  *
  * A file named .jsonl, or .jsonl.gz, has a document in each row, {"text": "..."}. The documents
- * follow one another in the text, each with the end of text behind it. Windows may reach over the
- * end of a document; `reset_attention_mask` keeps attention within each of them.
+ * follow one another in the text, each followed by end_of_text. Windows may extend across the end
+ * of a document; `reset_attention_mask` keeps attention within each of them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -149,7 +149,7 @@ static dt_status *suggest_raw(dt_status *s, const dt_feature *found, const dt_tf
                : s;
 }
 
-/* A step of a feature list has the values of one place along the element's first dimension. */
+/* Checks a feature list against its element, whose first dimension counts the steps. */
 static dt_status *check_steps(const dt_feature *found, const dt_tf_element *f) {
     const dt_type *t = &f->type;
     const int64_t wanted = t->rank > 0 && t->dim[0] > 0 ? dt_type_elements(t) / t->dim[0] : 1;

@@ -19,7 +19,7 @@ typedef struct seen {
     dt_feature_kind kind; /* EMPTY: all lists so far were empty */
     /* records with the feature; smallest and largest number of values (for a byte string, bytes) */
     int64_t present, least, most;
-    int64_t each; /* of feature lists: values of a step; 0: no list; -1: they differ */
+    int64_t each; /* feature lists: values of each step; 0: not a list; -1: steps differ */
     /* mixed: has lists of several kinds; strings: some record has not exactly one byte string */
     bool mixed, strings;
 } seen;

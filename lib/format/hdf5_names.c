@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keras 3 writes an object as a group whose group `vars` holds its variables by numbers, and its
- * name as an attribute: layers/dense_1/vars/0 with the name "fc" is fc/kernel. The names of
- * variables follow from the class, which the group's key or its name begins with, and from their
- * number. A layer "conv" of a model "base" within the model is base_conv, as in imported models.
+ * name as an attribute: layers/dense_1/vars/0 with the name "fc" is fc/kernel. A variable's
+ * name follows from its number and from the layer's class, with which the group's key or its name
+ * begins. A layer "conv" of a model "base" within the model is base_conv, as in imported models.
  * tf.keras and Keras' older format write paths: model_weights/fc/fc/kernel:0.
  */
 #include <ctype.h>
@@ -35,8 +35,8 @@ static const struct {
     {"layer_normalization", 2, {"gamma", "beta"}},
     {"group_normalization", 2, {"gamma", "beta"}},
     {"rms_normalization", 1, {"scale"}},
-    {"spectral_normalization", 2, {"", "vector_u"}}, /* the layer's kernel once more */
-    {"normalization", 3, {"mean", "variance", ""}},  /* and the number of examples adapted to */
+    {"spectral_normalization", 2, {"", "vector_u"}}, /* "": a copy of the layer's kernel */
+    {"normalization", 3, {"mean", "variance", ""}},  /* "": the number of adapted examples */
     {"embedding", 1, {"embeddings"}},
     {"p_re_lu", 1, {"alpha"}},
     {"attention", 1, {"scale"}},

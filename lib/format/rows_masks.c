@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of outputs as masks: a folder with a PNG file for each example, whose pixels are the numbers
- * of the likeliest classes. Each has a palette, so that classes are seen, and is read as a mask
- * again by the format image_folder.
+ * of the likeliest classes. A palette makes the classes visible in a viewer. The format
+ * image_folder can read these files as masks.
  */
 #include <png.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { MOST_CLASSES = 256 };
 
-/* The rows, columns and classes of an output; classes 1: a pixel is one label. */
+/* The shape of an output. classes 1: a pixel has one label, which applies or not. */
 typedef struct pixels {
     int64_t rows, columns, classes;
 } pixels;
@@ -38,7 +38,7 @@ static dt_status *pixels_of(const dt_predicted_rows *p, pixels *out) {
                       "write npy, npz, csv or jsonl");
 }
 
-/* The likeliest class of each pixel of a row; of one label, whether it applies. */
+/* Sets each pixel to its likeliest class; with one label, to 1 where it applies, else 0. */
 static void choose(dt_row_writer *w, const dt_predicted_rows *p, const pixels *x, int64_t row,
                    uint8_t *out) {
     const double threshold = w->options.threshold > 0 ? w->options.threshold : 0.5;

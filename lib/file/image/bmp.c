@@ -104,7 +104,8 @@ static void convert_row(const bmp *b, const uint8_t *row, uint8_t *rgba) {
     }
 }
 
-/* Turns blue, green and red around: the common form, without a row between. */
+/* Converts a row of 24-bit pixels, which are stored as blue, green, red. It has its own function
+ * because most files have this form. */
 static void copy_colors(const uint8_t *row, int64_t width, uint8_t *to) {
     for (int64_t x = 0; x < width; x++, row += 3, to += 3) {
         to[0] = row[2];
@@ -113,7 +114,7 @@ static void copy_colors(const uint8_t *row, int64_t width, uint8_t *to) {
     }
 }
 
-/* Converts a row; rgba: room for its pixels. */
+/* Converts a row. rgba: working memory for its pixels. */
 static void put_row(const bmp *b, const dt_image *want, const uint8_t *row, uint8_t *rgba,
                     uint8_t *to) {
     if (want->numbers) {

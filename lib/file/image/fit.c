@@ -89,12 +89,12 @@ static dt_status *decode_upright(const dt_image *stored, int orientation, const 
     return s;
 }
 
-/* Replaces the colors of a mask by their classes. */
+/* Replaces the colors of a mask by class numbers. */
 static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, uint8_t *picture) {
     int last = 0;
     for (int64_t i = 0; i < stored->height * stored->width; i++) {
         const uint8_t *p = picture + 3 * i;
-        int k = last; /* pixels mostly have the color of the one before */
+        int k = last; /* tried first: most pixels have the color of the previous one */
         for (int n = 0; n < l->n_colors && memcmp(p, l->color[k], 3) != 0; n++)
             k = (k + 1) % l->n_colors;
         if (memcmp(p, l->color[k], 3) != 0)

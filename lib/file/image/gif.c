@@ -180,7 +180,7 @@ static int64_t place_of(const gif *g, int64_t i) {
     return i;
 }
 
-/* The red, green, blue and alpha of index i; its number, for class numbers. */
+/* Sets out to red, green, blue and alpha of palette index i, or to i itself for class numbers. */
 static void colour(const frame *f, int i, uint8_t out[4]) {
     memcpy(out, f->g->palette[i], 4);
     if (f->want->numbers) memset(out, i, 3);

@@ -22,8 +22,8 @@
 typedef struct dt_image {
     int64_t height, width;
     int channels;
-    /* one channel of class numbers: indices in the palette, or grey as it is stored. A picture of
-     * colours is refused. */
+    /* Read one channel of class numbers: indices of the palette, or grey values as stored. Refuses
+     * a picture with colours. */
     bool numbers;
     const char *path, *element; /* for messages */
 } dt_image;
@@ -83,7 +83,7 @@ dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t wid
 /* "PATH: broken NAME image: WHAT", of DATA_FILE. */
 dt_status *dt_image_broken(const char *path, const dt_image_format *f,
                            const char *what) DT_MUST_USE;
-/* "PATH: a NAME image of colours", for a caller that wants class numbers. */
+/* The error "PATH: a NAME image of colours", if the caller wants class numbers. */
 dt_status *dt_image_no_numbers(const dt_image *want, const char *what) DT_MUST_USE;
 /* Writes `pixels` pixels of red, green, blue and alpha as want->channels channels. Grey is the
  * luminance of ITU-R BT.601, rounded. */

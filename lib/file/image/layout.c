@@ -133,7 +133,7 @@ static dt_status *read_mask(dt_arena *arena, const dt_entry *e, const struct ele
     return read_colors(arena, e, x, mask);
 }
 
-/* A mask is resized as its image is. */
+/* Gives a mask the settings of its image that concern resizing. */
 static dt_status *join_mask(const dt_tree *element, dt_image_layout *l) {
     const dt_entry *e = &element->entry[l->label];
     if (l->mask->type.dim[0] != l->type.dim[0] || l->mask->type.dim[1] != l->type.dim[1])

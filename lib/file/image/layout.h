@@ -30,12 +30,12 @@ int64_t dt_image_room_bytes(dt_image_room *r, int threads);
 
 /* The two elements of image_folder, which may be in either order and have any names. */
 typedef struct dt_image_layout {
-    int image, label; /* positions in `element`; label: of the classes or of the masks */
-    /* The masks, which are resized as the pictures are, but to the nearest pixel. NULL: a picture
-     * has one class. */
+    int image, label; /* positions in `element`; label: the element of the class or of the mask */
+    /* The layout of masks, which are resized like the pictures, but to the nearest pixel. NULL: a
+     * picture has one class. */
     struct dt_image_layout *mask;
-    /* Of masks: the name of a mask is that of its picture and this suffix; [n_colors] the red,
-     * green and blue of each class. n_colors 0: masks hold class numbers. */
+    /* For masks. suffix: what a mask's name has after the name of its picture. color: [n_colors]
+     * red, green and blue of each class; n_colors 0: masks hold class numbers. */
     const char *suffix;
     const uint8_t (*color)[3];
     int n_colors;

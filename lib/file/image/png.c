@@ -70,7 +70,7 @@ static bool has_colours(const reading *r) {
     return png_get_color_type(r->png, r->info) & PNG_COLOR_MASK_COLOR;
 }
 
-/* Class numbers are left as they are stored, one to a byte. */
+/* Has libpng unpack class numbers to one byte each without changing them. */
 static void keep_numbers(reading *r) {
     const int kind = png_get_color_type(r->png, r->info);
     const bool wide = png_get_bit_depth(r->png, r->info) > 8;

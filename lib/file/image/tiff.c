@@ -174,8 +174,8 @@ static void divide(uint8_t *rgba) {
     }
 }
 
-/* Has libtiff read the indices of a palette as grey, which it scales to 255. *most: the largest
- * value of a stored number. */
+/* Has libtiff read the indices of a palette as grey values, which it scales to 0..255. *most: the
+ * largest number that a pixel can store. */
 static dt_status *keep_numbers(const library *l, const dt_image *want, void *tiff, int *most) {
     uint16_t bits = 1, kind = BLACK_IS_ZERO;
     l->get(tiff, BITS, &bits);

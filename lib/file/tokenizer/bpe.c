@@ -21,8 +21,8 @@ typedef struct bpe {
     uint64_t mask;
     dt_siphash_key key;
     int32_t byte[256];     /* the token of each byte; -1: none */
-    int32_t unknown;       /* -1: what has no token is left out */
-    int32_t fallback[256]; /* "<0x0A>"; [0] -1: no byte_fallback */
+    int32_t unknown;       /* the token of an unknown character; -1: it is left out */
+    int32_t fallback[256]; /* the token of each byte, such as "<0x0A>"; [0] -1: no byte_fallback */
     bool fuse_unknown, ignore_merges;
 } bpe;
 
@@ -114,7 +114,7 @@ static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, s
                          : dt_vocabulary_find(&t->vocabulary, piece, *size);
 }
 
-/* The tokens of the bytes of a character that has none. */
+/* Adds the tokens of the bytes of a character that has no token itself. */
 static void put_bytes(const bpe *b, const char *text, size_t n, work *w) {
     for (size_t i = 0; i < n; i++) w->symbol[w->n++].token = b->fallback[(unsigned char)text[i]];
 }

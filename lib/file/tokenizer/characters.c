@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of the normalizer that change a text character by character. BertNormalizer, in its order:
+ * Steps of the normalizer that change a text character by character. BertNormalizer has four, in
+ * this order:
  *
  *     clean_text             leaves out control characters; each blank becomes a space
  *     handle_chinese_chars   spaces around CJK ideographs
  *     strip_accents          canonical decomposition, without non-spacing marks
  *     lowercase              "É" -> "é"
  *
- * Lowercase, and StripAccents, which leaves out marks of all kinds and decomposes nothing.
+ * Lowercase is the last one alone. StripAccents leaves out marks of all kinds and decomposes
+ * nothing.
  *
- * PCRE2 knows which characters are marks and control characters, the C library what their lower
- * case is, and accents.h their decompositions.
+ * PCRE2 says which characters are marks or control characters. The lower case is that of the C
+ * library; accents.h has the decompositions.
  */
 #include <locale.h>
 #include <pthread.h>
@@ -21,7 +23,7 @@
 #include "file/tokenizer/tokenizer_impl.h"
 
 enum {
-    KNOWN = 0x20000, /* characters in tables; those behind it follow rules */
+    KNOWN = 0x20000, /* the tables have all characters below this code */
     CONTROL = 1,
     MARK = 2, /* non-spacing */
     ANY_MARK = 4,
@@ -34,7 +36,7 @@ enum {
 
 typedef struct accent {
     uint32_t code;
-    const char *base; /* up to a space */
+    const char *base; /* ends with a space or with the string */
 } accent;
 
 typedef struct characters {
@@ -109,8 +111,8 @@ static dt_status *make_tables(dt_arena *arena, characters *to) {
     return read_lower(to);
 }
 
-/* The tables are the same for all files, and take longer to make than most files to read: they are
- * made once. */
+/* The tables are made once, since they are the same for all files and making them takes longer than
+ * reading most files. */
 static dt_status *find_characters(const characters **out) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static characters all;

@@ -4,16 +4,17 @@
  *
  *     bytes of the trie, uint32 | trie, uint32 each | texts, each with a NUL behind it
  *
- * The trie is a double array (S. Yata's darts-clone), its values places of texts. As the package
- * does, a grapheme of less than 6 bytes becomes the text of its shortest beginning in the map; else
- * each of its characters does. What the map lacks stays. Numbers are little-endian.
+ * Numbers are little-endian. The trie is a double array (S. Yata's darts-clone), whose values are
+ * offsets of texts. As in the package `tokenizers`, a grapheme of less than 6 bytes becomes the
+ * text of its shortest prefix in the map. Longer graphemes, and those without such a prefix, are
+ * looked up character by character. Characters that are not in the map stay.
  */
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"
 
-/* Graphemes (UAX 29). \X of PCRE2 joins pictographs that follow one another, which only U+200D joins;
- * U+200C, U+200D, U+1F3FB to U+1F3FF and U+E0020 to U+E007F extend one, as marks do. */
+/* Graphemes (UAX 29). \X of PCRE2 also joins adjacent pictographs, which only U+200D should join.
+ * U+200C, U+200D, U+1F3FB to U+1F3FF and U+E0020 to U+E007F extend a grapheme, like marks. */
 #define PICTOGRAPH "\\p{Extended_Pictographic}"
 #define GRAPHEME                                                                                   \
     PICTOGRAPH "(?:\xe2\x80\x8d" PICTOGRAPH                                                        \
@@ -86,7 +87,7 @@ static uint32_t unit(const charsmap *x, uint32_t at) {
 
 static uint32_t offset(uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); }
 
-/* The text of the shortest beginning that is in the map; NULL: none is. */
+/* The text of the shortest prefix of `key` in the map; NULL: no prefix is in the map. */
 static const uint8_t *find(const charsmap *x, const char *key, size_t n, size_t *size) {
     uint32_t at = offset(unit(x, 0));
     for (size_t i = 0; i < n; i++) {

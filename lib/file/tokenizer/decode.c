@@ -175,12 +175,12 @@ static void put_blanks(const dt_tokenizer *t, const char *text, bool first, dt_s
         const bool is_blank = blank && strncmp(text, t->blank, blank) == 0;
         if (!is_blank || left == 0) dt_str_putc(out, is_blank ? ' ' : *text);
         else left--;
-        if (!is_blank && left == 1) left = 0; /* Strip: at the front alone */
+        if (!is_blank && left == 1) left = 0; /* Strip: only blanks at the front */
         text += is_blank ? blank : 1;
     }
 }
 
-/* The byte of a token "<0x0A>"; -1: it is another token. */
+/* The byte that a token such as "<0x0A>" stands for; -1: it is not such a token. */
 static int fallback_of(const char *text) {
     static const char digits[] = "0123456789ABCDEF";
     const char *high = strncmp(text, "<0x", 3) == 0 && text[3] ? strchr(digits, text[3]) : NULL,

@@ -56,14 +56,14 @@ typedef struct stage {
     const dt_tokenizer *t;
     dt_tokens *out;
     int i;             /* the stage that comes next */
-    const char *begin; /* where a piece begins that the whole text begins with; NULL: elsewhere */
-    const char *open;  /* with joins_before: a piece that a match may still end; NULL: none */
-    const char *end;   /* of the piece that is split */
+    const char *begin; /* the piece at the beginning of the whole text; NULL: not in this stage */
+    const char *open;  /* with joins_before: the piece that the next match ends; NULL: none yet */
+    const char *end;   /* the end of the piece that is being split */
 } stage;
 
 static dt_status *split(const stage *s, const char *text, size_t n);
 
-/* A match ends the piece before it. */
+/* With joins_before: adds a gap to the open piece; a match is added, too, and ends it. */
 static dt_status *join(stage *s, const char *text, size_t n, bool is_match) {
     const char *from = s->open ? s->open : text;
     s->open = is_match || text + n == s->end ? NULL : from;
@@ -153,12 +153,12 @@ size_t dt_blank_after(const char *text, size_t n) {
     return size && dt_is_blank(code) ? size : 0;
 }
 
-/* begins: the text begins with it. */
+/* begins: the gap is at the beginning of the text. */
 typedef dt_status *see_gap(const dt_tokenizer *t, dt_bytes gap, bool begins, dt_tokens *out);
 
 static see_gap normalize, pre_tokenize;
 
-/* Adds the added tokens of a text, and the tokens of what is between them. */
+/* Appends the added tokens of a text, and the tokens of the gaps between them. */
 static dt_status *find_added(const dt_tokenizer *t, const dt_added_tokens *a, dt_bytes in,
                              bool begins, dt_tokens *out) {
     see_gap *const gap = a == &t->raw ? normalize : pre_tokenize;

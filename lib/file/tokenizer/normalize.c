@@ -5,8 +5,8 @@
  *     BertNormalizer, Lowercase, StripAccents   characters.c
  *     NFC, NFD, NFKC, NFKD                      unicode_form.c
  *     Precompiled                               charsmap.c
- *     Replace                                   each match of a pattern becomes a text
- *     Prepend                                   a text before a text that is not empty
+ *     Replace                                   replaces each match of a pattern by a text
+ *     Prepend                                   puts a text before each text that is not empty
  *     Strip                                     leaves out blanks at the ends
  *     Sequence                                  a list of these
  */
@@ -14,11 +14,11 @@
 
 #include "file/tokenizer/tokenizer_impl.h"
 
-/* A text does not become longer than this many times its size, and MORE: the longest text of NFKD has
- * 11 times the size of its character. */
+/* A normalizer may make a text of n bytes as long as n * MOST_TIMES + MORE bytes. NFKD replaces a
+ * character by up to 11 times its bytes. */
 enum { MOST_TIMES = 32, MORE = 1 << 16 };
 
-/* A text that the file adds, which is short. */
+/* Reads a text that a step inserts. Its size is limited. */
 static dt_status *read_content(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                                const char **out) {
     DT_TRY(dt_tokenizer_text(r, at, what, out));

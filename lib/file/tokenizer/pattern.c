@@ -10,9 +10,10 @@
  * A pattern that can match an empty string is refused: the package would split a text at such a
  * match, but this code asks PCRE2 for a match of at least one character.
  *
- * Steps, nesting and memory of a match have limits, and so has the number of a text's matches that
- * take many steps for few bytes: a text of n bytes takes at most n * FEW_STEPS and 64 * MOST_STEPS. There is no just-in-time compiler: it needs
- * memory that is both writable and executable.
+ * The steps, nesting and memory of a match are limited. So is the number of matches in a text that
+ * take many steps for few bytes: a text of n bytes takes at most n * FEW_STEPS + MOST_DEAR *
+ * MOST_STEPS steps. PCRE2's just-in-time compiler is not used, because it needs memory that is both
+ * writable and executable.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -22,12 +23,12 @@
 
 enum {
     LONGEST_PATTERN = 4096,
-    MOST_STEPS = 1 << 20, /* of one match */
-    FEW_STEPS = 1 << 10,  /* of a match that is cheap */
-    MOST_DEAR = 64,       /* matches of a text that are not, and shorter than LONG bytes */
+    MOST_STEPS = 1 << 20, /* most steps of one match */
+    FEW_STEPS = 1 << 10,  /* most steps of a cheap match; other matches are dear */
+    MOST_DEAR = 64,       /* most dear matches of a text that are shorter than LONG bytes */
     LONG = 256,
     DEEPEST = 1 << 16,  /* backtracking points at a time */
-    MOST_KIB = 64 << 10 /* memory for them */
+    MOST_KIB = 64 << 10 /* memory of one match */
 };
 
 /* pcre2.h's numbers */
@@ -265,8 +266,8 @@ typedef struct search {
     const char *text;
     size_t n;
     void *data;
-    const size_t *found; /* where the last match begins and ends */
-    int dear;            /* matches that took many steps for few bytes */
+    const size_t *found; /* offsets of the last match: its begin and end */
+    int dear;            /* attempts with many steps, except those that matched LONG bytes */
 } search;
 
 static int try(const search *x, size_t at, uint32_t how, void *limits) {
@@ -274,7 +275,7 @@ static int try(const search *x, size_t at, uint32_t how, void *limits) {
                            limits);
 }
 
-/* A match that begins here, which takes many steps. */
+/* Looks for a match that begins at `at` and may take MOST_STEPS. */
 static int try_dear(search *x, size_t at) {
     if (x->dear++ == MOST_DEAR) return TOO_MANY_STEPS;
     const int got = try(x, at, ANCHORED, x->p->limits);
@@ -282,7 +283,8 @@ static int try_dear(search *x, size_t at) {
     return got;
 }
 
-/* The first match from `at` on. Where steps run out, each place is tried by itself. */
+/* Looks for the first match from `at` on. If FEW_STEPS are not enough, tries each position
+ * separately. */
 static int find_match(search *x, size_t at) {
     int got = try(x, at, 0, x->p->few);
     if (got != TOO_MANY_STEPS) return got;

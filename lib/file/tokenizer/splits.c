@@ -2,15 +2,15 @@
 /*
  * Pre-tokenizers. Each has a pattern, and a rule for the matches and the gaps between them:
  *
- *     ByteLevel            GPT-2's pattern; all of it stays, as bytes
- *     Split                the pattern of the file; Isolated keeps all, Removed drops the matches,
- *                          MergedWithPrevious ends a piece with each
- *     Punctuation          single punctuation apart from the rest
- *     BertPreTokenizer     words and single punctuation
- *     Whitespace           words, and runs of what is none
- *     WhitespaceSplit      what is between blanks
- *     Digits               digits apart from the rest
- *     Metaspace            spaces become "\u2581", which begins a piece
+ *     ByteLevel            GPT-2's pattern; keeps matches and gaps, as bytes
+ *     Split                the pattern of the file; Isolated keeps matches and gaps, Removed drops
+ *                          matches, MergedWithPrevious appends each match to the gap before it
+ *     Punctuation          each punctuation character is a piece
+ *     BertPreTokenizer     words, and punctuation characters one by one
+ *     Whitespace           words, and runs of other characters except blanks
+ *     WhitespaceSplit      splits at blanks
+ *     Digits               digits are separate from other characters
+ *     Metaspace            replaces each space by "\u2581", which begins a piece
  *     Sequence             one after the other; ByteLevel must be the last
  */
 #include <limits.h>

@@ -86,7 +86,7 @@ dt_status *dt_vocabulary_add(dt_tokenizer_reader *r, const dt_json_cursor *at, d
 /* Reads {"text": number, ...}. */
 dt_status *dt_vocabulary_read(dt_tokenizer_reader *r, dt_json_cursor at,
                               dt_vocabulary *out) DT_MUST_USE;
-/* With byte_fallback, the tokens of all bytes, "<0x0A>"; else byte[0] is -1. */
+/* With byte_fallback, finds the tokens of all bytes, such as "<0x0A>"; otherwise byte[0] is -1. */
 dt_status *dt_vocabulary_bytes(dt_tokenizer_reader *r, dt_json_cursor at, const dt_vocabulary *v,
                                bool falls_back, int32_t byte[256]) DT_MUST_USE;
 
@@ -100,8 +100,8 @@ typedef struct dt_token_model {
 } dt_token_model;
 extern const dt_token_model dt_token_bpe, dt_token_word_piece, dt_token_unigram;
 
-/* A word with its tokens, in a table with one place for each hash. Who finds a place in use goes on
- * without the cache. */
+/* A word with its tokens, in a table with one place for each hash. A thread that finds a place in
+ * use works without the cache. */
 typedef struct dt_cached_word {
     atomic_flag in_use;
     uint8_t size, n; /* size 0: free */
@@ -114,10 +114,10 @@ enum { DT_CACHED_WORDS = 1 << 15 };
 typedef struct dt_split {
     const dt_pattern *pattern; /* NULL: does not split */
     bool drops_gaps, drops_matches;
-    bool joins_before;  /* a match ends the piece before it */
+    bool joins_before;  /* a match is appended to the piece before it and ends it */
     bool prefixes_once; /* only the piece at the beginning of a text gets the prefix */
-    const char *prefix; /* a piece that begins otherwise gets it first; NULL: none */
-    const char *blank;  /* takes the place of each space first; NULL: spaces stay */
+    const char *prefix; /* put before each piece that does not begin with it; NULL: none */
+    const char *blank;  /* replaces each space before splitting; NULL: spaces stay */
 } dt_split;
 enum { DT_MOST_SPLITS = 8, DT_MOST_ADDED = 1 << 14, DT_LONGEST_ADDED = 255 };
 
@@ -137,7 +137,7 @@ typedef struct dt_added_tokens {
 /* A step of the normalizer: appends the changed text. */
 typedef struct dt_normalizer_step {
     dt_status *(*apply)(const void *made, const char *text, size_t n, dt_str *out);
-    const void *made; /* the step's own */
+    const void *made; /* the step's data, in the arena */
 } dt_normalizer_step;
 enum { DT_MOST_STEPS = 16 };
 
@@ -171,7 +171,7 @@ struct dt_tokenizer {
 
 /* Whether Unicode calls the character White_Space. */
 bool dt_is_blank(uint32_t c);
-/* Bytes of the blank character at the front of a text, or at its end; 0: there is none. */
+/* Bytes of the blank character with which a text begins, or ends; 0: it does not. */
 size_t dt_blank_after(const char *text, size_t n);
 size_t dt_blank_before(const char *text, size_t n);
 /* The character that stands for a byte in byte-level vocabularies. */
@@ -192,11 +192,11 @@ dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at,
 /* Appends the text as the normalizer changes it. */
 dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n,
                         dt_str *out) DT_MUST_USE;
-/* Read one kind of step each: characters.c, unicode_form.c, charsmap.c. */
+/* Each reads one kind of step: characters.c, unicode_form.c, charsmap.c. */
 typedef dt_status *dt_read_step(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
                                 dt_normalizer_step *out);
 dt_read_step dt_step_of_characters, dt_step_of_form, dt_step_of_charsmap;
-/* {"String": text} or {"Regex": pattern}, compiled; *literal: the text, or NULL. */
+/* Compiles {"String": text} or {"Regex": pattern}; *literal: the text, NULL for a pattern. */
 dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                                 const dt_pattern **out, const char **literal) DT_MUST_USE;
 
