@@ -233,7 +233,7 @@ dt_status *dt_dataset_sharing(const dt_dataset *d, int64_t workers, dt_str *out)
 /* Appends the tokens of a text by the training part's format, and converts back; only for formats
  * whose reader has both `encode` and `decode`. */
 dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, dt_tokens *out) DT_MUST_USE;
-/* The documents of the training part's text; all false without. */
+/* How the training part's text is divided into documents; all members are 0 if it is not. */
 dt_documents dt_dataset_documents(const dt_dataset *d);
 /* Appends the text of a token; U+FFFD if it is not a character of the text. first: no token comes
  * before it. */

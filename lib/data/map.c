@@ -197,7 +197,7 @@ bool dt_map_learns(const dt_map *m) {
 struct dt_map_plan {
     dt_type type;
     int64_t window; /* rows of an example; 0: it is one row */
-    int64_t lags;   /* how many of them stand side by side after all steps; 0: one */
+    int64_t lags;   /* how many rows are put side by side after all steps; 0: one */
     int64_t times;  /* how often the steps run for an example: once, or for each row */
     /* bytes that the steps take at a time; the most bytes between steps, rounded up for
      * alignment */
@@ -576,7 +576,7 @@ void dt_map_undo_group(const dt_map *m, const dt_learned *learned, const char *e
     const chain *c = find_chain(m, element);
     if (c->n == 0 || !treats_groups(&c->step[0])) return;
     for (int i = 1; i < c->n; i++)
-        if (!steps[c->step[i].row]->undo) return; /* the graph has not undone it */
+        if (!steps[c->step[i].row]->undo) return; /* the graph undid no step of this element */
     char purpose[256];
     const dt_map_step *step = steps[c->step[0].row];
     snprintf(purpose, sizeof purpose, "map/%s/%s/0", step->kind.name, element);

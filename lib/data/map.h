@@ -75,8 +75,8 @@ typedef struct dt_map_at {
 dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
                       void *scratch) DT_MUST_USE;
 
-/* The type of a window (rows, ...) whose rows stand side by side, `lags` of them, as (rows / lags,
- * lags * ...). */
+/* The type of a window of lagged rows in a batch: (rows, ...) becomes (rows / lags, lags * ...),
+ * since the `lags` values that belong to a row are side by side. */
 dt_type dt_map_lagged_type(const dt_type *t, int64_t lags);
 /* The type (B, ...) of a batch of examples of a type. */
 dt_type dt_map_batch_type(const dt_type *t);
@@ -91,7 +91,8 @@ dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *ele
 
 /* The location of a step that treats groups of windows differently; NULL: none does. */
 const dt_location *dt_map_by_group(const dt_map *m);
-/* Whether all steps have learned of a group; true if no step treats groups differently. */
+/* Whether all steps have learned values for a group of windows; true if no step treats groups
+ * differently. */
 bool dt_map_plan_knows(const dt_map_plan *p, uint64_t group);
 /* Completes dt_map_undo for one example, of n values, if the element's first step treats groups
  * differently. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files that a job names besides its data and that decide what a model learns: vocabularies and
- * tokenizers, and the characters of a text whose tokens they are. Checkpoints keep their hashes, so that a run is not resumed with other ones. */
+/* Files that a job names besides its data and that determine what tokens mean: vocabularies and
+ * tokenizers. If the tokens are the characters of the training text, these count as such a file.
+ * Checkpoints store hashes of all of them, so that a run is not resumed with different ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,8 @@ static const char *recorded(const dt_tree *t, const char *path) {
     return found;
 }
 
-static const char characters[] = "characters of dataset.train"; /* in place of a file's name */
+static const char characters[] =
+    "characters of dataset.train"; /* used in messages like the name of a file */
 
 static void keep(dt_dataset *d, const char *name, const char *bytes, size_t n) {
     const dt_digest digest = dt_sha256_of(bytes, n);

@@ -8,8 +8,8 @@
  *     start:  |  past  | future |
  *                   |  past  | future |
  *
- * An element with lags has, for each of its rows, those that many rows earlier. A window begins
- * where the group has them all.
+ * For each of its rows, an element with lags has the rows at those distances before it. A window
+ * begins only where its group has all these rows.
  *
  * Windows are numbered by the time of their last rows, over all groups, so the last windows are the
  * latest ones. Time is a whole number that is larger for later rows. Without `order` it is the
@@ -34,8 +34,8 @@ typedef struct windows {
     dt_examples *rows;
     int *from;      /* [n] each element's index in `rows` */
     int64_t *first; /* [n] the first row of the element in a window: 0 or `length` */
-    dt_ints *lags;  /* [n] of each row of the element; n 0: the row itself */
-    int64_t before; /* the longest lag */
+    dt_ints *lags;  /* [n] the lags of each element; .n 0: it has none */
+    int64_t before; /* the longest lag of all elements */
     int64_t span;   /* rows of a window, with those in the future */
     int64_t target; /* the first row of a window that is predicted */
     uint32_t *row;  /* [rows->count] the rows by group, then by time */

@@ -90,9 +90,9 @@ dt_affine_matrix dt_matrix_rotation, dt_matrix_shear, dt_matrix_translation;
 dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
 void dt_affine_run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out,
                    dt_affine_matrix *matrix);
-/* Moves an example by a matrix. in: another image than out. */
+/* Moves an example by a matrix. `in` and `out` must not overlap. */
 void dt_affine_move_example(const dt_map_stage *s, const double m[6], const void *in, void *out);
-/* Moves an image of floats, with any fill_mode but constant. in: another image than out. */
+/* Moves an image of floats, with any fill_mode but constant. `in` and `out` must not overlap. */
 void dt_affine_move(const struct dt_augment *a, const dt_pixels *p, const double m[6],
                     const float *in, float *out);
 

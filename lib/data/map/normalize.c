@@ -5,9 +5,9 @@
  * number per feature; the features are the values along the last axis. The deviation is the square
  * root of the variance, at least 1e-7.
  *
- * With per_group each series of dataset.window has its own mean and deviation, which predictions
- * are converted back with. A group is the hash of its name; a lesson has them as words of 16
- * digits, sorted by their numbers.
+ * With per_group each series of dataset.window has its own mean and deviation, and predictions are
+ * converted back with those of their series. A group is identified by the hash of its name; a
+ * lesson stores the groups as `words` of 16 hexadecimal digits, in ascending order.
  *
  * Types whose values fit float32 are computed as in Keras: a float32 difference divided by a
  * float32 deviation. For int32, int64 and float64 both operations are done in float64 and the
@@ -223,7 +223,7 @@ static bool are_alike(const struct normalize *a) {
 
 /* ---- groups ---- */
 
-/* The place of a group among the words of a lesson; -1: it was not in the training data. */
+/* The index of a group in the words of a lesson; -1: it was not in the training data. */
 static int place_of(const dt_lesson *l, uint64_t group) {
     char name[17];
     int low = 0, high = l->words.n;
@@ -316,7 +316,7 @@ static void run_wide(const dt_map_stage *s, const block *b, const void *in, floa
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const block *b = block_for(s, at);
     float *x = out;
-    if (!b) { /* the data set checks the groups of its parts when it is opened */
+    if (!b) { /* not reached: opening the data set refuses unknown groups */
         for (int64_t i = 0; i < s->values; i++) x[i] = NAN;
         return;
     }

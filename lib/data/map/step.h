@@ -75,11 +75,11 @@ typedef struct dt_map_step {
     /* Adds to a graph what `run` does outside of training, for a whole batch (B, ...); exported
      * models take stored values. */
     dt_value (*emit)(const dt_map_stage *s, dt_value x);
-    /* Whether the step treats the groups of windows differently: it is then the first of its
-     * element, and nothing else knows a group in a graph. NULL: never. */
+    /* Whether the step treats the groups of windows differently. Such a step must be the first one
+     * of its element and cannot be part of a graph, which does not know the groups. NULL: never. */
     bool (*by_group)(const void *args);
-    /* With by_group: whether the step has learned of a group; and `undo` for one example of n
-     * values. Does nothing if they do not fit. */
+    /* With by_group. knows: whether the step has learned values for a group. undo_group: `undo` for
+     * one example of n values; does nothing if n is not a multiple of the features. */
     bool (*knows)(const dt_map_stage *s, uint64_t group);
     void (*undo_group)(const dt_lesson *learned, uint64_t group, float *x, int64_t n);
     /* Inverts the step for a batch (B, ...): returns the values from which the step would make x.
@@ -101,7 +101,7 @@ struct dt_map_stage {
     const char *purpose;
     dt_type in, out;
     bool is_text; /* the input is text */
-    /* the step is the image's, for its mask: pixels move as the image's do, but are not mixed */
+    /* the step belongs to the image and runs for its mask: pixels move, but are not mixed */
     bool is_mask;
     int64_t values; /* number of values in the input */
     /* names of classes, as dt_map_plan_names has them; initially those of the inputs */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * string_lookup: converts a text to its index in a vocabulary, as Keras' StringLookup. Indices
- * begin at 1; unknown texts get 0. With `mask_token` that text has index 0, unknown texts have 1
- * and the words follow. With `num_oov_indices: 0` no index is for unknown texts, and one becomes
- * -1, which is neither a class nor a row of a table. With an output_mode other than int, the output
- * is a row with 1 at the index, or with the word's weight; unknown texts have place 0, and the mask
- * has none: its row is 0. For a single text, one_hot, multi_hot and count are the same.
+ * begin at 1; unknown texts get 0. With `mask_token`, that text gets 0, unknown texts get 1, and
+ * words begin at 2. With `num_oov_indices: 0`, words begin at 0 and unknown texts get -1, which is
+ * refused as a class and as a row of a table. With an output_mode other than int, the output is a
+ * row with 1, or the word's weight, at the index; unknown texts have index 0 in it, and the row of
+ * the mask token is all zeros. For a single text, one_hot, multi_hot and count are the same.
  *
  * integer_lookup is the same for integers, as Keras' IntegerLookup. Words are their decimal digits.
  */
@@ -130,7 +130,7 @@ static bool is_mask(const struct string_lookup *a, const char *text) {
     return mask_token(a) && strcmp(mask_token(a), text) == 0;
 }
 
-/* Whether the job gives a text a meaning of its own, so that it is no word. */
+/* Whether a text is the job's mask_token or oov_token and therefore not learned as a word. */
 static bool is_token(const struct string_lookup *a, const char *text) {
     return is_mask(a, text) ||
            (strcmp(oov_token(a), DT_UNKNOWN_TEXT) != 0 && strcmp(oov_token(a), text) == 0);
