@@ -4,14 +4,14 @@
 
 /* ---- documents ---- */
 
-/* (T, T) of the dtype: 1 where the row's number is below the column's. */
+/* (steps, steps) of the dtype: 1 above the diagonal, where row < column; otherwise 0. */
 static dt_value earlier(dt_trace *t, int64_t steps, dt_dtype dtype) {
     const dt_type square = dt_type_of(DT_INT32, 2, (int64_t[]){steps, steps});
     return dt_convert(dt_compare(dt_iota(t, &square, 0), dt_iota(t, &square, 1), DT_LT), dtype);
 }
 
-/* The number of a token's document: how many ends stand before it. A product with 0 and 1 is
- * exact. */
+/* (B, L) the number of each token's document, which is the number of ends before the token. It is
+ * computed as a product of zeros and ones, which is exact. */
 static dt_value number_documents(const dt_model *m, const dt_value *input) {
     const dt_documents *d = &m->spec.documents;
     const dt_dot_attr sum = {.n_contract = 1, .lhs_contract = {1}};
@@ -48,7 +48,7 @@ dt_value dt_layer_document_position(const dt_layer_call *c) {
     const dt_type t = dt_type_of_value(c->document);
     dt_type number = t;
     number.dtype = DT_INT32;
-    /* how many tokens are of documents before */
+    /* the number of tokens in earlier documents */
     dt_value before = dt_compare(squared(c->document, 2), squared(c->document, 1), DT_LT);
     before = dt_reduce(dt_convert(before, DT_INT32), DT_REDUCE_SUM, 1u << 2);
     return dt_subtract(dt_iota(c->trace, &number, 1), before);

@@ -184,7 +184,7 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUS
  * no such weight.
  */
 dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) DT_MUST_USE;
-/* Adds an output besides `out`, which LayerOutput gives to other layers. */
+/* Adds an output after `out`. Other layers read it through a LayerOutput. */
 void dt_layer_further(dt_layer_build *b, const char *name, const dt_type *type);
 /* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B
  * included. */
@@ -214,17 +214,17 @@ typedef struct dt_layer_call {
     bool training;
     dt_dtype compute; /* the policy's compute dtype; float32: nothing is converted */
     const struct dt_model *model;
-    /* (B, L) the number of the document that each token of the model's input belongs to, as float32;
-     * no value: the text is one document */
+    /* (B, L) the number of each input token's document, as float32; no value: the text is one
+     * document */
     dt_value document;
-    dt_value *loss;    /* what dt_layer_add_loss adds to; no value yet: nothing */
+    dt_value *loss;    /* the sum of dt_layer_add_loss; no value: it was not called */
     dt_value *further; /* [DT_MAX_FURTHER] set by call, in the order of build */
 } dt_layer_call;
 /* For use in `call`: adds a number for each example, (B), to the loss of training, as Keras'
  * add_loss: their mean over the examples of the global batch counts. */
 void dt_layer_add_loss(const dt_layer_call *c, dt_value rows);
-/* For use in `call`: bools (B, L, L), whether two steps are of one document. Fails the trace unless
- * there are L queries and L keys. */
+/* For use in `call`: bools (B, L, L), whether two steps belong to the same document. Fails the
+ * trace unless there are L queries and L keys. */
 dt_value dt_layer_same_document(const dt_layer_call *c, int64_t queries, int64_t keys);
 /* For use in `call`: (B, L) the position of each step in its document, as int32. */
 dt_value dt_layer_document_position(const dt_layer_call *c);

@@ -33,7 +33,7 @@ typedef struct dt_layer_spec {
     int n_weights, n_borrowed;
     const dt_weight_spec *weight;
     int first_weight; /* number of its first weight among those of the model */
-    int owner; /* the layer whose weights it uses; itself: its own. Otherwise n_weights is 0 */
+    int owner;        /* index of the layer whose weights it uses; if another's, n_weights is 0 */
     const int *borrowed; /* numbers of earlier layers' weights in the model */
     const void *made;
     int n_further;
@@ -140,7 +140,7 @@ typedef struct dt_model_spec {
     dt_rematerialize rematerialize;
     int vocabulary_tiling;   /* pieces in which a slice computes the last layer's output */
     bool no_flash_attention; /* scores of attention are stored */
-    dt_documents documents;  /* those of the data set's tokens */
+    dt_documents documents;  /* how the data set's texts are divided into documents */
 } dt_model_spec;
 
 /* Writes out every Repeat in the list of layers. turns[i]: the turn of a Repeat that contains

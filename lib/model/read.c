@@ -156,7 +156,7 @@ static void give_inputs(const dt_reader *r, int i, dt_layer_build *b) {
     b->in = ins[0]; /* an Input has no inputs, so the type is a scalar */
 }
 
-/* Whether two layers have the same weights, but for the layers' names. */
+/* Whether two layers have the same weights, apart from the layers' names. */
 static bool same_weights(const dt_layer_build *b, const dt_layer_spec *other) {
     bool same = b->n_weights == other->n_weights;
     for (int k = 0; same && k < b->n_weights; k++)

@@ -13,8 +13,8 @@
  *
  * PyTorch flattens images with channels first, dtrain with channels last. So the inputs of a Dense
  * after a Flatten are in another order, which depends on the number of channels (find_channels).
- * So are the vectors of a normalization in between. What joins such values with others, or groups them,
- * is refused.
+ * So are the vectors of a normalization in between. Layers that join such values with others, or
+ * group them, are refused.
  */
 #include "model/torch.h"
 
@@ -163,9 +163,9 @@ static bool scales_features(const dt_layer_spec *l) {
 
 /* The features of a layer's output, (B, features). */
 typedef struct features {
-    int64_t channels; /* of the image whose flattened values they are, in another order than in
-                       * PyTorch; else 1 */
-    const dt_layer_spec *mixed; /* the layer that made something else of such an image; or NULL */
+    /* of the flattened image that they come from, whose order PyTorch does not have; else 1 */
+    int64_t channels;
+    const dt_layer_spec *mixed; /* the layer that joined or grouped its values; NULL: none */
 } features;
 
 /* The channels of the image that a Flatten reads. Values with one spatial dimension are sequences,
@@ -183,7 +183,7 @@ static int64_t image_channels(const dt_model_spec *m, const dt_layer_spec *l) {
     return space && count(&flat, 1, flat.rank) > channels ? channels : 1;
 }
 
-/* from: of the layers before layer i. */
+/* The features of layer i. from: [i] those of earlier layers. */
 static features features_of(const dt_model_spec *m, int i, const features *from) {
     const dt_layer_spec *l = &m->layer[i];
     const bool groups = l->row == &dt_layer_group_normalization;
@@ -204,7 +204,7 @@ static features features_of(const dt_model_spec *m, int i, const features *from)
     return f;
 }
 
-/* *out: the channels of the flattened image that layer i reads, or 1. */
+/* Sets *out to the channels of the flattened image that layer i reads; 1: it reads none. */
 static dt_status *find_channels(const dt_model_spec *m, int i, const features *all, int64_t *out) {
     const dt_layer_spec *l = &m->layer[i];
     const features *f = l->n_in == 1 ? &all[l->from[0]] : NULL;

@@ -7,8 +7,8 @@
  *     ──▶     layers: [Input: {name: image}, Conv2D, ...]
  *             map: {image: [rescale: {...}, random_flip: {mode: horizontal}]}
  *
- * Only layers through which all values of an Input pass are moved, and only if the last of them is a
- * random one. Others are refused later, by name.
+ * Random layers and Rescaling are moved as long as no other layer reads the same values. Rescaling
+ * after the last random layer stays. Random layers elsewhere are refused later, by name.
  */
 #include <string.h>
 
@@ -39,7 +39,7 @@ static const char *text_of(const dt_tree *t) {
     return t && t->kind == DT_TREE_SCALAR ? t->text : "";
 }
 
-/* How often a value, names alone or in lists, contains the name. */
+/* How often a tree, which is a name or a list of names and lists, contains the name. */
 static int count_name(const dt_tree *t, const char *name) {
     int n = t && t->kind == DT_TREE_SCALAR && strcmp(t->text, name) == 0;
     for (int i = 0; t && t->kind == DT_TREE_LIST && i < t->n; i++)
@@ -47,7 +47,7 @@ static int count_name(const dt_tree *t, const char *name) {
     return n;
 }
 
-/* The layer that alone reads layer i; -1: there are several, or it joins inputs. */
+/* The only layer that reads layer i; -1: several do, or it has other inputs, too. */
 static int only_reader(const dt_tree *model, const dt_tree *layers, int i, const char *name) {
     int reader = -1, readers = count_name(dt_tree_get(model, "outputs"), name);
     if (strcmp(text_of(dt_tree_get(model, "type")), "functional") != 0)
@@ -62,7 +62,7 @@ static int only_reader(const dt_tree *model, const dt_tree *layers, int i, const
     return readers == 1 ? reader : -1;
 }
 
-/* The layers behind Input i that are moved, in `chain`; returns their number. */
+/* Sets chain[] to the layers after Input i that are moved; returns their number. */
 static int find_chain(const dt_tree *model, const dt_tree *layers, int i, int *chain) {
     int n = 0, moved = 0;
     const char *name = text_of(dt_tree_get(layer_at(layers, i)->value, "name"));
@@ -95,7 +95,7 @@ static void rename_inputs(dt_tree *t, const char *from, const char *to) {
         rename_inputs(t->item[i], from, to);
 }
 
-/* Readers of the last layer that is moved read the Input. */
+/* Connects the readers of the last layer that is moved to the Input. */
 static void connect(dt_tree *model, const dt_tree *layers, const char *from, const char *to) {
     for (int k = 0; k < layers->n; k++) {
         const dt_entry *e = layer_at(layers, k);

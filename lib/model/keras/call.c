@@ -8,8 +8,7 @@
  * The tensors, in the order of the arguments, become the layer's `inputs`; attention's `query`,
  * `value`, `key` and `attention_mask` have that order, however they were given. Of the other
  * arguments, some become arguments of the layer, some repeat a default, and the rest are refused by
- * name.
- * Each layer is called once: see inline.c.
+ * name. Each layer has one call: see inline.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +156,7 @@ static dt_status *take_argument(call *c, const dt_entry *e) {
     dt_tree *value;
     int input = masked_input(e->key);
     if (is_input(e->key) || is_so(e->value, e->key)) return NULL;
-    /* Keras gives random layers their default, true, which training steps take */
+    /* random layers have training=true by default, which is what training steps do */
     if (strcmp(e->key, "training") == 0 && dt_keras_is_random(c->layer->class_name->text))
         return NULL;
     if (input >= 0 || strcmp(e->key, "mask") == 0) {

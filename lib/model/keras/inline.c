@@ -6,9 +6,9 @@
  *     y = base(x)                    ──▶    base_conv, base_relu
  *     y = dense(a), z = dense(b)     ──▶    dense, dense_1 with weights_of: dense
  *
- * A call of a layer stands in a scope, which is a call of the model that contains the layer. The
- * layers are written after their inputs. As in Keras, `training` of a call does not change how a
- * model trains, and layers of a frozen model are frozen.
+ * A scope is a call of a model; the calls of the model's layers belong to it. Layers are written
+ * after their inputs. As in Keras, the argument `training` of a model's call does not change how
+ * its layers train, and all layers of a frozen model are frozen.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@ enum { MOST_CALLS = 4000, MOST_SCOPES = 1000, MOST_DEPTH = 16, MOST_STEPS = 5000
 /* A call of a model. */
 typedef struct scope {
     const struct scope *parent; /* NULL: the whole model */
-    int layer, call;            /* which layer of the parent, and which call of it */
+    int layer, call; /* the model's index in the parent's layers; the index of the call */
     int depth;
     const dt_tree *config, *layers;
     bool functional, frozen;
-    const char *prefix; /* of the names of its layers */
+    const char *prefix; /* prepended to the names of its layers */
 } scope;
 
 /* An output of a call of a layer. */
@@ -34,7 +34,7 @@ typedef struct source {
     int layer, call, output;
 } source;
 
-/* A call of a layer that is not a model, as it is written. */
+/* A written call of a layer that is not a model. */
 typedef struct item {
     source of;
     const char *name;
@@ -43,7 +43,7 @@ typedef struct item {
 
 typedef struct inlining {
     dt_arena *arena;
-    int n_scopes, n, steps; /* steps: into and out of models, all values together */
+    int n_scopes, n, steps; /* steps: into and out of models so far, for all values */
     scope *scope[MOST_SCOPES];
     item *item;    /* [n] */
     dt_tree *list; /* the layers, in their order */
@@ -107,14 +107,15 @@ static dt_status *read_history(const scope *s, const dt_tree *t, source *out) {
                    t->item[0]->text, out->call);
 }
 
-/* Whether t is a history in `input_layers` or `output_layers`, not a list of numbers. */
+/* Whether t is [LAYER, CALL, OUTPUT], as in `input_layers` and `output_layers`, and not a list of
+ * numbers. */
 static bool is_bare(const dt_tree *t) {
     int n;
     return t->kind == DT_TREE_LIST && t->n == 3 && t->item[0]->kind == DT_TREE_SCALAR &&
            read_number(t->item[1], MOST_CALLS, &n) && !read_number(t->item[0], INT_MAX, &n);
 }
 
-/* The number of histories in t, in order; *found: that of number k. Recursion is limited by the
+/* Returns the number of histories in t, and sets *found to history k. Recursion is limited by the
  * depth of the file. */
 static int find_history(const dt_tree *t, int k, const dt_tree **found) {
     const dt_tree *history = dt_keras_history(t);
@@ -150,7 +151,7 @@ static dt_status *open_scope(inlining *x, const dt_tree *model, scope s) {
     return NULL;
 }
 
-/* The name of a call: that of the layer, and from the second call on its number. */
+/* The name of a call: the layer's name, with a number from the second call on. */
 static const char *call_name(inlining *x, const scope *in, const char *name, int call) {
     return call ? dt_arena_printf(x->arena, "%s%s_%d", in->prefix, name, call)
                 : dt_arena_printf(x->arena, "%s%s", in->prefix, name);
@@ -191,7 +192,7 @@ static dt_status *step_out(source *s, int k) {
     return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model is called without its input %d", k);
 }
 
-/* Sets *s to the source of the output of the model that *s is. */
+/* If *s is an output of a model, sets *s to the layer in that model that computes it. */
 static dt_status *step_in(inlining *x, source *s) {
     const scope *in;
     const dt_tree *history = NULL, *model = layer_of(s);
@@ -207,7 +208,7 @@ static dt_status *step_in(inlining *x, source *s) {
     return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model has no output %d", output);
 }
 
-/* The number of an input layer among the inputs of its model. */
+/* The index of an input layer among the inputs of its model. */
 static dt_status *input_number(const source *s, int *out) {
     const dt_tree *inputs = dt_tree_get(s->in->config, "input_layers"), *history = NULL;
     const char *name;
@@ -270,7 +271,7 @@ static dt_tree *make_tensor(inlining *x, dt_tree *history) {
     return t;
 }
 
-/* A copy of arguments, or of outputs, with the sources of values in the single model. */
+/* Copies arguments or outputs; each source of a value becomes the layer in the resulting model. */
 static dt_status *write_values(inlining *x, const scope *in, const dt_tree *t, dt_tree **out) {
     const dt_tree *tensor = dt_keras_history(t);
     dt_status *faults = NULL;
@@ -324,7 +325,7 @@ static dt_status *write_inputs(inlining *x, const source *of, dt_tree *layer) {
     return NULL;
 }
 
-/* Sets *of to the first call of the same layer. True: it is another one. */
+/* Sets *of to the first call of the same layer. *other: *of was a later call. */
 static dt_status *first_call(inlining *x, source *of, bool *other) {
     const scope *chain[MOST_DEPTH + 1];
     int n = 0;
@@ -371,7 +372,7 @@ static item *find_item(inlining *x, const source *of) {
     return NULL;
 }
 
-/* Writes a call of a layer after those that it needs, unless it is written already. */
+/* Writes a call of a layer, after the calls that it reads, unless it was written before. */
 static dt_status *write_call(inlining *x, const source *of, const item **out) {
     const dt_tree *raw = layer_of(of);
     const char *name;
@@ -429,7 +430,7 @@ static dt_status *write_outputs(inlining *x, dt_tree *config) {
         DT_TRY(write_history(x, (source){.in = all, .layer = all->layers->n - 1}, &all->layers->at,
                              &outputs));
     else if (written) DT_TRY(write_values(x, all, written, &outputs));
-    else return NULL; /* which is refused where outputs are read */
+    else return NULL; /* the reader of outputs reports it */
     dt_keras_put(config, "output_layers", &outputs->at, outputs);
     return NULL;
 }

@@ -40,12 +40,12 @@ void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by);
  * have. */
 dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char *name,
                          const char *path) DT_MUST_USE;
-/* Writes the model.weights.h5 of that archive alone, which Keras' load_weights reads. */
+/* Writes only the model.weights.h5 of that archive, for Keras' load_weights. */
 dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights,
                                  const char *path) DT_MUST_USE;
 
-/* Takes the layers that change images at random out of an imported model: those behind an Input,
- * which become steps of dataset.map, {INPUT: [random_flip: {...}]}; empty: there are none. */
+/* Removes layers that change images at random from an imported model, if they directly follow an
+ * Input. Returns them as steps of dataset.map, {INPUT: [random_flip: {...}]}; empty: none. */
 dt_tree *dt_keras_take_random(dt_arena *arena, dt_tree *model);
 
 #endif

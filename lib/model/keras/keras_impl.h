@@ -41,8 +41,8 @@ bool dt_keras_is_true(const dt_tree *map, const char *key);
 
 /* ---- inline.c ---- */
 
-/* Replaces *root by a functional model without models in it, each of whose layers is called once.
- * A model that is so already stays. */
+/* Replaces *root by a functional model that contains no models and calls each layer once. A model
+ * of that form is not changed. */
 dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) DT_MUST_USE;
 
 /* ---- layer.c ---- */
@@ -66,7 +66,7 @@ typedef struct dt_keras_layer {
 
 /* ---- augment.c ---- */
 
-/* Whether the layer changes images at random and has a step of the same arguments. */
+/* Whether the layer changes images at random and dataset.map has a step with the same arguments. */
 bool dt_keras_is_random(const char *kind);
 
 /* ---- layer.c ---- */
@@ -93,10 +93,10 @@ typedef struct dt_keras_tensors {
     const dt_tree **name; /* lent; freed by who called */
 } dt_keras_tensors;
 
-/* The layer of that name, or of that output, among the first n; NULL: there is none. */
+/* The layer among the first n that has the name, or the output "NAME/1"; NULL: there is none. */
 dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name);
-/* The name in [NAME, NODE, TENSOR], the only node of a layer; "NAME/1" of an output after its
- * first. */
+/* Sets *name to the NAME of [NAME, 0, TENSOR], or to "NAME/1" for a layer's second output. Fails
+ * for another node, which would be a later call of the layer. */
 dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history,
                                 const dt_tree **name) DT_MUST_USE;
 /* The history of a tensor among arguments; NULL: the value is no tensor. */

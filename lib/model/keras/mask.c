@@ -104,7 +104,7 @@ dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) {
 
 /* ---- layers ---- */
 
-/* Outputs of a layer after its first have no mask. */
+/* Only the first output of a layer has a mask. */
 static const char *mask_at(const dt_keras_model *m, int i, const dt_tree *name) {
     const dt_keras_layer *l = strchr(name->text, '/') ? NULL : dt_keras_find(m, i, name->text);
     return l && !l->is_mask ? l->mask : NULL;

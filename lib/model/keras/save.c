@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a .keras archive, as Keras' model.save() does: metadata.json, config.json and
- * model.weights.h5, or that alone, as model.save_weights() does. The date of writing is left out, so that equal models give equal files. */
+ * model.weights.h5. Or writes model.weights.h5 alone, as model.save_weights() does. The date is
+ * left out, so that equal models give equal files. */
 #include <zlib.h>
 
 #include "file/file.h"

@@ -236,8 +236,8 @@ static dt_status *put_config(writing *w, const dt_layer_spec *l) {
 
 /* ---- calls ---- */
 
-/* [LAYER, CALL, TENSOR]: a layer that uses the weights of another one is a later call of it; the
- * tensor is a layer's first one, or that of a LayerOutput. */
+/* Writes [LAYER, CALL, TENSOR]. A layer with weights_of becomes a later call of the other layer.
+ * TENSOR is 0, or the number of a LayerOutput. */
 static void put_history(writing *w, const char *key, int layer) {
     const dt_layer_spec *all = w->model->spec.layer;
     const int tensor = all[layer].taken;
@@ -263,8 +263,7 @@ static void put_tensor(writing *w, const char *key, int layer) {
     dt_json_close(&w->j, '}');
 }
 
-/* The number of inputs that are initial states: of layers that also take one input, recurrent ones
- * and attention have more. */
+/* The number of a recurrent layer's inputs that are initial states; 0 for other layers. */
 static int states_of(const dt_layer_spec *l) {
     const bool joins = l->row->least > 1, attends = dt_keras_has_heads(l->row);
     return joins || attends || l->n_in < 2 ? 0 : l->n_in - 1;
@@ -278,7 +277,7 @@ static void put_states(writing *w, const dt_layer_spec *l, int first) {
 }
 
 /* A layer of several inputs takes one list of them; attention with heads takes query, value and
- * key as arguments, recurrent layers their states. Attention to the own values takes them twice. */
+ * key as arguments, recurrent layers their states. Self-attention takes its input twice. */
 static void put_call(writing *w, const dt_layer_spec *l) {
     const bool heads = dt_keras_has_heads(l->row), masked = flag(l, "use_attention_mask"),
                attends =

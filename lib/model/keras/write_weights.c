@@ -104,8 +104,8 @@ static int by_depth(const void *a, const void *b) {
     return x->depth != y->depth ? y->depth - x->depth : x->met - y->met;
 }
 
-/* The places of the model's layers in Keras' order, those that are called several times once; returns
- * their number. */
+/* Lists the model's layers in Keras' order; a layer that is called several times is listed once.
+ * Returns their number. */
 static int list_places(const dt_model_spec *m, place *all) {
     int met = 0, n = 0;
     for (int i = 0; i < m->n_outputs; i++) walk(m, m->output[i].layer, all, &met);
@@ -247,7 +247,7 @@ static void add_count(listing *l, int first) {
                                      .array = count};
 }
 
-/* SpectralNormalization's first variable: the kernel of its layer, once more. */
+/* Adds SpectralNormalization's first variable, a copy of its layer's kernel. */
 static void add_kernel_again(listing *l, const dt_layer_spec *spec, int first) {
     int k = 0;
     while (strcmp(spec->weight[k].name, "kernel") != 0) k++;

@@ -282,7 +282,7 @@ static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
     return dt_noise_drop(c, &noise, x, h->dropout, &type);
 }
 
-/* The means of the values by these shares. */
+/* The means of the values, weighted by the shares. */
 static dt_value take_shares(const dt_layer_call *c, dt_value shares, dt_value value,
                             const dt_value *dropped_by) {
     const dt_heads *h = c->made;
@@ -298,8 +298,8 @@ static dt_value take_by_scores(const dt_layer_call *c, const dt_value *qkv, cons
     return take_shares(c, scores, qkv[2], drops ? weight : NULL);
 }
 
-/* A step whose keys are all masked attends to all keys equally; where scores are returned, to none.
- * Keras takes different ways for these. */
+/* A step whose keys are all masked attends to all keys equally, or to none if scores are returned.
+ * Keras computes these cases in different ways. */
 static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight,
                             bool drops) {
     const dt_heads *h = c->made;

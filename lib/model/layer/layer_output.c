@@ -23,14 +23,14 @@ static const dt_field fields[] = {
             .help = "the output's name, or its number; the first one after the layer's own is 1"),
     DT_LAYER_FIELDS(struct layer_output), DT_END};
 
-/* The layer that is the input, which was built. */
+/* The layer that is the input; it is built already. */
 static const dt_layer_spec *layer_of(const dt_layer_build *b) {
     const dt_layer_spec *l = b->earlier;
     while (!l->name || strcmp(l->name, b->from[0]) != 0) l++;
     return l;
 }
 
-/* The index of the output that the word means; -1: none. */
+/* The index of the output with that name or number; -1: there is none. */
 static int find_output(const dt_layer_spec *l, const char *word) {
     int64_t number;
     if (dt_parse_int64(word, &number)) return number <= l->n_further ? (int)number - 1 : -1;

@@ -9,8 +9,8 @@
  *
  *     (B, T, height, width, C)  ──▶  (B, height', width', filters), or with T
  *
- * The window over the input has strides, dilation_rate and padding; the one over the state keeps
- * its size.
+ * The window over the input has strides, dilation_rate and padding; the window over the state
+ * keeps the state's size.
  *
  * S. Hochreiter, J. Schmidhuber, Long Short-Term Memory (1997); the forget gate is F. A. Gers'.
  * X. Shi et al., Convolutional LSTM Network (2015).

@@ -169,8 +169,8 @@ static dt_value masked(dt_value mask, dt_value x) {
     return mask.trace ? dt_multiply(x, along(dt_convert(mask, type.dtype), &type)) : x;
 }
 
-/* For each example its part of the sum over all examples, times their number, by which losses are
- * divided. */
+/* Adds the loss that balances experts. It is a sum over all examples; each example's term is
+ * multiplied by the number of examples, because losses are divided by it later. */
 static void add_balance(const dt_layer_call *c, dt_value mask, dt_value p, dt_value chosen) {
     const struct mixture *m = c->args;
     dt_type type = dt_type_of_value(p);

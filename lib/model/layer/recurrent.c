@@ -47,7 +47,7 @@ static void add_states(dt_layer_build *b, const dt_cell *cell, const dt_type *st
     for (int i = 0; i < cell->states; i++) dt_layer_further(b, names[i], state);
 }
 
-/* The dimensions of a kernel for that number of inputs: (window ..., inputs, columns). */
+/* A kernel of shape (inputs, columns), or (window ..., inputs, columns) for convolutions. */
 static dt_weight_request kernel_of(const dt_space *s, int64_t inputs, int64_t columns) {
     dt_weight_request w = {.rank = s->n + 2};
     for (int i = 0; i < s->n; i++) w.dim[i] = s->size[i];
@@ -240,7 +240,8 @@ static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, cons
     return cell->gates > 1 ? dt_concatenate(y, cell->gates, mask.rank - 1) : y[0];
 }
 
-/* The window over the input, which build has read; NULL: kernels are matrices. */
+/* The window over the input, read again from the arguments that build has checked; NULL: kernels
+ * are matrices. */
 static const dt_space *space_again(const dt_layer_call *c, const dt_cell *cell) {
     const dt_layer_build none = {0};
     dt_space *s = dt_arena_new(dt_trace_arena(c->trace), dt_space);
@@ -249,7 +250,7 @@ static const dt_space *space_again(const dt_layer_call *c, const dt_cell *cell) 
     return cell->space ? s : NULL;
 }
 
-/* That over the state, which keeps its size. */
+/* The window over the state, which keeps the state's size. */
 static const dt_space *space_of_state(const dt_layer_call *c, const dt_space *of_input) {
     if (!of_input) return NULL;
     dt_space *s = dt_arena_copy(dt_trace_arena(c->trace), of_input, sizeof *of_input);

@@ -2,7 +2,7 @@
 /*
  * Recurrent layers, unrolled: a cell is applied to each step of a sequence in turn and passes its
  * states to the next. The product of input and kernel does not depend on states, so it is computed
- * for all steps at once, before.
+ * for all steps at once, in advance.
  *
  *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
  *

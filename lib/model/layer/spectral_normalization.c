@@ -5,8 +5,8 @@
  *
  *     SpectralNormalization: {layer: {Conv2D: {filters: 8, kernel_size: 3}}}
  *
- * The kernel counts as a matrix W, (inputs, outputs). Each step goes on with the vector u of the
- * step before:
+ * The kernel is treated as a matrix W, (inputs, outputs). Each step continues with the vector u of
+ * the previous step:
  *
  *     v = normalized(u W^T)      u' = normalized(v W)      W' = W / (v W u'^T)
  *
@@ -78,7 +78,7 @@ static dt_value normalized(dt_value x) {
     return dt_multiply(x, dt_minimum(inverse, dt_like(inverse, 1e7)));
 }
 
-/* Stores u' and W', and gives W'. */
+/* Stores u' and W' in their weights; returns W'. */
 static dt_value normalize_kernel(const dt_layer_call *c, const struct normalized *n) {
     static const dt_dot_attr rows = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
     const struct spectral_normalization *s = c->args;
