@@ -154,7 +154,8 @@ static dt_status *read_file(const char *path, const char *name, double *value) {
                                         cut_word(path).text);
 }
 
-/* A file of fit has the metrics of training, and those of validation behind val_. */
+/* Reads a metric NAME of a file. A file of fit has training metrics as NAME and validation metrics
+ * as val_NAME. */
 static dt_status *read_either(const char *path, const dt_str *name, const char *split,
                               double *value) {
     dt_str own = {0};

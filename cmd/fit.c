@@ -122,8 +122,8 @@ static int stopped(struct training *t, dt_status *s) {
     return EXIT_STOPPED;
 }
 
-/* If the weights of an earlier epoch were kept, the metrics of training are those of that epoch,
- * too, as in a comparison with this run later. Those of validation were measured again. */
+/* If fit keeps the weights of an earlier epoch, takes that epoch's training metrics, too, as later
+ * comparisons with this run do. Validation metrics need no change: they were measured again. */
 static dt_status *take_kept(struct watch *w) {
     dt_str run = {0};
     dt_status *s = NULL;

@@ -183,8 +183,8 @@ static const char *first_error(struct child *c) {
     return "";
 }
 
-/* Prints the warnings of a trial about the job and its data that no other had. Those of a step stay
- * in its fit.log. */
+/* Prints a trial's warnings about the job and its data, unless an earlier trial had the same ones.
+ * Warnings of steps stay in the trial's fit.log. */
 static void pass_warnings(struct trials *w, const struct child *c) {
     static const char prefix[] = "dtrain: warning: ";
     dt_str text = {0};

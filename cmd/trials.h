@@ -34,7 +34,7 @@ struct trials {
     dt_job_source source;
     dt_sweep *sweep;
     struct child child[MOST_JOBS];
-    dt_str warned; /* the warnings of trials that were printed, a line each */
+    dt_str warned; /* the warnings of trials that were printed, one per line */
     int passed;    /* value of the stop flag when it was last passed on to the processes */
 };
 

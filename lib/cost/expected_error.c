@@ -36,7 +36,7 @@ static bool is_causal_mask(const dt_graph *g, const dt_node *n) {
            counts(g, n->in[1]);
 }
 
-/* Whether it has weights of experts, by the name that MixtureOfExperts gives them. */
+/* Whether the graph has weights of experts, recognized by the names that MixtureOfExperts uses. */
 static bool has_experts(const dt_graph *g) {
     for (int i = 0; i < g->n_states; i++)
         if (strstr(g->state[i].variable->path, "/expert_feedforward_")) return true;

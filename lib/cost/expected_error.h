@@ -10,8 +10,8 @@
 typedef struct dt_step_kind {
     const char *family;    /* as dt_family_of */
     const char *precision; /* of products: "float32", "bfloat16", "float16", "int8", "fp8" */
-    /* of a replica: "data" (none), "tensor", "tensor in pieces" (with collective products) or
-     * "pipeline" */
+    /* how a replica is divided: "data" (it is not), "tensor", "tensor in pieces" (with collective
+     * products) or "pipeline" */
     const char *split;
     /* of rematerialization: "none", "full", "kept" (some values) or "offloaded" */
     const char *policy;
@@ -19,7 +19,7 @@ typedef struct dt_step_kind {
 
 typedef struct dt_expected_error {
     dt_step_kind kind;      /* of products: the family "compiler-estimate" alone */
-    const char *generation; /* "v5e"; "": rows of all */
+    const char *generation; /* "v5e"; "": rows of all generations */
     int rows;
     double median, worst; /* shares: 0.02 is 2 %. Of steps: each with its source left out */
 } dt_expected_error;

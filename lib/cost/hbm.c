@@ -154,7 +154,9 @@ static void live(holding *h, int i, int from, int to) {
 }
 
 typedef struct span {
-    int first, last, again, end; /* places of readers: in the forward pass, then of backward work */
+    /* when a value is in memory, by nodes: from its computation to its last reader in the forward
+     * pass, and from its first to its last reader in the backward pass */
+    int first, last, again, end;
 } span;
 
 static void read_at(span *s, int place, bool forward) {

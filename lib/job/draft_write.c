@@ -21,7 +21,7 @@ static bool is_taken(const dt_draft *d, const char *name) {
     return d->element && strcmp(d->element, name) == 0;
 }
 
-/* The name, with a number behind it if an input or a layer has it. */
+/* The name, with a number appended if an input or a layer already has it. */
 static const char *free_name(const dt_draft *d, const char *name) {
     const char *free = name;
     for (int i = 2; is_taken(d, free); i++) free = dt_arena_printf(d->arena, "%s_%d", name, i);
@@ -38,7 +38,7 @@ const char *dt_draft_name(dt_draft *d, const char *text) {
 
 /* ---- sizes ---- */
 
-/* The length of a row of words: their small weights learn as fast as others then. */
+/* Rows of word weights are scaled to this length: layers learn too slowly from smaller values. */
 enum { LENGTH_OF_WORDS = 5 };
 
 static bool has_words(const dt_draft *d) {
@@ -47,7 +47,8 @@ static bool has_words(const dt_draft *d) {
     return false;
 }
 
-/* Whether a tenth is enough for validation: of texts, the rest have more to learn from each. */
+/* Whether validation gets only a tenth of the examples: models of texts gain much from each further
+ * example. */
 static bool keeps_more(const dt_draft *d) { return has_words(d) && d->examples >= 200; }
 
 static double validation_of(const dt_draft *d) { return keeps_more(d) ? 0.1 : 0.2; }
@@ -83,14 +84,14 @@ static void put_input(const dt_draft_input *in, dt_str *out) {
     dt_str_printf(out, "]%s}\n", in->rows > 0 ? ", dtype: int32" : "");
 }
 
-/* The name of a layer behind an input. */
+/* A name for a layer that follows an input. */
 static const char *name_behind(const dt_draft *d, const dt_draft_input *in, const char *what) {
     const char *name = dt_arena_printf(d->arena, "%s_%s", in->name, what);
     return free_name(d, name);
 }
 
-/* Makes a row of length LENGTH_OF_WORDS from the weights of words. Unknown words are left out: new
- * texts have many of them, those of training have few. */
+/* Writes layers that make a row of length LENGTH_OF_WORDS from the weights of words. Unknown words
+ * are left out, since new texts have many more of them than those of training. */
 static const char *put_words(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
     const char *place = name_behind(d, in, "places"), *known = name_behind(d, in, "known"),
                *words = name_behind(d, in, "words"), *unit = name_behind(d, in, "unit"),
@@ -108,7 +109,7 @@ static const char *put_words(const dt_draft *d, const dt_draft_input *in, dt_str
     return scaled;
 }
 
-/* Makes a row of numbers of an input; returns the layer's name. */
+/* Writes layers that make a row of numbers from an input; returns the last layer's name. */
 static const char *put_row_of(const dt_draft *d, const dt_draft_input *in, dt_str *out) {
     const char *name;
     if (in->words) return put_words(d, in, out);
@@ -124,7 +125,7 @@ static const char *put_row_of(const dt_draft *d, const dt_draft_input *in, dt_st
     return name;
 }
 
-/* Puts layers side by side; returns the name of the result. */
+/* Writes a layer that concatenates layers; returns its name, or that of a single layer. */
 static const char *put_joined(const char *name, const char *const *part, int n, dt_str *out) {
     if (n == 1) return part[0];
     dt_str_printf(out, "    - Concatenate: {name: %s, inputs: [", name);
@@ -133,8 +134,8 @@ static const char *put_joined(const char *name, const char *const *part, int n, 
     return name;
 }
 
-/* The regularizer of the last layer behind words: for classes scikit-learn's C=1, for a number its
- * alpha=1 if rows of words had length 1. */
+/* The regularizer of the last layer if words are among the inputs. It corresponds to scikit-learn's
+ * C=1 for classes, and to alpha=1 with rows of length 1 for a number. */
 static const char *regularizer_of(const dt_draft *d) {
     const double parts = d->classes > 0 ? 0.5 : pow(LENGTH_OF_WORDS * d->deviation, 2),
                  trained = (1 - validation_of(d)) * (double)d->examples;
@@ -180,7 +181,8 @@ static const char *put_hidden(const dt_draft *d, const sizes *z, const char *fro
     return from;
 }
 
-/* Texts have many words for their number: hidden layers would learn them by heart. */
+/* Words are connected to the output directly: there are so many of them that hidden layers would
+ * overfit. */
 static void put_dense(const dt_draft *d, const sizes *z, dt_str *out) {
     const char **part = dt_arena_array(d->arena, const char *, d->n_inputs + 2);
     int n = 0;

@@ -138,8 +138,8 @@ void dt_job_take_backend(dt_job *j, const dt_job_source *source);
 
 /* Opens j->data on the first call. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
-/* Sets the documents of the model, from the training data, if the job masks them and its data is not
- * open. */
+/* Sets the model's documents from the training data, if the job separates documents and its data is
+ * not open yet. */
 dt_status *dt_job_find_documents(dt_job *j) DT_MUST_USE;
 /* Makes steps of `map` use the values that they learned in the checkpoint's run, even if the files
  * of the training part have changed. */

@@ -29,7 +29,7 @@ typedef struct dt_plan_options {
     const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
     int n_prices;
     dt_plan_run run;
-    const dt_job_source *source; /* of the job, lent; NULL: the job cannot be opened again */
+    const dt_job_source *source; /* of the job, borrowed; NULL: the job cannot be opened again */
 } dt_plan_options;
 
 /* What a whole run takes (plan_run.c): seconds of the wall clock, on all slices. */
@@ -118,14 +118,13 @@ void dt_job_plan_errors_json(const dt_job_plan *p, dt_json *j);
 typedef struct dt_fitting {
     dt_arena *arena; /* lent */
     int n;
-    const char
-        *words[10];   /* "partition.over_replicas=weights": overrides with blanks between them */
-    double bytes[10]; /* of a device with that change */
-    double least;     /* where n is 0: bytes of a device with all changes that save memory */
+    const char *words[10]; /* overrides, separated by blanks: "partition.over_replicas=weights" */
+    double bytes[10];      /* of a device with these overrides */
+    double least;          /* where n is 0: bytes of a device with all changes that save memory */
 } dt_fitting;
 dt_fitting dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena);
-/* Adds those with more logical devices a replica, a larger slice, or other chips, if p->o.source is
- * known. */
+/* Adds overrides for more logical devices per replica, larger slices, and other chips. Needs
+ * p->o.source. */
 void dt_job_plan_elsewhere(const dt_job_plan *p, dt_fitting *f);
 /* For people; nothing where the job fits. */
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out);

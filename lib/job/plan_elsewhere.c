@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a job would fit that does not fit its slice: with more logical devices a replica, on a
- * larger slice of the same chips, or on as many chips of another generation. The batch stays. Each
- * is the job with overrides, opened and planned as for the user.
+ * If a job does not fit its slice, finds out whether it would fit with more logical devices per
+ * replica, on a larger slice of the same chips, or on as many chips of another generation. The
+ * batch stays the same. Each candidate is the job with overrides, opened and planned like any job.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 enum { MOST_LOGICAL = 8, MOST_TIMES = 16, MOST_OTHERS = 2, WORDS = 5 };
 
 typedef struct elsewhere {
-    const dt_job_plan *p; /* which does not fit */
+    const dt_job_plan *p; /* the plan that does not fit */
     dt_fitting *f;
-    char **word; /* the overrides of what is tried now */
+    char **word; /* the overrides of the current candidate */
     int *words;
 } elsewhere;
 
@@ -30,7 +30,7 @@ static void say_block(const elsewhere *e, const int shape[4], int replicas) {
     say(e, dt_arena_printf(a, "%s.num_replicas=%d", key, replicas));
 }
 
-/* Adds the job with these overrides if it fits. */
+/* Opens and plans the job with the overrides. Adds them to the result if it fits. */
 static bool add_if_fits(const elsewhere *e) {
     dt_job *job = NULL;
     dt_job_plan *other = NULL;
@@ -50,14 +50,14 @@ static bool add_if_fits(const elsewhere *e) {
     return fits;
 }
 
-/* Whether variables alone, divided as well as can be, need more memory than a device has. */
+/* Whether the variables alone exceed a device's memory, even if divided over all devices. */
 static bool is_hopeless(const dt_job_plan *p, int64_t usable, int devices) {
     const int64_t limit = p->o.budget > 0 && p->o.budget < usable ? p->o.budget : usable;
     return dt_job_plan_state_bytes(p) / devices > (double)limit;
 }
 
-/* Plans the job with so many logical devices on a mesh. False: it does not fit, or is not
- * possible. */
+/* Plans the job with `logical` logical devices per replica on a mesh. False: it does not fit, or
+ * the mesh or the batch cannot be divided that way. */
 static bool try_mesh(const elsewhere *e, const dt_topology *t, const char *slice, int logical) {
     const dt_job_plan *p = e->p;
     const int *mesh = t->mesh, devices = mesh[0] * mesh[1] * mesh[2] * mesh[3],
@@ -78,7 +78,7 @@ static bool try_mesh(const elsewhere *e, const dt_topology *t, const char *slice
     return add_if_fits(e);
 }
 
-/* More devices a replica, where a word of the job says how many parts layers have. */
+/* Tries more devices per replica, if the job has a variable for the parts of layers, let.tensor. */
 static void try_logical(const elsewhere *e) {
     const dt_tree *let = dt_tree_get(e->p->job->tree, "let");
     bool fits = !dt_tree_get(let, "tensor");
@@ -93,7 +93,7 @@ static bool try_slice(const elsewhere *e, const dt_slice *slice) {
     return fits;
 }
 
-/* Slices of a chip in their usual shapes with `least` to `most` chips. Returns whether one fits. */
+/* Tries the usual slices of a chip with `least` to `most` chips. Returns whether one fits. */
 static bool try_chip(const elsewhere *e, const dt_chip *chip, int least, int most) {
     int n, last = 0;
     bool fits = false;

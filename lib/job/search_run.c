@@ -27,7 +27,7 @@ typedef struct point {
     char slice[40];
     int slices, chips, logical, replicas;
     const char *policy, *over;
-    bool experts;           /* devices of a replica divide the experts, not the features of each */
+    bool experts; /* a replica's devices divide the experts instead of each expert's features */
     char *word[MOST_WORDS]; /* the overrides that make this candidate, in the arena */
     int words;
     int64_t bytes, usable;
@@ -39,7 +39,7 @@ typedef struct point {
     bool front;
 } point;
 
-/* Bytes of activations per device that a split and a policy needed for this number of rows. */
+/* Bytes of activations that an earlier plan needed per device, by split, policy and rows. */
 typedef struct seen {
     int policy, logical;
     bool experts, shares;
@@ -160,7 +160,7 @@ static double rows_of(const search *s, const point *c) {
     return (double)s->batch / ((double)c->replicas * c->slices);
 }
 
-/* What the same split and policy needed for at most as many rows. */
+/* The most bytes of earlier plans with the same split and policy and at most as many rows. */
 static double least_activations(const search *s, const point *c, int policy) {
     double most = 0;
     for (int i = 0; i < s->n_seen; i++) {
@@ -237,7 +237,8 @@ static double try_policies(search *s, const dt_topology *t, point c) {
     return INFINITY;
 }
 
-/* Tries to share nothing and all weights between replicas. Returns the time of the faster step. */
+/* Plans with weights on every replica and with weights divided over replicas. Returns the time of
+ * the faster step. */
 static double try_shares(search *s, const dt_topology *t, point c) {
     static const char *const over[] = {"none", "weights"};
     double best = INFINITY;
