@@ -47,8 +47,8 @@
  *     of rhs   dy moves as a window over lhs, with features and batch in exchanged roles: the sum
  *              runs over examples and places. Strides and dilations of the window are exchanged
  *
- * Where lhs is dilated, as in a transposed convolution, lhs moves over dy in the second instead, and
- * the result is the reversed kernel's gradient: no products with the zeros between elements.
+ * If lhs is dilated, as in a transposed convolution, the second moves lhs over dy instead and
+ * yields the gradient of the reversed kernel. This avoids products with the zeros between elements.
  *
  * Groups of features become groups of the batch in the second, and the other way round. In the
  * first, the kernel's groups move from its outputs to its inputs.
@@ -293,7 +293,7 @@ typedef struct geometry {
     int64_t lhs_step[DT_MAX_SPATIAL], rhs_step[DT_MAX_SPATIAL], out_step[DT_MAX_SPATIAL];
     /* sizes: batch of out, features of one group of lhs, features of one group of out */
     int64_t batch, features, outputs;
-    int64_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature; /* steps */
+    int64_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature; /* distances */
 } geometry;
 
 static void lay_out_space(geometry *g, const int64_t *lhs, const int64_t *rhs, const int64_t *out) {

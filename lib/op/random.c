@@ -204,9 +204,9 @@ static void eval(const dt_call *c) {
                                draw(a, (uint64_t)k, step + (uint64_t)dt_cell_int(&c->in[1], i)));
 }
 
-/* A TPU's core has a generator of its own: one instruction fills a register with random bits
- * (jax's pltpu.prng_random_bits; XLA's RngBitGenerator by its default algorithm). Three more make a
- * float of them. */
+/* The cost of a TPU core's own generator, not of `eval`'s: one instruction fills a register with
+ * random bits (jax's pltpu.prng_random_bits; XLA's RngBitGenerator by its default algorithm). Three
+ * more make floats of them. */
 static void cost(const dt_call *c, dt_cost *cost) {
     const dt_random_attr *a = c->node->attr;
     double bits = 1 + 3,

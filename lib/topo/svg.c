@@ -215,7 +215,7 @@ static void put_round_x(sheet *s, int y, int z) {
         right, middle, top + 5, left - 5, middle - 5);
 }
 
-/* Back in the gap right of the column. */
+/* Draws the wrap-around link of a column, in the gap to the right of it. */
 static void put_round_y(sheet *s, int x, int z) {
     int a[2], b[2];
     chip_at(s, x, 0, z, a);

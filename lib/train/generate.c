@@ -118,7 +118,7 @@ dt_status *dt_generator_compile(dt_generator *g) {
     dt_decoding two = {.mixing = -1};
     if (g->whole) return NULL;
     DT_TRY(dt_match_types(g->o.data, &g->o.model->spec, NULL, &match));
-    dt_model model = *g->o.model; /* whose context is one document, see slide() */
+    dt_model model = *g->o.model; /* the context is always one document: see leave_document() */
     model.spec.documents = (dt_documents){0};
     DT_TRY(dt_forward_trace(&model, g->o.data, &match, &graph));
     g->is_probability = dt_output_made_by(graph, graph->result[0].node) == DT_OUTPUT_CLASSES;
@@ -188,8 +188,8 @@ static dt_status *compute_step(dt_generator *g) {
     return take_scores(g, &g->result[0], 0);
 }
 
-/* Where documents are masked, the context begins behind the last end of one, but for an end that is
- * the last token: what follows it is predicted by its document. */
+/* If documents are masked, the context begins after the last end of a document. An end that is the
+ * last token still belongs to the context, because its document predicts what follows it. */
 static void leave_document(dt_generator *g) {
     const dt_documents *d = &g->o.model->spec.documents;
     int64_t i = g->text.n - 2;

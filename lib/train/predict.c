@@ -328,8 +328,8 @@ static const char *const *faults_of(prediction *p, int64_t rows) {
     return p->fault;
 }
 
-/* Completes the outputs' conversion to original units, which may depend on the series that an
- * example is of. */
+/* Completes the conversion of outputs to original units, which may depend on the example's
+ * series. */
 static void undo_groups(const prediction *p, const dt_view *result, int64_t rows) {
     const dt_compile_spec *c = p->from->compile;
     for (int i = 0; c && c->original_units && i < p->model->spec.n_outputs; i++) {

@@ -29,7 +29,7 @@ bool dt_host_processor(dt_str *out) {
     return end;
 }
 
-/* If the name is unknown, `machine` tells at least the architecture. */
+/* If the name is unknown, the key `machine` still has the architecture. */
 static void put_processor(dt_json *j) {
     dt_str name = {0};
     if (dt_host_processor(&name)) dt_json_string(j, "processor", dt_str_text(&name));

@@ -136,7 +136,7 @@ void dt_run_log_restore(dt_run_log *l, const json_t *kept) {
         l->end = l->size;
 }
 
-/* Deletes a file beside the old one if no checkpoint followed. */
+/* Deletes PATH.GENERATION if the run made no checkpoint. */
 void dt_run_log_close(dt_run_log *l) {
     if (!l->file.path) return;
     l->file.keep = !l->aside;

@@ -270,7 +270,7 @@ static bool bind_all(const search *s, dt_hlo_repeat *r, int *bad) {
     return true;
 }
 
-/* Takes as many blocks of the candidate as are equal; false: there are too few. */
+/* Finds the largest range of blocks of the candidate that are equal; false: it is too short. */
 static bool settle(const search *s, const candidate *c, dt_hlo_repeat *r) {
     int bad = 0;
     *r = (dt_hlo_repeat){.first = c->first, .n = c->n, .period = c->period};

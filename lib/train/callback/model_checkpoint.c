@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ModelCheckpoint, as in Keras: saves the model after every epoch or so many steps, or when a
- * metric is the best so far. A run does not resume from what it saves (but from `checkpoint`);
- * these are checkpoints for people to keep: a checkpoint of its own, which `evaluate --ckpt`,
- * `predict --ckpt` and `--resume PATH` take, or with save_weights_only the weights alone, as
- * safetensors.
+ * ModelCheckpoint, as in Keras: saves the model after every epoch, every few steps, or when a
+ * metric is the best so far. The user keeps these files; a run resumes by itself only from the
+ * checkpoints of the key `checkpoint`. Each file is a checkpoint, for `evaluate --ckpt`, `predict
+ * --ckpt` and `--resume PATH`, or with save_weights_only the weights alone, as safetensors.
  *
- * What is decided at the end of an epoch is saved after it, when all callbacks have seen it: so a
- * run may go on from there. Where validation comes by steps, one that looks at its results decides
- * when they are there.
+ * A save that is due at the end of an epoch happens after all callbacks have seen that end, so that
+ * a run can resume from it. If validation runs every few steps, a callback that monitors its
+ * results decides when they are available.
  */
 #include <stdlib.h>
 #include <string.h>
