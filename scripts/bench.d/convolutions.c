@@ -2,7 +2,7 @@
 /*
  * Our own convolutions beside oneDNN's, each called as a step calls it, on one thread: the result,
  * the gradient of the image and that of the kernel. Kernels are packed beforehand, as they are once
- * a step. Prints floating-point operations per clock cycle, and our rate in times of oneDNN's;
+ * a step. Prints floating-point operations per clock cycle, and our rate relative to oneDNN's;
  * scripts/bench.d/own.c says how time is taken.
  *
  *     convolutions [ROUNDS [SHAPE...]]       by scripts/bench.d/convolutions; shapes from 0
@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "base/arena.h"
 #include "exec/conv.h"
 #include "exec/instructions.h"
+
+#include "cycles.h"
 
 enum { CONTENDERS = 2, OWN = 0, KINDS = 3, SAMPLE_NS = 60000, ROUND_NS = 5000000 };
 
@@ -26,48 +26,14 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {"32x32x16 3x3", 16, 32, 16, 16, 1, 3, 1},     {"16x16x32 3x3", 16, 16, 32, 32, 1, 3, 1},
-    {"8x8x64 3x3", 16, 8, 64, 64, 1, 3, 1},        {"28x28x1->32 3x3", 16, 28, 1, 32, 1, 3, 1},
-    {"14x14x32->64 3x3", 16, 14, 32, 64, 1, 3, 1}, {"56x56x64 1x1", 2, 56, 64, 64, 1, 1, 1},
-    {"depthwise 32x32x64", 16, 32, 1, 1, 64, 3, 1}, {"depthwise, 2 images", 2, 32, 1, 1, 64, 3, 1},
+    {"32x32x16 3x3", 16, 32, 16, 16, 1, 3, 1},       {"16x16x32 3x3", 16, 16, 32, 32, 1, 3, 1},
+    {"8x8x64 3x3", 16, 8, 64, 64, 1, 3, 1},          {"28x28x1->32 3x3", 16, 28, 1, 32, 1, 3, 1},
+    {"14x14x32->64 3x3", 16, 14, 32, 64, 1, 3, 1},   {"56x56x64 1x1", 2, 56, 64, 64, 1, 1, 1},
+    {"depthwise 32x32x64", 16, 32, 1, 1, 64, 3, 1},  {"depthwise, 2 images", 2, 32, 1, 1, 64, 3, 1},
     {"32x32x16->32 3x3/2", 16, 32, 16, 32, 1, 3, 2}, {"depthwise/2", 4, 32, 1, 1, 64, 3, 2},
-    {"14x14x64->384 1x1", 8, 14, 64, 384, 1, 1, 1}, {"14x14x384->64 1x1", 8, 14, 384, 64, 1, 1, 1},
+    {"14x14x64->384 1x1", 8, 14, 64, 384, 1, 1, 1},  {"14x14x384->64 1x1", 8, 14, 384, 64, 1, 1, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-/* ---- time ---- */
-
-static double now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-static long switches(void) {
-    struct rusage r;
-    getrusage(RUSAGE_SELF, &r);
-    return r.ru_nivcsw;
-}
-
-/* Cycles per nanosecond: a multiplication that waits for the one before takes 3. */
-static double clock_ghz(void) {
-    double least = 1e9;
-#if defined(__x86_64__)
-    for (int r = 0; r < 2; r++) {
-        uint64_t x = 3;
-        const double begin = now_ns();
-        for (int i = 0; i < 100; i++)
-            __asm__ volatile("imul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\n"
-                             "imul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\n"
-                             : "+r"(x));
-        const double ns = now_ns() - begin;
-        least = ns < least ? ns : least;
-    }
-    return 3000 / least;
-#else
-    return least > 0; /* not corrected */
-#endif
-}
 
 /* ---- convolutions ---- */
 
@@ -81,12 +47,6 @@ typedef struct contender {
 typedef struct arrays {
     float *a, *b, *c;
 } arrays;
-
-static void require(dt_status *s) {
-    if (!s) return;
-    fprintf(stderr, "%s\n", dt_status_text(s));
-    exit(1);
-}
 
 static void *room(size_t bytes) {
     void *p = NULL;
@@ -103,12 +63,8 @@ static float *fill(int64_t n) {
 
 static dt_conv conv_of(const shape *s, dt_conv_kind kind) {
     const int64_t pad = (s->k - 1) / 2, places = (s->size + s->stride - 1) / s->stride;
-    dt_conv c = {.kind = kind,
-                 .n = 2,
-                 .images = s->images,
-                 .groups = s->groups,
-                 .in = s->in,
-                 .out = s->out};
+    dt_conv c = {
+        .kind = kind, .n = 2, .images = s->images, .groups = s->groups, .in = s->in, .out = s->out};
     for (int i = 0; i < 2; i++) {
         c.x[i] = s->size;
         c.y[i] = places;
@@ -152,7 +108,7 @@ static void call(const contender *c, const arrays *m) {
     c->calls->run(&c->plan, m->a, c->packed ? c->packed : m->b, m->c, c->scratch);
 }
 
-/* Short calls are repeated: a lone one finds wide units asleep. */
+/* Repeats short calls: after a pause, a processor runs wide instructions slowly at first. */
 static void sample(contender *c, const arrays *m) {
     double begin = now_ns();
     call(c, m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our own matrix products beside oneDNN and OpenBLAS as steps call them, on one thread, operands in
- * the cache: floating-point operations per clock cycle, and our rate in times of the faster
- * library's. Neighbours on a machine disturb times, and its clock changes. So times are counted in
+ * the cache: floating-point operations per clock cycle, and our rate relative to the faster
+ * library's. Other programs disturb times, and its clock changes. So times are counted in
  * cycles, by a chain of dependent multiplications before and after, and a sample counts only if no
  * context switch fell into it and the clock stayed the same. Contenders take turns; the best of all
  * samples counts.
@@ -12,12 +12,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "base/arena.h"
 #include "exec/gemm.h"
 #include "exec/instructions.h"
+
+#include "cycles.h"
 
 enum { CONTENDERS = 3, OWN = 0, SAMPLE_NS = 60000, ROUND_NS = 4000000 };
 
@@ -28,58 +28,24 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {"W1", 64, 128, 784, '-'},        {"W1", 32, 128, 784, '-'},
-    {"W1 dW", 784, 128, 64, 'A'},     {"W1 out", 64, 10, 128, '-'},
-    {"W2", 256, 1024, 784, '-'},      {"W2 dW", 784, 1024, 256, 'A'},
-    {"dX", 256, 784, 1024, 'B'},      {"W5 up", 4096, 1536, 384, '-'},
+    {"W1", 64, 128, 784, '-'},         {"W1", 32, 128, 784, '-'},
+    {"W1 dW", 784, 128, 64, 'A'},      {"W1 out", 64, 10, 128, '-'},
+    {"W2", 256, 1024, 784, '-'},       {"W2 dW", 784, 1024, 256, 'A'},
+    {"dX", 256, 784, 1024, 'B'},       {"W5 up", 4096, 1536, 384, '-'},
     {"W5 down", 4096, 384, 1536, '-'}, {"W5 dW", 1536, 384, 4096, 'A'},
-    {"W5 proj", 4096, 384, 384, '-'}, {"W5 dX", 4096, 384, 1536, 'B'},
-    {"W5 out", 4096, 65, 384, '-'},   {"LSTM", 64, 512, 128, '-'},
-    {"LSTM", 32, 512, 128, '-'},      {"LSTM", 4, 512, 128, '-'},
-    {"LSTM dX", 32, 128, 512, 'B'},   {"MLP", 256, 2048, 2048, '-'},
-    {"MLP dW", 2048, 2048, 256, 'A'}, {"cube", 1024, 1024, 1024, '-'},
-    {"conv", 8192, 64, 576, '-'},     {"piece", 512, 1536, 384, '-'},
-    {"piece", 512, 384, 1536, '-'},   {"piece", 512, 384, 384, '-'},
-    {"piece", 1536, 384, 512, 'A'},   {"W2", 16, 1024, 784, '-'},
-    {"W1", 4, 128, 784, '-'},         {"W1", 8, 128, 784, '-'},
-    {"W2", 128, 1024, 784, '-'},      {"W2 dW", 392, 1024, 256, 'A'},
+    {"W5 proj", 4096, 384, 384, '-'},  {"W5 dX", 4096, 384, 1536, 'B'},
+    {"W5 out", 4096, 65, 384, '-'},    {"LSTM", 64, 512, 128, '-'},
+    {"LSTM", 32, 512, 128, '-'},       {"LSTM", 4, 512, 128, '-'},
+    {"LSTM dX", 32, 128, 512, 'B'},    {"MLP", 256, 2048, 2048, '-'},
+    {"MLP dW", 2048, 2048, 256, 'A'},  {"cube", 1024, 1024, 1024, '-'},
+    {"conv", 8192, 64, 576, '-'},      {"piece", 512, 1536, 384, '-'},
+    {"piece", 512, 384, 1536, '-'},    {"piece", 512, 384, 384, '-'},
+    {"piece", 1536, 384, 512, 'A'},    {"W2", 16, 1024, 784, '-'},
+    {"W1", 4, 128, 784, '-'},          {"W1", 8, 128, 784, '-'},
+    {"W2", 128, 1024, 784, '-'},       {"W2 dW", 392, 1024, 256, 'A'},
     {"W2 dW", 49, 1024, 256, 'A'},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-/* ---- time ---- */
-
-static double now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-static long switches(void) {
-    struct rusage r;
-    getrusage(RUSAGE_SELF, &r);
-    return r.ru_nivcsw;
-}
-
-/* Cycles per nanosecond: a multiplication that waits for the one before takes 3. */
-static double clock_ghz(void) {
-    double least = 1e9;
-#if defined(__x86_64__)
-    for (int r = 0; r < 2; r++) {
-        uint64_t x = 3;
-        const double begin = now_ns();
-        for (int i = 0; i < 100; i++)
-            __asm__ volatile("imul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\n"
-                             "imul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\nimul %0, %0\n"
-                             : "+r"(x));
-        const double ns = now_ns() - begin;
-        least = ns < least ? ns : least;
-    }
-    return 3000 / least;
-#else
-    return least > 0; /* not corrected */
-#endif
-}
 
 /* ---- products ---- */
 
@@ -94,12 +60,6 @@ typedef struct matrices {
     float *c;
 } matrices;
 
-static void require(dt_status *s) {
-    if (!s) return;
-    fprintf(stderr, "%s\n", dt_status_text(s));
-    exit(1);
-}
-
 static float *fill(int64_t n) {
     float *x = dt_alloc((size_t)n * sizeof *x);
     for (int64_t i = 0; i < n; i++) x[i] = (float)(i % 7) - 3;
@@ -110,7 +70,7 @@ static void call(const contender *c, const matrices *m) {
     c->library->run(c->plan, m->a, m->b, m->c, c->scratch);
 }
 
-/* Short calls are repeated: a lone one finds wide units asleep. */
+/* Repeats short calls: after a pause, a processor runs wide instructions slowly at first. */
 static void sample(contender *c, const matrices *m) {
     double begin = now_ns();
     call(c, m);
@@ -130,7 +90,7 @@ static void sample(contender *c, const matrices *m) {
     }
 }
 
-/* Prints a line; our rate in times of the faster library's. 0: disturbed. */
+/* Prints a line; our rate relative to the faster library's. 0: disturbed. */
 static double compare(const dt_gemm_library *l, const shape *s, int rounds) {
     const bool ta = s->transposed == 'A', tb = s->transposed == 'B';
     const dt_gemm g = {.m = s->m,
