@@ -30,6 +30,14 @@ hash() {
     weights "$TEST_DIR/hash.out"
 }
 
+# replicas_agree JOB: one replica and three give the same weights, in float32 and in mixed precision. Trains in $TEST_DIR/run.
+replicas_agree() {
+    for precision in float32 mixed_bfloat16; do
+        first=$(hash "$1" compile.precision=$precision output.dir="$TEST_DIR/run" --fresh)
+        [ "$(hash "$1" compile.precision=$precision strategy.replicas=3 output.dir="$TEST_DIR/run" --fresh)" = "$first" ] || echo "$precision: other weights"
+    done
+}
+
 # compile SOURCE.c PROGRAM: against this build's library, with the flags that it was built with.
 compile() {
     eval "set -- $(cat "$BUILD/flags") -Wno-error -o '$2' '$1' '$BUILD/libdtrain.a'"

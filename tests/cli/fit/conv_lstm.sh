@@ -18,10 +18,7 @@ model:
 compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
 fit: {epochs: 2}
 END
-for precision in float32 mixed_bfloat16; do
-    first=$(hash "$job" compile.precision=$precision output.dir="$TEST_DIR/run" --fresh)
-    [ "$(hash "$job" compile.precision=$precision strategy.replicas=3 output.dir="$TEST_DIR/run" --fresh)" = "$first" ] || echo "$precision: other weights"
-done
+replicas_agree "$job"
 # refused ARGUMENTS
 refused() { show fit "$job" output.dir="$TEST_DIR/z" "model.layers.2={ConvLSTM2D: {$1}}" --dry-run -q; }
 refused 'filters: 2, kernel_size: [2, 2, 2]'

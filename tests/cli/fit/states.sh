@@ -24,10 +24,7 @@ model:
 compile: {optimizer: Adam, loss: {y: {SparseCategoricalCrossentropy: {from_logits: true}}, shares/attention_scores: null}}
 fit: {epochs: 2}
 END
-for precision in float32 mixed_bfloat16; do
-    first=$(hash "$job" compile.precision=$precision output.dir="$TEST_DIR/run" --fresh)
-    [ "$(hash "$job" compile.precision=$precision strategy.replicas=3 output.dir="$TEST_DIR/run" --fresh)" = "$first" ] || echo "$precision: other weights"
-done
+replicas_agree "$job"
 exits 0 fit "$job" output.dir="$TEST_DIR/run" --fresh -q
 exits 0 predict "$job" output.dir="$TEST_DIR/run" -o "$TEST_DIR/shares.jsonl" -q
 head -n 1 "$TEST_DIR/shares.jsonl" | sed 's/-\{0,1\}[0-9.]\{2,\}\(e-[0-9]*\)\{0,1\}/N/g'
