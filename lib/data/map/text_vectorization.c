@@ -79,13 +79,7 @@ static dt_status *check(const void *args, const dt_location *at) {
         return dt_fail(
             DT_E_DATASET_KEYS, at,
             "pad_to_max_tokens requires max_tokens and output_mode multi_hot, count or tf_idf");
-    if ((a->idf_weights.n > 0) != (a->output_mode == TF_IDF && a->vocabulary))
-        return dt_fail(
-            DT_E_DATASET_KEYS, at,
-            a->idf_weights.n
-                ? "idf_weights require a vocabulary and output_mode tf_idf"
-                : "a vocabulary with output_mode tf_idf needs 'idf_weights', one number per word");
-    return NULL;
+    return dt_words_check_weights(&a->idf_weights, a->output_mode == TF_IDF && a->vocabulary, at);
 }
 
 /* The index of the vocabulary's first word. Lower indices have a fixed meaning. */

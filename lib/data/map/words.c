@@ -271,6 +271,14 @@ int dt_words_find(const dt_words *w, const char *word, size_t n) {
     return (int)*look_up(w, word, n) - 1;
 }
 
+dt_status *dt_words_check_weights(const dt_reals *idf, bool needed, const dt_location *at) {
+    if ((idf->n > 0) == needed) return NULL;
+    return dt_fail(
+        DT_E_DATASET_KEYS, at,
+        needed ? "a vocabulary with output_mode tf_idf needs 'idf_weights', one number per word"
+               : "idf_weights require a vocabulary and output_mode tf_idf");
+}
+
 dt_status *dt_words_weigh(const dt_map_stage *s, const dt_reals *idf, int words, dt_arena *arena,
                           const float **out) {
     float *weight = dt_arena_array(arena, float, words + 1);

@@ -40,6 +40,10 @@ dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_locati
 /* The index of a word in the list; -1: the list lacks it. */
 int dt_words_find(const dt_words *w, const char *word, size_t n);
 
+/* Checks that idf_weights are given exactly if they are needed: for a given vocabulary with
+ * output_mode tf_idf. */
+dt_status *dt_words_check_weights(const dt_reals *idf, bool needed,
+                                  const dt_location *at) DT_MUST_USE;
 /* Weights of the words in a row whose first place is for unknown words: idf, and for those the mean
  * of idf. *out: [1 + words]. Fails if there is not one number per word. */
 dt_status *dt_words_weigh(const dt_map_stage *s, const dt_reals *idf, int words, dt_arena *arena,
