@@ -122,7 +122,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/headers
 	@mkdir -p $(@D)
 	$(CC) $(DTFLAGS) $(STRICT) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Nobody looks at traps; with them gcc leaves every choice between computed floats (exp, maximum) to scalar code.
+# Floating-point traps are not used. If they were allowed, gcc would compile every choice between floats (exp, maximum) to scalar code.
 SIMDFLAGS := -O3 -fno-trapping-math
 define simd_rule
 $(BUILD)/%.$(1).o: %.c $(BUILD)/flags | $(BUILD)/headers
@@ -166,7 +166,7 @@ FORCE:
 $(BUILD)/libdtrain.a: $(LIB_O)
 	@rm -f $@
 	$(AR) rcs $@ $^
-# Only the public API is exported, under the version of its interface. The link lets programs run with the library as it lies here.
+# Only the public API is exported, under the version of its interface. The link lets programs use the library without installing it.
 $(BUILD)/libdtrain.map: lib/dtrain/version.h
 	@mkdir -p $(@D)
 	echo 'DTRAIN_$(call part,MAJOR).$(call part,MINOR) { global: dt_*; local: *; };' > $@

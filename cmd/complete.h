@@ -5,9 +5,10 @@
  *     dtrain __complete SHELL WORD...     the words behind `dtrain` up to the cursor; the last one
  *                                         is being written, and may be empty
  *
- * Prints a line for each word that the last one may become, with what it means behind a tab; one
- * that ends in '=' or '.' goes on. Files are the shell's to list: ":files PREFIX", ":directories
- * PREFIX", ":jobs PREFIX", ":runs PREFIX", where PREFIX stands before the path in the last word.
+ * Prints a line for each word that the last one may become, followed by a tab and its meaning.
+ * After a word that ends in '=' or '.', the user continues to type. The shell itself lists files:
+ * ":files PREFIX", ":directories PREFIX", ":jobs PREFIX", ":runs PREFIX" ask for them, where PREFIX
+ * stands before the path in the last word.
  * All of it is read off the words that the tables of verbs use for operands and values ("JOB
  * [key.path=value...]", "FILE"), and off the keys of job files, so that nothing is written down
  * twice. The shells' own part is in cmd/shell.

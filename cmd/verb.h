@@ -223,7 +223,7 @@ bool is_job(const char *operand); /* by its name: "-", or ends in .yaml or .yml 
 /* Runs, checkpoints or files, none of them a job; the hint ends the message. */
 dt_status *take_no_job(const struct call *call, const char *hint);
 bool is_override(const char *operand);
-int count_jobs(const struct call *call); /* operands that are no override */
+int count_jobs(const struct call *call); /* operands that are not overrides */
 dt_status *usage_error(const struct call *call, const char *format, ...) DT_FORMAT(2, 3);
 /* At most 80 characters of a word, for messages. */
 struct cut {

@@ -17,7 +17,7 @@
  * Texts are lower case, have no full stop, name the fault first and quote the subject. The number
  * selects a row of base/errors.h, which gives the exit code, the kind of error (tf.distribute's
  * words) and `dtrain explain`'s long text. A status may carry further ones (`next`): a parser that
- * goes on after a fault returns all faults of a file at once.
+ * continues after a fault returns all faults of a file at once.
  */
 #ifndef DT_BASE_STATUS_H
 #define DT_BASE_STATUS_H

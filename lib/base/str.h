@@ -60,8 +60,8 @@ void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
 /* Appends the UTF-8 encoding of a valid code point. */
 void dt_str_utf8(dt_str *s, uint32_t code);
-/* The length of the UTF-8 character at `text`, of which n bytes are there, and its code; 0 if they
- * are no valid one. */
+/* The length and the code of the UTF-8 character at the beginning of n bytes; 0: they do not begin
+ * with a valid one. */
 size_t dt_utf8_next(const char *text, size_t n, uint32_t *code);
 /* Characters in n bytes; a byte that is not UTF-8 counts as one. */
 size_t dt_utf8_count(const char *text, size_t n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coll/dcn.h"
 
-/* The latency, one way, between two machines of a data centre: an assumption, since nobody
- * publishes it for these. Base round trips of about 25 us are reported for Google's fabrics (Swift,
- * SIGCOMM 2020; from memory). */
+/* The latency, one way, between two machines of a data centre: an assumption, since no
+ * published value is known. Base round trips of about 25 us are reported for Google's fabrics
+ * (Swift, SIGCOMM 2020; from memory). */
 static const double one_way_s = 12.5e-6;
 
 /* For each collective: how many messages follow one another, and the part of the bytes that a chip

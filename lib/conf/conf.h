@@ -61,7 +61,7 @@ dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree *
  * made in the arena. Missing: NO_INPUT. */
 dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source,
                         dt_tree **out) DT_MUST_USE;
-/* The value of a key, or NULL (also when t is no map or NULL). */
+/* The value of a key, or NULL (also if t is NULL or not a map). */
 dt_tree *dt_tree_get(const dt_tree *t, const char *key);
 /* t, or NULL if it is null: a key without a value counts as missing. */
 static inline const dt_tree *dt_given(const dt_tree *t) {

@@ -4,14 +4,16 @@
  * steps read would be written once and read by each; often it is cheaper to compute it again from
  * what those steps read anyway. Batch normalisation is an example:
  *
- *     x ── centred ── squared (summed)          forward, then, after the sums are there
+ *     x ── centred ── squared (summed)          forward, then, once the sums are known
  *           └────────  y = relu(centred * a + b)
- *           └────────  the same in both sweeps back: only x and y lie in memory, `centred` and the relu's mask never do
+ *           └────────  the same in both sweeps back
  *
- * Values are decided in order, so what they are made of is known: a value is made again in the
- * steps that read it when each of them has to read at most one array that it does not read by now.
- * One that must be in memory all the same (a kernel reads it) is made again where that takes no
- * further array.
+ * Only x and y are stored in memory; `centred` and the relu's mask never are.
+ *
+ * The decisions are made in the order of the graph, so those about a value's inputs are known. A
+ * value is computed again by the steps that read it if each of them then reads at most one further
+ * array. A value that has to be stored anyway, because a kernel reads it, is computed again only by
+ * steps that then read no further array.
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -218,7 +218,7 @@ static dt_status *check_lock(const saving *v) {
     return NULL;
 }
 
-/* A save reads no input, so if a file is missing, somebody removed it during the save. */
+/* A save reads no input, so if a file is missing, another program removed it during the save. */
 static dt_status *name_removal(const saving *v, dt_status *s) {
     if (!s || dt_status_number(s) != DT_E_NO_INPUT) return s;
     dt_status *removed =

@@ -35,8 +35,8 @@ typedef struct dt_hdf5_place {
 } dt_hdf5_place;
 /*
  * The path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is the array's;
- * count: how many arrays lie beside it. *out NULL: it is no weight, such as a state of the
- * optimizer. CHECKPOINT: a layer whose weights are not known.
+ * count: how many arrays lie beside it. *out NULL: the array is not a weight, but for example a
+ * state of the optimizer. CHECKPOINT: a layer whose weights are not known.
  */
 dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
                         const char **out) DT_MUST_USE;

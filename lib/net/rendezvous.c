@@ -31,7 +31,7 @@ typedef struct gathering {
     int host; /* the peer that is rank 0; NO_PEER in rank 0 itself */
     /* address on which each rank listens; NULL: not received yet */
     char *address[DT_RENDEZVOUS_RANKS];
-    bool here[DT_RENDEZVOUS_RANKS]; /* the rank is connected and has told its number */
+    bool here[DT_RENDEZVOUS_RANKS]; /* the rank is connected and has sent its number */
     int early[DT_RENDEZVOUS_RANKS]; /* number of its messages in met->early */
     bool told; /* rank 0: it has sent the table of addresses; others: have received it */
     int64_t since_ns, said_ns;

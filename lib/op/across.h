@@ -68,7 +68,7 @@ struct dt_across_row {
     double (*bytes)(const dt_across_attr *a, const dt_type *in);
 };
 
-/* DT_ACROSS_NOTHING where the node is no collective. */
+/* The kind of collective of a node; DT_ACROSS_NOTHING if it is not a collective. */
 static inline dt_across_kind dt_across_kind_of(const dt_node *n) {
     return n->op->across ? n->op->across->kind : DT_ACROSS_NOTHING;
 }

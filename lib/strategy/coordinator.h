@@ -14,7 +14,7 @@ typedef struct dt_worker_values {
 
 struct dt_per_worker {
     int refs;
-    /* NULL: this is no data set, and the function `values` makes the values */
+    /* makes a data set; NULL: the function `values` makes values instead */
     dt_dataset_fn dataset;
     dt_value_fn values;
     void *user;

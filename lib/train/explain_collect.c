@@ -112,7 +112,7 @@ static int64_t largest(const float *v, int64_t n) {
     return most;
 }
 
-/* -1: the target is no class, or that of ignored examples. */
+/* The class of a target; -1: it is not a class, or the class of ignored examples. */
 static int64_t class_of(const dt_explained_tally *t, const float *target) {
     if (t->ignores && !t->one_hot && *target == (float)t->ignored) return -1;
     if (t->as == DT_EXPLAINED_BINARY && !t->pair) return *target > 0.5F;

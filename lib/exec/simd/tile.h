@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles of a product: some rows by some vectors of C, whose sums stay in registers while k goes on.
+ * Tiles of a product: some rows by some vectors of C, whose sums stay in registers for all k.
  * One function for each number of rows and of vectors, and for A in rows or k first.
  *
  * A tile sums a pass: up to PASS_BLOCKS blocks of k, each a chain from zero, by the tree of

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unigram (Kudo 2018): each token has a score, the logarithm of how likely it is. Of all ways to
- * divide a piece, the one with the highest sum of scores is taken (Viterbi). A character that is no
- * token scores 10 less than the least likely token; neighbours of that kind are one unknown token,
- * or one token per byte ("<0x0A>") with byte_fallback.
+ * divide a piece, the one with the highest sum of scores is taken (Viterbi). A character without
+ * a token scores 10 less than the least likely token. Adjacent ones become one unknown token, or
+ * one token per byte ("<0x0A>") with byte_fallback.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void walk(const unigram *u, const char *piece, size_t n, way *ways) {
     }
 }
 
-/* Adds the tokens of a stretch that is none, or of several of those. */
+/* Adds the tokens of one or several adjacent characters that have no token. */
 static void add_unknown(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
     const unigram *u = t->made;
     const int32_t whole = dt_vocabulary_find(&t->vocabulary, text, n);

@@ -60,7 +60,7 @@ const dt_optimizer_row dt_optimizer_adam = {
 };
 
 /* AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2017): Adam whose weights
- * decay unless told otherwise. */
+ * decay by default. */
 static const dt_field decaying_fields[] = {DT_OPTIMIZER_FIELDS_DECAYING(struct adam, "0.004"),
                                            ADAM_FIELDS, DT_END};
 
