@@ -140,7 +140,8 @@ static void test_steps_are_those_of_keras(void **state) {
     each("steps", run_step);
 }
 
-/* Changes that Keras draws by itself: a mask moves as an image of its class numbers does. */
+/* Steps with too many outcomes to list: a mask is moved, in the same way each time, and keeps its
+ * class numbers; outside of training it stays as it is. */
 static void test_masks_move_with_their_images(void **state) {
     (void)state;
     enum { SIDE = 9, PIXELS_ = SIDE * SIDE };

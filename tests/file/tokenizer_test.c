@@ -342,7 +342,7 @@ static void test_dear_pattern(void **state) {
 
 #define LONGER                                                                                     \
     "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"" A10 A10 A10 "\"}"
-/* A normalizer that multiplies a text is refused when it has done so. */
+/* A text that a normalizer makes too long is an error. */
 static void test_longer(void **state) {
     static const char file[] = "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[" LONGER
                                "," LONGER "," LONGER "," LONGER "]}," BPE "}";

@@ -60,7 +60,7 @@ lags = {"past": [1, 4], "own": [0, 6, 2], "far": [2, 7]}
 
 
 def shifted(series, lag):
-    """The rows so many places earlier; -1: there is none"""
+    """The indices of the rows that are a lag earlier; -1: there is no such row"""
     return np.concatenate([np.full(lag, -1), series[:len(series) - lag]])
 
 

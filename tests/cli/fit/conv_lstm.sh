@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ConvLSTM: the same weights for any number of replicas and in mixed precision, with dropout; what it refuses.
+# ConvLSTM with dropout: weights are the same for any number of replicas, in float32 and in mixed precision; wrong arguments are errors.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 job=$TEST_DIR/job.yaml

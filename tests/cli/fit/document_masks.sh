@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Documents that are packed: with reset_attention_mask and reset_position_ids the model computes for each what it computes for it alone, in every layer of
-# attention; without, it does not. A text that is generated begins a new context behind the end of a document.
+# Packed documents: with reset_attention_mask and reset_position_ids, each document gives the same results as it does alone, in every layer of attention;
+# without these keys it does not. When text is generated, a new context begins after the end of a document.
 python=$(scripts/python-tools numpy) || exit 77
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1

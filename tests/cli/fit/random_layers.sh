@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Random layers of an imported model are steps of dataset.map: the job has them, behind its own, and trains as one that names them; elsewhere they are refused.
+# Random layers of an imported model become steps of dataset.map, after the job's own steps, and the job trains like one that names these steps. Random
+# layers that do not follow an Input are refused.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 cp tests/golden/keras/augmented/*.json "$TEST_DIR"

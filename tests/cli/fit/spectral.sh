@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# SpectralNormalization: the same weights for any number of replicas and in mixed precision; a kernel whose largest singular value is 1; what it refuses.
+# SpectralNormalization: weights are the same for any number of replicas, in float32 and in mixed precision; a stored kernel has the largest singular value 1;
+# wrong arguments are errors.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 job=$TEST_DIR/job.yaml

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Outputs besides a layer's first one: an encoder's last states begin a decoder, and the shares of attention are predicted. The same weights for any number of
-# replicas and in mixed precision; what is refused.
+# Layers with several outputs: a decoder begins with an encoder's last states, and attention scores are predicted. Weights are the same for any number of
+# replicas, in float32 and in mixed precision; wrong names and inputs are errors.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 job=$TEST_DIR/job.yaml

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# normalize with per_group against NumPy: each series of a window has the mean and deviation of its own training rows; predictions are in the
-# series' units, of the job's data and of a file whose rows are mixed; a series that training did not have is an error, and so is ONNX.
+# normalize with per_group against NumPy: each series has the mean and deviation of its own training rows. Predictions are in the units of their
+# series, for the job's data and for a file whose rows are mixed. A series that training did not have is an error, and so is export to ONNX.
 . tests/cli/setup.sh
 python=$(scripts/python-tools numpy) || exit 77
 cd "$TEST_DIR" || exit 1
