@@ -179,6 +179,7 @@ static void pair(dt_filler *f, int e, int64_t i, const void *other) {
     if (!f->at.other) return;
     f->at.other_pass = f->pass[partner(f, i)];
     f->at.other_example = dt_rows_number(f->rows, f->chosen[partner(f, i)]);
+    f->at.other_group = dt_rows_group(f->rows, f->chosen[partner(f, i)]);
 }
 
 /* Runs row i of a piece through the steps of `map` into its batch. */

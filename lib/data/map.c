@@ -480,6 +480,7 @@ static dt_status *run_other(const dt_map_plan *p, int64_t k, dt_map_at *at, char
     const dt_map_at there = {.seed = at->seed,
                              .pass = at->other_pass,
                              .example = at->other_example,
+                             .group = at->other_group,
                              .training = at->training};
     const void *in = (const char *)at->other + k * p->in_bytes;
     at->other = p->before->n > 0 ? scratch : in;

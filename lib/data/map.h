@@ -70,6 +70,7 @@ typedef struct dt_map_at {
     /* the example, as stored, that a step such as mixup combines this one with; NULL: none */
     const void *other;
     int64_t other_pass, other_example;
+    uint64_t other_group;
 } dt_map_at;
 /* Runs one example through all steps; copies it if there are none. */
 dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # normalize with per_group against NumPy: each series has the mean and deviation of its own training rows. Predictions are in the units of their
-# series, for the job's data and for a file whose rows are mixed. A series that training did not have is an error, and so is export to ONNX.
+# series, for the job's data and for a file whose rows are mixed; mixup takes each example's own series. A series that training did not have is an error, and so is ONNX.
 . tests/cli/setup.sh
 python=$(scripts/python-tools numpy) || exit 77
 cd "$TEST_DIR" || exit 1
@@ -41,6 +41,7 @@ exits 0 fit job.yaml -q
 exits 0 predict job.yaml -o validation.npy -q
 exits 0 predict job.yaml --input rows.csv -o next.npy -q
 exits 0 predict job.yaml --input rows.csv -o scaled.npy -q compile.original_units=false
+exits 0 fit job.yaml 'dataset.map={past: [normalize: {per_group: true}, mixup: 0.2], y: [normalize: {per_group: true}, mixup: 0.2]}' fit.epochs=1 output.dir=mixed -q
 exits 0 data convert job.yaml --split validation -o late.npz -q
 "$python" - <<'END'
 import csv
