@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A model that Keras wrote, in a job. Its file is read before overrides, so that these can change
- * its layers; its path is relative to the file that names it. If the file is gone, evaluate,
- * predict and export take the layers from the run's newest checkpoint. Training without it is an
- * error.
+ * its layers; its path is relative to the file that names it. If the file that a job names is gone,
+ * evaluate, predict and export take the layers from the run's newest checkpoint. Training without it
+ * is an error, and so is an override that names a missing file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,12 +69,13 @@ dt_status *dt_job_import_model(dt_job *j) {
     const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
     DT_TRY(check_name(value));
     bool of_base = value && j->base && value->at.source == j->base,
-         trains = j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_PLAN;
+         needed = j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_PLAN ||
+                  (value && !dt_job_is_of_files(j, value->at.source));
     char *directory = of_base ? dt_path_dir(j->base->name) : dt_strdup(j->data_directory);
     dt_status *s = dt_keras_import(j->arena, directory, model);
     free(directory);
     if (!s && value && value->kind != DT_TREE_NULL) move_random(j, model);
-    if (dt_status_number(s) != DT_E_NO_INPUT || trains) return s;
+    if (dt_status_number(s) != DT_E_NO_INPUT || needed) return s;
     j->no_model = s;
     return NULL;
 }

@@ -96,3 +96,5 @@ exits 66 fit "$TEST_DIR/imported.yaml"
 "$DTRAIN" predict "$TEST_DIR/imported.yaml" -o "$TEST_DIR/y.csv" >/dev/null && wc -l <"$TEST_DIR/y.csv"
 "$DTRAIN" export "$TEST_DIR/imported.yaml" -o "$TEST_DIR/model.onnx" >"$TEST_DIR/out" && has "$TEST_DIR/out" '227 parameters'
 exits 66 evaluate "$TEST_DIR/imported.yaml" output.dir="$TEST_DIR/none"
+exits 66 evaluate "$TEST_DIR/imported.yaml" model.keras_config=base/mistyped.json
+exits 66 predict "$TEST_DIR/written.yaml" 'model={keras_config: base/mistyped.json}' -o "$TEST_DIR/z.csv"
