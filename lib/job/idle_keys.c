@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys of a job that change nothing in its model: policies and values of rematerialization that no
- * layer has, and sequences that cannot be divided. Such a job runs, so these are warnings, each with
- * the place in the file.
+ * layer has, sequences that cannot be divided, and documents that no layer tells apart. Such a job
+ * runs, so these are warnings, each with the place in the file.
  */
 #include <string.h>
 
@@ -117,11 +117,39 @@ static void look_at_sequences(const looker *k) {
     dt_job_tensors_release(&list);
 }
 
+/* ---- documents ---- */
+
+/* Whether a layer of the model has a kind that ends so. */
+static bool has_kind(const dt_model_spec *m, const char *end) {
+    for (int i = 0; i < m->n_layers; i++) {
+        const char *kind = m->layer[i].row->kind.name;
+        const size_t n = strlen(kind), size = strlen(end);
+        if (n >= size && strcmp(kind + n - size, end) == 0) return true;
+    }
+    return false;
+}
+
+static void look_at_documents(const looker *k) {
+    const dt_job *j = k->j;
+    const dt_model_spec *m = &j->model;
+    const dt_format *f = j->has_dataset ? j->dataset.format : NULL;
+    if (!f || !f->documents) return;
+    const dt_documents d = f->documents(j->dataset.format_args);
+    if (d.masked && !has_kind(m, "Attention") && !has_kernel(m, "query"))
+        warn(k, dt_tree_value_at(j->dataset.tree, "reset_attention_mask"),
+             "dataset.reset_attention_mask is without effect: no layer of the model has attention");
+    if (d.restarts && !has_kind(m, "PositionEmbedding"))
+        warn(
+            k, dt_tree_value_at(j->dataset.tree, "reset_position_ids"),
+            "dataset.reset_position_ids is without effect: no layer of the model learns positions");
+}
+
 dt_texts dt_job_idle_keys(const dt_job *j, dt_arena *arena) {
     dt_texts out = {.v = dt_arena_array(arena, const char *, DT_MOST_IDLE_KEYS)};
     const looker k = {j, arena, &out};
     if (!j->has_model) return out;
     look_at_policy(&k);
     look_at_sequences(&k);
+    look_at_documents(&k);
     return out;
 }

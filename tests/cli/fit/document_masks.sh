@@ -67,3 +67,5 @@ job 'TransformerDecoder: {intermediate_dim: 16, num_heads: 2, normalize_first: t
 "$DTRAIN" generate job.yaml --prompt 'ab#c' --max-tokens 1 --temperature 0 | sed 's/^ab#//' | cmp - alone && echo 'generate: equal'
 show validate job.yaml dataset.end_of_text=null
 show validate job.yaml dataset.end_of_text=ab --data
+job 'GRU: {units: 8, return_sequences: true}' a
+show validate job.yaml
