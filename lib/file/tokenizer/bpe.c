@@ -114,9 +114,16 @@ static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, s
                          : dt_vocabulary_find(&t->vocabulary, piece, *size);
 }
 
-/* Adds the tokens of the bytes of a character that has no token itself. */
-static void put_bytes(const bpe *b, const char *text, size_t n, work *w) {
-    for (size_t i = 0; i < n; i++) w->symbol[w->n++].token = b->fallback[(unsigned char)text[i]];
+/* Adds the tokens of the bytes of a character that has no token itself. With ByteLevel, the bytes are
+ * those of the character that stands for a byte; there are at most two. */
+static void put_bytes(const dt_tokenizer *t, const char *text, size_t n, work *w) {
+    const bpe *b = t->made;
+    dt_str code = {0};
+    if (t->byte_level) dt_str_utf8(&code, dt_byte_level_code((unsigned char)*text));
+    else dt_str_add(&code, text, n);
+    for (size_t i = 0; i < code.size; i++)
+        w->symbol[w->n++].token = b->fallback[(unsigned char)code.data[i]];
+    dt_str_release(&code);
 }
 
 static void begin(const dt_tokenizer *t, const char *piece, size_t n, work *w) {
@@ -125,7 +132,7 @@ static void begin(const dt_tokenizer *t, const char *piece, size_t n, work *w) {
     for (size_t at = 0, size; at < n; at += size) {
         const int32_t token = first_token(t, piece + at, n - at, &size);
         if (token < 0 && b->fallback[0] >= 0) {
-            put_bytes(b, piece + at, size, w);
+            put_bytes(t, piece + at, size, w);
             continue;
         }
         const bool is_unknown = token < 0, fused = is_unknown && was_unknown && b->fuse_unknown;
@@ -154,9 +161,10 @@ static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_
         dt_tokens_add(out, whole);
         return NULL;
     }
-    if (n > ON_STACK) {
-        w.symbol = dt_try_alloc(n * sizeof *w.symbol);
-        w.heap = dt_try_alloc(3 * n * sizeof *w.heap);
+    const size_t most = t->byte_level && b->fallback[0] >= 0 ? 2 * n : n; /* symbols */
+    if (most > ON_STACK) {
+        w.symbol = dt_try_alloc(most * sizeof *w.symbol);
+        w.heap = dt_try_alloc(3 * most * sizeof *w.heap);
     }
     if (w.symbol && w.heap) {
         begin(t, piece, n, &w);
@@ -165,7 +173,7 @@ static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_
             dt_tokens_add(out, w.symbol[i].token);
     }
     const bool lacks = !w.symbol || !w.heap;
-    if (n > ON_STACK) {
+    if (most > ON_STACK) {
         free(w.symbol);
         free(w.heap);
     }

@@ -149,6 +149,13 @@ def with_bytes(whole):
         vocab[f"<0x{b:02X}>"] = len(vocab)
     whole["model"]["byte_fallback"] = True
 
+def lacking(corpus):
+    """Characters of ByteLevel that have no token."""
+    t = Tokenizer(models.BPE(unk_token="<unk>"))
+    t.pre_tokenizer = pre_tokenizers.ByteLevel()
+    t.train_from_iterator(corpus[:100], trainers.BpeTrainer(vocab_size=600, limit_alphabet=60, special_tokens=["<unk>"], show_progress=False))
+    return edited(t, with_bytes)
+
 def llama_bpe(corpus):
     t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
     t.pre_tokenizer = pre_tokenizers.Metaspace()
@@ -226,7 +233,7 @@ def t5(corpus):
     t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     return t
 
-MAKERS = {"llama2": llama2, "mistral": mistral, "gemma": gemma, "qwen": qwen, "marks": marks, "t5": t5, "gpt2": gpt2, "roberta": roberta, "gpt4": gpt4, "characters": characters, "bert": bert, "cased": cased, "lowercase": lowercase, "unigram": unigram, "fallback": fallback}
+MAKERS = {"llama2": llama2, "mistral": mistral, "gemma": gemma, "qwen": qwen, "marks": marks, "t5": t5, "gpt2": gpt2, "roberta": roberta, "gpt4": gpt4, "characters": characters, "bert": bert, "cased": cased, "lowercase": lowercase, "unigram": unigram, "fallback": fallback, "lacking": lacking}
 
 # ---- comparing ----
 
