@@ -19,8 +19,10 @@ struct evaluate {
     bool json;
 };
 
-static const char *const scores[] = {"f1",     "accuracy", "balanced_accuracy", "mcc", "precision",
-                                     "recall", NULL};
+/* In the order of dt_threshold_score; then f1 as the tables of evaluate call it. */
+enum { F1_SCORE = DT_THRESHOLD_RECALL + 1 };
+static const char *const scores[] = {"f1",        "accuracy", "balanced_accuracy",     "mcc",
+                                     "precision", "recall",   [F1_SCORE] = "f1_score", NULL};
 static const char *const splits[] = {"validation", "test", "train", NULL};
 
 static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *watch) {
@@ -30,7 +32,8 @@ static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *w
         .kernels = (dt_kernels)my->compute.kernels,
         .max_steps = my->steps,
         .input = my->input,
-        .threshold_for = (dt_threshold_score)my->threshold_for,
+        .threshold_for =
+            my->threshold_for == F1_SCORE ? DT_THRESHOLD_F1 : (dt_threshold_score)my->threshold_for,
         .event = watch_event,
         .user = watch,
     };

@@ -31,6 +31,7 @@ for name in kinds good logits price labels; do
     "$DTRAIN" evaluate $name.yaml --json | sed -n '/"explained"/p' | grep -o '"[a-z_0-9]*":[{[]*' | sort | uniq -c | awk '{ printf "%s%s ", $2, ($1 > 1 ? $1 : "") } END { print "" }'
 done
 "$DTRAIN" evaluate good.yaml --threshold-for recall | sed -n 's/at a threshold.*//; /^best/p'
+exits 0 evaluate good.yaml --threshold-for f1_score
 exits 64 evaluate good.yaml --threshold-for nonsense
 "$DTRAIN" evaluate good.yaml -q
 
