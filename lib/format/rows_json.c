@@ -4,11 +4,13 @@
  * where its classes have names, {"logits": {"circle": 0.9, "ring": 0.1}}; of the largest only
  * {"logits": [{"class": 0, "score": 0.5}, ...]}, and of the one that a threshold decides
  * {"logits": {"class": 0, "score": 0.5}}. Examples that are files begin with {"file": "a.png",
- * ...}; columns that are kept come next, as the input has them. A row that could not be read has
- * {"error": "..."} in place of its outputs. Values that are not finite are null.
+ * ...}; columns that are kept come next, as the input has them. An output of such a name is
+ * {"logits_output": ...}. A row that could not be read has {"error": "..."} in place of its outputs.
+ * Values that are not finite are null.
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "format/rows.h"
@@ -99,6 +101,15 @@ static bool put_kept(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) 
     return p->n_kept > 0;
 }
 
+static void put_output_name(dt_row_writer *w, const dt_predicted_rows *p, int o) {
+    bool taken = false;
+    for (int i = 0; i < p->n_kept; i++) taken = taken || strcmp(p->kept_names[i], p->names[o]) == 0;
+    dt_str name = {0};
+    dt_str_printf(&name, "%s%s", p->names[o], taken ? "_output" : "");
+    put_text(w, dt_str_text(&name));
+    dt_str_release(&name);
+}
+
 void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     dt_str_putc(&w->out.text, '{');
     if (p->files) {
@@ -113,7 +124,7 @@ void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     }
     for (int o = 0; o < p->n_outputs && !error; o++) {
         dt_str_puts(&w->out.text, o || begun ? ", " : "");
-        put_text(w, p->names[o]);
+        put_output_name(w, p, o);
         dt_str_puts(&w->out.text, ": ");
         (dt_row_top(w, p, o) > 0 ? put_largest : put_all)(w, p, o, row);
     }

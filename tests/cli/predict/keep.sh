@@ -46,6 +46,8 @@ cat >in.jsonl <<'END2'
 END2
 "$DTRAIN" predict job.yaml --input in.jsonl --keep id,tags,name --format jsonl | numbers
 "$DTRAIN" predict job.yaml --input in.jsonl --keep id,tags,name | numbers
+sed 's/"name"/"p"/' in.jsonl >p.jsonl
+"$DTRAIN" predict job.yaml --input p.jsonl --keep p --format jsonl | numbers
 echo "== wrong"
 for keep in id,nope id,id "id," ""; do
     "$DTRAIN" predict job.yaml --input in.csv --keep "$keep" >out 2>err
