@@ -76,6 +76,20 @@ static int find_chain(const dt_tree *model, const dt_tree *layers, int i, int *c
     return moved;
 }
 
+/* RandomShear and RandomSaturation write a factor f as [-f, f]. Their steps take f, which means the
+ * same of the first, and of the second what Keras documents: from 0 to f. */
+static void join_factors(const dt_entry *layer) {
+    const dt_tree *arguments = layer->value;
+    if (strcmp(layer->key, "RandomShear") != 0 && strcmp(layer->key, "RandomSaturation") != 0)
+        return;
+    for (int i = 0; i < arguments->n; i++) {
+        dt_tree *value = arguments->entry[i].value;
+        if (value->kind != DT_TREE_LIST || value->n != 2) continue;
+        const char *low = text_of(value->item[0]), *high = text_of(value->item[1]);
+        if (*low == '-' && strcmp(low + 1, high) == 0) *value = *value->item[1];
+    }
+}
+
 /* {random_flip: {mode: horizontal}} of {RandomFlip: {name: f, inputs: x, mode: horizontal}} */
 static dt_tree *step_of(dt_arena *arena, const dt_entry *layer) {
     static const char *const dropped[] = {"name", "inputs", "trainable", "dtype"};
@@ -83,6 +97,7 @@ static dt_tree *step_of(dt_arena *arena, const dt_entry *layer) {
     const dt_tree *order = dt_tree_get(arguments, "data_format");
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         dt_keras_drop(arguments, dropped[i]);
+    join_factors(layer);
     if (strcmp(text_of(order), dt_data_formats[0]) == 0) dt_keras_drop(arguments, "data_format");
     dt_keras_put(step, is_rescaling(layer->key) ? "rescale" : dt_snake_case(arena, layer->key),
                  &layer->key_at, arguments);

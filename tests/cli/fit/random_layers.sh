@@ -20,3 +20,6 @@ first=$(hash "$job" output.dir="$TEST_DIR/a" --fresh)
 [ "$(hash "$job" strategy.replicas=3 output.dir="$TEST_DIR/c" --fresh)" = "$first" ] || echo "other weights with 3 replicas"
 "$DTRAIN" config show "$job" | sed -n '/^  map:/,/^  [a-l]/p;/^model:/,/^  outputs/p'
 show fit "$job" model.keras_config=late.json output.dir="$TEST_DIR/z" --dry-run -q
+# Keras writes the factor 0.2 of this layer as [-0.2, 0.2]
+sed 's/RandomContrast/RandomSaturation/; s/"factor": \[0, 0.2\]/"factor": [-0.2, 0.2]/' "$TEST_DIR/augmented.json" >"$TEST_DIR/pair.json"
+"$DTRAIN" config show "$job" model.keras_config=pair.json | sed -n '/random_saturation/,/factor/p'
