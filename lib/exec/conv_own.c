@@ -236,6 +236,11 @@ static void find_lines(const dt_own *p, dt_own_part *q, const dt_own_places *at[
     dt_own_join_lines(q, q->lines);
 }
 
+/* Floats of the result of an image. */
+static int64_t result_of(const dt_own *p) {
+    return p->a[0].places * p->a[1].places * p->a[2].places * p->others;
+}
+
 static bool plan_windows(dt_own *p, dt_conv_plan *out) {
     const int64_t n = p->classes[0] * p->classes[1] * p->classes[2], k = p->taps * p->in;
     if (n > DT_OWN_SPANS / p->taps) return false;
@@ -250,7 +255,8 @@ static bool plan_windows(dt_own *p, dt_conv_plan *out) {
         find_lines(p, q, at);
         find_spans(p, q, at);
     }
-    p->joined = n == 1 && p->part->lines == 1 && p->part->each * p->part->row_step == p->image;
+    p->joined = n == 1 && p->part->lines == 1 && p->part->each * p->part->row_step == p->image &&
+                p->part->each * p->part->ldc == result_of(p);
     out->packed =
         (size_t)(p->one_by_one ? k * p->wide : p->c.groups * p->simd->conv->room(k, p->out)) *
         sizeof(float);
@@ -307,8 +313,7 @@ static void run_part(const dt_own *p, dt_conv_product m, const float *x, const f
 }
 
 static void run_windows(const dt_own *p, const float *x, const float *w, float *y) {
-    const int64_t images = p->joined ? 1 : p->c.images,
-                  result = p->a[0].places * p->a[1].places * p->a[2].places * p->others;
+    const int64_t images = p->joined ? 1 : p->c.images, result = result_of(p);
     for (int64_t i = 0; i < images; i++)
         for (int64_t j = 0; j < p->n_parts; j++) {
             dt_conv_product m = dt_own_product(p, &p->part[j]);

@@ -109,7 +109,9 @@ static draw draw_case(dt_random *r) {
     dt_conv *c = &d.c;
     for (int i = 0; i < 3; i++)
         d.x[i] = d.y[i] = d.k[i] = d.stride[i] = d.dilation[i] = 1, d.low[i] = 0;
-    for (int i = 0; i < c->n; i++) draw_space(r, &d, i, c->n == 1 ? 700 : c->n == 2 ? 24 : 9);
+    const bool dots = between(r, 0, 9) == 0; /* images of one place */
+    for (int i = 0; i < c->n; i++)
+        draw_space(r, &d, i, dots ? 1 : c->n == 1 ? 700 : c->n == 2 ? 24 : 9);
     const bool one_by_one = between(r, 0, 4) == 0;
     c->groups = one_by_one ? size_of(r, 70) : between(r, 0, 4) ? 1 : between(r, 1, 3);
     c->in = one_by_one ? 1 : size_of(r, between(r, 0, 3) ? 40 : 200);
