@@ -45,7 +45,9 @@ typedef struct inlining {
     dt_arena *arena;
     int n_scopes, n, steps; /* steps: into and out of models so far, for all values */
     scope *scope[MOST_SCOPES];
-    item *item;    /* [n] */
+    item *item;         /* [n] */
+    const item *needed; /* [n_needed]: the calls that the outputs need */
+    int n_needed;
     dt_tree *list; /* the layers, in their order */
 } inlining;
 
@@ -92,8 +94,8 @@ static dt_status *find_layer(const scope *s, const dt_tree *name, int *out) {
     return dt_fail(DT_E_KERAS_MODEL, &name->at, "the model has no layer '%.80s'", name->text);
 }
 
-/* [LAYER, CALL, OUTPUT] */
-static dt_status *read_history(const scope *s, const dt_tree *t, source *out) {
+/* [LAYER, CALL, OUTPUT]. Among the ends of a model, the calls of a functional model count from 1. */
+static dt_status *read_history(const scope *s, const dt_tree *t, bool end, source *out) {
     *out = (source){.in = s};
     if (t->kind != DT_TREE_LIST || t->n != 3 || t->item[0]->kind != DT_TREE_SCALAR ||
         !read_number(t->item[1], MOST_CALLS, &out->call) ||
@@ -101,6 +103,7 @@ static dt_status *read_history(const scope *s, const dt_tree *t, source *out) {
         return dt_fail(DT_E_KERAS_MODEL, &t->at,
                        "expected [LAYER, 0, 0], as Keras 3 writes the source of a value");
     DT_TRY(find_layer(s, t->item[0], &out->layer));
+    if (end && out->call > 0) out->call -= is_class(s->layers->item[out->layer], "Functional");
     const dt_tree *calls = calls_of(s->layers->item[out->layer]);
     if (out->call < (calls && calls->n > 0 ? calls->n : 1)) return NULL;
     return dt_fail(DT_E_KERAS_MODEL, &t->item[1]->at, "layer '%.80s' has no call %d",
@@ -115,16 +118,28 @@ static bool is_bare(const dt_tree *t) {
            read_number(t->item[1], MOST_CALLS, &n) && !read_number(t->item[0], INT_MAX, &n);
 }
 
-/* Returns the number of histories in t, and sets *found to history k. Recursion is limited by the
- * depth of the file. */
+static int by_key(const void *a, const void *b) {
+    const dt_entry *x = a, *y = b;
+    return strcmp(x->key, y->key);
+}
+
+/* Returns the number of histories in t, and sets *found to history k. They have Keras' order, which is
+ * that of the keys in a dictionary. Recursion is limited by the depth of the file. */
 static int find_history(const dt_tree *t, int k, const dt_tree **found) {
     const dt_tree *history = dt_keras_history(t);
+    const size_t size = (size_t)t->n * sizeof *t->entry;
     int n = 0;
     if (!history && is_bare(t)) history = t;
     if (history && k == 0) *found = history;
     if (history || (t->kind != DT_TREE_LIST && t->kind != DT_TREE_MAP)) return history != NULL;
+    dt_entry *entry = NULL;
+    if (t->kind == DT_TREE_MAP && t->n > 0) {
+        entry = memcpy(dt_alloc(size), t->entry, size);
+        qsort(entry, (size_t)t->n, sizeof *entry, by_key);
+    }
     for (int i = 0; i < t->n; i++)
-        n += find_history(t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i], k - n, found);
+        n += find_history(entry ? entry[i].value : t->item[i], k - n, found);
+    free(entry);
     return n;
 }
 
@@ -151,10 +166,21 @@ static dt_status *open_scope(inlining *x, const dt_tree *model, scope s) {
     return NULL;
 }
 
-/* The name of a call: the layer's name, with a number from the second call on. */
+static bool has_layer(const scope *s, const char *name) {
+    for (int i = 0; i < s->layers->n; i++)
+        if (is_text(dt_tree_get(config_of(s->layers->item[i]), "name"), name)) return true;
+    return false;
+}
+
+/* The name of a call: the layer's name, with a number from the second call on. dense_1 may also be
+ * another layer, as Keras counts layers in the same way. */
 static const char *call_name(inlining *x, const scope *in, const char *name, int call) {
-    return call ? dt_arena_printf(x->arena, "%s%s_%d", in->prefix, name, call)
-                : dt_arena_printf(x->arena, "%s%s", in->prefix, name);
+    if (call) {
+        const char *numbered = dt_arena_printf(x->arena, "%s_%d", name, call);
+        name = has_layer(in, numbered) ? dt_arena_printf(x->arena, "%s_call_%d", name, call)
+                                       : numbered;
+    }
+    return dt_arena_printf(x->arena, "%s%s", in->prefix, name);
 }
 
 static dt_status *find_scope(inlining *x, const source *s, const scope **out) {
@@ -175,20 +201,37 @@ static dt_status *find_scope(inlining *x, const source *s, const scope **out) {
 
 /* ---- where values come from ---- */
 
+/* Input k of a scope among the arguments of its call; NULL: not given. A dictionary gives the inputs
+ * of a model that has a list of them by their names. */
+static const dt_tree *find_argument(const scope *in, const dt_tree *args, int k) {
+    const dt_tree *inputs = dt_tree_get(in->config, "input_layers"), *history = NULL, *input = NULL;
+    if (!args) return NULL;
+    const dt_tree *first = args->kind == DT_TREE_LIST && args->n > 0 ? args->item[0] : args;
+    const bool named = first->kind == DT_TREE_MAP && !dt_keras_history(first) && inputs &&
+                       inputs->kind == DT_TREE_LIST;
+    if (named) find_history(inputs, k, &input);
+    if (named && input) {
+        args = dt_tree_get(first, input->item[0]->text);
+        k = 0;
+    }
+    if (args) find_history(args, k, &history);
+    return history;
+}
+
 /* Sets *s to the source of input k of the scope, in its parent. */
 static dt_status *step_out(source *s, int k) {
     const scope *in = s->in, *parent = in->parent;
-    const dt_tree *model = parent->layers->item[in->layer], *history = NULL;
+    const dt_tree *model = parent->layers->item[in->layer];
     if (!parent->functional && in->layer > 0 && k == 0) {
         *s = (source){.in = parent, .layer = in->layer - 1};
         return NULL;
     }
     const dt_tree *calls = parent->functional ? calls_of(model) : NULL;
     const dt_tree *call = calls && in->call < calls->n ? calls->item[in->call] : NULL;
-    if (dt_tree_get(call, "args")) find_history(dt_tree_get(call, "args"), k, &history);
-    if (!history && dt_tree_get(dt_tree_get(call, "kwargs"), "inputs"))
-        find_history(dt_tree_get(dt_tree_get(call, "kwargs"), "inputs"), k, &history);
-    if (history) return read_history(parent, history, s);
+    const dt_tree *history = find_argument(in, dt_tree_get(call, "args"), k);
+    if (!history)
+        history = find_argument(in, dt_tree_get(dt_tree_get(call, "kwargs"), "inputs"), k);
+    if (history) return read_history(parent, history, false, s);
     return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model is called without its input %d", k);
 }
 
@@ -204,7 +247,7 @@ static dt_status *step_in(inlining *x, source *s) {
     }
     const dt_tree *outputs = dt_tree_get(in->config, "output_layers");
     if (in->functional && outputs) find_history(outputs, output, &history);
-    if (history) return read_history(in, history, s);
+    if (history) return read_history(in, history, true, s);
     return dt_fail(DT_E_KERAS_MODEL, &model->at, "this model has no output %d", output);
 }
 
@@ -277,7 +320,7 @@ static dt_status *write_values(inlining *x, const scope *in, const dt_tree *t, d
     dt_status *faults = NULL;
     source s;
     if (tensor || is_bare(t)) {
-        DT_TRY(read_history(in, tensor ? tensor : t, &s));
+        DT_TRY(read_history(in, tensor ? tensor : t, !tensor, &s));
         DT_TRY(write_history(x, s, &t->at, out));
         if (tensor) *out = make_tensor(x, *out);
         return NULL;
@@ -364,26 +407,29 @@ static dt_status *write_config(inlining *x, const item *it, dt_tree *layer) {
     return NULL;
 }
 
-static item *find_item(inlining *x, const source *of) {
-    for (int i = 0; i < x->n; i++) {
-        const source *s = &x->item[i].of;
-        if (s->in == of->in && s->layer == of->layer && s->call == of->call) return &x->item[i];
+/* Returns the number of a call's item; n: the call was not written. */
+static int find_item(const item *item, int n, const source *of) {
+    for (int i = 0; i < n; i++) {
+        const source *s = &item[i].of;
+        if (s->in == of->in && s->layer == of->layer && s->call == of->call) return i;
     }
-    return NULL;
+    return n;
 }
 
 /* Writes a call of a layer, after the calls that it reads, unless it was written before. */
 static dt_status *write_call(inlining *x, const source *of, const item **out) {
     const dt_tree *raw = layer_of(of);
     const char *name;
-    item *it = find_item(x, of);
+    const int k = find_item(x->item, x->n, of);
+    item *it = &x->item[k];
     *out = it;
-    if (it && it->layer) return NULL;
-    if (it) return dt_fail(DT_E_KERAS_MODEL, &raw->at, "the calls of this layer form a cycle");
+    if (k < x->n && it->layer) return NULL;
+    if (k < x->n)
+        return dt_fail(DT_E_KERAS_MODEL, &raw->at, "the calls of this layer form a cycle");
     if (x->n == MOST_CALLS)
         return dt_fail(DT_E_JOB_LIMIT, &raw->at, "more than %d calls of layers", MOST_CALLS);
     DT_TRY(name_of(raw, &name));
-    *out = it = &x->item[x->n++];
+    x->n++;
     *it = (item){.of = *of, .name = call_name(x, of->in, name, of->call)};
     dt_tree *layer = dt_keras_map(x->arena, &raw->at, raw->n);
     for (int i = 0; i < raw->n; i++) layer->entry[layer->n++] = raw->entry[i];
@@ -403,7 +449,8 @@ static bool is_plain(const dt_tree *layers) {
     return true;
 }
 
-/* Writes the calls of all layers of a scope. Recursion is limited by its depth. */
+/* Writes the calls of all layers of a scope; of a model within the model, those that are needed.
+ * Recursion is limited by its depth. */
 static dt_status *write_scope(inlining *x, const scope *in) {
     dt_status *faults = NULL;
     for (int i = 0; i < in->layers->n; i++) {
@@ -413,6 +460,9 @@ static dt_status *write_scope(inlining *x, const scope *in) {
             const source of = {.in = in, .layer = i, .call = k};
             const scope *inner;
             const item *it;
+            if (in->parent && !is_model(layer) &&
+                find_item(x->needed, x->n_needed, &of) == x->n_needed)
+                continue;
             dt_status *s = is_model(layer) ? find_scope(x, &of, &inner) : write_call(x, &of, &it);
             if (!s && is_model(layer)) s = write_scope(x, inner);
             dt_status_append(&faults, s);
@@ -439,13 +489,18 @@ dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) {
     const dt_tree *layers = dt_tree_get(config_of(*root), "layers");
     if (is_plain(layers)) return NULL;
     inlining *x = dt_arena_new(arena, inlining);
-    *x = (inlining){.arena = arena, .item = dt_arena_array(arena, item, MOST_CALLS), .list = NULL};
+    *x = (inlining){
+        .arena = arena, .item = dt_arena_array(arena, item, MOST_CALLS + 1), .list = NULL};
     x->list = make_list(x, &layers->at, MOST_CALLS);
     DT_TRY(open_scope(x, *root, (scope){.prefix = ""}));
-    DT_TRY(write_scope(x, x->scope[0]));
     dt_tree *config = dt_keras_map(arena, &(*root)->at, 2), *out = dt_tree_copy(arena, *root);
+    DT_TRY(write_outputs(x, config)); /* finds what the outputs need */
+    x->needed = x->item;
+    x->n_needed = x->n;
+    x->item = dt_arena_array(arena, item, MOST_CALLS + 1);
+    x->n = x->list->n = 0; /* once more, in the order of the file */
+    DT_TRY(write_scope(x, x->scope[0]));
     dt_keras_put(config, "layers", &layers->at, x->list);
-    DT_TRY(write_outputs(x, config));
     for (int i = 0; i < out->n; i++) {
         if (strcmp(out->entry[i].key, "config") == 0) out->entry[i].value = config;
         if (strcmp(out->entry[i].key, "class_name") == 0)

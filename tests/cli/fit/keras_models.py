@@ -62,6 +62,26 @@ def sentences():
     return keras.Model([a, b], L.Dense(1, name="out")(L.Concatenate()([encoder(a), encoder(b)])))
 
 
+def dictionaries():
+    """Inputs and outputs by keys, which Keras sorts, and a list of inputs given by their names."""
+    u, v = keras.Input((5,), name="u"), keras.Input((5,), name="v")
+    split = keras.Model({"v": u, "u": v}, {"p": L.Dense(3)(L.Subtract()([u, v])), "o": L.Dense(3, activation="tanh")(v)}, name="split")
+    listed = keras.Model([v, u], L.Subtract()([u, L.Dense(5)(v)]), name="listed")
+    a, b = keras.Input((5,), name="a"), keras.Input((5,), name="b")
+    y = split({"u": b, "v": listed({"u": a, "v": b})})
+    return keras.Model([a, b], L.Dense(1, name="out")(L.Multiply()([y["o"], L.Dense(3)(y["p"])])))
+
+
+def numbered():
+    """Names that Keras gives are those of later calls of other layers; the output is that of a model."""
+    dense, dense_1 = L.Dense(5, name="dense"), L.Dense(5, name="dense_1", activation="tanh")
+    x = keras.Input((5,))
+    base, base_1 = (keras.Model(x, L.Dense(5, activation="tanh", name="d")(x), name=name) for name in ("base", "base_1"))
+    last = keras.Model(x, L.Dense(1)(x), name="last")
+    a = keras.Input((5,), name="a")
+    return keras.Model(a, last(base(base_1(base(dense(dense_1(dense(a))))))))
+
+
 def run(*words):
     done = subprocess.run([dtrain, *words, "-q"], cwd=folder, capture_output=True, text=True)
     return done.stderr.strip()[-400:] if done.returncode else None
@@ -79,7 +99,7 @@ def differ(what, a, b):
     print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
 
 
-for make in (twins, transfer, loop, sentences):
+for make in (twins, transfer, loop, sentences, dictionaries, numbered):
     print(make.__name__)
     keras.utils.set_random_seed(3)
     model, draw = make(), np.random.default_rng(1)
