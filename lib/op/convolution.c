@@ -151,9 +151,11 @@ static dt_value grad_rhs(const dt_grad *g, const dt_convolution_attr *a) {
     return dt_convolution(g->in[0], g->dout, &b);
 }
 
-/* Whether lhs is dilated, and moves over dy as a window without strides. */
-static bool moves_lhs(const dt_convolution_attr *a) {
-    bool dilated = false, strides = false;
+/* Whether lhs is dilated, and moves over dy as a window without strides. A kernel with the batch in
+ * its shape keeps that dimension first, which its gradient's exchange of dimensions would not. */
+static bool moves_lhs(const dt_grad *g, const dt_convolution_attr *a) {
+    const dt_type w = dt_type_of_value(g->in[1]);
+    bool dilated = false, strides = dt_type_has_batch(&w);
     for (int i = 0; i < a->n_spatial; i++) {
         dilated |= a->window[i].base_dilation > 1;
         strides |= a->window[i].stride > 1;
@@ -192,7 +194,7 @@ static dt_value grad_rhs_of_dilated(const dt_grad *g, const dt_convolution_attr 
 static void grad(dt_grad *g) {
     const dt_convolution_attr *a = g->node->attr;
     if (g->wants[0]) g->din[0] = grad_lhs(g, a);
-    if (g->wants[1]) g->din[1] = moves_lhs(a) ? grad_rhs_of_dilated(g, a) : grad_rhs(g, a);
+    if (g->wants[1]) g->din[1] = moves_lhs(g, a) ? grad_rhs_of_dilated(g, a) : grad_rhs(g, a);
 }
 
 /* ---- shapes ---- */

@@ -408,9 +408,9 @@ static dt_status *write_config(inlining *x, const item *it, dt_tree *layer) {
 }
 
 /* Returns the number of a call's item; n: the call was not written. */
-static int find_item(const item *item, int n, const source *of) {
+static int find_item(const item *all, int n, const source *of) {
     for (int i = 0; i < n; i++) {
-        const source *s = &item[i].of;
+        const source *s = &all[i].of;
         if (s->in == of->in && s->layer == of->layer && s->call == of->call) return i;
     }
     return n;
