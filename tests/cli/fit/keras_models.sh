@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Models within models and layers that are called several times, from Keras and back: the same predictions, before and after training.
+. tests/cli/setup.sh
 . tests/cli/jobs.sh
 if sanitized; then echo "the values are those of the plain build; import_test runs this code under sanitizers" && exit 77; fi
 python=$(scripts/python-tools numpy h5py jax keras) || exit 77
