@@ -300,6 +300,28 @@ static void put_call(writing *w, const dt_layer_spec *l) {
     dt_json_close(&w->j, '}');
 }
 
+/* Keras has one set of arguments for all calls of a layer. */
+static dt_status *check_call(const writing *w, const dt_layer_spec *owner,
+                             const dt_layer_spec *call) {
+    dt_layer_spec other = *owner;
+    dt_str text[2] = {0};
+    dt_status *s = NULL;
+    other.args = call->args;
+    for (int i = 0; i < 2 && !s; i++) {
+        writing own = *w;
+        own.j = (dt_json){.out = &text[i]};
+        s = put_config(&own, i ? &other : owner);
+    }
+    if (!s && strcmp(dt_str_text(&text[0]), dt_str_text(&text[1])) != 0)
+        s = dt_suggest(dt_fail(DT_E_KERAS_MODEL, &call->at,
+                               "layer '%.80s' uses the weights of '%.80s' with other arguments, "
+                               "which Keras' calls of a layer cannot have",
+                               call->name, owner->name),
+                       "export ONNX, or the weights alone as .safetensors");
+    for (int i = 0; i < 2; i++) dt_str_release(&text[i]);
+    return s;
+}
+
 static dt_status *put_layer(writing *w, int i, bool functional) {
     const dt_model_spec *m = &w->model->spec;
     const dt_layer_spec *l = &m->layer[i];
@@ -310,8 +332,11 @@ static dt_status *put_layer(writing *w, int i, bool functional) {
     if (functional) {
         dt_json_string(&w->j, "name", l->name);
         dt_json_open(&w->j, "inbound_nodes", '[');
-        for (int k = i; !input && k < m->n_layers; k++)
-            if (m->layer[k].owner == i) put_call(w, &m->layer[k]);
+        for (int k = i; !input && k < m->n_layers; k++) {
+            if (m->layer[k].owner != i) continue;
+            if (k > i) DT_TRY(check_call(w, l, &m->layer[k]));
+            put_call(w, &m->layer[k]);
+        }
         dt_json_close(&w->j, ']');
     }
     dt_json_close(&w->j, '}');
