@@ -560,12 +560,14 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
 /* ---- lower ---- */
 
 /* Only compiling needs memory. Text for another compiler has no shards, since its bits are not
- * reproducible anyway. */
+ * reproducible anyway, and the dtypes of the job's policy. */
 static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o, dt_session *s) {
     bool ours = strncmp(stage, "stablehlo", strlen("stablehlo")) != 0;
 
     if (strcmp(stage, "executable") == 0) return dt_session_open(j, o, true, s);
-    return dt_session_outline(j, ours ? j->how.shards : 0, s);
+    DT_TRY(dt_session_outline(j, ours ? j->how.shards : 0, s));
+    if (!ours) s->model->precision = j->compile.precision;
+    return NULL;
 }
 
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options,

@@ -20,7 +20,7 @@ static dt_status *match(dt_trainer *t) {
 dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) {
     dt_trainer *t = dt_alloc(sizeof *t);
 
-    *t = (dt_trainer){.arena = dt_arena_create(), .o = *o};
+    *t = (dt_trainer){.arena = dt_arena_create(), .o = *o, .outlined = true};
     dt_status *s = match(t);
     if (s) {
         dt_trainer_destroy(t);

@@ -11,12 +11,15 @@
 /* ---- compiling ---- */
 
 /* Records the step to use in estimates. In mixed precision, this is the step in float32; the
- * estimate then counts 16 bits for layers (cost/mixed.c), as it does for an outline. *out NULL:
- * estimate the step that is computed, or there is nothing to estimate. */
+ * estimate then counts 16 bits for layers (cost/mixed.c). *out NULL: estimate the step itself, as of
+ * an outline, whose model has the precision that its caller wants to see, or there is nothing to
+ * estimate. */
 static dt_status *trace_priced(const dt_trainer *t, dt_step_kind kind, dt_graph **out) {
     dt_model *m = t->o.model;
     const dt_policy precision = m->precision;
-    if (precision == DT_POLICY_FLOAT32 || !dt_resolver_slice(t->o.strategy->resolver)) return NULL;
+    if (t->outlined || precision == DT_POLICY_FLOAT32 ||
+        !dt_resolver_slice(t->o.strategy->resolver))
+        return NULL;
     m->precision = DT_POLICY_FLOAT32;
     dt_status *s = dt_step_trace(t, kind, out);
     m->precision = precision;

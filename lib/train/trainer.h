@@ -16,6 +16,7 @@ typedef struct dt_step_flight {
 struct dt_trainer {
     dt_arena *arena;
     dt_trainer_options o;
+    bool outlined; /* it is an outline, see dt_trainer_outline */
     dt_match match;
     dt_class_weights class_weight; /* those of `fit`, or balanced */
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */

@@ -226,6 +226,14 @@ static void *compile_for_gpus(dt_pjrt_compile_arguments *a) {
     return NULL;
 }
 
+/* Whether the program computes in bfloat16; its text ends without a zero. */
+static bool is_narrow(const char *text, size_t n) {
+    static const char word[] = {'b', 'f', '1', '6'};
+    for (size_t i = 0; i + sizeof word <= n; i++)
+        if (memcmp(text + i, word, sizeof word) == 0) return true;
+    return false;
+}
+
 static void *compile(void *arguments) {
     /* 3: {4: 8 replicas, 5: 1 partition, 9: {1: 8, 2: 1, 3: {1: ids}}} */
     static const unsigned char options[] = {3 << 3 | 2, 22, 4 << 3,     8, 5 << 3, 1,
@@ -236,6 +244,8 @@ static void *compile(void *arguments) {
     if (a->program->format_size != 4 || memcmp(a->program->format, "mlir", 4) != 0 ||
         memcmp(a->program->code, "module @", 8) != 0)
         return error("no StableHLO text");
+    if (is("narrow") && !is_narrow(a->program->code, a->program->code_size))
+        return error("a program without bfloat16");
     if (gpus) return compile_for_gpus(a);
     if (a->options_size != sizeof options + 8 || memcmp(a->options, options, sizeof options) != 0)
         return error("other options than eight replicas have");

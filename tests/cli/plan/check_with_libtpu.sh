@@ -26,5 +26,8 @@ echo '$ dtrain plan job.yaml, reproducible and with 60 rows'
 sed 's/^seed: 1/&\nreproducible: {shards: 8}/; s/global_batch_size: 64/global_batch_size: 60/' job.yaml >unequal.yaml
 show unequal.yaml | sed -n '/^not in/p'
 "$DTRAIN" plan unequal.yaml --json --check-with-libtpu "$fake" | grep -o '"left_out": [^]]*]'
+# The compiler is given the dtypes of the job's policy, and lower prints them.
+FAKE_PJRT=narrow show job.yaml compile.precision=mixed_bfloat16 | sed -n 's/^compared with.*/compared/p;/error:/p'
+"$DTRAIN" lower job.yaml --stage stablehlo compile.precision=mixed_bfloat16 | grep -q 'dot_general.*bf16' || echo "lower prints float32"
 FAKE_PJRT=refuse show job.yaml | sed 's|/.*/fake|FAKE|'
 FAKE_PJRT=major show job.yaml | sed 's|/.*/fake|FAKE|'
