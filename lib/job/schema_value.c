@@ -166,7 +166,8 @@ static void put_field(dt_json *j, const dt_field *f) {
     const char *preset = dt_field_default(f);
     dt_json_open(j, f->name, '{');
     if (f->help) dt_json_string(j, "description", f->help);
-    if (preset) put_preset(j, "default", preset);
+    if (preset && f->kind == DT_FIELD_TEXT) dt_json_string(j, "default", preset);
+    else if (preset) put_preset(j, "default", preset);
     put_value(j, f, !f->required);
     dt_json_close(j, '}');
 }
