@@ -17,10 +17,11 @@ static dt_status *convert(const struct call *call) {
         return usage_error(call, "one run, checkpoint or file expected, got %d", call->operands.n);
     if (!my->output) return usage_error(call, "-o FILE.npz or -o FILE.safetensors is missing");
     if (suffix && strcmp(suffix, ".h5") == 0)
-        return usage_error(call,
-                           "-o '%.80s': Keras' files of weights follow the model, which a file of "
-                           "weights lacks; 'dtrain export JOB -o FILE.weights.h5' writes one",
-                           my->output);
+        return usage_error(
+            call,
+            "-o '%.80s': a .weights.h5 file needs the model, which a file of weights "
+            "does not contain; use 'dtrain export JOB -o FILE.weights.h5'",
+            my->output);
     if (!suffix || (strcmp(suffix, ".npz") != 0 && strcmp(suffix, ".safetensors") != 0))
         return usage_error(call, "-o '%.80s' ends neither in .npz nor in .safetensors", my->output);
     return dt_checkpoint_convert(call->operands.at[0], my->output);

@@ -447,8 +447,8 @@ typedef struct dt_row_writer dt_row_writer;
 typedef struct dt_row_writer_options {
     /* "-": standard output. A file appears under its name only when it is complete */
     const char *path;
-    /* "csv", "npy", "npz", "jsonl"; "png": masks, a file for each row in the folder `path`, which
-     * is made. NULL: by the path's suffix, or its last character: / is a folder of masks */
+    /* "csv", "npy", "npz" or "jsonl"; "png": a mask for each row, as a file in the folder `path`,
+     * which is created. NULL: by the path's suffix; a path that ends in / is a folder of masks */
     const char *format;
     /* write only the `top` largest values of each row with their indices, largest first; 0: all
      * values */
@@ -496,10 +496,10 @@ typedef struct dt_export_request {
      * names of its file */
     bool torch_names;
 } dt_export_request;
-/* Writes the model as an ONNX file or a .keras archive, or its weights: under their paths, or as a
- * .weights.h5 that Keras 3 reads into the same model with load_weights. A .keras
- * archive never contains `map`; a warning names the elements that have one. The END event reports
- * the checkpoint, parameters and the weights' SHA-256. */
+/* Writes the model as an ONNX file or a .keras archive, or only its weights: safetensors, NPZ, or a
+ * .weights.h5 that Keras 3 reads into the same model with load_weights. A .keras archive never
+ * contains `map`; a warning names the elements that have one. The END event reports the checkpoint,
+ * parameters and the weights' SHA-256. */
 DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *request,
                                 const dt_run_options *options) DT_CHECKED;
 /* The job at a stage of compilation: "graph", "gradient", "folded", "program", "executable",

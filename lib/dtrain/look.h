@@ -80,7 +80,7 @@ typedef struct dt_plan_request {
     const char *const *prices;
     int n_prices;
     dt_plan_run run; /* zeros: none */
-    /* of the first job; where that does not fit, other slices are tried. NULL: they are not */
+    /* of the first job, to plan it on other slices if it does not fit; NULL: they are not tried */
     const dt_job_source *source;
 } dt_plan_request;
 /* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts,

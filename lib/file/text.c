@@ -74,7 +74,7 @@ static const dt_field fields[] = {
                 "for .jsonl: text behind each document, such as the token <|endoftext|>; a line "
                 "break if left out"),
     DT_FLAG(struct text, reset_attention_mask,
-            .help = "attention does not reach beyond the document of a token; needs end_of_text"),
+            .help = "attention stays within the document of a token; needs end_of_text"),
     DT_FLAG(struct text, reset_position_ids,
             .help = "learned positions count from the beginning of a document; needs end_of_text"),
     DT_END};

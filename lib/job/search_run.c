@@ -447,7 +447,7 @@ static void print(const search *s, dt_str *out) {
     else dt_str_puts(out, front ? "\n" : "none\n\n");
     print_prices(s, out);
     dt_str_puts(out, "error to expect: median of published steps of the same kind, each with its "
-                     "source left out; not compared: there is none\n");
+                     "source left out; not compared: none is published\n");
     print_choice(s, out);
     if (s->late > 0)
         dt_str_printf(out, "%d slices were left out: they would miss a limit even at their peak\n",

@@ -57,19 +57,20 @@ struct string_lookup {
 static const dt_field fields[] = {
     LOOKUP_FIELDS("text"),
     DT_TEXT(struct string_lookup, mask_token, .max = 1000,
-            .help = "text that stands for no value: index 0, or a row of zeros"),
+            .help = "text that marks a missing value: index 0, or a row of zeros"),
     DT_TEXT(struct string_lookup, oov_token, .preset = DT_UNKNOWN_TEXT, .min = 1, .max = 1000,
-            .help = "name of unknown texts; it is not learned as a word"),
+            .help = "text that stands for unknown texts; it is not learned as a word"),
     DT_NOT_YET("encoding"), DT_END};
 
 static const dt_field integer_fields[] = {
     LOOKUP_FIELDS("integer"),
     DT_KEY(TREE, "mask_token", struct string_lookup, mask, .as = DT_TREE_SCALAR,
            .forms = INTEGER_FORM,
-           .help = "integer that stands for no value: index 0, or a row of zeros"),
-    DT_KEY(TREE, "oov_token", struct string_lookup, oov, .as = DT_TREE_SCALAR,
-           .forms = INTEGER_FORM,
-           .help = "name of unknown integers, which is not learned as a word; default: -1"),
+           .help = "integer that marks a missing value: index 0, or a row of zeros"),
+    DT_KEY(
+        TREE, "oov_token", struct string_lookup, oov, .as = DT_TREE_SCALAR, .forms = INTEGER_FORM,
+        .help =
+            "integer that stands for unknown integers; it is not learned as a word; default: -1"),
     DT_END};
 
 /* ---- tokens ---- */

@@ -128,7 +128,7 @@ static void put_flag(call *c, const char *key, const dt_location *at) {
     dt_keras_put(c->layer->arguments, key, at, dt_keras_scalar(c->m->arena, at, "true"));
 }
 
-/* Positional arguments behind the inputs are not told apart from them. */
+/* Takes all positional arguments as inputs; others cannot be distinguished from them. */
 static dt_status *take_positional(call *c, const dt_tree *args) {
     const dt_layer *row = c->layer->row;
     const bool attends = row && has_field(c->layer, "use_attention_mask");
@@ -247,11 +247,12 @@ static bool begins_with_states(const call *c) {
 
 static dt_status *check_masks(const call *c, int i) {
     if (c->mask && c->mask->kind != DT_TREE_NULL && begins_with_states(c))
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &c->mask->at,
-                                  "layer '%.80s' is called with initial_state and a mask, which "
-                                  "dtrain does not combine",
-                                  c->layer->name),
-                          "leave out mask=, as Keras does by itself");
+        return dt_suggest(
+            dt_fail(DT_E_KERAS_MODEL, &c->mask->at,
+                    "layer '%.80s' is called with initial_state and a mask, which "
+                    "dtrain does not combine",
+                    c->layer->name),
+            "leave out mask=: Keras passes no mask to a layer that is called with states");
     if (c->mask) DT_TRY(dt_keras_mask_check(c->m, i, c->mask, &c->from));
     for (int k = 0; k < 3 && k < c->from.n; k++) {
         const dt_keras_tensors one = {.n = 1, .name = &c->from.name[k]};

@@ -36,7 +36,7 @@ struct attention {
         DT_FLAG(struct attention, use_causal_mask,                                                 \
                 .help = "causal: positions do not attend to later ones"),                          \
         DT_FLAG(struct attention, return_attention_scores,                                         \
-                .help = "give the shares of attention, too, (B, T, S): NAME/attention_scores"),    \
+                .help = "also output the attention scores, (B, T, S): NAME/attention_scores"),     \
         DT_NOISE_FIELD(struct attention), DT_LAYER_FIELDS(struct attention),                       \
         DT_NOT_YET("activity_regularizer")
 

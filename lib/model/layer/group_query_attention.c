@@ -35,7 +35,7 @@ static const dt_field fields[] = {
     DT_FLAG(struct attention, use_causal_mask,
             .help = "causal: positions do not attend to later ones"),
     DT_FLAG(struct attention, return_attention_scores,
-            .help = "give the shares of attention, too, (B, heads, T, T): NAME/attention_scores"),
+            .help = "also output the attention scores, (B, heads, T, T): NAME/attention_scores"),
     DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY,
            .help = "size of the attention window: positions attend only to closer ones"),
     DT_INITIALIZER(struct attention, kernel_initializer,

@@ -134,6 +134,6 @@ static dt_value call_conv(const dt_layer_call *c) { return dt_recurrent_call(c, 
         .call = call_conv,                                                                         \
         .yields = dt_recurrent_yields,                                                             \
     };
-CONV_ROW(1, "LSTM whose steps are sequences, by convolutions")
-CONV_ROW(2, "LSTM whose steps are images, by convolutions")
-CONV_ROW(3, "LSTM whose steps are volumes, by convolutions")
+CONV_ROW(1, "convolutional LSTM whose steps are sequences")
+CONV_ROW(2, "convolutional LSTM whose steps are images")
+CONV_ROW(3, "convolutional LSTM whose steps are volumes")

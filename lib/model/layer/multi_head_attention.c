@@ -46,7 +46,7 @@ static const dt_field fields[] = {
             .help = "the last input is Keras' attention_mask, (B, T, S): queries do not attend to "
                     "keys where it is 0"),
     DT_FLAG(struct attention, return_attention_scores,
-            .help = "give the shares of attention, too, (B, heads, T, S): NAME/attention_scores"),
+            .help = "also output the attention scores, (B, heads, T, S): NAME/attention_scores"),
     DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY,
            .help = "size of the attention window: positions attend only to closer ones"),
     DT_INTS(struct attention, output_shape, .lone = true, .min = 1, .max = INFINITY,

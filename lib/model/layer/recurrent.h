@@ -54,7 +54,7 @@ typedef struct dt_recurrent {
         DT_FLAG(dt_recurrent, return_sequences,                                                    \
                 .help = "return the output of every step, not only the last"),                     \
         DT_FLAG(dt_recurrent, return_state,                                                        \
-                .help = "give the last states, too: NAME/state_h and, of an LSTM, NAME/state_c"),  \
+                .help = "also output the last states: NAME/state_h, and NAME/state_c of an LSTM"), \
         DT_FLAG(dt_recurrent, go_backwards, .help = "process the sequence backwards"),             \
         DT_FLAG(dt_recurrent, zero_output_for_mask,                                                \
                 .help = "output 0 at masked steps instead of repeating the previous output"),      \
