@@ -151,8 +151,8 @@ static dt_value grad_rhs(const dt_grad *g, const dt_convolution_attr *a) {
     return dt_convolution(g->in[0], g->dout, &b);
 }
 
-/* Whether lhs is dilated, and moves over dy as a window without strides. A kernel with the batch in
- * its shape keeps that dimension first, which its gradient's exchange of dimensions would not. */
+/* Whether lhs is dilated, and moves over dy as a window without strides. False for a kernel with
+ * the batch in its shape: the batch must stay first, but the gradient's dimensions are exchanged. */
 static bool moves_lhs(const dt_grad *g, const dt_convolution_attr *a) {
     const dt_type w = dt_type_of_value(g->in[1]);
     bool dilated = false, strides = dt_type_has_batch(&w);

@@ -2,10 +2,10 @@
 /*
  * hashing: converts a text or a number to one of num_bins numbers, as Keras' Hashing. Different
  * values may get the same number, and nothing is learned. Numbers are hashed as their decimal
- * digits; floats are cut to integers first.
+ * digits; floats are truncated to integers first.
  *
  * The hash is SipHash-2-4 with `salt` as its key, or without salt FarmHash's Fingerprint64
- * (G. Pike, 2014), whose values are fixed for all time. Neither resists an attacker who knows the
+ * (G. Pike, 2014), whose values never change. Neither resists an attacker who knows the
  * salt.
  */
 #include <math.h>
@@ -35,7 +35,7 @@ static const dt_field fields[] = {
     DT_TREE(struct hashing, mask_value, .as = DT_TREE_SCALAR,
             .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT),
                               DT_FORM(DT_FIELD_INT, .min = INT64_MIN, .max = INT64_MAX)),
-            .help = "value that stands for no value: number 0, which other values do not get"),
+            .help = "value that marks a missing value: it gets number 0, and other values do not"),
     DT_ENUM(struct hashing, output_mode, modes,
             .help = "int: the number; one_hot, multi_hot, count: for a single value, a row with 1 "
                     "at the number"),
@@ -101,7 +101,7 @@ static void absorb(const char *p, uint64_t a, uint64_t b, uint64_t out[2]) {
     out[1] = b;
 }
 
-/* Takes 64 bytes. weight: 1, and for the last ones 9. */
+/* Adds 64 bytes to the state. weight: 9 for the last ones, otherwise 1. */
 static void step(state *s, const char *p, uint64_t by, uint64_t weight) {
     s->x = right(s->x + s->y + s->v[0] + word(p + 8, 8), 37) * by;
     s->y = right(s->y + s->v[1] + word(p + 48, 8), 42) * by;
@@ -195,7 +195,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 }
 
 const dt_map_step dt_map_hashing = {
-    .kind = {"hashing", "number of a bin that a text or a number hashes to, as Keras' Hashing",
+    .kind = {"hashing", "number of the bin of a text or a number, by its hash, as Keras' Hashing",
              fields, sizeof(struct hashing), NULL},
     .brief = {"num_bins"},
     .takes = DT_TAKES_EITHER,

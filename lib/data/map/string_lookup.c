@@ -158,8 +158,8 @@ static const char *word_of(const dt_map_stage *s, const void *in, int64_t i, cha
 
 static int64_t words_in(const dt_map_stage *s) { return s->is_text ? 1 : s->values; }
 
-/* Of equally frequent words the greater comes first. So integers are counted as digits from 0 to
- * 2^64, of equal length. */
+/* Of equally frequent words, the greater text comes first. For integers to be in numerical order,
+ * they are counted as texts of equal length, shifted to the range from 0 to 2^64. */
 static void to_ordered(char digits[DIGITS]) {
     const uint64_t number = (uint64_t)strtoll(digits, NULL, 10) ^ UINT64_C(1) << 63;
     snprintf(digits, DIGITS, "%020llu", (unsigned long long)number);
@@ -230,7 +230,8 @@ static dt_texts index_names(const struct string_lookup *a, dt_arena *arena, cons
     return names;
 }
 
-/* Refuses words that are not written as "%lld" writes them, which would never be found. */
+/* Refuses words that differ from what "%lld" prints, such as 02, because no integer would match
+ * them. */
 static dt_status *check_integers(const struct string_lookup *a, const dt_texts *words) {
     char digits[DIGITS];
     int64_t number;

@@ -114,8 +114,8 @@ static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, s
                          : dt_vocabulary_find(&t->vocabulary, piece, *size);
 }
 
-/* Adds the tokens of the bytes of a character that has no token itself. With ByteLevel, the bytes are
- * those of the character that stands for a byte; there are at most two. */
+/* Adds the tokens of the bytes of a character that has no token itself. With ByteLevel, these are
+ * the one or two bytes of the character that stands for a byte. */
 static void put_bytes(const dt_tokenizer *t, const char *text, size_t n, work *w) {
     const bpe *b = t->made;
     dt_str code = {0};

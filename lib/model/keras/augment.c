@@ -76,8 +76,9 @@ static int find_chain(const dt_tree *model, const dt_tree *layers, int i, int *c
     return moved;
 }
 
-/* RandomShear and RandomSaturation write a factor f as [-f, f]. Their steps take f, which means the
- * same of the first, and of the second what Keras documents: from 0 to f. */
+/* Keras writes a factor f of RandomShear and RandomSaturation as [-f, f]; the steps take f. For
+ * random_shear that means the same. For random_saturation it means from 0 to f, as Keras documents
+ * it. */
 static void join_factors(const dt_entry *layer) {
     const dt_tree *arguments = layer->value;
     if (strcmp(layer->key, "RandomShear") != 0 && strcmp(layer->key, "RandomSaturation") != 0)

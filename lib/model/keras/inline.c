@@ -123,8 +123,8 @@ static int by_key(const void *a, const void *b) {
     return strcmp(x->key, y->key);
 }
 
-/* Returns the number of histories in t, and sets *found to history k. They have Keras' order, which is
- * that of the keys in a dictionary. Recursion is limited by the depth of the file. */
+/* Returns the number of histories in t, and sets *found to history k. Those in a dictionary are in
+ * the order of its keys, as in Keras. Recursion is limited by the depth of the file. */
 static int find_history(const dt_tree *t, int k, const dt_tree **found) {
     const dt_tree *history = dt_keras_history(t);
     const size_t size = (size_t)t->n * sizeof *t->entry;
@@ -172,8 +172,8 @@ static bool has_layer(const scope *s, const char *name) {
     return false;
 }
 
-/* The name of a call: the layer's name, with a number from the second call on. dense_1 may also be
- * another layer, as Keras counts layers in the same way. */
+/* The name of a call: the layer's name, with a number from the second call on. Keras
+ * numbers layers in the same way, so if a layer has that name, the call is dense_call_1. */
 static const char *call_name(inlining *x, const scope *in, const char *name, int call) {
     if (call) {
         const char *numbered = dt_arena_printf(x->arena, "%s_%d", name, call);
@@ -449,8 +449,8 @@ static bool is_plain(const dt_tree *layers) {
     return true;
 }
 
-/* Writes the calls of all layers of a scope; of a model within the model, those that are needed.
- * Recursion is limited by its depth. */
+/* Writes the calls of all layers of a scope; in a model within the model, only calls that outputs
+ * need. Recursion is limited by the scope's depth. */
 static dt_status *write_scope(inlining *x, const scope *in) {
     dt_status *faults = NULL;
     for (int i = 0; i < in->layers->n; i++) {
@@ -498,7 +498,7 @@ dt_status *dt_keras_inline(dt_arena *arena, const dt_tree **root) {
     x->needed = x->item;
     x->n_needed = x->n;
     x->item = dt_arena_array(arena, item, MOST_CALLS + 1);
-    x->n = x->list->n = 0; /* once more, in the order of the file */
+    x->n = x->list->n = 0; /* written again, in the order of the file */
     DT_TRY(write_scope(x, x->scope[0]));
     dt_keras_put(config, "layers", &layers->at, x->list);
     for (int i = 0; i < out->n; i++) {
