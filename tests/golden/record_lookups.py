@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-TRAIN = ["red", "green", "red", "", "blue", "green", "none", "red", "cyan", "blue", "cyan", "none"]
+TRAIN = ["red", "green", "red", "", "blue", "green", "none", "red", "cyan", "blue", "cyan", "none", "[UNK]", "[UNK]"]
 ASKED = ["blue", "red", "black", "", "none", "cyan", "green", "[UNK]"]
 WORDS = ["green", "red"]
 CASES = [{"mask_token": ""}, {"mask_token": "none"}, {"mask_token": "none", "max_tokens": 4},

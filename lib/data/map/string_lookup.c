@@ -171,11 +171,12 @@ static const char *from_ordered(dt_arena *arena, const char *digits) {
 }
 
 static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
+    const struct string_lookup *a = s->args;
     char digits[DIGITS];
     (void)at;
     for (int64_t i = 0; i < words_in(s); i++) {
         const char *word = word_of(s, in, i, digits);
-        if (is_token(s->args, word)) continue;
+        if (is_mask(a, word) || strcmp(oov_token(a), word) == 0) continue;
         if (!s->is_text) to_ordered(digits);
         dt_word_counts_add(lesson, word, strlen(word));
     }
@@ -202,7 +203,7 @@ typedef struct made {
 } made;
 
 /* Skips the tokens at the front of a list, as get_vocabulary returns them; elsewhere they are an
- * error, as in Keras. */
+ * error, as the mask is in Keras. */
 static dt_status *drop_tokens(const dt_map_stage *s, dt_texts *words) {
     const struct string_lookup *a = s->args;
     bool masked = false;

@@ -179,8 +179,9 @@ static void *begin(const dt_map_stage *s) {
     return dt_word_counts_create();
 }
 
+/* The name of unknown words is not learned as a word, as in Keras. */
 static void count_word(void *user, const char *word, size_t n) {
-    dt_word_counts_add(user, word, n);
+    if (strcmp(word, DT_UNKNOWN_TEXT) != 0) dt_word_counts_add(user, word, n);
 }
 
 static void take(void *lesson, const dt_map_stage *s, const dt_map_at *at, const void *in) {
