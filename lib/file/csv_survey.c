@@ -170,14 +170,16 @@ static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *
 }
 
 /* Finds the delimiter, and whether lines that begin with # are comments. They are if the records
- * after them have a different number of fields. */
+ * after them have a different number of fields, or another delimiter. */
 static dt_status *find_style(const char *path, dt_csv_style *style) {
     glance plain, without = {0};
     dt_csv_style commented = {.comment = '#'};
     DT_TRY(find_delimiter(path, style, &plain));
     if (!plain.hash) return NULL;
     dt_status *s = find_delimiter(path, &commented, &without);
-    if (!s && without.fields > 0 && without.fields != plain.fields) *style = commented;
+    const bool differs =
+        without.fields != plain.fields || (!plain.table && commented.delimiter != style->delimiter);
+    if (!s && without.fields > 0 && differs) *style = commented;
     dt_status_free(s);
     return NULL;
 }

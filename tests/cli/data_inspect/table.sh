@@ -59,7 +59,8 @@ printf 'city,people\nA,"1,234"\nB,"3,500,000"\nC,900.5\n' >thousands.csv
 printf 'tag,n\n"1,2",5\n"100,200",6\n' >pairs.csv
 printf 'a|b\n1|x, y\n2|z\n' >bars.csv
 printf 'hello world 1\nhello you\n' >words.csv
+printf '# made by hand, once\na\tb\n1\t2\n3\t4\n' >noted.csv
 printf 'a,b\n1,"x\n' >open.csv
-for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv; do lines $file; done
+for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv noted.csv; do lines $file; done
 show data inspect open.csv
 exit 0
