@@ -83,6 +83,10 @@ dt_status *dt_held_copy(dt_arena *arena, const dt_named_view *element, int n,
 static inline int64_t dt_rows_number(const dt_rows *r, int64_t i) {
     return r->row ? (int64_t)r->row[i] : r->first + i;
 }
+/* The index in a pass of an example that is counted over several, with `repeat`. */
+static inline int64_t dt_rows_in_pass(const dt_rows *r, int64_t example) {
+    return r->count > 0 ? example % r->count : example;
+}
 /* Applies `take`, then splits train (split.c). */
 dt_status *dt_dataset_split(dt_dataset *d) DT_MUST_USE;
 

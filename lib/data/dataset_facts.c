@@ -76,14 +76,15 @@ const char *dt_dataset_part_name(const dt_dataset *d, dt_part part) {
 
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example) {
     const dt_rows *r = &d->rows[part];
-    return r->x->single ? r->x->paths.v[dt_rows_number(r, example)] : NULL;
+    return r->x->single ? r->x->paths.v[dt_rows_number(r, dt_rows_in_pass(r, example))] : NULL;
 }
 
 void dt_dataset_undo_group(const dt_dataset *d, dt_part part, const char *target, int64_t example,
                            float *x, int64_t n) {
     const dt_rows *r = &d->rows[part];
     if (!d->pipe && r->single)
-        dt_map_undo_group(d->spec.map, &d->learned, target, dt_rows_group(r, example), x, n);
+        dt_map_undo_group(d->spec.map, &d->learned, target,
+                          dt_rows_group(r, dt_rows_in_pass(r, example)), x, n);
 }
 
 const dt_learned *dt_dataset_learned(const dt_dataset *d) { return &d->learned; }

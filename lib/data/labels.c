@@ -89,7 +89,8 @@ static dt_status *beyond(const dt_dataset *d, dt_part part, const dt_target_rang
 void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example,
                        dt_str *out) {
     const char *alone = dt_dataset_example_file(d, part, example);
-    const place at = place_of(&d->rows[part], element, example);
+    const dt_rows *r = &d->rows[part];
+    const place at = place_of(r, element, dt_rows_in_pass(r, example));
     if (alone) dt_str_escaped(out, alone, strlen(alone), SIZE_MAX);
     else
         dt_str_printf(out, "example %lld of %s", (long long)at.number + 1,

@@ -84,6 +84,7 @@ output: {dir: pets}
 END2
 "$DTRAIN" fit img.yaml -q || echo "exit $?"
 "$DTRAIN" predict img.yaml | sed 's/[0-9]\.[0-9.e-]*[0-9]/N/g'
+"$DTRAIN" predict img.yaml --split train dataset.repeat=2 | cut -d , -f 1 | tail -n 2
 "$DTRAIN" predict img.yaml --input set/cat --format jsonl | sed 's/[0-9]\.[0-9.e-]*[0-9]/N/g'
 "$DTRAIN" predict img.yaml --input set | sed 's/[0-9]\.[0-9.e-]*[0-9]/N/g'
 mkdir -p none/deep/er

@@ -39,6 +39,8 @@ END
 exits 0 data convert job.yaml --mapped -o train.npz -q
 exits 0 fit job.yaml -q
 exits 0 predict job.yaml -o validation.npy -q
+exits 0 predict job.yaml --split train -o train.npy -q
+exits 0 predict job.yaml --split train -o twice.npy -q dataset.repeat=2
 exits 0 predict job.yaml --input rows.csv -o next.npy -q
 exits 0 predict job.yaml --input rows.csv -o scaled.npy -q compile.original_units=false
 exits 0 fit job.yaml 'dataset.map={past: [normalize: {per_group: true}, mixup: 0.2], y: [normalize: {per_group: true}, mixup: 0.2]}' fit.epochs=1 output.dir=mixed -q
@@ -75,6 +77,8 @@ last = cut(5)
 got, scaled = np.load("next.npy"), np.load("scaled.npy")
 want = np.stack([scaled[k] / 0.5 * moments[w[2]][1][0] + moments[w[2]][0][0] for k, w in enumerate(last)])
 assert got.shape == want.shape and np.allclose(got, want, rtol=1e-4, atol=1e-4)
+got = np.load("train.npy")
+assert np.array_equal(np.load("twice.npy"), np.concatenate([got, got]))
 got, true = np.load("validation.npy"), np.load("late.npz")["y"]
 for s, scale in (("a", 1), ("b", 50), ("c", .1)):
     if any(w[2] == s for w in late):
