@@ -148,6 +148,8 @@ static void test_refused(void **state) {
         {"{" BPE ",\"padding\":{\"direction\":\"Right\",\"pad_id\":99}}", "there is no token 99"},
         {"{" BPE ",\"truncation\":{\"direction\":\"Left\"}}", "'direction' is \"Left\""},
         {"{" BPE ",\"decoder\":{\"type\":\"CTC\"}}", "decoder 'CTC' is not supported"},
+        {"{" BPE ",\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}}",
+         "decoder 'Strip' is supported behind 'Fuse' only"},
         {"{" BPE ",\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":2,\"stop\":0}}",
          "'start' is 2"},
     };

@@ -7,8 +7,8 @@
  *     WordPiece    a blank before each token that does not begin with "##", which is left out;
  *                  `cleanup` removes the blank again before punctuation and English endings
  *     Metaspace    blanks for "\u2581", except in the first token
- *     Sequence     of Replace (a text becomes a blank), ByteFallback ("<0x0A>" is a byte), Fuse (of
- *                  no effect here) and Strip (of the first blank), as files of Llama have it
+ *     Sequence     of Replace (a text becomes a blank), ByteFallback ("<0x0A>" is a byte), Fuse, and
+ *                  behind it Strip (of the first blank), as files of Llama have it
  *
  * A file without a decoder gets that of its model and pre-tokenizer. Special tokens are written as
  * any other.
@@ -75,7 +75,8 @@ static dt_status *read_fallback(dt_tokenizer_reader *r, dt_json_cursor at, dt_to
 }
 
 static dt_status *read_fuse(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
-    (void)r, (void)at, (void)t;
+    (void)r, (void)at;
+    t->fuses = true;
     return NULL;
 }
 
@@ -86,7 +87,9 @@ static dt_status *read_strip(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
                                             {"stop", NULL, "0"},
                                             {0}};
     t->first_blanks = 1;
-    return dt_tokenizer_object(r, at, "decoder", keys);
+    DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
+    return t->fuses ? NULL
+                    : dt_tokenizer_fail(r, &at, "decoder 'Strip' is supported behind 'Fuse' only");
 }
 
 static dt_status *read_one(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {

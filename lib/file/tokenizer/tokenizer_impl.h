@@ -156,6 +156,7 @@ struct dt_tokenizer {
     const char *blank;  /* what stands for a space in tokens; NULL: nothing does */
     int first_blanks;   /* how many spaces at the front of a text's first token are dropped */
     bool falls_back;    /* tokens "<0x0A>" are bytes of the text */
+    bool fuses;         /* the decoder joins the tokens */
     /* begins tokens that continue a word, "##"; NULL: tokens are joined as they are */
     const char *continues;
     bool cleans_up; /* no space before punctuation; see decode.c */
