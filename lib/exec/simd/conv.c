@@ -11,9 +11,9 @@
  * There are too few registers for the address of each row, so two rows of a tile share one. If
  * lines have an even number of rows, a tile may contain rows of several lines.
  */
-#include "base/sanitizer.h"
 #include "base/size.h"
 #include "exec/conv_loops.h"
+#include "exec/simd/unroll.h"
 #include "exec/simd/vec.h"
 #include "exec/strip.h"
 
@@ -25,25 +25,6 @@ enum {
     TAPS = 9,          /* gradient of depthwise: elements of the kernel that share a pass */
     LINE = 64          /* bytes of a cache line */
 };
-
-/* Hides the value of p from the compiler, which would otherwise compute an address for every row
- * and column in advance. */
-#define HIDE(p) __asm__("" : "+r"(p))
-/* Under the address sanitizer all tiles share one function, whose sizes the compiler does not know.
- * With a check of every access, a function for each size would take minutes to compile. */
-#if DT_ASAN
-#define TILE_FUNCTION static __attribute__((noinline)) void
-#define HIDE_SIZES(of) __asm__("" : "+r"((of).rows), "+r"((of).vectors))
-#define UNROLL(n)
-#else
-#define TILE_FUNCTION static ALWAYS_INLINE void
-#define HIDE_SIZES(of) ((void)0)
-#define UNROLL(n) _Pragma(UNROLL_TEXT(n))
-#endif
-#define UNROLL_TEXT(n) UNROLL_STRING(GCC unroll n)
-#define UNROLL_STRING(x) #x
-#define EACH_SUM(of)                                                                               \
-    UNROLL(16) for (int i = 0; i < (of).rows; i++) UNROLL(2) for (int j = 0; j < (of).vectors; j++)
 
 /* ---- tiles ---- */
 

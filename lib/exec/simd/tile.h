@@ -10,7 +10,7 @@
 #ifndef DT_EXEC_SIMD_TILE_H
 #define DT_EXEC_SIMD_TILE_H
 
-#include "base/sanitizer.h"
+#include "exec/simd/unroll.h"
 #include "exec/simd/vec.h"
 #include "exec/strip.h"
 
@@ -56,9 +56,7 @@ typedef struct runner {
     const ahead *next;
 } runner;
 
-/* Keeps the compiler from making an address of every row and k, more than there are registers. */
-#define HIDE(p) __asm__("" : "+r"(p))
-/* Keeps it from loading numbers so early that sums have to leave their registers. */
+/* Keeps the compiler from loading numbers so early that sums have to leave their registers. */
 #if !defined(__AVX512F__)
 #define KEEP_ORDER() __asm__ volatile("" : : : "memory")
 #else
@@ -72,22 +70,6 @@ typedef struct runner {
 #else
 #define ADD_PRODUCT(sum, x, y) ((sum) = FMA(x, y, sum))
 #endif
-/* Under the address sanitizer all tiles share one function whose sizes the compiler does not know:
- * with a check of every access, a hundred functions of their own would take minutes to compile. */
-#if DT_ASAN
-#define RUN_TILE static __attribute__((noinline)) void
-#define HIDE_SIZES(of) __asm__("" : "+r"((of).rows), "+r"((of).vectors))
-#define UNROLL(n)
-#else
-#define RUN_TILE static ALWAYS_INLINE void
-#define HIDE_SIZES(of) ((void)0)
-#define UNROLL(n) _Pragma(UNROLL_TEXT(n))
-#endif
-#define UNROLL_TEXT(n) UNROLL_STRING(GCC unroll n)
-#define UNROLL_STRING(x) #x
-/* All sums of a tile: i and j are constants in what follows. */
-#define EACH_SUM(of)                                                                               \
-    UNROLL(16) for (int i = 0; i < (of).rows; i++) UNROLL(4) for (int j = 0; j < (of).vectors; j++)
 
 /* The k that is `u` behind the runner's, and B's next. */
 static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
@@ -166,7 +148,7 @@ static ALWAYS_INLINE void make_pass_sums(runner *r, const kind of, const tile *t
     }
 }
 
-RUN_TILE run_tile(const tile *t, const kind of) {
+TILE_FUNCTION run_tile(const tile *t, const kind of) {
     runner r = {.a = t->a,
                 .b = t->b,
                 .first = {t->a},
