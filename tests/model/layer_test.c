@@ -169,8 +169,8 @@ static void add_needs(dt_str *text, const dt_kind *layer) {
 /* Whether a weight of the only layer is held by a regularizer or a constraint, for the first input
  * that the layer takes. */
 static bool reaches_a_weight(const dt_kind *layer, const dt_field *key, const char *value) {
-    static const char *const inputs[] = {"[4]", "[4, 4]", "[4, 4, 4]", "[4, 4, 4, 4]",
-                                         "[4], dtype: int32"};
+    static const char *const inputs[] = {"[4]",          "[4, 4]",          "[4, 4, 4]",
+                                         "[4, 4, 4, 4]", "[4, 4, 4, 4, 4]", "[4], dtype: int32"};
     dt_arena *arena = dt_arena_create();
     bool built = false, held = false;
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs && !built; i++) {

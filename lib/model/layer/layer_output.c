@@ -70,4 +70,5 @@ const dt_layer dt_layer_layer_output = {
     .precision = DT_LAYER_AS_IT_IS,
     .build = build,
     .call = call,
+    .yields = dt_yields_real,
 };
