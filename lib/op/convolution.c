@@ -152,7 +152,7 @@ static dt_value grad_rhs(const dt_grad *g, const dt_convolution_attr *a) {
 }
 
 /* Whether lhs is dilated, and moves over dy as a window without strides. False for a kernel with
- * the batch in its shape: the batch must stay first, but the gradient's dimensions are exchanged. */
+ * the batch in its shape, which must stay first: the gradient's dimensions are exchanged. */
 static bool moves_lhs(const dt_grad *g, const dt_convolution_attr *a) {
     const dt_type w = dt_type_of_value(g->in[1]);
     bool dilated = false, strides = dt_type_has_batch(&w);

@@ -94,7 +94,8 @@ static dt_status *find_layer(const scope *s, const dt_tree *name, int *out) {
     return dt_fail(DT_E_KERAS_MODEL, &name->at, "the model has no layer '%.80s'", name->text);
 }
 
-/* [LAYER, CALL, OUTPUT]. Among the ends of a model, the calls of a functional model count from 1. */
+/* Reads [LAYER, CALL, OUTPUT]. end: in `input_layers` or `output_layers`, where CALL counts from 1 if
+ * the layer is a functional model. */
 static dt_status *read_history(const scope *s, const dt_tree *t, bool end, source *out) {
     *out = (source){.in = s};
     if (t->kind != DT_TREE_LIST || t->n != 3 || t->item[0]->kind != DT_TREE_SCALAR ||
@@ -201,8 +202,8 @@ static dt_status *find_scope(inlining *x, const source *s, const scope **out) {
 
 /* ---- where values come from ---- */
 
-/* Input k of a scope among the arguments of its call; NULL: not given. A dictionary gives the inputs
- * of a model that has a list of them by their names. */
+/* Input k of a scope among the arguments of its call; NULL: not given. If the model has a list of
+ * inputs, a dictionary gives them by their names. */
 static const dt_tree *find_argument(const scope *in, const dt_tree *args, int k) {
     const dt_tree *inputs = dt_tree_get(in->config, "input_layers"), *history = NULL, *input = NULL;
     if (!args) return NULL;
