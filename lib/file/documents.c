@@ -13,7 +13,7 @@ static bool ends_with(const char *path, const char *end) {
     return n > m && strcasecmp(path + n - m, end) == 0;
 }
 
-bool dt_documents_are(const char *path) {
+bool dt_is_documents_file(const char *path) {
     return ends_with(path, ".jsonl") || ends_with(path, ".jsonl.gz");
 }
 

@@ -191,8 +191,8 @@ static dt_status *read_files(const dt_format_request *r, const dt_paths *paths,
         const char *path = paths->v[i];
         const dt_documents_file f = {path, a->text_key, a->end_of_text};
         from[i] = (origin){.path = path, .byte = (int64_t)out->size, .character = INT64_MAX};
-        DT_TRY(
-            dt_at(dt_documents_are(path) ? dt_documents_read(&f, out) : read_file(path, out), at));
+        DT_TRY(dt_at(dt_is_documents_file(path) ? dt_documents_read(&f, out) : read_file(path, out),
+                     at));
     }
     return NULL;
 }

@@ -136,7 +136,7 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
     if (b.pixels > n || b.stride > (n - b.pixels) / (size_t)b.height)
         return broken(want->path, "unexpected end of file");
     if (b.bits <= 8) read_palette(bytes, n, dt_image_little(bytes + FILE_HEADER, 4), &b);
-    if (want->numbers && b.bits > 8) return dt_image_no_numbers(want, "colors");
+    if (want->numbers && b.bits > 8) return dt_image_refuse_colors(want, "colors");
     uint8_t *rgba = dt_try_alloc((size_t)b.width * 4);
     if (!rgba) return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", want->path);
     for (int64_t y = 0; y < b.height; y++) {

@@ -92,7 +92,7 @@ dt_status *dt_image_broken(const char *path, const dt_image_format *f, const cha
     return dt_fail(DT_E_DATA_FILE, NULL, "%s: broken %s image: %s", path, f->name, what);
 }
 
-dt_status *dt_image_no_numbers(const dt_image *want, const char *what) {
+dt_status *dt_image_refuse_colors(const dt_image *want, const char *what) {
     return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
                               "%s: %s, but a mask holds class numbers: a palette, or grey of up to "
                               "8 bits",

@@ -84,7 +84,7 @@ dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t wid
 dt_status *dt_image_broken(const char *path, const dt_image_format *f,
                            const char *what) DT_MUST_USE;
 /* The error "PATH: a NAME image of colours", if the caller wants class numbers. */
-dt_status *dt_image_no_numbers(const dt_image *want, const char *what) DT_MUST_USE;
+dt_status *dt_image_refuse_colors(const dt_image *want, const char *what) DT_MUST_USE;
 /* Writes `pixels` pixels of red, green, blue and alpha as want->channels channels. Grey is the
  * luminance of ITU-R BT.601, rounded. */
 void dt_image_put(const dt_image *want, const uint8_t *rgba, int64_t pixels, uint8_t *to);

@@ -75,7 +75,7 @@ static void keep_numbers(reading *r) {
     const int kind = png_get_color_type(r->png, r->info);
     const bool wide = png_get_bit_depth(r->png, r->info) > 8;
     if (wide || (kind & PNG_COLOR_MASK_COLOR && kind != PNG_COLOR_TYPE_PALETTE))
-        r->bad = dt_image_no_numbers(r->want, wide ? "16 bits per channel" : "colors");
+        r->bad = dt_image_refuse_colors(r->want, wide ? "16 bits per channel" : "colors");
     png_set_packing(r->png);
     png_set_strip_alpha(r->png);
 }

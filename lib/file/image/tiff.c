@@ -181,7 +181,7 @@ static dt_status *keep_numbers(const library *l, const dt_image *want, void *tif
     l->get(tiff, BITS, &bits);
     l->get(tiff, PHOTOMETRIC, &kind);
     if (bits > 8 || kind > PALETTE || kind == PALETTE - 1)
-        return dt_image_no_numbers(want, bits > 8 ? "more than 8 bits per channel" : "colors");
+        return dt_image_refuse_colors(want, bits > 8 ? "more than 8 bits per channel" : "colors");
     if (kind == PALETTE) l->set(tiff, PHOTOMETRIC, BLACK_IS_ZERO);
     *most = (1 << bits) - 1;
     return NULL;

@@ -86,7 +86,7 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
     int width, height;
     DT_TRY(read_header(want->path, bytes, n, &header));
     DT_TRY(dt_image_check_size(want, header.height, header.width));
-    if (want->numbers) return dt_image_no_numbers(want, "colors");
+    if (want->numbers) return dt_image_refuse_colors(want, "colors");
     DT_TRY(load(&l, want->path));
     if (!l.get_info(bytes, n, &width, &height) || width != want->width || height != want->height)
         return dt_image_broken(want->path, &dt_image_webp, "its parts differ in size");

@@ -94,8 +94,8 @@ static dt_status *find_layer(const scope *s, const dt_tree *name, int *out) {
     return dt_fail(DT_E_KERAS_MODEL, &name->at, "the model has no layer '%.80s'", name->text);
 }
 
-/* Reads [LAYER, CALL, OUTPUT]. end: in `input_layers` or `output_layers`, where CALL counts from 1 if
- * the layer is a functional model. */
+/* Reads [LAYER, CALL, OUTPUT]. end: it is in `input_layers` or `output_layers`, where CALL counts
+ * from 1 if the layer is a functional model. */
 static dt_status *read_history(const scope *s, const dt_tree *t, bool end, source *out) {
     *out = (source){.in = s};
     if (t->kind != DT_TREE_LIST || t->n != 3 || t->item[0]->kind != DT_TREE_SCALAR ||
