@@ -31,7 +31,7 @@ static dt_over_replicas over_of(const dt_job *j, const changed *c) {
                                     : j->how.over_replicas;
 }
 
-/* Whether the change is another one than what the job has. */
+/* Whether the change would make a difference to the job. */
 static bool applies(const dt_job_plan *p, change k) {
     const dt_job *j = p->job;
     switch (k) {

@@ -142,14 +142,14 @@ typedef struct prediction {
     int32_t *offsets; /* [replicas + 1] */
     int n_results;    /* of the step; the first are the outputs */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
-    bool warned;               /* of outputs that are not finite */
-    const char **file;         /* [batch] of the current examples; NULL: unknown */
-    const char **fault;        /* [batch] of the current examples; NULL: none is answered */
-    dt_copied_value *kept;     /* [batch][columns] of the current examples; NULL: none */
-    int64_t done;              /* examples passed on so far */
-    int64_t left;              /* examples to predict, at most */
-    bool ahead;                /* a batch may start before the previous one is finished */
-    flight flights[2];         /* [k % 2] of batch k */
+    bool warned;           /* of outputs that are not finite */
+    const char **file;     /* [batch] of the current examples; NULL: unknown */
+    const char **fault;    /* [batch] why each current example cannot be read; NULL: not reported */
+    dt_copied_value *kept; /* [batch][columns] of the current examples; NULL: none */
+    int64_t done;          /* examples passed on so far */
+    int64_t left;          /* examples to predict, at most */
+    bool ahead;            /* a batch may start before the previous one is finished */
+    flight flights[2];     /* [k % 2] of batch k */
     int64_t started, finished; /* batches */
     turn turn;                 /* of several workers */
 } prediction;
@@ -320,7 +320,7 @@ static void keep(prediction *p, dt_predicted_rows *out) {
     out->kept = p->kept;
 }
 
-/* The faults of the examples at hand, where they are answered. */
+/* The faults of the current examples; NULL: a fault ends the prediction. */
 static const char *const *faults_of(prediction *p, int64_t rows) {
     if (!dt_rows_give_faults(p->from->data)) return NULL;
     p->fault = p->fault ? p->fault : dt_alloc((size_t)p->from->batch * sizeof *p->fault);

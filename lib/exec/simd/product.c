@@ -24,10 +24,10 @@ enum {
     MOST_PACKED = 1 << 21, /* floats of B that are packed at once */
     BLOCK_A = 1 << 16,     /* floats of A that stay in the second-level cache */
     MOST_OF_A = 1 << 17,   /* floats of A that may, if then all rows are one part */
-    /* panels from which on A is packed, if it lies well and if not */
+    /* A is packed from this many panels on: usually, and if its rows lie badly (lies_badly) */
     PANELS_WELL = 16,
     PANELS_BADLY = 4,
-    /* rows above which B is packed, likewise */
+    /* B is packed above this many rows: usually, and if its rows lie badly (lies_badly) */
     ROWS_WELL = 140,
     ROWS_BADLY = 42,
     MOST_COLUMNS = 512, /* of a part, where B is packed anew for each part */
@@ -43,7 +43,7 @@ typedef struct cut {
 
 static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* Rows that fall into the same sets of the first-level cache, or each into a page of its own. */
+/* Whether rows lie in the same sets of the first-level cache, or each in another page. */
 static bool lies_badly(int64_t ld) { return ld % 512 == 0 || ld > 2048; }
 
 /* Blocks of k in a pass. */

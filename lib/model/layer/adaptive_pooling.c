@@ -65,7 +65,8 @@ static dt_value average(dt_value x, int d, int64_t out) {
     return dt_transpose(dt_dot_general(x, share, &dot), perm);
 }
 
-/* The maximum over windows of equal size that do not overlap: the dimension becomes two. */
+/* The maximum over windows of dimension d, which all have the same size and do not overlap: the
+ * dimension is split into (windows, size), and the second is reduced. */
 static dt_value even_maximum(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);
     dt_type two = t;
@@ -76,7 +77,8 @@ static dt_value even_maximum(dt_value x, int d, int64_t out) {
     return dt_reduce(dt_reshape(x, two.rank, two.dim), DT_REDUCE_MAX, 1u << (d + 1));
 }
 
-/* The maximum over dimension d, which is repeated for each place before it. */
+/* The maximum over windows of dimension d. If windows differ in size, x is repeated for each of
+ * them, and elements outside of a window count as minus infinity. */
 static dt_value maximum(dt_value x, int d, int64_t out) {
     const dt_type t = dt_type_of_value(x);
     if (t.dim[d] % out == 0) return even_maximum(x, d, out);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every path that a job names is a trap: a plug-in and libraries whose loading leaves a file, pipes without a writer, devices without end. No verb
-# but fit, sweep, evaluate, predict, generate and devices loads the plug-in, and none waits or reads for ever.
+# but fit, sweep, evaluate, predict, generate and devices loads the plug-in, and no verb waits or reads forever.
 . tests/cli/setup.sh
 ran=$TEST_DIR/ran
 cat >"$TEST_DIR/trap.c" <<'C'
