@@ -129,7 +129,8 @@ typedef struct panel {
     ahead next;  /* of the panel after this one; n: for all rows of a part */
 } panel;
 
-/* W columns that lie as rows, or fewer: the others are 0. */
+/* Writes a vector of W columns for each k, from columns that are rows in memory. Columns that do not
+ * exist are 0. */
 static void turn_vector(const panel *p, int64_t j, float *to) {
     const float *b = p->b + j * p->ldb;
     const int64_t ldb = p->ldb, step = p->vectors * W, columns = p->columns - j;
@@ -171,9 +172,10 @@ static ALWAYS_INLINE void copy(const float *from, int64_t n, int64_t there, floa
         for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
 
-/* Rows of a part in groups of nearly the same size, those with one more first. */
+/* The rows of a part in groups of `each` rows. The groups of the first `more` rows have one row
+ * more. */
 typedef struct groups {
-    int64_t each, more; /* the least rows of a group; rows of groups that have one more */
+    int64_t each, more;
 } groups;
 
 static groups groups_of(int64_t rows, int height) {
