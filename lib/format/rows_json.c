@@ -5,8 +5,8 @@
  * {"logits": [{"class": 0, "score": 0.5}, ...]}, and of the one that a threshold decides
  * {"logits": {"class": 0, "score": 0.5}}. Examples that are files begin with {"file": "a.png",
  * ...}; columns that are kept come next, as the input has them. An output of such a name is
- * {"logits_output": ...}. A row that could not be read has {"error": "..."} in place of its outputs.
- * Values that are not finite are null.
+ * {"logits_output": ...}. A row that could not be read has {"error": "..."} in place of its
+ * outputs. Values that are not finite are null.
  */
 #include <math.h>
 #include <stdio.h>

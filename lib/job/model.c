@@ -2,8 +2,8 @@
 /*
  * A model that Keras wrote, in a job. Its file is read before overrides, so that these can change
  * its layers; its path is relative to the file that names it. If the file that a job names is gone,
- * evaluate, predict and export take the layers from the run's newest checkpoint. Training without it
- * is an error, and so is an override that names a missing file.
+ * evaluate, predict and export take the layers from the run's newest checkpoint. Training without
+ * it is an error, and so is an override that names a missing file.
  */
 #include <stdlib.h>
 #include <string.h>

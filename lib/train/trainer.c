@@ -11,8 +11,8 @@
 /* ---- compiling ---- */
 
 /* Records the step to use in estimates. In mixed precision, this is the step in float32; the
- * estimate then counts 16 bits for layers (cost/mixed.c). *out NULL: estimate the step itself, as of
- * an outline, whose model has the precision that its caller wants to see, or there is nothing to
+ * estimate then counts 16 bits for layers (cost/mixed.c). *out NULL: estimate the step itself, as
+ * of an outline, whose model has the precision that its caller wants to see, or there is nothing to
  * estimate. */
 static dt_status *trace_priced(const dt_trainer *t, dt_step_kind kind, dt_graph **out) {
     dt_model *m = t->o.model;

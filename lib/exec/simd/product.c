@@ -129,8 +129,8 @@ typedef struct panel {
     ahead next;  /* of the panel after this one; n: for all rows of a part */
 } panel;
 
-/* Writes a vector of W columns for each k, from columns that are rows in memory. Columns that do not
- * exist are 0. */
+/* Writes a vector of W columns for each k, from columns that are rows in memory. Missing columns
+ * are 0. */
 static void turn_vector(const panel *p, int64_t j, float *to) {
     const float *b = p->b + j * p->ldb;
     const int64_t ldb = p->ldb, step = p->vectors * W, columns = p->columns - j;

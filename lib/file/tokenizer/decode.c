@@ -7,8 +7,8 @@
  *     WordPiece    a blank before each token that does not begin with "##", which is left out;
  *                  `cleanup` removes the blank again before punctuation and English endings
  *     Metaspace    blanks for "\u2581", except in the first token
- *     Sequence     of Replace (a text becomes a blank), ByteFallback ("<0x0A>" is a byte), Fuse, and
- *                  behind it Strip (of the first blank), as files of Llama have it
+ *     Sequence     of Replace (a text becomes a blank), ByteFallback ("<0x0A>" is a byte), Fuse,
+ *                  and behind it Strip (of the first blank), as files of Llama have it
  *
  * A file without a decoder gets that of its model and pre-tokenizer. Special tokens are written as
  * any other.
