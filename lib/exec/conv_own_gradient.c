@@ -70,6 +70,7 @@ static bool find_parts(dt_own *p) {
         for (int64_t i = 0; i < p->n_parts && !q; i++)
             if (has_places(&p->part[i], &new)) q = &p->part[i];
         if (!q) {
+            if ((p->n_parts + 1) * (p->n_parts + 1) > DT_OWN_SPANS) return false;
             new.from = begin_of(p, &new, t);
             new.line = dt_alloc((size_t)p->taps * sizeof *new.line);
             q = &p->part[p->n_parts++];
@@ -83,7 +84,7 @@ static bool find_parts(dt_own *p) {
         dt_own_join_lines(q, q->lines % n == 0 ? n : q->lines);
         dt_own_join_lines(q, q->lines);
     }
-    return p->n_parts * p->n_parts <= DT_OWN_SPANS;
+    return true;
 }
 
 /* For each position of axis i, the elements of the kernel that read the image there, as bits. */
