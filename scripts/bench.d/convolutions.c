@@ -2,8 +2,8 @@
 /*
  * Our own convolutions beside oneDNN's, each called as a step calls it, on one thread: the result,
  * the gradient of the image and that of the kernel. Kernels are packed beforehand, as they are once
- * a step. Prints floating-point operations per clock cycle, and our rate relative to oneDNN's;
- * scripts/bench.d/own.c says how time is taken.
+ * a step. Prints floating-point operations per clock cycle, and our rate in times of oneDNN's;
+ * cycles.h says how time is taken.
  *
  *     convolutions [ROUNDS [SHAPE...]]       by scripts/bench.d/convolutions; shapes from 0
  */
@@ -18,7 +18,7 @@
 
 #include "cycles.h"
 
-enum { CONTENDERS = 2, OWN = 0, KINDS = 3, SAMPLE_NS = 60000, ROUND_NS = 5000000 };
+enum { CONTENDERS = 2, OWN = 0, KINDS = 3, ROUND_NS = 5000000 };
 
 typedef struct shape {
     const char *name;
@@ -26,12 +26,12 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {"32x32x16 3x3", 16, 32, 16, 16, 1, 3, 1},       {"16x16x32 3x3", 16, 16, 32, 32, 1, 3, 1},
-    {"8x8x64 3x3", 16, 8, 64, 64, 1, 3, 1},          {"28x28x1->32 3x3", 16, 28, 1, 32, 1, 3, 1},
-    {"14x14x32->64 3x3", 16, 14, 32, 64, 1, 3, 1},   {"56x56x64 1x1", 2, 56, 64, 64, 1, 1, 1},
-    {"depthwise 32x32x64", 16, 32, 1, 1, 64, 3, 1},  {"depthwise, 2 images", 2, 32, 1, 1, 64, 3, 1},
+    {"32x32x16 3x3", 16, 32, 16, 16, 1, 3, 1},     {"16x16x32 3x3", 16, 16, 32, 32, 1, 3, 1},
+    {"8x8x64 3x3", 16, 8, 64, 64, 1, 3, 1},        {"28x28x1->32 3x3", 16, 28, 1, 32, 1, 3, 1},
+    {"14x14x32->64 3x3", 16, 14, 32, 64, 1, 3, 1}, {"56x56x64 1x1", 2, 56, 64, 64, 1, 1, 1},
+    {"depthwise 32x32x64", 16, 32, 1, 1, 64, 3, 1}, {"depthwise, 2 images", 2, 32, 1, 1, 64, 3, 1},
     {"32x32x16->32 3x3/2", 16, 32, 16, 32, 1, 3, 2}, {"depthwise/2", 4, 32, 1, 1, 64, 3, 2},
-    {"14x14x64->384 1x1", 8, 14, 64, 384, 1, 1, 1},  {"14x14x384->64 1x1", 8, 14, 384, 64, 1, 1, 1},
+    {"14x14x64->384 1x1", 8, 14, 64, 384, 1, 1, 1}, {"14x14x384->64 1x1", 8, 14, 384, 64, 1, 1, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -63,8 +63,12 @@ static float *fill(int64_t n) {
 
 static dt_conv conv_of(const shape *s, dt_conv_kind kind) {
     const int64_t pad = (s->k - 1) / 2, places = (s->size + s->stride - 1) / s->stride;
-    dt_conv c = {
-        .kind = kind, .n = 2, .images = s->images, .groups = s->groups, .in = s->in, .out = s->out};
+    dt_conv c = {.kind = kind,
+                 .n = 2,
+                 .images = s->images,
+                 .groups = s->groups,
+                 .in = s->in,
+                 .out = s->out};
     for (int i = 0; i < 2; i++) {
         c.x[i] = s->size;
         c.y[i] = places;
@@ -104,28 +108,10 @@ static void turn(dt_conv *c) {
     c->w_k[0] = c->k[1] * c->w_k[1];
 }
 
-static void call(const contender *c, const arrays *m) {
+static void call(const void *contender_, const void *arrays_) {
+    const contender *c = contender_;
+    const arrays *m = arrays_;
     c->calls->run(&c->plan, m->a, c->packed ? c->packed : m->b, m->c, c->scratch);
-}
-
-/* Repeats short calls: after a pause, a processor runs wide instructions slowly at first. */
-static void sample(contender *c, const arrays *m) {
-    double begin = now_ns();
-    call(c, m);
-    const double once = now_ns() - begin, end = now_ns() + ROUND_NS;
-    const int calls = once > SAMPLE_NS ? 1 : 1 + (int)(SAMPLE_NS / (once + 1));
-    for (int n = 0; n < 2 || now_ns() < end; n++) {
-        const double before = clock_ghz();
-        const long were = switches();
-        begin = now_ns();
-        for (int i = 0; i < calls; i++) call(c, m);
-        const double ns = now_ns() - begin;
-        const bool alone = switches() == were;
-        const double ghz = clock_ghz();
-        if (!alone || ghz > 1.03 * before || before > 1.03 * ghz) continue;
-        const double cycles = ns / calls * (before + ghz) / 2;
-        if (c->cycles <= 0 || cycles < c->cycles) c->cycles = cycles;
-    }
 }
 
 static bool prepare(const dt_gemm_library *l, const dt_conv *v, const float *w, contender *c) {
@@ -153,7 +139,8 @@ static double compare(const dt_gemm_library *l, const shape *s, dt_conv_kind kin
     bool ok = true;
     for (int i = 0; i < CONTENDERS; i++) ok &= prepare(&l[i], &v, m.b, &c[i]);
     for (int r = 0; r < rounds && ok; r++)
-        for (int i = 0; i < CONTENDERS; i++) sample(&c[i], &m);
+        for (int i = 0; i < CONTENDERS; i++)
+            sample(&(timed){call, &c[i], &m}, ROUND_NS, &c[i].cycles);
     const double ratio = c[OWN].cycles > 0 ? c[1].cycles / c[OWN].cycles : 0;
     printf("%-22s %-7s %6.1f %6.1f  %5.2f\n", s->name, names[kind], work / c[0].cycles,
            work / c[1].cycles, ratio);
@@ -167,12 +154,6 @@ static double compare(const dt_gemm_library *l, const shape *s, dt_conv_kind kin
     free(m.b);
     free(m.c);
     return ratio;
-}
-
-static bool is_wanted(int shape_, int n, char **word) {
-    bool wanted = n <= 2;
-    for (int i = 2; i < n; i++) wanted |= atoi(word[i]) == shape_;
-    return wanted;
 }
 
 int main(int n, char **word) {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our own matrix products beside oneDNN and OpenBLAS as steps call them, on one thread, operands in
- * the cache: floating-point operations per clock cycle, and our rate relative to the faster
- * library's. Other programs disturb times, and its clock changes. So times are counted in
- * cycles, by a chain of dependent multiplications before and after, and a sample counts only if no
- * context switch fell into it and the clock stayed the same. Contenders take turns; the best of all
- * samples counts.
+ * the cache: floating-point operations per clock cycle, and our rate in times of the faster
+ * library's. cycles.h says how time is taken.
  *
  *     own [ROUNDS [SHAPE...]]       by scripts/bench.d/own; shapes by their numbers, from 0
  */
@@ -19,7 +16,7 @@
 
 #include "cycles.h"
 
-enum { CONTENDERS = 3, OWN = 0, SAMPLE_NS = 60000, ROUND_NS = 4000000 };
+enum { CONTENDERS = 3, OWN = 0, ROUND_NS = 4000000 };
 
 typedef struct shape {
     char name[8];
@@ -28,21 +25,21 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {"W1", 64, 128, 784, '-'},         {"W1", 32, 128, 784, '-'},
-    {"W1 dW", 784, 128, 64, 'A'},      {"W1 out", 64, 10, 128, '-'},
-    {"W2", 256, 1024, 784, '-'},       {"W2 dW", 784, 1024, 256, 'A'},
-    {"dX", 256, 784, 1024, 'B'},       {"W5 up", 4096, 1536, 384, '-'},
+    {"W1", 64, 128, 784, '-'},        {"W1", 32, 128, 784, '-'},
+    {"W1 dW", 784, 128, 64, 'A'},     {"W1 out", 64, 10, 128, '-'},
+    {"W2", 256, 1024, 784, '-'},      {"W2 dW", 784, 1024, 256, 'A'},
+    {"dX", 256, 784, 1024, 'B'},      {"W5 up", 4096, 1536, 384, '-'},
     {"W5 down", 4096, 384, 1536, '-'}, {"W5 dW", 1536, 384, 4096, 'A'},
-    {"W5 proj", 4096, 384, 384, '-'},  {"W5 dX", 4096, 384, 1536, 'B'},
-    {"W5 out", 4096, 65, 384, '-'},    {"LSTM", 64, 512, 128, '-'},
-    {"LSTM", 32, 512, 128, '-'},       {"LSTM", 4, 512, 128, '-'},
-    {"LSTM dX", 32, 128, 512, 'B'},    {"MLP", 256, 2048, 2048, '-'},
-    {"MLP dW", 2048, 2048, 256, 'A'},  {"cube", 1024, 1024, 1024, '-'},
-    {"conv", 8192, 64, 576, '-'},      {"piece", 512, 1536, 384, '-'},
-    {"piece", 512, 384, 1536, '-'},    {"piece", 512, 384, 384, '-'},
-    {"piece", 1536, 384, 512, 'A'},    {"W2", 16, 1024, 784, '-'},
-    {"W1", 4, 128, 784, '-'},          {"W1", 8, 128, 784, '-'},
-    {"W2", 128, 1024, 784, '-'},       {"W2 dW", 392, 1024, 256, 'A'},
+    {"W5 proj", 4096, 384, 384, '-'}, {"W5 dX", 4096, 384, 1536, 'B'},
+    {"W5 out", 4096, 65, 384, '-'},   {"LSTM", 64, 512, 128, '-'},
+    {"LSTM", 32, 512, 128, '-'},      {"LSTM", 4, 512, 128, '-'},
+    {"LSTM dX", 32, 128, 512, 'B'},   {"MLP", 256, 2048, 2048, '-'},
+    {"MLP dW", 2048, 2048, 256, 'A'}, {"cube", 1024, 1024, 1024, '-'},
+    {"conv", 8192, 64, 576, '-'},     {"piece", 512, 1536, 384, '-'},
+    {"piece", 512, 384, 1536, '-'},   {"piece", 512, 384, 384, '-'},
+    {"piece", 1536, 384, 512, 'A'},   {"W2", 16, 1024, 784, '-'},
+    {"W1", 4, 128, 784, '-'},         {"W1", 8, 128, 784, '-'},
+    {"W2", 128, 1024, 784, '-'},      {"W2 dW", 392, 1024, 256, 'A'},
     {"W2 dW", 49, 1024, 256, 'A'},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -66,31 +63,13 @@ static float *fill(int64_t n) {
     return x;
 }
 
-static void call(const contender *c, const matrices *m) {
+static void call(const void *contender_, const void *matrices_) {
+    const contender *c = contender_;
+    const matrices *m = matrices_;
     c->library->run(c->plan, m->a, m->b, m->c, c->scratch);
 }
 
-/* Repeats short calls: after a pause, a processor runs wide instructions slowly at first. */
-static void sample(contender *c, const matrices *m) {
-    double begin = now_ns();
-    call(c, m);
-    const double once = now_ns() - begin, end = now_ns() + ROUND_NS;
-    const int calls = once > SAMPLE_NS ? 1 : 1 + (int)(SAMPLE_NS / (once + 1));
-    for (int n = 0; n < 2 || now_ns() < end; n++) {
-        const double before = clock_ghz();
-        const long were = switches();
-        begin = now_ns();
-        for (int i = 0; i < calls; i++) call(c, m);
-        const double ns = now_ns() - begin;
-        const bool alone = switches() == were;
-        const double ghz = clock_ghz();
-        if (!alone || ghz > 1.03 * before || before > 1.03 * ghz) continue;
-        const double cycles = ns / calls * (before + ghz) / 2;
-        if (c->cycles <= 0 || cycles < c->cycles) c->cycles = cycles;
-    }
-}
-
-/* Prints a line; our rate relative to the faster library's. 0: disturbed. */
+/* Prints a line; our rate in times of the faster library's. 0: disturbed. */
 static double compare(const dt_gemm_library *l, const shape *s, int rounds) {
     const bool ta = s->transposed == 'A', tb = s->transposed == 'B';
     const dt_gemm g = {.m = s->m,
@@ -111,7 +90,8 @@ static double compare(const dt_gemm_library *l, const shape *s, int rounds) {
         call(&c[i], &m);
     }
     for (int r = 0; r < rounds; r++)
-        for (int i = 0; i < CONTENDERS; i++) sample(&c[i], &m);
+        for (int i = 0; i < CONTENDERS; i++)
+            sample(&(timed){call, &c[i], &m}, ROUND_NS, &c[i].cycles);
     const double work = 2.0 * (double)g.m * (double)g.n * (double)g.k,
                  better = fmin(c[1].cycles, c[2].cycles),
                  ratio = c[OWN].cycles > 0 ? better / c[OWN].cycles : 0;
@@ -127,12 +107,6 @@ static double compare(const dt_gemm_library *l, const shape *s, int rounds) {
     free(b);
     free(to);
     return ratio;
-}
-
-static bool is_wanted(int shape_, int n, char **word) {
-    bool wanted = n <= 2;
-    for (int i = 2; i < n; i++) wanted |= atoi(word[i]) == shape_;
-    return wanted;
 }
 
 int main(int n, char **word) {
