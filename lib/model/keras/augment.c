@@ -93,7 +93,7 @@ static void join_factors(const dt_entry *layer) {
 
 /* {random_flip: {mode: horizontal}} of {RandomFlip: {name: f, inputs: x, mode: horizontal}} */
 static dt_tree *step_of(dt_arena *arena, const dt_entry *layer) {
-    static const char *const dropped[] = {"name", "inputs", "trainable", "dtype"};
+    static const char *const dropped[] = {"name", "inputs", "trainable", "dtype", "weights_of"};
     dt_tree *arguments = layer->value, *step = dt_keras_map(arena, &arguments->at, 1);
     const dt_tree *order = dt_tree_get(arguments, "data_format");
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)

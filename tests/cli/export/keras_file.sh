@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A .keras archive: Keras loads it, without custom code, and predicts what dtrain does; dtrain reads it again. No library is needed to write it.
 . tests/cli/setup.sh
+. tests/cli/jobs.sh
 if sanitized; then echo "the values are those of the plain build; tests/tasks/back_to_keras.sh runs this code under sanitizers" && exit 77; fi
 python=$(scripts/python-tools numpy h5py jax keras safetensors) || exit 77 # Keras computes with NumPy by jax
 write_tiny
@@ -56,4 +57,7 @@ cmp "$TEST_DIR/a.keras" "$TEST_DIR/b"
 exits 0 fit "$tiny" "$tokens" 'model={layers: [Input: {name: tokens, shape: [6], dtype: int32}, TokenAndPositionEmbedding: {vocabulary_size: 9, sequence_length: 6, embedding_dim: 4}, TransformerEncoder: {intermediate_dim: 4, num_heads: 2}, Flatten, Dense: {units: 4, activation: softmax}]}' -q --fresh --steps 1
 show export "$tiny" "$tokens" 'model={layers: [Input: {name: tokens, shape: [6], dtype: int32}, TokenAndPositionEmbedding: {vocabulary_size: 9, sequence_length: 6, embedding_dim: 4}, TransformerEncoder: {intermediate_dim: 4, num_heads: 2}, Flatten, Dense: {units: 4, activation: softmax}]}' -o "$TEST_DIR/c.keras"
 [ ! -e "$TEST_DIR/c.keras" ] || echo "c.keras was written"
+shared="model={type: functional, layers: [Input: {name: tokens, shape: [6], dtype: int32}, Embedding: {input_dim: 9, output_dim: 4}, Dense: {name: a, units: 4}, Dense: {name: b, units: 4, activation: relu, weights_of: a}, Flatten, Dense: {units: 4, activation: softmax}]}"
+exits 0 fit "$tiny" "$tokens" "$shared" -q --fresh --steps 1
+show export "$tiny" "$tokens" "$shared" -o "$TEST_DIR/c.keras" | tail -n 6
 show export "$tiny" -o "$TEST_DIR/c.keras" --names torch
