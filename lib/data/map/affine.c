@@ -30,9 +30,21 @@ static int interpolation(const dt_map_stage *s) {
     return s->is_mask ? NEAREST_PIXEL : ((const struct dt_augment *)s->args)->interpolation;
 }
 
+/* A mask is uint8, so another number would become another class. */
+static dt_status *check_fill(const dt_map_stage *s) {
+    const struct dt_augment *a = s->args;
+    const double x = a->fill_value;
+    if (!s->is_mask || a->fill_mode != CONSTANT || (x >= 0 && x <= UINT8_MAX && x == trunc(x)))
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_DATASET_KEYS, s->at,
+                              "fill_value %.15g is not a class number of a mask, 0 to 255", x),
+                      "write a class, or one that the loss ignores: ignore_class: 255");
+}
+
 dt_status *dt_affine_infer(dt_map_stage *s, dt_arena *arena) {
     const struct dt_augment *a = s->args;
     const dt_pixels p = dt_pixels_of(&s->in);
+    DT_TRY(check_fill(s));
     if (interpolation(s) == BILINEAR) s->out.dtype = DT_FLOAT32;
     const size_t size = dt_dtype_size(s->out.dtype);
     char *fill = dt_arena_alloc(arena, dt_size_mul((size_t)p.channels, size));

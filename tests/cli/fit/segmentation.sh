@@ -66,6 +66,7 @@ try 'dataset.map.image=[mixup, random_flip]'
 try 'dataset.map={image: [cutmix], mask: [mixup]}'
 try 'dataset.map={image: [cutmix]}' && echo fine
 try 'dataset.map={image: [mixup]}'
+try 'dataset.map={image: [random_rotation: {factor: 0.1, fill_mode: constant, fill_value: -1}]}'
 "$DTRAIN" predict job.yaml --split train -q -o out/ && ls out
 "$DTRAIN" predict job.yaml --split train -q -o out/ 2>&1
 "$DTRAIN" predict job.yaml --split train -q -o - --format png 2>&1
