@@ -91,8 +91,9 @@ static dt_status *date_of(sorting *s, int64_t row, const char *text, int64_t *ti
     dt_date d;
     if (!*text) return bad_order(s, row, "is missing, so that the row has no place in the order");
     if (!dt_date_parse(text, DT_DATE_EITHER, &d))
-        return dt_suggest(bad_order(s, row, "is not a date, and rows are sorted by numbers or dates"),
-                          "write dates as 2024-12-31 or 2024-12-31 23:59");
+        return dt_suggest(
+            bad_order(s, row, "is not a date, and rows are sorted by numbers or dates"),
+            "write dates as 2024-12-31 or 2024-12-31 23:59");
     if (d.unclear)
         return dt_suggest(bad_order(s, row, "is a date whose day or month may come first"),
                           "write dates as 2024-12-31");

@@ -89,8 +89,9 @@ static dt_status *decode_upright(const dt_image *stored, int orientation, const 
     return s;
 }
 
-/* Replaces the colors of a mask by class numbers. */
-static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, uint8_t *picture) {
+/* Replaces the colors of an upright mask by class numbers. width: pixels of a row. */
+static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, int64_t width,
+                          uint8_t *picture) {
     int last = 0;
     for (int64_t i = 0; i < stored->height * stored->width; i++) {
         const uint8_t *p = picture + 3 * i;
@@ -101,8 +102,8 @@ static dt_status *look_up(const dt_image_layout *l, const dt_image *stored, uint
             return dt_fail(DT_E_DATA_FILE, NULL,
                            "%s: [%d, %d, %d] in row %lld, column %lld is not one of the colors of "
                            "'%s'",
-                           stored->path, p[0], p[1], p[2], (long long)(i / stored->width),
-                           (long long)(i % stored->width), stored->element);
+                           stored->path, p[0], p[1], p[2], (long long)(i / width),
+                           (long long)(i % width), stored->element);
         picture[i] = (uint8_t)k;
         last = k;
     }
@@ -126,7 +127,7 @@ static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *st
     dt_status *s = picture && r.row
                        ? decode_upright(stored, orientation, file.data, file.n, picture)
                        : no_memory(stored);
-    if (!s && l->n_colors > 0) s = look_up(l, stored, picture);
+    if (!s && l->n_colors > 0) s = look_up(l, stored, dim[1], picture);
     if (!s) {
         dt_resizing_prepare(&r);
         dt_resizing_run(&r, picture, out);
