@@ -114,6 +114,7 @@ static bool put(const charsmap *x, const char *text, size_t n, dt_str *out) {
 
 typedef struct mapping {
     const charsmap *map;
+    size_t n; /* bytes of the text */
     dt_str *out;
 } mapping;
 
@@ -121,17 +122,18 @@ static dt_status *map_grapheme(void *user, const char *text, size_t n, bool is_m
     const mapping *m = user;
     uint32_t code;
     (void)is_match;
-    if (n < SHORT_GRAPHEME && put(m->map, text, n, m->out)) return NULL;
+    if (n < SHORT_GRAPHEME && put(m->map, text, n, m->out))
+        return dt_normalizer_check(m->n, m->out);
     for (size_t at = 0, step; at < n; at += step) {
         step = dt_utf8_next(text + at, n - at, &code);
         if (!put(m->map, text + at, step, m->out)) dt_str_add(m->out, text + at, step);
     }
-    return NULL;
+    return dt_normalizer_check(m->n, m->out);
 }
 
 static dt_status *apply(const void *made, const char *text, size_t n, dt_str *out) {
     const charsmap *x = made;
-    return dt_pattern_split(x->graphemes, text, n, map_grapheme, &(mapping){x, out});
+    return dt_pattern_split(x->graphemes, text, n, map_grapheme, &(mapping){x, n, out});
 }
 
 dt_status *dt_step_of_charsmap(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,

@@ -18,6 +18,11 @@
  * character by up to 11 times its bytes. */
 enum { MOST_TIMES = 32, MORE = 1 << 16 };
 
+dt_status *dt_normalizer_check(size_t n, const dt_str *out) {
+    if (out->size <= n * MOST_TIMES + MORE) return NULL;
+    return dt_fail(DT_E_RANGE, NULL, "the normalizer makes a text %d times as long", MOST_TIMES);
+}
+
 /* Reads a text that a step inserts. Its size is limited. */
 static dt_status *read_content(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
                                const char **out) {
@@ -37,6 +42,7 @@ typedef struct replacement {
 
 typedef struct replacing {
     const char *content;
+    size_t n; /* bytes of the text */
     dt_str *out;
 } replacing;
 
@@ -44,12 +50,12 @@ static dt_status *replace_stretch(void *user, const char *text, size_t n, bool i
     const replacing *x = user;
     if (is_match) dt_str_puts(x->out, x->content);
     else dt_str_add(x->out, text, n);
-    return NULL;
+    return dt_normalizer_check(x->n, x->out);
 }
 
 static dt_status *replace(const void *made, const char *text, size_t n, dt_str *out) {
     const replacement *x = made;
-    return dt_pattern_split(x->pattern, text, n, replace_stretch, &(replacing){x->content, out});
+    return dt_pattern_split(x->pattern, text, n, replace_stretch, &(replacing){x->content, n, out});
 }
 
 static dt_status *read_replace(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
@@ -114,15 +120,13 @@ static dt_status *read_strip(dt_tokenizer_reader *r, dt_json_cursor at, const ch
 /* ---- all steps ---- */
 
 dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n, dt_str *out) {
-    const size_t most = n * MOST_TIMES + MORE;
+    const size_t all = n;
     dt_str before = {0}, after = {0};
     dt_status *s = NULL;
     for (int i = 0; !s && i < x->n; i++) {
         dt_str_clear(&after);
         s = x->step[i].apply(x->step[i].made, text, n, &after);
-        if (!s && after.size > most)
-            s = dt_fail(DT_E_RANGE, NULL, "the normalizer makes a text %d times as long",
-                        MOST_TIMES);
+        if (!s) s = dt_normalizer_check(all, &after);
         const dt_str done = after;
         after = before;
         before = done;

@@ -193,6 +193,8 @@ dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at,
 /* Appends the text as the normalizer changes it. */
 dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n,
                         dt_str *out) DT_MUST_USE;
+/* RANGE: a text of n bytes has become too long. */
+dt_status *dt_normalizer_check(size_t n, const dt_str *out) DT_MUST_USE;
 /* Each reads one kind of step: characters.c, unicode_form.c, charsmap.c. */
 typedef dt_status *dt_read_step(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
                                 dt_normalizer_step *out);
