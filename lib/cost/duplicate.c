@@ -8,6 +8,13 @@
  *
  * All other inputs (means, scales) must be small compared to that array, and the array must not be
  * larger than the value itself, as the random numbers behind a mask are.
+ *
+ * The costliest such value is a sigmoid (3 operations). Of silu(g) * u the arrays g, u and the
+ * product are kept; sigmoid and silu(g) are computed again. libtpu 0.0.42.1 does so where all blocks
+ * are written out: six gated blocks need 6.1 GiB of temporaries, as planned (docs/simulator.md);
+ * with all five arrays a plan needs 9.2. It cannot do so between loops over blocks, of which the
+ * first stores what the second reads: such programs need more than the plan where nothing is
+ * rematerialized.
  */
 #include "cost/cost_impl.h"
 #include "op/op.h"
