@@ -33,7 +33,8 @@ static const dt_layer_spec *layer_of(const dt_layer_build *b) {
 /* The index of the output with that name or number; -1: there is none. */
 static int find_output(const dt_layer_spec *l, const char *word) {
     int64_t number;
-    if (dt_parse_int64(word, &number)) return number <= l->n_further ? (int)number - 1 : -1;
+    if (dt_parse_int64(word, &number))
+        return number >= 1 && number <= l->n_further ? (int)number - 1 : -1;
     for (int i = 0; i < l->n_further; i++)
         if (strcmp(l->further[i].name, word) == 0) return i;
     return -1;

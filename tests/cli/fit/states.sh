@@ -32,6 +32,7 @@ exits 0 fit "$job" model.rematerialize=full output.dir="$TEST_DIR/r" --fresh -q
 # refused NUMBER LAYER
 refused() { show fit "$job" output.dir="$TEST_DIR/z" "model.layers.$1=$2" model.outputs=y 'compile.loss={MeanSquaredError: {}}' --dry-run -q; }
 refused 7 '{Concatenate: {name: both, inputs: [mean, encoder/3]}}'
+refused 7 '{Concatenate: {name: both, inputs: [mean, encoder/-4294967295]}}'
 refused 7 '{Concatenate: {name: both, inputs: [mean, encoder/state]}}'
 refused 7 '{Concatenate: {name: both, inputs: [mean, words/state_h]}}'
 refused 7 '{Concatenate: {name: both, inputs: [mean, encode/state_h]}}'
