@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the keys of `init_from`. Its key `freeze` sets `trainable: false` for layers by name. */
+#include <string.h>
+
 #include "base/pattern.h"
 #include "model/model.h"
 
@@ -73,11 +75,21 @@ static dt_status *freeze(const dt_tree *item, const char *const *name, const dt_
                            item->text);
 }
 
+/* A layer that uses the weights of a frozen one is frozen. */
+static void freeze_with_owner(const char *const *name, const dt_named *named, int i) {
+    dt_layer_head *head = named[i].kind ? named[i].args : NULL;
+    const dt_tree *of = head ? dt_given(head->weights_of) : NULL;
+    for (int k = 0; of && of->kind == DT_TREE_SCALAR && k < i; k++)
+        if (named[k].kind && strcmp(name[k], of->text) == 0)
+            head->trainable &= ((const dt_layer_head *)named[k].args)->trainable;
+}
+
 dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name,
                                const dt_named *named, int n) {
     dt_status *faults = NULL;
     for (int i = 0; from->freeze && i < from->freeze->n; i++)
         if (from->freeze->item[i]->kind == DT_TREE_SCALAR)
             dt_status_append(&faults, freeze(from->freeze->item[i], name, named, n));
+    for (int i = 0; from->freeze && i < n; i++) freeze_with_owner(name, named, i);
     return faults;
 }

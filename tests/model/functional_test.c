@@ -74,6 +74,20 @@ static void test_the_output_may_stand_anywhere(void **state) {
     "type: functional\nlayers:\n- Input: {name: image, shape: [4]}\n- Dense: {name: hidden, "      \
     "units: 3}\n"
 
+static void test_freezing_reaches_all_users_of_weights(void **state) {
+    (void)state;
+    dt_arena *arena = dt_arena_create();
+    dt_model_spec m;
+    ok(read_model(arena,
+                  "{init_from: {path: f, freeze: ['^a$']}, layers: [Input: {name: x, shape: [4]},"
+                  " Dense: {name: a, units: 4}, Dense: {name: b, units: 4, weights_of: a},"
+                  " Dense: {name: c, units: 4, weights_of: b}]}",
+                  &m));
+    assert_int_equal(m.layer[3].owner, 1);
+    assert_false(m.layer[1].weight[0].trainable);
+    dt_arena_destroy(arena);
+}
+
 static const struct bad {
     const char *model;
     int number, line, column;
@@ -363,6 +377,7 @@ int main(void) {
         cmocka_unit_test(test_layers_take_from_named_ones),
         cmocka_unit_test(test_sequential_is_the_special_case),
         cmocka_unit_test(test_the_output_may_stand_anywhere),
+        cmocka_unit_test(test_freezing_reaches_all_users_of_weights),
         cmocka_unit_test(test_bad_models_are_refused),
         cmocka_unit_test(test_a_fault_is_told_once),
         cmocka_unit_test(test_shapes_are_followed_past_a_fault),
