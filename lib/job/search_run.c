@@ -51,11 +51,12 @@ typedef struct search {
     dt_arena *arena;
     dt_tree *let;
     bool has_assignment, has_partition;
-    int logical, slices; /* as in the job */
-    int64_t batch;       /* rows of the global batch */
-    double examples;     /* examples in the whole run */
-    double state;        /* bytes of all variables */
-    double flops;        /* floating-point operations of the whole run */
+    bool has_expert_parts; /* a replica's devices divide the experts of the job itself */
+    int logical, slices;   /* as in the job */
+    int64_t batch;         /* rows of the global batch */
+    double examples;       /* examples in the whole run */
+    double state;          /* bytes of all variables */
+    double flops;          /* floating-point operations of the whole run */
     double faster; /* factor by which quantization may exceed the chip's bfloat16 peak: 1 or 2 */
     int n, cap;    /* number of candidates in `at`, which all fit into memory */
     point *at;
@@ -68,12 +69,25 @@ typedef struct search {
 
 /* ---- the job itself ---- */
 
+static bool has_expert_words(const dt_tree *let) {
+    return dt_tree_get(let, "expert_parts") && dt_tree_get(let, "expert_rest");
+}
+
+/* A word's value; 0: there is none, or it is not a number. */
+static int64_t number_of(const dt_tree *let, const char *word) {
+    int64_t value = 0;
+    const dt_tree *n = dt_tree_get(let, word);
+    if (n) dt_status_free(dt_tree_int(n, word, 1, INFINITY, &value));
+    return value;
+}
+
 static void learn(search *s, const dt_job_plan *p) {
     const dt_plan *train = p->plan[0];
     const double rows = (double)p->step[0].rows / dt_job_plan_slices(p);
     s->let = dt_tree_get(p->job->tree, "let");
     s->has_assignment = p->job->strategy.assignment != NULL;
     s->has_partition = p->job->partition != NULL;
+    s->has_expert_parts = has_expert_words(s->let) && number_of(s->let, "expert_parts") != 1;
     s->logical = p->logical;
     s->slices = (int)dt_job_plan_slices(p);
     s->batch = p->step[0].rows;
@@ -119,9 +133,10 @@ static bool say(const search *s, const int mesh[4], point *c) {
         add_word(s, c, "tensor", "", dt_arena_printf(s->arena, "%d", c->logical));
         if (c->logical > 1) add_word(s, c, NULL, "partition.sequence_parallel", "true");
     }
-    if (c->experts) {
-        add_word(s, c, "expert_parts", "", dt_arena_printf(s->arena, "%d", c->logical));
-        add_word(s, c, "expert_rest", "", "1");
+    if (c->experts || s->has_expert_parts) {
+        const int parts = c->experts ? c->logical : 1;
+        add_word(s, c, "expert_parts", "", dt_arena_printf(s->arena, "%d", parts));
+        add_word(s, c, "expert_rest", "", dt_arena_printf(s->arena, "%d", c->logical / parts));
     }
     add_word(s, c, "shared", "partition.over_replicas", c->over);
     add_word(s, c, NULL, "model.rematerialize", c->policy);
@@ -252,11 +267,8 @@ static double try_shares(search *s, const dt_topology *t, point c) {
 
 /* Whether the job can divide its experts into so many parts. */
 static bool divides_experts(const search *s, int parts) {
-    int64_t experts = 1;
-    const dt_tree *n = dt_tree_get(s->let, "experts");
-    if (parts == 1 || !n || !dt_tree_get(s->let, "expert_parts")) return false;
-    dt_status_free(dt_tree_int(n, "experts", 1, INFINITY, &experts));
-    return experts % parts == 0;
+    const int64_t experts = number_of(s->let, "experts");
+    return parts > 1 && experts > 0 && experts % parts == 0 && has_expert_words(s->let);
 }
 
 /* Tries more and more devices per replica, until a step takes longer. */

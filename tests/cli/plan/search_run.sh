@@ -79,4 +79,10 @@ c = next(c for c in candidates if c["divides_experts"])
 p = json.loads(subprocess.run([program, "plan", "configs/published/mixtral-8x7b.yaml", *mixture.split(), *c["overrides"], "--json"],
                               capture_output=True, check=True).stdout)
 print("experts divided:", "faster" if best[True] < best[False] else best, "as plan says" if p["step_time_s"] == c["step_time_s"] else p["step_time_s"])
+# a job that divides its experts already has the same candidates
+divided = "let.tensor=8 let.block=[2,2,2,1] let.replicas=16 let.expert_parts=8 let.expert_rest=1 partition.sequence_parallel=true".split()
+again = json.loads(subprocess.run([program, "plan", "configs/published/mixtral-8x7b.yaml", *mixture.split(), *divided, "--search", "--tokens", "1e12",
+                                   "--tpu", "v5p-256", "--json"], capture_output=True, check=True).stdout)["candidates"]
+times = [[(c["logical_devices"], c["divides_experts"], c["step_time_s"]) for c in some] for some in (candidates, again)]
+print("from experts divided:", "the same" if sorted(times[0]) == sorted(times[1]) else times)
 END
