@@ -106,7 +106,7 @@ has "$TEST_DIR/text" "set it to the name or the address of worker 0's machine" &
 refuses 78 "SLURM_STEP_NUM_TASKS says that this is worker 1 of 2, but WORLD_SIZE says worker 0 of 2" env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$job"
 refuses 78 "MASTER_PORT=x: it must be 1 to 65534" at 0 ::1 x
 refuses 78 "RANK=2: with WORLD_SIZE=2 it must be 0 to 1" torchrun 2 2
-refuses 78 "worker 2 is not in the cluster, which has 2 of them" tensorflow worker 2
+refuses 78 "worker 2 is not in the cluster, whose last worker is 1" tensorflow worker 2
 refuses 78 "this run has no secret" at 0 192.0.2.1 "$a"
 refuses 78 "this run has no secret" at 1 192.0.2.1 "$a"
 DTRAIN_SECRET_FILE=$TEST_DIR/nothing && export DTRAIN_SECRET_FILE
