@@ -8,7 +8,7 @@
 
 /* What a run told. */
 typedef struct told {
-    int events[DT_EVENT_DATA + 1]; /* by kind */
+    int events[DT_EVENT_WAITING + 1]; /* by kind */
     dt_event start;
     char sha[65], checkpoint[512], warning[256];
     double loss; /* of the last epoch or evaluation */
