@@ -58,6 +58,14 @@ typedef struct dt_launch {
     const char *secret_file; /* path; lent; NULL: the environment may give one */
     dt_inherited inherited;  /* set in a worker that a coordinator on this machine has started */
 } dt_launch;
+/* the largest number of processes that a launcher may start */
+enum { DT_LAUNCH_MOST = 1 << 16 };
+/* tf_config.c: sets *out from TF_CONFIG; without the variable it describes no processes. LAUNCH if it
+ * is malformed. */
+dt_status *dt_launch_read_tf_config(dt_launch *out) DT_MUST_USE;
+/* LAUNCH, at `at`, if an address is malformed or two are equal. of: what holds them, for messages. */
+dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at,
+                                     const char *of) DT_MUST_USE;
 /* Reads the environment. Fails with LAUNCH if two launchers contradict each other, an index does
  * not exist, or a variable cannot be parsed. */
 dt_status *dt_launch_find(dt_launch *out, const dt_rank_option *own) DT_MUST_USE;
