@@ -33,8 +33,7 @@ static const dt_field fields[] = {
     DT_INTS(struct hashing, salt, .lone = true, .min = 0, .max = INFINITY,
             .help = "key of the hash: one integer, or two; default: a hash without a key"),
     DT_TREE(struct hashing, mask_value, .as = DT_TREE_SCALAR,
-            .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT),
-                              DT_FORM(DT_FIELD_INT, .min = INT64_MIN, .max = INT64_MAX)),
+            .forms = DT_FORMS(DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_INT)),
             .help = "value that marks a missing value: it gets number 0, and other values do not"),
     DT_ENUM(struct hashing, output_mode, modes,
             .help = "int: the number; one_hot, multi_hot, count: for a single value, a row with 1 "

@@ -52,7 +52,7 @@ struct string_lookup {
         DT_REALS(struct string_lookup, idf_weights, .max = INFINITY,                               \
                  .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),   \
         DT_NOT_YET("invert"), DT_NOT_YET("sparse")
-#define INTEGER_FORM DT_FORMS(DT_FORM(DT_FIELD_INT, .min = INT64_MIN, .max = INT64_MAX))
+#define INTEGER_FORM DT_FORMS(DT_FORM(DT_FIELD_INT))
 
 static const dt_field fields[] = {
     LOOKUP_FIELDS("text"),
