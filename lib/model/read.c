@@ -166,6 +166,25 @@ static bool same_weights(const dt_layer_build *b, const dt_layer_spec *other) {
     return same;
 }
 
+static bool same_rule(const dt_named *a, const dt_named *b) {
+    return a->kind == b->kind &&
+           (a->tree && b->tree ? dt_tree_same(a->tree, b->tree) : a->tree == b->tree);
+}
+
+/* A layer that uses another one's weights may repeat their regularizers and constraints, which
+ * apply once; others would be ignored. */
+static dt_status *check_rules(const dt_layer_build *b, const dt_layer_spec *other) {
+    for (int k = 0; k < b->n_weights; k++) {
+        const dt_weight_spec *w = &b->weight[k], *of = &other->weight[k];
+        const bool penalty = w->regularizer.kind && !same_rule(&w->regularizer, &of->regularizer);
+        if (penalty || (w->constraint.kind && !same_rule(&w->constraint, &of->constraint)))
+            return dt_fail(DT_E_MODEL_LAYERS, penalty ? &w->regularizer.at : &w->constraint.at,
+                           "'%s' uses the weights of '%.80s', where their %s belongs", b->name,
+                           other->name, penalty ? "regularizer" : "constraint");
+    }
+    return NULL;
+}
+
 /* Sets *owner to the layer whose weights layer i uses, by its key `weights_of`. */
 static dt_status *find_owner(const dt_reader *r, int i, dt_layer_build *b, int *owner) {
     const dt_tree *of = dt_given(dt_reader_head(r, i)->weights_of);
@@ -185,6 +204,7 @@ static dt_status *find_owner(const dt_reader *r, int i, dt_layer_build *b, int *
                     "differ",
                     b->name, name),
             "give both layers the same arguments");
+    DT_TRY(check_rules(b, other));
     *owner = r->layer[k].owner;
     b->n_weights = 0;
     return NULL;

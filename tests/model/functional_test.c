@@ -151,6 +151,14 @@ static const struct bad {
      DT_E_MODEL_SHAPE, 3, 33,
      "'dense' cannot use the weights of 'a': their kinds, shapes or `trainable` differ",
      "give both layers the same arguments"},
+    {"- Input: {name: x, shape: [4]}\n- Dense: {name: a, units: 4, kernel_regularizer: l2}\n"
+     "- Dense: {name: b, units: 4, weights_of: a, kernel_regularizer: l2}\n"
+     "- Dense: {name: c, units: 4, weights_of: a, kernel_regularizer: {L2: {l2: 0.1}}}",
+     DT_E_MODEL_LAYERS, 4, 66, "'c' uses the weights of 'a', where their regularizer belongs",
+     NULL},
+    {"- Input: {name: x, shape: [4]}\n- Dense: {name: a, units: 4}\n"
+     "- Dense: {name: b, units: 4, weights_of: a, bias_constraint: non_neg}",
+     DT_E_MODEL_LAYERS, 3, 62, "'b' uses the weights of 'a', where their constraint belongs", NULL},
     {"- Input: {name: x, shape: [4]}\n- Dense: {name: a, units: 4}\n- ReLU: {weights_of: a}",
      DT_E_MODEL_SHAPE, 3, 22,
      "'re_lu' cannot use the weights of 'a': their kinds, shapes or `trainable` differ",
