@@ -145,8 +145,8 @@ static void test_refusals(void **state) {
          "the window of Conv2D must be smaller than 268435456"},
         {"[4, 4, 2]",
          "Conv2DTranspose: {filters: 3, kernel_size: 3, strides: 2, output_padding: 2}",
-         "output_padding of Conv2DTranspose must be smaller than strides, got output_padding [2] "
-         "and strides [2, 2]"},
+         "output_padding [2] does not fit strides [2, 2] of Conv2DTranspose: it makes 11 places of "
+         "4, from which a convolution would not make 4 again"},
         {"[4, 4, 2]", "Conv2DTranspose: {filters: 3, kernel_size: 3, strides: 4611686018427387904}",
          "Conv2DTranspose supports sizes up to"},
         {"[4, 4, 2]", "DepthwiseConv2D: {kernel_size: 3, filters: 2}",

@@ -54,11 +54,12 @@ static dt_status *check_output(const dt_layer_build *b, const char *kind, const 
     dt_str extra = {0}, stride = {0};
     dt_sizes_print(c->output_padding.v, c->output_padding.n, &extra);
     dt_sizes_print(s->stride, s->n, &stride);
-    dt_status *status = dt_fail(
-        DT_E_RANGE, &b->at,
-        "output_padding of %s must be smaller than strides, got output_padding %s and strides %s: "
-        "an output of %lld does not lead back to %lld",
-        kind, dt_str_text(&extra), dt_str_text(&stride), (long long)out, (long long)in);
+    dt_status *status = dt_fail(DT_E_RANGE, &b->at,
+                                "output_padding %s does not fit strides %s of %s: it makes %lld "
+                                "places of %lld, from which a convolution would not make %lld "
+                                "again",
+                                dt_str_text(&extra), dt_str_text(&stride), kind, (long long)out,
+                                (long long)in, (long long)in);
     dt_str_release(&extra);
     dt_str_release(&stride);
     return status;
