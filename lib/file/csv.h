@@ -44,6 +44,8 @@ typedef struct dt_csv {
     int n, cap;
     /* column where the record's last line ends; a missing field is reported there */
     int64_t end_col;
+    bool omits; /* a value of the record is missing whose element drops such records; see
+                 * dt_csv_values, which sets it */
 } dt_csv;
 
 /* Surveys CSV files, as dt_format's `survey` does. */

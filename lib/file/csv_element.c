@@ -235,7 +235,7 @@ dt_status *dt_csv_settle_columns(dt_arena *arena, dt_element_spec *e, const dt_t
 enum { SHOWN = 40 };
 
 typedef struct cell {
-    const dt_csv *csv;
+    dt_csv *csv;
     const dt_csv_field *field;
     const dt_element_spec *element;
     const char *column;
@@ -291,6 +291,10 @@ static dt_status *put_missing(const cell *c, void *out) {
     const double x = c->element->default_value;
     if (c->element->imputes) {
         dt_missing_put(c->element, out, 0);
+        return NULL;
+    }
+    if (c->element->drops) {
+        c->csv->omits = true;
         return NULL;
     }
     if (!c->element->has_default)
@@ -435,7 +439,7 @@ static dt_status *put_value(const cell *x, void *out) {
     return *number ? put_number(x, number, out) : put_missing(x, out);
 }
 
-dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index, char *out,
+dt_status *dt_csv_values(dt_csv *c, const dt_element_spec *e, const int *index, char *out,
                          dt_csv_faults *faults) {
     const size_t size = dt_dtype_size(e->type.dtype);
     for (int i = 0; i < e->columns.n; i++, out += size) {

@@ -54,7 +54,7 @@ dt_status *dt_csv_faults_take(dt_csv_faults *f, int64_t rows, dt_status *last) D
 
 /* Converts all values of an element; `index` has the positions of its fields. faults: collects
  * faults of values; NULL: the first fault is returned. */
-dt_status *dt_csv_values(const dt_csv *c, const dt_element_spec *e, const int *index, char *out,
+dt_status *dt_csv_values(dt_csv *c, const dt_element_spec *e, const int *index, char *out,
                          dt_csv_faults *faults) DT_MUST_USE;
 /* Checks that the current record has as many fields as the first one. */
 dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) DT_MUST_USE;

@@ -40,11 +40,12 @@ static bool is_text(const unsigned char *b, int64_t n) {
 }
 
 /* Recognizes text with a delimiter in its first line, or with a short first line, as a column of
- * numbers has. */
+ * numbers has. Lines that begin with # are comments. */
 static bool sniff(const unsigned char *b, int64_t n) {
     if (n <= 0 || !is_text(b, n)) return false;
-    const unsigned char *end = memchr(b, '\n', (size_t)n);
-    const size_t line = end ? (size_t)(end - b) : (size_t)n;
+    const unsigned char *all = b + n, *end = memchr(b, '\n', (size_t)n);
+    for (; *b == '#' && end && end + 1 < all; end = memchr(b, '\n', (size_t)(all - b))) b = end + 1;
+    const size_t line = (size_t)((end ? end : all) - b);
     return memchr(b, ',', line) || memchr(b, ';', line) || memchr(b, '\t', line) ||
            memchr(b, '|', line) || line < 64;
 }
@@ -86,7 +87,7 @@ struct csv {
     bool header;
     const char *field_delim, *comment, *escapechar, *thousands, *decimal;
     int64_t skip_rows;
-    dt_texts missing_values;
+    dt_texts missing_values, drop_missing;
 };
 
 static const dt_field fields[] = {
@@ -106,6 +107,7 @@ static const dt_field fields[] = {
             .help = "character between groups of digits"),
     DT_TEXT(struct csv, decimal, .preset = ".", .min = 1, .max = 1, .help = "the decimal point"),
     DT_TEXTS(struct csv, missing_values, .help = DT_MISSING_HELP),
+    DT_TEXTS(struct csv, drop_missing, .help = DT_DROP_HELP),
     DT_END};
 
 static bool has_header(const dt_tree *keys) {
@@ -355,19 +357,21 @@ static void note_rounded(dt_row_source *s, const table *t, int e, const float *v
 static dt_status *read_values(dt_row_source *s, table *t, void *const *row) {
     dt_csv_faults *faults = s->again && s->row < LOOKED_THROUGH ? &t->faults : NULL;
     dt_status *bad = dt_csv_check_fields(&t->csv, t->fields);
+    t->csv.omits = false;
     if (bad && faults) {
         dt_csv_faults_add(faults, "", "fields", bad);
         return NULL;
     }
     for (int e = 0; e < s->n && !bad; e++) {
         bad = dt_csv_values(&t->csv, &s->element[e], t->index[e], row[e], faults);
-        if (!bad && t->faults.n == 0) note_rounded(s, t, e, row[e]);
+        if (!bad && t->faults.n == 0 && !t->csv.omits) note_rounded(s, t, e, row[e]);
     }
     return bad;
 }
 
-/* Reads the next record. Faults of the first rows are collected and reported together. */
-static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
+/* Reads the next record, or the next fault. Faults of the first rows are collected and reported
+ * together. */
+static dt_status *read_record(dt_row_source *s, void *const *row, bool *more) {
     table *t = s->state;
     dt_status *bad = NULL;
     const int64_t from = t->csv.offset;
@@ -383,6 +387,14 @@ static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
     s->record = (dt_row_record){
         .number = s->row, .offset = t->csv.record_offset, .size = t->csv.record_size};
     return NULL;
+}
+
+static dt_status *next_record(dt_row_source *s, void *const *row, bool *more) {
+    const table *t = s->state;
+    for (;; s->omitted++) {
+        dt_status *bad = read_record(s, row, more);
+        if (bad || !*more || !t->csv.omits) return bad;
+    }
 }
 
 /* Reads a record again. It had no fault when it was read first. */
@@ -406,6 +418,7 @@ static dt_status *open_table(dt_row_source *s) {
     static const dt_row_reader reader = {
         .next = next_record, .holds = holds, .at = record_at, .kept = kept, .close = close_table};
     table *t = s->state = dt_arena_new(s->arena, table);
+    dt_missing_keep_all(s);
     t->index = dt_arena_array(s->arena, int *, s->n);
     dt_csv_style style = style_of(s->keys);
     if (!s->native) style = (dt_csv_style){.delimiter = style.delimiter};

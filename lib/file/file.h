@@ -69,6 +69,7 @@ typedef struct dt_element_spec {
     bool has_default; /* missing values become default_value */
     double default_value;
     bool imputes;         /* a step of `map` replaces missing values; see file/missing.h */
+    bool drops;           /* rows of the data set in which a value is missing are left out */
     dt_texts missing;     /* texts that stand for a missing value, besides the empty text */
     bool missing_numbers; /* some of the texts in `missing` are numbers */
     /* CSV: [columns] a warning with the first whole number that float32 rounds and its location;
@@ -140,6 +141,7 @@ typedef struct dt_row_source {
     int64_t count; /* number of rows; -1: not known */
     int64_t row;   /* index of the next row, from 0 */
     dt_row_record record; /* the last row's record, if the reader has `at` */
+    int64_t omitted;      /* rows that were left out so far: a value of drop_missing is missing */
 } dt_row_source;
 
 /* The number of values of all elements in a row. */

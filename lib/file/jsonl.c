@@ -28,14 +28,15 @@
 
 struct jsonl {
     const dt_tree *element;
-    dt_texts missing_values;
+    dt_texts missing_values, drop_missing;
 };
 
 static const dt_field fields[] = {
     DT_ELEMENTS(
         struct jsonl, dt_jsonl_element_fields,
         .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
-    DT_TEXTS(struct jsonl, missing_values, .help = DT_MISSING_HELP), DT_END};
+    DT_TEXTS(struct jsonl, missing_values, .help = DT_MISSING_HELP),
+    DT_TEXTS(struct jsonl, drop_missing, .help = DT_DROP_HELP), DT_END};
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
                           dt_element_spec *out) {
@@ -114,6 +115,7 @@ static dt_status *next_row(dt_row_source *s, void *const *row, bool *more) {
     if (l->bad && !l->values.list) DT_TRY(dt_json_values_skip_line(&l->values));
     l->bad = false;
     dt_status *bad = next_line(s, row, more);
+    for (; !bad && *more && l->row.omits; s->omitted++) bad = next_line(s, row, more);
     l->bad = bad && s->passed;
     return bad;
 }
@@ -174,6 +176,7 @@ static dt_status *open_lines(dt_row_source *s) {
     static const dt_row_reader reader = {
         .next = next_row, .holds = holds, .at = line_at, .kept = kept, .close = close_lines};
     lines *l = s->state = dt_arena_new(s->arena, lines);
+    dt_missing_keep_all(s);
     dt_jsonl_names_make(s, &l->names);
     dt_jsonl_row_init(&l->row, s, &l->names);
     l->ever = dt_arena_array(s->arena, bool, l->names.n);

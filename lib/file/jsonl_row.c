@@ -65,6 +65,10 @@ static bool put_default(dt_jsonl_row *r, const char *at, const dt_element_spec *
         dt_missing_put(e, out, i);
         return true;
     }
+    if (e->drops) {
+        r->omits = true;
+        return true;
+    }
     if (e->text) return dt_text_put("", 0, &e->type, out) == NULL;
     if (!e->has_default)
         return wrong(r, at, "is a missing value, and the element has no default_value");
@@ -74,7 +78,7 @@ static bool put_default(dt_jsonl_row *r, const char *at, const dt_element_spec *
 
 /* Whether r->text is a missing value that the job imputes or gives a default. */
 static bool is_missing(const dt_jsonl_row *r, const dt_element_spec *e) {
-    return (e->imputes || e->has_default) && dt_missing_is(e, dt_str_text(&r->text));
+    return (e->imputes || e->has_default || e->drops) && dt_missing_is(e, dt_str_text(&r->text));
 }
 
 /* Stores the index of r->text in the element's vocabulary. */
@@ -258,7 +262,8 @@ static bool put_object(dt_jsonl_row *r) {
 static bool put_missing(dt_jsonl_row *r, const dt_element_spec *e, int i, const char *name) {
     const int64_t n = i < 0 && !e->text ? dt_type_elements(&e->type) : 1;
     r->name = name;
-    if (!e->imputes && (e->text || !e->has_default)) return wrong(r, NULL, "is missing");
+    if (!e->imputes && !e->drops && (e->text || !e->has_default))
+        return wrong(r, NULL, "is missing");
     for (int64_t k = 0; k < n; k++)
         if (!put_default(r, NULL, e, i < 0 ? k : i, r->out[e - r->s->element])) return false;
     return true;
@@ -307,6 +312,7 @@ dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t s
                              void *const *out) {
     r->c = (dt_json_cursor){.at = row->text, .end = row->text + size};
     r->out = out;
+    r->omits = false;
     r->at = NULL;
     dt_str_clear(&r->why);
     memset(r->seen, 0, (size_t)r->names->n * sizeof *r->seen);

@@ -33,6 +33,7 @@ typedef struct dt_jsonl_row {
     dt_json_cursor c;
     dt_str key, text;
     const char *name; /* name of the key that is being read */
+    bool omits;       /* a value is missing whose element drops such rows */
     bool alone;       /* the key is one of several columns of its element */
     dt_str why;       /* the fault of the key's value; empty: none */
     const char *at;   /* where the fault is in the row */

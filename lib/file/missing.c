@@ -35,6 +35,12 @@ static bool has_impute(const dt_tree *keys, const char *element) {
     return false;
 }
 
+static bool lists(const dt_tree *list, const char *element) {
+    for (int i = 0; list && list->kind == DT_TREE_LIST && i < list->n; i++)
+        if (list->item[i]->text && strcmp(list->item[i]->text, element) == 0) return true;
+    return false;
+}
+
 /* Whether the element's type has a value that can stand for a missing one. */
 static bool has_sign(const dt_element_spec *e) {
     const dt_dtype d = e->type.dtype;
@@ -45,9 +51,13 @@ static bool has_sign(const dt_element_spec *e) {
 dt_status *dt_missing_declare(dt_arena *arena, const dt_tree *keys, dt_element_spec *e) {
     double x;
     e->imputes = has_impute(keys, e->name);
+    e->drops = lists(dt_tree_get(keys, "drop_missing"), e->name);
     e->missing = marks_of(arena, keys);
     for (int i = 0; i < e->missing.n; i++)
         e->missing_numbers = e->missing_numbers || dt_parse_double(e->missing.v[i], &x);
+    if (e->drops && (e->has_default || e->imputes))
+        return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has both %s and drop_missing", e->name,
+                       e->imputes ? "a step impute" : "a default_value");
     if (!e->imputes) return NULL;
     if (e->has_default)
         return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has both a default_value and a step impute",
@@ -61,6 +71,20 @@ dt_status *dt_missing_declare(dt_arena *arena, const dt_tree *keys, dt_element_s
                               e->name, dt_dtype_name(e->type.dtype)),
                       e->vocabulary.n > 0 ? "set 'dtype: int32'"
                                           : "leave its dtype out: impute needs float32 or float64");
+}
+
+dt_status *dt_missing_check(const dt_tree *keys, const dt_texts *names) {
+    const dt_tree *list = dt_given(dt_tree_get(keys, "drop_missing"));
+    dt_status *s = NULL;
+    for (int i = 0; list && list->kind == DT_TREE_LIST && i < list->n; i++) {
+        const dt_tree *item = list->item[i];
+        bool known = !item->text; /* dt_fields_read reports other items */
+        for (int k = 0; k < names->n && !known; k++) known = !strcmp(names->v[k], item->text);
+        if (!known)
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &item->at,
+                                         "drop_missing: there is no element '%.80s'", item->text));
+    }
+    return s;
 }
 
 /* ---- values ---- */
@@ -83,6 +107,10 @@ bool dt_missing_is_default(const char *text) {
     return false;
 }
 
+void dt_missing_keep_all(dt_row_source *s) {
+    for (int e = 0; e < s->n && !s->again; e++) s->element[e].drops = false;
+}
+
 void dt_missing_put(const dt_element_spec *e, void *out, int64_t i) {
     if (e->text) *(char *)out = '\0';
     else dt_row_source_put(e->type.dtype, dt_dtype_is_float(e->type.dtype) ? NAN : -1, out, i);
@@ -94,10 +122,11 @@ dt_status *dt_missing_suggest(dt_status *s, const dt_element_spec *e) {
     if (!number && e->vocabulary.n == 0)
         return dt_suggest(s,
                           "add 'default_value: 0' to dataset.element.%.80s; or leave its dtype "
-                          "out, and add 'map: {%.80s: [impute: median]}' to dataset",
-                          e->name, e->name);
+                          "out, and add 'map: {%.80s: [impute: median]}' to dataset; or add "
+                          "'drop_missing: [%.80s]' to it",
+                          e->name, e->name, e->name);
     return dt_suggest(s,
-                      "add 'map: {%.80s: [impute: %s]}' to dataset, or 'default_value: 0' to "
-                      "dataset.element.%.80s",
-                      e->name, number ? "median" : "most_frequent", e->name);
+                      "add 'map: {%.80s: [impute: %s]}' or 'drop_missing: [%.80s]' to dataset, or "
+                      "'default_value: 0' to dataset.element.%.80s",
+                      e->name, number ? "median" : "most_frequent", e->name, e->name);
 }

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "file/csv_element.h"
+#include "file/missing.h"
 #include "file/part_files.h"
 
 /* Most bytes of a part's values that are kept in memory, and of its decompressed records. */
@@ -50,6 +51,7 @@ dt_status *dt_records_check(const dt_format_request *r, dt_texts *names) {
     const dt_tree *element = dt_tree_get(r->keys, "element");
     dt_status *s = dt_files_check(r);
     dt_status_append(&s, dt_files_check_elements(r, dt_given(element), names, check_element));
+    if (r->part == DT_PART_TRAIN) dt_status_append(&s, dt_missing_check(r->keys, names));
     return s;
 }
 
@@ -189,6 +191,17 @@ static dt_status *read_file(dt_examples *base, int file) {
         s->file = NULL;
     }
     return bad;
+}
+
+static void note_omitted(const dt_format_request *r, record_part *x) {
+    int64_t n = 0;
+    for (int i = 0; i < x->base.paths.n; i++) n += x->source[i].omitted;
+    if (n > 0)
+        x->base.left_out = dt_arena_printf(
+            r->arena,
+            "%s%s: left out %lld of %lld records, in which an element of drop_missing has no value",
+            x->base.paths.v[0], x->base.paths.n > 1 ? " and others" : "", (long long)n,
+            (long long)(n + x->base.count));
 }
 
 /* Finishes reading. Values of compressed files cannot be read again, so they must still be in
@@ -399,5 +412,6 @@ dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out) {
                                        .count = -1};
     DT_TRY(dt_files_read(r, &x->base, read_file));
     DT_TRY(settle(r, x));
+    note_omitted(r, x);
     return x->skips ? try_first(r, x) : NULL;
 }

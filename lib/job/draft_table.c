@@ -79,12 +79,6 @@ static dt_status *check_target(const table *t) {
                                   "%s: column '%.80s' cannot be predicted: its texts mostly differ",
                                   path, c->element),
                           "choose a column of classes or of numbers as --target");
-    if (c->missing > 0)
-        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
-                                  "%s: %lld of %lld records have no value of the target '%.80s'",
-                                  path, (long long)c->missing, (long long)t->facts.records,
-                                  c->element),
-                          "delete these records: nothing can be learned from them");
     return NULL;
 }
 
@@ -378,9 +372,18 @@ static void put_steps(const table *t, const column *x) {
     }
 }
 
+static void put_unlabeled(table *t) {
+    const int64_t missing = t->facts.column[t->target].missing;
+    if (missing == 0) return;
+    dt_str_printf(&t->d->dataset, "  drop_missing: [%s]   # %lld of %lld records have no target\n",
+                  t->d->element, (long long)missing, (long long)t->facts.records);
+}
+
 static void put_dataset(table *t) {
     dt_str *out = &t->d->dataset;
     dt_guess_put_head(t->d->guess, out);
+    t->d->element = dt_draft_name(t->d, t->facts.column[t->target].element);
+    put_unlabeled(t);
     dt_str_puts(out, "  element:\n");
     put_numbers(t);
     for (int i = 0; i < t->facts.n; i++) {
@@ -389,7 +392,6 @@ static void put_dataset(table *t) {
         x->element = dt_draft_name(t->d, x->c->element);
         put_entry(t, x);
     }
-    t->d->element = dt_draft_name(t->d, t->facts.column[t->target].element);
     put_target(t);
     put_omitted(t);
     dt_str_puts(out, "  map:   # learned from the training part, kept in checkpoints\n");
@@ -404,7 +406,7 @@ static void take_target(table *t) {
     const dt_column_facts *c = &t->facts.column[t->target];
     const dt_column *words = &t->d->guess->table.v[t->target];
     dt_draft *d = t->d;
-    d->examples = t->facts.records;
+    d->examples = t->facts.records - c->missing;
     d->mean = c->mean;
     d->deviation = c->deviation;
     if (!are_classes(c)) return;

@@ -71,7 +71,7 @@ trains --from pair | sed -n "/class_names/p; /exit/p"
 
 refused --from people.csv
 refused --from people.csv --target stay
-refused --from people.csv --target age
+"$DTRAIN" config init --from people.csv --target age | grep -E "Predicts|drop_missing|scale:"
 refused --from people.csv --target zero
 refused --from people.csv --target name
 refused --from a.npz --target z

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# drop_missing: a job trains as if the records without a target had been deleted from the file, in CSV and JSON lines.
+. tests/cli/setup.sh
+cd "$TEST_DIR" || exit
+awk 'BEGIN { split(",NA,?, null ,-", mark, ",")
+    for (i = 0; i < 60; i++) {
+        y = i % 7 == 3 ? mark[i % 5 + 1] : i % 3
+        printf "%d,%s,%d\n", i % 5, y, i % 4
+        printf "{\"a\": %d%s, \"b\": %d}\n", i % 5, y ~ /^[012]$/ ? ", \"y\": " y : i % 2 ? ", \"y\": null" : "", i % 4 > "rows.jsonl"
+    } }' >rows
+(echo a,y,b && cat rows) >gaps.csv
+(echo a,y,b && grep -E '^[0-9],[012],' rows) >whole.csv
+grep '"y": [012]' rows.jsonl >whole.jsonl
+
+# job FILE [KEY]...: prints a job's text
+job() {
+    cat <<END
+version: 1
+output: {dir: runs}
+seed: 3
+dataset:
+  format: ${1##*.}
+  train: $1
+  element: {x: {columns: [a, b]}, y: {column: y, dtype: int32${3:-}}}
+  validation_split: {fraction: 0.2, shuffle: true, stratify: y}
+  global_batch_size: 8
+  shuffle: true
+  ${2:-}
+model:
+  layers: [Input: {name: x, shape: [2]}, Dense: {name: y, units: 3}]
+compile: {loss: {SparseCategoricalCrossentropy: {from_logits: true}}, optimizer: Adam}
+fit: {epochs: 2}
+END
+}
+# train FILE [KEY]: prints the hash of the trained weights
+train() {
+    job "$@" >job.yaml
+    "$DTRAIN" fit job.yaml --fresh >out 2>err || cat err
+    sed -n 's/.*weights sha //p' out
+}
+for kind in csv jsonl; do
+    gaps=gaps.csv
+    [ $kind = csv ] || gaps=rows.jsonl
+    whole=$(train whole.$kind 2>&1)
+    dropped=$(train $gaps 'drop_missing: [y]' 2>err)
+    [ -n "$whole" ] && [ "$whole" = "$dropped" ] && echo "$kind: the weights of the file without these records"
+    "$DTRAIN" predict job.yaml --input $gaps | wc -l
+    for file in $gaps whole.$kind; do
+        "$DTRAIN" evaluate job.yaml --input "$file" --metrics "$file.json" >out 2>&1
+        echo "exit $?"
+        grep warning out
+        sed 's/"input"[^,]*,//' "$file.json" >"$file.metrics"
+    done
+    cmp $gaps.metrics whole.$kind.metrics && echo "$kind: evaluated alike"
+done
+
+# must_fail KEY [KEYS OF y] [FILE]
+must_fail() {
+    job "${3:-gaps.csv}" "$1" "$2" >job.yaml
+    "$DTRAIN" fit job.yaml --fresh >out 2>&1
+    echo "exit $?"
+    grep -E 'error|did you|add |no examples' out
+}
+must_fail 'drop_missing: [z]'
+must_fail 'drop_missing: [y]' ', default_value: 0'
+must_fail 'map: {x: [normalize]}'
+(echo a,y,b && grep -vE '^[0-9],[012],' rows) >none.csv
+must_fail 'drop_missing: [y]' '' none.csv
