@@ -37,6 +37,17 @@ static dt_text_file text_of(const dt_csv *c) {
 
 /* ---- the window ---- */
 
+/* Replaces the line ends of a file that has CR for LF; positions stay. */
+static void make_feeds(char *p, size_t n) {
+    for (char *end = p + n; (p = memchr(p, '\r', (size_t)(end - p))); p++) *p = '\n';
+}
+
+/* Whether a file's first bytes have line ends, and all are CR. A CR at their end may belong to a
+ * CRLF. */
+static bool has_returns(const char *p, size_t n) {
+    return n > 1 && memchr(p, '\r', n - 1) && !memchr(p, '\n', n);
+}
+
 static dt_status *read_piece(dt_csv *c) {
     char piece[PIECE];
     int64_t got = 0;
@@ -48,6 +59,7 @@ static dt_status *read_piece(dt_csv *c) {
     }
     /* returns as soon as a line of a pipe is there, before the next line is written */
     DT_TRY(dt_inflow_some(c->file, piece, PIECE, &got));
+    if (c->style.returns) make_feeds(piece, (size_t)got);
     dt_str_add(&c->window, piece, (size_t)got);
     c->end = got == 0;
     return NULL;
@@ -404,6 +416,8 @@ static dt_status *begin(dt_csv *c) {
     DT_TRY(read_piece(c));
     DT_TRY(dt_text_look(&text, dt_str_text(&c->window), c->window.size, &c->at));
     c->offset = (int64_t)c->at;
+    c->style.returns = has_returns(dt_str_text(&c->window), c->window.size);
+    if (c->style.returns) make_feeds(c->window.data, c->window.size);
     if (c->at == c->window.size) /* the file is only a byte order mark */
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
     const char *first = dt_str_text(&c->window);
@@ -434,6 +448,7 @@ void dt_csv_hold(dt_csv *c, const char *path, const dt_csv_style *style, const v
     c->style.skip_lines = 0;
     c->end = true;
     dt_str_add(&c->window, bytes, n);
+    if (style->returns) make_feeds(c->window.data, n);
 }
 
 void dt_csv_close(dt_csv *c) {

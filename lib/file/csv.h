@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads comma-separated values (RFC 4180) record by record. Quoted fields may hold delimiters, line
- * ends and doubled quotes. Lines end with LF or CRLF, which the last line may lack. A byte order
- * mark and empty lines are skipped. Each field has its line and column, for messages.
+ * ends and doubled quotes. Lines end with LF or CRLF, which the last line may lack, or in the whole
+ * file with CR. A byte order mark and empty lines are skipped. Each field has its line and column,
+ * for messages.
  */
 #ifndef DT_FILE_CSV_H
 #define DT_FILE_CSV_H
@@ -26,6 +27,7 @@ typedef struct dt_csv_style {
     char comment;       /* starts a comment, which goes to the end of the line; 0: no comments */
     char escape;        /* escapes the next character; 0: no escapes */
     int64_t skip_lines; /* lines to skip before the header */
+    bool returns;       /* lines end with CR, as in files of old Macintosh programs; found out */
 } dt_csv_style;
 
 typedef struct dt_csv {
