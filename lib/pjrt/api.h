@@ -106,12 +106,26 @@ typedef struct dt_pjrt_of {
     dt_pjrt_head head;
     void *object;
 } dt_pjrt_of;
-typedef struct dt_pjrt_error_message {
+/* Arguments of functions that return a text: an error's message, a platform's name. */
+typedef struct dt_pjrt_text_of {
     dt_pjrt_head head;
-    void *error; /* output */
-    const char *message;
+    void *object; /* output */
+    const char *text;
     size_t size;
-} dt_pjrt_error_message;
+} dt_pjrt_text_of;
+/* Arguments of functions that return an object, or that fill the one at `part`. */
+typedef struct dt_pjrt_object_of {
+    dt_pjrt_head head;
+    void *object; /* output */
+    void *part;
+} dt_pjrt_object_of;
+/* Arguments of functions that return a list: a client's devices, a topology's descriptions. */
+typedef struct dt_pjrt_objects_of {
+    dt_pjrt_head head;
+    void *object; /* output */
+    void *const *part;
+    size_t n;
+} dt_pjrt_objects_of;
 typedef struct dt_pjrt_attributes {
     dt_pjrt_head head; /* output */
     const dt_pjrt_named_value *value;
@@ -125,12 +139,6 @@ typedef struct dt_pjrt_topology_create {
     size_t n_options;
     /* output */ void *topology;
 } dt_pjrt_topology_create;
-typedef struct dt_pjrt_descriptions {
-    dt_pjrt_head head;
-    void *topology; /* output */
-    void *const *description;
-    size_t n;
-} dt_pjrt_descriptions;
 typedef struct dt_pjrt_description_attributes {
     dt_pjrt_head head;
     void *description;
@@ -172,24 +180,6 @@ typedef struct dt_pjrt_client_create {
     void *(*try_get)(void *);
     void *try_get_user;
 } dt_pjrt_client_create;
-/* Arguments of functions that return a text: a platform's name, a device's kind. */
-typedef struct dt_pjrt_text_of {
-    dt_pjrt_head head;
-    void *object; /* output */
-    const char *text;
-    size_t size;
-} dt_pjrt_text_of;
-typedef struct dt_pjrt_devices {
-    dt_pjrt_head head;
-    void *client; /* output */
-    void *const *device;
-    size_t n;
-} dt_pjrt_devices;
-typedef struct dt_pjrt_object_of {
-    dt_pjrt_head head;
-    void *object; /* output */
-    void *part;
-} dt_pjrt_object_of;
 /* Arguments of functions that return a number: a device's id, an error's code. */
 typedef struct dt_pjrt_number_of {
     dt_pjrt_head head;
@@ -201,16 +191,15 @@ typedef struct dt_pjrt_count_of {
     void *object; /* output */
     size_t n;
 } dt_pjrt_count_of;
-typedef struct dt_pjrt_statistic {
-    int64_t value;
-    bool is_set;
-} dt_pjrt_statistic;
 typedef struct dt_pjrt_device_memory {
     dt_pjrt_head head;
     void *device;
     /* output */ int64_t in_use;
-    dt_pjrt_statistic peak, allocations, largest, limit, reserved, peak_reserved, reservable,
-        largest_free, pool, peak_pool;
+    struct {
+        int64_t value;
+        bool is_set;
+    } peak, allocations, largest, limit, reserved, peak_reserved, reservable, largest_free, pool,
+        peak_pool;
 } dt_pjrt_device_memory;
 typedef struct dt_pjrt_client_compile {
     dt_pjrt_head head;
@@ -300,10 +289,5 @@ typedef struct dt_pjrt_deserialize {
     const char *options; /* in place of those that it was compiled with; NULL: none */
     size_t options_size;
 } dt_pjrt_deserialize;
-typedef struct dt_pjrt_optimized {
-    dt_pjrt_head head;
-    void *executable;
-    dt_pjrt_program *program;
-} dt_pjrt_optimized;
 
 #endif

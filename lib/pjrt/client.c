@@ -56,11 +56,11 @@ static dt_status *list_devices(dt_pjrt_client *c) {
     static const dt_pjrt_step list = {DT_PJRT_CLIENT_ADDRESSABLE_DEVICES,
                                       "PJRT_Client_AddressableDevices", "devices", DT_E_PLUGIN};
     enum { MOST_DEVICES = 65536 };
-    dt_pjrt_devices d = {HEAD(dt_pjrt_devices), .client = c->client};
+    dt_pjrt_objects_of d = {HEAD(dt_pjrt_objects_of), .object = c->client};
     DT_TRY(dt_pjrt_call(c->plugin, &list, &d));
-    if (d.n == 0 || !d.device || d.n > MOST_DEVICES)
+    if (d.n == 0 || !d.part || d.n > MOST_DEVICES)
         return dt_fail(DT_E_PLUGIN, NULL, "%s: this process has no devices of it", c->plugin->path);
-    c->device = d.device;
+    c->device = d.part;
     c->n_devices = (int)d.n;
     return NULL;
 }

@@ -49,17 +49,17 @@ static bool lacks_cuda(const char *words) {
 }
 
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void *error) {
-    dt_pjrt_error_message m = {HEAD(dt_pjrt_error_message), .error = error};
+    dt_pjrt_text_of m = {HEAD(dt_pjrt_text_of), .object = error};
     dt_str words = {0};
 
     if (dt_pjrt_has(p, DT_PJRT_ERROR_MESSAGE)) p->api->function[DT_PJRT_ERROR_MESSAGE](&m);
     if ((id == DT_E_ACCELERATOR || id == DT_E_COMPILER) && is_exhausted(p, error))
         id = DT_E_DOES_NOT_FIT;
-    if (m.message) dt_str_escaped(&words, m.message, m.size, LONGEST_MESSAGE);
+    if (m.text) dt_str_escaped(&words, m.text, m.size, LONGEST_MESSAGE);
     const bool no_cuda = id == DT_E_COMPILER && lacks_cuda(dt_str_text(&words));
     if (no_cuda) id = DT_E_PLUGIN;
     dt_status *s = dt_fail(id, NULL, "%s: %s: %s", p->path, doing,
-                           m.message ? dt_str_text(&words) : "an error without a message");
+                           m.text ? dt_str_text(&words) : "an error without a message");
     if (no_cuda)
         s = dt_suggest(
             s, "CUDA's compiler is not installed beside the plug-in: pip install "
@@ -231,11 +231,11 @@ static dt_status *read_devices(const dt_pjrt *p, void *topology, dt_pjrt_report 
     static const dt_pjrt_step attributes = {DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES,
                                             "PJRT_DeviceDescription_Attributes", "device",
                                             DT_E_PLUGIN};
-    dt_pjrt_descriptions d = {HEAD(dt_pjrt_descriptions), .topology = topology};
+    dt_pjrt_objects_of d = {HEAD(dt_pjrt_objects_of), .object = topology};
     DT_TRY(dt_pjrt_call(p, &list, &d));
     if (d.n == 0) return dt_fail(DT_E_PLUGIN, NULL, "%s: the topology has no devices", p->path);
     dt_pjrt_description_attributes a = {HEAD(dt_pjrt_description_attributes),
-                                        .description = d.description[0]};
+                                        .description = d.part[0]};
     DT_TRY(dt_pjrt_call(p, &attributes, &a));
     for (size_t i = 0; i < a.n; i++)
         if (dt_pjrt_is_named(&a.value[i], "device_memory_bytes_limit") &&
@@ -284,7 +284,7 @@ static dt_status *read_program(const dt_pjrt *p, void *executable, dt_pjrt_repor
                                            "PJRT_Executable_OptimizedProgram", "optimized program",
                                            DT_E_PLUGIN};
     dt_pjrt_program program = {HEAD(dt_pjrt_program)};
-    dt_pjrt_optimized q = {HEAD(dt_pjrt_optimized), .executable = executable, .program = &program};
+    dt_pjrt_object_of q = {HEAD(dt_pjrt_object_of), .object = executable, .part = &program};
     DT_TRY(dt_pjrt_call(p, &optimized, &q));
     size_t asked = program.code_size;
     program.code = dt_alloc(asked + 1);

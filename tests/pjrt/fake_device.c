@@ -112,9 +112,9 @@ static void *destroy(void *arguments) {
 }
 
 static void *error_message(void *arguments) {
-    dt_pjrt_error_message *a = arguments;
-    a->message = ((error *)a->error)->text;
-    a->size = strlen(a->message);
+    dt_pjrt_text_of *a = arguments;
+    a->text = ((error *)a->object)->text;
+    a->size = strlen(a->text);
     return NULL;
 }
 
@@ -263,13 +263,13 @@ static int number[64];
 
 static void *devices(void *arguments) {
     static void *list[64];
-    dt_pjrt_devices *a = arguments;
+    dt_pjrt_objects_of *a = arguments;
     TURN();
     for (int i = 0; i < 64; i++) {
         number[i] = n_visible && i < n_visible ? visible[i] : i;
         list[i] = &number[i];
     }
-    a->device = list;
+    a->part = list;
     a->n = n_visible ? (size_t)n_visible : (size_t)told("devices=", 4);
     return NULL;
 }
@@ -324,9 +324,11 @@ static void *description_attributes(void *arguments) {
 static void *memory(void *arguments) {
     dt_pjrt_device_memory *a = arguments;
     TURN();
-    a->limit = (dt_pjrt_statistic){INT64_C(1) << 30, true};
+    a->limit.value = INT64_C(1) << 30;
+    a->limit.is_set = true;
     a->in_use = 4096;
-    a->peak = (dt_pjrt_statistic){123456, true};
+    a->peak.value = 123456;
+    a->peak.is_set = true;
     return NULL;
 }
 

@@ -131,9 +131,9 @@ static void *destroy(void *arguments) {
 }
 
 static void *error_message(void *arguments) {
-    dt_pjrt_error_message *a = arguments;
-    a->message = is("silent") ? NULL : a->error;
-    a->size = strlen(a->error);
+    dt_pjrt_text_of *a = arguments;
+    a->text = is("silent") ? NULL : a->object;
+    a->size = strlen(a->object);
     return NULL;
 }
 
@@ -199,8 +199,8 @@ static void *create_topology(void *arguments) {
 static void *descriptions(void *arguments) {
     static int device;
     static void *const one[] = {&device};
-    dt_pjrt_descriptions *a = arguments;
-    a->description = one;
+    dt_pjrt_objects_of *a = arguments;
+    a->part = one;
     a->n = is("no_devices") ? 0 : 1;
     return NULL;
 }
@@ -266,7 +266,7 @@ static void *memory_stats(void *arguments) {
 }
 
 static void *optimized(void *arguments) {
-    dt_pjrt_program *p = ((dt_pjrt_optimized *)arguments)->program;
+    dt_pjrt_program *p = ((dt_pjrt_object_of *)arguments)->part;
     if (p->code && p->code_size >= code_size) memcpy(p->code, code, code_size);
     p->code_size = code_size + (p->code && is("grows"));
     return NULL;
