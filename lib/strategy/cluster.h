@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "conf/conf.h"
 #include "net/run_key.h"
 #include "net/worker_launcher.h"
 
@@ -69,15 +70,10 @@ dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at,
 /* Reads the environment. Fails with LAUNCH if two launchers contradict each other, an index does
  * not exist, or a variable cannot be parsed. */
 dt_status *dt_launch_find(dt_launch *out, const dt_rank_option *own) DT_MUST_USE;
-/* The addresses of a job's n workers. */
-typedef struct dt_addresses {
-    const char *const *v;
-    int n;
-} dt_addresses;
 /* Completes *out for a job that lists the addresses of its workers. A launcher's variables must
  * agree with the job. `own` or DTRAIN_RANK gives this worker's rank; without it and without a
  * launcher, out->workers is 0. */
-dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses addresses,
+dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const dt_texts *addresses,
                              const dt_rank_option *own) DT_MUST_USE;
 void dt_launch_release(dt_launch *l);
 struct dt_strategy;

@@ -314,9 +314,9 @@ static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n
                    l->stated);
 }
 
-dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses addresses,
+dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const dt_texts *addresses,
                              const dt_rank_option *option) {
-    const int n = addresses.n;
+    const int n = addresses->n;
     int64_t rank = -1;
     if (!read_rank(option, &rank) || rank >= n)
         return dt_launch_bad_rank(
@@ -338,7 +338,7 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses
     *out = own;
     out->rank = known < 0 ? 0 : known;
     out->workers = known < 0 ? 0 : n;
-    for (int i = 0; i < n; i++) add_address(out, addresses.v[i]);
+    for (int i = 0; i < n; i++) add_address(out, addresses->v[i]);
     return dt_launch_check_addresses(out, at, "cluster_resolver");
 }
 

@@ -315,7 +315,7 @@ dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, const dt_rank_opt
     DT_TRY(dt_fields_read(arena, dt_resolver_fields, t, &t->at, "cluster_resolver", &r));
     if (r.workers.n < 2)
         return dt_fail(DT_E_LAUNCH, &t->at, "cluster_resolver: name at least two workers");
-    DT_TRY(dt_launch_resolve(out, &t->at, (dt_addresses){r.workers.v, r.workers.n}, own));
+    DT_TRY(dt_launch_resolve(out, &t->at, &r.workers, own));
     out->secret_file = r.secret_file;
     return NULL;
 }

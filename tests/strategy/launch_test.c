@@ -485,14 +485,14 @@ static const struct {
 
 static void test_a_given_rank_comes_first(void **state) {
     (void)state;
-    const char *const address[] = {"a:1", "b:2", "c:3"};
+    const char *address[] = {"a:1", "b:2", "c:3"};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         dt_launch l;
         set_only((const char *const[]){NULL});
         set_or_unset("DTRAIN_RANK", given[i].variable);
         dt_status *s = dt_launch_find(&l, &given[i].given);
         assert_null(s);
-        s = dt_launch_resolve(&l, NULL, (dt_addresses){address, 3}, &given[i].given);
+        s = dt_launch_resolve(&l, NULL, &(dt_texts){.n = 3, .v = address}, &given[i].given);
         if (given[i].rank < 0) assert_string_equal(dt_status_text(s), given[i].text);
         else {
             if (s) fail_msg("row %zu: %s", i, dt_status_text(s));
