@@ -75,13 +75,13 @@ void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v) {
 
 static const char *recall(const dt_onnx *o, const char *key) {
     for (int i = 0; i < o->n_memos; i++)
-        if (strcmp(o->memo[i].key, key) == 0) return o->memo[i].name;
+        if (strcmp(o->memo[i].key, key) == 0) return o->memo[i].value;
     return NULL;
 }
 
 static const char *keep(dt_onnx *o, const char *key, const char *name) {
     DT_GROW(o->memo, o->memo_cap, o->n_memos + 1);
-    o->memo[o->n_memos++] = (dt_onnx_memo){key, name};
+    o->memo[o->n_memos++] = (dt_pair){key, name};
     return name;
 }
 

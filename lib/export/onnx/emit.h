@@ -30,18 +30,13 @@ typedef struct dt_onnx_value {
     dt_type held;
 } dt_onnx_value;
 
-/* The name of a tensor that is determined by its key, such as a constant. */
-typedef struct dt_onnx_memo {
-    const char *key, *name;
-} dt_onnx_memo;
-
 typedef struct dt_onnx {
     dt_arena *arena;
     dt_str *out;      /* the message of the graph */
     const char *path; /* layer of the current node; "" */
     const char *fed;  /* an input that has the batch */
     int nodes, n_memos, memo_cap;
-    dt_onnx_memo *memo;
+    dt_pair *memo; /* the name of a tensor that is determined by its key, such as a constant */
 } dt_onnx;
 
 /* ---- nodes ---- */
