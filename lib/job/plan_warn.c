@@ -103,15 +103,17 @@ static void warn_waiting(const dt_job_plan *p, void (*line)(void *user, const ch
 /* Where over_replicas is to divide what replicas do not divide, and it counts. */
 static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const char *text),
                            void *user) {
-    const dt_spmd_undivided *u = &p->program[0]->undivided;
+    const dt_spmd *s = p->program[0];
     const dt_plan_bytes *b = &p->plan[0]->bytes;
     dt_str text = {0};
-    if (u->state < 0 || (double)u->bytes < 0.01 * (double)(b->weights + b->slots)) return;
+    if (s->undivided.state < 0 ||
+        (double)s->undivided.bytes < 0.01 * (double)(b->weights + b->slots))
+        return;
     dt_str_printf(&text,
                   "%d replicas do not divide the sizes of %d variables evenly, '%s' the largest: a "
                   "device keeps ",
-                  p->replicas, u->n, p->program[0]->whole->state[u->state].variable->path);
-    dt_str_bytes(&text, (double)u->bytes);
+                  p->replicas, s->undivided.n, s->whole->state[s->undivided.state].variable->path);
+    dt_str_bytes(&text, (double)s->undivided.bytes);
     dt_str_puts(&text, " more than its share");
     line(user, dt_str_text(&text));
     dt_str_release(&text);

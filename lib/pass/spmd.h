@@ -74,12 +74,6 @@ typedef struct dt_spmd_bytes {
     int peak;               /* the node of `local` at which memory use is highest */
 } dt_spmd_bytes;
 
-/* Variables that over_replicas should divide but whose sizes the replicas do not divide evenly. */
-typedef struct dt_spmd_undivided {
-    int n, state;  /* their number; index in whole->state of the one with most bytes, -1: none */
-    int64_t bytes; /* on one device, beyond its share */
-} dt_spmd_undivided;
-
 typedef struct dt_spmd {
     dt_arena *arena;
     const dt_graph *whole; /* lent */
@@ -94,7 +88,11 @@ typedef struct dt_spmd {
      * whole */
     dt_layout *layout;
     const char **note; /* by node of local: a remark for printing, such as a fall-back, or NULL */
-    dt_spmd_undivided undivided;
+    /* variables that over_replicas should divide but whose sizes the replicas do not divide evenly */
+    struct {
+        int n, state; /* their number; index in whole->state of the one with most bytes, -1: none */
+        int64_t bytes; /* on one device, beyond its share */
+    } undivided;
     /* by node of local: collectives with equal numbers are sent in one launch (spmd/emit.c); -1:
      * the node sends nothing */
     int *bucket;
