@@ -57,14 +57,6 @@ typedef struct recording {
     bool saved;
 } recording;
 
-/* The next step, if it starts before the current one is finished: step_pipeline.c. */
-typedef struct dt_ahead {
-    bool allowed; /* the device can overlap steps, and no hook needs single ones */
-    bool is_there;
-    dt_batch batch;
-    dt_status *fault; /* of starting it; reported when the step is due */
-} dt_ahead;
-
 /* A report of a callback, until it is emitted. */
 typedef struct dt_callback_message dt_callback_message;
 
@@ -113,7 +105,13 @@ typedef struct run {
     dt_memory memory;
     recording recording;
     dt_feed *feed; /* while it trains; NULL with a coordinator */
-    dt_ahead ahead;
+    /* the next step, if it starts before the current one is finished: step_pipeline.c */
+    struct {
+        bool allowed; /* the device can overlap steps, and no hook needs single ones */
+        bool is_there;
+        dt_batch batch;
+        dt_status *fault; /* of starting it; reported when the step is due */
+    } ahead;
     dt_metric *so_far;           /* [DT_MAX_LOGS] of the epoch's steps so far */
     dt_metric last[DT_MAX_LOGS]; /* of the last epoch, or of a validation by steps */
     int n_last;
