@@ -204,8 +204,7 @@ dt_status *dt_gemm_open_onednn(dt_gemm_library *l) {
     dt_str about = {0};
 
     DT_TRY(dt_dnnl_open(&a));
-    dt_str_printf(&about, "%d.%d.%d", a->version()->major, a->version()->minor,
-                  a->version()->patch);
+    dt_str_printf(&about, "%d.%d.%d", a->version()[0], a->version()[1], a->version()[2]);
     *l = (dt_gemm_library){.name = "onednn",
                            .about = dt_str_take(&about),
                            .state = a,

@@ -84,7 +84,7 @@ static bool bind_all(dt_dnnl_api *a) {
     memcpy(&a->omp_set_num_threads, &p, sizeof p);
     p = symbol(a->library, "dnnl_set_max_cpu_isa", &none);
     memcpy(&a->set_max_cpu_isa, &p, sizeof p);
-    return bind_common(a) && (a->version()->major >= 3 ? bind_3(a) : bind_2(a));
+    return bind_common(a) && (a->version()[0] >= 3 ? bind_3(a) : bind_2(a));
 }
 
 /* Installs a handler from the moment the library is loaded: a failed `new` ends the program with

@@ -16,9 +16,6 @@
 #include "base/status.h"
 
 typedef void *dt_dnnl;
-typedef struct dt_dnnl_version {
-    int major, minor, patch;
-} dt_dnnl_version;
 typedef struct dt_dnnl_arg {
     int arg;
     dt_dnnl memory;
@@ -55,7 +52,7 @@ typedef struct dt_dnnl_api {
     bool begun, begins;
     pthread_t beginning;
     void (*omp_set_num_threads)(int);
-    const dt_dnnl_version *(*version)(void);
+    const int *(*version)(void); /* major, minor, patch */
     int (*set_max_cpu_isa)(int); /* may be NULL */
     int (*engine_create)(dt_dnnl *, int, size_t);
     int (*engine_destroy)(dt_dnnl);
