@@ -100,7 +100,7 @@ dt_value dt_reduce_pair(dt_value a, dt_value b, int kind) {
                                    : dt_minimum(a, b);
 }
 
-/* ---- text, rule ---- */
+/* ---- shared by rows ---- */
 
 void dt_across_print(const void *attr, dt_str *out) {
     const dt_across_attr *a = attr;
@@ -108,7 +108,24 @@ void dt_across_print(const void *attr, dt_str *out) {
     dt_mesh_print_axes(a->axes, out);
 }
 
-void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
-    (void)in, (void)out, (void)attr;
-    dt_rule_whole(rule);
+void dt_across_print_dim(const void *attr, dt_str *out) {
+    dt_across_print(attr, out);
+    dt_str_printf(out, " dim=%d", ((const dt_across_attr *)attr)->dim);
+}
+
+dt_status *dt_across_infer_part(dt_infer *q) {
+    const dt_across_attr *a = q->attr;
+    q->out = q->in[0];
+    q->out.dim[a->dim] /= dt_mesh_parts(&a->mesh, a->axes);
+    return NULL;
+}
+
+double dt_across_bytes_of_others(const dt_across_attr *a, const dt_type *in) {
+    double n = dt_mesh_parts(&a->mesh, a->axes);
+    return (double)dt_type_bytes(in) * (n - 1) / n;
+}
+
+double dt_across_bytes_none(const dt_across_attr *a, const dt_type *in) {
+    (void)a, (void)in;
+    return 0;
 }

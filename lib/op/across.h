@@ -15,6 +15,7 @@
 
 #include "op/mesh.h"
 #include "op/op.h"
+#include "op/shapes.h"
 
 #define DT_ACROSS(name) extern const dt_op dt_op_across_##name;
 #include "op/acrosses.h"
@@ -97,8 +98,14 @@ void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b);
 dt_block dt_whole_block(const dt_type *x);
 /* Combines y's cells with x's, which begin at cell index `from`: y = kind(y, x). */
 void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind);
+/* Prints the axes; or the axes and `dim`. */
 void dt_across_print(const void *attr, dt_str *out);
-void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
+void dt_across_print_dim(const void *attr, dt_str *out);
+/* The result is a device's part of the input along `dim`. */
+dt_status *dt_across_infer_part(dt_infer *q) DT_MUST_USE;
+/* `bytes` of ops that receive the parts of all other devices, and of ops that receive nothing. */
+double dt_across_bytes_of_others(const dt_across_attr *a, const dt_type *in);
+double dt_across_bytes_none(const dt_across_attr *a, const dt_type *in);
 
 /* Part `part` of `parts` equal ones of dimension `dim`, which may be the batch. */
 dt_value dt_part_of(dt_value x, int dim, int part, int parts);

@@ -73,11 +73,6 @@ static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 3 * (double)dt_type_elements(&c->in[0].type));
 }
 
-static void print(const void *attr, dt_str *out) {
-    const dt_axis_attr *a = attr;
-    dt_str_printf(out, "axis=%lld", (long long)a->axis);
-}
-
 /* ---- over devices: each names its best, those whose best is the best of all stay, the first of
  * them wins ---- */
 
@@ -140,7 +135,7 @@ const dt_op dt_op_argmax = {
     .name = "argmax",
     .n_in = 1,
     .role = DT_ROLE_REDUCE,
-    .attr = {.size = sizeof(dt_axis_attr), .print = print},
+    .attr = {.size = sizeof(dt_axis_attr), .print = dt_print_axis},
     .infer = infer,
     .rule = rule,
     .cost = cost,

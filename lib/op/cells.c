@@ -67,6 +67,11 @@ void dt_cell_copy(const dt_view *to, int64_t i, const dt_view *from, int64_t j) 
     memcpy((char *)to->data + (size_t)i * size, (const char *)from->data + (size_t)j * size, size);
 }
 
+void dt_eval_copy(const dt_call *c) {
+    for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
+        dt_cell_copy(&c->out, i, &c->in[0], i);
+}
+
 /* ---- numbers ---- */
 
 int64_t dt_int_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }

@@ -25,6 +25,8 @@ void dt_cell_set_double(const dt_view *v, int64_t i, double x);
 void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x);
 /* to[i] = from[j]; both have the same dtype. */
 void dt_cell_copy(const dt_view *to, int64_t i, const dt_view *from, int64_t j);
+/* `eval` of ops whose result has the first input's elements in the same order. */
+void dt_eval_copy(const dt_call *c);
 
 /* Integer arithmetic that wraps instead of overflowing. */
 int64_t dt_int_add(int64_t a, int64_t b);

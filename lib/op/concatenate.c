@@ -79,11 +79,6 @@ static dt_value stack(const dt_fold_call *c) {
     return dt_concatenate(c->in, 2, (int)a->axis + 1);
 }
 
-static void print(const void *attr, dt_str *out) {
-    const dt_axis_attr *a = attr;
-    dt_str_printf(out, "axis=%lld", (long long)a->axis);
-}
-
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     return dt_hlo_concatenate(c->hlo, c->in, c->node->n_in,
                               (int)((const dt_axis_attr *)c->node->attr)->axis);
@@ -93,7 +88,7 @@ const dt_op dt_op_concatenate = {
     .name = "concatenate",
     .n_in = 2,
     .role = DT_ROLE_MOVE,
-    .attr = {.size = sizeof(dt_axis_attr), .print = print},
+    .attr = {.size = sizeof(dt_axis_attr), .print = dt_print_axis},
     .traits = {.exact = true, .additive = true},
     .infer = infer,
     .grad = grad,

@@ -35,19 +35,9 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
-    (void)in, (void)out, (void)attr;
-    dt_rule_whole(rule);
-}
-
 static void eval(const dt_call *c) {
     const dt_axis_attr *a = c->node->attr;
     dt_cell_set_int(&c->out, 0, c->in[0].type.dim[a->axis]);
-}
-
-static void print(const void *attr, dt_str *out) {
-    const dt_axis_attr *a = attr;
-    dt_str_printf(out, "axis=%lld", (long long)a->axis);
 }
 
 /* x may have any layout over devices: its whole size is known when the program is compiled. */
@@ -76,10 +66,10 @@ const dt_op dt_op_get_dimension_size = {
     .name = "get_dimension_size",
     .n_in = 1,
     .role = DT_ROLE_SIZE,
-    .attr = {.size = sizeof(dt_axis_attr), .print = print},
+    .attr = {.size = sizeof(dt_axis_attr), .print = dt_print_axis},
     .traits.varying = true,
     .infer = infer,
-    .rule = rule,
+    .rule = dt_rule_none,
     .cost = dt_cost_none,
     .eval = eval,
     .over_devices = &over_devices,

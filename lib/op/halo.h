@@ -31,6 +31,8 @@ typedef struct dt_sweep {
     int64_t taps, places, in;
 } dt_sweep;
 
+/* The rule over devices of ops whose dimensions are those of their first input. */
+void dt_halo_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 /* False: the ranges of devices are not at equal distances, or a size is not divisible. */
 bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out);
 /* Exchanges neighbours' elements. x is the part of a device, cut along `dim` by `axes`; the

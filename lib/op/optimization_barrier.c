@@ -9,16 +9,10 @@
  *
  * x and `after` may differ in dtype and shape; where both have rows, they are of the same examples.
  */
-#include "op/across.h"
 #include "op/cells.h"
 #include "op/partition.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
-
-static dt_status *infer(dt_infer *q) {
-    q->out = q->in[0];
-    return NULL;
-}
 
 static bool share_rows(const dt_type *in) {
     return in[0].rank > 0 && in[1].rank > 0 && in[0].dim[0] < 0 && in[1].dim[0] < 0;
@@ -29,11 +23,6 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     dt_rule_whole(rule);
     for (int d = 0; d < out->rank; d++) rule->in[0][d] = rule->out[d] = (int8_t)d;
     if (share_rows(in)) rule->in[1][0] = 0;
-}
-
-static void eval(const dt_call *c) {
-    for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
-        dt_cell_copy(&c->out, i, &c->in[0], i);
 }
 
 static void grad(dt_grad *g) {
@@ -71,11 +60,11 @@ const dt_op dt_op_optimization_barrier = {
     .role = DT_ROLE_NAME,
     .traits = {.exact = true, .read_through = true},
     .linear = 1,
-    .infer = infer,
+    .infer = dt_infer_same,
     .grad = grad,
     .rule = rule,
     .cost = dt_cost_none,
-    .eval = eval,
+    .eval = dt_eval_copy,
     .stack = stack,
     .over_devices = &over_devices,
     .forms.stablehlo = stablehlo,

@@ -125,12 +125,6 @@ static void print(const void *attr, dt_str *out) {
 
 /* ---- over devices: padding is a window of one element over the stretched dimension ---- */
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,
-                              dt_rule *rule) {
-    (void)attr, (void)in;
-    for (int d = 0; d < out->rank; d++) rule->in[0][d] = rule->out[d] = (int8_t)d;
-}
-
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_pad_attr *a = c->node->attr;
     dt_window w = {.stride = 1,
@@ -161,7 +155,7 @@ static dt_value emit_split(dt_partition_call *c) {
     return dt_pad(c->in[0], &a);
 }
 
-static const dt_partition_row over_devices = {rule_over_devices, can_split, emit_split};
+static const dt_partition_row over_devices = {dt_halo_rule, can_split, emit_split};
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_pad_attr *a = c->node->attr;

@@ -93,12 +93,6 @@ static void print(const void *attr, dt_str *out) { dt_windows_print(attr, out); 
 
 /* ---- over devices: windows over a dimension that is cut reach into the neighbours' parts ---- */
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,
-                              dt_rule *rule) {
-    (void)attr, (void)in;
-    for (int d = 0; d < out->rank; d++) rule->in[0][d] = rule->out[d] = (int8_t)d;
-}
-
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_reduce_window_attr *a = c->node->attr;
     dt_sweep s = {.window = a->window[d],
@@ -131,7 +125,7 @@ static dt_value emit_split(dt_partition_call *c) {
     return dt_reduce_window(c->in[0], &a);
 }
 
-static const dt_partition_row over_devices = {rule_over_devices, can_split, emit_split};
+static const dt_partition_row over_devices = {dt_halo_rule, can_split, emit_split};
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_reduce_window_attr *a = c->node->attr;

@@ -18,11 +18,6 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
-    (void)in, (void)out, (void)attr;
-    dt_rule_whole(rule);
-}
-
 static void eval(const dt_call *c) { dt_cell_set_int(&c->out, 0, c->env->replica); }
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
@@ -34,7 +29,7 @@ const dt_op dt_op_replica_id = {
     .n_in = 0,
     .traits.varying = true,
     .infer = infer,
-    .rule = rule,
+    .rule = dt_rule_none,
     .eval = eval,
     .forms.stablehlo = stablehlo,
 };

@@ -18,11 +18,6 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
-    (void)in, (void)out, (void)attr;
-    dt_rule_whole(rule);
-}
-
 static void eval(const dt_call *c) {
     const dt_segment_attr *a = c->node->attr;
     for (int s = 0; s < a->count; s++)
@@ -32,7 +27,7 @@ static void eval(const dt_call *c) {
 static void print(const void *attr, dt_str *out) { dt_segment_print(attr, out); }
 
 static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
-    rule(in, out, attr, r);
+    dt_rule_none(in, out, attr, r);
     dt_segment_replica_factor(r, 0);
 }
 
@@ -63,7 +58,7 @@ const dt_op dt_op_segment_sizes = {
     .attr = {.size = sizeof(dt_segment_attr), .print = print},
     .traits.varying = true,
     .infer = infer,
-    .rule = rule,
+    .rule = dt_rule_none,
     .eval = eval,
     .over_devices = &over_devices,
     .forms.stablehlo = stablehlo,

@@ -27,6 +27,16 @@ dt_status *dt_check_result(const dt_infer *q, int c) {
     return NULL;
 }
 
+dt_status *dt_infer_same(dt_infer *q) {
+    q->out = q->in[0];
+    return NULL;
+}
+
+void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
+    (void)in, (void)out, (void)attr;
+    dt_rule_whole(rule);
+}
+
 void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out, (void)attr;
     dt_rule_whole(rule);
@@ -86,4 +96,12 @@ void dt_print_dims(dt_str *out, const char *label, const int8_t *dims, int n) {
     dt_str_printf(out, "%s[", label);
     for (int i = 0; i < n; i++) dt_str_printf(out, "%s%d", i ? "," : "", dims[i]);
     dt_str_putc(out, ']');
+}
+
+void dt_print_axis(const void *attr, dt_str *out) {
+    dt_str_printf(out, "axis=%lld", (long long)((const dt_axis_attr *)attr)->axis);
+}
+
+void dt_print_index(const void *attr, dt_str *out) {
+    dt_str_printf(out, "%lld", (long long)((const dt_index_attr *)attr)->index);
 }

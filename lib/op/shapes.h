@@ -16,6 +16,11 @@ bool dt_is_batch(const dt_type *t, int i);
 dt_type dt_stack_type(int count, const dt_type *entry);
 uint32_t dt_all_dims(int rank); /* the bits of dimensions 0 .. rank - 1 */
 
+/* The result has the type of the first input. */
+dt_status *dt_infer_same(dt_infer *q) DT_MUST_USE;
+
+/* The op cannot be divided. */
+void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 /* One factor for each dimension of the first input but the last, shared by all inputs and the
  * output. */
 void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
@@ -38,5 +43,7 @@ void dt_cost_segments(dt_cost *cost, int count);
 
 /* "dims=[0,2]" */
 void dt_print_dims(dt_str *out, const char *label, const int8_t *dims, int n);
+void dt_print_axis(const void *attr, dt_str *out);  /* of a dt_axis_attr: "axis=1" */
+void dt_print_index(const void *attr, dt_str *out); /* of a dt_index_attr: "1" */
 
 #endif

@@ -53,11 +53,6 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     for (int d = 0; d < out->rank; d++) rule->in[0][d] = rule->out[d] = (int8_t)d;
 }
 
-static void eval(const dt_call *c) {
-    for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
-        dt_cell_copy(&c->out, i, &c->in[0], i);
-}
-
 /* The stacked dimension of replicas is not divided over a replica's devices. */
 static dt_value stack(const dt_fold_call *c) {
     dt_sharding_attr a = *(const dt_sharding_attr *)c->node->attr;
@@ -98,7 +93,7 @@ const dt_op dt_op_sharding = {
     .grad = grad,
     .rule = rule,
     .cost = dt_cost_none,
-    .eval = eval,
+    .eval = dt_eval_copy,
     .stack = stack,
     .forms.stablehlo = stablehlo,
 };

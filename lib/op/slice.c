@@ -113,12 +113,6 @@ static void print(const void *attr, dt_str *out) {
 /* ---- over devices: what is taken whole is what a device holds; else each gets what its part of
  * the result is taken from ---- */
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,
-                              dt_rule *rule) {
-    (void)attr, (void)in;
-    for (int d = 0; d < out->rank; d++) rule->in[0][d] = rule->out[d] = (int8_t)d;
-}
-
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_slice_attr *a = c->node->attr;
     dt_window w = {
@@ -149,7 +143,7 @@ static dt_value emit_split(dt_partition_call *c) {
     return dt_emit(c->trace, &dt_op_slice, c->in, 1, &a);
 }
 
-static const dt_partition_row over_devices = {rule_over_devices, can_split, emit_split};
+static const dt_partition_row over_devices = {dt_halo_rule, can_split, emit_split};
 
 /* Elements outside of the slice are not read. */
 static void cost(const dt_call *c, dt_cost *cost) {

@@ -22,16 +22,6 @@ static dt_status *infer(dt_infer *q) {
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
-    (void)in, (void)out, (void)attr;
-    dt_rule_whole(rule);
-}
-
-static void eval(const dt_call *c) {
-    for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
-        dt_cell_copy(&c->out, i, &c->in[0], i);
-}
-
 static void print(const void *attr, dt_str *out) {
     const dt_tree_join_attr *a = attr;
     dt_str_printf(out, "shards %d, nodes %d", (int)a->shards, (int)a->nodes);
@@ -47,6 +37,6 @@ const dt_op dt_op_tree_join = {
              .type = 1 + offsetof(dt_tree_join_attr, type),
              .print = print},
     .infer = infer,
-    .rule = rule,
-    .eval = eval,
+    .rule = dt_rule_none,
+    .eval = dt_eval_copy,
 };

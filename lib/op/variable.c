@@ -17,16 +17,11 @@ static dt_status *infer(dt_infer *q) {
     return dt_check_result(q, 1);
 }
 
-static void print(const void *attr, dt_str *out) {
-    const dt_index_attr *a = attr;
-    dt_str_printf(out, "%lld", (long long)a->index);
-}
-
 const dt_op dt_op_variable = {
     .name = "variable",
     .n_in = 0,
     .role = DT_ROLE_STATE,
-    .attr = {.size = sizeof(dt_index_attr), .print = print},
+    .attr = {.size = sizeof(dt_index_attr), .print = dt_print_index},
     .traits.exact = true,
     .infer = infer,
     .rule = dt_rule_elementwise,

@@ -36,11 +36,6 @@ static dt_status *infer_take(dt_infer *q) {
     return NULL;
 }
 
-static dt_status *infer_put(dt_infer *q) {
-    q->out = q->in[0];
-    return NULL;
-}
-
 static dt_hlo_value number_of(const dt_hlo_call *c) {
     const step_attr *a = c->node->attr;
     const dt_type index = dt_scalar_type(DT_INT32);
@@ -75,7 +70,7 @@ static const dt_op put_step = {
     .n_in = 2,
     .role = DT_ROLE_MOVE,
     .attr = {.size = sizeof(step_attr), .number = 1 + offsetof(step_attr, number)},
-    .infer = infer_put,
+    .infer = dt_infer_same,
     .forms.stablehlo = write_put,
 };
 

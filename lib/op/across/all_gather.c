@@ -36,11 +36,6 @@ static double bytes(const dt_across_attr *a, const dt_type *in) {
     return (double)dt_type_bytes(in) * (dt_mesh_parts(&a->mesh, a->axes) - 1);
 }
 
-static void print(const void *attr, dt_str *out) {
-    dt_across_print(attr, out);
-    dt_str_printf(out, " dim=%d", ((const dt_across_attr *)attr)->dim);
-}
-
 static const struct dt_across_row row = {DT_ACROSS_ALL_GATHER, plain, bytes};
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
@@ -56,7 +51,7 @@ const dt_op dt_op_across_all_gather = {
     .name = "all_gather",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
-    .attr = {.size = sizeof(dt_across_attr), .print = print},
+    .attr = {.size = sizeof(dt_across_attr), .print = dt_across_print_dim},
     .traits.collective = true,
     .infer = infer,
     .rule = dt_rule_none,

@@ -7,11 +7,6 @@
 
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q) {
-    q->out = q->in[0];
-    return NULL;
-}
-
 static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     const dt_block all = dt_whole_block(&c->out.type);
@@ -52,7 +47,7 @@ const dt_op dt_op_across_all_reduce = {
     .role = DT_ROLE_COLLECTIVE,
     .attr = {.size = sizeof(dt_across_attr), .print = dt_across_print},
     .traits.collective = true,
-    .infer = infer,
+    .infer = dt_infer_same,
     .rule = dt_rule_none,
     .eval = eval,
     .across = &row,

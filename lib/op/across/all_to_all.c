@@ -38,18 +38,13 @@ static dt_value plain(const dt_plain_call *c) {
     return dt_join_parts(part, n, a->dim);
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in) {
-    double n = dt_mesh_parts(&a->mesh, a->axes);
-    return (double)dt_type_bytes(in) * (n - 1) / n;
-}
-
 static void print(const void *attr, dt_str *out) {
     const dt_across_attr *a = attr;
     dt_across_print(attr, out);
     dt_str_printf(out, " dim=%d to dim=%d", a->dim, a->to);
 }
 
-static const struct dt_across_row row = {DT_ACROSS_ALL_TO_ALL, plain, bytes};
+static const struct dt_across_row row = {DT_ACROSS_ALL_TO_ALL, plain, dt_across_bytes_of_others};
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;

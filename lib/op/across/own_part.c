@@ -4,13 +4,6 @@
 #include "op/across.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q) {
-    const dt_across_attr *a = q->attr;
-    q->out = q->in[0];
-    q->out.dim[a->dim] /= dt_mesh_parts(&a->mesh, a->axes);
-    return NULL;
-}
-
 static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     dt_block b = dt_whole_block(&c->out.type);
@@ -24,17 +17,7 @@ static dt_value plain(const dt_plain_call *c) {
                       dt_mesh_parts(&a->mesh, a->axes));
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in) {
-    (void)a, (void)in;
-    return 0;
-}
-
-static void print(const void *attr, dt_str *out) {
-    dt_across_print(attr, out);
-    dt_str_printf(out, " dim=%d", ((const dt_across_attr *)attr)->dim);
-}
-
-static const struct dt_across_row row = {DT_ACROSS_NOTHING, plain, bytes};
+static const struct dt_across_row row = {DT_ACROSS_NOTHING, plain, dt_across_bytes_none};
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
@@ -48,9 +31,9 @@ const dt_op dt_op_across_own_part = {
     .name = "dynamic_slice",
     .n_in = 1,
     .role = DT_ROLE_MOVE,
-    .attr = {.size = sizeof(dt_across_attr), .print = print},
+    .attr = {.size = sizeof(dt_across_attr), .print = dt_across_print_dim},
     .traits.collective = true,
-    .infer = infer,
+    .infer = dt_across_infer_part,
     .rule = dt_rule_none,
     .eval = eval,
     .across = &row,

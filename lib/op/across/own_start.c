@@ -26,17 +26,12 @@ static dt_value plain(const dt_plain_call *c) {
     return dt_scalar(c->trace, DT_INT64, (double)start_of(c->node->attr, c->device));
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in) {
-    (void)a, (void)in;
-    return 0;
-}
-
 static void print(const void *attr, dt_str *out) {
     dt_across_print(attr, out);
     dt_str_printf(out, " parts of %lld", (long long)((const dt_across_attr *)attr)->low);
 }
 
-static const struct dt_across_row row = {DT_ACROSS_NOTHING, plain, bytes};
+static const struct dt_across_row row = {DT_ACROSS_NOTHING, plain, dt_across_bytes_none};
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;

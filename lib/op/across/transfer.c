@@ -6,11 +6,6 @@
  */
 #include "op/across.h"
 
-static dt_status *infer(dt_infer *q) {
-    q->out = q->in[0];
-    return NULL;
-}
-
 static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     const dt_block all = dt_whole_block(&c->out.type);
@@ -42,7 +37,7 @@ const dt_op dt_op_across_transfer = {
     .role = DT_ROLE_COLLECTIVE,
     .attr = {.size = sizeof(dt_across_attr), .print = print},
     .traits.collective = true,
-    .infer = infer,
+    .infer = dt_infer_same,
     .rule = dt_rule_none,
     .eval = eval,
     .across = &row,
