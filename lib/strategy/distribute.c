@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributes data sets to workers and replicas. A pipeline is rewritten for each worker
- * (pipeline/build.h). Pipelines that a function made for each worker are used unchanged. A job's
- * data set is one pipeline whose source is a feed: its batches stay whole in memory, even for
- * several workers, and a replica's part is a view. Each of its iterations is one epoch.
+ * (pipeline/build.h). Pipelines that a function made for each worker are used unchanged. A
+ * transformation above the workers' pipelines joins their pieces to steps. The batches of a job's
+ * data set stay whole in memory, even for several workers, and a replica's part is a view. Each of
+ * its iterations is one epoch.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "data/pipeline/build.h"
 #include "data/workers.h"
 #include "strategy/iterators.h"
@@ -45,27 +47,99 @@ static dt_status *check(const dt_strategy *s, dt_dist_dataset *const *out,
              : dt_fail(DT_E_PIPELINE, NULL, "cannot distribute: no strategy was given");
 }
 
+/* ---- steps of workers ---- */
+
+struct workers {
+    int *
+        pieces; /* [number of inputs] pieces of a step that each worker provides, one per replica */
+    int all;    /* their sum */
+    /* all shapes are known, or the data is endless: a step that lacks a piece is the end of the
+     * data */
+    bool full_steps;
+};
+
+static void release_workers(void *args) { free(((struct workers *)args)->pieces); }
+
+static dt_status *open_workers(dt_iterator *it) {
+    const struct workers *a = it->pipe->args;
+
+    for (int w = 0; w < it->pipe->n_in; w++) {
+        int64_t first;
+        if (!dt_mul_fits(it->at, a->pieces[w], &first)) first = INT64_MAX;
+        DT_TRY(dt_iterator_open(&it->in[w], it->pipe->in[w], it->epoch, first));
+    }
+    return NULL;
+}
+
+/* Reads the pieces of all workers for one step. *present: how many pieces there are; workers at
+ * their end have none. */
+static dt_status *take_pieces(const dt_iterator *it, dt_example *piece, int *present) {
+    const struct workers *a = it->pipe->args;
+
+    for (int w = 0; w < it->pipe->n_in; w++)
+        for (int i = 0; i < a->pieces[w]; i++, piece++) {
+            DT_TRY(dt_iterator_next_example(it->in[w], piece));
+            *present += piece->n > 0;
+        }
+    return NULL;
+}
+
+static dt_status *fill_up(const dt_iterator *it, dt_example *piece) {
+    const struct workers *a = it->pipe->args;
+
+    for (int w = 0; w < it->pipe->n_in; w++)
+        for (int i = 0; i < a->pieces[w]; i++, piece++)
+            if (piece->n == 0) DT_TRY(dt_spec_empty_example(&it->in[w]->pipe->spec, piece));
+    return NULL;
+}
+
+/* The components of all pieces of a step, piece by piece. */
+static dt_status *next_step(dt_iterator *it, dt_example *out) {
+    const struct workers *a = it->pipe->args;
+    const int n = it->pipe->spec.n;
+    dt_example *piece = dt_alloc((size_t)a->all * sizeof *piece);
+    int present = 0;
+
+    dt_status *s = take_pieces(it, piece, &present);
+    const bool ends = s || present == 0 || (a->full_steps && present < a->all);
+    if (!ends) s = fill_up(it, piece);
+    if (!ends && !s) *out = dt_example_make(a->all * n);
+    for (int i = 0; i < a->all; i++) {
+        for (int k = 0; k < n && out->n; k++)
+            out->tensor[i * n + k] = dt_tensor_ref(piece[i].tensor[k]);
+        dt_example_release(&piece[i]);
+    }
+    free(piece);
+    return s;
+}
+
+static const dt_transform steps_of_workers = {
+    .name = "steps",
+    .args_size = sizeof(struct workers),
+    .opens_inputs = true,
+    .seeks = true,
+    .open = open_workers,
+    .next = next_step,
+    .release = release_workers,
+};
+
 /* ---- handles ---- */
 
-static dt_dist_dataset *allocate(dt_strategy *s, int workers) {
+static dt_dist_dataset *allocate(dt_strategy *s) {
     dt_dist_dataset *d = dt_alloc(sizeof *d);
 
-    *d = (dt_dist_dataset){.refs = 1,
-                           .strategy = dt_strategy_ref(s),
-                           .workers = workers,
-                           .pieces = dt_alloc((size_t)workers * sizeof(int)),
-                           .pipe = dt_alloc((size_t)workers * sizeof(dt_pipe *))};
+    *d = (dt_dist_dataset){.refs = 1, .strategy = dt_strategy_ref(s)};
     return d;
 }
 
-/* Allocates a data set with one pipeline for each worker. If there are as many workers as hosts,
- * each feeds the replicas of its host, whose number may differ between hosts. */
-static dt_dist_dataset *allocate_workers(dt_strategy *s, int workers) {
-    dt_dist_dataset *d = allocate(s, workers);
+/* If there are as many workers as hosts, each feeds the replicas of its host, whose number may
+ * differ between hosts. */
+static struct workers divide(const dt_strategy *s, int workers) {
+    struct workers a = {.pieces = dt_alloc((size_t)workers * sizeof(int)), .all = s->replicas};
 
     for (int r = 0; r < s->replicas; r++)
-        d->pieces[workers == s->hosts ? s->host_of[r] : r / (s->replicas / workers)]++;
-    return d;
+        a.pieces[workers == s->hosts ? s->host_of[r] : r / (s->replicas / workers)]++;
+    return a;
 }
 
 /* Sets *out to the new data set. After an error releases the new one instead. */
@@ -77,12 +151,10 @@ static dt_status *hand_out(dt_dist_dataset **out, dt_dist_dataset *made, dt_stat
 
 void dt_dist_dataset_unref(dt_dist_dataset *d) {
     if (!DT_LAST(d)) return;
-    dt_iterator_discard(d->pending);
-    for (int w = 0; w < d->workers; w++) dt_pipe_unref(d->pipe[w]);
+    dt_iterator_close(d->pending);
+    dt_pipe_unref(d->pipe);
     dt_strategy_unref(d->strategy);
     dt_str_release(&d->decision);
-    free(d->pieces);
-    free(d->pipe);
     DT_RETIRE(d);
 }
 
@@ -93,13 +165,13 @@ const char *dt_dist_dataset_sharding(const dt_dist_dataset *d) {
 
 int dt_dist_dataset_components(const dt_dist_dataset *d) {
     DT_LIVE(d);
-    return d ? d->pipe[0]->spec.n : 0;
+    return d ? d->pipe->spec.n : 0;
 }
 
 bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out) {
     DT_LIVE(d);
     if (i < 0 || i >= dt_dist_dataset_components(d) || !out) return false;
-    dt_spec_public(d->pipe[0]->spec.c[i].name, &d->pipe[0]->spec.c[i].type, out);
+    dt_spec_public(d->pipe->spec.c[i].name, &d->pipe->spec.c[i].type, out);
     return true;
 }
 
@@ -113,21 +185,21 @@ struct job {
 
 static void release_job(void *args) { dt_dataset_unref(((struct job *)args)->data); }
 
-static dt_status *open_feed(dt_cursor *c) {
-    const struct job *j = c->pipe->args;
+static dt_status *open_feed(dt_iterator *it) {
+    const struct job *j = it->pipe->args;
     dt_feed_options o = j->feed;
 
-    o.epoch = (int64_t)c->epoch;
-    o.first_step = c->first;
-    return dt_feed_open(c->state, j->data, &o);
+    o.epoch = (int64_t)it->epoch;
+    o.first_step = it->at;
+    return dt_feed_open(it->state, j->data, &o);
 }
 
-static dt_status *next_step(dt_cursor *c, dt_example *out) {
-    const struct job *j = c->pipe->args;
+static dt_status *next_batch(dt_iterator *it, dt_example *out) {
+    const struct job *j = it->pipe->args;
     const dt_type offsets = dt_type_of(DT_INT32, 1, (const int64_t[]){j->replicas + 1});
     dt_batch b;
 
-    DT_TRY(dt_feed_next(*(dt_feed **)c->state, &b));
+    DT_TRY(dt_feed_next(*(dt_feed **)it->state, &b));
     if (b.rows == 0) return NULL;
     *out = dt_example_make(b.n + 1);
     out->n = b.n;
@@ -144,15 +216,15 @@ static dt_status *next_step(dt_cursor *c, dt_example *out) {
     return NULL;
 }
 
-static void close_feed(dt_cursor *c) { dt_feed_close(*(dt_feed **)c->state); }
+static void close_feed(dt_iterator *it) { dt_feed_close(*(dt_feed **)it->state); }
 
-static const dt_transform steps_of_job = {
-    .name = "steps",
+static const dt_transform batches_of_job = {
+    .name = "batches",
     .args_size = sizeof(struct job),
     .state_size = sizeof(dt_feed *),
     .seeks = true,
     .open = open_feed,
-    .next = next_step,
+    .next = next_batch,
     .close = close_feed,
     .release = release_job,
 };
@@ -207,39 +279,53 @@ static dt_status *distribute_job(dt_dist_dataset *d, dt_dataset *data, const dt_
     DT_TRY(share_job(&j, d->strategy, o, &d->decision));
     of.n = dt_dataset_elements(data, (const dt_element_spec **)&of.c);
     dt_dataset_ref(data);
-    d->pieces[0] = 1;
-    return dt_pipe_create(&d->pipe[0],
-                          &(dt_pipe_parts){&steps_of_job, NULL, 0, &j, dt_spec_copy(&of)});
+    d->pipe = dt_pipe_make(&(dt_pipe_parts){&batches_of_job, NULL, 0, &j, dt_spec_copy(&of)});
+    return NULL;
 }
 
 /* ---- a pipeline ---- */
 
 static void report(dt_dist_dataset *d, const dt_input_options *o, dt_auto_shard_policy policy,
-                   int64_t files) {
+                   int64_t files, int workers) {
     static const char *const names[] = {"auto", "file", "data", "off", "hint"};
 
     dt_str_puts(&d->decision, names[policy]);
     if (files >= 0)
         dt_str_printf(&d->decision,
                       ": %lld file%s for %d workers, so each reads everything and keeps its share",
-                      (long long)files, files == 1 ? "" : "s", d->workers);
+                      (long long)files, files == 1 ? "" : "s", workers);
     else if (o->auto_shard_policy == DT_AUTO_SHARD_AUTO)
         dt_str_puts(&d->decision, policy == DT_AUTO_SHARD_FILE
                                       ? ": the data set reads files"
                                       : ": not all of the data set comes from files");
 }
 
+/* Joins the pipelines of workers, whose references it takes. Some are NULL after an error. */
+static void join(dt_dist_dataset *d, dt_pipe **pipe, int workers, bool full_steps, bool failed) {
+    struct workers a = failed ? (struct workers){0} : divide(d->strategy, workers);
+
+    a.full_steps = full_steps;
+    if (!failed)
+        d->pipe = dt_pipe_make(
+            &(dt_pipe_parts){&steps_of_workers, pipe, workers, &a, dt_spec_copy(&pipe[0]->spec)});
+    for (int w = 0; w < workers; w++) dt_pipe_unref(pipe[w]);
+    free(pipe);
+}
+
 static dt_status *distribute_pipeline(dt_dist_dataset *d, const dt_pipe *p,
                                       const dt_input_options *o) {
-    dt_input_share share = {d->workers, d->strategy->replicas / d->workers, 0, *o};
+    const int workers = input_workers(d->strategy, o);
+    dt_input_share share = {workers, d->strategy->replicas / workers, 0, *o};
+    dt_pipe **pipe = dt_alloc((size_t)workers * sizeof *pipe);
+    dt_status *s = NULL;
     int64_t files;
     dt_auto_shard_policy policy = dt_resolve_policy(p, &share, &files);
 
-    report(d, o, policy, files);
-    for (; share.worker < d->workers; share.worker++)
-        DT_TRY(dt_pipe_for_worker(&d->pipe[share.worker], (dt_pipe *)p, &share));
-    d->full_steps = dt_spec_is_static(&p->spec) || dt_pipe_count(p) == DT_ENDLESS;
-    return NULL;
+    report(d, o, policy, files, workers);
+    for (; share.worker < workers && !s; share.worker++)
+        s = dt_pipe_for_worker(&pipe[share.worker], (dt_pipe *)p, &share);
+    join(d, pipe, workers, dt_spec_is_static(&p->spec) || dt_pipe_count(p) == DT_ENDLESS, s);
+    return s;
 }
 
 dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data,
@@ -257,45 +343,47 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data,
         return dt_fail(
             DT_E_INPUT_MODE, NULL,
             "DT_PER_REPLICA is supported by dt_strategy_distribute_datasets_from_function only");
-    made = p ? allocate_workers(s, input_workers(s, &o)) : allocate(s, 1);
+    made = allocate(s);
     return hand_out(out, made,
                     p ? distribute_pipeline(made, p, &o) : distribute_job(made, data, &o));
 }
 
 /* ---- pipelines from a function ---- */
 
-static dt_status *call(dt_dist_dataset *d, int worker, dt_dataset_fn fn, void *user) {
-    const dt_input_context c = {.num_input_pipelines = d->workers,
-                                .input_pipeline_id = worker,
-                                .num_replicas_in_sync = d->strategy->replicas};
+/* The pipeline of the data set that the function makes for a worker. */
+static dt_status *call(const dt_input_context *c, dt_dataset_fn fn, void *user, dt_pipe **out) {
     dt_dataset *made = NULL;
-    dt_example_spec common;
-    dt_status *s = fn(&c, user, &made);
+    dt_status *s = fn(c, user, &made);
 
     if (!s && !made)
         s = dt_fail(DT_E_PIPELINE, NULL, "the function returned no data set for input pipeline %d",
-                    worker);
+                    c->input_pipeline_id);
     if (!s && !dt_dataset_pipe(made))
         s = dt_fail(DT_E_PIPELINE, NULL,
                     "the function must return a pipeline (dt_dataset_range, ...), not a data set "
                     "of dt_dataset_open");
-    if (!s) d->pipe[worker] = dt_pipe_ref(dt_dataset_pipe(made));
+    if (!s) *out = dt_pipe_ref(dt_dataset_pipe(made));
     dt_dataset_unref(made);
-    if (s || worker == 0) return s;
-    DT_TRY(dt_note(dt_spec_common(&d->pipe[0]->spec, &d->pipe[worker]->spec, &common),
+    return s;
+}
+
+static dt_status *check_common(dt_pipe *const *pipe, int worker) {
+    dt_example_spec common;
+
+    DT_TRY(dt_note(dt_spec_common(&pipe[0]->spec, &pipe[worker]->spec, &common),
                    "in the data set of input pipeline %d", worker));
     dt_spec_release(&common);
     return NULL;
 }
 
-static void decide_full_steps(dt_dist_dataset *d) {
+static bool has_full_steps(dt_pipe *const *pipe, int workers) {
     bool known = true, endless = true;
 
-    for (int w = 0; w < d->workers; w++) {
-        known &= dt_spec_is_static(&d->pipe[w]->spec);
-        endless &= dt_pipe_count(d->pipe[w]) == DT_ENDLESS;
+    for (int w = 0; w < workers; w++) {
+        known &= dt_spec_is_static(&pipe[w]->spec);
+        endless &= dt_pipe_count(pipe[w]) == DT_ENDLESS;
     }
-    d->full_steps = known || endless;
+    return known || endless;
 }
 
 dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_dataset_fn fn,
@@ -314,10 +402,17 @@ dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_data
         return dt_fail(DT_E_INPUT_MODE, NULL,
                        "a %s strategy feeds its replicas by host: DT_PER_REPLICA is not supported",
                        s->row->kind.name);
-    dt_dist_dataset *d = allocate_workers(s, each ? s->replicas : input_workers(s, &o));
+    dt_input_context c = {.num_input_pipelines = each ? s->replicas : input_workers(s, &o),
+                          .num_replicas_in_sync = s->replicas};
+    const int workers = c.num_input_pipelines;
+    dt_dist_dataset *d = allocate(s);
+    dt_pipe **pipe = dt_alloc((size_t)workers * sizeof *pipe);
     dt_str_puts(&d->decision, "by the function");
-    for (int w = 0; w < d->workers && !bad; w++) bad = call(d, w, fn, user);
-    if (!bad) decide_full_steps(d);
+    for (int *w = &c.input_pipeline_id; *w < workers && !bad; ++*w) {
+        bad = call(&c, fn, user, &pipe[*w]);
+        if (!bad && *w > 0) bad = check_common(pipe, *w);
+    }
+    join(d, pipe, workers, !bad && has_full_steps(pipe, workers), bad);
     return hand_out(out, d, bad);
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterators: steps across the pipelines of all workers, or the elements of one plain pipeline. See
- * iterators.h. */
+/* The iterators of programs: over the steps of a distributed data set, or the elements of a plain
+ * pipeline. See iterators.h. */
 #include <stdlib.h>
 
-#include "base/size.h"
 #include "data/pipeline/build.h"
 #include "strategy/iterators.h"
 
@@ -15,7 +14,7 @@ static void start(dt_iterator **out, dt_iterator *it) {
     if (it->of) {
         it->of->refs++;
         it->of->newest = it;
-        it->of->epoch = it->epoch + 1;
+        it->of->epoch = (int64_t)it->epoch + 1;
         it->tracked = it->of->tracked;
     }
     if (it->from) dt_dataset_ref(it->from);
@@ -55,40 +54,9 @@ dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) {
     return NULL;
 }
 
-/* Returns how many pieces of a step worker w's pipeline provides. */
-static int pieces_of(const dt_iterator *it, int w) { return it->of ? it->of->pieces[w] : 1; }
-
-dt_status *dt_iterator_open(dt_iterator *it, int64_t steps) {
-    dt_pipe *alone = it->from ? dt_dataset_pipe(it->from) : NULL;
-    dt_pipe *const *pipe = it->of ? it->of->pipe : &alone;
-
-    it->n = it->of ? it->of->workers : 1;
-    it->cursor = dt_alloc((size_t)it->n * sizeof(dt_cursor *));
-    it->steps = steps;
-    for (int w = 0; w < it->n; w++) {
-        int64_t first;
-        if (!dt_mul_fits(steps, pieces_of(it, w), &first)) first = INT64_MAX;
-        DT_TRY(dt_cursor_open(&it->cursor[w], pipe[w], (uint64_t)it->epoch, first));
-    }
-    return NULL;
-}
-
-static void forget_last(dt_iterator *it) {
-    for (int i = 0; i < it->n_last; i++) dt_tensor_unref(it->last[i]);
-    free(it->last);
-    it->last = NULL;
-    it->n_last = 0;
-}
-
-void dt_iterator_close(dt_iterator *it) {
-    for (int w = 0; w < it->n; w++) dt_cursor_close(it->cursor[w]);
-    free(it->cursor);
-    forget_last(it);
-}
-
 void dt_iterator_unref(dt_iterator *it) {
     if (!DT_LAST(it)) return;
-    dt_iterator_close(it);
+    dt_iterator_release(it);
     if (it->of && it->of->newest == it) it->of->newest = NULL;
     dt_dist_dataset_unref(it->of);
     dt_dataset_unref(it->from);
@@ -139,25 +107,31 @@ static dt_status *set_each(const dt_strategy *s, const dt_example *examples, int
     return bad;
 }
 
-static dt_status *set_component(const dt_iterator *it, const dt_example *examples, int k,
+/* Sets component k of the pieces of all replicas; a job's step is one piece. */
+static dt_status *set_component(const dt_iterator *it, const dt_example *pieces, int k,
                                 dt_values *out) {
     dt_strategy *s = it->of->strategy;
-    const char *name = it->of->pipe[0]->spec.c[k].name;
+    const char *name = it->pipe->spec.c[k].name;
 
-    if (!examples[0].whole)
-        return can_join(examples, s->replicas, k) ? set_joined(s, examples, k, name, out)
-                                                  : set_each(s, examples, k, name, out);
-    const int32_t *offsets = (const int32_t *)examples[0].tensor[examples[0].n]->data;
-    dt_values_set_whole(out, name, &(dt_whole){examples[0].tensor[k], DT_ROWS, s, offsets});
+    if (!pieces[0].whole)
+        return can_join(pieces, s->replicas, k) ? set_joined(s, pieces, k, name, out)
+                                                : set_each(s, pieces, k, name, out);
+    const int32_t *offsets = (const int32_t *)pieces[0].tensor[pieces[0].n]->data;
+    dt_values_set_whole(out, name, &(dt_whole){pieces[0].tensor[k], DT_ROWS, s, offsets});
     return NULL;
 }
 
-static dt_status *make_batch(const dt_iterator *it, const dt_example *examples, dt_values **batch) {
+static dt_status *make_batch(const dt_iterator *it, const dt_example *step, dt_values **batch) {
+    const int n = it->pipe->spec.n, pieces = step->n / n;
     dt_values *v = NULL;
 
-    if (!it->of) return dt_values_of_example(&it->cursor[0]->pipe->spec, examples, batch);
+    if (!it->of) return dt_values_of_example(&it->pipe->spec, step, batch);
+    dt_example *piece = dt_alloc((size_t)pieces * sizeof *piece);
+    for (int i = 0; i < pieces; i++)
+        piece[i] = (dt_example){.n = n, .whole = step->whole, .tensor = step->tensor + i * n};
     dt_status *s = dt_values_create(&v);
-    for (int k = 0; k < examples[0].n && !s; k++) s = set_component(it, examples, k, v);
+    for (int k = 0; k < n && !s; k++) s = set_component(it, piece, k, v);
+    free(piece);
     if (s) dt_values_unref(v);
     else *batch = v;
     return s;
@@ -165,66 +139,30 @@ static dt_status *make_batch(const dt_iterator *it, const dt_example *examples, 
 
 /* ---- steps ---- */
 
-/* Reads the pieces of all workers for one step into example[]. *present: how many pieces there
- * are; workers at their end have none. */
-static dt_status *take_pieces(const dt_iterator *it, dt_example *example, int *present) {
-    for (int w = 0, at = 0; w < it->n; w++)
-        for (int i = 0; i < pieces_of(it, w); i++, at++) {
-            DT_TRY(dt_cursor_next(it->cursor[w], &example[at]));
-            *present += example[at].n > 0;
-        }
-    return NULL;
-}
-
-static dt_status *fill_up(const dt_iterator *it, dt_example *example) {
-    for (int w = 0, at = 0; w < it->n; w++)
-        for (int i = 0; i < pieces_of(it, w); i++, at++)
-            if (example[at].n == 0)
-                DT_TRY(dt_spec_empty_example(&it->cursor[w]->pipe->spec, &example[at]));
-    return NULL;
-}
-
-/* Reads the batch of one step. *batch stays NULL at the end. */
-static dt_status *make_step(const dt_iterator *it, dt_example *example, int pieces,
-                            dt_values **batch) {
-    int present = 0;
-
-    DT_TRY(take_pieces(it, example, &present));
-    if (present == 0 || (it->of && it->of->full_steps && present < pieces)) return NULL;
-    DT_TRY(fill_up(it, example));
-    return make_batch(it, example, batch);
-}
-
 /* Keeps the tensors of the batch, not the batch itself, because the caller may change what it
  * contains. */
 static void keep_last(dt_iterator *it, const dt_values *batch) {
-    int n = 0;
+    int n = 0, k = 0;
 
-    forget_last(it);
     for (int i = 0; i < batch->n; i++) n += batch->entry[i].whole ? 1 : batch->entry[i].n;
-    it->last = dt_alloc((size_t)n * sizeof(dt_tensor *));
+    dt_example_release(&it->last);
+    it->last = dt_example_make(n);
     for (int i = 0; i < batch->n; i++) {
         const dt_value_entry *e = &batch->entry[i];
-        for (int k = 0; k < (e->whole ? 1 : e->n); k++)
-            it->last[it->n_last++] = dt_tensor_ref(e->whole ? e->whole : e->local[k]);
+        for (int r = 0; r < (e->whole ? 1 : e->n); r++)
+            it->last.tensor[k++] = dt_tensor_ref(e->whole ? e->whole : e->local[r]);
     }
 }
 
 dt_status *dt_iterator_read(dt_iterator *it, dt_values **batch) {
-    int pieces = 0;
+    dt_example step;
 
-    if (it->ended) return NULL;
-    for (int w = 0; w < it->n; w++) pieces += pieces_of(it, w);
-    dt_example *example = dt_alloc((size_t)pieces * sizeof *example);
-    dt_status *s = make_step(it, example, pieces, batch);
-    for (int i = 0; i < pieces; i++) dt_example_release(&example[i]);
-    free(example);
-    for (int w = 0; s && w < it->n; w++) it->cursor[w]->ended = true;
-    if (s) return s;
-    it->ended = !*batch;
-    it->steps += !it->ended;
-    if (it->tracked && !it->ended) keep_last(it, *batch);
-    return NULL;
+    DT_TRY(dt_iterator_next_example(it, &step));
+    dt_status *s = step.n > 0 ? make_batch(it, &step, batch) : NULL;
+    dt_example_release(&step);
+    it->failed |= s != NULL;
+    if (!s && it->tracked && !it->ended) keep_last(it, *batch);
+    return s;
 }
 
 static dt_status *check_context(void) {

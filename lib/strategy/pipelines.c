@@ -240,14 +240,14 @@ dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,
 /* ---- into memory ---- */
 
 static dt_status *read_all(dt_dataset *d, dt_example_list *examples) {
-    dt_cursor *c;
+    dt_iterator *it;
     dt_example example;
     dt_status *s = NULL;
 
-    DT_TRY(dt_cursor_open(&c, dt_dataset_pipe(d), dt_dataset_begin(d), 0));
-    while (!(s = dt_cursor_next(c, &example)) && example.n > 0)
+    DT_TRY(dt_iterator_open(&it, dt_dataset_pipe(d), dt_dataset_begin(d), 0));
+    while (!(s = dt_iterator_next_example(it, &example)) && example.n > 0)
         dt_example_list_push(examples, &example);
-    dt_cursor_close(c);
+    dt_iterator_close(it);
     return s;
 }
 

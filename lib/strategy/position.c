@@ -33,8 +33,8 @@ static dt_digest digest_of(const dt_iterator *it) {
     dt_sha256 *h = dt_sha256_create();
     dt_str type = {0};
 
-    for (int i = 0; i < it->n_last; i++) {
-        const dt_tensor *t = it->last[i];
+    for (int i = 0; i < it->last.n; i++) {
+        const dt_tensor *t = it->last.tensor[i];
         dt_str_clear(&type);
         dt_type_print(&t->type, &type);
         dt_sha256_add(h, type.data, type.size);
@@ -45,9 +45,9 @@ static dt_digest digest_of(const dt_iterator *it) {
 }
 
 dt_position dt_iterator_position(const dt_iterator *it) {
-    dt_position p = {.epoch = it->epoch, .steps = it->steps, .ended = it->ended};
+    dt_position p = {.epoch = (int64_t)it->epoch, .steps = it->at, .ended = it->ended};
 
-    if (it->n_last > 0) p.last = digest_of(it);
+    if (it->last.n > 0) p.last = digest_of(it);
     return p;
 }
 
@@ -64,7 +64,7 @@ dt_position dt_dist_dataset_position(const dt_dist_dataset *d) {
 
 int64_t dt_dist_dataset_epoch(const dt_dist_dataset *d) {
     DT_LIVE(d);
-    return !d ? 0 : is_under_way(d) ? d->newest->epoch : d->epoch;
+    return !d ? 0 : is_under_way(d) ? (int64_t)d->newest->epoch : d->epoch;
 }
 
 /* ---- opening an iterator at a position ---- */
@@ -80,13 +80,13 @@ static dt_status *check_last(const dt_iterator *it, const dt_position *p) {
         "their element alone");
 }
 
-static dt_status *go_there(dt_iterator *it, const dt_position *p) {
+/* Reads the last batch before the position. */
+static dt_status *read_last(dt_iterator *it, const dt_position *p) {
     dt_values *batch = NULL;
 
-    DT_TRY(dt_iterator_open(it, p->steps > 0 ? p->steps - 1 : 0));
     if (p->steps > 0) DT_TRY(dt_iterator_read(it, &batch));
     dt_values_unref(batch);
-    if (it->steps < p->steps)
+    if (it->at < p->steps)
         return dt_fail(
             DT_E_CHECKPOINT_DATA, NULL,
             "iteration %lld has fewer batches than the %lld that were read when it was saved",
@@ -96,11 +96,15 @@ static dt_status *go_there(dt_iterator *it, const dt_position *p) {
 }
 
 dt_status *dt_iterator_open_at(dt_iterator **out, const dt_iterator *of, const dt_position *p) {
-    dt_iterator *it = dt_alloc(sizeof *it);
+    const dt_pipe *pipe = of->of ? of->of->pipe : dt_dataset_pipe(of->from);
+    dt_iterator *it;
 
-    *it = (dt_iterator){.of = of->of, .from = of->from, .epoch = p->epoch, .tracked = of->tracked};
-    dt_status *s = go_there(it, p);
-    if (s) dt_iterator_discard(it);
+    DT_TRY(dt_iterator_open(&it, pipe, (uint64_t)p->epoch, p->steps > 0 ? p->steps - 1 : 0));
+    it->of = of->of;
+    it->from = of->from;
+    it->tracked = of->tracked;
+    dt_status *s = read_last(it, p);
+    if (s) dt_iterator_close(it);
     else *out = it;
     return s;
 }
@@ -109,26 +113,21 @@ dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of, const
     return dt_iterator_open_at(out, &(dt_iterator){.of = of, .tracked = of->tracked}, p);
 }
 
-void dt_iterator_discard(dt_iterator *there) {
-    if (there) dt_iterator_close(there);
-    free(there);
-}
-
 /* ---- restoring a position ---- */
 
 void dt_iterator_resume(dt_iterator *it, dt_iterator *there) {
     const dt_iterator before = *it;
 
-    dt_iterator_close(it);
+    dt_iterator_release(it);
     *it = *there;
     it->refs = before.refs;
     free(there);
-    if (it->from) dt_dataset_begin_at(it->from, (uint64_t)it->epoch + 1);
+    if (it->from) dt_dataset_begin_at(it->from, it->epoch + 1);
     if (!it->of) return;
-    dt_iterator_discard(it->of->pending);
+    dt_iterator_close(it->of->pending);
     it->of->pending = NULL;
     it->of->newest = it;
-    it->of->epoch = it->epoch + 1;
+    it->of->epoch = (int64_t)it->epoch + 1;
 }
 
 void dt_dist_dataset_resume(dt_dist_dataset *d, dt_iterator *there) {
@@ -136,7 +135,7 @@ void dt_dist_dataset_resume(dt_dist_dataset *d, dt_iterator *there) {
         dt_iterator_resume(d->newest, there);
         return;
     }
-    dt_iterator_discard(d->pending);
+    dt_iterator_close(d->pending);
     d->pending = there;
-    d->epoch = there->epoch;
+    d->epoch = (int64_t)there->epoch;
 }

@@ -14,7 +14,7 @@
 #define DT_STRATEGY_POSITION_H
 
 #include "base/hash.h"
-#include "data/data.h"
+#include "data/pipeline/pipe.h"
 #include "strategy/strategy.h"
 
 typedef struct dt_position {
@@ -49,6 +49,5 @@ dt_status *dt_dist_dataset_open_at(dt_iterator **out, dt_dist_dataset *of,
  * that has ended the next one. Takes ownership of `there`. */
 void dt_iterator_resume(dt_iterator *it, dt_iterator *there);
 void dt_dist_dataset_resume(dt_dist_dataset *d, dt_iterator *there);
-void dt_iterator_discard(dt_iterator *there); /* takes NULL */
 
 #endif

@@ -242,7 +242,7 @@ dt_status *dt_checkpoint_restore(dt_checkpoint *c, const char *path) {
     restoring r = {.c = c, .arena = dt_arena_create()};
     dt_status *s = prepare(&r, path);
     if (!s) commit(&r);
-    for (int i = 0; s && r.resumed && i < c->n; i++) dt_iterator_discard(r.resumed[i]);
+    for (int i = 0; s && r.resumed && i < c->n; i++) dt_iterator_close(r.resumed[i]);
     for (int f = 0; f < DT_BOUND_FILES; f++)
         for (int i = 0; i < r.read[f].n; i++) free(r.read[f].array[i].data);
     dt_saved_release(&r.saved);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Transformations one by one: small pipelines of integers and what they give, specs, cardinalities,
- * batch sizes, and arguments that cannot be. Elements are read through cursors, so that no tensor
- * is needed.
+ * batch sizes, and arguments that cannot be. Elements are read as examples, so that no tensor is
+ * needed.
  */
 #define HERE "build/tmp/data-pipeline"
 #include "files.h"
@@ -22,14 +22,14 @@ static void print_array(const dt_tensor *a, dt_str *out) {
 }
 
 static dt_status *elements_from(const dt_dataset *d, uint64_t epoch, int64_t first, dt_str *out) {
-    dt_cursor *c;
+    dt_iterator *it;
     dt_example example;
-    dt_status *s = dt_cursor_open(&c, d->pipe, epoch, first);
-    while (!s && !(s = dt_cursor_next(c, &example)) && example.n > 0) {
+    dt_status *s = dt_iterator_open(&it, d->pipe, epoch, first);
+    while (!s && !(s = dt_iterator_next_example(it, &example)) && example.n > 0) {
         for (int i = 0; i < example.n; i++) print_array(example.tensor[i], out);
         dt_example_release(&example);
     }
-    dt_cursor_close(c);
+    dt_iterator_close(it);
     return s;
 }
 
@@ -176,7 +176,7 @@ static void test_shuffle_is_a_permutation_by_seed_and_iteration(void **state) {
 }
 
 /* Five batches of two shuffled numbers: from batch k on there are the last 5 - k. */
-static void test_cursors_begin_at_any_element(void **state) {
+static void test_iterators_begin_at_any_element(void **state) {
     (void)state;
     dt_dataset *d = range(10);
     dt_str all = {0}, rest = {0};
@@ -386,7 +386,7 @@ int main(void) {
         cmocka_unit_test(test_ranges_in_both_directions),
         cmocka_unit_test(test_rebatch_cuts_across_borders),
         cmocka_unit_test(test_shuffle_is_a_permutation_by_seed_and_iteration),
-        cmocka_unit_test(test_cursors_begin_at_any_element),
+        cmocka_unit_test(test_iterators_begin_at_any_element),
         cmocka_unit_test(test_repeat_shuffles_each_pass_anew),
         cmocka_unit_test(test_two_data_sets_in_turn_and_side_by_side),
         cmocka_unit_test(test_static_sizes_of_joined_pipelines),

@@ -17,30 +17,32 @@ static int64_t count(const dt_pipe *p) {
     return n < 0 ? n : n / b->size + (n % b->size != 0 && !b->drop);
 }
 
-static dt_status *collect(dt_cursor *c, dt_example_list *examples) {
-    const struct batch *b = c->pipe->args;
+static dt_status *collect(dt_iterator *it, dt_example_list *examples) {
+    const struct batch *b = it->pipe->args;
     while (examples->n < b->size) {
         dt_example example;
-        DT_TRY(dt_cursor_next(c->in[0], &example));
+        DT_TRY(dt_iterator_next_example(it->in[0], &example));
         if (example.n == 0) return NULL;
         dt_example_list_push(examples, &example);
     }
     return NULL;
 }
 
-static dt_status *next_batch(dt_cursor *c, bool padded, dt_example *out) {
-    const struct batch *b = c->pipe->args;
+static dt_status *next_batch(dt_iterator *it, bool padded, dt_example *out) {
+    const struct batch *b = it->pipe->args;
     dt_example_list examples = {0};
-    dt_status *s = collect(c, &examples);
+    dt_status *s = collect(it, &examples);
     if (!s && examples.n > 0 && (examples.n == b->size || !b->drop))
         s = dt_examples_stack(examples.v, examples.n, padded, out);
     dt_example_list_clear(&examples);
     return s;
 }
 
-static dt_status *next(dt_cursor *c, dt_example *out) { return next_batch(c, false, out); }
+static dt_status *next(dt_iterator *it, dt_example *out) { return next_batch(it, false, out); }
 
-static dt_status *next_padded(dt_cursor *c, dt_example *out) { return next_batch(c, true, out); }
+static dt_status *next_padded(dt_iterator *it, dt_example *out) {
+    return next_batch(it, true, out);
+}
 
 static const dt_transform batch_row = {
     .name = "batch",

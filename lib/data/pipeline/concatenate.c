@@ -14,10 +14,10 @@ static int64_t batch_size(const dt_pipe *p) {
 }
 
 /* Opens the second input when the first one has ended. */
-static dt_status *next(dt_cursor *c, dt_example *out) {
+static dt_status *next(dt_iterator *it, dt_example *out) {
     for (int i = 0; i < 2; i++) {
-        if (!c->in[i]) DT_TRY(dt_cursor_open(&c->in[i], c->pipe->in[i], c->epoch, 0));
-        DT_TRY(dt_cursor_next(c->in[i], out));
+        if (!it->in[i]) DT_TRY(dt_iterator_open(&it->in[i], it->pipe->in[i], it->epoch, 0));
+        DT_TRY(dt_iterator_next_example(it->in[i], out));
         if (out->n > 0) return NULL;
     }
     return NULL;

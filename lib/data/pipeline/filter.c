@@ -8,25 +8,25 @@ void dt_example_function_release(void *args) {
     if (f->release) f->release(f->user);
 }
 
-static dt_status *filter(dt_cursor *c, dt_example *out) {
-    const dt_example_function *f = c->pipe->args;
+static dt_status *filter(dt_iterator *it, dt_example *out) {
+    const dt_example_function *f = it->pipe->args;
     for (;; dt_example_release(out)) {
         bool keep = false;
-        DT_TRY(dt_cursor_next(c->in[0], out));
+        DT_TRY(dt_iterator_next_example(it->in[0], out));
         if (out->n == 0) return NULL;
         DT_TRY(f->filter(out, f->user, &keep));
         if (keep) return NULL;
     }
 }
 
-static dt_status *map(dt_cursor *c, dt_example *out) {
-    const dt_example_function *f = c->pipe->args;
+static dt_status *map(dt_iterator *it, dt_example *out) {
+    const dt_example_function *f = it->pipe->args;
     dt_example in;
-    DT_TRY(dt_cursor_next(c->in[0], &in));
+    DT_TRY(dt_iterator_next_example(it->in[0], &in));
     if (in.n == 0) return NULL;
     dt_status *s = f->map(&in, f->user, out);
     dt_example_release(&in);
-    return s ? s : dt_spec_check(&c->pipe->spec, out, "map");
+    return s ? s : dt_spec_check(&it->pipe->spec, out, "map");
 }
 
 static int64_t count_filtered(const dt_pipe *p) {

@@ -12,14 +12,14 @@
 enum { LONGEST_CYCLE = 4096 };
 
 struct state {
-    dt_cursor **open; /* [cycle_length] NULL: an empty slot */
+    dt_iterator **open; /* [cycle_length] NULL: an empty slot */
     int64_t n_open, turn, taken;
     bool dry; /* the input has ended */
 };
 
-static dt_status *open(dt_cursor *c) {
-    const dt_example_function *x = c->pipe->args;
-    ((struct state *)c->state)->open = dt_alloc((size_t)x->cycle_length * sizeof(dt_cursor *));
+static dt_status *open(dt_iterator *it) {
+    const dt_example_function *x = it->pipe->args;
+    ((struct state *)it->state)->open = dt_alloc((size_t)x->cycle_length * sizeof(dt_iterator *));
     return NULL;
 }
 
@@ -30,10 +30,10 @@ static void advance(const dt_example_function *x, struct state *s) {
 
 /* Opens the pipeline of the next element in the current slot; if there is no element, goes on to
  * the next slot. */
-static dt_status *fill(dt_cursor *c, const dt_example_function *x, struct state *s) {
+static dt_status *fill(dt_iterator *it, const dt_example_function *x, struct state *s) {
     dt_example example = {0};
     dt_pipe *inner = NULL;
-    if (!s->dry) DT_TRY(dt_cursor_next(c->in[0], &example));
+    if (!s->dry) DT_TRY(dt_iterator_next_example(it->in[0], &example));
     s->dry |= example.n == 0;
     if (s->dry) {
         advance(x, s);
@@ -41,38 +41,38 @@ static dt_status *fill(dt_cursor *c, const dt_example_function *x, struct state 
     }
     dt_status *bad = x->expand(&example, x->user, &inner);
     dt_example_release(&example);
-    if (!bad) bad = dt_cursor_open(&s->open[s->turn], inner, c->epoch, 0);
+    if (!bad) bad = dt_iterator_open(&s->open[s->turn], inner, it->epoch, 0);
     dt_pipe_unref(inner);
     s->n_open += bad == NULL;
     return bad;
 }
 
-static dt_status *take(dt_cursor *c, const dt_example_function *x, struct state *s,
+static dt_status *take(dt_iterator *it, const dt_example_function *x, struct state *s,
                        dt_example *out) {
-    DT_TRY(dt_cursor_next(s->open[s->turn], out));
+    DT_TRY(dt_iterator_next_example(s->open[s->turn], out));
     if (out->n > 0) {
         if (++s->taken == x->block_length) advance(x, s);
-        return dt_spec_check(&c->pipe->spec, out, "interleave");
+        return dt_spec_check(&it->pipe->spec, out, "interleave");
     }
-    dt_cursor_close(s->open[s->turn]);
+    dt_iterator_close(s->open[s->turn]);
     s->open[s->turn] = NULL;
     s->n_open--;
     advance(x, s);
     return NULL;
 }
 
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    const dt_example_function *x = c->pipe->args;
-    struct state *s = c->state;
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    const dt_example_function *x = it->pipe->args;
+    struct state *s = it->state;
     while (out->n == 0 && (!s->dry || s->n_open > 0))
-        DT_TRY(s->open[s->turn] ? take(c, x, s, out) : fill(c, x, s));
+        DT_TRY(s->open[s->turn] ? take(it, x, s, out) : fill(it, x, s));
     return NULL;
 }
 
-static void close(dt_cursor *c) {
-    const dt_example_function *x = c->pipe->args;
-    struct state *s = c->state;
-    for (int64_t i = 0; s->open && i < x->cycle_length; i++) dt_cursor_close(s->open[i]);
+static void close(dt_iterator *it) {
+    const dt_example_function *x = it->pipe->args;
+    struct state *s = it->state;
+    for (int64_t i = 0; s->open && i < x->cycle_length; i++) dt_iterator_close(s->open[i]);
     free(s->open);
 }
 

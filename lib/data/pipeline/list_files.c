@@ -14,18 +14,16 @@ static void release(void *args) { dt_paths_release(&((struct names *)args)->path
 
 static int64_t count(const dt_pipe *p) { return ((const struct names *)p->args)->paths.n; }
 
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    const dt_paths *paths = &((const struct names *)c->pipe->args)->paths;
-    int64_t *done = c->state;
-    if (*done == paths->n) return NULL;
-    const char *path = paths->v[(*done)++];
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    const dt_paths *paths = &((const struct names *)it->pipe->args)->paths;
+    if (it->at == paths->n) return NULL;
+    const char *path = paths->v[it->at];
     return dt_example_of_bytes(out, path, (int64_t)strlen(path));
 }
 
 static const dt_transform list_files_row = {
     .name = "list_files",
     .args_size = sizeof(struct names),
-    .state_size = sizeof(int64_t),
     .count = count,
     .next = next,
     .release = release,

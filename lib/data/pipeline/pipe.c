@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptions and cursors: the code that all transformations share. */
+/* Descriptions and iterators: the code that all transformations share. */
 #include "data/pipeline/pipe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits on depth and size: a cursor pulls from its inputs recursively, and a walk over a
+/* Limits on depth and size: an iterator pulls from its inputs recursively, and a walk over a
  * description visits a shared input once for each use. */
 enum { DEEPEST = 1000, LARGEST = 100000 };
 
@@ -36,28 +36,30 @@ static int64_t size_of(const dt_pipe_parts *parts) {
     return size;
 }
 
+dt_pipe *dt_pipe_make(const dt_pipe_parts *parts) {
+    dt_pipe *p = dt_alloc(sizeof *p);
+    *p = (dt_pipe){.refs = 1,
+                   .row = parts->row,
+                   .n_in = parts->n_in,
+                   .depth = depth_of(parts),
+                   .size = size_of(parts),
+                   .in = take_inputs(parts->in, parts->n_in),
+                   .spec = parts->spec,
+                   .owner = p,
+                   .args = dt_alloc(parts->row->args_size)};
+    if (parts->row->args_size) memcpy(p->args, parts->args, parts->row->args_size);
+    return p;
+}
+
 dt_status *dt_pipe_create(dt_pipe **out, const dt_pipe_parts *parts) {
-    int depth = depth_of(parts);
-    int64_t size = size_of(parts);
-    if (depth > DEEPEST || size > LARGEST) {
+    if (depth_of(parts) > DEEPEST || size_of(parts) > LARGEST) {
         release_parts(parts);
         return dt_fail(
             DT_E_PIPELINE, NULL,
             "the pipeline is too large: at most %d transformations, nested at most %d deep",
             LARGEST, DEEPEST);
     }
-    dt_pipe *p = dt_alloc(sizeof *p);
-    *p = (dt_pipe){.refs = 1,
-                   .row = parts->row,
-                   .n_in = parts->n_in,
-                   .depth = depth,
-                   .size = size,
-                   .in = take_inputs(parts->in, parts->n_in),
-                   .spec = parts->spec,
-                   .owner = p,
-                   .args = dt_alloc(parts->row->args_size)};
-    if (parts->row->args_size) memcpy(p->args, parts->args, parts->row->args_size);
-    *out = p;
+    *out = dt_pipe_make(parts);
     return NULL;
 }
 
@@ -119,51 +121,59 @@ dt_status *dt_pipe_batch_size(const dt_pipe *p, int64_t *size) {
     return NULL;
 }
 
-/* ---- cursors ---- */
+/* ---- iterators ---- */
 
-static dt_status *drop(dt_cursor *c, int64_t n) {
-    for (dt_example example; n > 0 && !c->ended; n--) {
-        DT_TRY(dt_cursor_next(c, &example));
+static dt_status *drop(dt_iterator *it, int64_t n) {
+    for (dt_example example; n > 0 && !it->ended; n--) {
+        DT_TRY(dt_iterator_next_example(it, &example));
         dt_example_release(&example);
     }
     return NULL;
 }
 
-dt_status *dt_cursor_open(dt_cursor **out, const dt_pipe *p, uint64_t epoch, int64_t first) {
-    dt_cursor *c = dt_alloc(sizeof *c);
-    *c = (dt_cursor){.pipe = dt_pipe_ref(p),
-                     .epoch = epoch,
-                     .first = first,
-                     .in = dt_alloc((size_t)p->n_in * sizeof *c->in),
-                     .state = dt_alloc(p->row->state_size)};
+dt_status *dt_iterator_open(dt_iterator **out, const dt_pipe *p, uint64_t epoch, int64_t first) {
+    dt_iterator *it = dt_alloc(sizeof *it);
+    *it = (dt_iterator){.refs = 1,
+                        .pipe = dt_pipe_ref(p),
+                        .epoch = epoch,
+                        .at = p->row->seeks ? first : 0,
+                        .in = dt_alloc((size_t)p->n_in * sizeof *it->in),
+                        .state = dt_alloc(p->row->state_size)};
     dt_status *s = NULL;
     for (int i = 0; i < p->n_in && !s && !p->row->opens_inputs; i++)
-        s = dt_cursor_open(&c->in[i], p->in[i], epoch, 0);
-    if (!s && p->row->open) s = p->row->open(c);
-    if (!s && !p->row->seeks) s = drop(c, first);
+        s = dt_iterator_open(&it->in[i], p->in[i], epoch, 0);
+    if (!s && p->row->open) s = p->row->open(it);
+    if (!s) s = drop(it, first - it->at);
     if (s) {
-        dt_cursor_close(c);
-        c = NULL;
+        dt_iterator_close(it);
+        it = NULL;
     }
-    *out = c;
+    *out = it;
     return s;
 }
 
-dt_status *dt_cursor_next(dt_cursor *c, dt_example *out) {
+dt_status *dt_iterator_next_example(dt_iterator *it, dt_example *out) {
     *out = (dt_example){0};
-    if (c->ended) return NULL;
-    dt_status *s = c->pipe->row->next(c, out);
+    it->ended |= it->failed;
+    if (it->ended) return NULL;
+    dt_status *s = it->pipe->row->next(it, out);
     if (s) dt_example_release(out);
-    c->ended = out->n == 0;
+    it->failed = s != NULL;
+    it->ended = !s && out->n == 0;
+    it->at += out->n > 0;
     return s;
 }
 
-void dt_cursor_close(dt_cursor *c) {
-    if (!c) return;
-    if (c->pipe->row->close) c->pipe->row->close(c);
-    for (int i = 0; i < c->pipe->n_in; i++) dt_cursor_close(c->in[i]);
-    free(c->in);
-    free(c->state);
-    dt_pipe_unref((dt_pipe *)c->pipe);
-    free(c);
+void dt_iterator_release(dt_iterator *it) {
+    if (it->pipe->row->close) it->pipe->row->close(it);
+    for (int i = 0; i < it->pipe->n_in; i++) dt_iterator_close(it->in[i]);
+    free(it->in);
+    free(it->state);
+    dt_pipe_unref((dt_pipe *)it->pipe);
+    dt_example_release(&it->last);
+}
+
+void dt_iterator_close(dt_iterator *it) {
+    if (it) dt_iterator_release(it);
+    free(it);
 }

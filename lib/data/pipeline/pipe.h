@@ -5,7 +5,7 @@
  *     range(7) -> batch(4) -> repeat(2)          a description: reference-counted, constant, and
  *                                                shared by the pipelines built on it
  *        |           |           |
- *     cursor  <-  cursor  <-  cursor             one iteration over it: pulls from its inputs
+ *    iterator <- iterator <- iterator            one iteration over it: pulls from its inputs
  *
  * Each transformation is a file with one dt_transform. That and the spec say all that distributing
  * a pipeline needs to know: the static batch size, the number of examples, and where files are
@@ -116,7 +116,6 @@ dt_status *dt_spec_check(const dt_example_spec *s, const dt_example *example,
 /* ---- descriptions ---- */
 
 typedef struct dt_pipe dt_pipe;
-typedef struct dt_cursor dt_cursor;
 
 typedef struct dt_transform {
     const char *name;
@@ -124,18 +123,18 @@ typedef struct dt_transform {
     /* the transformation opens its inputs itself, later or more than once; false: they are open
      * before `open` is called */
     bool opens_inputs;
-    /* `open` starts at example c->first; false: the examples before it are read and dropped */
+    /* `open` starts at example it->at; false: the examples before it are read and dropped */
     bool seeks;
     bool reads_files; /* reads its examples from the files that its input names */
     /* The static batch size, or -1; called if the spec does not have it. NULL: unknown. */
     int64_t (*batch_size)(const dt_pipe *p);
     /* The number of examples, DT_ENDLESS or DT_UNCOUNTED. NULL: DT_UNCOUNTED. */
     int64_t (*count)(const dt_pipe *p);
-    dt_status *(*open)(dt_cursor *c); /* NULL: nothing to do; the state is zeroed before */
+    dt_status *(*open)(dt_iterator *it); /* NULL: nothing to do; the state is zeroed before */
     /* *out is empty before; `next` leaves it empty at the end */
-    dt_status *(*next)(dt_cursor *c, dt_example *out);
-    void (*close)(dt_cursor *c); /* NULL: nothing to do */
-    void (*release)(void *args); /* NULL: nothing to do */
+    dt_status *(*next)(dt_iterator *it, dt_example *out);
+    void (*close)(dt_iterator *it); /* NULL: nothing to do */
+    void (*release)(void *args);    /* NULL: nothing to do */
 } dt_transform;
 
 enum { DT_MOST_INPUTS = 64 };
@@ -161,6 +160,8 @@ typedef struct dt_pipe_parts {
     const void *args;
     dt_example_spec spec;
 } dt_pipe_parts;
+dt_pipe *dt_pipe_make(const dt_pipe_parts *parts);
+/* Like dt_pipe_make, for the transformations of a program: fails if there are too many. */
 dt_status *dt_pipe_create(dt_pipe **out, const dt_pipe_parts *parts) DT_MUST_USE;
 /* The same transformation with other inputs, whose examples have the same spec. */
 dt_pipe *dt_pipe_rewrite(const dt_pipe *p, dt_pipe *const *in);
@@ -177,21 +178,30 @@ int64_t dt_count_of_input(const dt_pipe *p);
 
 /* ---- iterations ---- */
 
-struct dt_cursor {
+struct dt_iterator {
+    int refs;            /* handles of a program, see strategy/iterators.h; else 1 */
     const dt_pipe *pipe; /* a reference */
     uint64_t epoch;      /* number of the iteration, so that shuffles differ */
-    int64_t first;       /* index of the example to begin with */
-    dt_cursor **in;      /* [n_in] */
+    int64_t at;          /* the position: number of the next example */
+    dt_iterator **in;    /* [n_in] */
     void *state;         /* row->state_size bytes */
-    bool ended;
+    bool ended, failed;
+    /* The members below are those of a program's iterator: the distributed or plain data set that
+     * it reads, counted; whether it keeps its last batch; the tensors of that batch. */
+    dt_dist_dataset *of;
+    dt_dataset *from;
+    bool tracked;
+    dt_example last;
 };
 
 /* Begins an iteration at example `first`, counted from 0; at the end if there are fewer
  * examples. */
-dt_status *dt_cursor_open(dt_cursor **out, const dt_pipe *p, uint64_t epoch,
-                          int64_t first) DT_MUST_USE;
+dt_status *dt_iterator_open(dt_iterator **out, const dt_pipe *p, uint64_t epoch,
+                            int64_t first) DT_MUST_USE;
 /* Gets the next example. out->n is 0 at the end, and in all calls after it or after an error. */
-dt_status *dt_cursor_next(dt_cursor *c, dt_example *out) DT_MUST_USE;
-void dt_cursor_close(dt_cursor *c); /* takes NULL */
+dt_status *dt_iterator_next_example(dt_iterator *it, dt_example *out) DT_MUST_USE;
+/* Releases everything but the iterator's own memory. */
+void dt_iterator_release(dt_iterator *it);
+void dt_iterator_close(dt_iterator *it); /* takes NULL */
 
 #endif

@@ -3,7 +3,9 @@
  * in their own threads. The transformation only keeps its place in the description. */
 #include "data/pipeline/build.h"
 
-static dt_status *next(dt_cursor *c, dt_example *out) { return dt_cursor_next(c->in[0], out); }
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    return dt_iterator_next_example(it->in[0], out);
+}
 
 static const dt_transform prefetch_row = {
     .name = "prefetch",

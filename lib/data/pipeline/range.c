@@ -20,23 +20,20 @@ static int64_t count(const dt_pipe *p) {
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    const struct range *r = c->pipe->args;
-    int64_t *done = c->state;
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    const struct range *r = it->pipe->args;
     const dt_type scalar = dt_scalar_type(DT_INT64);
-    if (*done == count(c->pipe)) return NULL;
+    if (it->at == count(it->pipe)) return NULL;
     *out = dt_example_make(1);
     DT_TRY(dt_tensor_new(&out->tensor[0], &scalar));
-    int64_t value = (int64_t)((uint64_t)r->start + (uint64_t)*done * (uint64_t)r->step);
+    int64_t value = (int64_t)((uint64_t)r->start + (uint64_t)it->at * (uint64_t)r->step);
     memcpy(out->tensor[0]->data, &value, sizeof value);
-    ++*done;
     return NULL;
 }
 
 static const dt_transform range_row = {
     .name = "range",
     .args_size = sizeof(struct range),
-    .state_size = sizeof(int64_t),
     .count = count,
     .next = next,
 };

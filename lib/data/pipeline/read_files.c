@@ -18,21 +18,21 @@ struct file {
 
 static void release_file(void *args) { free(((struct file *)args)->path); }
 
-static dt_status *open_file(dt_cursor *c) {
-    const struct file *f = c->pipe->args;
-    return dt_records_open(c->state, f->path, &f->options);
+static dt_status *open_file(dt_iterator *it) {
+    const struct file *f = it->pipe->args;
+    return dt_records_open(it->state, f->path, &f->options);
 }
 
-static dt_status *next_record(dt_cursor *c, dt_example *out) {
+static dt_status *next_record(dt_iterator *it, dt_example *out) {
     dt_str record = {0};
     bool more;
-    dt_status *s = dt_records_next(c->state, &record, &more);
+    dt_status *s = dt_records_next(it->state, &record, &more);
     if (!s && more) s = dt_example_of_bytes(out, dt_str_text(&record), (int64_t)record.size);
     dt_str_release(&record);
     return s;
 }
 
-static void close_file(dt_cursor *c) { dt_records_close(c->state); }
+static void close_file(dt_iterator *it) { dt_records_close(it->state); }
 
 static const dt_transform file_row = {
     .name = "file",

@@ -22,30 +22,27 @@ struct rebatch {
 struct state {
     dt_example example; /* its rows [row, rows) are still unused */
     int64_t row, rows;
-    int turn;
-    bool ended;
 };
 
 static void release(void *args) { free(((const struct rebatch *)args)->sizes); }
 
-/* Makes sure that at least one row is available; example.n == 0 at the end. */
-static dt_status *refill(dt_cursor *c, struct state *x) {
+/* Makes sure that at least one row is available, unless the input has ended. */
+static dt_status *refill(dt_iterator *it, struct state *x) {
     while (x->row == x->rows) {
         dt_example_release(&x->example);
         x->row = x->rows = 0;
-        DT_TRY(dt_cursor_next(c->in[0], &x->example));
-        x->ended = x->example.n == 0;
-        if (x->ended) return NULL;
+        DT_TRY(dt_iterator_next_example(it->in[0], &x->example));
+        if (it->in[0]->ended) return NULL;
         DT_TRY(dt_example_rows(&x->example, &x->rows));
     }
     return NULL;
 }
 
-static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_example_list *parts) {
+static dt_status *collect(dt_iterator *it, struct state *x, int64_t size, dt_example_list *parts) {
     for (int64_t have = 0; have < size;) {
         dt_example part;
-        DT_TRY(refill(c, x));
-        if (x->ended) return NULL;
+        DT_TRY(refill(it, x));
+        if (it->in[0]->ended) return NULL;
         int64_t n = x->rows - x->row < size - have ? x->rows - x->row : size - have;
         DT_TRY(dt_example_slice(&x->example, x->row, n, &part));
         dt_example_list_push(parts, &part);
@@ -61,24 +58,23 @@ static int64_t rows_of(const dt_example_list *parts) {
     return rows;
 }
 
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    const struct rebatch *a = c->pipe->args;
-    struct state *x = c->state;
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    const struct rebatch *a = it->pipe->args;
+    struct state *x = it->state;
     dt_example_list parts = {0};
-    int64_t size = a->sizes[x->turn];
-    x->turn = (x->turn + 1) % a->n;
-    if (x->ended) return NULL;
+    int64_t size = a->sizes[it->at % a->n];
+    if (it->in[0]->ended) return NULL;
     if (size == 0)
         return x->example.n ? dt_example_slice(&x->example, 0, 0, out)
-                            : dt_spec_empty_example(&c->pipe->spec, out);
-    dt_status *s = collect(c, x, size, &parts);
+                            : dt_spec_empty_example(&it->pipe->spec, out);
+    dt_status *s = collect(it, x, size, &parts);
     if (!s && parts.n > 0 && (!a->drop || rows_of(&parts) == size))
         s = dt_examples_join(parts.v, parts.n, out);
     dt_example_list_clear(&parts);
     return s;
 }
 
-static void close(dt_cursor *c) { dt_example_release(&((struct state *)c->state)->example); }
+static void close(dt_iterator *it) { dt_example_release(&((struct state *)it->state)->example); }
 
 static const dt_transform rebatch_row = {
     .name = "rebatch",

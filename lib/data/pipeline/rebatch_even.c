@@ -11,24 +11,19 @@ struct even {
     int64_t n;
 };
 
-struct state {
-    dt_example example;
-    int64_t piece; /* index of the next piece of the example */
-};
-
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    int64_t n = ((const struct even *)c->pipe->args)->n;
-    struct state *x = c->state;
-    if (x->example.n == 0 || x->piece == n) {
-        dt_example_release(&x->example);
-        DT_TRY(dt_cursor_next(c->in[0], &x->example));
-        if (x->example.n == 0) return NULL;
-        x->piece = 0;
+/* The state is the example that is being cut. */
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    int64_t n = ((const struct even *)it->pipe->args)->n;
+    dt_example *x = it->state;
+    if (it->at % n == 0) {
+        dt_example_release(x);
+        DT_TRY(dt_iterator_next_example(it->in[0], x));
+        if (x->n == 0) return NULL;
     }
-    return dt_example_piece(&x->example, x->piece++, n, out);
+    return dt_example_piece(x, it->at % n, n, out);
 }
 
-static void close(dt_cursor *c) { dt_example_release(&((struct state *)c->state)->example); }
+static void close(dt_iterator *it) { dt_example_release(it->state); }
 
 static int64_t count(const dt_pipe *p) {
     int64_t n = dt_count_of_input(p), all;
@@ -38,7 +33,7 @@ static int64_t count(const dt_pipe *p) {
 static const dt_transform rebatch_even_row = {
     .name = "rebatch_even",
     .args_size = sizeof(struct even),
-    .state_size = sizeof(struct state),
+    .state_size = sizeof(dt_example),
     .count = count,
     .next = next,
     .close = close,

@@ -8,9 +8,8 @@ struct repeat {
 };
 
 struct state {
-    dt_cursor *pass;
+    dt_iterator *pass;
     int64_t passes; /* passes begun so far */
-    bool empty;     /* the current pass has given no element yet */
 };
 
 static int64_t count(const dt_pipe *p) {
@@ -24,32 +23,28 @@ static int64_t count(const dt_pipe *p) {
 
 /* Begins the next pass. Passes of one iteration must not have the numbers of passes of the next
  * iteration, so the numbers of iterations are spread far apart. */
-static dt_status *begin_pass(dt_cursor *c, struct state *x) {
-    dt_cursor_close(x->pass);
+static dt_status *begin_pass(dt_iterator *it, struct state *x) {
+    dt_iterator_close(x->pass);
     x->pass = NULL;
-    x->empty = true;
-    return dt_cursor_open(&x->pass, c->pipe->in[0],
-                          c->epoch * 0x9e3779b97f4a7c15 + (uint64_t)x->passes++, 0);
+    return dt_iterator_open(&x->pass, it->pipe->in[0],
+                            it->epoch * 0x9e3779b97f4a7c15 + (uint64_t)x->passes++, 0);
 }
 
 /* An empty pass is the last one, because repeating nothing endlessly would not return. */
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    const struct repeat *r = c->pipe->args;
-    struct state *x = c->state;
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    const struct repeat *r = it->pipe->args;
+    struct state *x = it->state;
     for (;;) {
         if (x->pass) {
-            DT_TRY(dt_cursor_next(x->pass, out));
-            if (out->n > 0 || x->empty) {
-                x->empty = false;
-                return NULL;
-            }
+            DT_TRY(dt_iterator_next_example(x->pass, out));
+            if (out->n > 0 || x->pass->at == 0) return NULL;
         }
         if (x->passes == r->count) return NULL;
-        DT_TRY(begin_pass(c, x));
+        DT_TRY(begin_pass(it, x));
     }
 }
 
-static void close(dt_cursor *c) { dt_cursor_close(((struct state *)c->state)->pass); }
+static void close(dt_iterator *it) { dt_iterator_close(((struct state *)it->state)->pass); }
 
 static const dt_transform repeat_row = {
     .name = "repeat",

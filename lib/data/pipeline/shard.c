@@ -20,21 +20,21 @@ dt_status *dt_fail_hint(void) {
                    "policy HINT to fill it in");
 }
 
-static dt_status *open(dt_cursor *c) { return dt_pipe_is_hint(c->pipe) ? dt_fail_hint() : NULL; }
+static dt_status *open(dt_iterator *it) {
+    return dt_pipe_is_hint(it->pipe) ? dt_fail_hint() : NULL;
+}
 
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    const struct shard *a = c->pipe->args;
-    int64_t *seen = c->state;
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    const struct shard *a = it->pipe->args;
     for (;; dt_example_release(out)) {
-        DT_TRY(dt_cursor_next(c->in[0], out));
-        if (out->n == 0 || (*seen)++ % a->shards == a->index) return NULL;
+        DT_TRY(dt_iterator_next_example(it->in[0], out));
+        if (out->n == 0 || (it->in[0]->at - 1) % a->shards == a->index) return NULL;
     }
 }
 
 static const dt_transform shard_row = {
     .name = "shard",
     .args_size = sizeof(struct shard),
-    .state_size = sizeof(int64_t),
     .batch_size = dt_batch_of_input,
     .count = count,
     .open = open,

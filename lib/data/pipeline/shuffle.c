@@ -20,26 +20,26 @@ struct state {
     bool dry; /* the input has ended */
 };
 
-static dt_status *open(dt_cursor *c) {
-    const struct shuffle *a = c->pipe->args;
-    ((struct state *)c->state)->random =
-        dt_random_stream(a->seed, "pipeline/shuffle", a->anew ? c->epoch : 0);
+static dt_status *open(dt_iterator *it) {
+    const struct shuffle *a = it->pipe->args;
+    ((struct state *)it->state)->random =
+        dt_random_stream(a->seed, "pipeline/shuffle", a->anew ? it->epoch : 0);
     return NULL;
 }
 
-static dt_status *fill(dt_cursor *c, struct state *x, int64_t most) {
+static dt_status *fill(dt_iterator *it, struct state *x, int64_t most) {
     while (!x->dry && x->buffer.n < most) {
         dt_example example;
-        DT_TRY(dt_cursor_next(c->in[0], &example));
+        DT_TRY(dt_iterator_next_example(it->in[0], &example));
         x->dry = example.n == 0;
         if (!x->dry) dt_example_list_push(&x->buffer, &example);
     }
     return NULL;
 }
 
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    struct state *x = c->state;
-    DT_TRY(fill(c, x, ((const struct shuffle *)c->pipe->args)->buffer));
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    struct state *x = it->state;
+    DT_TRY(fill(it, x, ((const struct shuffle *)it->pipe->args)->buffer));
     if (x->buffer.n == 0) return NULL;
     uint64_t i = dt_random_below(&x->random, (uint64_t)x->buffer.n);
     *out = x->buffer.v[i];
@@ -47,7 +47,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
     return NULL;
 }
 
-static void close(dt_cursor *c) { dt_example_list_clear(&((struct state *)c->state)->buffer); }
+static void close(dt_iterator *it) { dt_example_list_clear(&((struct state *)it->state)->buffer); }
 
 static const dt_transform shuffle_row = {
     .name = "shuffle",

@@ -18,28 +18,26 @@ static int64_t count_left(const dt_pipe *p) {
     return n < 0 ? n : n > first ? n - first : 0;
 }
 
-static dt_status *take(dt_cursor *c, dt_example *out) {
-    int64_t most = ((const struct part *)c->pipe->args)->count, *done = c->state;
-    if (most >= 0 && *done >= most) return NULL;
-    ++*done;
-    return dt_cursor_next(c->in[0], out);
+static dt_status *take(dt_iterator *it, dt_example *out) {
+    int64_t most = ((const struct part *)it->pipe->args)->count;
+    if (most >= 0 && it->at >= most) return NULL;
+    return dt_iterator_next_example(it->in[0], out);
 }
 
-static dt_status *skip(dt_cursor *c, dt_example *out) {
-    int64_t first = ((const struct part *)c->pipe->args)->count, *done = c->state;
+static dt_status *skip(dt_iterator *it, dt_example *out) {
+    int64_t first = ((const struct part *)it->pipe->args)->count;
     if (first < 0) return NULL;
-    for (; *done < first; ++*done) {
-        DT_TRY(dt_cursor_next(c->in[0], out));
+    while (it->in[0]->at < first) {
+        DT_TRY(dt_iterator_next_example(it->in[0], out));
         if (out->n == 0) return NULL;
         dt_example_release(out);
     }
-    return dt_cursor_next(c->in[0], out);
+    return dt_iterator_next_example(it->in[0], out);
 }
 
 static const dt_transform take_row = {
     .name = "take",
     .args_size = sizeof(struct part),
-    .state_size = sizeof(int64_t),
     .batch_size = dt_batch_of_input,
     .count = count_taken,
     .next = take,
@@ -47,7 +45,6 @@ static const dt_transform take_row = {
 static const dt_transform skip_row = {
     .name = "skip",
     .args_size = sizeof(struct part),
-    .state_size = sizeof(int64_t),
     .batch_size = dt_batch_of_input,
     .count = count_left,
     .next = skip,

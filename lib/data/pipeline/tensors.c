@@ -20,23 +20,19 @@ static int64_t one(const dt_pipe *p) {
 
 static int64_t count_rows(const dt_pipe *p) { return ((const struct held *)p->args)->rows; }
 
-static dt_status *next_whole(dt_cursor *c, dt_example *out) {
-    int64_t *done = c->state;
-    if (*done == 0) *out = dt_example_ref(&((const struct held *)c->pipe->args)->example);
-    *done = 1;
+static dt_status *next_whole(dt_iterator *it, dt_example *out) {
+    if (it->at == 0) *out = dt_example_ref(&((const struct held *)it->pipe->args)->example);
     return NULL;
 }
 
-static dt_status *next_row(dt_cursor *c, dt_example *out) {
-    const struct held *h = c->pipe->args;
-    int64_t *done = c->state;
-    return *done == h->rows ? NULL : dt_example_row(&h->example, (*done)++, out);
+static dt_status *next_row(dt_iterator *it, dt_example *out) {
+    const struct held *h = it->pipe->args;
+    return it->at == h->rows ? NULL : dt_example_row(&h->example, it->at, out);
 }
 
 static const dt_transform tensors_row = {
     .name = "from_tensors",
     .args_size = sizeof(struct held),
-    .state_size = sizeof(int64_t),
     .count = one,
     .next = next_whole,
     .release = release,
@@ -44,7 +40,6 @@ static const dt_transform tensors_row = {
 static const dt_transform slices_row = {
     .name = "from_tensor_slices",
     .args_size = sizeof(struct held),
-    .state_size = sizeof(int64_t),
     .count = count_rows,
     .next = next_row,
     .release = release,

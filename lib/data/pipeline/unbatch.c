@@ -7,11 +7,11 @@ struct state {
     int64_t row, rows;
 };
 
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    struct state *x = c->state;
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    struct state *x = it->state;
     while (x->row == x->rows) {
         dt_example_release(&x->example);
-        DT_TRY(dt_cursor_next(c->in[0], &x->example));
+        DT_TRY(dt_iterator_next_example(it->in[0], &x->example));
         if (x->example.n == 0) return NULL;
         x->row = x->rows = 0;
         DT_TRY(dt_example_rows(&x->example, &x->rows));
@@ -19,7 +19,7 @@ static dt_status *next(dt_cursor *c, dt_example *out) {
     return dt_example_row(&x->example, x->row++, out);
 }
 
-static void close(dt_cursor *c) { dt_example_release(&((struct state *)c->state)->example); }
+static void close(dt_iterator *it) { dt_example_release(&((struct state *)it->state)->example); }
 
 /* The number of rows in all, if it is known for each element; else DT_UNCOUNTED or DT_ENDLESS. */
 static int64_t count(const dt_pipe *p) {

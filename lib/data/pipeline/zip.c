@@ -26,12 +26,12 @@ static int64_t batch_size(const dt_pipe *p) {
     return size;
 }
 
-static dt_status *next(dt_cursor *c, dt_example *out) {
-    dt_example all = dt_example_make(c->pipe->spec.n);
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    dt_example all = dt_example_make(it->pipe->spec.n);
     int at = 0;
-    for (int i = 0; i < c->pipe->n_in; i++) {
+    for (int i = 0; i < it->pipe->n_in; i++) {
         dt_example one;
-        dt_status *s = dt_cursor_next(c->in[i], &one);
+        dt_status *s = dt_iterator_next_example(it->in[i], &one);
         if (s || one.n == 0) {
             dt_example_release(&all);
             return s;
