@@ -47,13 +47,24 @@ static void write_report(const dt_coordinated *c, double loss, double seconds, d
         .waited_s = batch->waited_s,
         .seconds = seconds,
         .spent_s = {batch->spent_s[0], batch->spent_s[1], batch->spent_s[2]}};
-    const size_t parts = (size_t)dt_parts_bytes(&c->held.halves, batch->rows);
+    const size_t parts = (size_t)dt_parts_bytes(&c->held.program->halves, batch->rows);
     dt_str_add(more, &report, sizeof report);
     dt_str_add(more, c->sums.v, (size_t)c->sums.n * sizeof *c->sums.v);
     dt_str_reserve(more, parts);
-    dt_parts_write(&c->held.halves, batch->rows, dt_trainer_results(c->trainer),
+    dt_parts_write(&c->held.program->halves, batch->rows, dt_trainer_results(c->trainer),
                    more->data + more->size);
     more->size += parts;
+}
+
+/* Gets the variables from the tasks of type ps. */
+static dt_status *pull(dt_coordinated *c, const dt_frame *work) {
+    dt_looked_up rows = {.table = c->trainer->table, .result = c->numbers};
+    if (!c->ps.task->link.row) DT_TRY(dt_ps_connect(&c->ps, c->how.launch.rank - 1));
+    if (c->trainer->numbers) {
+        rows.numbers = dt_compiled_step(c->trainer->numbers);
+        DT_TRY(dt_trainer_find_rows(c->trainer, &c->batch, c->numbers));
+    }
+    return dt_ps_pull(&c->ps, work, &rows);
 }
 
 static dt_status *compute(void *user, const dt_work *work, dt_frame_kind *kind, char *gradients,
@@ -62,15 +73,15 @@ static dt_status *compute(void *user, const dt_work *work, dt_frame_kind *kind, 
     double loss = 0;
     const int64_t since = dt_now_ns();
     *kind = DT_FRAME_PUSH;
-    if (c->trainer->numbers && !work->asked && !c->n_ps)
+    if (c->trainer->numbers && !work->asked && !c->ps.n)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "the coordinator sent rows before it was asked for them");
     if (!work->asked) DT_TRY(dt_feed_read(c->batches, work->frame.number, &c->batch));
-    if (c->n_ps) DT_TRY(dt_ps_pull(c, &work->frame));
+    if (c->ps.n) DT_TRY(pull(c, &work->frame));
     dt_trainer_clear(c->trainer, &c->sums);
     DT_TRY(dt_trainer_step(c->trainer, &c->batch, true, &c->sums, &loss));
-    if (c->n_ps) DT_TRY(dt_ps_push(c, &work->frame));
-    DT_TRY(dt_packed_write_step(&c->held.packed, &c->held.halves, dt_trainer_results(c->trainer),
+    DT_TRY(dt_ps_push(&c->ps, &work->frame, 0, dt_trainer_results(c->trainer), c->batch.rows));
+    DT_TRY(dt_packed_write_step(&c->held.packed, &c->held.program->halves, dt_trainer_results(c->trainer),
                                 work->weights, gradients));
     write_report(c, loss, dt_seconds_since(since), more);
     return NULL;

@@ -9,13 +9,15 @@
 #include "train/record.h"
 
 enum { LOOK_NS = 100000000 };
+/* Programs of dt_held: updating, and accumulating gradients without an update. */
+enum { UPDATE, GATHER, PROGRAMS };
 
 /* ---- what the pool asks about batches ---- */
 
 static bool asks(void *user, int64_t number) {
     const dt_coordinated *c = user;
     (void)number;
-    return c->trainer->numbers != NULL && !c->n_ps;
+    return c->trainer->numbers != NULL && !c->ps.n;
 }
 
 static bool is_whole(void *user, const dt_arrival *a) {
@@ -28,8 +30,8 @@ static bool is_whole(void *user, const dt_arrival *a) {
     if (x.sums != c->r->at.sums.n || x.rows < 0 || x.rows > INT32_MAX || left < 0) return false;
     const char *parts = a->more + before;
     int64_t used = 0;
-    return dt_parts_are_sound(&c->held.halves, parts, left, &used) && used == left &&
-           (used == 0 || dt_parts_rows(&c->held.halves, parts) == x.rows);
+    return dt_parts_are_sound(&c->held.program->halves, parts, left, &used) && used == left &&
+           (used == 0 || dt_parts_rows(&c->held.program->halves, parts) == x.rows);
 }
 
 static dt_status *failed(void *user, const dt_arrival *a) {
@@ -79,13 +81,12 @@ static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, 
 
 static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss) {
     const bool last = dt_run_closes_window(c->r, c->r->at.epoch_step + 1);
-    const dt_held *h = &c->held;
+    const int program = last ? UPDATE : GATHER;
     const dt_pushed pushed = {a->slices, a->more + sizeof(dt_push_report) +
                                              (size_t)c->r->at.sums.n * sizeof(double)};
-    dt_status *s =
-        c->n_ps ? dt_ps_apply(c, a->message.number, &(dt_ps_order){a->worker, last})
-                : dt_packed_apply(&h->packed, last ? &h->halves : &h->gathering,
-                                  last ? h->update : h->gather, h->argument, h->no_result, &pushed);
+    dt_status *s = c->ps.n ? dt_ps_apply(&c->ps, a->message.number,
+                                         &(dt_ps_order){a->worker, program})
+                           : dt_held_apply(&c->held, program, &pushed);
     if (!s) add_report(c, a, batch, loss);
     dt_status *late = dt_worker_pool_finish(c->pool, a, true, NULL);
     dt_status_free(s ? late : NULL);
@@ -95,7 +96,7 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch,
 static dt_status *begin_window(dt_coordinated *c) {
     const run *r = c->r;
     dt_worker_pool_forget(c->pool); /* who knows what changed the weights */
-    DT_TRY(dt_ps_set(c, r->at.step));
+    DT_TRY(dt_ps_set(&c->ps, r->at.step));
     dt_closures_begin(dt_worker_pool_closures(c->pool), r->at.step, end_of_window(r));
     return NULL;
 }
@@ -115,13 +116,13 @@ static dt_status *take_step(dt_coordinated *c, dt_batch *batch, double *loss) {
     if (dt_coordinated_rests(c->r)) DT_TRY(begin_window(c));
     while (!dt_worker_pool_ready(c->pool, &a)) DT_TRY(wait_for_push(c->r, c));
     DT_TRY(apply(c, &a, batch, loss));
-    return dt_coordinated_rests(c->r) ? dt_ps_get(c) : NULL;
+    return dt_coordinated_rests(c->r) ? dt_ps_get(&c->ps) : NULL;
 }
 
 /* Remembers an error, so that tasks of type ps do not report that the run has ended well. */
 static dt_status *note_failure(dt_coordinated *c, dt_status *s) {
     const int number = s ? (int)dt_status_number(s) : 0;
-    c->failed |= c->n_ps && s && number != DT_E_STOPPED_AT_ONCE;
+    c->failed |= c->ps.n && s && number != DT_E_STOPPED_AT_ONCE;
     return number == DT_E_WORKER_GONE || number == DT_E_WORKER_LATE
                ? dt_suggest(s, "run the job again to resume from its newest checkpoint")
                : s;
@@ -134,7 +135,7 @@ dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) {
 
 dt_status *dt_coordinated_fetch(run *r) {
     if (!r->coordinator || dt_coordinated_rests(r)) return NULL;
-    return note_failure(r->coordinator, dt_ps_get(r->coordinator));
+    return note_failure(r->coordinator, dt_ps_get(&r->coordinator->ps));
 }
 
 bool dt_coordinated_rests(const run *r) {
@@ -177,9 +178,9 @@ static dt_status *check(const run *r) {
 /* Finds the gradient of each trained variable among the results of the worker's step and the
  * arguments of the update. Variables that a worker's step changes, such as moving means, come
  * back as differences. */
-static dt_status *match(const dt_coordinated *c, const dt_held *held, dt_halves *h,
-                        const dt_compiled *half) {
-    const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(half);
+static dt_status *match(const dt_coordinated *c, const dt_held *held, dt_held_program *p) {
+    const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(p->run);
+    dt_halves *h = &p->halves;
     *h = dt_halves_none(c->arena, held->n);
     for (int i = 0; i < held->n; i++) {
         const bool weight = held->variable[i] != c->r->optimizer->examples;
@@ -207,17 +208,17 @@ static dt_sent way_of(const dt_coordinated *c, const dt_held *held, const dt_var
     const bool comes_back = v == c->r->optimizer->examples || dt_step_moves(worker, v) ||
                             dt_graph_find_result(worker, dt_gradient_name(c->arena, v)) >= 0;
     if (is_looked_up(c, v) && !comes_back) return DT_SENT_BY_ROWS;
-    return comes_back || dt_step_moves(dt_compiled_step(held->update), v) ||
-                   (held->gather && dt_step_moves(dt_compiled_step(held->gather), v))
-               ? DT_SENT_EACH_TIME
-               : DT_SENT_ONCE;
+    bool changes = comes_back;
+    for (int p = 0; p < held->n_programs; p++)
+        changes |= dt_step_moves(dt_compiled_step(held->program[p].run), v);
+    return changes ? DT_SENT_EACH_TIME : DT_SENT_ONCE;
 }
 
 /* Returns which task of type ps has weight i. Weights are assigned in turn, but a norm over all
  * gradients needs all of them in one process. */
 static int owner_of(const dt_coordinated *c, int i) {
     const dt_optimizer_head *head = c->r->optimizer->named.args;
-    return c->n_ps == 0 || head->global_clipnorm > 0 ? 0 : i % c->n_ps;
+    return c->ps.n == 0 || head->global_clipnorm > 0 ? 0 : i % c->ps.n;
 }
 
 static void list_variables(dt_coordinated *c, dt_held *held, int owner) {
@@ -234,16 +235,22 @@ static dt_status *hold(dt_coordinated *c, dt_held *h) {
     h->sent = dt_arena_array(c->arena, dt_sent, h->n + 1);
     for (int i = 0; i < h->n; i++) h->sent[i] = way_of(c, h, h->variable[i]);
     DT_TRY(dt_packed_make(&h->packed, c->arena, h->variable, h->n, h->sent, &c->how));
-    DT_TRY(match(c, h, &h->halves, h->update));
-    if (h->gather) DT_TRY(match(c, h, &h->gathering, h->gather));
-    h->argument = dt_arena_array(c->arena, dt_view, dt_compiled_step(h->update)->n_args + 1);
-    h->no_result = dt_arena_array(c->arena, dt_view, dt_compiled_step(h->update)->n_results + 1);
+    for (int p = 0; p < h->n_programs; p++) {
+        DT_TRY(match(c, h, &h->program[p]));
+        dt_held_prepare(&h->program[p], c->arena);
+    }
     return NULL;
 }
 
+static void make_programs(dt_coordinated *c, dt_held *h) {
+    h->program = dt_arena_array(c->arena, dt_held_program, PROGRAMS);
+    h->n_programs = c->trainer->gather ? PROGRAMS : GATHER;
+}
+
 static dt_status *hold_all(dt_coordinated *c) {
-    c->held.update = c->trainer->update;
-    c->held.gather = c->trainer->gather;
+    make_programs(c, &c->held);
+    c->held.program[UPDATE].run = c->trainer->update;
+    c->held.program[GATHER].run = c->trainer->gather;
     list_variables(c, &c->held, 0);
     return hold(c, &c->held);
 }
@@ -261,46 +268,28 @@ static dt_status *compile_task(dt_coordinated *c, dt_ps_task *t) {
     for (int i = 0; i < t->held.n; i++)
         if (is_trained(&c->r->model->trainable, t->held.variable[i]))
             own.v[own.n++] = t->held.variable[i];
-    DT_TRY(dt_trainer_update_of(c->trainer, &own, true, &t->own[0]));
-    if (c->trainer->gather) DT_TRY(dt_trainer_update_of(c->trainer, &own, false, &t->own[1]));
-    t->held.update = t->own[0];
-    t->held.gather = t->own[1];
+    make_programs(c, &t->held);
+    for (int p = 0; p < t->held.n_programs; p++)
+        DT_TRY(dt_trainer_update_of(c->trainer, &own, p == UPDATE, &t->held.program[p].run));
     return NULL;
 }
 
-static void add_state(dt_ps_task *t, dt_variable *v) {
-    for (int i = 0; i < t->n_state; i++)
-        if (t->state[i] == v) return;
-    t->state[t->n_state++] = v;
-    t->state_bytes += dt_type_bytes(&v->type);
-}
-
-static void list_state(dt_coordinated *c, dt_ps_task *t) {
-    int most = t->held.n;
-    for (int k = 0; k < 2; k++) most += t->own[k] ? dt_compiled_step(t->own[k])->n_states : 0;
-    t->state = dt_arena_array(c->arena, dt_variable *, most + 1);
-    for (int i = 0; i < t->held.n; i++) add_state(t, t->held.variable[i]);
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; t->own[k] && i < dt_compiled_step(t->own[k])->n_states; i++)
-            add_state(t, dt_compiled_step(t->own[k])->state[i].variable);
-}
-
 static dt_status *divide(dt_coordinated *c) {
-    c->ps = dt_arena_array(c->arena, dt_ps_task, c->n_ps);
-    for (int k = 0; k < c->n_ps; k++) {
-        dt_ps_task *t = &c->ps[k];
-        *t = (dt_ps_task){0};
+    c->ps.task = dt_arena_array(c->arena, dt_ps_task, c->ps.n);
+    for (int k = 0; k < c->ps.n; k++) {
+        dt_ps_task *t = &c->ps.task[k];
         snprintf(t->name, sizeof t->name, "parameter server %d", k);
         list_variables(c, &t->held, k);
         DT_TRY(compile_task(c, t));
         DT_TRY(hold(c, &t->held));
-        list_state(c, t);
+        dt_ps_list_state(t, c->arena);
     }
-    c->held.halves = dt_halves_none(c->arena, 0);
+    make_programs(c, &c->held);
+    c->held.program->halves = dt_halves_none(c->arena, 0);
     return dt_packed_make(&c->held.packed, c->arena, NULL, 0, NULL, &c->how);
 }
 
-static bool is_ps(const dt_coordinated *c) { return c->n_ps && c->how.launch.task == DT_TASK_PS; }
+static bool is_ps(const dt_coordinated *c) { return c->ps.n && c->how.launch.task == DT_TASK_PS; }
 
 static dt_status *open_batches(dt_coordinated *c) {
     const run *r = c->r;
@@ -318,8 +307,9 @@ static dt_status *open_batches(dt_coordinated *c) {
 /* Opens the batches, and reads the first one so that the workers that are forked share what was
  * read. */
 static dt_status *prepare(dt_coordinated *c) {
-    c->n_ps = c->how.launch.ps;
-    DT_TRY(c->n_ps ? divide(c) : hold_all(c));
+    c->ps = (dt_ps_tasks){
+        .n = c->how.launch.ps, .workers = c->how.workers, .spec = &c->spec};
+    DT_TRY(c->ps.n ? divide(c) : hold_all(c));
     return is_ps(c) ? NULL : open_batches(c);
 }
 
@@ -362,7 +352,7 @@ dt_status *dt_coordinated_open(run *r) {
     DT_TRY(begin(r));
     dt_coordinated *c = r->coordinator;
     DT_TRY(dt_worker_pool_open(&c->pool, &c->spec));
-    dt_status *s = dt_ps_connect(c);
+    dt_status *s = dt_ps_connect(&c->ps, c->how.workers);
     c->failed = s != NULL;
     return s;
 }
@@ -374,7 +364,7 @@ bool dt_coordinated_is_worker(const run *r) {
 
 static dt_status *serve(dt_coordinated *c) {
     const dt_launch *l = &c->how.launch;
-    return is_ps(c) ? dt_ps_serve(c, &c->ps[l->rank - l->workers]) : dt_worker_pool_serve(&c->spec);
+    return is_ps(c) ? dt_ps_serve(&c->ps, &c->ps.task[l->rank - l->workers]) : dt_worker_pool_serve(&c->spec);
 }
 
 dt_status *dt_coordinated_work(run *r) {
@@ -394,7 +384,7 @@ void dt_coordinated_close(run *r) {
     r->coordinator = NULL;
     if (c->pool && c->failed) dt_worker_pool_fail(c->pool);
     dt_worker_pool_close(c->pool);
-    dt_ps_close(c, c->pool && !c->failed);
+    dt_ps_close(&c->ps, c->pool && !c->failed);
     dt_feed_close(c->batches);
     dt_arena_destroy(c->arena);
     free(c);

@@ -17,7 +17,7 @@
 #include "net/zmq_carrier.h"
 #include "train/coordinator.h"
 
-enum { WORKER, COORDINATOR, ROW = 32, ROWS = 9000, KERNEL = 512, LIMIT_S = 60, DISAGREE = 76 };
+enum { WORKER, COORDINATOR, STATES = 3, ROW = 32, ROWS = 9000, KERNEL = 512, LIMIT_S = 60, DISAGREE = 76 };
 enum {
     PARTS = 64 + 128 + 1024 + 64,
     STATE_MOST = 1 << 20
@@ -102,7 +102,9 @@ static void ask_fingerprint(task *t) {
 
 static void get_state(task *t) {
     t->bytes = 0;
-    OK(dt_link_push(&t->coordinator, &(dt_frame){.kind = DT_FRAME_GET}, NULL, NULL));
+    for (int i = 0; i < STATES; i++)
+        OK(dt_link_push(&t->coordinator, &(dt_frame){.kind = DT_FRAME_GET, .number = i}, NULL,
+                        NULL));
     while (t->bytes < ROWS * ROW + KERNEL + 8) { /* 8: the number of updates */
         dt_frame m;
         char *more = NULL;
@@ -302,7 +304,7 @@ static void order(task *t, int64_t number, const dt_ps_order *order, int64_t byt
 }
 
 static void apply(task *t, int64_t number) {
-    order(t, number, &(dt_ps_order){.worker = WORKER, .last = true}, sizeof(dt_ps_order));
+    order(t, number, &(dt_ps_order){.worker = WORKER, .program = 0}, sizeof(dt_ps_order));
 }
 
 static void test_examples(void **state) {

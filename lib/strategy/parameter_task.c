@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "net/zmq_carrier.h"
-#include "train/coordinator.h"
+#include "strategy/parameter_tasks.h"
 
 enum { LOOK_NS = 500000000, UNKNOWN = -1 };
 
@@ -20,7 +20,8 @@ typedef struct version_copy {
 } version_copy;
 
 typedef struct serving {
-    const dt_coordinated *c;
+    dt_ps_tasks *c;
+    const dt_servers_spec *how;
     dt_ps_task *own;
     dt_carrier *carrier;
     int64_t version; /* of the variables; UNKNOWN: the coordinator has not sent the state yet */
@@ -36,7 +37,7 @@ typedef struct serving {
     bool came, end;
 } serving;
 
-static int coordinator_of(const serving *t) { return t->c->how.workers; }
+static int coordinator_of(const serving *t) { return t->c->workers; }
 
 static void release(const dt_arrival *a) {
     free(a->slices);
@@ -65,8 +66,8 @@ static void drop_copies(serving *t, int64_t below) {
 
 static dt_status *copy_version(serving *t) {
     dt_shared *all = NULL;
-    if (!t->c->how.in_order) return NULL;
-    drop_copies(t, t->version - t->c->how.staleness);
+    if (!t->how->in_order) return NULL;
+    drop_copies(t, t->version - t->how->staleness);
     DT_TRY(dt_shared_new(&all, t->own->held.packed.all));
     DT_GROW(t->copy, t->cap_copies, t->n_copies + 1);
     t->copy[t->n_copies++] = (version_copy){t->version, all};
@@ -83,7 +84,7 @@ static dt_shared *find_copy(const serving *t, int64_t version) {
 
 static dt_status *find_weights(serving *t, const dt_arrival *a, bool all, dt_shared **out) {
     const dt_packed_variables *p = &t->own->held.packed;
-    if (t->c->how.in_order) {
+    if (t->how->in_order) {
         *out = find_copy(t, a->message.version);
         return *out ? NULL
                     : dt_fail(DT_E_WORKERS_DISAGREE, NULL,
@@ -100,7 +101,7 @@ static dt_status *send_weights(serving *t, const dt_arrival *a, dt_str *rows) {
     dt_shared *weights = NULL;
     dt_status *s = find_weights(t, a, all, &weights);
     if (!s)
-        s = dt_rows_answer(p, t->c->how.in_order ? weights->data : NULL, a->more, a->message.more,
+        s = dt_rows_answer(p, t->how->in_order ? weights->data : NULL, a->more, a->message.more,
                            rows);
     if (!s) {
         t->still[a->worker] = t->times;
@@ -137,7 +138,7 @@ static dt_status *take_request(serving *t, dt_arrival *a) {
 }
 
 static dt_status *answer_waiting(serving *t) {
-    for (int w = 0; w < t->c->how.workers; w++) {
+    for (int w = 0; w < t->c->workers; w++) {
         dt_arrival a = t->wait[w];
         if (!a.more || is_early(t, &a)) continue;
         t->wait[w] = (dt_arrival){0};
@@ -148,9 +149,15 @@ static dt_status *answer_waiting(serving *t) {
 
 /* ---- pushes ---- */
 
+static bool is_program(const serving *t, int64_t number) {
+    return number >= 0 && number < t->own->held.n_programs;
+}
+
 static bool is_whole(const serving *t, const dt_arrival *a) {
     int64_t used = 0;
-    return a->slices && dt_parts_are_sound(&t->own->held.halves, a->more, a->message.more, &used) &&
+    return a->slices && is_program(t, a->message.version) &&
+           dt_parts_are_sound(&t->own->held.program[a->message.version].halves, a->more,
+                              a->message.more, &used) &&
            used == a->message.more;
 }
 
@@ -192,17 +199,14 @@ static const dt_arrival *find_push(const serving *t, int64_t number, int64_t wor
 }
 
 static dt_status *apply(serving *t, const dt_arrival *a) {
-    const dt_held *h = &t->own->held;
-    dt_ps_order order = {0};
+    dt_ps_order order = {.program = UNKNOWN};
     if (a->message.more == (int64_t)sizeof order) memcpy(&order, a->more, sizeof order);
     const dt_arrival *push = find_push(t, a->message.number, order.worker);
-    if (!push || t->version == UNKNOWN || (!order.last && !h->gather))
+    if (!push || t->version == UNKNOWN || !is_program(t, order.program))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "%s is to apply gradients of batch %lld, which it does not have",
                        t->own->name, (long long)a->message.number + 1);
-    DT_TRY(dt_packed_apply(&h->packed, order.last ? &h->halves : &h->gathering,
-                           order.last ? h->update : h->gather, h->argument, h->no_result,
-                           &(dt_pushed){push->slices, push->more}));
+    DT_TRY(dt_held_apply(&t->own->held, (int)order.program, &(dt_pushed){push->slices, push->more}));
     drop_pushes(t, a->message.number, UNKNOWN); /* several workers may have pushed this batch */
     t->version++;
     DT_TRY(copy_version(t));
@@ -211,15 +215,17 @@ static dt_status *apply(serving *t, const dt_arrival *a) {
 
 /* ---- state ---- */
 
+/* Takes a piece of the state. With a version, it is a piece of all of it. */
 static dt_status *take_piece(serving *t, const dt_arrival *a) {
     const dt_frame *m = &a->message;
     char *into = NULL;
-    if (m->number == 0) DT_TRY(dt_variables_fetch(t->own->state, t->own->n_state));
+    DT_TRY(dt_variables_fetch(t->own->state, t->own->n_state));
     if (!dt_ps_state_at(t->own, m->number, m->more, &into))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "the coordinator sent state that %s does not have", t->own->name);
     memcpy(into, a->more, (size_t)m->more);
-    if (m->number + m->more < t->own->state_bytes) return NULL;
+    if (m->version == UNKNOWN) t->times++;
+    if (m->version == UNKNOWN || m->number + m->more < t->own->state_bytes) return NULL;
     drop_pushes(t, UNKNOWN, UNKNOWN);
     drop_copies(t, INT64_MAX);
     t->version = m->version;
@@ -238,10 +244,17 @@ static dt_status *give_piece(void *user, int64_t at, const char *bytes, int64_t 
 
 /* ---- the loop ---- */
 
+static dt_status *give_variable(serving *t, int64_t i) {
+    if (i < 0 || i >= t->own->n_state)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "the coordinator asks for state that %s does not have", t->own->name);
+    return dt_ps_each_piece(t->own, (int)i, give_piece, t);
+}
+
 static dt_status *obey(serving *t, const dt_arrival *a) {
     dt_status *s = NULL;
     if (a->message.kind == DT_FRAME_SET) s = take_piece(t, a);
-    else if (a->message.kind == DT_FRAME_GET) s = dt_ps_each_piece(t->own, give_piece, t);
+    else if (a->message.kind == DT_FRAME_GET) s = give_variable(t, a->message.number);
     else if (a->message.kind == DT_FRAME_APPLY) s = apply(t, a);
     else if (a->message.kind == DT_FRAME_END) t->end = true;
     else s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
@@ -278,26 +291,26 @@ static dt_status *serve_one(serving *t, int64_t since) {
         if (a.came || a.gone) return note_worker(t, &a);
         return a.worker == coordinator_of(t) ? obey(t, &a) : serve_worker(t, &a);
     }
-    if (t->came || dt_seconds_since(since) < t->c->how.start_timeout) return NULL;
+    if (t->came || dt_seconds_since(since) < t->how->start_timeout) return NULL;
     return dt_fail(DT_E_WORKER_LATE, NULL, "%s has waited %g s for the coordinator", t->own->name,
-                   t->c->how.start_timeout);
+                   t->how->start_timeout);
 }
 
 static dt_status *listen_at(serving *t) {
     dt_run_key key;
     dt_zmq_carrier_spec at;
-    DT_TRY(dt_worker_pool_address(&t->c->spec, &key, &at));
-    at.address = t->c->how.launch.ps_address[t->own - t->c->ps];
+    DT_TRY(dt_worker_pool_address(t->c->spec, &key, &at));
+    at.address = t->how->launch.ps_address[t->own - t->c->task];
     at.slices = &t->own->held.packed.slices;
-    return dt_zmq_carrier_open(&t->carrier, &at, t->c->how.workers + 1);
+    return dt_zmq_carrier_open(&t->carrier, &at, t->c->workers + 1);
 }
 
-dt_status *dt_ps_serve(dt_coordinated *c, dt_ps_task *own) {
-    const size_t workers = (size_t)c->how.workers;
+dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own) {
+    const size_t workers = (size_t)c->workers;
     const int64_t since = dt_now_ns();
-    serving t = {.c = c, .own = own, .version = UNKNOWN};
-    t.still = dt_arena_array(c->arena, int64_t, workers);
-    t.wait = dt_arena_array(c->arena, dt_arrival, workers);
+    serving t = {.c = c, .how = c->spec->how, .own = own, .version = UNKNOWN};
+    t.still = dt_alloc(workers * sizeof *t.still);
+    t.wait = dt_alloc(workers * sizeof *t.wait);
     for (size_t w = 0; w < workers; w++) t.still[w] = UNKNOWN;
     dt_status *s = listen_at(&t);
     while (!s && !t.end) s = serve_one(&t, since);
@@ -305,6 +318,8 @@ dt_status *dt_ps_serve(dt_coordinated *c, dt_ps_task *own) {
     for (size_t w = 0; w < workers; w++) release(&t.wait[w]);
     drop_pushes(&t, UNKNOWN, UNKNOWN);
     drop_copies(&t, INT64_MAX);
+    free(t.still);
+    free(t.wait);
     free(t.push);
     free(t.copy);
     return s;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tasks of type ps: processes that have the variables in place of the coordinator, for `fit` and for
+ * functions that a C program schedules. Each task owns whole variables, which are assigned in turn,
+ * and updates them by programs that read nothing else. The coordinator orders the updates. It sends
+ * the state, and gets it back when it needs the values:
+ *
+ *     coordinator ── closure ──▶ worker ── WANT, PUSH ──▶ each ps
+ *                 ◀── answer ───
+ *                 ──────────── SET, APPLY, GET ─────────▶ each ps
+ *
+ * A task of `fit` has read the same job. A task of a C program knows nothing of it: the coordinator
+ * sends it the variables and the programs first (DT_FRAME_PROGRAM, parameter_programs.c).
+ */
+#ifndef DT_STRATEGY_PARAMETER_TASKS_H
+#define DT_STRATEGY_PARAMETER_TASKS_H
+
+#include "strategy/worker_pool.h"
+
+/* A program that applies a push. */
+typedef struct dt_held_program {
+    dt_halves halves;
+    dt_compiled *run; /* NULL: pushes only add to state */
+    dt_view *argument, *no_result; /* buffers for its arguments and results */
+} dt_held_program;
+
+/* The variables of one process, and the programs that change them. */
+typedef struct dt_held {
+    dt_variable **variable; /* [n] */
+    int n, n_programs;
+    dt_sent *sent; /* [n] */
+    dt_packed_variables packed;
+    dt_held_program *program; /* [n_programs] */
+} dt_held;
+
+/* Makes the buffers of a program whose halves and `run` are set. */
+void dt_held_prepare(dt_held_program *p, dt_arena *arena);
+/* Applies a push by one of the programs. */
+dt_status *dt_held_apply(const dt_held *h, int program, const dt_pushed *from) DT_MUST_USE;
+
+/* A task of type ps. The coordinator, every worker and the task itself have one of these. */
+typedef struct dt_ps_task {
+    dt_held held; /* the task owns the programs' `run` */
+    /* [n_state] its variables, then the others that its programs use, such as slots */
+    dt_variable **state;
+    int n_state;
+    int64_t state_bytes;
+    char name[32];             /* "parameter server 0" */
+    dt_worker_link link;       /* link to the task; in the task's own process all 0 */
+    dt_str request;            /* in a worker: its last request for rows */
+    char *weights, *gradients; /* in a worker: buffers for messages */
+} dt_ps_task;
+
+typedef struct dt_ps_tasks {
+    dt_ps_task *task; /* [n] */
+    int n;            /* 0: the coordinator has all variables */
+    /* numbers of processes at the tasks: workers count from 0, `workers` is the coordinator */
+    int workers;
+    const dt_worker_pool_spec *spec; /* how to connect; lent */
+} dt_ps_tasks;
+
+/* Fills the list of a task's state; its variables and programs are set. */
+void dt_ps_list_state(dt_ps_task *t, dt_arena *arena);
+
+/* Runs this process as the task `own`, until the coordinator ends it. */
+dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own) DT_MUST_USE;
+
+/* Connects the process of that number with the tasks. */
+dt_status *dt_ps_connect(dt_ps_tasks *c, int number) DT_MUST_USE;
+/* Closes the links, and frees what tasks own. well: tells the tasks to end; otherwise they find
+ * their link closed and report that the coordinator is gone. */
+void dt_ps_close(dt_ps_tasks *c, bool well);
+/* Sets *into to the memory of n bytes of the task's state, at offset `at`. False: these bytes do
+ * not lie within one variable. */
+bool dt_ps_state_at(const dt_ps_task *t, int64_t at, int64_t n, char **into) DT_MUST_USE;
+/* Calls `send` for each piece of variable i of the task's state, in order. at: offset of the piece
+ * in the state. */
+typedef dt_status *(*dt_ps_piece)(void *user, int64_t at, const char *bytes, int64_t n);
+dt_status *dt_ps_each_piece(const dt_ps_task *t, int i, dt_ps_piece send, void *user) DT_MUST_USE;
+/* For the coordinator. dt_ps_set sends the tasks their state, which has seen `version` updates, and
+ * drops pushes that were not applied; dt_ps_get reads it back; dt_ps_apply orders an update. */
+dt_status *dt_ps_set(dt_ps_tasks *c, int64_t version) DT_MUST_USE;
+dt_status *dt_ps_get(dt_ps_tasks *c) DT_MUST_USE;
+/* The same for variable i of one task. Pushes that were not applied are kept. */
+dt_status *dt_ps_set_one(dt_ps_task *t, int i) DT_MUST_USE;
+dt_status *dt_ps_get_one(dt_ps_task *t, int i) DT_MUST_USE;
+typedef struct dt_ps_order {
+    int64_t worker, program; /* the worker whose push to apply, and the program */
+} dt_ps_order;
+dt_status *dt_ps_apply(dt_ps_tasks *c, int64_t number, const dt_ps_order *order) DT_MUST_USE;
+
+/* The rows that a closure looks up: results of a program of dt_row_numbers. */
+typedef struct dt_looked_up {
+    const dt_graph *numbers; /* NULL: none */
+    dt_variable *const *table;
+    const dt_view *result;
+} dt_looked_up;
+/* For a worker. dt_ps_pull gets the variables for its closure. dt_ps_push sends what it computed,
+ * from a batch of `rows`, and waits until all tasks have confirmed it. */
+dt_status *dt_ps_pull(dt_ps_tasks *c, const dt_frame *work, const dt_looked_up *rows) DT_MUST_USE;
+dt_status *dt_ps_push(dt_ps_tasks *c, const dt_frame *work, int program, const dt_view *result,
+                      int64_t rows) DT_MUST_USE;
+
+#endif
