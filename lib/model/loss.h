@@ -71,6 +71,7 @@ typedef struct dt_loss_row {
     dt_kind kind;
     dt_output_kind of; /* the kind of predictions that the loss is for */
     bool sparse;       /* targets are class numbers */
+    bool pairs;        /* each example is compared with all others of the global batch */
     dt_limits targets; /* the targets for which the loss is defined */
     dt_expects expects;
     dt_check_fn *check;

@@ -122,8 +122,7 @@ static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows) {
                   dt_broadcast_to(dt_scalar(t, DT_INT32, (double)first), &index));
 }
 
-/* The indices of this replica's rows among all rows, and the number of all rows. */
-static dt_value own_places(dt_value x, int64_t *rows) {
+dt_value dt_gather_places(dt_value x, int64_t *rows) {
     dt_trace *t = x.trace;
     dt_type type = dt_type_of_value(x), index = dt_type_of(DT_INT32, 1, type.dim);
 
@@ -144,7 +143,7 @@ static dt_value join_rows(dt_value x) {
     int64_t rows = 0;
 
     if (!x.trace) return none;
-    dt_value place = own_places(x, &rows);
+    dt_value place = dt_gather_places(x, &rows);
     return rows > 0 ? dt_reduce_replicas(DT_SUM, dt_scatter_add(x, place, rows), false) : x;
 }
 

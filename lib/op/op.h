@@ -216,6 +216,9 @@ dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
 dt_value dt_as_float(dt_value x);
 /* all_reduce; works in a function called by dt_merge_call, too */
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
+/* Where dt_all_gather puts x's rows along axis 0: (rows of x) of int32; *rows: how many rows its
+ * result has, which is more than replicas have if a step is compiled for the largest batch. */
+dt_value dt_gather_places(dt_value x, int64_t *rows);
 /* adds x, (i..., ...), to the rows of zeros (rows, ...) that index, (i...), names */
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows);
 dt_value dt_example_id(dt_trace *t); /* (B) of int32: the examples' numbers in the global batch */

@@ -5,8 +5,8 @@
  * round differently with other rows beside them. So examples come in tiles of a number of rows that
  * depends on the model alone, from the first one on; a last, shorter piece is what is left of the
  * data, or of validation_steps. A piece that takes much memory has no more rows than a batch of the
- * job's, so that evaluating takes no more than training does. A loss that is one number for a batch
- * is that of the job's batches, as in training.
+ * job's, so that evaluating takes no more than training does. A loss that is one number for a batch,
+ * or compares the examples of a batch, is that of the job's batches, as in training.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -48,10 +48,14 @@ static int64_t all_rows(const dt_graph *g) {
     return all;
 }
 
-static bool has_whole_loss(const dt_trainer *t) {
+/* Whether a loss depends on which examples are in a batch. */
+static bool has_loss_of_batches(const dt_trainer *t) {
     bool has = false;
-    for (int i = 0; i < t->o.compile->n_outputs; i++)
-        has |= dt_loss_is_whole(&t->o.compile->output[i].loss, &t->o.model->spec.output[i].type);
+    for (int i = 0; i < t->o.compile->n_outputs; i++) {
+        const dt_named *loss = &t->o.compile->output[i].loss;
+        has |= dt_loss_is_whole(loss, &t->o.model->spec.output[i].type) ||
+               (loss->kind && ((const dt_loss_row *)loss->kind)->pairs);
+    }
     return has;
 }
 
@@ -66,7 +70,7 @@ void dt_trainer_plan_evaluation(dt_trainer *t) {
     while (t->evaluation_rows > 1 && t->evaluation_rows > batch &&
            t->evaluation_rows > MOST_BYTES / all)
         t->evaluation_rows /= 2;
-    if (dt_compiled_is_chip(t->evaluate) || has_whole_loss(t)) t->evaluation_rows = batch;
+    if (dt_compiled_is_chip(t->evaluate) || has_loss_of_batches(t)) t->evaluation_rows = batch;
 }
 
 /* The first rows of a batch. */

@@ -266,8 +266,14 @@ static void return_sums(dt_trace *trace, const dt_trainer *t, const forward *f) 
     return_weights(trace, t, f);
 }
 
+static bool has_pairs(const dt_trainer *t, int output) {
+    const dt_loss_row *row = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
+    return row && row->pairs;
+}
+
 /* Returns results for people to read: nothing is summed over replicas. The outputs come first, as
- * a prediction expects them. whole: with losses that are one number for the batch. */
+ * a prediction expects them. whole: with losses that are one number for the batch. A loss of pairs
+ * is left out, since it is not of an example alone. */
 static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f, bool whole) {
     dt_arena *arena = dt_trace_arena(trace);
 
@@ -276,7 +282,7 @@ static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f, 
     for (int i = 0; i < f->n; i++) {
         if (f->of[i].whole.trace && whole)
             dt_return(trace, dt_whole_result(arena, t->o.compile, i), f->of[i].whole);
-        else if (f->of[i].rows.trace && !f->of[i].whole.trace)
+        else if (f->of[i].rows.trace && !f->of[i].whole.trace && !has_pairs(t, i))
             dt_return(trace, dt_loss_result(arena, t->o.compile, i), f->of[i].rows);
     }
 }
@@ -457,6 +463,14 @@ static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const forwar
     dt_optimizer_add_sums(t->o.optimizer, trace, &t->o.model->trainable, s.gradient, s.examples);
 }
 
+/* The largest batch, which losses of pairs gather: a batch of the job, but training has no more
+ * rows than examples. */
+static int64_t most_rows(const dt_trainer *t, dt_step_kind kind) {
+    const bool trains =
+        kind == DT_STEP_TRAIN || kind == DT_STEP_ACCUMULATE || kind == DT_STEP_GRADIENT;
+    return trains ? dt_trainer_full_batch(t) : dt_dataset_batch_size(t->o.data);
+}
+
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) {
     dt_value examples;
     static const char *const names[] = {"forward",    "evaluate", "train",
@@ -465,6 +479,7 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 
     dt_trace_set_replicas(trace, t->o.strategy->replicas);
     dt_trace_set_logical(trace, t->o.strategy->logical);
+    dt_trace_set_rows(trace, most_rows(t, kind));
     forward f = emit_forward(trace, t, kind != DT_STEP_EVALUATE && kind != DT_STEP_EXPLAIN);
     if (kind == DT_STEP_FORWARD || kind == DT_STEP_EXPLAIN) {
         return_rows(trace, t, &f, kind == DT_STEP_FORWARD);

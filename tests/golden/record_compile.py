@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records compile.json: optimizers and losses that Keras has had for a short time, Muon, ScheduleFreeAdamW and CTC.
+"""Records compile.json: optimizers and losses that Keras has had for a short time, Muon, ScheduleFreeAdamW, CTC and Circle.
 
     python -m venv v && v/bin/pip install keras==3.15.1 tensorflow-cpu==2.21.0 jax
     v/bin/python tests/golden/record_compile.py > tests/golden/compile.json
@@ -95,10 +95,31 @@ def ctc(labels, steps, classes):
             "out": values_of(keras.losses.CTC, labels, scores, weight)}
 
 
+# Labels in pairs, in one column, of one example alone, all equal, all different; embeddings of another length than 1.
+CIRCLE = [
+    ([0, 1, 0, 2, 1, 2, 0, 1], 4, {}, 1), ([[5], [5], [-3], [-3], [7], [7]], 3, {"gamma": 16.0, "margin": 0.25}, 1),
+    ([0, 1, 1, 0, 1], 6, {"remove_diagonal": False, "gamma": 8.0}, 1), ([1, 1, 1, 2, 3, 3], 2, {"gamma": 4.0, "margin": -0.5}, 0.5),
+    ([0, 0, 1, 1, 2], 3, {"gamma": 8.0}, 1), ([3, 3, 3], 2, {}, 1), ([1, 2, 3, 4], 2, {"gamma": 2.0, "remove_diagonal": False}, 2),
+]
+
+
+def circle(labels, size, arguments, length):
+    """In float64. On TensorFlow an example without a pair has a gradient of NaN, which is left out."""
+    draw = np.random.default_rng(len(labels) + size)
+    embeddings = draw.normal(0, 1, (len(labels), size))
+    embeddings = np.round(length * embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True), 4)
+    weight = np.round(draw.uniform(0, 2, len(labels)), 2)
+    labels = np.array(labels, np.int32)
+    out = values_of(lambda **more: keras.losses.Circle(dtype="float64", **arguments, **more), labels, embeddings, weight)
+    return {"in": {"class": "Circle", "arguments": arguments, "y_true": tensor(labels), "y_pred": tensor(embeddings), "sample_weight": tensor(weight)},
+            "out": {k: v for k, v in out.items() if "nan" not in v["data"]}}
+
+
 def record(part):
     if part == "optimizers":
         return [("optimizer", f"{name}-{i}", optimizer(name, arguments)) for i, (name, arguments) in enumerate(OPTIMIZERS)]
-    return [("loss", f"ctc-{i}", ctc(*x)) for i, x in enumerate(LABELS)]
+    return ([("loss", f"ctc-{i}", ctc(*x)) for i, x in enumerate(LABELS)]
+            + [("loss", f"circle-{i}", circle(*x)) for i, x in enumerate(CIRCLE)])
 
 
 def run(part, backend):

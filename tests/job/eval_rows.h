@@ -219,6 +219,8 @@ static const eval_row eval_rows[] = {
     OF_VECTOR("loss", "Tversky", ""),
     {"loss", "CTC", "", "x: {shape: [8, 4]}, label: {shape: [2], num_classes: 3}",
      "Input: {name: x, shape: [8, 4]}", ", Dense: {units: 3}", "CTC: {}", NULL},
+    {"loss", "Circle", "", "x: {shape: [8]}, label: {num_classes: 3}",
+     "Input: {name: x, shape: [8]}", ", Dense: {units: 4}, UnitNormalization", "Circle: {}", NULL},
     OF_CLASSES("loss", "CategoricalGeneralizedCrossEntropy", ""),
 
     OF_VECTOR("metric", "Accuracy", ""),
@@ -428,6 +430,7 @@ static const struct {
     EACH("warmup_steps", "2"),
     EACH("ignore_class", "1"),
     EACH("label_smoothing", "0.1"),
+    EACH("margin", "0.25"),
     EACH("delta", "0.5"),
     EACH("gamma", "1"),
     EACH("q", "0.5"),

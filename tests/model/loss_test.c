@@ -273,6 +273,76 @@ static void test_loss_is_scaled_by_replicas(void **state) {
     assert_scaled(DT_REPLICA_AVERAGE, 2.5 / 3, 10.0 / 3);
 }
 
+/* ---- pairs ---- */
+
+enum { EXAMPLES = 8, SIZE = 3, ROWS_AT_MOST = 11 };
+
+/* The loss over all replicas, which have consecutive rows, and if asked its gradient. */
+static double circle_over(const dt_graph *g, int replicas, double *embedding, double *gradient) {
+    static int32_t label[EXAMPLES] = {0, 1, 0, 2, 1, 2, 0, 5};
+    feed feeds[3 * 2];
+    double sum = 0;
+    for (int r = 0; r < replicas; r++) {
+        const int64_t from = r * EXAMPLES / replicas, n = (r + 1) * EXAMPLES / replicas - from;
+        const dt_type y = dt_type_of(DT_INT32, 1, &n),
+                      p = dt_type_of(DT_FLOAT64, 2, (int64_t[]){n, SIZE});
+        feeds[2 * r] = (feed){"y", {y, label + from}};
+        feeds[2 * r + 1] = (feed){"p", {p, embedding + from * SIZE}};
+    }
+    outcome o = run_graph((dt_graph *)g, replicas, feeds, 2);
+    for (int r = 0, at = 0; r < replicas; r++) {
+        const dt_view *dp = result_of(&o, r, "dp");
+        sum += element(result_of(&o, r, "loss"), 0);
+        for (int64_t i = 0; i < dt_type_elements(&dp->type); i++, at++)
+            if (gradient) gradient[at] = element(dp, i);
+    }
+    finish(&o);
+    return sum;
+}
+
+static dt_graph *trace_circle(dt_loss *l, int replicas) {
+    const dt_type y_type = dt_type_of(DT_INT32, 1, (int64_t[]){DT_BATCH}),
+                  p_type = dt_type_of(DT_FLOAT64, 2, (int64_t[]){DT_BATCH, SIZE});
+    dt_trace *t = dt_trace_create("circle");
+    dt_trace_set_replicas(t, replicas);
+    dt_trace_set_rows(t, ROWS_AT_MOST);
+    dt_value y = dt_trace_declare(t, "y", &y_type), p = dt_trace_declare(t, "p", &p_type), dp;
+    dt_value loss = dt_loss_call(l, y, p);
+    dt_gradients_of(loss, &p, 1, &dp);
+    dt_return(t, "loss", loss);
+    dt_return(t, "dp", dp);
+    return end_trace(t);
+}
+
+/* In a batch smaller than the largest: one replica and three agree, and so do finite differences. */
+static void test_circle_compares_the_examples_of_all_replicas(void **state) {
+    (void)state;
+    static const char *const losses[] = {"Circle: {gamma: 8}",
+                                         "Circle: {gamma: 3, margin: 0.1, remove_diagonal: false}"};
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        double x[EXAMPLES * SIZE], one[EXAMPLES * SIZE], three[EXAMPLES * SIZE];
+        dt_loss *l = NULL;
+        ok(dt_loss_create(&l, "%s", losses[i]));
+        dt_graph *g = trace_circle(l, 1), *g3 = trace_circle(l, 3);
+        for (int k = 0; k < EXAMPLES * SIZE; k++) x[k] = 0.6 * sin(1 + 5.0 * k);
+        const double whole = circle_over(g, 1, x, one);
+        assert_near("three replicas", circle_over(g3, 3, x, three), whole, 1e-14, 0);
+        for (int k = 0; k < EXAMPLES * SIZE; k++) {
+            const double step = 1e-5, at = x[k];
+            assert_near("three replicas", three[k], one[k], 1e-12, 1e-14);
+            x[k] = at + step;
+            const double above = circle_over(g, 1, x, NULL);
+            x[k] = at - step;
+            assert_near("slope", one[k], (above - circle_over(g, 1, x, NULL)) / (2 * step), 1e-7,
+                        1e-8);
+            x[k] = at;
+        }
+        dt_graph_destroy(g);
+        dt_graph_destroy(g3);
+        dt_loss_unref(l);
+    }
+}
+
 /* ---- refused ---- */
 
 static void assert_refused(const char *loss, dt_type target, dt_type prediction, const char *text,
@@ -409,6 +479,7 @@ int main(void) {
         cmocka_unit_test(test_order_of_clip_and_division),
         cmocka_unit_test(test_regressions),
         cmocka_unit_test(test_loss_is_scaled_by_replicas),
+        cmocka_unit_test(test_circle_compares_the_examples_of_all_replicas),
         cmocka_unit_test(test_labels_that_do_not_fit_are_refused),
         cmocka_unit_test(test_axes_of_dice_are_named_once),
         cmocka_unit_test(test_alpha_is_one_number_or_one_for_each_class),
