@@ -196,7 +196,7 @@ typedef struct dt_host_library {
     bool found;
     char *about; /* version and kernels, or why it is not there; owned */
 } dt_host_library;
-enum { DT_HOST_SETS = 4, DT_HOST_LIBRARIES = 2 };
+enum { DT_HOST_SETS = 4, DT_HOST_LIBRARIES = 3 };
 typedef struct dt_host_facts {
     const char *instructions;      /* set of our own loops in use: "avx512" */
     const char *set[DT_HOST_SETS]; /* all that the processor has, the best first */

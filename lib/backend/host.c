@@ -18,6 +18,14 @@ static dt_host_library look_at(const char *name, dt_status *(*open)(dt_gemm_libr
     return found;
 }
 
+static dt_host_library about_own(const dt_simd *simd) {
+    return (dt_host_library){
+        "own", true,
+        dt_strdup(simd->fuses ? "dtrain's own loops, the default: the same bits on every processor"
+                              : "dtrain's own loops, slow without FMA: libraries are the default, "
+                                "and bits depend on them")};
+}
+
 dt_status *dt_host_facts_find(dt_host_facts *out) {
     const dt_simd *chosen = NULL, *set[DT_MAX_SIMD];
     *out = (dt_host_facts){0};
@@ -26,8 +34,9 @@ dt_status *dt_host_facts_find(dt_host_facts *out) {
                            .sets = dt_simd_list(set),
                            .limited = dt_instructions_limit()};
     for (int i = 0; i < out->sets; i++) out->set[i] = set[i]->name;
-    out->library[0] = look_at("openblas", dt_gemm_open_openblas);
-    out->library[1] = look_at("onednn", dt_gemm_open_onednn);
+    out->library[0] = about_own(chosen);
+    out->library[1] = look_at("openblas", dt_gemm_open_openblas);
+    out->library[2] = look_at("onednn", dt_gemm_open_onednn);
     return NULL;
 }
 

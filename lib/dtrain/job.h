@@ -66,10 +66,13 @@ DT_API dt_status *dt_job_warnings(dt_job *j, char **text) DT_CHECKED;
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
 typedef enum dt_kernels {
+    /* the job's own setting; without one OWN, or LIBRARIES where the processor has no FMA */
     DT_KERNELS_AUTO,
     DT_KERNELS_OPENBLAS,
     DT_KERNELS_ONEDNN,
-    DT_KERNELS_OWN
+    DT_KERNELS_OWN, /* dtrain's own loops: the same bits on every processor */
+    /* oneDNN where it is installed, else OWN; without FMA, else OpenBLAS */
+    DT_KERNELS_LIBRARIES
 } dt_kernels;
 typedef enum dt_resume {
     DT_RESUME_JOB,

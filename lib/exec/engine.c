@@ -17,8 +17,8 @@
 /* ---- own products ---- */
 
 /*
- * Products by our own loops (simd/product.c), for `reproducible: {strict: true}`: no library, one
- * order of sums, and so the same bits on every processor. Convolutions: conv_own.c.
+ * Products by our own loops (simd/product.c): no library, one order of sums, and so the same bits
+ * on every processor. Convolutions: conv_own.c.
  */
 
 typedef struct product {
@@ -65,19 +65,22 @@ void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd) {
 
 /* ---- the library ---- */
 
-static dt_status *open_library(dt_engine *e, dt_kernels kernels) {
-    if (kernels == DT_KERNELS_OWN) {
-        dt_gemm_open_own(&e->gemm, e->simd);
-        return NULL;
-    }
-    dt_status *s = kernels == DT_KERNELS_OPENBLAS ? dt_gemm_open_openblas(&e->gemm)
-                                                  : dt_gemm_open_onednn(&e->gemm);
+/* Without fused multiplications and additions our own loops are many times slower than a
+ * library. */
+static dt_kernels choose_kernels(dt_kernels wanted, const dt_simd *simd) {
+    if (wanted != DT_KERNELS_AUTO) return wanted;
+    return simd->fuses ? DT_KERNELS_OWN : DT_KERNELS_LIBRARIES;
+}
 
-    if (s && kernels == DT_KERNELS_AUTO && dt_status_number(s) == DT_E_KERNELS) {
-        dt_status_free(s);
-        s = dt_gemm_open_openblas(&e->gemm);
-    }
-    return s;
+static dt_status *open_library(dt_engine *e) {
+    dt_gemm_open_own(&e->own, e->simd);
+    e->gemm = e->own;
+    if (e->kernels == DT_KERNELS_OWN) return NULL;
+    if (e->kernels == DT_KERNELS_OPENBLAS) return dt_gemm_open_openblas(&e->gemm);
+    dt_status *s = dt_gemm_open_onednn(&e->gemm);
+    if (!s || e->kernels == DT_KERNELS_ONEDNN || dt_status_number(s) != DT_E_KERNELS) return s;
+    dt_status_free(s);
+    return e->simd->fuses ? NULL : dt_gemm_open_openblas(&e->gemm);
 }
 
 /*
@@ -113,23 +116,22 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) {
     dt_str text = {0};
     dt_status *s = dt_instructions_choose(o->isa, &e->simd);
 
-    e->kernels = o->kernels;
     e->bucket_bytes = o->bucket_bytes ? o->bucket_bytes : DT_BUCKET_BYTES;
-    if (!s) s = open_library(e, o->kernels);
+    if (!s) e->kernels = choose_kernels(o->kernels, e->simd);
+    if (!s) s = open_library(e);
     if (!s) s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
     if (!s) s = dt_gemm_find_room(&e->gemm, dt_pool_lanes(e->pool));
-    e->gemm.alone = e->pool && dt_pool_lanes(e->pool) == 1;
     if (s) {
         dt_engine_close(e);
         return s;
     }
     dt_pool_run(e->pool, enter_lane, e);
     e->packs_bf16 =
-        o->kernels != DT_KERNELS_OWN && !o->isa && !e->gemm.bf16 && dt_dot_bf16_is_here();
+        e->kernels != DT_KERNELS_OWN && !o->isa && !e->gemm.bf16 && dt_dot_bf16_is_here();
     dt_str_puts(&text, e->gemm.name);
-    if (*e->gemm.about)
-        dt_str_printf(&text, " %s, %s%s", e->gemm.about, e->simd->name,
-                      e->packs_bf16 ? " with bf16" : "");
+    if (*e->gemm.about) dt_str_printf(&text, " %s", e->gemm.about);
+    if (*e->gemm.about || e->packs_bf16)
+        dt_str_printf(&text, ", %s%s", e->simd->name, e->packs_bf16 ? " with bf16" : "");
     e->description = dt_str_take(&text);
     *out = e;
     return NULL;
@@ -139,7 +141,6 @@ void dt_engine_close(dt_engine *e) {
     if (!e) return;
     if (e->pool) dt_pool_destroy(e->pool);
     if (e->gemm.close) e->gemm.close(&e->gemm);
-    if (e->second.close) e->second.close(&e->second);
     free(e->track);
     free(e->description);
     free(e);

@@ -19,8 +19,8 @@
 
 typedef struct dt_engine dt_engine;
 typedef struct dt_engine_options {
-    int threads;        /* 0: one per core */
-    dt_kernels kernels; /* AUTO: oneDNN where it is installed, else OpenBLAS */
+    int threads; /* 0: one per core */
+    dt_kernels kernels;
     /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: DTRAIN_INSTRUCTIONS, or
      * else the best of the processor */
     const char *isa;
@@ -35,7 +35,8 @@ int dt_engine_threads(const dt_engine *e);
 /* Bytes of working memory that libraries hold for all products planned so far, also of
  * executables that were destroyed. The memory is touched when products run. */
 int64_t dt_engine_held(const dt_engine *e);
-/* "openblas 0.3.21 SkylakeX, avx512": the libraries and instructions that results depend on. */
+/* "openblas 0.3.21 SkylakeX, avx512": the libraries and instructions that results depend on;
+ * "own": they depend on neither. */
 const char *dt_engine_describe(const dt_engine *e);
 /* Sets a recorder. While it is switched on, lanes record each step of a run, piece by piece, and
  * their waits for each other. Lane 0 records on track "main". The recorder must exist until a call

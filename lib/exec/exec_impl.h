@@ -14,11 +14,10 @@
 struct dt_engine {
     dt_pool *pool;
     const dt_simd *simd;
-    dt_gemm_library gemm;
-    dt_kernels kernels; /* who chose the library */
+    dt_kernels kernels;        /* as chosen for this processor; not AUTO */
+    dt_gemm_library gemm, own; /* own: under LIBRARIES also for what `gemm` refuses */
     /* the processor multiplies bfloat16, and our own loops compute products (dot_bf16.c) */
     bool packs_bf16;
-    dt_gemm_library second; /* OpenBLAS for what `gemm` refuses; name NULL: not opened yet */
     char *description;
     int64_t bucket_bytes;  /* bucket size of exchanges between workers */
     int64_t held;          /* bytes that libraries hold for products, see dt_engine_held */

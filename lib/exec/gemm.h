@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products: by OpenBLAS, which is required, by oneDNN where it is installed, which is 1.2 to
- * 1.8 times faster on small products, or by our own loops, which are slower and have the same bits
- * everywhere. Libraries are loaded on first use. A product is planned once, when compiling, and run
+ * Matrix products: by our own loops, which give the same bits everywhere, by oneDNN or by OpenBLAS.
+ * A library is loaded only if an engine uses it. A product is planned once, when compiling, and run
  * many times. Each call of a library is single-threaded: the lanes are the only threads.
  */
 #ifndef DT_EXEC_GEMM_H
@@ -45,10 +44,6 @@ typedef struct dt_gemm_library {
     size_t room; /* bytes that the library maps in each thread in any case */
     /* prepares a thread that runs products; called once in each */
     void (*enter_thread)(const struct dt_gemm_library *l);
-    /* before a first step runs: ends the thread that plans may have begun; NULL: they begin none */
-    void (*finish)(struct dt_gemm_library *l);
-    /* the engine has one thread, and its process may be forked: plans must begin none */
-    bool alone;
     void (*close)(struct dt_gemm_library *l);
     const struct dt_conv_calls *conv; /* exec/conv.h; NULL: the library computes no convolutions */
 } dt_gemm_library;

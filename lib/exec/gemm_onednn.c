@@ -2,19 +2,13 @@
 /*
  * Matrix products by oneDNN: a matmul primitive per shape and strides, made when compiling. Those
  * that oneDNN computes by its general routine share code that it makes when the first of them runs,
- * in 12 to 30 ms: a thread makes it from the first such plan on, while the rest is compiled and
- * data are read. The thread ends before the first step runs. An engine of one thread begins none: a
- * parameter server's coordinator has such an engine and forks its workers, and a fork in the middle
- * of that thread would leave oneDNN's locks shut in them for ever.
+ * in 12 to 30 ms.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "base/thread.h"
 #include "exec/conv.h"
 #include "exec/gemm.h"
 #include "exec/instructions.h"
@@ -23,14 +17,12 @@
 /* More than enough for the code that oneDNN generates for each shape. */
 #define CODE_BYTES ((size_t)16 << 20)
 
-/* dnnl_query_memory_consumption_s64, dnnl_query_impl_info_str */
-enum { WORKING_BYTES = 6, IMPL_NAME = 8 };
+enum { WORKING_BYTES = 6 /* dnnl_query_memory_consumption_s64 */ };
 
 typedef struct plan {
     const dt_dnnl_api *dnnl;
     dt_dnnl primitive, memory[3]; /* source, weights, destination */
-    /* general: computed by the routine whose code is generated at its first run */
-    bool empty, general;
+    bool empty;
     dt_gemm g;
     int64_t held;
 } plan;
@@ -77,11 +69,6 @@ static bool make_adding(const dt_dnnl_api *a, dt_dnnl *attr) {
     return ok;
 }
 
-static bool is_general(const dt_dnnl_api *a, dt_dnnl desc) {
-    const char *name = "";
-    return !a->query(desc, IMPL_NAME, 0, &name) && strstr(name, "gemm:jit");
-}
-
 static bool make_primitive(plan *p, const dt_dnnl_desc *md) {
     const dt_dnnl_api *a = p->dnnl;
     dt_dnnl desc = NULL, attr = NULL;
@@ -90,15 +77,12 @@ static bool make_primitive(plan *p, const dt_dnnl_desc *md) {
 
     /* the library does not report it */
     if (ok && a->query(desc, WORKING_BYTES, 0, &p->held)) p->held = 0;
-    p->general = ok && is_general(a, desc);
     if (attr) a->attr_destroy(attr);
     if (desc) a->primitive_desc_destroy(desc);
     for (int i = 0; ok && i < 3; i++)
         ok = !a->memory_create(&p->memory[i], dt_dnnl_pointer(a, &md[i]), a->engine, NULL);
     return ok;
 }
-
-static void begin_code(dt_dnnl_api *a);
 
 static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **out) {
     const dt_dnnl_api *a = l->state;
@@ -124,7 +108,6 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
                        (long long)g->m, (long long)g->n, (long long)g->k);
     }
     *out = p;
-    if (p->general && !l->alone) begin_code(l->state);
     return NULL;
 }
 
@@ -155,46 +138,7 @@ static void enter_thread(const dt_gemm_library *l) {
     if (a->omp_set_num_threads) a->omp_set_num_threads(1);
 }
 
-/* ---- code that is made when it first runs ---- */
-
-/* Columns of a wider matrix: every version computes that by the general routine. */
-static void *run_general(void *state) {
-    enum { N = 16 };
-    const dt_gemm_library l = {.state = state, .alone = true};
-    const dt_gemm g = {.m = N, .n = N, .k = N, .trans_a = true, .lda = 2 * N, .ldb = N, .ldc = N};
-    float *x = dt_alloc(4 * N * N * sizeof *x);
-    void *p = NULL;
-    dt_status *s = make_plan(&l, &g, &p);
-
-    enter_thread(&l);
-    if (!s) run(p, x, x + 2 * N * N, x + 3 * N * N, NULL);
-    release(p);
-    dt_status_free(s); /* then the first product that needs it creates it */
-    free(x);
-    return NULL;
-}
-
-/* A thread needs address space for a stack and a heap. Where `ulimit -v` limits it, oneDNN needs
- * that space itself (dt_gemm_find_room). */
-static bool is_address_space_limited(void) {
-    struct rlimit most;
-    return getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
-}
-
-static void begin_code(dt_dnnl_api *a) {
-    if (a->begun || is_address_space_limited()) return;
-    a->begun = true;
-    a->begins = dt_thread_start(&a->beginning, run_general, a) == 0;
-}
-
-static void finish_code(dt_gemm_library *l) {
-    dt_dnnl_api *a = l->state;
-    if (a->begins) pthread_join(a->beginning, NULL);
-    a->begins = false;
-}
-
 static void close_library(dt_gemm_library *l) {
-    finish_code(l);
     dt_dnnl_close(l->state);
     free((char *)l->about);
 }
@@ -214,7 +158,6 @@ dt_status *dt_gemm_open_onednn(dt_gemm_library *l) {
                            .release = release,
                            .held = held,
                            .enter_thread = enter_thread,
-                           .finish = finish_code,
                            .close = close_library,
                            .conv = &dt_conv_onednn,
                            .bf16 = dt_instructions_have_amx()};

@@ -8,7 +8,6 @@
 #ifndef DT_EXEC_ONEDNN_H
 #define DT_EXEC_ONEDNN_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,10 +46,6 @@ typedef struct dt_dnnl_api {
     void *library;
     /* attributes of a primitive whose caller provides the working memory */
     dt_dnnl engine, stream, own_scratchpad;
-    /* code generation has begun (see gemm_onednn.c); `begins`: on the thread below, which has
-     * not been joined */
-    bool begun, begins;
-    pthread_t beginning;
     void (*omp_set_num_threads)(int);
     const int *(*version)(void); /* major, minor, patch */
     int (*set_max_cpu_isa)(int); /* may be NULL */

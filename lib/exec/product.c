@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Planned matrix products. They use the engine's library. If that was chosen automatically
- * (`auto`), OpenBLAS computes what oneDNN rejects, and what it is slow at by the table of
- * a table. The choice depends on sizes and versions alone, and so do the bits.
+ * Planned matrix products: by the engine's library, or by our own loops where they are the engine's
+ * choice. Our own loops also compute what oneDNN rejects, unless the user asked for oneDNN by name.
  *
  * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies
  * bfloat16, a tile of each is packed, and multiplied as it is (dot_bf16.c). Elsewhere, and where it
@@ -12,57 +11,13 @@
  *     for each panel of C    for each stretch of k    float(A tile)    for each tile of the panel    C (f32) += float(A tile) float(B tile)
  *                            then the panel is stored as C is to be
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/isa.h"
 #include "base/size.h"
 #include "exec/dot_bf16.h"
 #include "exec/exec_impl.h"
-
-/* ---- the choice of an engine ---- */
-
-/*
- * Which library computes a product where the user leaves it to us, and both are there: oneDNN, but
- * for what a row of the table names. scripts/bench.d/products measures both and prints such rows. A
- * row asks for nothing but the matrices' layout, the instruction set and oneDNN's version: never
- * for the number of rows, which differs between pieces of one batch, nor for the time that a
- * product takes here.
- */
-
-typedef struct row {
-    dt_isa isa; /* the best that the libraries use */
-    int below;  /* oneDNN's version: 100 * major + minor */
-    bool trans_b;
-    int64_t multiple; /* B's row stride is a multiple of this number of floats */
-} row;
-
-static const row of_openblas[] = {
-    /* Rows 2 or 4 KiB apart fall into the same cache sets: 0.95 to 2.3 times OpenBLAS's time, the
-     * geometric mean of 60 sizes 1.36 (2.6.3). */
-    {.isa = DT_AVX2, .below = 303, .trans_b = false, .multiple = 512},
-};
-
-static int version_of(const dt_gemm_library *onednn) {
-    int major = 0, minor = 0;
-    return sscanf(onednn->about, "%d.%d", &major, &minor) == 2 ? 100 * major + minor : 0;
-}
-
-/* Whether OpenBLAS computes a product although oneDNN is there. */
-static bool prefers_openblas(const dt_engine *e, const dt_gemm *g) {
-    if (e->kernels != DT_KERNELS_AUTO || strcmp(e->gemm.name, "onednn") != 0) return false;
-    const dt_isa isa = dt_isa_find(dt_isa_wanted());
-    const int version = version_of(&e->gemm);
-    for (size_t i = 0; i < sizeof of_openblas / sizeof *of_openblas; i++) {
-        const row *r = &of_openblas[i];
-        if (isa == r->isa && version < r->below && g->trans_b == r->trans_b &&
-            g->ldb % r->multiple == 0 && g->ldb > 0)
-            return true;
-    }
-    return false;
-}
 
 enum { TILE_M = 256, TILE_N = 256, TILE_K = 512, PANEL_N = 2048 };
 
@@ -80,24 +35,6 @@ typedef enum side { A, B } side;
 
 /* ---- who makes it ---- */
 
-static dt_status *open_second(dt_engine *e) {
-    if (e->second.name) return NULL;
-    DT_TRY(dt_gemm_open_openblas(&e->second));
-    dt_status *s = dt_gemm_find_room(&e->second, dt_pool_lanes(e->pool));
-    if (s) {
-        e->second.close(&e->second);
-        e->second = (dt_gemm_library){0};
-    }
-    return s;
-}
-
-static dt_status *choose_library(dt_engine *e, const dt_gemm *g, const dt_gemm_library **out) {
-    const bool second = prefers_openblas(e, g);
-    if (second) DT_TRY(open_second(e));
-    *out = second ? &e->second : &e->gemm;
-    return NULL;
-}
-
 static dt_status *plan_by(dt_engine *e, const dt_gemm_library *l, const dt_gemm *g, void **out) {
     DT_TRY(l->plan(l, g, out));
     e->held += l->held ? l->held(*out) : 0;
@@ -105,15 +42,12 @@ static dt_status *plan_by(dt_engine *e, const dt_gemm_library *l, const dt_gemm 
 }
 
 static dt_status *plan_plain(dt_engine *e, const dt_gemm *g, dt_product *out) {
-    DT_TRY(choose_library(e, g, &out->library));
+    out->library = &e->gemm;
     dt_status *s = plan_by(e, out->library, g, &out->plan);
-    if (!s || e->kernels != DT_KERNELS_AUTO || out->library != &e->gemm ||
-        dt_status_number(s) != DT_E_KERNELS)
-        return s;
+    if (!s || e->kernels != DT_KERNELS_LIBRARIES || dt_status_number(s) != DT_E_KERNELS) return s;
     dt_status_free(s);
-    DT_TRY(open_second(e));
-    out->library = &e->second;
-    return plan_by(e, &e->second, g, &out->plan);
+    out->library = &e->own;
+    return plan_by(e, out->library, g, &out->plan);
 }
 
 /* ---- tiles ---- */
@@ -201,11 +135,10 @@ static int64_t room_of_c(const dt_gemm *g) {
 }
 
 static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out) {
-    const dt_gemm full = tile_product(g, largest(g, M), largest(g, N), largest(g, K), false);
     const bool packs =
         e->packs_bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->k % 2 == 0;
 
-    DT_TRY(choose_library(e, &full, &out->library));
+    out->library = &e->gemm;
     out->tiles = dt_alloc(sizeof *out->tiles);
     *out->tiles = (struct dt_tiles){.g = *g, .simd = e->simd, .packs = packs};
     if (!packs) DT_TRY(plan_tiles(e, g, out->library, out->tiles));

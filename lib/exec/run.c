@@ -275,10 +275,7 @@ static void run_segments(dt_exec *x) {
 }
 
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result) {
-    if (!x->memory) {
-        DT_TRY(allocate(x));
-        if (x->engine->gemm.finish) x->engine->gemm.finish(&x->engine->gemm);
-    }
+    if (!x->memory) DT_TRY(allocate(x));
     dt_exec_listen(x);
     int64_t since = x->track ? dt_span_begin(x->track[0]) : 0;
     place_arguments(x, arg);

@@ -96,6 +96,7 @@ typedef struct dt_sum_block {
 typedef struct dt_simd { /* declared in gemm.h */
     const char *name;    /* "avx2" */
     bool generates;      /* the processor has the instructions of exec/vex.h */
+    bool fuses;          /* it has fused multiplications and additions */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
     const dt_row_functions *rows;

@@ -52,8 +52,8 @@ struct dt_job { /* the public handle */
     dt_digest sha256; /* of `json` */
 
     uint64_t seed;
-    dt_compute_spec how; /* the settings of `reproducible` and `partition` for steps */
-    bool strict;         /* `reproducible`: the same bits on every processor */
+    dt_compute_spec how;         /* the settings of `reproducible` and `partition` for steps */
+    bool strict, chooses_strict; /* `reproducible.strict`; whether the job has the key */
     struct dt_job_partition *partition; /* NULL: none */
     /* steps are annotated for this strategy's logical devices while they are traced; lent */
     dt_strategy *annotates;

@@ -271,8 +271,7 @@ static dt_status *ask_host(dt_job_plan *p) {
     const dt_job *j = p->job;
     if (!p->o.host || j->compile.precision != DT_POLICY_FLOAT32 || j->strategy.slices > 1)
         return NULL;
-    dt_strategy_set_engine(p->session.strategy, p->o.threads,
-                           j->strict ? DT_KERNELS_OWN : p->o.kernels);
+    dt_strategy_set_engine(p->session.strategy, p->o.threads, dt_job_kernels(j, p->o.kernels));
     return dt_trainer_host_bytes(p->session.trainer, j->how.shards, &p->host_bytes);
 }
 

@@ -38,7 +38,7 @@ static const dt_field top_fields[] = {
     SECTION(partition, NULL, "how values are split over the logical devices of a replica"),
     SECTION(reproducible, "strict",
             "{shards: 8}: identical results on any number of machines; {strict: "
-            "true}: also across processor types"),
+            "false}: libraries compute where they are installed"),
     SECTION(dataset, "train", "files, preprocessing, batches"),
     SECTION(model, NULL, "layers"),
     SECTION(compile, "optimizer", "optimizer, loss, metrics"),
@@ -93,8 +93,11 @@ static dt_status *read_top(dt_job *j, struct top *x) {
 static const dt_field reproducible_fields[] = {
     DT_KEY(INT, "shards", dt_job, how.shards, .min = 1, .max = DT_MAX_REPLICAS,
            .help = "parts of a global batch, summed in one fixed order"),
-    DT_FLAG(dt_job, strict,
-            .help = "same bits on every processor, by dtrain's own kernels instead of libraries"),
+    DT_FLAG(dt_job, strict, DT_SET(dt_job, chooses_strict),
+            .help =
+                "true: dtrain's own kernels, with the same bits on every processor; false: oneDNN "
+                "where it is installed; default: true, but false with mixed_bfloat16, without FMA "
+                "and with --kernels"),
     DT_END};
 
 static dt_status *read_reproducible(dt_job *j, const dt_tree *t) {

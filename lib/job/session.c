@@ -21,14 +21,23 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
     return NULL;
 }
 
-/* Strict bits are those of our own kernels. */
+/* Strict bits are those of our own kernels. Products of bfloat16 are much slower by them where the
+ * processor multiplies bfloat16. */
+dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked) {
+    if (j->strict) return DT_KERNELS_OWN;
+    if (asked != DT_KERNELS_AUTO) return asked;
+    return j->chooses_strict || j->compile.precision == DT_POLICY_MIXED_BFLOAT16
+               ? DT_KERNELS_LIBRARIES
+               : DT_KERNELS_AUTO;
+}
+
 static dt_status *choose_engine(const dt_job *j, const dt_run_options *o, dt_session *s) {
     const int threads = dt_servers_threads(&s->strategy->servers, o->threads);
     if (j->strict && (o->kernels == DT_KERNELS_OPENBLAS || o->kernels == DT_KERNELS_ONEDNN))
         return dt_fail(DT_E_USAGE, NULL,
                        "--kernels: the job says reproducible: {strict: true}, which only dtrain's "
                        "own kernels can; leave --kernels out");
-    dt_strategy_set_engine(s->strategy, threads, j->strict ? DT_KERNELS_OWN : o->kernels);
+    dt_strategy_set_engine(s->strategy, threads, dt_job_kernels(j, o->kernels));
     return NULL;
 }
 

@@ -15,6 +15,8 @@ typedef struct dt_session {
     dt_faults faults; /* faults to be injected into the run */
 } dt_session;
 
+/* The kernels that the job computes with. asked: by --kernels; AUTO: by nothing. */
+dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked);
 /* Opens strategy and model, annotated according to `partition`. */
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
 /* Opens all members; the optimizer for training only. */

@@ -10,7 +10,7 @@ static dt_strategy *workers(int n, int devices) {
     dt_strategy *s = NULL;
     OK(dt_multi_worker_mirrored_strategy(
         &s, &(dt_multi_worker_options){.workers = n, .devices_per_worker = devices}));
-    dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
+    dt_strategy_set_engine(s, 2, DT_KERNELS_AUTO);
     return s;
 }
 
@@ -82,7 +82,7 @@ static dt_strategy *five_on_two_hosts(void) {
     OK(dt_device_assignment_create(&a, t, &core_assignment[0][0][0], (int64_t[]){5, 1, 4}, 3));
     OK(dt_tpu_strategy(&s, r, &(dt_tpu_options){.device_assignment = a}));
     assert_int_equal(dt_strategy_input_workers(s), 2);
-    dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
+    dt_strategy_set_engine(s, 2, DT_KERNELS_AUTO);
     dt_device_assignment_unref(a);
     dt_resolver_unref(r);
     return s;

@@ -34,7 +34,7 @@ static dt_strategy *cube(const int64_t block[4], int replicas, bool spmd) {
                                                                   .shape_rank = 4,
                                                                   .num_replicas = replicas}));
     OK(dt_tpu_strategy(&s, r, &(dt_tpu_options){.device_assignment = a, .spmd = spmd}));
-    dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
+    dt_strategy_set_engine(s, 2, DT_KERNELS_AUTO);
     dt_device_assignment_unref(a);
     dt_resolver_unref(r);
     dt_topology_unref(t);

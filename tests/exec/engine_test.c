@@ -16,6 +16,7 @@ static void test_description(void **state) {
     dt_engine_close(e);
     e = engine_with(0, DT_KERNELS_AUTO);
     assert_int_equal(dt_engine_threads(e), dt_cores());
+    assert_int_equal(strcmp(dt_engine_describe(e), "own") == 0, e->simd->fuses);
     dt_engine_close(e);
     dt_engine_close(NULL);
 }
@@ -36,11 +37,28 @@ static dt_status *refuse(const dt_gemm_library *l, const dt_gemm *g, void **plan
     return dt_fail(DT_E_KERNELS, NULL, "refused");
 }
 
-/* Who asked for a library by its name gets that one or an error. */
-static void test_refused_products_are_made_by_openblas_where_nobody_chose(void **state) {
+/* A processor without FMA computes with libraries, unless our own loops are asked for by name. */
+static void test_sets_without_fma_use_libraries(void **state) {
     (void)state;
-    static const dt_kernels all[] = {DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS};
+    const dt_simd *list[DT_MAX_SIMD];
+    for (int i = 0, n = dt_simd_list(list); i < n; i++)
+        for (int named = 0; named < 2; named++) {
+            dt_engine *e = NULL;
+            assert_null(dt_engine_open(
+                &e, &(dt_engine_options){.threads = 1,
+                                         .kernels = named ? DT_KERNELS_OWN : DT_KERNELS_AUTO,
+                                         .isa = list[i]->name}));
+            assert_int_equal(strcmp(e->gemm.name, "own") == 0, named || list[i]->fuses);
+            dt_engine_close(e);
+        }
+}
+
+/* Who asked for a library by its name gets that one or an error. */
+static void test_our_loops_make_products_that_a_library_refuses(void **state) {
+    (void)state;
+    static const dt_kernels all[] = {DT_KERNELS_LIBRARIES, DT_KERNELS_OPENBLAS};
     const float a[] = {1, 2}, b[] = {3, 4};
+    char *room = aligned_alloc(64, 1 << 20);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         dt_engine *e = engine_with(1, all[i]);
         dt_product p = {0};
@@ -49,14 +67,17 @@ static void test_refused_products_are_made_by_openblas_where_nobody_chose(void *
         for (int again = 0; again < 2; again++) {
             dt_status *s = dt_product_plan(
                 e, &(dt_gemm){.m = 1, .n = 1, .k = 2, .lda = 2, .ldb = 1, .ldc = 1}, &p);
-            assert_int_equal(dt_status_number(s), all[i] == DT_KERNELS_AUTO ? 0 : DT_E_KERNELS);
+            assert_int_equal(dt_status_number(s),
+                             all[i] == DT_KERNELS_LIBRARIES ? 0 : DT_E_KERNELS);
             dt_status_free(s);
-            if (p.plan) dt_product_run(&p, a, b, &c, NULL);
+            assert_true(p.scratch <= 1 << 20);
+            if (p.plan) dt_product_run(&p, a, b, &c, room);
             assert_true(c == (p.plan ? 11 : 0));
             dt_product_release(&p);
         }
         dt_engine_close(e);
     }
+    free(room);
 }
 
 /* The library's products are the same in all of them, so the rest must be. */
@@ -179,7 +200,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_unknown_instruction_sets_are_refused),
-        cmocka_unit_test(test_refused_products_are_made_by_openblas_where_nobody_chose),
+        cmocka_unit_test(test_sets_without_fma_use_libraries),
+        cmocka_unit_test(test_our_loops_make_products_that_a_library_refuses),
         cmocka_unit_test(test_instruction_sets_do_not_change_bits),
         cmocka_unit_test(test_engines_and_executables_live_side_by_side),
         cmocka_unit_test(test_small_results_become_zero),

@@ -10,8 +10,8 @@
 #include "pass/spmd.h"
 #include "../support/notes.h"
 
-static const dt_kernels libraries[] = {DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN};
-static const char *const library_names[] = {"OpenBLAS", "oneDNN"};
+static const dt_kernels libraries[] = {DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN, DT_KERNELS_OWN};
+static const char *const library_names[] = {"OpenBLAS", "oneDNN", "own"};
 enum { STEPS = 2 };
 
 /* Under a sanitizer a step takes ten to forty times as long: about one seed in EVERY is tried,
@@ -166,6 +166,11 @@ static void test_onednn_against_the_interpreter(void **state) {
     compare_library(1);
 }
 
+static void test_own_loops_against_the_interpreter(void **state) {
+    (void)state;
+    compare_library(2);
+}
+
 /* ---- against itself ---- */
 
 /* Results and variables of the last of some steps from fresh variables; runs of another feed
@@ -290,6 +295,7 @@ int main(void) {
         cmocka_unit_test(test_threads_do_not_change_bits_own),
         cmocka_unit_test(test_openblas_against_the_interpreter),
         cmocka_unit_test(test_onednn_against_the_interpreter),
+        cmocka_unit_test(test_own_loops_against_the_interpreter),
         cmocka_unit_test(test_threads_do_not_change_bits_openblas),
         cmocka_unit_test(test_threads_do_not_change_bits_onednn),
         cmocka_unit_test(test_changing_lanes_does_not_change_bits),

@@ -80,7 +80,7 @@ static bool is_zero(const dt_view *v) {
 
 /* One with each library that is here. */
 typedef struct engines {
-    dt_engine *v[2];
+    dt_engine *v[3];
     int n;
 } engines;
 
@@ -187,10 +187,9 @@ static void check_row(const engines *on, const row *r, int number) {
 static void test_kernels_with_every_library(void **state) {
     (void)state;
     engines on = {.n = 0};
-    for (int i = 0; i < 2; i++)
-        if ((on.v[on.n] =
-                 engine_with(2, (dt_kernels[]){DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN}[i])))
-            on.n++;
+    static const dt_kernels all[] = {DT_KERNELS_OWN, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if ((on.v[on.n] = engine_with(2, all[i]))) on.n++;
     assert_true(on.n > 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&on, &rows[i], (int)i);
     for (int i = 0; i < on.n; i++) dt_engine_close(on.v[i]);

@@ -234,20 +234,22 @@ static dt_status *refuse(const dt_gemm_library *l, const dt_gemm *g, void **plan
                : dt_fail(DT_E_KERNELS, NULL, "refused");
 }
 
-/* All instruction sets with each library, and one that refuses bfloat16. */
+/* All instruction sets with each choice of kernels, and a library that refuses bfloat16. */
+enum { CHOICES = 3 };
 typedef struct engines {
     int n;
-    dt_engine *e[2 * DT_MAX_SIMD + 1];
+    dt_engine *e[CHOICES * DT_MAX_SIMD + 1];
 } engines;
 
 static engines open_all(void) {
+    static const dt_kernels kernels[CHOICES] = {DT_KERNELS_LIBRARIES, DT_KERNELS_OPENBLAS,
+                                                DT_KERNELS_OWN};
     const dt_simd *list[DT_MAX_SIMD];
-    engines all = {.n = 2 * dt_simd_list(list)};
+    engines all = {.n = CHOICES * dt_simd_list(list)};
     for (int i = 0; i < all.n; i++)
         ok_for(dt_engine_open(&all.e[i], &(dt_engine_options){.threads = 2,
-                                                              .kernels = i % 2 ? DT_KERNELS_OPENBLAS
-                                                                               : DT_KERNELS_AUTO,
-                                                              .isa = list[i / 2]->name}),
+                                                              .kernels = kernels[i % CHOICES],
+                                                              .isa = list[i / CHOICES]->name}),
                0);
     all.e[all.n] = engine_with(2, DT_KERNELS_OPENBLAS);
     taking = all.e[all.n]->gemm.plan;
@@ -321,7 +323,7 @@ static int64_t arena_of(dt_engine *e, const row *r, dt_dtype d, int64_t batch) {
 /* Results are as large in all. */
 static void test_memory_is_less(void **state) {
     (void)state;
-    dt_engine *e = engine_with(2, DT_KERNELS_AUTO);
+    dt_engine *e = engine_with(2, DT_KERNELS_LIBRARIES);
     for (int i = 0; i < ROWS; i++) {
         int64_t single = arena_of(e, &rows[i], DT_FLOAT32, 4096),
                 bfloat = arena_of(e, &rows[i], DT_BFLOAT16, 4096),

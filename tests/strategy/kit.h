@@ -110,7 +110,7 @@ KIT dt_strategy *mirrored(int n) {
     dt_strategy *s = NULL;
 
     OK(dt_strategy_open(&s, &(dt_strategy_spec){.row = &dt_strategy_mirrored, .replicas = n}));
-    dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
+    dt_strategy_set_engine(s, 2, DT_KERNELS_AUTO);
     return s;
 }
 
@@ -121,7 +121,7 @@ KIT dt_strategy *tpu(const char *slice) {
     OK(dt_tpu_resolver(&r, slice));
     OK(dt_tpu_strategy(&s, r, NULL));
     dt_resolver_unref(r);
-    dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
+    dt_strategy_set_engine(s, 2, DT_KERNELS_AUTO);
     return s;
 }
 

@@ -24,7 +24,7 @@ static dt_strategy *chips(bool spmd) {
     OK(dt_tpu_shutdown(r));
     dt_device_assignment_unref(a);
     dt_resolver_unref(r);
-    dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
+    dt_strategy_set_engine(s, 2, DT_KERNELS_AUTO);
     return s;
 }
 

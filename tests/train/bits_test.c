@@ -79,10 +79,10 @@ static void test_one_hash(void **state) {
         const char *name;
         dt_kernels kernels;
         int shards;
-    } modes[] = {{"openblas", DT_KERNELS_OPENBLAS, 0},
-                 {"openblas, 8 shards", DT_KERNELS_OPENBLAS, 8},
-                 {"onednn", DT_KERNELS_ONEDNN, 0},
-                 {"onednn, 8 shards", DT_KERNELS_ONEDNN, 8}};
+    } modes[] = {
+        {"own", DT_KERNELS_AUTO, 0},          {"own, 8 shards", DT_KERNELS_AUTO, 8},
+        {"openblas", DT_KERNELS_OPENBLAS, 0}, {"openblas, 8 shards", DT_KERNELS_OPENBLAS, 8},
+        {"onednn", DT_KERNELS_ONEDNN, 0},     {"onednn, 8 shards", DT_KERNELS_ONEDNN, 8}};
 
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         setup s = job();

@@ -54,7 +54,7 @@ typedef struct setup {
     int replicas;           /* mirrored; 0: 1 */
     const char *slice;      /* a TPU strategy instead */
     int threads;            /* 0: 2 */
-    dt_kernels kernels;     /* AUTO: OpenBLAS, which is everywhere */
+    dt_kernels kernels;
     int shards;
     uint64_t seed;
     const char *directory; /* NULL: nothing is written */
@@ -201,8 +201,7 @@ KIT dt_strategy *strategy_of(const setup *s) {
         OK(dt_strategy_open(&out, &(dt_strategy_spec){.row = &dt_strategy_mirrored,
                                                       .replicas = s->replicas ? s->replicas : 1}));
     }
-    dt_strategy_set_engine(out, s->threads ? s->threads : 2,
-                           s->kernels == DT_KERNELS_AUTO ? DT_KERNELS_OPENBLAS : s->kernels);
+    dt_strategy_set_engine(out, s->threads ? s->threads : 2, s->kernels);
     return out;
 }
 

@@ -38,7 +38,7 @@ KIT dt_strategy *loop_strategy(const char *name) {
         dt_resolver_unref(r);
     }
     /* as strategy_of does: other libraries round in another order */
-    dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
+    dt_strategy_set_engine(s, 2, DT_KERNELS_AUTO);
     return s;
 }
 

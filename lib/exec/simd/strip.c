@@ -279,6 +279,9 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
 #if defined(__AVX2__)
     .generates = true,
 #endif
+#if defined(__FMA__) || defined(__aarch64__)
+    .fuses = true,
+#endif
     .strip =
         {
 #define DT_LOOP(name, y) [DT_S_##name] = loop_##name,

@@ -21,7 +21,7 @@ done
 
 if ! sanitized; then # which needs more memory than that
     for kilobytes in 60000 80000 100000 150000 250000; do
-        for kernels in openblas auto; do
+        for kernels in openblas onednn auto; do
             under "-v $kilobytes" '0 71' "--kernels $kernels"
         done
     done

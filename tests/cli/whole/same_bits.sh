@@ -5,8 +5,8 @@
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 needs_digits
-kernels=openblas
-"$DTRAIN" devices | grep -q '^ *onednn  *[0-9]' && kernels='openblas onednn'
+kernels='own openblas'
+"$DTRAIN" devices | grep -q '^ *onednn  *[0-9]' && kernels="$kernels onednn"
 
 # hashes WORDS...: of the same job on every placement.
 hashes() {
@@ -29,10 +29,11 @@ for library in $kernels; do
     done
 done
 
-# `strict`: one hash for each model on every instruction set, with the C library's codes for lesser processors, on any number of threads and replicas,
-# and after a run that went on from a checkpoint. No library of products is loaded.
+# The default: one hash for each model on every instruction set with FMA, on any number of threads and replicas, with no library of products to be had,
+# and after a run that went on from a checkpoint. `strict: true` keeps it on processors without FMA, by names of ours and of the C library.
+# With `shards` also on any number of workers.
 network() { # NAME EXAMPLES ELEMENTS OPTIMIZER LAYERS
-    printf 'version: 1\nreproducible: {strict: true}\ndataset: {format: synthetic, examples: 90, element: {%s, y: {num_classes: 10}}, shuffle: true, global_batch_size: 32}\nmodel: {layers: [%s, Dense: {units: 10}]}\ncompile: {optimizer: %s, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}\nfit: {epochs: 2}\noutput: {dir: %s}\n' \
+    printf 'version: 1\ndataset: {format: synthetic, examples: 90, element: {%s, y: {num_classes: 10}}, shuffle: true, global_batch_size: 32}\nmodel: {layers: [%s, Dense: {units: 10}]}\ncompile: {optimizer: %s, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}\nfit: {epochs: 2}\noutput: {dir: %s}\n' \
         "$2" "$4" "$3" "$TEST_DIR/run" >"$TEST_DIR/$1.yaml"
 }
 network mlp 'x: {shape: [50]}' Adam 'Input: {name: x, shape: [50]}, Dense: {units: 70, activation: gelu}, Dense: {units: 33, activation: elu}, Dropout: {rate: 0.2}'
@@ -42,20 +43,59 @@ network lstm 'x: {shape: [9, 7]}' RMSprop 'Input: {name: x, shape: [9, 7]}, Bidi
 network gpt 'x: {shape: [24], dtype: int32, num_classes: 50}' AdamW \
     'Input: {name: x, shape: [24], dtype: int32}, TokenAndPositionEmbedding: {vocabulary_size: 50, sequence_length: 24, embedding_dim: 32}, TransformerDecoder: {intermediate_dim: 64, num_heads: 4, activation: gelu, normalize_first: true, dropout: 0.1}, LayerNormalization, GlobalAveragePooling1D'
 
+strict='reproducible={strict: true}'
+mkdir "$TEST_DIR/hidden"
+for library in libopenblas.so.0 libopenblas.so libdnnl.so.3 libdnnl.so.2; do : >"$TEST_DIR/hidden/$library"; done
+hidden() { LD_LIBRARY_PATH=$TEST_DIR/hidden${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
+same() { # WHAT RUNS FILE
+    [ "$(sort -u "$3" | grep -cE '^[0-9a-f]{64}$')" -eq 1 ] || { echo "$1:" && cat "$3"; }
+    [ "$(wc -l <"$3")" -ge "$2" ] || echo "$1: too few runs"
+}
+
 for model in mlp cnn lstm gpt; do
     job=$TEST_DIR/$model.yaml
-    for set in base avx2 avx512; do
-        DTRAIN_INSTRUCTIONS=$set "$DTRAIN" devices >"$TEST_DIR/devices" 2>&1 && DTRAIN_INSTRUCTIONS=$set hash "$job" --fresh
-    done >"$TEST_DIR/strict"
-    GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F hash "$job" --fresh >>"$TEST_DIR/strict"
-    for words in '--threads 1' '--threads 4' 'strategy.type=mirrored strategy.replicas=3'; do
-        # shellcheck disable=SC2086 # words
-        hash "$job" --fresh $words >>"$TEST_DIR/strict"
+    for set in avx2 avx512; do
+        DTRAIN_INSTRUCTIONS=$set "$DTRAIN" devices >"$TEST_DIR/devices" 2>&1 || continue
+        DTRAIN_INSTRUCTIONS=$set hash "$job" --fresh >>"$TEST_DIR/bits"
+        DTRAIN_INSTRUCTIONS=$set hash "$job" --fresh --workers 2 'reproducible={shards: 6}' strategy.type=multi_worker_mirrored >>"$TEST_DIR/sharded"
     done
+    DTRAIN_INSTRUCTIONS=base hash "$job" --fresh "$strict" >>"$TEST_DIR/bits"
+    GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F hash "$job" --fresh "$strict" >>"$TEST_DIR/bits"
+    for words in '--threads 1' '--threads 2' '--threads 4' '--kernels own' 'strategy={type: mirrored, replicas: 2}' 'strategy={type: mirrored, replicas: 3}'; do
+        case $words in --*) option=${words%% *} words=${words#* } ;; *) option= ;; esac
+        hash "$job" --fresh ${option:+"$option"} "$words" >>"$TEST_DIR/bits"
+    done
+    hidden hash "$job" --fresh >>"$TEST_DIR/bits"
     "$DTRAIN" fit "$job" --fresh --quiet --steps 4 || echo "$model: exit $?"
-    hash "$job" >>"$TEST_DIR/strict"
-    [ "$(sort -u "$TEST_DIR/strict" | grep -cE '^[0-9a-f]{64}$')" -eq 1 ] || { echo "$model, strict:" && cat "$TEST_DIR/strict"; }
-    [ "$(wc -l <"$TEST_DIR/strict")" -ge 6 ] || echo "$model, strict: too few runs"
+    hash "$job" >>"$TEST_DIR/bits"
+    same "$model" 10 "$TEST_DIR/bits"
+    for workers in 1 3; do
+        hash "$job" --fresh --workers "$workers" 'reproducible={shards: 6}' strategy.type=multi_worker_mirrored >>"$TEST_DIR/sharded"
+    done
+    same "$model, shards" 2 "$TEST_DIR/sharded"
+    rm "$TEST_DIR/bits" "$TEST_DIR/sharded"
 done
 LD_DEBUG=files "$DTRAIN" fit "$TEST_DIR/cnn.yaml" --fresh --quiet 2>&1 | grep -E 'libopenblas|libdnnl'
-exits 64 fit "$TEST_DIR/mlp.yaml" --fresh --kernels openblas
+hidden exits 69 fit "$TEST_DIR/mlp.yaml" --fresh --kernels openblas
+exits 64 fit "$TEST_DIR/mlp.yaml" --fresh "$strict" --kernels openblas
+# Without FMA, with `strict: false` and with mixed_bfloat16 libraries compute, unless the job says `strict: true`.
+computes() { # WANT WORDS...
+    want=$1
+    shift
+    "$DTRAIN" fit "$TEST_DIR/mlp.yaml" --fresh --quiet "$@" || echo "$*: exit $?"
+    sed -n 's/.*"kernels": *"\([a-z]*\).*/\1/p' "$TEST_DIR"/run/ckpt/*/state.json | sort -u | grep -qx "$want" || echo "$*: not $want"
+}
+computes own
+computes own --kernels own 'reproducible={strict: false}'
+computes openblas --kernels openblas
+computes own "$strict" compile.precision=mixed_bfloat16
+computes own compile.precision=mixed_float16
+DTRAIN_INSTRUCTIONS=base computes own "$strict"
+case $kernels in
+*onednn)
+    computes onednn 'reproducible={strict: false}'
+    computes onednn compile.precision=mixed_bfloat16
+    DTRAIN_INSTRUCTIONS=base computes onednn
+    ;;
+*) DTRAIN_INSTRUCTIONS=base computes openblas ;;
+esac
