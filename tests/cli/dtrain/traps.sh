@@ -27,6 +27,7 @@ dataset: {format: csv, train: t.csv, element: {x: {columns: [a]}, y: {column: y,
 model: {layers: [Input: {name: x, shape: [1]}, Dense: {units: 2, name: logits}]}
 compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
 fit: {epochs: 1}
+reproducible: {strict: false}
 output: {dir: run}
 YAML
 "$DTRAIN" fit job.yaml >out 2>&1 || cat out
@@ -72,6 +73,7 @@ done
 inspect trapped.yaml
 { cat job.yaml && echo 'strategy: {type: mirrored, devices: [GPU:0, GPU:1]}' && echo 'backend: {type: pjrt, plugin: ./trap.so}'; } >trapped.yaml
 inspect trapped.yaml
+try fit --fresh job.yaml --kernels openblas
 # What the trap is for: these do load it, and so does a word on the command line.
 for words in 'fit --fresh trapped.yaml' 'lower --plugin ./trap.so trapped.yaml strategy.type=mirrored' 'devices --plugin ./trap.so'; do
     # shellcheck disable=SC2086

@@ -19,7 +19,7 @@ trained() {
 }
 trained one
 trained threads --threads 1
-trained own --kernels own
+trained libraries 'reproducible={strict: false}'
 trained openblas --kernels openblas
 trained strict 'reproducible={strict: true}'
 trained replicas 'strategy={type: mirrored, replicas: 3}'
