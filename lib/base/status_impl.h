@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The members of a status. status.c and excerpt.c create them, report.c prints them. */
+/* The members of a status. status.c creates them, report.c prints them. */
 #ifndef DT_BASE_STATUS_IMPL_H
 #define DT_BASE_STATUS_IMPL_H
 
@@ -20,8 +20,5 @@ struct dt_status {
     dt_status *next;
     int dropped; /* only in the first status of a list: how many were appended and dropped */
 };
-
-/* Sets file, line, column and excerpt of a new status, if `at` is a location. */
-void dt_status_set_place(dt_status *s, const dt_location *at);
 
 #endif
