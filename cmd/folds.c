@@ -92,9 +92,7 @@ static void put_metrics(const struct summary *x, dt_json *j) {
         dt_json_open(j, m->name, '{');
         dt_json_double(j, "mean", m->mean);
         dt_json_double(j, "std", m->deviation);
-        dt_json_open(j, "values", '[');
-        for (int k = 0; k < x->folds; k++) dt_json_double(j, NULL, m->value[k]);
-        dt_json_close(j, ']');
+        dt_json_doubles(j, "values", m->value, x->folds);
         dt_json_close(j, '}');
     }
     dt_json_close(j, '}');

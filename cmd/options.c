@@ -177,15 +177,11 @@ static dt_status *store(struct walk *w, const struct use *u) {
 
 /* ---- words ---- */
 
-static bool ends_in(const char *word, const char *suffix) {
-    size_t n = strlen(word), m = strlen(suffix);
-    return n >= m && strcmp(word + n - m, suffix) == 0;
-}
-
 /* May the next word be the value of an option that can do without? `dtrain topology --tpu job.yaml`
  * names a job. */
 static bool is_free_value(const char *word) {
-    return *word != '-' && !strchr(word, '=') && !ends_in(word, ".yaml") && !ends_in(word, ".yml");
+    return *word != '-' && !strchr(word, '=') && !dt_ends_with(word, ".yaml") &&
+           !dt_ends_with(word, ".yml");
 }
 
 static const char *next_word(struct walk *w) {

@@ -108,3 +108,21 @@ void dt_json_raw(dt_json *j, const char *key, const char *json) {
     begin(j, key);
     dt_str_puts(j->out, json);
 }
+
+void dt_json_strings(dt_json *j, const char *key, const char *const *v, int n) {
+    dt_json_open(j, key, '[');
+    for (int i = 0; i < n; i++) dt_json_string(j, NULL, v[i]);
+    dt_json_close(j, ']');
+}
+
+void dt_json_ints(dt_json *j, const char *key, const int64_t *v, int n) {
+    dt_json_open(j, key, '[');
+    for (int i = 0; i < n; i++) dt_json_int(j, NULL, v[i]);
+    dt_json_close(j, ']');
+}
+
+void dt_json_doubles(dt_json *j, const char *key, const double *v, int n) {
+    dt_json_open(j, key, '[');
+    for (int i = 0; i < n; i++) dt_json_double(j, NULL, v[i]);
+    dt_json_close(j, ']');
+}

@@ -31,6 +31,10 @@ void dt_json_double(dt_json *j, const char *key, double value);
 void dt_json_float(dt_json *j, const char *key, float value);
 void dt_json_bool(dt_json *j, const char *key, bool value);
 void dt_json_null(dt_json *j, const char *key);
+/* lists of n values */
+void dt_json_strings(dt_json *j, const char *key, const char *const *v, int n);
+void dt_json_ints(dt_json *j, const char *key, const int64_t *v, int n);
+void dt_json_doubles(dt_json *j, const char *key, const double *v, int n);
 void dt_json_raw(dt_json *j, const char *key, const char *json); /* a value that is JSON already */
 
 #endif

@@ -9,6 +9,11 @@
 
 #include "base/arena.h"
 
+bool dt_ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
 void dt_str_release(dt_str *s) {
     free(s->data);
     *s = (dt_str){0};

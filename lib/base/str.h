@@ -30,6 +30,7 @@ typedef struct dt_pair {
     const char *key, *value;
 } dt_pair;
 
+bool dt_ends_with(const char *text, const char *end);
 void dt_str_release(dt_str *s);
 void dt_str_clear(dt_str *s);             /* empties s without freeing its memory */
 const char *dt_str_text(const dt_str *s); /* lent; "" when empty */

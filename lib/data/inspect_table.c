@@ -165,9 +165,7 @@ static void put_json_column(dt_json *j, const dt_column_facts *c) {
                    c->dates                    ? "string"
                    : c->kind <= DT_COLUMN_TEXT ? dtypes[c->kind]
                                                : NULL);
-    dt_json_open(j, "shape", '[');
-    for (int d = 0; d < c->shape.rank; d++) dt_json_int(j, NULL, c->shape.dim[d]);
-    dt_json_close(j, ']');
+    dt_json_ints(j, "shape", c->shape.dim, c->shape.rank);
     dt_json_int(j, "count", c->count);
     dt_json_int(j, "missing", c->missing);
     dt_json_int(j, "distinct", c->distinct);

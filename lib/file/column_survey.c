@@ -170,11 +170,7 @@ static void put_element(const dt_column *c, int number, const dt_survey_request 
     snprintf(unnamed, sizeof unnamed, "column_%d", number);
     dt_json_open(g->j, *c->name ? c->name : unnamed, '{');
     dt_json_string(g->j, "column", c->name);
-    if (c->shape.rank > 0) {
-        dt_json_open(g->j, "shape", '[');
-        for (int i = 0; i < c->shape.rank; i++) dt_json_int(g->j, NULL, c->shape.dim[i]);
-        dt_json_close(g->j, ']');
-    }
+    if (c->shape.rank > 0) { dt_json_ints(g->j, "shape", c->shape.dim, c->shape.rank); }
     dt_json_string(g->j, "dtype", c->integers ? "int64" : c->numbers ? "float64" : "int32");
     if (!c->numbers) put_words(c, g);
     if (c->empty > 0) {

@@ -106,9 +106,7 @@ static void put_tensor(const dt_stored_array *a, const figures *f, dt_json *j) {
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "name", a->name);
     dt_json_string(j, "dtype", a->dtype);
-    dt_json_open(j, "shape", '[');
-    for (int i = 0; i < a->type.rank; i++) dt_json_int(j, NULL, a->type.dim[i]);
-    dt_json_close(j, ']');
+    dt_json_ints(j, "shape", a->type.dim, a->type.rank);
     if (f) {
         dt_json_double(j, "min", f->least);
         dt_json_double(j, "max", f->greatest);

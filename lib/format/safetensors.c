@@ -33,9 +33,7 @@ static const dt_named_view **file_order(const dt_arrays *a) {
 static void put_entry(dt_json *j, const dt_named_view *a, int64_t begin) {
     dt_json_open(j, a->name, '{');
     dt_json_string(j, "dtype", dt_stored_type_of(a->type.dtype)->name);
-    dt_json_open(j, "shape", '[');
-    for (int i = 0; i < a->type.rank; i++) dt_json_int(j, NULL, a->type.dim[i]);
-    dt_json_close(j, ']');
+    dt_json_ints(j, "shape", a->type.dim, a->type.rank);
     dt_json_open(j, "data_offsets", '[');
     dt_json_int(j, NULL, begin);
     dt_json_int(j, NULL, begin + dt_type_bytes(&a->type));

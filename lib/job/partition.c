@@ -404,10 +404,6 @@ dt_status *dt_job_check_targets(const dt_job *j) {
  *
  *     residual, norm    divided    ──▶ gathered ──▶ products ──▶ scattered ──▶ residual
  */
-static bool ends_with(const char *name, const char *end) {
-    const size_t n = strlen(name), own = strlen(end);
-    return n >= own && strcmp(name + n - own, end) == 0;
-}
 
 /* The kind of a layer of the model; "": there is no such layer. */
 static const char *kind_of(const dt_job *j, const char *name) {
@@ -417,16 +413,17 @@ static const char *kind_of(const dt_job *j, const char *name) {
 }
 
 static bool is_gathered(const dt_job *j, const char *name) {
-    return ends_with(name, "/self_attention_layernorm") ||
-           ends_with(name, "/feedforward_layernorm") ||
-           ends_with(name, "/self_attention_layer_norm") ||
-           ends_with(name, "/feedforward_layer_norm") ||
-           ends_with(kind_of(j, name), "Normalization");
+    return dt_ends_with(name, "/self_attention_layernorm") ||
+           dt_ends_with(name, "/feedforward_layernorm") ||
+           dt_ends_with(name, "/self_attention_layer_norm") ||
+           dt_ends_with(name, "/feedforward_layer_norm") ||
+           dt_ends_with(kind_of(j, name), "Normalization");
 }
 
 static bool is_scattered(const dt_job *j, const char *name) {
-    return ends_with(name, "/self_attention") || ends_with(name, "/self_attention_layer") ||
-           ends_with(name, "/feedforward_output_dense") || ends_with(kind_of(j, name), "Embedding");
+    return dt_ends_with(name, "/self_attention") || dt_ends_with(name, "/self_attention_layer") ||
+           dt_ends_with(name, "/feedforward_output_dense") ||
+           dt_ends_with(kind_of(j, name), "Embedding");
 }
 
 bool dt_job_divides_sequence(const dt_job *j, const char *name) {

@@ -14,9 +14,7 @@ static bool is_unset(const dt_field *f, const void *args) {
 }
 
 static void print_ints(dt_json *j, const char *key, const dt_ints *list) {
-    dt_json_open(j, key, '[');
-    for (int i = 0; i < list->n; i++) dt_json_int(j, NULL, list->v[i]);
-    dt_json_close(j, ']');
+    dt_json_ints(j, key, list->v, list->n);
 }
 
 static void print_reals(dt_json *j, const char *key, const dt_reals *list) {
@@ -24,9 +22,7 @@ static void print_reals(dt_json *j, const char *key, const dt_reals *list) {
         dt_json_double(j, key, list->v[0]);
         return;
     }
-    dt_json_open(j, key, '[');
-    for (int i = 0; i < list->n; i++) dt_json_double(j, NULL, list->v[i]);
-    dt_json_close(j, ']');
+    dt_json_doubles(j, key, list->v, list->n);
 }
 
 void dt_config_field(const dt_field *f, const void *args, dt_json *j) {

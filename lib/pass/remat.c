@@ -279,13 +279,8 @@ dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **o
     return s;
 }
 
-static bool ends_with(const char *path, const char *end) {
-    size_t length = strlen(path), own = strlen(end);
-    return length >= own && strcmp(path + length - own, end) == 0;
-}
-
-bool dt_is_rematerialized(const dt_node *n) { return ends_with(n->path, again_name); }
+bool dt_is_rematerialized(const dt_node *n) { return dt_ends_with(n->path, again_name); }
 
 bool dt_is_from_host(const dt_node *n) {
-    return n->op->role == DT_ROLE_NAME && ends_with(n->path, host_name);
+    return n->op->role == DT_ROLE_NAME && dt_ends_with(n->path, host_name);
 }

@@ -74,11 +74,6 @@ void dt_report_explain(const dt_report_run *r, dt_str *out) {
 
 /* ---- the last and the best value of a metric ---- */
 
-static bool ends_in(const char *text, const char *end) {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 const char *dt_report_base(const char *metric) {
     return strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
 }
@@ -89,7 +84,7 @@ static bool is_cost(const char *name) {
                                         "Perplexity", "divergence", "hinge",        "poisson",
                                         "logcosh",    "log_cosh"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (ends_in(name, words[i])) return true;
+        if (dt_ends_with(name, words[i])) return true;
     return false;
 }
 

@@ -38,9 +38,7 @@ const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m
     for (int i = 0; i < m->n_outputs; i++) {
         if (n->of[i].n == 0 || !fit(&n->of[i], &m->output[i].type)) continue;
         any = true;
-        dt_json_open(&j, m->output[i].name, '[');
-        for (int k = 0; k < n->of[i].n; k++) dt_json_string(&j, NULL, n->of[i].v[k]);
-        dt_json_close(&j, ']');
+        dt_json_strings(&j, m->output[i].name, n->of[i].v, n->of[i].n);
     }
     dt_json_close(&j, '}');
     const char *text = any ? dt_arena_strdup(arena, dt_str_text(&out)) : NULL;

@@ -15,16 +15,12 @@
 
 static void put_reals(dt_json *j, const char *key, const dt_reals *x) {
     if (x->n == 0) return;
-    dt_json_open(j, key, '[');
-    for (int i = 0; i < x->n; i++) dt_json_double(j, NULL, x->v[i]);
-    dt_json_close(j, ']');
+    dt_json_doubles(j, key, x->v, x->n);
 }
 
 static void put_texts(dt_json *j, const char *key, const dt_texts *x) {
     if (x->n == 0) return;
-    dt_json_open(j, key, '[');
-    for (int i = 0; i < x->n; i++) dt_json_string(j, NULL, x->v[i]);
-    dt_json_close(j, ']');
+    dt_json_strings(j, key, x->v, x->n);
 }
 
 const char *dt_learned_print(const dt_learned *l, dt_arena *arena) {

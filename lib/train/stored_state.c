@@ -21,9 +21,7 @@
 
 static void put_texts(dt_json *j, const char *key, const dt_texts *x) {
     if (x->n == 0) return;
-    dt_json_open(j, key, '[');
-    for (int i = 0; i < x->n; i++) dt_json_string(j, NULL, x->v[i]);
-    dt_json_close(j, ']');
+    dt_json_strings(j, key, x->v, x->n);
 }
 
 /* Of windows the type of one row is kept. */
@@ -34,9 +32,7 @@ static void put_element(dt_json *j, const dt_element_spec *e) {
     if (e->text) {
         dt_json_int(j, "max_bytes", row.dim[0] - 1);
     } else {
-        dt_json_open(j, "shape", '[');
-        for (int i = 0; i < row.rank; i++) dt_json_int(j, NULL, row.dim[i]);
-        dt_json_close(j, ']');
+        dt_json_ints(j, "shape", row.dim, row.rank);
     }
     put_texts(j, "vocabulary", &e->vocabulary);
     if (e->choice != DT_CHOICE_NAMES) put_texts(j, "columns", &e->columns);

@@ -114,9 +114,7 @@ static dt_status *save(run *r, dt_hook *h, dt_json *j) {
     csv *v = h->state;
     (void)r;
     DT_TRY(dt_run_log_save(&v->log, j));
-    dt_json_open(j, "keys", '[');
-    for (int i = 0; i < v->keys.n; i++) dt_json_string(j, NULL, v->keys.v[i]);
-    dt_json_close(j, ']');
+    dt_json_strings(j, "keys", v->keys.v, v->keys.n);
     return NULL;
 }
 

@@ -53,15 +53,10 @@ typedef struct keeper {
 
 /* ---- checking ---- */
 
-static bool ends_in(const char *text, const char *end) {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static dt_status *check_ending(const dt_named *named, const struct model_checkpoint *x) {
     const dt_location *at = dt_callback_place(named, "filepath");
-    bool weights = ends_in(x->filepath, ".safetensors"),
-         keras = ends_in(x->filepath, ".keras") || ends_in(x->filepath, ".h5");
+    bool weights = dt_ends_with(x->filepath, ".safetensors"),
+         keras = dt_ends_with(x->filepath, ".keras") || dt_ends_with(x->filepath, ".h5");
     if (x->save_weights_only && !weights)
         return dt_suggest(
             dt_fail(DT_E_CALLBACK, at,
