@@ -200,30 +200,29 @@ void dt_run_set_rate(run *r, double rate) {
 
 /* ---- reports ---- */
 
-struct dt_callback_message {
-    dt_callback_message *next;
+typedef struct dt_callback_message {
+    struct dt_callback_message *next;
     const char *callback, *text;
     int64_t epoch;
-};
+} message;
 
 void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) {
-    dt_callback_message **last = &r->messages,
-                        *message = dt_arena_new(r->arena, dt_callback_message);
+    message **last = &r->messages, *new = dt_arena_new(r->arena, message);
     dt_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
     while (*last) last = &(*last)->next;
-    *message = (dt_callback_message){.callback = h->named->kind->name,
-                                     .text = dt_arena_strdup(r->arena, dt_str_text(&text)),
-                                     .epoch = r->at.epoch + (r->at.epoch_step > 0)};
-    *last = message;
+    *new = (message){.callback = h->named->kind->name,
+                     .text = dt_arena_strdup(r->arena, dt_str_text(&text)),
+                     .epoch = r->at.epoch + (r->at.epoch_step > 0)};
+    *last = new;
     dt_str_release(&text);
 }
 
 void dt_callbacks_emit(run *r) {
-    for (const dt_callback_message *s = r->messages; s; s = s->next)
+    for (const message *s = r->messages; s; s = s->next)
         dt_run_emit(r,
                     &(dt_event){.kind = DT_EVENT_CALLBACK,
                                 .step = r->at.step,

@@ -16,16 +16,23 @@
 #define DT_TRAIN_RECORD_H
 
 #include "base/json.h"
+#include "data/identity.h"
 #include "train/run.h"
 
 #define DT_RECORD_FILE "record.jsonl"
 
-typedef struct dt_record dt_record;
 /* Whether the next step ends a line that has a learning rate which follows a schedule: it must be
- * read before a further step begins. c may be NULL. */
-bool dt_record_follows_schedule(const dt_record *c, const run *r);
-/* Adds the line of an event, where its row in base/events.h has one. c may be NULL. */
-void dt_record_event(dt_record *c, const run *r, const dt_event *e);
+ * read before a further step begins. */
+bool dt_record_follows_schedule(const run *r);
+/* Adds the line of an event, where its row in base/events.h has one. */
+void dt_record_event(const run *r, const dt_event *e);
+
+/* observe/data.c: whether the hashes of the run's data are known. A thread of low priority takes
+ * them while the run trains, and `fit --json` prints them before its end. */
+bool dt_run_is_hashed(const run *r);
+/* After that: the identity of part p, with files 0 where the data set has no such part. NULL, and
+ * *fault, lent: a file cannot be read. */
+const dt_identity *dt_run_identity(const run *r, dt_part p, const char **fault);
 
 /* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0
  * where it is unknown. */

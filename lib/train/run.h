@@ -57,9 +57,6 @@ typedef struct recording {
     bool saved;
 } recording;
 
-/* A report of a callback, until it is emitted. */
-typedef struct dt_callback_message dt_callback_message;
-
 /* The metrics in an epoch's logs, at most: those of training and validation, and what callbacks
  * add. */
 #define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
@@ -117,12 +114,12 @@ typedef struct run {
     int n_last;
     int n_hooks; /* opened so far */
     struct dt_hook *hook;
-    dt_callback_message *messages;
+    struct dt_callback_message *messages; /* reports of callbacks, until they are emitted */
     struct dt_record *record; /* while its hook is open, see record.h; NULL: nothing is written */
     /* see coordinator.h; NULL: this process computes the steps */
     struct dt_coordinated *coordinator;
     uint32_t due; /* with a coordinator: what to do once all given batches are applied */
-    struct dt_hashing *hashing; /* hashes of the data, see hashing.h; NULL: not computed */
+    struct dt_hashing *hashing; /* hashes of the data: observe/data.c; NULL: not computed */
     bool stop_training;         /* a callback stopped the training */
     bool swapped;               /* weights and running means are exchanged: see dt_run_swap */
     bool averaged;              /* at the end, means have replaced the weights */

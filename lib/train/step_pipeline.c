@@ -80,7 +80,7 @@ dt_status *dt_run_start_step(run *r, dt_batch *batch) {
 static bool something_comes_between(const run *r) {
     const int64_t step = r->at.step + 1;
     return step == r->size.steps || r->at.epoch_step + 1 == r->size.steps_per_epoch ||
-           dt_run_is_interrupted(r, step) || dt_record_follows_schedule(r->record, r) ||
+           dt_run_is_interrupted(r, step) || dt_record_follows_schedule(r) ||
            (dt_run_validates_by_steps(r) && step % r->q->fit->validation_freq == 0);
 }
 

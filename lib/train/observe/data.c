@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The identity of a run's data. A thread hashes the files while the run trains (hashing.h). A run
- * that resumes compares the hashes with those that its record has from before, and warns if the
- * files have changed. Nothing depends on it: without a record, or if an earlier run was killed
+ * The identity of a run's data. A thread hashes the files while the run trains. A run that resumes
+ * compares the hashes with those that its record has from before, and warns if the files have
+ * changed. Nothing depends on it: without a record, or if an earlier run was killed
  * before its hashes were known, there is nothing to compare.
  */
 #define _GNU_SOURCE /* gettid */
@@ -16,7 +16,6 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "file/json_read.h"
-#include "train/hashing.h"
 #include "train/hook.h"
 #include "train/record.h"
 
@@ -24,17 +23,17 @@
 
 enum { NICE = 10 };
 
-struct dt_hashing {
+typedef struct dt_hashing {
     const dt_dataset *data;
     pthread_t thread;
     bool joined;
     atomic_bool stop, done;
     dt_identity part[DT_PARTS];
     dt_status *fault[DT_PARTS];
-};
+} hashing;
 
 static void *take_all(void *user) {
-    dt_hashing *h = user;
+    hashing *h = user;
     /* applies to this thread on Linux; if it fails, the thread keeps its priority */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     for (dt_part p = 0; p < DT_PARTS; p++)
@@ -45,29 +44,30 @@ static void *take_all(void *user) {
 
 /* Starts a thread that hashes the files; the data set must outlive it. NULL: it could not be
  * started, and the hashes stay unknown. */
-static dt_hashing *begin_hashing(const dt_dataset *d) {
-    dt_hashing *h = dt_alloc(sizeof *h);
-    *h = (dt_hashing){.data = d};
+static hashing *begin_hashing(const dt_dataset *d) {
+    hashing *h = dt_alloc(sizeof *h);
+    *h = (hashing){.data = d};
     if (dt_thread_start(&h->thread, take_all, h) == 0) return h;
     free(h);
     return NULL;
 }
 
-bool dt_hashing_is_done(const dt_hashing *h) {
-    return h && atomic_load_explicit(&h->done, memory_order_acquire);
+bool dt_run_is_hashed(const run *r) {
+    return r->hashing && atomic_load_explicit(&r->hashing->done, memory_order_acquire);
 }
 
-const dt_identity *dt_hashing_of(const dt_hashing *h, dt_part p, const char **fault) {
+const dt_identity *dt_run_identity(const run *r, dt_part p, const char **fault) {
+    const hashing *h = r->hashing;
     *fault = h->fault[p] ? dt_status_text(h->fault[p]) : NULL;
     return h->fault[p] ? NULL : &h->part[p];
 }
 
-static void wait_for(dt_hashing *h) {
+static void wait_for(hashing *h) {
     if (h && !h->joined) pthread_join(h->thread, NULL);
     if (h) h->joined = true;
 }
 
-static void end_hashing(dt_hashing *h) {
+static void end_hashing(hashing *h) {
     if (!h) return;
     atomic_store_explicit(&h->stop, true, memory_order_relaxed);
     wait_for(h);
@@ -149,11 +149,11 @@ static bool is_other(const known *then, const dt_identity *now) {
 /* Warns of files that have changed, once their hashes are known. */
 static dt_status *compare(run *r, dt_hook *h) {
     const previous *e = h->state;
-    if (!e || !dt_hashing_is_done(r->hashing)) return NULL;
+    if (!e || !dt_run_is_hashed(r)) return NULL;
     h->state = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const char *fault;
-        const dt_identity *now = dt_hashing_of(r->hashing, p, &fault);
+        const dt_identity *now = dt_run_identity(r, p, &fault);
         if (is_other(&e->part[p], now))
             dt_run_warn(r, dt_arena_printf(r->arena,
                                            "the files of dataset.%s have changed: this run "

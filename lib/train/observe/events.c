@@ -3,12 +3,11 @@
 #include <string.h>
 
 #include "train/coordinator.h"
-#include "train/hashing.h"
 #include "train/hook.h"
 #include "train/record.h"
 
 void dt_run_emit(const run *r, const dt_event *e) {
-    dt_record_event(r->record, r, e);
+    dt_record_event(r, e);
     if (r->q->run->event) r->q->run->event(e, r->q->run->user);
 }
 
@@ -107,9 +106,9 @@ static dt_status *saved(run *r, dt_hook *h) {
 /* Reports the hashes of the data, if they are known: a run that was stopped did not wait for
  * them. */
 static void emit_data(const run *r) {
-    for (dt_part p = 0; dt_hashing_is_done(r->hashing) && p < DT_PARTS; p++) {
+    for (dt_part p = 0; dt_run_is_hashed(r) && p < DT_PARTS; p++) {
         const char *fault;
-        const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
+        const dt_identity *x = dt_run_identity(r, p, &fault);
         if (x && x->files > 0)
             dt_run_emit(r, &(dt_event){.kind = DT_EVENT_DATA,
                                        .split = dt_part_name(p),

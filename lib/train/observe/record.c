@@ -10,7 +10,6 @@
 #include "base/environment.h"
 #include "base/events.h"
 #include "dtrain.h"
-#include "train/hashing.h"
 #include "train/hook.h"
 #include "train/monitor.h"
 #include "train/record.h"
@@ -35,7 +34,7 @@ typedef struct window {
     double loss, least, most, seconds, waited_s;
 } window;
 
-struct dt_record {
+typedef struct dt_record {
     dt_writer file; /* path NULL: not open */
     dt_str pending; /* lines that wait for it */
     dt_str early;   /* those before the start, which comes first */
@@ -44,7 +43,7 @@ struct dt_record {
     window window;
     int64_t began_ns, written_ns;
     char weights[65]; /* at the end */
-};
+} record;
 
 /* ---- the file ---- */
 
@@ -57,7 +56,7 @@ static bool ends_in_line(const char *path) {
     return last == '\n';
 }
 
-static dt_status *open_file(dt_record *c, const run *r) {
+static dt_status *open_file(record *c, const run *r) {
     char *path = dt_path_join(r->out.directory.path, DT_RECORD_FILE);
     bool whole = ends_in_line(path);
     dt_status *s = dt_writer_append(&c->file, path);
@@ -67,7 +66,7 @@ static dt_status *open_file(dt_record *c, const run *r) {
 }
 
 /* A run that fails before it begins has no file until its end. */
-static dt_status *put_pending(dt_record *c, const run *r) {
+static dt_status *put_pending(record *c, const run *r) {
     if (!c->file.path) DT_TRY(open_file(c, r));
     dt_status *s = dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size);
     dt_str_clear(&c->pending);
@@ -77,7 +76,7 @@ static dt_status *put_pending(dt_record *c, const run *r) {
 
 /* ---- lines ---- */
 
-static void put_line(dt_record *c, int kind, dt_event_line *l) {
+static void put_line(record *c, int kind, dt_event_line *l) {
     dt_json j = {.out = c->started ? &c->pending : &c->early};
     l->t = dt_seconds_since(c->began_ns);
     dt_json_open(&j, NULL, '{');
@@ -101,13 +100,7 @@ static const char *print_time(utc *x) {
                : NULL;
 }
 
-/* ---- the start ---- */
-
-static void put_four(dt_json *j, const char *key, const int64_t x[4]) {
-    dt_json_open(j, key, '[');
-    for (int i = 0; i < 4; i++) dt_json_int(j, NULL, x[i]);
-    dt_json_close(j, ']');
-}
+/* ---- the line about the start of an attempt ---- */
 
 /* What a picture of the slice is made of. */
 static void put_slice(dt_json *j, const dt_strategy *s) {
@@ -117,10 +110,10 @@ static void put_slice(dt_json *j, const dt_strategy *s) {
     dt_json_int(j, "cores_per_chip", s->resolver->topology->mesh[3]);
     if (!s->assignment) return;
     const dt_assignment *a = s->assignment;
-    put_four(j, "computation_shape",
-             (const int64_t[]){a->shape[0], a->shape[1], a->shape[2], a->shape[3]});
-    put_four(j, "computation_stride",
-             (const int64_t[]){a->stride[0], a->stride[1], a->stride[2], a->stride[3]});
+    dt_json_ints(j, "computation_shape",
+                 (const int64_t[]){a->shape[0], a->shape[1], a->shape[2], a->shape[3]}, 4);
+    dt_json_ints(j, "computation_stride",
+                 (const int64_t[]){a->stride[0], a->stride[1], a->stride[2], a->stride[3]}, 4);
     dt_json_int(j, "order", a->order);
 }
 
@@ -206,7 +199,7 @@ static void put_run(dt_json *j, const dt_event_line *l) {
     dt_record_host(j);
 }
 
-static void put_start(dt_record *c, const run *r, const dt_event *e) {
+static void put_start(record *c, const run *r, const dt_event *e) {
     dt_device *device = NULL;
     char *checkpoint = hide(r, e->checkpoint);
     utc now;
@@ -235,7 +228,7 @@ static void put_start(dt_record *c, const run *r, const dt_event *e) {
 
 /* ---- steps ---- */
 
-static void close_window(dt_record *c, const run *r) {
+static void close_window(record *c, const run *r) {
     window *w = &c->window;
     double rate = NAN;
     if (w->n == 0) return;
@@ -254,12 +247,13 @@ static void close_window(dt_record *c, const run *r) {
     *w = (window){0};
 }
 
-bool dt_record_follows_schedule(const dt_record *c, const run *r) {
+bool dt_record_follows_schedule(const run *r) {
+    const record *c = r->record;
     return c && dt_optimizer_has_schedule(r->optimizer) && c->window.n + 1 >= c->every;
 }
 
 static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
-    dt_record *c = r->record;
+    record *c = r->record;
     (void)h;
     if (!c) return NULL;
     window *w = &c->window;
@@ -282,7 +276,7 @@ static void measure_peaks(dt_event_line *l, const run *r) {
     l->device_peak_bytes = dt_device_peak_bytes(r->strategy->device);
 }
 
-static void put_event(dt_record *c, const run *r, const dt_event *e) {
+static void put_event(record *c, const run *r, const dt_event *e) {
     char *text = hide(r, e->text), *checkpoint = hide(r, e->checkpoint);
     dt_event_line l = {.event = *e};
     l.event.text = text;
@@ -294,7 +288,8 @@ static void put_event(dt_record *c, const run *r, const dt_event *e) {
     free(checkpoint);
 }
 
-void dt_record_event(dt_record *c, const run *r, const dt_event *e) {
+void dt_record_event(const run *r, const dt_event *e) {
+    record *c = r->record;
     if (!c) return;
     if (e->kind == DT_EVENT_START) {
         put_start(c, r, e);
@@ -331,15 +326,15 @@ static void put_first(dt_json *j, const dt_event_line *l) {
     dt_json_close(j, ']');
 }
 
-static void put_unread(dt_record *c, const run *r, dt_part p, const char *fault) {
+static void put_unread(record *c, const run *r, dt_part p, const char *fault) {
     char *error = hide(r, fault);
     put_line(c, DT_LINE_UNREAD, &(dt_event_line){.event.split = dt_part_name(p), .error = error});
     free(error);
 }
 
-static void put_part(dt_record *c, const run *r, dt_part p) {
+static void put_part(record *c, const run *r, dt_part p) {
     const char *fault;
-    const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
+    const dt_identity *x = dt_run_identity(r, p, &fault);
     if (!x) put_unread(c, r, p, fault);
     if (!x || x->files == 0) return;
     const part_files files = {r, x};
@@ -354,8 +349,8 @@ static void put_part(dt_record *c, const run *r, dt_part p) {
 }
 
 /* Once it is known. */
-static void put_data(dt_record *c, const run *r) {
-    if (c->has_data || !c->started || !dt_hashing_is_done(r->hashing)) return;
+static void put_data(record *c, const run *r) {
+    if (c->has_data || !c->started || !dt_run_is_hashed(r)) return;
     c->has_data = true;
     for (dt_part p = 0; p < DT_PARTS; p++) put_part(c, r, p);
 }
@@ -366,8 +361,8 @@ static dt_status *open_record(run *r, dt_hook *h) {
     const dt_texts *printed = &r->q->printed;
     (void)h;
     if (!r->out.writes) return NULL;
-    dt_record *c = dt_alloc(sizeof *c);
-    *c = (dt_record){.file = {.fd = -1}, .began_ns = dt_now_ns()};
+    record *c = dt_alloc(sizeof *c);
+    *c = (record){.file = {.fd = -1}, .began_ns = dt_now_ns()};
     r->record = c;
     for (int i = 0; i < printed->n; i++)
         put_event(c, r, &(dt_event){.kind = DT_EVENT_WARNING, .text = printed->v[i]});
@@ -381,7 +376,7 @@ static dt_status *begin(run *r, dt_hook *h) {
 
 /* Writes waiting lines once a second, or earlier if there are many. */
 static dt_status *settled(run *r, dt_hook *h) {
-    dt_record *c = r->record;
+    record *c = r->record;
     (void)h;
     if (c) put_data(c, r);
     bool due = c && (c->pending.size >= FULL ||
@@ -399,7 +394,7 @@ static dt_status *saved(run *r, dt_hook *h) {
 
 /* ---- the end ---- */
 
-static void put_end(dt_record *c, const run *r, const dt_status *s) {
+static void put_end(record *c, const run *r, const dt_status *s) {
     char *error = hide(r, s ? dt_status_text(s) : NULL), *checkpoint = hide(r, r->out.checkpoint);
     utc now;
     dt_event_line l = {.event.step = r->at.step,
@@ -418,7 +413,7 @@ static void put_end(dt_record *c, const run *r, const dt_status *s) {
 }
 
 /* How the attempt ended. An error of writing is reported only if the run has no other one. */
-static dt_status *end_record(dt_record *c, const run *r) {
+static dt_status *end_record(record *c, const run *r) {
     if (!c->started) return NULL;
     close_window(c, r);
     put_data(c, r);
@@ -428,7 +423,7 @@ static dt_status *end_record(dt_record *c, const run *r) {
 }
 
 static void close_record(run *r, dt_hook *h) {
-    dt_record *c = r->record;
+    record *c = r->record;
     (void)h;
     if (!c) return;
     dt_status *s = end_record(c, r);
