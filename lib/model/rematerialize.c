@@ -6,7 +6,7 @@
  *     rematerialize: minimal
  *     rematerialize: {save: [query_proj, out_proj], offload: [decoder_layer_input]}
  *
- * train/units.c says which products these are.
+ * train/trainer.c says which products these are.
  */
 #include <string.h>
 

@@ -82,8 +82,5 @@ extern const double dt_error_quantiles[DT_ERROR_QUANTILES];
 
 dt_status *dt_tally_explain(dt_explained_tally *t, const dt_texts *names, dt_threshold_score best,
                             dt_arena *arena, dt_output_explained *out) DT_MUST_USE;
-/* Of a binary output: explain_binary.c. */
-dt_status *dt_tally_explain_binary(dt_explained_tally *t, dt_threshold_score best, dt_arena *arena,
-                                   dt_output_explained *out) DT_MUST_USE;
 
 #endif

@@ -82,9 +82,6 @@ dt_status *dt_update_trace(const dt_trainer *t, const dt_variables *v, const dt_
 dt_status *dt_trainer_update_of(dt_trainer *t, const dt_variables *v, bool last,
                                 dt_compiled **out) DT_MUST_USE;
 
-/* The scopes that rematerialization works on: the iterations of Repeats, or every layer in a model
- * without them; and what the model's policy keeps of them. In the trainer's arena. */
-dt_layer_units dt_trainer_units(const dt_trainer *t);
 /* Traces and compiles a step for the strategy. */
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;
 /* The class of a target: its number, or the index of the largest value of a one-hot vector. */
