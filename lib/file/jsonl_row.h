@@ -47,6 +47,5 @@ void dt_jsonl_row_release(dt_jsonl_row *r);
 
 /* dt_format's `survey` and dt_format_writer's `put` for JSON lines. */
 dt_status *dt_jsonl_survey(const dt_survey_request *q) DT_MUST_USE;
-dt_status *dt_jsonl_write_row(dt_output *o, const void *const *row) DT_MUST_USE;
 
 #endif
