@@ -4,11 +4,64 @@
  * few elements at a time are converted to int64, whatever their dtype, as in the op's eval; a loop
  * computes them (DT_WHOLE in op/ops.h), and the results are stored.
  */
+#include <math.h>
+
 #include "exec/exec_impl.h"
-#include "exec/integers.h"
 #include "op/cells.h"
 
 enum { SOME = 256, ARRAYS = 4 /* the result, and three inputs */ };
+
+/* ---- elements of any dtype as int64, with the results of op/cells.h for one ---- */
+
+/* Runs `statement` for each type of memory: `element` is a pointer of that type. */
+#define OF_TYPE(dtype, type, statement)                                                            \
+    case dtype: {                                                                                  \
+        type *element = array;                                                                     \
+        for (int64_t i = 0; i < n; i++) statement;                                                 \
+        return;                                                                                    \
+    }
+#define OF_INTEGERS(of, statement)                                                                 \
+    OF_TYPE(DT_UINT8, of uint8_t, statement)                                                       \
+    OF_TYPE(DT_INT8, of int8_t, statement)                                                         \
+    OF_TYPE(DT_UINT16, of uint16_t, statement)                                                     \
+    OF_TYPE(DT_INT16, of int16_t, statement)                                                       \
+    OF_TYPE(DT_UINT32, of uint32_t, statement)                                                     \
+    OF_TYPE(DT_INT32, of int32_t, statement)                                                       \
+    OF_TYPE(DT_UINT64, of uint64_t, statement)                                                     \
+    OF_TYPE(DT_INT64, of int64_t, statement)
+
+/* Loads elements [from, from + n) of an array of integers or bools. */
+static void load_integers(dt_dtype d, const void *array, int64_t from, int64_t n, int64_t *to) {
+    switch (d) {
+        OF_INTEGERS(const, to[i] = (int64_t)element[from + i])
+        OF_TYPE(DT_BOOL, const uint8_t, to[i] = element[from + i] != 0)
+    default: return;
+    }
+}
+
+/* As load_integers, of float32: rounds towards zero, as `convert` to the dtype `as` does. */
+static void load_truncated(const float *array, int64_t from, int64_t n, dt_dtype as, int64_t *to) {
+    const int64_t lowest = dt_int_lowest(as), highest = dt_int_highest(as);
+    for (int64_t i = 0; i < n; i++) {
+        const double x = (double)array[from + i];
+        to[i] = as == DT_BOOL          ? x != 0
+                : isnan(x)             ? 0
+                : x <= (double)lowest  ? lowest
+                : x >= (double)highest ? highest
+                                       : (int64_t)x;
+    }
+}
+
+/* Stores into an array of integers, which wrap, of bools, or of float32 or float64. */
+static void store_integers(dt_dtype d, void *array, int64_t to, int64_t n, const int64_t *from) {
+    switch (d) {
+        OF_INTEGERS(, element[to + i] = (__typeof__(*element))from[i])
+        OF_TYPE(DT_BOOL, uint8_t, element[to + i] = from[i] != 0)
+        OF_TYPE(DT_FLOAT32, float, element[to + i] = (float)from[i])
+        OF_TYPE(DT_FLOAT64, double, element[to + i] = (double)from[i])
+    default: return;
+    }
+}
 
 /* ---- loops ---- */
 
@@ -73,8 +126,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
 
 static void load(const dt_exec *x, int node, int64_t from, int64_t n, dt_dtype as, int64_t *to) {
     const dt_dtype d = x->type[node].dtype;
-    if (d == DT_FLOAT32) dt_load_truncated(x->at[node], from, n, as, to);
-    else dt_load_integers(d, x->at[node], from, n, to);
+    if (d == DT_FLOAT32) load_truncated(x->at[node], from, n, as, to);
+    else load_integers(d, x->at[node], from, n, to);
 }
 
 static void run(const dt_kernel_call *c) {
@@ -90,7 +143,7 @@ static void run(const dt_kernel_call *c) {
         const int64_t some = smaller(end - at, SOME);
         for (int k = 0; k < n->n_in; k++) load(x, n->in[k], at, some, to, array[k + 1]);
         loop(array[0], array[1], array[2], array[3], some);
-        dt_store_integers(to, x->at[c->step->node], at, some, array[0]);
+        store_integers(to, x->at[c->step->node], at, some, array[0]);
     }
 }
 
@@ -120,7 +173,7 @@ static void run_iota(const dt_kernel_call *c) {
             left = stride[axis];
             place = place + 1 < t->dim[axis] ? place + 1 : 0;
         }
-        dt_store_integers(t->dtype, x->at[c->step->node], at, n, some);
+        store_integers(t->dtype, x->at[c->step->node], at, n, some);
     }
 }
 
