@@ -12,11 +12,10 @@
  * A composite of element-wise ops, kept as one op so that intermediate values are never stored. D.
  * Hendrycks, K. Gimpel, Gaussian Error Linear Units (2016).
  */
-#include "op/gelu.h"
-
 #include <math.h>
 
 #include "op/elementwise.h"
+#include "op/partition.h"
 #include "op/shapes.h"
 
 static void grad(dt_grad *g) {
@@ -34,11 +33,11 @@ static void eval(const dt_call *c) {
     dt_eval_unary(c, ((const dt_gelu_attr *)c->node->attr)->approximate ? by_tanh : by_erf, NULL);
 }
 
-void dt_gelu_print(const void *attr, dt_str *out) {
+static void print(const void *attr, dt_str *out) {
     dt_str_puts(out, ((const dt_gelu_attr *)attr)->approximate ? "tanh" : "erf");
 }
 
-int dt_gelu_loop(const void *attr) { return ((const dt_gelu_attr *)attr)->approximate ? 1 : 0; }
+static int loop(const void *attr) { return ((const dt_gelu_attr *)attr)->approximate ? 1 : 0; }
 
 /* Counted: the polynomial or the quotient, a sum and two products around it. */
 static void cost(const dt_call *c, dt_cost *cost) {
@@ -48,7 +47,8 @@ static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (4 + share) * (double)dt_type_elements(&c->out.type));
 }
 
-dt_value dt_gelu_share(dt_value x, bool approximate) {
+/* P(x) of gelu, expressed in ops. */
+static dt_value share_below(dt_value x, bool approximate) {
     if (approximate) {
         dt_value cube = dt_multiply(x, dt_multiply(x, x)),
                  z = dt_add(x, dt_multiply(cube, dt_like(x, 0.044715)));
@@ -60,19 +60,81 @@ dt_value dt_gelu_share(dt_value x, bool approximate) {
 
 static dt_value decompose(dt_partition_call *c) {
     return dt_multiply(c->in[0],
-                       dt_gelu_share(c->in[0], ((const dt_gelu_attr *)c->node->attr)->approximate));
+                       share_below(c->in[0], ((const dt_gelu_attr *)c->node->attr)->approximate));
 }
 
 const dt_op dt_op_gelu = {
     .name = "gelu",
     .n_in = 1,
-    .attr = {.size = sizeof(dt_gelu_attr), .print = dt_gelu_print},
+    .attr = {.size = sizeof(dt_gelu_attr), .print = print},
     .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_floats,
     .grad = grad,
     .rule = dt_rule_elementwise,
-    .forms.loop = dt_gelu_loop,
+    .forms.loop = loop,
     .cost = cost,
     .eval = eval,
     .forms.decompose = decompose,
+};
+
+/*
+ * gelu_grad: the gradient of gelu, of x and dy. With P(x) of gelu, and s the sigmoid of z(x):
+ *
+ *     dx = dy (P(x) + x e^(-x^2 / 2) / sqrt(2 pi))
+ *     approximate: dx = dy (s + x s (1 - s) z'(x)), z'(x) = 2 sqrt(2 / pi) (1 + 3 * 0.044715 x^2)
+ *
+ * (C1) x and dy have one type (C2) of floats.
+ */
+
+static double slope_by_erf(double x, double dy) {
+    return dy * (0.5 * erfc(-x / M_SQRT2) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI));
+}
+
+/* Where s (1 - s) is 0, x squared may be infinite, so the product is not computed. */
+static double slope_by_tanh(double x, double dy) {
+    double scale = 2 * sqrt(2 / M_PI), s = 1 / (1 + exp(-scale * (x + 0.044715 * x * x * x))),
+           slope = s * (1 - s);
+    return dy * (slope == 0 ? s : s + x * slope * scale * (1 + 3 * 0.044715 * x * x));
+}
+
+static void eval_grad(const dt_call *c) {
+    dt_eval_binary(
+        c, ((const dt_gelu_attr *)c->node->attr)->approximate ? slope_by_tanh : slope_by_erf, NULL);
+}
+
+/* Counted: the share, its derivative, two products and a sum. */
+static void cost_grad(const dt_call *c, dt_cost *cost) {
+    bool approximate = ((const dt_gelu_attr *)c->node->attr)->approximate != 0;
+    double share = approximate ? 12 + dt_op_logistic.operations
+                               : 6 + dt_op_erf.operations + dt_op_exponential.operations;
+    *cost = dt_cost_vector(c, (3 + share) * (double)dt_type_elements(&c->out.type));
+}
+
+static dt_value decompose_grad(dt_partition_call *c) {
+    dt_value x = c->in[0], square = dt_multiply(x, x), slope;
+    bool approximate = ((const dt_gelu_attr *)c->node->attr)->approximate;
+    dt_value share = share_below(x, approximate);
+    if (approximate) {
+        dt_value bend = dt_add(dt_multiply(square, dt_like(x, 3 * 0.044715)), dt_like(x, 1));
+        slope = dt_multiply(dt_multiply(share, dt_subtract(dt_like(x, 1), share)),
+                            dt_multiply(bend, dt_like(x, 2 * sqrt(2 / M_PI))));
+    } else {
+        slope = dt_multiply(dt_exponential(dt_multiply(square, dt_like(x, -0.5))),
+                            dt_like(x, 1 / sqrt(2 * M_PI)));
+    }
+    return dt_multiply(c->in[1], dt_add(share, dt_multiply(x, slope)));
+}
+
+const dt_op dt_op_gelu_grad = {
+    .name = "gelu_grad",
+    .n_in = 2,
+    .attr = {.size = sizeof(dt_gelu_attr), .print = print},
+    .role = DT_ROLE_ELEMENT,
+    .linear = 2,
+    .infer = dt_infer_floats,
+    .rule = dt_rule_elementwise,
+    .forms.loop = loop,
+    .cost = cost_grad,
+    .eval = eval_grad,
+    .forms.decompose = decompose_grad,
 };
