@@ -12,7 +12,7 @@
 #define PREFIX "DTRAIN_"
 enum { MOST_NAMES = 64, LONGEST_NAME = 48 };
 
-/* Names that may follow the prefix. */
+/* The known variables, without the prefix. */
 struct names {
     char text[MOST_NAMES][LONGEST_NAME];
     const char *name[MOST_NAMES];

@@ -16,7 +16,7 @@ enum { MOST_JOBS = 64, ERROR_BYTES = 4096 };
 
 /* A trial that is being trained by a process. */
 struct child {
-    pid_t pid;          /* 0: this place is free */
+    pid_t pid;          /* 0: no trial uses this entry */
     int number, errors; /* errors: the reading end of a pipe from its standard error */
     size_t n;
     char error[ERROR_BYTES];

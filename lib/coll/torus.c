@@ -26,7 +26,8 @@ static void name_it(dt_torus *s, const char *what, int axes) {
     else snprintf(s->name, sizeof s->name, "%s", what);
 }
 
-/* One-way rings: 2 n colours on n axes. */
+/* Uses each of n rings in both directions: the buffer has 2 n parts (colours), and each starts with
+ * another axis and direction. False: an axis is not a ring. */
 static bool one_way(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     for (int i = 0; i < n; i++)

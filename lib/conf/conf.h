@@ -172,11 +172,15 @@ typedef struct dt_field {
      * 0: none */
     int at;
     bool narrow; /* of INT: the member is an `int` */
-    /* ONE_OF: the forms, whose offsets count from the field's; a value that is one of
-     * a form's words is read by that form, else by the first form whose type it looks like. TREE:
-     * the accepted forms, for lists of keys and the schema, since its reader is code; fields
-     * without names. An empty table: it can only be left out. NULL: anything. LIST, MAP: forms of
-     * an item; TABLE: forms of keys that the table lacks */
+    /*
+     * A table of fields without names, one for each form that a value may have.
+     *   ONE_OF     a value that is a word of a form is read by that form, others by the first form
+     *              whose type fits. Offsets of forms count from the field's offset.
+     *   TREE       for lists of keys and for the schema only, since code reads the value. An empty
+     *              table: the key can only be left out. NULL: any value.
+     *   LIST, MAP  the forms of an item
+     *   TABLE      the forms of keys that the table lacks
+     */
     const struct dt_field *forms;
     bool otherwise; /* a form: reads, and refuses, values that fit no form; default: the first */
     /* ONE_OF: names the expected values for the message if a value fits no form; NULL: the form's

@@ -101,7 +101,7 @@ static dt_status *date_of(sorting *s, int64_t row, const char *text, int64_t *ti
     return NULL;
 }
 
-/* The bits of a number, as an integer in the same order. */
+/* The bits of a number as an integer. Integers of two numbers compare as the numbers do. */
 static int64_t ordered_bits(double x) {
     int64_t bits;
     x += 0.0; /* no negative zero */

@@ -240,7 +240,8 @@ static void fill_places(const convolution *v, int s, const float *x, int64_t pla
     memset(to + end, 0, (size_t)(v->run - end) * sizeof *to);
 }
 
-/* The last dimension of the columns. Neighbours in memory are copied; few of them not by a call. */
+/* Fills the last dimension of the columns. Elements that are neighbours in memory are copied by
+ * memcpy, unless they are so few that a loop is faster. */
 static void fill_run(const convolution *v, const float *x, const int64_t place[DT_MAX_SPATIAL],
                      float *to) {
     int s = v->column[v->n_dims - 1].space;

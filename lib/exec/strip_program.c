@@ -39,7 +39,7 @@ static int loop_of(const dt_node *n) {
 
 static bool is_f32(const dt_graph *g, int node) { return g->node[node].type.dtype == DT_FLOAT32; }
 
-/* Whether leading and trailing dimensions are kept and those between them are new. */
+/* Whether a broadcast keeps leading and trailing dimensions and adds those between them. */
 static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broadcast_attr *a,
                           int64_t *period, int64_t *inner) {
     int kept = 0, gap = to->rank - from->rank;

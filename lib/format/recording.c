@@ -20,7 +20,7 @@ typedef struct sheet {
     dt_json json;
     z_stream z;
     bool failed;
-    int64_t zero_ns; /* where the clock begins */
+    int64_t zero_ns; /* the time that the trace shows as 0 */
 } sheet;
 
 /* ---- compressing ---- */

@@ -33,7 +33,8 @@ static const dt_field rule_fields[] = {
             .help = "pattern of weight paths: *, ?, [...], {a,b}"),
     LYING_FIELDS, DT_END};
 
-/* Finds which of the three keys a mapping has; false: none, or several. */
+/* Reads the only one of split, assign and replicate that a mapping has; false: it has none of them,
+ * or several. */
 static bool take(const dt_tree *t, const struct lying *x, dt_lying *out) {
     const dt_tree *split = dt_tree_get(t, "split"), *assign = dt_tree_get(t, "assign"),
                   *replicate = dt_tree_get(t, "replicate");
@@ -106,7 +107,7 @@ static dt_status *read_rules(dt_arena *arena, const dt_tree *t, dt_job_partition
     return faults;
 }
 
-/* ---- the rest ---- */
+/* ---- keys beside the values: weights, over_replicas, micro_batches ---- */
 
 struct reserved {
     const dt_tree *weights;

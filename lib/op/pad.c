@@ -174,7 +174,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
                      dt_hlo_array64(interior, rank).s);
 }
 
-/* Zeros stay zeros; it is the gradient of a slice. */
+/* Padding with zeros is linear: it is the gradient of a slice. */
 static bool linear_when(const void *attr, const dt_type *in) {
     (void)in;
     return ((const dt_pad_attr *)attr)->value == 0;

@@ -25,8 +25,8 @@ typedef struct dt_cutter {
     /* by node of a variable: 1 + the update that is computed in its memory; 0: none */
     int *overwritten_by;
     int *overwrites; /* by node of an update: 1 + that variable; 0: none */
-    int row_units;   /* number of pieces of values that have rows and are not images */
-    int image_units; /* number of pieces of values whose rows are images */
+    int row_units;   /* number of pieces into which values with rows are divided, except images */
+    int image_units; /* number of pieces into which values whose rows are images are divided */
     int *depth;      /* by node; see place_nodes */
     int *meets;      /* by depth: the segment in which its exchanges are made */
     int body;        /* the first segment after the preamble */

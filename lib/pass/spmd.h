@@ -88,7 +88,7 @@ typedef struct dt_spmd {
      * whole */
     dt_layout *layout;
     const char **note; /* by node of local: a remark for printing, such as a fall-back, or NULL */
-    /* variables that over_replicas should divide but whose sizes the replicas do not divide evenly */
+    /* variables that over_replicas should divide but whose sizes replicas cannot divide evenly */
     struct {
         int n, state; /* their number; index in whole->state of the one with most bytes, -1: none */
         int64_t bytes; /* on one device, beyond its share */

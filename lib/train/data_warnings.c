@@ -419,8 +419,8 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
 
 /* ---- targets of metrics ---- */
 
-/* Whether the loss allows no targets beyond the metric's range. Those that it does not allow have
- * been refused before. */
+/* Whether all targets are in the metric's range because the loss allows no others: targets that the
+ * loss does not allow were refused before. */
 static bool is_known(const dt_trainer *t, int output, const dt_limits *l) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     return loss && loss->targets.low < loss->targets.high && loss->targets.low >= l->low &&

@@ -41,12 +41,12 @@ typedef struct turn {
     dt_cluster *cluster;      /* NULL: there is one process, and it takes all batches */
     bool everyone;            /* gets the outputs, not only the first worker */
     const dt_graph *step;     /* whose results are outputs */
-    size_t row_bytes;         /* of all outputs of an example */
+    size_t row_bytes;         /* bytes of all outputs of one example */
     int n;                    /* batches of the turn so far */
-    int64_t *rows;            /* [workers] of each */
-    size_t *bytes, all_bytes; /* [workers]; room in `all` */
+    int64_t *rows;            /* [workers] number of rows of each worker */
+    size_t *bytes, all_bytes; /* [workers]; all_bytes: size of `all` */
     dt_str own;               /* this worker's outputs, one after the other */
-    char *all;                /* of all workers */
+    char *all;                /* the outputs of all workers */
 } turn;
 
 static size_t row_bytes(const dt_graph *step, int i) {

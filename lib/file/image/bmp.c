@@ -148,7 +148,7 @@ static dt_status *decode(const dt_image *want, const uint8_t *bytes, size_t n, u
     return NULL;
 }
 
-/* The bytes after the file's size are reserved; a text may begin with BM. */
+/* A text may begin with BM, too, so the four reserved bytes after the file's size must be 0. */
 const dt_image_format dt_image_bmp = {.name = "BMP",
                                       .suffix = {".bmp", ".dib"},
                                       .first = "BM",

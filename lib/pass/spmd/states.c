@@ -132,7 +132,7 @@ void dt_spmd_place_states(dt_spmd_work *w) {
     }
 }
 
-/* ---- what is not divided ---- */
+/* ---- variables that the replicas cannot divide evenly ---- */
 
 static bool is_left_whole(const dt_spmd_work *w, int s, dt_mesh_axes *left) {
     *left = w->mesh.replicas & ~dt_layout_axes(&w->layout[w->g->state[s].node]);
