@@ -222,7 +222,7 @@ static dt_status *put_rows(conversion *c, const dt_batch *b, dt_str *files) {
 }
 
 static dt_status *put_all(conversion *c, dt_str *files) {
-    dt_feed *feed = NULL;
+    dt_iterator *batches = NULL;
     dt_batch b = {0};
     int64_t bytes = 1;
     for (int e = 0; e < c->n; e++) {
@@ -230,18 +230,20 @@ static dt_status *put_all(conversion *c, dt_str *files) {
         bytes += dt_type_bytes(&row);
     }
     const int64_t batch = BATCH_BYTES / bytes;
-    DT_TRY(dt_feed_open(&feed, c->q->data,
-                        &(dt_feed_options){.part = c->q->part,
-                                           .batch = batch < 1               ? 1
-                                                    : batch > LARGEST_BATCH ? LARGEST_BATCH
-                                                                            : batch}));
+    DT_TRY(dt_iterator_open_batches(&batches, c->q->data,
+                                    &(dt_batch_options){.part = c->q->part,
+                                                        .batch = batch < 1 ? 1
+                                                                 : batch > LARGEST_BATCH
+                                                                     ? LARGEST_BATCH
+                                                                     : batch}));
     dt_status *s = NULL;
     for (int i = 0; i < c->outputs && !s; i++) s = open_output(c, i, files);
-    while (!s && !(s = dt_feed_next(feed, &b)) && b.rows > 0) s = put_rows(c, &b, files);
+    while (!s && !(s = dt_iterator_next_batch(batches, &b)) && b.rows > 0)
+        s = put_rows(c, &b, files);
     while (!s && c->shard + 1 < c->q->shards) s = next_shard(c, files);
     for (int i = 0; i < c->outputs && !s; i++) s = dt_output_finish(&c->out[i]);
     for (int i = 0; i < c->outputs; i++) dt_output_close(&c->out[i]);
-    dt_feed_close(feed);
+    dt_iterator_close(batches);
     return s;
 }
 

@@ -3,11 +3,11 @@
  * Data sets: files of examples in, batches of rows out.
  *
  *     format (idx, npy, ...)  ->  map (cast, rescale, one_hot)
- *         ->  part (train, validation, test)  ->  order  ->  feed
+ *         ->  part (train, validation, test)  ->  order  ->  batches
  *
  * A format gives random access to examples, so the order of an epoch is a pure function of (seed,
- * epoch, index) and a position in training is three integers. A feed reads ahead in its own threads
- * and hands out batches of all elements in that order.
+ * epoch, index) and a position in training is three integers. An iterator over batches reads ahead
+ * in its own threads and hands out batches of all elements in that order.
  *
  * There are two stages: reading the `dataset` mapping checks everything that needs no file; opening
  * the data set checks the files. A bad file is refused before anything of its size is allocated.
@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/recorder.h"
 #include "conf/conf.h"
+#include "data/pipeline/pipe.h"
 #include "file/examples.h"
 #include "file/file.h"
 #include "file/records.h"
@@ -82,8 +83,8 @@ static inline bool dt_validation_splits(const dt_validation_split *q) {
 
 /* A file of rows, in any format, that replaces the training part of a data set. */
 typedef struct dt_rows_file {
-    /* Open source whose rows are read once, front to back, by the only feed. NULL: rows can be read
-     * again. The data set closes it, even if creating the data set fails. */
+    /* Open source whose rows are read once, front to back, by the only iterator. NULL: rows can be
+     * read again. The data set closes it, even if creating the data set fails. */
     dt_row_source *once;
     const dt_format *format;
     const dt_tree *path;            /* the path as written in the request, a scalar */
@@ -155,9 +156,9 @@ bool dt_dataset_leaves_out(const dt_dataset_spec *spec, const char *element);
 /* The table of keys that all formats share, for listings of all keys. */
 const dt_field *dt_dataset_fields(void);
 extern const dt_format dt_format_held;
-/* The pipeline description (pipeline/pipe.h) of a pipeline data set, lent; NULL for other data
- * sets. The functions below apply only to the latter. */
-struct dt_pipe *dt_dataset_pipe(const dt_dataset *d);
+/* The pipeline description of a pipeline data set, lent; NULL for other data sets. The functions
+ * below apply only to the latter. */
+dt_pipe *dt_dataset_pipe(const dt_dataset *d);
 /* Fails for a pipeline, whose examples cannot be counted or read by index. */
 dt_status *dt_dataset_check_job(const dt_dataset *d) DT_MUST_USE;
 /* Counts the start of an iteration over a pipeline; returns the number of iterations started
@@ -264,25 +265,24 @@ void dt_dataset_left_out(const dt_dataset *d, dt_texts *out);
 /* Whether `map` changes nothing but the dtype of an element's values. */
 bool dt_dataset_is_plain(const dt_dataset *d, int element);
 
-/* ---- feeds ---- */
+/* ---- batches ---- */
 
-typedef struct dt_feed dt_feed;
 /* Reports which rows of batch number `batch` (from 0, with `rows` rows) this process computes with:
- * [*from, *to). The feed does not read the other rows; their memory is undefined. Called by any
+ * [*from, *to). The iterator does not read the other rows; their memory is undefined. Called by any
  * thread. */
 typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64_t *from,
                             int64_t *to);
 /* Callbacks with which a reading thread lends each complete batch to the device that will compute
  * with it. */
 struct dt_batch;
-typedef struct dt_feed_lend {
+typedef struct dt_batch_lend {
     /* Called by any thread, once for each batch. NULL: batches are not lent. */
     dt_status *(*lend)(void *user, const struct dt_batch *batch, void **lent);
     void (*take_back)(void *user, void *lent); /* called before the batch's memory is reused */
     void *user;
-} dt_feed_lend;
+} dt_batch_lend;
 
-typedef struct dt_feed_options {
+typedef struct dt_batch_options {
     dt_part part;
     int64_t epoch;      /* from 0; selects the order of examples */
     int64_t first_step; /* batches of that epoch to skip, when a run is resumed there */
@@ -302,8 +302,8 @@ typedef struct dt_feed_options {
     /* divide every batch, including the last, into equal parts; dt_batch.offsets shows them */
     bool even;
     int keeps; /* number of batches before the current one that stay valid: 0 or 1 */
-    /* no thread reads ahead: the caller reads batches with dt_feed_read; files are read whole when
-     * first needed */
+    /* no thread reads ahead: the caller reads batches with dt_iterator_read_batch; files are read
+     * whole when first needed */
     bool by_number;
     /* the examples are not used for training, so random steps of `map` are not random, not even in
      * the training part */
@@ -312,8 +312,8 @@ typedef struct dt_feed_options {
     dt_recorder *recorder;
     dt_own_rows own; /* NULL: all rows of all batches are read */
     const void *own_user;
-    dt_feed_lend lend;
-} dt_feed_options;
+    dt_batch_lend lend;
+} dt_batch_options;
 
 /* The kinds of work that preparing a batch takes. */
 typedef enum dt_spent_on {
@@ -328,13 +328,13 @@ typedef struct dt_batch {
      * example is not available yet. The elements are then padded with zero rows up to a power of
      * two or a full batch, because a training step is compiled for each size. */
     int64_t rows;
-    int64_t from, to;    /* the rows that were read: all rows, unless dt_feed_options has `own` */
+    int64_t from, to;    /* the rows that were read: all rows, unless dt_batch_options has `own` */
     int64_t epoch, step; /* the batch's epoch, and its index in the epoch, from 0 */
     double waited_s;     /* how long the caller waited for the batch */
     double spent_s[DT_SPENT_KINDS]; /* how long threads worked on the batch */
     int n;                          /* number of elements */
     /* (rows, ...) each, 64-byte aligned. Valid until the next call, or until the one after it if
-     * dt_feed_options.keeps is 1. */
+     * dt_batch_options.keeps is 1. */
     const dt_view *element;
     /* [number of all replicas + 1] the first row of each replica, valid like `element`. NULL: the
      * batch is divided as by dt_cut_rows. */
@@ -354,23 +354,24 @@ void dt_dataset_undo_group(const dt_dataset *d, dt_part part, const char *target
                            float *x, int64_t n);
 /* The number of threads that are preparing batches of d; the pointer is valid as long as d. */
 const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d);
-dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) DT_MUST_USE;
-/* Bytes of the batches that a feed reads ahead, and of the one that its caller uses. */
-int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *options);
-/* Gets the next batch; waits only if the reading threads are behind. If an example cannot be read,
- * the call for its batch fails with the first error of the batch, whatever the order of threads.
- * After an error the feed can only be closed. */
-dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
-/* Reads batch `number` of a feed with `by_number`, in any order. Batches are counted from 0 through
- * all epochs, starting where the feed starts. The batch is lent until the next call. The caller's
- * thread does the reading, so the feed can also be used in a process that is forked after it was
- * opened. After an error other batches can still be read. */
-dt_status *dt_feed_read(dt_feed *f, int64_t number, dt_batch *batch) DT_MUST_USE;
-/* Nanoseconds that dt_feed_next has waited so far. */
-int64_t dt_feed_waited_ns(const dt_feed *f);
-int dt_feed_threads(const dt_feed *f); /* threads started so far */
-int dt_feed_ready(const dt_feed *f);   /* number of batches available without waiting */
-void dt_feed_close(dt_feed *f);        /* takes NULL; ends the threads */
+/* The pipeline whose examples are the batches of a part of a data set that is not a pipeline. Its
+ * iterators begin with the batch o->first_step of o->epoch, unless they are opened elsewhere. */
+dt_pipe *dt_dataset_batches(dt_dataset *d, const dt_batch_options *o);
+/* Opens an iterator over these. Closing it ends its threads. */
+dt_status *dt_iterator_open_batches(dt_iterator **out, dt_dataset *d,
+                                    const dt_batch_options *o) DT_MUST_USE;
+/* Bytes of the batches that an iterator reads ahead, and of the one that its caller uses. */
+int64_t dt_batches_bytes(dt_dataset *d, const dt_batch_options *options);
+/* Lends the next batch, where dt_iterator_next_example copies it; waits only if the reading threads
+ * are behind. If an example cannot be read, the call for its batch fails with the first error of
+ * the batch, whatever the order of threads. After an error the iterator can only be closed. */
+dt_status *dt_iterator_next_batch(dt_iterator *it, dt_batch *batch) DT_MUST_USE;
+/* Reads batch `number` of an iterator with `by_number`, in any order. Batches are counted from 0
+ * through all epochs, starting where the iterator starts. The batch is lent until the next call.
+ * The caller's thread does the reading, so the iterator can also be used in a process that is
+ * forked after it was opened. After an error other batches can still be read. */
+dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_batch *batch) DT_MUST_USE;
+int dt_batches_ready(const dt_iterator *it); /* number of batches available without waiting */
 /* The number of batches in an epoch over n examples. */
 int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An open data set; only for use within lib/data. Any number of feeds read it in their own threads;
- * it does not change meanwhile. */
+/* An open data set; only for use within lib/data. Any number of iterators read it in their own
+ * threads; it does not change meanwhile. */
 #ifndef DT_DATA_DATASET_H
 #define DT_DATA_DATASET_H
 
@@ -12,7 +12,7 @@
 /*
  * Decoded examples that stay in memory: the job's `cache`. The first thread that decodes an example
  * writes it straight into the cache; from then on all threads read it there. Examples are cached as
- * they are before `map`, so all feeds over the same files share one cache.
+ * they are before `map`, so all iterators over the same files share one cache.
  */
 #define DT_EXAMPLE_CACHE_AUTO ((int64_t)256 << 20) /* bytes per part, if the job has no `cache` */
 
@@ -55,7 +55,7 @@ struct dt_dataset {
     int refs;
     /* A pipeline (pipeline/pipe.h), which uses none of the members below `iterations`; NULL: not a
      * pipeline. */
-    struct dt_pipe *pipe;
+    dt_pipe *pipe;
     uint64_t iterations;        /* iterations over the pipeline started so far */
     _Atomic uint32_t preparing; /* threads of all feeds that are filling a batch now */
     dt_arena *arena;            /* holds everything below */

@@ -48,10 +48,8 @@ typedef struct header {
 /* ---- batches and their pieces ---- */
 
 static header header_of(const dt_feed *f, int64_t batch) {
-    int64_t i = f->o.first_step + batch, step = i % f->steps, left = f->count - step * f->o.batch;
-    int64_t rows = f->workers          ? dt_workers_cut(f->workers, step, NULL)
-                   : left < f->o.batch ? left
-                                       : f->o.batch;
+    int64_t i = f->o.first_step + batch, step = i % f->steps;
+    int64_t rows = dt_workers_cut(&f->workers, step, NULL);
     header h = {.epoch = f->o.epoch + i / f->steps, .step = step, .rows = rows, .to = rows};
     if (f->o.own) f->o.own(f->o.own_user, batch, rows, &h.from, &h.to);
     return h;
@@ -64,7 +62,6 @@ static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *
             to = h.from + own * (k + 1) / f->pieces;
     return (dt_piece){.epoch = h.epoch,
                       .step = h.step,
-                      .first = h.step * f->o.batch + from,
                       .rows = to - from,
                       .into = from,
                       .all = h.rows,
@@ -288,11 +285,18 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) {
     batch->rows = error ? 0 : h.rows;
     batch->waited_s = 1e-9 * (double)waited;
     batch->offsets = f->offsets;
-    if (f->offsets) dt_workers_cut(f->workers, h.step, f->offsets);
+    if (f->offsets) dt_workers_cut(&f->workers, h.step, f->offsets);
     return error;
 }
 
-dt_status *dt_feed_read(dt_feed *f, int64_t number, dt_batch *batch) {
+dt_status *dt_iterator_next_batch(dt_iterator *it, dt_batch *batch) {
+    dt_status *s = dt_feed_next(dt_feed_of(it), batch);
+    it->at += batch->rows > 0;
+    return s;
+}
+
+dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_batch *batch) {
+    dt_feed *f = dt_feed_of(it);
     assert(f->o.by_number);
     if (number < 0 || number > INT64_MAX / DT_FEED_MOST_PIECES || f->steps == 0)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "there is no batch number %lld in the data",
@@ -308,14 +312,11 @@ dt_status *dt_feed_read(dt_feed *f, int64_t number, dt_batch *batch) {
     return collect(f, s, batch);
 }
 
-int64_t dt_feed_waited_ns(const dt_feed *f) { return f->waited_ns; }
-
-int dt_feed_ready(const dt_feed *f) {
+int dt_batches_ready(const dt_iterator *it) {
+    const dt_feed *f = dt_feed_of(it);
     int64_t n = 0;
     while (n < f->depth && f->at + n < f->batches &&
            atomic_load(&f->slots[(f->at + n) % f->depth].ready) == (uint32_t)(f->at + n + 1))
         n++;
     return (int)n;
 }
-
-int dt_feed_threads(const dt_feed *f) { return f->n_threads; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a feed, shared by the functions that open, fill and empty it; feed.c describes
- * it. */
+/* The state of an iterator over batches, shared by the functions that open, fill and empty it;
+ * feed.c describes it. */
 #ifndef DT_DATA_FEED_H
 #define DT_DATA_FEED_H
 
@@ -17,10 +17,10 @@ enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8, DT_FEED_SPANS = 1 << 
 /* Fills pieces of batches for one thread, with its own buffers. All shared data is constant or
  * thread-safe (the format's rows, the cache). */
 typedef struct dt_filler dt_filler;
-/* A part of a batch: rows [first, first + rows) of an epoch, which become rows [into, into + rows)
- * of the batch number `step` of that epoch, which has `all` rows. */
+/* A part of a batch: rows [into, into + rows) of the batch number `step` of an epoch, which has
+ * `all` rows. */
 typedef struct dt_piece {
-    int64_t epoch, step, first, rows, into, all;
+    int64_t epoch, step, rows, into, all;
     const dt_view *element; /* [n] */
     bool load;              /* files may now be read into memory as a whole */
 } dt_piece;
@@ -50,7 +50,7 @@ typedef struct dt_reader {
     _Atomic int64_t wants;
 } dt_reader;
 
-struct dt_feed {
+typedef struct dt_feed {
     /* number of the next piece to read, counted over all batches */
     _Alignas(64) _Atomic int64_t next;
     _Alignas(64) _Atomic uint32_t taken;
@@ -76,17 +76,21 @@ struct dt_feed {
     dt_arena *arena;
     dt_dataset *d;
     void *memory;
-    dt_feed_options o;
+    dt_batch_options o;
     const dt_rows *rows;
     dt_track *caller; /* records the caller's waits; NULL: none */
     int fill_mark, room_mark, wait_mark;
     int64_t count, steps, batches; /* examples per epoch; batches per epoch; batches in all */
     int64_t most_rows;             /* largest number of rows in a batch */
-    dt_order order;
-    /* input workers that share the examples; NULL: one worker that reads all of them in `order` */
-    dt_workers *workers;
-    int32_t *offsets; /* dt_batch.offsets of the caller's batch */
-};
+    dt_workers workers;            /* which examples a batch has */
+    int32_t *offsets;              /* dt_batch.offsets of the caller's batch; NULL: none */
+} dt_feed;
+
+static inline dt_feed *dt_feed_of(const dt_iterator *batches) {
+    return *(dt_feed **)batches->state;
+}
+/* Like dt_iterator_next_batch; does not move the iterator's position. */
+dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
 
 /* Ends the device's use of the slot's memory; no effect on a slot that is not lent. */
 void dt_feed_take_back(const dt_feed *f, dt_slot *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing a feed: chooses the depth of its ring and the number of threads, and lays out
- * the batches in memory. See feed.c. */
+/* The pipeline of a data set's batches. Opening an iterator over it chooses the depth of its ring
+ * and the number of threads, and lays out the batches in memory. See feed.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,9 +115,8 @@ static int64_t count_batches(const dt_feed *f) {
     return all > f->o.first_step ? all - f->o.first_step : 0;
 }
 
-static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o) {
+static void init(dt_feed *f, dt_dataset *d, const dt_batch_options *o) {
     memset(f, 0, sizeof *f);
-    dt_dataset_ref(d);
     f->d = d;
     f->arena = dt_arena_create();
     f->o = *o;
@@ -126,33 +125,25 @@ static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o) {
     f->opened_ns = dt_now_ns();
     f->rows = &d->rows[o->part];
     f->count = dt_dataset_count(d, o->part);
-    f->most_rows = o->batch < f->count || dt_dataset_is_once(d) ? o->batch : f->count;
-    f->steps = dt_steps_per_epoch(f->count, o->batch, o->last);
-    f->batches = count_batches(f);
-    f->order =
-        dt_order_make(d->spec.shuffle_seed, f->rows->count,
-                      o->part == DT_PART_TRAIN ? d->spec.repeat : 1, o->shuffle, d->spec.reshuffle);
+    f->workers = (dt_workers){.part = o->part,
+                              .n = o->workers ? o->workers : 1,
+                              .replicas = o->replicas ? o->replicas : 1,
+                              .batch = o->batch,
+                              .repeat = o->part == DT_PART_TRAIN ? d->spec.repeat : 1,
+                              .last = o->last,
+                              .shuffle = o->shuffle,
+                              .even = o->even};
 }
 
-/* Prepares sharing among several workers, or a batch that is not divided like a full batch. */
-static dt_status *share(dt_feed *f) {
-    dt_dealing dealing;
-    DT_TRY(dt_workers_dealing(f->d, f->o.policy, f->o.workers, &dealing));
-    if (f->o.workers == 0 || (dealing == DT_DEAL_GLOBAL && !f->o.even)) return NULL;
-    f->workers = dt_arena_new(f->arena, dt_workers);
-    *f->workers = (dt_workers){.part = f->o.part,
-                               .dealing = dealing,
-                               .n = f->o.workers,
-                               .replicas = f->o.replicas,
-                               .batch = f->o.batch,
-                               .repeat = f->order.repeat,
-                               .last = f->o.last,
-                               .shuffle = f->o.shuffle,
-                               .even = f->o.even};
-    DT_TRY(dt_workers_prepare(f->workers, f->arena, f->d));
-    f->offsets = dt_arena_array(f->arena, int32_t, f->o.workers * f->o.replicas + 1);
-    f->most_rows = f->o.batch;
-    f->steps = f->workers->steps;
+/* Divides the examples into batches. */
+static dt_status *divide(dt_feed *f) {
+    dt_workers *w = &f->workers;
+    DT_TRY(dt_workers_dealing(f->d, f->o.policy, f->o.workers, &w->dealing));
+    DT_TRY(dt_workers_prepare(w, f->arena, f->d));
+    if (f->o.workers) f->offsets = dt_arena_array(f->arena, int32_t, w->n * w->replicas + 1);
+    const bool full = f->o.batch < f->count || w->streams > 1 || dt_dataset_is_once(f->d);
+    f->most_rows = full ? f->o.batch : f->count;
+    f->steps = w->steps;
     f->batches = f->steps > 0 ? count_batches(f) : 0;
     return NULL;
 }
@@ -170,7 +161,7 @@ static void make_marks(dt_feed *f) {
     f->wait_mark = dt_recorder_mark(r, &(dt_mark){"wait for data", "wait", NULL, {"batch"}});
 }
 
-int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o) {
+int64_t dt_batches_bytes(dt_dataset *d, const dt_batch_options *o) {
     dt_feed f = {.d = d, .o = *o, .rows = &d->rows[o->part], .count = dt_dataset_count(d, o->part)};
     int64_t bytes, all;
     if (f.count == 0 || d->pipe) return 0;
@@ -187,22 +178,11 @@ static dt_status *prepare(dt_feed *f) {
     if (f->count == 0)
         return dt_fail(DT_E_DATASET_KEYS, &f->d->spec.at, "the data set has no '%s' part",
                        dt_part_name(f->o.part));
-    DT_TRY(share(f));
+    DT_TRY(divide(f));
     DT_TRY(allocate(f));
     make_marks(f);
     for (int n = choose_threads(f); f->n_threads < n;) DT_TRY(dt_feed_add_thread(f));
     return NULL;
-}
-
-dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) {
-    dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members require */
-    *out = NULL;
-    if (!f) return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to read data");
-    init(f, d, options);
-    dt_status *s = prepare(f);
-    if (s) dt_feed_close(f);
-    else *out = f;
-    return s;
 }
 
 /* ---- closing ---- */
@@ -218,7 +198,7 @@ static void join_threads(dt_feed *f) {
     }
 }
 
-void dt_feed_close(dt_feed *f) {
+static void close_feed(dt_feed *f) {
     if (!f) return;
     join_threads(f);
     for (uint32_t i = 0; f->slots && i < f->depth; i++) {
@@ -228,6 +208,78 @@ void dt_feed_close(dt_feed *f) {
     }
     free(f->memory);
     dt_arena_destroy(f->arena);
-    dt_dataset_unref(f->d);
     free(f);
+}
+
+/* ---- the pipeline ---- */
+
+static dt_status *open_feed(dt_feed **out, dt_dataset *d, const dt_batch_options *options) {
+    dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members require */
+    *out = NULL;
+    if (!f) return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to read data");
+    init(f, d, options);
+    dt_status *s = prepare(f);
+    if (s) close_feed(f);
+    else *out = f;
+    return s;
+}
+
+struct batches {
+    dt_dataset *data; /* a reference */
+    dt_batch_options o;
+};
+
+static dt_status *open(dt_iterator *it) {
+    struct batches b = *(const struct batches *)it->pipe->args;
+    b.o.epoch = (int64_t)it->epoch;
+    b.o.first_step = it->at;
+    return open_feed(it->state, b.data, &b.o);
+}
+
+/* Copies the batch, and the first rows of the replicas. */
+static dt_status *next(dt_iterator *it, dt_example *out) {
+    dt_batch b;
+    DT_TRY(dt_feed_next(dt_feed_of(it), &b));
+    if (b.rows == 0) return NULL;
+    *out = dt_example_make(b.n + (b.offsets != NULL));
+    out->n = b.n;
+    out->whole = b.offsets != NULL;
+    for (int i = 0; i < b.n + out->whole; i++) {
+        const dt_workers *w = &dt_feed_of(it)->workers;
+        const dt_type offsets = dt_type_of(DT_INT32, 1, (const int64_t[]){w->n * w->replicas + 1}),
+                      *type = i < b.n ? &b.element[i].type : &offsets;
+        DT_TRY(dt_tensor_new(&out->tensor[i], type));
+        memcpy(out->tensor[i]->data, i < b.n ? b.element[i].data : b.offsets,
+               (size_t)dt_type_bytes(type));
+    }
+    return NULL;
+}
+
+static void close(dt_iterator *it) { close_feed(dt_feed_of(it)); }
+
+static void release(void *args) { dt_dataset_unref(((struct batches *)args)->data); }
+
+static const dt_transform batches_row = {
+    .name = "batches",
+    .args_size = sizeof(struct batches),
+    .state_size = sizeof(dt_feed *),
+    .seeks = true,
+    .open = open,
+    .next = next,
+    .close = close,
+    .release = release,
+};
+
+dt_pipe *dt_dataset_batches(dt_dataset *d, const dt_batch_options *o) {
+    const struct batches args = {.data = d, .o = *o};
+    const dt_example_spec of = {.n = d->n, .c = d->element};
+    dt_dataset_ref(d);
+    return dt_pipe_make(&(dt_pipe_parts){&batches_row, NULL, 0, &args, dt_spec_copy(&of)});
+}
+
+dt_status *dt_iterator_open_batches(dt_iterator **out, dt_dataset *d, const dt_batch_options *o) {
+    dt_pipe *p = dt_dataset_batches(d, o);
+    dt_status *s = dt_iterator_open(out, p, (uint64_t)o->epoch, o->first_step);
+    dt_pipe_unref(p);
+    return s;
 }

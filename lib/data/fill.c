@@ -43,10 +43,9 @@ struct dt_filler {
     /* [2 * most_rows] the examples of a piece, then their partners, and the pass over the data that
      * each belongs to */
     int64_t *chosen, *pass;
-    dt_order order; /* copies of the feed's, because each thread changes its own */
-    dt_workers workers;
-    int64_t taken; /* of examples that are read once: how many were taken so far */
-    bool ended;    /* no example is left */
+    dt_workers workers; /* with orders of its own, which dealing changes */
+    int64_t taken;      /* of examples that are read once: how many were taken so far */
+    bool ended;         /* no example is left */
     void *scratch;
     dt_read_buffer record;
     dt_map_at at;
@@ -94,15 +93,12 @@ dt_status *dt_filler_create(dt_filler **out, const dt_feed *feed) {
     *f = (dt_filler){.feed = feed,
                      .rows = feed->rows,
                      .n = feed->d->n,
-                     .order = feed->order,
+                     .workers = feed->workers,
                      .at = {.seed = feed->d->spec.map_seed,
                             .training = feed->o.part == DT_PART_TRAIN && !feed->o.looks}};
-    if (feed->workers) {
-        const size_t orders = (size_t)feed->workers->streams * sizeof *feed->workers->order;
-        f->workers = *feed->workers;
-        f->workers.order = dt_alloc(orders);
-        memcpy(f->workers.order, feed->workers->order, orders);
-    }
+    const size_t orders = (size_t)f->workers.streams * sizeof *f->workers.order;
+    f->workers.order = dt_alloc(orders);
+    memcpy(f->workers.order, feed->workers.order, orders);
     dt_status *s = allocate(f);
     if (s) {
         dt_filler_destroy(f);
@@ -140,31 +136,20 @@ static dt_status *load(dt_filler *f, const dt_piece *p) {
     return NULL;
 }
 
-/* Finds the examples of rows [from, from + count) of the piece's batch. */
-static void deal(dt_filler *f, const dt_piece *p, const dt_dealt *q) {
-    if (f->feed->workers) {
-        dt_workers_deal(&f->workers, q);
-        return;
-    }
-    for (int64_t i = 0; i < q->count; i++) {
-        const int64_t at = p->first - p->into + q->from + i;
-        q->example[i] = dt_order_at(&f->order, q->epoch, at);
-        q->pass[i] = dt_order_pass(&f->order, q->epoch, at);
-    }
-}
-
 /* Index, in `chosen` and `pass`, of the partner of row i of a piece. */
 static int64_t partner(const dt_filler *f, int64_t i) { return f->feed->most_rows + i; }
 
 static void choose(dt_filler *f, const dt_piece *p) {
-    deal(f, p, &(dt_dealt){p->epoch, p->step, p->into, p->rows, f->chosen, f->pass});
+    dt_workers_deal(&f->workers,
+                    &(dt_dealt){p->epoch, p->step, p->into, p->rows, f->chosen, f->pass});
     if (!f->pairs) return;
     const uint64_t batch = (uint64_t)(p->epoch * f->feed->steps + p->step);
     const dt_permutation rows = dt_permutation_make(f->at.seed, "partner", batch, (uint64_t)p->all);
     for (int64_t i = 0; i < p->rows; i++) {
         const int64_t row = (int64_t)dt_permutation_at(&rows, (uint64_t)(p->into + i)),
                       k = partner(f, i);
-        deal(f, p, &(dt_dealt){p->epoch, p->step, row, 1, f->chosen + k, f->pass + k});
+        dt_workers_deal(&f->workers,
+                        &(dt_dealt){p->epoch, p->step, row, 1, f->chosen + k, f->pass + k});
     }
 }
 

@@ -89,17 +89,17 @@ static int64_t batch_size(const look *x) {
 }
 
 static dt_status *read_all(look *x) {
-    dt_feed *feed = NULL;
+    dt_iterator *batches = NULL;
     dt_batch b;
     int64_t done = 0;
-    DT_TRY(dt_feed_open(&feed, x->q->data,
-                        &(dt_feed_options){.part = x->q->part, .batch = batch_size(x)}));
-    dt_status *s = dt_feed_next(feed, &b);
-    for (; !s && b.rows > 0; s = dt_feed_next(feed, &b)) {
+    DT_TRY(dt_iterator_open_batches(
+        &batches, x->q->data, &(dt_batch_options){.part = x->q->part, .batch = batch_size(x)}));
+    dt_status *s = dt_iterator_next_batch(batches, &b);
+    for (; !s && b.rows > 0; s = dt_iterator_next_batch(batches, &b)) {
         add_batch(x, &b, done);
         done += b.rows;
     }
-    dt_feed_close(feed);
+    dt_iterator_close(batches);
     return s;
 }
 

@@ -124,13 +124,15 @@ static void take_values(arrays *a, const dt_view *v) {
 }
 
 static dt_status *read_target(arrays *a) {
-    dt_feed *feed = NULL;
+    dt_iterator *batches = NULL;
     dt_batch b;
     a->whole = true;
-    DT_TRY(dt_feed_open(&feed, a->data, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = BATCH}));
-    dt_status *s = dt_feed_next(feed, &b);
-    for (; !s && b.rows > 0; s = dt_feed_next(feed, &b)) take_values(a, &b.element[a->target]);
-    dt_feed_close(feed);
+    DT_TRY(dt_iterator_open_batches(&batches, a->data,
+                                    &(dt_batch_options){.part = DT_PART_TRAIN, .batch = BATCH}));
+    dt_status *s = dt_iterator_next_batch(batches, &b);
+    for (; !s && b.rows > 0; s = dt_iterator_next_batch(batches, &b))
+        take_values(a, &b.element[a->target]);
+    dt_iterator_close(batches);
     return s;
 }
 

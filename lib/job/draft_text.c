@@ -91,10 +91,11 @@ typedef struct language {
 
 /* Reads the first characters, which the model has a token for. */
 static dt_status *read_prompt(dt_dataset *data, language *x) {
-    dt_feed *feed = NULL;
+    dt_iterator *batches = NULL;
     dt_batch b;
-    DT_TRY(dt_feed_open(&feed, data, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = PROMPT}));
-    dt_status *s = dt_feed_next(feed, &b);
+    DT_TRY(dt_iterator_open_batches(&batches, data,
+                                    &(dt_batch_options){.part = DT_PART_TRAIN, .batch = PROMPT}));
+    dt_status *s = dt_iterator_next_batch(batches, &b);
     const int32_t *token = s ? NULL : b.element[0].data;
     for (int64_t i = 0; !s && i < b.rows; i++) {
         const size_t before = x->prompt.size;
@@ -107,7 +108,7 @@ static dt_status *read_prompt(dt_dataset *data, language *x) {
         }
         break;
     }
-    dt_feed_close(feed);
+    dt_iterator_close(batches);
     return s;
 }
 

@@ -48,12 +48,12 @@ static int by_size(const void *a, const void *b) {
 
 /* Takes the median of the steps after the first one, which allocates; the first one counts only if
  * there is no time for another. */
-static dt_status *train_some(host_plan *p, dt_trainer *t, dt_feed *feed, dt_sums *sums) {
+static dt_status *train_some(host_plan *p, dt_trainer *t, dt_iterator *batches, dt_sums *sums) {
     double seconds[MOST_STEPS + 1], spent = 0, loss;
     int n = 0;
     for (; n <= MOST_STEPS && (spent < most_seconds || (n < 3 && spent < patience)); n++) {
         dt_batch batch;
-        DT_TRY(dt_feed_next(feed, &batch));
+        DT_TRY(dt_iterator_next_batch(batches, &batch));
         if (batch.rows < p->start.global_batch) break; /* the last one, or none */
         const int64_t since = dt_now_ns();
         DT_TRY(dt_trainer_step(t, &batch, true, sums, &loss));
@@ -68,15 +68,15 @@ static dt_status *train_some(host_plan *p, dt_trainer *t, dt_feed *feed, dt_sums
 }
 
 static dt_status *time_training(host_plan *p, const dt_job *j, const dt_session *s, dt_sums *sums) {
-    dt_feed *feed = NULL;
-    DT_TRY(dt_feed_open(&feed, j->data,
-                        &(dt_feed_options){.part = DT_PART_TRAIN,
-                                           .epochs = 1,
-                                           .batch = p->start.global_batch,
-                                           .last = j->dataset.last_batch,
-                                           .shuffle = j->dataset.shuffle}));
-    dt_status *bad = train_some(p, s->trainer, feed, sums);
-    dt_feed_close(feed);
+    dt_iterator *batches = NULL;
+    DT_TRY(dt_iterator_open_batches(&batches, j->data,
+                                    &(dt_batch_options){.part = DT_PART_TRAIN,
+                                                        .epochs = 1,
+                                                        .batch = p->start.global_batch,
+                                                        .last = j->dataset.last_batch,
+                                                        .shuffle = j->dataset.shuffle}));
+    dt_status *bad = train_some(p, s->trainer, batches, sums);
+    dt_iterator_close(batches);
     return bad;
 }
 

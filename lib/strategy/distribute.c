@@ -177,58 +177,6 @@ bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out)
 
 /* ---- a job's data set ---- */
 
-struct job {
-    dt_dataset *data; /* holds a reference */
-    int replicas;
-    dt_feed_options feed; /* for the first epoch; later ones change only `epoch` */
-};
-
-static void release_job(void *args) { dt_dataset_unref(((struct job *)args)->data); }
-
-static dt_status *open_feed(dt_iterator *it) {
-    const struct job *j = it->pipe->args;
-    dt_feed_options o = j->feed;
-
-    o.epoch = (int64_t)it->epoch;
-    o.first_step = it->at;
-    return dt_feed_open(it->state, j->data, &o);
-}
-
-static dt_status *next_batch(dt_iterator *it, dt_example *out) {
-    const struct job *j = it->pipe->args;
-    const dt_type offsets = dt_type_of(DT_INT32, 1, (const int64_t[]){j->replicas + 1});
-    dt_batch b;
-
-    DT_TRY(dt_feed_next(*(dt_feed **)it->state, &b));
-    if (b.rows == 0) return NULL;
-    *out = dt_example_make(b.n + 1);
-    out->n = b.n;
-    out->whole = true;
-    DT_TRY(dt_tensor_new(&out->tensor[b.n], &offsets));
-    int32_t *at = (int32_t *)out->tensor[b.n]->data;
-    if (b.offsets) memcpy(at, b.offsets, (size_t)dt_type_bytes(&offsets));
-    else dt_cut_rows(b.rows, j->feed.batch, j->replicas, at);
-    for (int i = 0; i < b.n; i++) {
-        const dt_view *v = &b.element[i];
-        DT_TRY(dt_tensor_new(&out->tensor[i], &v->type));
-        memcpy(out->tensor[i]->data, v->data, (size_t)dt_type_bytes(&v->type));
-    }
-    return NULL;
-}
-
-static void close_feed(dt_iterator *it) { dt_feed_close(*(dt_feed **)it->state); }
-
-static const dt_transform batches_of_job = {
-    .name = "batches",
-    .args_size = sizeof(struct job),
-    .state_size = sizeof(dt_feed *),
-    .seeks = true,
-    .open = open_feed,
-    .next = next_batch,
-    .close = close_feed,
-    .release = release_job,
-};
-
 /* For no_fallback: fails if there are too few files for the workers. Other kinds of data sets
  * have no fallback. */
 static dt_status *check_fallback(const dt_dataset *data, int64_t workers) {
@@ -242,8 +190,8 @@ static dt_status *check_fallback(const dt_dataset *data, int64_t workers) {
 
 /* Decides how workers share the data set. AUTO: follows the data set's own key, or is AUTO if it
  * has none. */
-static dt_status *share_job(struct job *j, const dt_strategy *s, const dt_input_options *o,
-                            dt_str *decision) {
+static dt_status *share_job(dt_batch_options *b, dt_dataset *data, const dt_strategy *s,
+                            const dt_input_options *o, dt_str *decision) {
     static const char *const names[] = {NULL, "file", "data", "off", "hint"};
     static const char *const dealt[] = {"auto: the order of one process",
                                         "data: tiles of batches in turn", "file: whole files",
@@ -251,35 +199,31 @@ static dt_status *share_job(struct job *j, const dt_strategy *s, const dt_input_
     const int workers = input_workers(s, o);
     dt_dealing dealing;
 
-    j->feed.policy = names[o->auto_shard_policy];
-    j->feed.even = o->rebatch == DT_REBATCH_EVEN && (o->auto_shard_policy == DT_AUTO_SHARD_AUTO ||
-                                                     o->auto_shard_policy == DT_AUTO_SHARD_DATA);
+    b->policy = names[o->auto_shard_policy];
+    b->even = o->rebatch == DT_REBATCH_EVEN && (o->auto_shard_policy == DT_AUTO_SHARD_AUTO ||
+                                                o->auto_shard_policy == DT_AUTO_SHARD_DATA);
     if (o->workers) DT_TRY(check_even(s, workers));
-    DT_TRY(dt_workers_dealing(j->data, j->feed.policy, workers, &dealing));
+    DT_TRY(dt_workers_dealing(data, b->policy, workers, &dealing));
     if (dealing != DT_DEAL_GLOBAL) DT_TRY(check_even(s, workers));
-    if (o->no_fallback && dealing == DT_DEAL_GLOBAL) DT_TRY(check_fallback(j->data, workers));
+    if (o->no_fallback && dealing == DT_DEAL_GLOBAL) DT_TRY(check_fallback(data, workers));
     dt_str_printf(decision, "%s, %d worker%s", dealt[dealing], workers, workers == 1 ? "" : "s");
     /* batches in the order of one process suit any number of hosts and replicas */
-    j->feed.workers = dealing == DT_DEAL_GLOBAL ? 1 : workers;
-    j->feed.replicas = s->replicas / j->feed.workers;
+    b->workers = dealing == DT_DEAL_GLOBAL ? 1 : workers;
+    b->replicas = s->replicas / b->workers;
     return NULL;
 }
 
 static dt_status *distribute_job(dt_dist_dataset *d, dt_dataset *data, const dt_input_options *o) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
-    struct job j = {.data = data, .replicas = d->strategy->replicas};
-    dt_example_spec of = {0};
 
     if (spec->per_replica_batch_size > 0)
-        dt_dataset_set_global_batch(data, spec->per_replica_batch_size * j.replicas);
-    j.feed = (dt_feed_options){.part = DT_PART_TRAIN,
-                               .shuffle = spec->shuffle,
-                               .batch = dt_dataset_batch_size(data),
-                               .last = spec->last_batch};
-    DT_TRY(share_job(&j, d->strategy, o, &d->decision));
-    of.n = dt_dataset_elements(data, (const dt_element_spec **)&of.c);
-    dt_dataset_ref(data);
-    d->pipe = dt_pipe_make(&(dt_pipe_parts){&batches_of_job, NULL, 0, &j, dt_spec_copy(&of)});
+        dt_dataset_set_global_batch(data, spec->per_replica_batch_size * d->strategy->replicas);
+    dt_batch_options b = {.part = DT_PART_TRAIN,
+                          .shuffle = spec->shuffle,
+                          .batch = dt_dataset_batch_size(data),
+                          .last = spec->last_batch};
+    DT_TRY(share_job(&b, data, d->strategy, o, &d->decision));
+    d->pipe = dt_dataset_batches(data, &b);
     return NULL;
 }
 

@@ -31,7 +31,7 @@ static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
     if (!trainer->numbers)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "the coordinator waits for row numbers, but batches look none up");
-    DT_TRY(dt_feed_read(c->batches, work->frame.number, &c->batch));
+    DT_TRY(dt_iterator_read_batch(c->batches, work->frame.number, &c->batch));
     DT_TRY(dt_trainer_find_rows(trainer, &c->batch, c->numbers));
     return dt_rows_ask(&c->held.packed, dt_compiled_step(trainer->numbers), trainer->table,
                        c->numbers, request);
@@ -76,7 +76,7 @@ static dt_status *compute(void *user, const dt_work *work, dt_frame_kind *kind, 
     if (c->trainer->numbers && !work->asked && !c->ps.n)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "the coordinator sent rows before it was asked for them");
-    if (!work->asked) DT_TRY(dt_feed_read(c->batches, work->frame.number, &c->batch));
+    if (!work->asked) DT_TRY(dt_iterator_read_batch(c->batches, work->frame.number, &c->batch));
     if (c->ps.n) DT_TRY(pull(c, &work->frame));
     dt_trainer_clear(c->trainer, &c->sums);
     DT_TRY(dt_trainer_step(c->trainer, &c->batch, true, &c->sums, &loss));

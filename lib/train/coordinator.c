@@ -295,13 +295,13 @@ static dt_status *open_batches(dt_coordinated *c) {
     const run *r = c->r;
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     dt_batch batch;
-    DT_TRY(dt_feed_open(&c->batches, r->data,
-                        &(dt_feed_options){.part = DT_PART_TRAIN,
-                                           .batch = r->size.batch,
-                                           .last = spec->last_batch,
-                                           .shuffle = spec->shuffle,
-                                           .by_number = true}));
-    return dt_feed_read(c->batches, r->at.step, &batch);
+    DT_TRY(dt_iterator_open_batches(&c->batches, r->data,
+                                    &(dt_batch_options){.part = DT_PART_TRAIN,
+                                                        .batch = r->size.batch,
+                                                        .last = spec->last_batch,
+                                                        .shuffle = spec->shuffle,
+                                                        .by_number = true}));
+    return dt_iterator_read_batch(c->batches, r->at.step, &batch);
 }
 
 /* Opens the batches, and reads the first one so that the workers that are forked share what was
@@ -385,7 +385,7 @@ void dt_coordinated_close(run *r) {
     if (c->pool && c->failed) dt_worker_pool_fail(c->pool);
     dt_worker_pool_close(c->pool);
     dt_ps_close(&c->ps, c->pool && !c->failed);
-    dt_feed_close(c->batches);
+    dt_iterator_close(c->batches);
     dt_arena_destroy(c->arena);
     free(c);
 }

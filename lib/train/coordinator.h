@@ -35,7 +35,7 @@ typedef struct dt_coordinated {
     bool failed;
     /* Reads batches by number. Opened before workers are forked, so that they share what was
      * read. */
-    dt_feed *batches;
+    dt_iterator *batches;
     dt_worker_pool_spec spec; /* for opening the pool */
     dt_worker_pool *pool;
     int64_t reported_step; /* step of the last event about workers */

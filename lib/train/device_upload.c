@@ -26,17 +26,17 @@ static void take_back(void *user, void *lent) {
 }
 
 dt_status *dt_lender_make(dt_lender *l, const dt_dataset *data, dt_compiled *c, int64_t examples,
-                          int64_t batch, dt_feed_lend *out) {
+                          int64_t batch, dt_batch_lend *out) {
     const int64_t rows[] = {examples < batch ? 0 : batch, examples % batch};
 
     *l = (dt_lender){.data = data, .step = dt_compiled_step(c)};
-    *out = (dt_feed_lend){0};
+    *out = (dt_batch_lend){0};
     if (!dt_compiled_runs_ahead(c)) return NULL;
     for (int i = 0; i < 2; i++) {
         if (rows[i] <= 0) continue;
         DT_TRY(dt_compiled_prepare(c, rows[i], &l->size[l->n].executable));
         l->size[l->n++].rows = rows[i];
     }
-    *out = (dt_feed_lend){.lend = lend, .take_back = take_back, .user = l};
+    *out = (dt_batch_lend){.lend = lend, .take_back = take_back, .user = l};
     return NULL;
 }

@@ -6,7 +6,7 @@
 #include "data/data.h"
 #include "strategy/strategy.h"
 
-/* Must live as long as the feed. */
+/* Must live as long as the iterator. */
 typedef struct dt_lender {
     const dt_dataset *data;
     const dt_graph *step;
@@ -18,9 +18,9 @@ typedef struct dt_lender {
     } size[2];
 } dt_lender;
 
-/* Options for a feed of so many examples in batches, for steps of c. Compiles c for the full and
- * the last size. Zeros where steps cannot overlap. */
+/* Options for an iterator over so many examples in batches, for steps of c. Compiles c for the full
+ * and the last size. Zeros where steps cannot overlap. */
 dt_status *dt_lender_make(dt_lender *l, const dt_dataset *data, dt_compiled *c, int64_t examples,
-                          int64_t batch, dt_feed_lend *out) DT_MUST_USE;
+                          int64_t batch, dt_batch_lend *out) DT_MUST_USE;
 
 #endif

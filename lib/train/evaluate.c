@@ -117,7 +117,7 @@ static void report_progress(const dt_run_options *run, const char *part, int64_t
  * digits as one worker. */
 typedef struct turns {
     dt_part part;
-    dt_feed *feed;
+    dt_iterator *batches;
     int64_t left; /* rows of a piece, at most */
     const dt_run_options *run;
     bool ahead;    /* the next piece may start before the current one is finished */
@@ -212,7 +212,7 @@ static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s) {
     int64_t reported_ns = dt_now_ns();
     dt_batch batch;
     for (int64_t done = 0; x->left > 0; done += batch.rows) {
-        DT_TRY(dt_feed_next(x->feed, &batch));
+        DT_TRY(dt_iterator_next_batch(x->batches, &batch));
         if (batch.rows == 0) break;
         if (batch.rows > x->left) shorten(t, &batch, x->left);
         DT_TRY(take_piece(t, x, &batch, done, s));
@@ -222,19 +222,19 @@ static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s) {
     return NULL;
 }
 
-static dt_status *open_feed(dt_trainer *t, turns *x, dt_lender *lender) {
+static dt_status *open_batches(dt_trainer *t, turns *x, dt_lender *lender) {
     const dt_cluster *workers = t->o.strategy->cluster;
-    dt_feed_options o = {.part = x->part,
-                         .batch = t->evaluation_rows,
-                         .last = DT_LAST_PARTIAL,
-                         .looks = true,
-                         .keeps = x->ahead,
-                         .recorder = t->recorder,
-                         .own = workers ? dt_cluster_own_batch : NULL,
-                         .own_user = workers};
+    dt_batch_options o = {.part = x->part,
+                          .batch = t->evaluation_rows,
+                          .last = DT_LAST_PARTIAL,
+                          .looks = true,
+                          .keeps = x->ahead,
+                          .recorder = t->recorder,
+                          .own = workers ? dt_cluster_own_batch : NULL,
+                          .own_user = workers};
     DT_TRY(dt_lender_make(lender, t->o.data, t->evaluate, dt_dataset_count(t->o.data, x->part),
                           o.batch, &o.lend));
-    return dt_feed_open(&x->feed, t->o.data, &o);
+    return dt_iterator_open_batches(&x->batches, t->o.data, &o);
 }
 
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
@@ -247,9 +247,9 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
         x.left = INT64_MAX;
     dt_trainer_clear(t, s);
     DT_TRY(dt_divided_put_together(t->o.model->weight, t->o.model->n_weights));
-    DT_TRY(open_feed(t, &x, &lender));
+    DT_TRY(open_batches(t, &x, &lender));
     begin_turns(t, &x, s->n);
     dt_status *bad = end_turns(t, &x, s, evaluate(t, &x, s));
-    dt_feed_close(x.feed);
+    dt_iterator_close(x.batches);
     return bad;
 }

@@ -154,11 +154,11 @@ static dt_status *train(run *r) {
 /* With a parameter server the workers read the batches. */
 static dt_status *train_from_here(run *r) {
     if (!dt_run_is_training(r)) return NULL;
-    if (!r->coordinator) DT_TRY(dt_run_open_feed(r));
+    if (!r->coordinator) DT_TRY(dt_run_open_batches(r));
     r->out.saved_ns = dt_now_ns();
     dt_status *s = train(r);
-    dt_feed_close(r->feed);
-    r->feed = NULL;
+    dt_iterator_close(r->batches);
+    r->batches = NULL;
     return s;
 }
 

@@ -82,16 +82,16 @@ static void add_state(const run *r, dt_memory *m) {
 
 static void add_data(const run *r, const dt_data_bytes *held, dt_memory *m) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
-    const dt_feed_options training = {.part = DT_PART_TRAIN,
-                                      .batch = r->size.batch,
-                                      .last = spec->last_batch,
-                                      .epochs = r->size.epochs,
-                                      .keeps = r->ahead.allowed},
-                          validation = {.part = DT_PART_VALIDATION,
-                                        .batch = r->q->trainer->evaluation_rows,
-                                        .last = DT_LAST_PARTIAL};
-    m->data = sum(sum(held->present, held->coming), dt_feed_bytes(r->data, &training));
-    if (m->evaluation) m->data = sum(m->data, dt_feed_bytes(r->data, &validation));
+    const dt_batch_options training = {.part = DT_PART_TRAIN,
+                                       .batch = r->size.batch,
+                                       .last = spec->last_batch,
+                                       .epochs = r->size.epochs,
+                                       .keeps = r->ahead.allowed},
+                           validation = {.part = DT_PART_VALIDATION,
+                                         .batch = r->q->trainer->evaluation_rows,
+                                         .last = DT_LAST_PARTIAL};
+    m->data = sum(sum(held->present, held->coming), dt_batches_bytes(r->data, &training));
+    if (m->evaluation) m->data = sum(m->data, dt_batches_bytes(r->data, &validation));
 }
 
 dt_status *dt_run_count_memory(run *r) {

@@ -5,9 +5,9 @@
  * the other, which is the order of the examples, and are passed on at once; only one batch is kept,
  * or two where the device computes one while the next is on its way.
  *
- * A feed of rows that are read once may give fewer than a batch has, because the next are not there
- * yet. So that no program is compiled for each such number, they are filled up with rows of zeros,
- * whose outputs are dropped: at inference no row depends on the others.
+ * An iterator over rows that are read once may give fewer than a batch has, because the next are
+ * not there yet. So that no program is compiled for each such number, they are filled up with rows
+ * of zeros, whose outputs are dropped: at inference no row depends on the others.
  *
  * Workers in separate processes take batches in turn; the first one passes all outputs on, in
  * order.
@@ -457,11 +457,11 @@ static void drop_flights(prediction *p) {
 
 /* ---- a part of a data set ---- */
 
-static dt_status *predict_feed(prediction *p, dt_feed *feed) {
+static dt_status *predict_batches(prediction *p, dt_iterator *batches) {
     dt_batch batch;
 
     for (;;) {
-        dt_status *bad = dt_feed_next(feed, &batch);
+        dt_status *bad = dt_iterator_next_batch(batches, &batch);
         if (bad) {
             dt_status *before = pass_on_all(p, 0);
             dt_status_free(before ? bad : NULL);
@@ -478,7 +478,7 @@ static dt_status *predict_feed(prediction *p, dt_feed *feed) {
 static dt_status *predict_part(prediction *p) {
     dt_dataset *data = p->from->data;
     dt_element_spec input[DT_MAX_INPUTS];
-    dt_feed *feed = NULL;
+    dt_iterator *batches = NULL;
     dt_lender lender;
     dt_match match;
 
@@ -486,20 +486,20 @@ static dt_status *predict_part(prediction *p) {
     p->n = dt_dataset_elements(data, &p->element);
     for (int i = 0; i < match.n_inputs; i++) input[i] = p->element[match.input[i]];
     DT_TRY(compile(p, input));
-    dt_feed_options o = {.part = p->from->part,
-                         .batch = p->from->batch,
-                         .last = DT_LAST_PARTIAL,
-                         .looks = true,
-                         .own = p->turn.cluster ? dt_cluster_own_batch : NULL,
-                         .own_user = p->turn.cluster};
+    dt_batch_options o = {.part = p->from->part,
+                          .batch = p->from->batch,
+                          .last = DT_LAST_PARTIAL,
+                          .looks = true,
+                          .own = p->turn.cluster ? dt_cluster_own_batch : NULL,
+                          .own_user = p->turn.cluster};
     if (!dt_dataset_is_once(data))
         DT_TRY(dt_lender_make(&lender, data, p->step, dt_dataset_count(data, o.part), o.batch,
                               &o.lend));
     o.keeps = p->ahead = !dt_dataset_is_once(data) && dt_compiled_runs_ahead(p->step);
-    DT_TRY(dt_feed_open(&feed, data, &o));
-    dt_status *s = predict_feed(p, feed);
+    DT_TRY(dt_iterator_open_batches(&batches, data, &o));
+    dt_status *s = predict_batches(p, batches);
     drop_flights(p);
-    dt_feed_close(feed);
+    dt_iterator_close(batches);
     return s;
 }
 

@@ -101,7 +101,7 @@ typedef struct run {
     data_wait data_wait;
     dt_memory memory;
     recording recording;
-    dt_feed *feed; /* while it trains; NULL with a coordinator */
+    dt_iterator *batches; /* while it trains; NULL with a coordinator */
     /* the next step, if it starts before the current one is finished: step_pipeline.c */
     struct {
         bool allowed; /* the device can overlap steps, and no hook needs single ones */
@@ -149,8 +149,8 @@ void dt_run_report_waiting(run *r, dt_event *e);
 /* means: exchanges the weights with the running means that the optimizer keeps (use_ema); else
  * exchanges them back. Does nothing if they are there already. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
-/* step_pipeline.c: opens r->feed at the run's position. */
-dt_status *dt_run_open_feed(run *r) DT_MUST_USE;
+/* step_pipeline.c: opens r->batches at the run's position. */
+dt_status *dt_run_open_batches(run *r) DT_MUST_USE;
 /* Decides whether steps of this run may overlap: sets r->ahead.allowed. */
 void dt_run_allow_ahead(run *r);
 /* Starts the step after r->at, unless it was started ahead. Its batch is lent until the next

@@ -20,29 +20,29 @@ void dt_run_allow_ahead(run *r) {
                        !r->strategy->verify_replicas && !dt_callbacks_look_at_steps(r);
 }
 
-/* Opens the feed of the batches for the steps that the run has left. */
-dt_status *dt_run_open_feed(run *r) {
+/* Opens the iterator over the batches for the steps that the run has left. */
+dt_status *dt_run_open_batches(run *r) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     const int64_t epoch = r->at.step / r->size.data_steps,
                   epochs = (r->size.steps + r->size.data_steps - 1) / r->size.data_steps - epoch;
-    dt_feed_options o = {.part = DT_PART_TRAIN,
-                         .epoch = epoch,
-                         .first_step = r->at.step % r->size.data_steps,
-                         .epochs = epochs,
-                         .batch = r->size.batch,
-                         .last = spec->last_batch,
-                         .shuffle = spec->shuffle,
-                         .keeps = r->ahead.allowed,
-                         .workers = r->size.workers ? (int)r->size.workers->n : 0,
-                         .replicas = r->size.workers ? (int)r->size.workers->replicas : 0,
-                         .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
-                         .own_user = dt_trainer_training_step(r->q->trainer),
-                         .recorder = r->recording.recorder};
+    dt_batch_options o = {.part = DT_PART_TRAIN,
+                          .epoch = epoch,
+                          .first_step = r->at.step % r->size.data_steps,
+                          .epochs = epochs,
+                          .batch = r->size.batch,
+                          .last = spec->last_batch,
+                          .shuffle = spec->shuffle,
+                          .keeps = r->ahead.allowed,
+                          .workers = r->size.workers ? (int)r->size.workers->n : 0,
+                          .replicas = r->size.workers ? (int)r->size.workers->replicas : 0,
+                          .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
+                          .own_user = dt_trainer_training_step(r->q->trainer),
+                          .recorder = r->recording.recorder};
     if (!r->size.workers)
         DT_TRY(dt_lender_make(dt_arena_new(r->arena, dt_lender), r->data, r->q->trainer->train,
                               spec->last_batch == DT_LAST_DROP ? r->size.batch : r->size.examples,
                               r->size.batch, &o.lend));
-    return dt_feed_open(&r->feed, r->data, &o);
+    return dt_iterator_open_batches(&r->batches, r->data, &o);
 }
 
 /* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the
@@ -56,7 +56,7 @@ bool dt_run_closes_window(const run *r, int64_t epoch_step) {
 static dt_status *start(run *r, int after, dt_batch *batch) {
     const int64_t step = r->at.step + after;
 
-    DT_TRY(dt_feed_next(r->feed, batch));
+    DT_TRY(dt_iterator_next_batch(r->batches, batch));
     if (batch->rows == 0)
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld",
                        (long long)step - 1, (long long)r->size.steps);

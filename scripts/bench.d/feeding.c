@@ -28,15 +28,15 @@ static double now(void)
 
 static int64_t read_all(dt_dataset *d, int threads, int batch)
 {
-    dt_feed *f;
+    dt_iterator *f;
     dt_batch b = {.rows = 1};
     int64_t rows = 0;
-    require(dt_feed_open(&f, d, &(dt_feed_options){.batch = batch, .threads = threads}));
+    require(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = batch, .threads = threads}));
     while (b.rows > 0) {
-        require(dt_feed_next(f, &b));
+        require(dt_iterator_next_batch(f, &b));
         rows += b.rows;
     }
-    dt_feed_close(f);
+    dt_iterator_close(f);
     return rows;
 }
 

@@ -154,31 +154,31 @@ static void read_whole(const char *path)
 static void read_batches(const subject *x, const char *path)
 {
     dt_dataset *d = NULL;
-    dt_feed *f;
+    dt_iterator *f;
     dt_batch b = {.rows = 1};
     require(dt_dataset_open(&d, "{format: tfrecord, train: %s, global_batch_size: %d, num_parallel_calls: 1, cache: false, element: {x: {shape: [%lld], dtype: %s}, y: {dtype: int64}}}",
                             path, BATCH, (long long)x->values, dt_dtype_name(x->dtype)));
-    require(dt_feed_open(&f, d, &(dt_feed_options){.batch = BATCH, .threads = 1}));
+    require(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = BATCH, .threads = 1}));
     while (b.rows > 0)
-        require(dt_feed_next(f, &b));
-    dt_feed_close(f);
+        require(dt_iterator_next_batch(f, &b));
+    dt_iterator_close(f);
     dt_dataset_unref(d);
 }
 
 static void read_csv(const subject *x, const char *path)
 {
     dt_dataset *d = NULL;
-    dt_feed *f;
+    dt_iterator *f;
     dt_batch b = {.rows = 1};
     dt_str columns = {0};
     for (int64_t i = 0; i < x->values; i++)
         dt_str_printf(&columns, "%sx_%lld", i ? ", " : "", (long long)i);
     require(dt_dataset_open(&d, "{format: csv, train: %s, global_batch_size: 256, element: {x: {columns: [%s], dtype: float32}, y: {column: y, dtype: int64}}}",
                             path, dt_str_text(&columns)));
-    require(dt_feed_open(&f, d, &(dt_feed_options){.batch = 256, .threads = 2}));
+    require(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 256, .threads = 2}));
     while (b.rows > 0)
-        require(dt_feed_next(f, &b));
-    dt_feed_close(f);
+        require(dt_iterator_next_batch(f, &b));
+    dt_iterator_close(f);
     dt_dataset_unref(d);
     dt_str_release(&columns);
 }

@@ -380,18 +380,18 @@ static void test_file_cut_while_in_use(void **state) {
     (void)state;
     static const float zero[256];
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     write_npy("x.npy", "<f4", "(64, 4)", zero, sizeof zero);
     OK(dt_dataset_open(&d, "{format: npy, train: {x: " HERE "/x.npy}, global_batch_size: 8}"));
     assert_int_equal(truncate(HERE "/x.npy", 200), 0);
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 8}));
-    dt_status *s = dt_feed_next(f, &b);
+    OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 8}));
+    dt_status *s = dt_iterator_next_batch(f, &b);
     assert_int_equal(b.rows, 0);
     expect_fault("D82", s, DT_E_FILE_CHANGED, 65, "x.npy");
-    OK(dt_feed_next(f, &b)); /* reported once; then the data ends */
+    OK(dt_iterator_next_batch(f, &b)); /* reported once; then the data ends */
     assert_int_equal(b.rows, 0);
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
 }
 

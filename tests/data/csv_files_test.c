@@ -37,14 +37,14 @@ static void test_files_with_columns_in_other_orders(void **state) {
 
 /* Values of x in the examples of a part, all of which are (1, 2, 3). */
 static void expect_in_order(dt_dataset *d, dt_part part) {
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = part, .batch = 2}));
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.part = part, .batch = 2}));
+    OK(dt_iterator_next_batch(f, &b));
     const float *x = b.element[0].data;
     assert_int_equal(b.rows, 2);
     for (int i = 0; i < 6; i++) assert_true((int)x[i] == i % 3 + 1);
-    dt_feed_close(f);
+    dt_iterator_close(f);
 }
 
 /* A file of another part may have columns in another order, and more of them. */
@@ -119,7 +119,7 @@ static void test_large_tables_are_read_from_their_places(void **state) {
     enum { ROWS = 17000, TIMES = 2048 };
     dt_str s = {0}, columns = {0};
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     for (int i = 0; i < TIMES; i++) dt_str_puts(&columns, i ? ",u" : "u");
     dt_str_puts(&s, "u,v\n");
@@ -130,17 +130,17 @@ static void test_large_tables_are_read_from_their_places(void **state) {
                        "/large.csv, element: {x: {columns: [%s], dtype: int64}}, shuffle: true, "
                        "global_batch_size: 2}",
                        dt_str_text(&columns)));
-    OK(dt_feed_open(&f, d,
-                    &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 256, .shuffle = true}));
+    OK(dt_iterator_open_batches(
+        &f, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 256, .shuffle = true}));
     uint8_t seen[ROWS] = {0};
     for (int i = 0; i < 8; i++) {
-        OK(dt_feed_next(f, &b));
+        OK(dt_iterator_next_batch(f, &b));
         for (int64_t r = 0; r < b.rows; r++) {
             const int64_t *x = (const int64_t *)b.element[0].data + r * TIMES;
             assert_true(x[0] >= 0 && x[0] < ROWS && x[TIMES - 1] == x[0] && !seen[x[0]]++);
         }
     }
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
     dt_str_release(&columns);
 }

@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "data/workers.h"
+#include "data/feed.h"
 
 /* Row i of x is (i, i + 1, i + 2), of y i. */
 static void write_rows(int n) {
@@ -64,17 +64,17 @@ static void check_rows(const dt_batch *b, dt_order *order, int64_t first) {
 
 /* Everything a feed gives, against the plain loop; with `keeps` the batch before as well, a moment
  * after the next one was taken. */
-static void check_feed(dt_dataset *d, const dt_feed_options *o, dt_order order) {
-    dt_feed *f = NULL;
+static void check_feed(dt_dataset *d, const dt_batch_options *o, dt_order order) {
+    dt_iterator *f = NULL;
     dt_batch b, before = {0};
     int64_t count = dt_dataset_count(d, o->part),
             steps = dt_steps_per_epoch(count, o->batch, o->last), step = o->first_step;
-    OK(dt_feed_open(&f, d, o));
+    OK(dt_iterator_open_batches(&f, d, o));
     for (int64_t epoch = o->epoch; epoch < o->epoch + (o->epochs ? o->epochs : 1);
          epoch++, step = 0)
         for (; step < steps; step++) {
             int64_t left = count - step * o->batch;
-            OK(dt_feed_next(f, &b));
+            OK(dt_iterator_next_batch(f, &b));
             check_batch(&b, epoch, step, left < o->batch ? left : o->batch);
             check_rows(&b, &order, step * o->batch);
             if (o->keeps && before.rows > 0) {
@@ -84,10 +84,10 @@ static void check_feed(dt_dataset *d, const dt_feed_options *o, dt_order order) 
             before = b;
         }
     for (int i = 0; i < 2; i++) { /* the end stays */
-        OK(dt_feed_next(f, &b));
+        OK(dt_iterator_next_batch(f, &b));
         assert_int_equal(b.rows, 0);
     }
-    dt_feed_close(f);
+    dt_iterator_close(f);
 }
 
 static void test_steps_per_epoch(void **state) {
@@ -109,11 +109,11 @@ static void test_batches_are_those_of_a_plain_loop(void **state) {
         for (int last = DT_LAST_PARTIAL; last <= DT_LAST_PAD; last++)
             for (int shuffle = 0; shuffle < 2; shuffle++)
                 check_feed(d,
-                           &(dt_feed_options){.epoch = 2,
-                                              .epochs = 3,
-                                              .batch = batches[i],
-                                              .last = (dt_last_batch)last,
-                                              .shuffle = shuffle},
+                           &(dt_batch_options){.epoch = 2,
+                                               .epochs = 3,
+                                               .batch = batches[i],
+                                               .last = (dt_last_batch)last,
+                                               .shuffle = shuffle},
                            dt_order_make(0, 100, 1, shuffle, true));
     dt_dataset_unref(d);
 }
@@ -127,9 +127,9 @@ static void test_ring_sizes(void **state) {
         snprintf(keys, sizeof keys, "prefetch: %d, shuffle: {seed: 5}, repeat: 3", ahead[i]);
         dt_dataset *d = open_rows(keys);
         for (int keeps = 0; keeps < 2; keeps++)
-            check_feed(d,
-                       &(dt_feed_options){.epochs = 4, .batch = 7, .shuffle = true, .keeps = keeps},
-                       dt_order_make(5, 100, 3, true, true));
+            check_feed(
+                d, &(dt_batch_options){.epochs = 4, .batch = 7, .shuffle = true, .keeps = keeps},
+                dt_order_make(5, 100, 3, true, true));
         dt_dataset_unref(d);
     }
 }
@@ -143,7 +143,7 @@ static void test_resume_anywhere(void **state) {
         for (int64_t step = 0; step <= 13; step++)
             check_feed(
                 d,
-                &(dt_feed_options){
+                &(dt_batch_options){
                     .epoch = epoch, .first_step = step, .epochs = 2, .batch = 4, .shuffle = true},
                 dt_order_make(0, 50, 1, true, true));
     dt_dataset_unref(d);
@@ -155,9 +155,9 @@ static void test_shuffle_seed(void **state) {
     dt_dataset *d = open_rows("shuffle: true"), *own = open_rows("shuffle: {seed: 3}");
     dt_dataset_set_seed(d, 8);
     dt_dataset_set_seed(own, 8);
-    check_feed(d, &(dt_feed_options){.batch = 4, .shuffle = true},
+    check_feed(d, &(dt_batch_options){.batch = 4, .shuffle = true},
                dt_order_make(8, 50, 1, true, true));
-    check_feed(own, &(dt_feed_options){.batch = 4, .shuffle = true},
+    check_feed(own, &(dt_batch_options){.batch = 4, .shuffle = true},
                dt_order_make(3, 50, 1, true, true));
     dt_dataset_unref(d);
     dt_dataset_unref(own);
@@ -168,9 +168,9 @@ static void test_large_file_is_read_behind_the_first_batches(void **state) {
     (void)state;
     write_rows(120000);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 3");
-    check_feed(d, &(dt_feed_options){.batch = 1000, .epochs = 2, .shuffle = true},
+    check_feed(d, &(dt_batch_options){.batch = 1000, .epochs = 2, .shuffle = true},
                dt_order_make(0, 120000, 1, true, true));
-    check_feed(d, &(dt_feed_options){.batch = 1000, .shuffle = true},
+    check_feed(d, &(dt_batch_options){.batch = 1000, .shuffle = true},
                dt_order_make(0, 120000, 1, true, true));
     dt_dataset_unref(d);
 }
@@ -210,7 +210,7 @@ static void test_first_batches_of_every_way_to_hold_rows(void **state) {
         for (int shuffle = 0; shuffle < 2; shuffle++) {
             dt_dataset *d = NULL;
             OK(dt_dataset_open(&d, "%s", ways[i]));
-            check_feed(d, &(dt_feed_options){.batch = 1000, .epochs = 2, .shuffle = shuffle},
+            check_feed(d, &(dt_batch_options){.batch = 1000, .epochs = 2, .shuffle = shuffle},
                        dt_order_make(0, 120000, 1, shuffle, true));
             dt_dataset_unref(d);
         }
@@ -222,7 +222,7 @@ static void test_huge_file_is_read_row_by_row(void **state) {
     enum { ROWS = 300, BYTES = 1 << 20 };
     dt_str head = idx_header(8, 2, (uint32_t[]){ROWS, BYTES});
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     write_str("huge.idx", &head);
     int fd = open(HERE "/huge.idx", O_WRONLY);
@@ -233,15 +233,15 @@ static void test_huge_file_is_read_row_by_row(void **state) {
     close(fd);
     OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE
                            "/huge.idx}, global_batch_size: 2, prefetch: 1}"));
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 2, .shuffle = true}));
+    OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 2, .shuffle = true}));
     dt_order order = dt_order_make(0, ROWS, 1, true, true);
     for (int i = 0; i < 20; i++) {
-        OK(dt_feed_next(f, &b));
+        OK(dt_iterator_next_batch(f, &b));
         for (int k = 0; k < 2; k++)
             assert_int_equal(((const uint8_t *)b.element[0].data)[k * BYTES + 5],
                              dt_order_at(&order, 0, 2 * i + k) & 255);
     }
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
     unlink(HERE "/huge.idx");
 }
@@ -256,21 +256,21 @@ static void test_any_batch_by_its_number(void **state) {
         dt_order order = dt_order_make(4, rows[k], 2, true, true);
         const int64_t batch = rows[k] == 3 ? 16 : 7, count = 2 * rows[k],
                       steps = dt_steps_per_epoch(count, batch, DT_LAST_PARTIAL);
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(&f, d,
-                        &(dt_feed_options){.batch = batch, .shuffle = true, .by_number = true}));
+        OK(dt_iterator_open_batches(
+            &f, d, &(dt_batch_options){.batch = batch, .shuffle = true, .by_number = true}));
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             const int64_t step = numbers[i] % steps, left = count - step * batch;
-            OK(dt_feed_read(f, numbers[i], &b));
+            OK(dt_iterator_read_batch(f, numbers[i], &b));
             check_batch(&b, numbers[i] / steps, step, left < batch ? left : batch);
             check_rows(&b, &order, step * batch);
         }
-        expect_fault("number", dt_feed_read(f, -1, &b), DT_E_WORKERS_DISAGREE, 76,
+        expect_fault("number", dt_iterator_read_batch(f, -1, &b), DT_E_WORKERS_DISAGREE, 76,
                      "there is no batch number -1 in the data");
-        expect_fault("number", dt_feed_read(f, INT64_MAX, &b), DT_E_WORKERS_DISAGREE, 76,
+        expect_fault("number", dt_iterator_read_batch(f, INT64_MAX, &b), DT_E_WORKERS_DISAGREE, 76,
                      "there is no batch number 9223372036854775807 in the data");
-        dt_feed_close(f);
+        dt_iterator_close(f);
         dt_dataset_unref(d);
     }
 }
@@ -288,14 +288,14 @@ static void test_own_rows(void **state) {
     dt_dataset *d = open_rows("shuffle: true, prefetch: 20");
     dt_order order = dt_order_make(0, 100, 1, true, true);
     for (int user = 0; user < 3; user++) {
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(
+        OK(dt_iterator_open_batches(
             &f, d,
-            &(dt_feed_options){.batch = 7, .shuffle = true, .own = own_third, .own_user = &user}));
+            &(dt_batch_options){.batch = 7, .shuffle = true, .own = own_third, .own_user = &user}));
         for (int64_t step = 0; step < 15; step++) {
             int64_t from, to;
-            OK(dt_feed_next(f, &b));
+            OK(dt_iterator_next_batch(f, &b));
             own_third(&user, step, b.rows, &from, &to);
             assert_int_equal(b.rows, step < 14 ? 7 : 2);
             assert_int_equal(b.from, from);
@@ -304,7 +304,7 @@ static void test_own_rows(void **state) {
                 assert_int_equal(((const int64_t *)b.element[1].data)[i],
                                  dt_order_at(&order, 0, 7 * step + i));
         }
-        dt_feed_close(f);
+        dt_iterator_close(f);
     }
     dt_dataset_unref(d);
 }
@@ -319,16 +319,17 @@ static void test_slow_and_fast_callers(void **state) {
     dt_dataset *d = open_rows("shuffle: true, prefetch: 4");
     dt_order order = dt_order_make(0, 1000, 1, true, true);
     for (int rhythm = 1; rhythm < 12; rhythm++) {
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 3, .epochs = 2, .shuffle = true}));
+        OK(dt_iterator_open_batches(&f, d,
+                                    &(dt_batch_options){.batch = 3, .epochs = 2, .shuffle = true}));
         for (int i = 0; i < 50 * rhythm; i++) {
-            OK(dt_feed_next(f, &b));
+            OK(dt_iterator_next_batch(f, &b));
             check_rows(&b, &order, b.step * 3);
             if (i % rhythm == 0) doze(i % 5 * 40);
         }
-        assert_true(dt_feed_waited_ns(f) >= 0);
-        dt_feed_close(f);
+        assert_true(dt_feed_of(f)->waited_ns >= 0);
+        dt_iterator_close(f);
     }
     dt_dataset_unref(d);
 }
@@ -338,14 +339,15 @@ static void test_closing_at_once(void **state) {
     write_rows(1000);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 2");
     for (int i = 0; i < 200; i++) {
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 3, .epochs = 100, .shuffle = true}));
-        for (int k = 0; k < i % 4; k++) OK(dt_feed_next(f, &b));
+        OK(dt_iterator_open_batches(
+            &f, d, &(dt_batch_options){.batch = 3, .epochs = 100, .shuffle = true}));
+        for (int k = 0; k < i % 4; k++) OK(dt_iterator_next_batch(f, &b));
         if (i % 3 == 0) doze(i);
-        dt_feed_close(f);
+        dt_iterator_close(f);
     }
-    dt_feed_close(NULL);
+    dt_iterator_close(NULL);
     dt_dataset_unref(d);
 }
 
@@ -355,30 +357,33 @@ static void test_two_feeds_over_one_file(void **state) {
     (void)state;
     write_rows(120000);
     dt_dataset *d = open_rows("shuffle: true, validation_split: 0.5");
-    dt_feed *train = NULL, *validation = NULL;
+    dt_iterator *train = NULL, *validation = NULL;
     dt_batch a, b;
     dt_order order = dt_order_make(0, 60000, 1, true, true);
-    OK(dt_feed_open(&train, d, &(dt_feed_options){.batch = 100, .shuffle = true}));
-    OK(dt_feed_open(&validation, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 100}));
+    OK(dt_iterator_open_batches(&train, d, &(dt_batch_options){.batch = 100, .shuffle = true}));
+    OK(dt_iterator_open_batches(&validation, d,
+                                &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 100}));
     dt_dataset_unref(d);
     for (int i = 0; i < 600; i++) {
-        OK(dt_feed_next(train, &a));
-        OK(dt_feed_next(validation, &b));
+        OK(dt_iterator_next_batch(train, &a));
+        OK(dt_iterator_next_batch(validation, &b));
         check_rows(&a, &order, 100 * (int64_t)i);
         for (int k = 0; k < 100; k++)
             assert_int_equal(((const int64_t *)b.element[1].data)[k], 60000 + 100 * i + k);
     }
-    dt_feed_close(train);
-    dt_feed_close(validation);
+    dt_iterator_close(train);
+    dt_iterator_close(validation);
 }
 
 static void test_part_that_is_not_there(void **state) {
     (void)state;
     write_rows(10);
     dt_dataset *d = open_rows("shuffle: true");
-    dt_feed *f = NULL;
-    expect_fault("test", dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TEST, .batch = 2}),
-                 DT_E_DATASET_KEYS, 78, "the data set has no 'test' part");
+    dt_iterator *f = NULL;
+    expect_fault(
+        "test",
+        dt_iterator_open_batches(&f, d, &(dt_batch_options){.part = DT_PART_TEST, .batch = 2}),
+        DT_E_DATASET_KEYS, 78, "the data set has no 'test' part");
     assert_null(f);
     dt_dataset_unref(d);
 }
@@ -388,11 +393,11 @@ static void test_thread_blocks_signals(void **state) {
     (void)state;
     write_rows(1000);
     dt_dataset *d = open_rows("prefetch: 2");
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     int blocked = 0;
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 3}));
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 3}));
+    OK(dt_iterator_next_batch(f, &b));
     DIR *tasks = opendir("/proc/self/task");
     for (struct dirent *e = tasks ? readdir(tasks) : NULL; e; e = readdir(tasks)) {
         char path[300], line[256];
@@ -406,7 +411,7 @@ static void test_thread_blocks_signals(void **state) {
     }
     if (tasks) closedir(tasks);
     assert_true(!tasks || blocked >= 1);
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
 }
 

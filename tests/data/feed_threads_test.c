@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/hash.h"
-#include "data/workers.h"
+#include "data/feed.h"
 #include "pictures.h"
 
 enum { PICTURES = 45, CLASSES = 3, EPOCHS = 2 };
@@ -45,17 +45,17 @@ static dt_dataset *open_pictures(const char *keys) {
 }
 
 /* The bytes of everything that a feed gives, in order. */
-static dt_digest digest_of(dt_dataset *d, const dt_feed_options *o) {
-    dt_feed *f = NULL;
+static dt_digest digest_of(dt_dataset *d, const dt_batch_options *o) {
+    dt_iterator *f = NULL;
     dt_batch b;
     dt_str all = {0};
-    OK(dt_feed_open(&f, d, o));
-    for (OK(dt_feed_next(f, &b)); b.rows > 0; OK(dt_feed_next(f, &b)))
+    OK(dt_iterator_open_batches(&f, d, o));
+    for (OK(dt_iterator_next_batch(f, &b)); b.rows > 0; OK(dt_iterator_next_batch(f, &b)))
         for (int e = 0; e < b.n; e++) {
             assert_int_equal(b.element[e].type.dim[0], b.rows);
             dt_str_add(&all, b.element[e].data, (size_t)dt_type_bytes(&b.element[e].type));
         }
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_digest digest = dt_sha256_of(dt_str_text(&all), all.size);
     dt_str_release(&all);
     return digest;
@@ -68,7 +68,7 @@ static void test_bits_are_the_same_for_any_number_of_threads(void **state) {
     static const int64_t batches[] = {1, 7, 45, 1000};
     write_pictures();
     for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
-        dt_feed_options o = {.epochs = EPOCHS, .batch = batches[b], .shuffle = true, .threads = 1};
+        dt_batch_options o = {.epochs = EPOCHS, .batch = batches[b], .shuffle = true, .threads = 1};
         dt_dataset *plain = open_pictures("cache: false");
         dt_digest expected = digest_of(plain, &o);
         dt_dataset_unref(plain);
@@ -92,11 +92,11 @@ static void test_passes_differ(void **state) {
     dt_dataset_set_seed(d, 5);
     dt_digest of[3];
     for (int i = 0; i < 3; i++)
-        of[i] = digest_of(d, &(dt_feed_options){.epoch = i % 2, .batch = 9, .threads = 2});
+        of[i] = digest_of(d, &(dt_batch_options){.epoch = i % 2, .batch = 9, .threads = 2});
     assert_string_equal(of[0].hex, of[2].hex);
     assert_string_not_equal(of[0].hex, of[1].hex);
     dt_dataset_set_seed(d, 6);
-    assert_string_not_equal(digest_of(d, &(dt_feed_options){.batch = 9, .threads = 2}).hex,
+    assert_string_not_equal(digest_of(d, &(dt_batch_options){.batch = 9, .threads = 2}).hex,
                             of[0].hex);
     dt_dataset_unref(d);
 }
@@ -107,19 +107,19 @@ static void test_resume_anywhere(void **state) {
     write_pictures();
     dt_dataset *d = open_pictures("cache: false"), *kept = open_pictures("prefetch: 2");
     for (int64_t step = 0; step <= 13; step += 1 + step / 4)
-        assert_string_equal(digest_of(d, &(dt_feed_options){.epoch = 1,
-                                                            .epochs = 2,
-                                                            .first_step = step,
-                                                            .batch = 7,
-                                                            .shuffle = true,
-                                                            .threads = 1})
+        assert_string_equal(digest_of(d, &(dt_batch_options){.epoch = 1,
+                                                             .epochs = 2,
+                                                             .first_step = step,
+                                                             .batch = 7,
+                                                             .shuffle = true,
+                                                             .threads = 1})
                                 .hex,
-                            digest_of(kept, &(dt_feed_options){.epoch = 1,
-                                                               .epochs = 2,
-                                                               .first_step = step,
-                                                               .batch = 7,
-                                                               .shuffle = true,
-                                                               .threads = 4})
+                            digest_of(kept, &(dt_batch_options){.epoch = 1,
+                                                                .epochs = 2,
+                                                                .first_step = step,
+                                                                .batch = 7,
+                                                                .shuffle = true,
+                                                                .threads = 4})
                                 .hex);
     dt_dataset_unref(d);
     dt_dataset_unref(kept);
@@ -154,18 +154,19 @@ static void test_errors_come_in_order(void **state) {
     for (int t = 0; t < N_THREADS; t++)
         for (int round = 0; round < 10; round++) {
             dt_dataset *d = open_pictures(round % 2 ? "cache: false" : "prefetch: 3");
-            dt_feed *f = NULL;
+            dt_iterator *f = NULL;
             dt_batch b;
-            OK(dt_feed_open(
-                &f, d, &(dt_feed_options){.batch = BATCH, .shuffle = true, .threads = threads[t]}));
+            OK(dt_iterator_open_batches(
+                &f, d,
+                &(dt_batch_options){.batch = BATCH, .shuffle = true, .threads = threads[t]}));
             for (int64_t i = 0; i < first / BATCH; i++) {
-                OK(dt_feed_next(f, &b));
+                OK(dt_iterator_next_batch(f, &b));
                 assert_int_equal(b.rows, BATCH);
             }
-            expect_fault(text, dt_feed_next(f, &b), DT_E_DATA_FILE, 65, text);
-            OK(dt_feed_next(f, &b)); /* reported once; then the data ends */
+            expect_fault(text, dt_iterator_next_batch(f, &b), DT_E_DATA_FILE, 65, text);
+            OK(dt_iterator_next_batch(f, &b)); /* reported once; then the data ends */
             assert_int_equal(b.rows, 0);
-            dt_feed_close(f);
+            dt_iterator_close(f);
             dt_dataset_unref(d);
         }
 }
@@ -175,14 +176,14 @@ static void test_batches_by_number_outlive_errors(void **state) {
     (void)state;
     static const int64_t numbers[] = {1, 0, 1, 1, 2, 0};
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     write_pictures();
     spoil(13);
     d = open_pictures("cache: true");
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 8, .by_number = true}));
+    OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 8, .by_number = true}));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        dt_status *s = dt_feed_read(f, numbers[i], &b);
+        dt_status *s = dt_iterator_read_batch(f, numbers[i], &b);
         if (numbers[i] == 1) {
             expect_fault("spoilt", s, DT_E_DATA_FILE, 65, "a/39.png: not a PNG, JP");
             continue;
@@ -191,7 +192,7 @@ static void test_batches_by_number_outlive_errors(void **state) {
         assert_int_equal(b.step, numbers[i]);
         assert_int_equal(b.rows, 8);
     }
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
 }
 
@@ -206,14 +207,14 @@ static void test_arrays_too(void **state) {
             "/x.idx}, map: {x: [random_flip, random_crop: [4, 3], normalize: {mean: 3, std: 2}]},"
             " shuffle: true, global_batch_size: 4, prefetch: 2}"));
     dt_digest expected =
-        digest_of(d, &(dt_feed_options){.epochs = 3, .batch = 9, .shuffle = true, .threads = 1});
+        digest_of(d, &(dt_batch_options){.epochs = 3, .batch = 9, .shuffle = true, .threads = 1});
     for (int t = 1; t < N_THREADS; t++)
-        assert_string_equal(
-            digest_of(
-                d,
-                &(dt_feed_options){.epochs = 3, .batch = 9, .shuffle = true, .threads = threads[t]})
-                .hex,
-            expected.hex);
+        assert_string_equal(digest_of(d, &(dt_batch_options){.epochs = 3,
+                                                             .batch = 9,
+                                                             .shuffle = true,
+                                                             .threads = threads[t]})
+                                .hex,
+                            expected.hex);
     dt_dataset_unref(d);
 }
 
@@ -226,14 +227,14 @@ static void test_closing_at_any_moment(void **state) {
     write_pictures();
     dt_dataset *d = open_pictures("prefetch: 2");
     for (int i = 0; i < 60; i++) {
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(
+        OK(dt_iterator_open_batches(
             &f, d,
-            &(dt_feed_options){.batch = 3, .epochs = 100, .shuffle = true, .threads = 1 + i % 6}));
-        for (int k = 0; k < i % 7; k++) OK(dt_feed_next(f, &b));
+            &(dt_batch_options){.batch = 3, .epochs = 100, .shuffle = true, .threads = 1 + i % 6}));
+        for (int k = 0; k < i % 7; k++) OK(dt_iterator_next_batch(f, &b));
         if (i % 3 == 0) doze(10 * i);
-        dt_feed_close(f);
+        dt_iterator_close(f);
     }
     dt_dataset_unref(d);
 }
@@ -244,17 +245,17 @@ static void test_slow_and_fast_callers(void **state) {
     write_pictures();
     dt_dataset *d = open_pictures("prefetch: 4");
     for (int rhythm = 1; rhythm < 8; rhythm++) {
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(
+        OK(dt_iterator_open_batches(
             &f, d,
-            &(dt_feed_options){.batch = 2, .epochs = 10, .shuffle = true, .threads = rhythm % 4}));
+            &(dt_batch_options){.batch = 2, .epochs = 10, .shuffle = true, .threads = rhythm % 4}));
         for (int i = 0; i < 30 * rhythm; i++) {
-            OK(dt_feed_next(f, &b));
+            OK(dt_iterator_next_batch(f, &b));
             assert_int_equal(b.step, i % PICTURES);
             if (i % rhythm == 0) doze(i % 5 * 60);
         }
-        dt_feed_close(f);
+        dt_iterator_close(f);
     }
     dt_dataset_unref(d);
 }
@@ -268,19 +269,20 @@ static void test_threads_are_added_when_they_are_needed(void **state) {
     OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE
                            "/x.idx}, map: {x: [resize: [200, 200]]}, global_batch_size: 4}"));
     for (int busy = 0; busy < 2; busy++) {
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
         double spent = 0, waited = 0;
-        OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 16, .epochs = 100}));
+        OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 16, .epochs = 100}));
         for (int i = 0; i < (busy ? 6 : 100); i++) {
-            OK(dt_feed_next(f, &b));
+            OK(dt_iterator_next_batch(f, &b));
             spent += b.spent_s[DT_SPENT_MAP];
             waited += b.waited_s;
             if (busy) doze(100000);
         }
-        assert_true(spent > 0 && waited > 0 && dt_feed_threads(f) >= 1 && dt_feed_threads(f) <= 16);
-        assert_true(waited * 1e9 <= 1.001 * (double)dt_feed_waited_ns(f));
-        dt_feed_close(f);
+        assert_true(spent > 0 && waited > 0 && dt_feed_of(f)->n_threads >= 1 &&
+                    dt_feed_of(f)->n_threads <= 16);
+        assert_true(waited * 1e9 <= 1.001 * (double)dt_feed_of(f)->waited_ns);
+        dt_iterator_close(f);
     }
     dt_dataset_unref(d);
 }
@@ -312,15 +314,15 @@ static void test_threads_count_themselves_while_they_prepare(void **state) {
     (void)state;
     dt_dataset *d = open_pictures("num_parallel_calls: 3");
     seen s = {.preparing = dt_dataset_preparing(d), .least = UINT32_MAX};
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     assert_int_equal(atomic_load(s.preparing), 0);
-    OK(dt_feed_open(
+    OK(dt_iterator_open_batches(
         &f, d,
-        &(dt_feed_options){.batch = 7, .epochs = 20, .lend = {look, take_nothing_back, &s}}));
-    do OK(dt_feed_next(f, &b));
+        &(dt_batch_options){.batch = 7, .epochs = 20, .lend = {look, take_nothing_back, &s}}));
+    do OK(dt_iterator_next_batch(f, &b));
     while (b.rows > 0);
-    dt_feed_close(f);
+    dt_iterator_close(f);
     assert_in_range(atomic_load(&s.least), 1, 3);
     assert_in_range(atomic_load(&s.most), 1, 3);
     assert_int_equal(atomic_load(s.preparing), 0);

@@ -112,17 +112,17 @@ __attribute__((unused)) static void add_gzip(dt_str *out, const void *bytes, siz
 /* All rows of an element in order, through a feed: the caller frees them. */
 __attribute__((unused)) static void *read_all(dt_dataset *d, int element, dt_type *type) {
     int64_t n = dt_dataset_count(d, DT_PART_TRAIN);
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = n}));
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = n}));
+    OK(dt_iterator_next_batch(f, &b));
     assert_int_equal(b.rows, n);
     *type = b.element[element].type;
     size_t bytes = (size_t)dt_type_bytes(type);
     void *copy = malloc(bytes);
     assert_non_null(copy);
     memcpy(copy, b.element[element].data, bytes);
-    dt_feed_close(f);
+    dt_iterator_close(f);
     return copy;
 }
 

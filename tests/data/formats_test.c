@@ -256,7 +256,7 @@ static void test_split_leaves_nothing(void **state) {
 static void test_take_split_repeat(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     write_rows("x.idx", 100);
     OK(dt_dataset_open(
@@ -265,11 +265,12 @@ static void test_take_split_repeat(void **state) {
     assert_int_equal(dt_dataset_examples(d), 40);
     assert_int_equal(dt_dataset_count(d, DT_PART_TRAIN), 120);
     assert_int_equal(dt_dataset_count(d, DT_PART_VALIDATION), 10);
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 10}));
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_open_batches(&f, d,
+                                &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 10}));
+    OK(dt_iterator_next_batch(f, &b));
     assert_int_equal(b.rows, 10);
     for (int i = 0; i < 10; i++) assert_int_equal(((const uint8_t *)b.element[0].data)[i], 40 + i);
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
 }
 
@@ -277,7 +278,7 @@ static void test_take_split_repeat(void **state) {
 static void test_parts_in_other_order_and_type(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     const float x[4] = {0, 51, 102, 255};
     const int64_t y[2] = {1, 0};
@@ -289,15 +290,16 @@ static void test_parts_in_other_order_and_type(void **state) {
         &d, "{format: npy, train: {x: " HERE "/x.npy, y: " HERE "/y.npy}, validation: {y: " HERE
             "/y.npy, x: " HERE "/x.npy},\n"
             "map: {y: [cast: int32], x: [rescale: {scale: 0.5}]}, global_batch_size: 2}"));
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 2}));
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_open_batches(&f, d,
+                                &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 2}));
+    OK(dt_iterator_next_batch(f, &b));
     assert_int_equal(dt_dataset_find(d, "y"), 1);
     assert_int_equal(dt_dataset_find(d, "z"), -1);
     assert_int_equal(b.n, 2);
     assert_int_equal(b.element[1].type.dtype, DT_INT32);
     assert_int_equal(((const int32_t *)b.element[1].data)[0], 1);
     assert_true(((const float *)b.element[0].data)[1] == 25.5F);
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
 }
 

@@ -166,7 +166,7 @@ static void test_a_split_takes_its_share_of_every_class(void **state) {
     static const int sizes[] = {3, 9, 6}, trained[] = {2, 6, 4};
     static const char *const names[] = {"a", "b", "c"};
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     clear("train");
     for (int k = 0; k < 3; k++)
@@ -176,8 +176,9 @@ static void test_a_split_takes_its_share_of_every_class(void **state) {
             write_picture(name, 20 * k + i);
         }
     OK(open_set(&d, ", validation_split: 0.333"));
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 18}));
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_open_batches(&f, d,
+                                &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 18}));
+    OK(dt_iterator_next_batch(f, &b));
     int seen[3] = {0};
     for (int i = 0; i < b.rows; i++) {
         int class = ((const int32_t *)b.element[dt_dataset_find(d, "label")].data)[i];
@@ -187,7 +188,7 @@ static void test_a_split_takes_its_share_of_every_class(void **state) {
         assert_int_equal(first, pixel(20 * class + trained[class] + seen[class]++, 0, 0, 0));
     }
     for (int k = 0; k < 3; k++) assert_int_equal(seen[k], sizes[k] - trained[k]);
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
 }
 
@@ -195,16 +196,17 @@ static void test_a_split_takes_its_share_of_every_class(void **state) {
 static void test_validation_has_the_classes_of_train(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     write_set("train", 1);
     clear("val");
     write_picture("val/c/a.png", 0);
     OK(open_set(&d, ", validation: " HERE "/val"));
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 1}));
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_open_batches(&f, d,
+                                &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 1}));
+    OK(dt_iterator_next_batch(f, &b));
     assert_int_equal(*(const int32_t *)b.element[dt_dataset_find(d, "label")].data, 2);
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
     d = NULL;
     write_picture("val/d/a.png", 0);
@@ -351,16 +353,16 @@ static void test_bad_folders(void **state) {
 static void test_a_bad_picture_is_named(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     write_set("train", 2);
     write_file("train/b9/x0.jpg", "no picture", 10);
     OK(open_set(&d, ""));
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 2}));
-    OK(dt_feed_next(f, &b));
-    expect_fault("in its turn", dt_feed_next(f, &b), DT_E_DATA_FILE, 65,
+    OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 2}));
+    OK(dt_iterator_next_batch(f, &b));
+    expect_fault("in its turn", dt_iterator_next_batch(f, &b), DT_E_DATA_FILE, 65,
                  HERE "/train/b9/x0.jpg: not a PNG, JPEG, GIF, BMP, WebP or TIFF image");
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
     d = NULL;
     write_file("train/b10/x0.jpg", "", 0);

@@ -99,10 +99,11 @@ static void check_reals(const char *id, const char *what, const dt_reals *x, con
 
 static void check_values(const char *id, dt_dataset *d, const json_t *out, double tolerance) {
     const json_t *data = json_object_get(out, "data");
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 64}));
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_open_batches(&f, d,
+                                &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 64}));
+    OK(dt_iterator_next_batch(f, &b));
     const dt_view *v = &b.element[0];
     assert_int_equal(dt_type_elements(&v->type), json_array_size(data));
     for (size_t i = 0; i < json_array_size(data); i++) {
@@ -112,7 +113,7 @@ static void check_values(const char *id, dt_dataset *d, const json_t *out, doubl
         if (!(fabs(got - want) <= tolerance * (1 + fabs(want))))
             fail_msg("%s: value %zu is %.9g, recorded %.9g", id, i, got, want);
     }
-    dt_feed_close(f);
+    dt_iterator_close(f);
 }
 
 static void check_case(const json_t *c) {

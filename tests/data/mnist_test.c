@@ -71,16 +71,17 @@ static void test_counts(void **state) {
     assert_int_equal(dt_dataset_count(d, DT_PART_VALIDATION), N - TRAIN);
     OK(dt_dataset_check_labels(d, 1, 10));
     for (int part = DT_PART_TRAIN; part <= DT_PART_VALIDATION; part++) {
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(&f, d,
-                        &(dt_feed_options){
-                            .part = (dt_part)part, .batch = 64, .shuffle = part == DT_PART_TRAIN}));
+        OK(dt_iterator_open_batches(&f, d,
+                                    &(dt_batch_options){.part = (dt_part)part,
+                                                        .batch = 64,
+                                                        .shuffle = part == DT_PART_TRAIN}));
         do {
-            OK(dt_feed_next(f, &b));
+            OK(dt_iterator_next_batch(f, &b));
             for (int64_t i = 0; i < b.rows; i++) count[((const uint8_t *)b.element[1].data)[i]]++;
         } while (b.rows > 0);
-        dt_feed_close(f);
+        dt_iterator_close(f);
     }
     for (int i = 0; i < N; i++) count[labels[i]]--;
     for (int i = 0; i < 10; i++) assert_int_equal(count[i], 0);

@@ -100,11 +100,12 @@ static int write_all(void **state) {
 /* Every row of a part, all elements of it one after the other; and the rows of each batch. */
 static void take_part(dt_dataset *d, dt_part part, dt_last_batch last, dt_str *rows,
                       int64_t *batches, int *n) {
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     *n = 0;
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = part, .batch = BATCH, .last = last}));
-    while (OK(dt_feed_next(f, &b)), b.rows > 0) {
+    OK(dt_iterator_open_batches(&f, d,
+                                &(dt_batch_options){.part = part, .batch = BATCH, .last = last}));
+    while (OK(dt_iterator_next_batch(f, &b)), b.rows > 0) {
         batches[(*n)++] = b.rows;
         for (int64_t i = 0; i < b.rows; i++)
             for (int e = 0; e < b.n; e++) {
@@ -112,7 +113,7 @@ static void take_part(dt_dataset *d, dt_part part, dt_last_batch last, dt_str *r
                 dt_str_add(rows, (const char *)b.element[e].data + (size_t)i * bytes, bytes);
             }
     }
-    dt_feed_close(f);
+    dt_iterator_close(f);
 }
 
 static dt_dataset *open_format(const format_case *c, const char *more) {

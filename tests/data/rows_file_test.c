@@ -91,7 +91,7 @@ static const rows_case cases[] = {
 static void check_case(const rows_case *c) {
     dt_dataset *d = NULL;
     dt_dataset *rows = NULL;
-    dt_feed *feed = NULL;
+    dt_iterator *feed = NULL;
     dt_batch b;
     dt_type t;
     OK(dt_note(dt_dataset_open(&d, "{%s, global_batch_size: 2}", c->dataset), "%s", c->id));
@@ -102,14 +102,14 @@ static void check_case(const rows_case *c) {
     const dt_rows_request q = {
         .path = c->path, .job = dt_dataset_spec_of(d), .input = &all[x], .n = 1, .once = true};
     OK(dt_note(dt_rows_open(&rows, &q), "%s", c->id));
-    OK(dt_feed_open(&feed, rows, &(dt_feed_options){.batch = EXAMPLES + 2}));
-    OK(dt_feed_next(feed, &b));
+    OK(dt_iterator_open_batches(&feed, rows, &(dt_batch_options){.batch = EXAMPLES + 2}));
+    OK(dt_iterator_next_batch(feed, &b));
     assert_int_equal(b.rows, c->rows);
     if (memcmp(b.element[0].data, want, (size_t)(dt_type_bytes(&t) / t.dim[0] * b.rows)) != 0)
         fail_msg("%s: other rows", c->id);
-    OK(dt_feed_next(feed, &b));
+    OK(dt_iterator_next_batch(feed, &b));
     assert_int_equal(b.rows, 0);
-    dt_feed_close(feed);
+    dt_iterator_close(feed);
     dt_dataset_unref(rows);
     free(want);
     dt_dataset_unref(d);
@@ -158,7 +158,7 @@ static void test_first_records_of_csv(void **state) {
     dt_dataset_elements(d, &all);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         dt_dataset *rows = NULL;
-        dt_feed *feed = NULL;
+        dt_iterator *feed = NULL;
         dt_batch b;
         write_file("first.csv", files[i].text, strlen(files[i].text));
         OK(dt_rows_open(&rows, &(dt_rows_request){.path = HERE "/first.csv",
@@ -166,11 +166,11 @@ static void test_first_records_of_csv(void **state) {
                                                   .input = all,
                                                   .n = 2,
                                                   .once = true}));
-        OK(dt_feed_open(&feed, rows, &(dt_feed_options){.batch = 3}));
-        OK(dt_feed_next(feed, &b));
+        OK(dt_iterator_open_batches(&feed, rows, &(dt_batch_options){.batch = 3}));
+        OK(dt_iterator_next_batch(feed, &b));
         assert_int_equal(b.rows, files[i].rows);
         assert_true(*(const float *)b.element[1].data == 1);
-        dt_feed_close(feed);
+        dt_iterator_close(feed);
         dt_dataset_unref(rows);
     }
     dt_dataset_unref(d);
@@ -180,7 +180,7 @@ static void test_first_records_of_csv(void **state) {
 static void test_numbers_of_classes(void **state) {
     static const char rows[] = "{\"k\": 0}\n{\"k\": 2}\n{\"k\": 3}\n";
     dt_dataset *d = NULL, *few = NULL;
-    dt_feed *feed = NULL;
+    dt_iterator *feed = NULL;
     dt_batch b;
     const dt_element_spec *all;
     (void)state;
@@ -195,12 +195,12 @@ static void test_numbers_of_classes(void **state) {
                                              .input = all,
                                              .n = 1,
                                              .once = true}));
-    OK(dt_feed_open(&feed, few, &(dt_feed_options){.batch = 2}));
-    OK(dt_feed_next(feed, &b));
+    OK(dt_iterator_open_batches(&feed, few, &(dt_batch_options){.batch = 2}));
+    OK(dt_iterator_next_batch(feed, &b));
     assert_int_equal(b.rows, 2);
-    expect_fault("a class too many", dt_feed_next(feed, &b), DT_E_LABEL_RANGE, 65,
+    expect_fault("a class too many", dt_iterator_next_batch(feed, &b), DT_E_LABEL_RANGE, 65,
                  "rows.jsonl: 'k' of row 2 is 3, outside [0, 3)");
-    dt_feed_close(feed);
+    dt_iterator_close(feed);
     dt_dataset_unref(few);
     dt_dataset_unref(d);
 }

@@ -106,14 +106,14 @@ static void compare(dt_dataset *d, const dt_dataset_spec *job, const char *path,
     const int n = dt_dataset_elements(d, &all);
     for (int once = 0; once < 2; once++) {
         dt_dataset *rows = NULL;
-        dt_feed *feed = NULL;
+        dt_iterator *feed = NULL;
         dt_batch b;
         const dt_rows_request q = {
             .path = path, .job = job, .input = all, .n = n, .once = once == 1};
         OK(dt_note(dt_rows_open(&rows, &q), "seed %llu, %s of a data set of %s",
                    (unsigned long long)seed, path, formats[f].format));
-        OK(dt_feed_open(&feed, rows, &(dt_feed_options){.batch = MOST_ROWS}));
-        OK(dt_note(dt_feed_next(feed, &b), "seed %llu, %s of a data set of %s",
+        OK(dt_iterator_open_batches(&feed, rows, &(dt_batch_options){.batch = MOST_ROWS}));
+        OK(dt_note(dt_iterator_next_batch(feed, &b), "seed %llu, %s of a data set of %s",
                    (unsigned long long)seed, path, formats[f].format));
         assert_int_equal(b.rows, dt_dataset_count(d, DT_PART_TRAIN));
         for (int e = 0; e < n; e++) {
@@ -124,9 +124,9 @@ static void compare(dt_dataset *d, const dt_dataset_spec *job, const char *path,
                          (unsigned long long)seed, all[e].name, path, formats[f].format);
             free(want);
         }
-        OK(dt_feed_next(feed, &b));
+        OK(dt_iterator_next_batch(feed, &b));
         assert_int_equal(b.rows, 0);
-        dt_feed_close(feed);
+        dt_iterator_close(feed);
         dt_dataset_unref(rows);
     }
 }
@@ -211,7 +211,7 @@ static void test_rows_of_each_format(void **state) {
 /* What a feed of the drawn data is opened with, and all rows after `map`, in the order of files. */
 typedef struct walk {
     dt_dataset *d;
-    dt_feed_options o;
+    dt_batch_options o;
     dt_order order;
     int64_t count, steps; /* of an epoch */
     int n;
@@ -237,12 +237,12 @@ static void draw_walk(dt_random *r, dt_dataset *d, walk *w) {
     w->d = d;
     w->n = dt_dataset_elements(d, &all);
     w->count = dt_dataset_count(d, DT_PART_TRAIN);
-    w->o = (dt_feed_options){.batch = 1 + (int64_t)dt_random_below(r, 6),
-                             .last = spec->last_batch,
-                             .shuffle = spec->shuffle,
-                             .epoch = (int64_t)dt_random_below(r, 3),
-                             .epochs = 1 + (int64_t)dt_random_below(r, 2),
-                             .threads = 1 + (int)dt_random_below(r, 3)};
+    w->o = (dt_batch_options){.batch = 1 + (int64_t)dt_random_below(r, 6),
+                              .last = spec->last_batch,
+                              .shuffle = spec->shuffle,
+                              .epoch = (int64_t)dt_random_below(r, 3),
+                              .epochs = 1 + (int64_t)dt_random_below(r, 2),
+                              .threads = 1 + (int)dt_random_below(r, 3)};
     w->steps = dt_steps_per_epoch(w->count, w->o.batch, w->o.last);
     w->o.first_step = (int64_t)dt_random_below(r, (uint64_t)w->steps + 1);
     w->order = dt_order_make(spec->shuffle_seed, w->count / spec->repeat, spec->repeat,
@@ -268,16 +268,16 @@ static void check_batch(walk *w, const dt_batch *b, int64_t number) {
 }
 
 static void check_walk(walk *w) {
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
-    OK(dt_feed_open(&f, w->d, &w->o));
+    OK(dt_iterator_open_batches(&f, w->d, &w->o));
     for (int64_t i = 0; i < w->o.epochs * w->steps - w->o.first_step; i++) {
-        OK(dt_feed_next(f, &b));
+        OK(dt_iterator_next_batch(f, &b));
         check_batch(w, &b, i);
     }
-    OK(dt_feed_next(f, &b));
+    OK(dt_iterator_next_batch(f, &b));
     assert_int_equal(b.rows, 0);
-    dt_feed_close(f);
+    dt_iterator_close(f);
 }
 
 static void check_job(dt_random *r, drawn *c, dt_sha256 *all) {

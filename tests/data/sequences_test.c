@@ -72,13 +72,15 @@ static void test_refusals(void **state) {
     json_decref(load());
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_dataset *d = NULL;
-        dt_feed *f = NULL;
+        dt_iterator *f = NULL;
         dt_batch b;
         dt_status *s = open_set(&d, cases[i][0]);
-        if (!s) s = dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4});
-        if (!s) s = dt_feed_next(f, &b);
+        if (!s)
+            s = dt_iterator_open_batches(&f, d,
+                                         &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 4});
+        if (!s) s = dt_iterator_next_batch(f, &b);
         expect_fault(cases[i][0], s, DT_E_EXAMPLE, 65, cases[i][1]);
-        dt_feed_close(f);
+        dt_iterator_close(f);
         dt_dataset_unref(d);
     }
 }

@@ -122,16 +122,17 @@ static void test_all_dtypes(void **state) {
 static void test_validation_is_other_data(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    dt_feed *train = NULL, *validation = NULL;
+    dt_iterator *train = NULL, *validation = NULL;
     dt_batch a, b;
     OK(dt_dataset_open(&d, "{format: synthetic, " KEYS ", global_batch_size: 8}"));
-    OK(dt_feed_open(&train, d, &(dt_feed_options){.batch = 8}));
-    OK(dt_feed_open(&validation, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 8}));
-    OK(dt_feed_next(train, &a));
-    OK(dt_feed_next(validation, &b));
+    OK(dt_iterator_open_batches(&train, d, &(dt_batch_options){.batch = 8}));
+    OK(dt_iterator_open_batches(&validation, d,
+                                &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 8}));
+    OK(dt_iterator_next_batch(train, &a));
+    OK(dt_iterator_next_batch(validation, &b));
     assert_memory_not_equal(a.element[0].data, b.element[0].data, 784 * sizeof(float));
-    dt_feed_close(train);
-    dt_feed_close(validation);
+    dt_iterator_close(train);
+    dt_iterator_close(validation);
     dt_dataset_unref(d);
 }
 

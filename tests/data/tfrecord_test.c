@@ -66,7 +66,7 @@ static void test_examples_of_one_file_a_list_and_a_pattern(void **state) {
 static void test_pictures_in_records(void **state) {
     dt_str s = {0};
     dt_dataset *d = NULL;
-    dt_feed *f = NULL;
+    dt_iterator *f = NULL;
     dt_batch b;
     (void)state;
     for (int i = 0; i < 7; i++) {
@@ -79,16 +79,17 @@ static void test_pictures_in_records(void **state) {
     OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/pictures.tfrecord,"
                            " element: {image: {shape: [5, 7, 3], dtype: uint8, feature: "
                            "image/encoded}}, global_batch_size: 3}"));
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 3, .threads = 2}));
+    OK(dt_iterator_open_batches(
+        &f, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 3, .threads = 2}));
     for (int i = 0; i < 6; i++) {
-        if (i % 3 == 0) OK(dt_feed_next(f, &b));
+        if (i % 3 == 0) OK(dt_iterator_next_batch(f, &b));
         const uint8_t *image = (const uint8_t *)b.element[0].data + (size_t)(i % 3) * PIXELS * 3;
         for (int k = 0; k < PIXELS * 3; k++)
             assert_int_equal(image[k], pixel(i, k / 3 / COLUMNS, k / 3 % COLUMNS, k % 3));
     }
-    expect_fault("cut", dt_feed_next(f, &b), DT_E_DATA_FILE, 65,
+    expect_fault("cut", dt_iterator_next_batch(f, &b), DT_E_DATA_FILE, 65,
                  "pictures.tfrecord: record 6: image/encoded: ");
-    dt_feed_close(f);
+    dt_iterator_close(f);
     dt_dataset_unref(d);
 }
 
@@ -146,7 +147,7 @@ static void test_features_that_do_not_fit(void **state) {
 static void test_a_later_record_is_named_when_it_is_read(void **state) {
     dt_str s = {0}, f = {0};
     dt_dataset *d = NULL;
-    dt_feed *feed = NULL;
+    dt_iterator *feed = NULL;
     dt_batch b;
     const float one = 1;
     (void)state;
@@ -156,10 +157,10 @@ static void test_a_later_record_is_named_when_it_is_read(void **state) {
     write_str("late.tfrecord", &s);
     OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE
                            "/late.tfrecord, element: {x: {shape: [4]}}, global_batch_size: 4}"));
-    OK(dt_feed_open(&feed, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4}));
-    expect_fault("record 3", dt_feed_next(feed, &b), DT_E_EXAMPLE, 65,
+    OK(dt_iterator_open_batches(&feed, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 4}));
+    expect_fault("record 3", dt_iterator_next_batch(feed, &b), DT_E_EXAMPLE, 65,
                  "late.tfrecord: record 3: feature 'x' has 1 values, expected 4");
-    dt_feed_close(feed);
+    dt_iterator_close(feed);
     dt_dataset_unref(d);
 }
 
@@ -237,12 +238,12 @@ static void test_lists_of_any_length_are_padded(void **state) {
         &d,
         "{format: tfrecord, train: " HERE
         "/lists.tfrecord, element: {x: {shape: [2], padding_value: 0}}, global_batch_size: 4}"));
-    dt_feed *feed = NULL;
+    dt_iterator *feed = NULL;
     dt_batch b;
-    OK(dt_feed_open(&feed, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4}));
-    expect_fault("too long", dt_feed_next(feed, &b), DT_E_EXAMPLE, 65,
+    OK(dt_iterator_open_batches(&feed, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 4}));
+    expect_fault("too long", dt_iterator_next_batch(feed, &b), DT_E_EXAMPLE, 65,
                  "lists.tfrecord: record 2: feature 'x' has 3 values, expected 2");
-    dt_feed_close(feed);
+    dt_iterator_close(feed);
     dt_dataset_unref(d);
 }
 

@@ -222,14 +222,15 @@ static const dt_dataset_spec *mapping_of(dt_str *text) {
 }
 
 static dt_status *read_batches(dt_dataset *d) {
-    dt_feed *feed = NULL;
+    dt_iterator *feed = NULL;
     dt_batch batch = {.rows = 1};
-    DT_TRY(dt_feed_open(
+    DT_TRY(dt_iterator_open_batches(
         &feed, d,
-        &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4, .threads = 1, .looks = true}));
+        &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 4, .threads = 1, .looks = true}));
     dt_status *s = NULL;
-    for (int i = 0; !s && batch.rows > 0 && i < MOST_BATCHES; i++) s = dt_feed_next(feed, &batch);
-    dt_feed_close(feed);
+    for (int i = 0; !s && batch.rows > 0 && i < MOST_BATCHES; i++)
+        s = dt_iterator_next_batch(feed, &batch);
+    dt_iterator_close(feed);
     return s;
 }
 

@@ -100,16 +100,16 @@ static void look_beside(const dt_dataset *rows, int64_t first, int64_t n) {
 }
 
 static dt_status *read_batches(dt_dataset *rows) {
-    dt_feed *feed = NULL;
+    dt_iterator *feed = NULL;
     dt_batch b = {.rows = 1};
     int64_t done = 0;
-    dt_status *bad = dt_feed_open(&feed, rows, &(dt_feed_options){.batch = BATCH});
+    dt_status *bad = dt_iterator_open_batches(&feed, rows, &(dt_batch_options){.batch = BATCH});
     for (int i = 0; !bad && b.rows > 0 && i < MOST_BATCHES; i++, done += b.rows) {
-        bad = dt_feed_next(feed, &b);
+        bad = dt_iterator_next_batch(feed, &b);
         if (!bad) look_beside(rows, done, b.rows);
         if (i % 3 == 2) dt_rows_forget(rows);
     }
-    dt_feed_close(feed);
+    dt_iterator_close(feed);
     return bad;
 }
 

@@ -115,7 +115,7 @@ static void test_predictions_are_what_evaluate_judges(void **state) {
             dt_model *m = model_in(s, KIT_LAYERS);
             dt_dataset *d = data(keys[k]);
             dt_history *h = NULL;
-            dt_feed *feed = NULL;
+            dt_iterator *feed = NULL;
             dt_batch b;
             double sum = 0;
 
@@ -125,10 +125,11 @@ static void test_predictions_are_what_evaluate_judges(void **state) {
             assert_int_equal(dt_tensor_rank(p), 2);
             assert_int_equal(dt_tensor_dim(p, 0), rows[k]);
             assert_int_equal(dt_tensor_dim(p, 1), 3);
-            OK(dt_feed_open(&feed, d,
-                            &(dt_feed_options){.part = k == 3 ? DT_PART_VALIDATION : DT_PART_TRAIN,
-                                               .batch = rows[k]}));
-            OK(dt_feed_next(feed, &b));
+            OK(dt_iterator_open_batches(
+                &feed, d,
+                &(dt_batch_options){.part = k == 3 ? DT_PART_VALIDATION : DT_PART_TRAIN,
+                                    .batch = rows[k]}));
+            OK(dt_iterator_next_batch(feed, &b));
             for (int i = 0; i < rows[k] * 3; i++) {
                 double e = (double)((const float *)dt_tensor_data(p))[i] -
                            (double)((const float *)b.element[dt_dataset_find(d, "label")].data)[i];
@@ -137,7 +138,7 @@ static void test_predictions_are_what_evaluate_judges(void **state) {
             assert_true(fabs(sum - dt_history_last(h, "loss")) < 1e-6 * sum);
             if (!first) OK(dt_model_predict(m, d, &first));
             assert_memory_equal(dt_tensor_data(first), dt_tensor_data(p), (size_t)rows[k] * 3 * 4);
-            dt_feed_close(feed);
+            dt_iterator_close(feed);
             dt_history_unref(h);
             dt_dataset_unref(d);
             dt_model_unref(m);

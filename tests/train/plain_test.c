@@ -61,16 +61,17 @@ static void train_batch(plain *m, const dt_batch *batch, int image, int label, d
 }
 
 /* One pass over a part; rate 0 trains nothing. */
-static scores pass(plain *m, dt_dataset *d, const dt_feed_options *o, double rate) {
+static scores pass(plain *m, dt_dataset *d, const dt_batch_options *o, double rate) {
     int image = dt_dataset_find(d, "image"), label = dt_dataset_find(d, "label");
     scores s = {0};
-    dt_feed *feed = NULL;
+    dt_iterator *feed = NULL;
     dt_batch batch;
 
-    OK(dt_feed_open(&feed, d, o));
-    for (OK(dt_feed_next(feed, &batch)); batch.rows > 0; OK(dt_feed_next(feed, &batch)))
+    OK(dt_iterator_open_batches(&feed, d, o));
+    for (OK(dt_iterator_next_batch(feed, &batch)); batch.rows > 0;
+         OK(dt_iterator_next_batch(feed, &batch)))
         train_batch(m, &batch, image, label, rate, &s);
-    dt_feed_close(feed);
+    dt_iterator_close(feed);
     return s;
 }
 
@@ -124,10 +125,10 @@ static void compare(const setup *s, double rate, const char *keys, dt_last_batch
     for (int epoch = 0; epoch < 3; epoch++) {
         scores train = pass(
             &m, r.data,
-            &(dt_feed_options){.epoch = epoch, .batch = batch, .last = last, .shuffle = shuffle},
+            &(dt_batch_options){.epoch = epoch, .batch = batch, .last = last, .shuffle = shuffle},
             rate);
         scores validation =
-            pass(&m, r.data, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 4}, 0);
+            pass(&m, r.data, &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 4}, 0);
         near("loss", dt_history_at(o.history, "loss", epoch), train.loss / train.n);
         near("accuracy", dt_history_at(o.history, "accuracy", epoch), train.hits / train.n);
         near("val_loss", dt_history_at(o.history, "val_loss", epoch),

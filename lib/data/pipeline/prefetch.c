@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prefetch(n): hands elements through unchanged. Reading ahead happens elsewhere: jobs' feeds do it
- * in their own threads. The transformation only keeps its place in the description. */
+/* prefetch(n): hands elements through unchanged. Iterators over the batches of jobs' data sets read
+ * ahead in their own threads; here the transformation only keeps its place in the description. */
 #include "data/pipeline/build.h"
 
 static dt_status *next(dt_iterator *it, dt_example *out) {

@@ -141,8 +141,8 @@ static dt_status *settled(run *r, dt_hook *h) {
     if (!x->since) return NULL;
     x->last = r->at.step;
     dt_recorder_sample(x->recorder, "memory", "MiB", resident_bytes() / 0x1p20);
-    if (r->feed)
-        dt_recorder_sample(x->recorder, "batches ready", "batches", dt_feed_ready(r->feed));
+    if (r->batches)
+        dt_recorder_sample(x->recorder, "batches ready", "batches", dt_batches_ready(r->batches));
     return NULL;
 }
 
