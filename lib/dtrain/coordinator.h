@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Training with a parameter server in loops of your own: tf.distribute's ParameterServerStrategy
- * and ClusterCoordinator. The program is the coordinator and has the variables. It schedules
- * functions; workers, which are processes of this machine, run them without waiting for each other.
+ * and ClusterCoordinator. The program is the coordinator. It schedules functions; workers, which are
+ * processes of this machine, run them without waiting for each other. The coordinator has the
+ * variables, unless the cluster has tasks of type ps.
  */
 #ifndef DTRAIN_COORDINATOR_H
 #define DTRAIN_COORDINATOR_H
@@ -37,12 +38,38 @@ typedef struct dt_parameter_server_options {
     /* seconds after which the function of a worker that does not answer is given to another; 0:
      * 60 */
     double timeout;
+    /* HOST:PORT of each task of type ps, where dt_server_join runs, up to a NULL; NULL: those of
+     * TF_CONFIG, or none, and the variables stay in this process */
+    const char *const *ps;
+    double start_timeout; /* seconds to wait for these tasks; 0: 300 */
 } dt_parameter_server_options;
-/* ParameterServerStrategy. Functions run on one replica, that of their worker. options NULL: one
- * worker. ValueError: a number out of range. */
+/*
+ * ParameterServerStrategy. Functions run on one replica, that of their worker. options NULL: one
+ * worker. ValueError: a number out of range, or TF_CONFIG says that this process is not the chief.
+ *
+ * If the cluster has tasks of type ps, they have the variables that scheduled functions use, with
+ * their optimizer's state, from the first function that is scheduled: whole variables, dealt in
+ * turn. Workers pull from them and push to them. Each task updates its own. Reading a variable
+ * fetches it, and setting it sends it. With global_clipnorm, the first task has all variables. The
+ * tasks end with the strategy. Calls that need a task that is lost fail with UnavailableError.
+ */
 DT_API dt_status *
 dt_parameter_server_strategy(dt_strategy **out,
                              const dt_parameter_server_options *options) DT_CHECKED;
+typedef struct dt_server_options {
+    const char *address; /* HOST:PORT of this process; NULL: that of its task in TF_CONFIG */
+    /* seconds: half of the silence after which the coordinator counts as lost, 0: 60; to wait for
+     * the coordinator at the start and while it pauses, 0: 300 */
+    double timeout, start_timeout;
+} dt_server_options;
+/*
+ * tf.distribute.Server and its join(): makes this process a task of type ps, which has variables of
+ * a coordinator. Returns when the coordinator's strategy has been released. The coordinator sends
+ * the programs that update its variables, so only processes with the run's secret
+ * (DTRAIN_SECRET_FILE) may connect; without one, the address must be of this machine.
+ * UnavailableError: the coordinator is lost, or did not come.
+ */
+DT_API dt_status *dt_server_join(const dt_server_options *options) DT_CHECKED;
 /* The shards into which the strategy's partitioner divides a variable; rows[i] of the first n of
  * them (may be NULL). 0: the strategy has no parameter server. */
 DT_API int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_t *rows, int n);

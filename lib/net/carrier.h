@@ -34,7 +34,7 @@ typedef struct dt_extents {
 
 /* Kinds of frames. If a worker needs only some rows of tables, the coordinator first sends it
  * the closure (ASSIGN), the worker requests the rows (WANT), and the WORK frame brings them. The
- * coordinator sends SET, GET and APPLY to the tasks of type ps. */
+ * coordinator sends SET, GET, APPLY and PROGRAMS to the tasks of type ps. */
 typedef enum dt_frame_kind {
     DT_FRAME_WORK = 1,
     DT_FRAME_PUSH,
@@ -47,7 +47,8 @@ typedef enum dt_frame_kind {
     DT_FRAME_WORK_ALL,
     DT_FRAME_SET,
     DT_FRAME_GET,
-    DT_FRAME_APPLY
+    DT_FRAME_APPLY,
+    DT_FRAME_PROGRAMS
 } dt_frame_kind;
 /* The head of a message. In WORK, WORK_ALL and PUSH, slices follow it on every link. In every
  * message, `more` bytes follow on link 0. */

@@ -8,7 +8,7 @@
 #define DT_FRAME_MAGIC 0x64747032u
 
 static inline bool dt_frame_is_sound(const dt_frame *m) {
-    return m->magic == DT_FRAME_MAGIC && m->kind >= DT_FRAME_WORK && m->kind <= DT_FRAME_APPLY &&
+    return m->magic == DT_FRAME_MAGIC && m->kind >= DT_FRAME_WORK && m->kind <= DT_FRAME_PROGRAMS &&
            m->more >= 0 && m->more <= DT_MOST_MORE;
 }
 

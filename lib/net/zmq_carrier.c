@@ -107,7 +107,7 @@ static dt_status *check_hello(const zmq_carrier *p, const dt_message *x, const d
             DT_E_LAUNCH, NULL,
             "the coordinator has %d workers, from 1 on, but a process says that it is worker %lld",
             p->workers, (long long)m->number + 1);
-    if (p->peer[m->number] >= 0)
+    if (p->peer[m->number] >= 0 && !p->spec.replaces)
         return dt_fail(DT_E_LAUNCH, NULL, "two processes say that they are worker %lld",
                        (long long)m->number + 1);
     return NULL;
@@ -133,7 +133,7 @@ static bool welcome(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
 static bool is_sent_to_host(uint32_t kind) {
     return kind == DT_FRAME_PUSH || kind == DT_FRAME_ANSWER || kind == DT_FRAME_FAILED ||
            kind == DT_FRAME_WANT || kind == DT_FRAME_END || kind == DT_FRAME_SET ||
-           kind == DT_FRAME_GET || kind == DT_FRAME_APPLY;
+           kind == DT_FRAME_GET || kind == DT_FRAME_APPLY || kind == DT_FRAME_PROGRAMS;
 }
 
 /* Copies a message to *out. False: the message is invalid, or memory is short. The caller then

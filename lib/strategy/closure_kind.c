@@ -11,8 +11,8 @@
 /* ---- recording the worker's half ---- */
 
 /* A deferred change of variables: one assignment, or one dt_optimizer_apply. */
-typedef struct change {
-    dt_optimizer *optimizer; /* NULL: an assignment */
+typedef struct dt_closure_change {
+    dt_optimizer *optimizer; /* NULL: an assignment. Holds references to it and to `of` */
     int how;                 /* for an assignment: a dt_write */
     int first, n;            /* its values are pushed[first] to pushed[first + n - 1] of the kind */
     /* [n_of] all variables of the optimizer's call, also those without a gradient */
@@ -22,8 +22,7 @@ typedef struct change {
 
 typedef struct recording {
     dt_closure_kind *kind;
-    int n, cap, cap_pushed, cap_name;
-    change *change;
+    int cap, cap_pushed, cap_name;
 } recording;
 
 static int find_pushed(const dt_closure_kind *k, const dt_variable *v) {
@@ -52,9 +51,10 @@ static void push(recording *r, dt_variable *v, dt_value value) {
 }
 
 static change *add_change(recording *r, const change *x) {
-    DT_GROW(r->change, r->cap, r->n + 1);
-    r->change[r->n] = *x;
-    return &r->change[r->n++];
+    dt_closure_kind *k = r->kind;
+    DT_GROW(k->change, r->cap, k->n_changes + 1);
+    k->change[k->n_changes] = *x;
+    return &k->change[k->n_changes++];
 }
 
 static void defer_write(void *user, dt_variable *v, int how, dt_value value) {
@@ -68,7 +68,9 @@ static void defer_update(void *user, dt_optimizer *o, const dt_variables *v,
     recording *r = user;
     change *x = add_change(r, &(change){.optimizer = o, .first = r->kind->n_pushed, .n_of = v->n});
     x->of = dt_arena_array(r->kind->arena, dt_variable *, v->n + 1);
+    o->refs++;
     for (int i = 0; i < v->n; i++) {
+        v->v[i]->refs++;
         x->of[i] = v->v[i];
         if (gradient[i].trace) push(r, v->v[i], gradient[i]);
     }
@@ -77,54 +79,87 @@ static void defer_update(void *user, dt_optimizer *o, const dt_variables *v,
 
 /* ---- the coordinator's half ---- */
 
-static void emit_change(const dt_closure_kind *k, const change *x, dt_trace *t,
+/* The variables that an update changes. NULL: all. */
+typedef struct changed {
+    dt_variable *const *v;
+    int n;
+} changed;
+
+static bool has(const changed *own, const dt_variable *v) {
+    for (int i = 0; own && i < own->n; i++)
+        if (own->v[i] == v) return true;
+    return !own;
+}
+
+/* Emits the part of a change that is about own variables. An optimizer counts its updates in every
+ * part. */
+static void emit_change(const dt_closure_kind *k, const change *x, const changed *own, dt_trace *t,
                         const dt_value *value) {
     static dt_value (*const write[])(dt_trace *, dt_variable *, dt_value) = {
         dt_variable_assign, dt_variable_assign_add, dt_variable_assign_sub};
     if (!x->optimizer) {
-        write[x->how](t, k->pushed[x->first], value[x->first]);
+        if (has(own, k->pushed[x->first])) write[x->how](t, k->pushed[x->first], value[x->first]);
         return;
     }
     dt_value *gradient = dt_arena_array(dt_trace_arena(t), dt_value, x->n_of + 1);
-    for (int i = 0; i < x->n_of; i++)
+    dt_variables of = {.v = dt_arena_array(dt_trace_arena(t), dt_variable *, x->n_of + 1)};
+    for (int i = 0; i < x->n_of; i++) {
+        if (!has(own, x->of[i])) continue;
         for (int p = x->first; p < x->first + x->n; p++)
-            if (k->pushed[p] == x->of[i]) gradient[i] = value[p];
-    dt_optimizer_emit(x->optimizer, t, &(dt_variables){x->n_of, x->of}, gradient);
+            if (k->pushed[p] == x->of[i]) gradient[of.n] = value[p];
+        of.v[of.n++] = x->of[i];
+    }
+    dt_optimizer_emit(x->optimizer, t, &of, gradient);
 }
 
-static dt_status *trace_update(const recording *r, dt_graph **out) {
-    const dt_closure_kind *k = r->kind;
+static dt_status *trace_update(const dt_closure_kind *k, const changed *own, dt_graph **out) {
     dt_trace *t = dt_trace_create("update");
     dt_value *value = dt_arena_array(dt_trace_arena(t), dt_value, k->n_pushed + 1);
 
     dt_trace_set_replicas(t, 1);
     for (int i = 0; i < k->n_pushed; i++)
-        value[i] = dt_trace_declare(t, k->name[i], &k->pushed[i]->type);
-    for (int i = 0; i < r->n; i++) emit_change(k, &r->change[i], t, value);
+        if (has(own, k->pushed[i])) value[i] = dt_trace_declare(t, k->name[i], &k->pushed[i]->type);
+    for (int i = 0; i < k->n_changes; i++) emit_change(k, &k->change[i], own, t, value);
     return dt_trace_end(t, out);
 }
 
-/* Builds the graph of the update. tail: computes the pushed values from parts of them; NULL:
- * workers push whole values. */
-static dt_status *compose_update(const recording *r, const dt_graph *tail, dt_graph **out) {
-    dt_graph *g = NULL;
-    DT_TRY(trace_update(r, &g));
-    dt_status *s = tail ? dt_compose(tail, g, out) : NULL;
-    if (!tail) *out = g;
-    else dt_graph_destroy(g);
-    return s;
+static dt_status *compile_update(const dt_closure_kind *k, const changed *own, dt_strategy *s,
+                                 dt_compiled **out) {
+    dt_graph *g = NULL, *whole = NULL;
+    if (k->n_changes == 0) return NULL;
+    DT_TRY(trace_update(k, own, &g));
+    if (k->tail) {
+        dt_status *bad = dt_compose(k->tail, g, &whole);
+        dt_graph_destroy(g);
+        DT_TRY(bad);
+        g = whole;
+    }
+    const bool *uniform = dt_arena_array(k->arena, bool, g->n_args + 1);
+    return dt_compiled_create(out, s, g, &(dt_compile_options){.distributed = uniform});
 }
 
-static dt_status *make_update(const recording *r, const dt_graph *tail, dt_strategy *s) {
-    dt_closure_kind *k = r->kind;
-    dt_graph *g = NULL;
+static dt_status *make_update(dt_closure_kind *k, dt_strategy *s) {
     if (k->n_pushed == 0) return NULL;
-    DT_TRY(compose_update(r, tail, &g));
-    const bool *uniform = dt_arena_array(k->arena, bool, g->n_args + 1);
+    DT_TRY(compile_update(k, NULL, s, &k->update));
+    const dt_graph *g = dt_compiled_step(k->update);
     k->argument = dt_arena_array(k->arena, dt_view, g->n_args + 1);
     k->no_result = dt_arena_array(k->arena, dt_view, g->n_results + 1);
-    DT_TRY(dt_compiled_create(&k->update, s, g, &(dt_compile_options){.distributed = uniform}));
     return dt_compiled_prepare(k->update, 1, NULL);
+}
+
+dt_status *dt_closure_kind_part(const dt_closure_kind *k, dt_variable *const *own, int n,
+                                dt_strategy *s, dt_compiled **out) {
+    *out = NULL;
+    return k->n_pushed == 0 ? NULL : compile_update(k, &(changed){own, n}, s, out);
+}
+
+bool dt_closure_kind_is_joint(const dt_closure_kind *k) {
+    for (int i = 0; i < k->n_changes; i++) {
+        const dt_optimizer *o = k->change[i].optimizer;
+        if (o && (o->scale || ((const dt_optimizer_head *)o->named.args)->global_clipnorm > 0))
+            return true;
+    }
+    return false;
 }
 
 /* ---- rows of tables ---- */
@@ -145,15 +180,15 @@ static dt_status *compile_again(const dt_step_call *call, dt_graph *g, dt_compil
 }
 
 /* Finds the row numbers that the worker's step looks up. Moves computations that turn small values
- * into large gradients (dt_divide_step) to *tail, which the coordinator runs. Assumes that batches
- * have about as many rows as the call's. */
-static dt_status *divide_worker(dt_closure_kind *k, const dt_step_call *call, dt_graph **tail) {
+ * into large gradients (dt_divide_step) to the tail, which belongs to the update. Assumes that
+ * batches have about as many rows as the call's. */
+static dt_status *divide_worker(dt_closure_kind *k, const dt_step_call *call) {
     const dt_graph *step = dt_compiled_step(k->worker.compiled);
     const int64_t rows = call->offsets[call->strategy->replicas];
     dt_graph *head = NULL, *numbers = NULL;
     DT_TRY(dt_row_numbers(step, rows, k->arena, &numbers, &k->table));
     if (numbers) DT_TRY(compile_again(call, numbers, &k->numbers.compiled));
-    DT_TRY(dt_divide_step(step, k->name, k->n_pushed, rows, &head, tail));
+    DT_TRY(dt_divide_step(step, k->name, k->n_pushed, rows, &head, &k->tail));
     return head ? compile_again(call, head, &k->worker.compiled) : NULL;
 }
 
@@ -187,6 +222,15 @@ static void sign(dt_closure_kind *k, const dt_step_call *call) {
     k->signature = dt_str_take(&text);
 }
 
+static void release_pushed(dt_closure_kind *k) {
+    while (k->n_pushed > 0) dt_variable_unref(k->pushed[--k->n_pushed]);
+    while (k->n_changes > 0) {
+        const change *x = &k->change[--k->n_changes];
+        for (int i = 0; i < x->n_of; i++) dt_variable_unref(x->of[i]);
+        dt_optimizer_unref(x->optimizer);
+    }
+}
+
 /* Records the function for any number of rows. If its shapes do not allow that, records it for
  * the call's number of rows only. */
 static dt_status *record(recording *r, dt_function *f, dt_step_call *call) {
@@ -197,8 +241,7 @@ static dt_status *record(recording *r, dt_function *f, dt_step_call *call) {
         (dt_status_number(s) == DT_E_NEEDS_ROWS || dt_status_number(s) == DT_E_MODEL_SHAPE) &&
         dt_step_has_rows(call)) {
         dt_status_free(s);
-        while (r->kind->n_pushed > 0) dt_variable_unref(r->kind->pushed[--r->kind->n_pushed]);
-        r->n = 0;
+        release_pushed(r->kind);
         call->sizing = DT_SIZES_EXACT;
         s = dt_step_record(f, call, &r->kind->worker);
     }
@@ -208,16 +251,20 @@ static dt_status *record(recording *r, dt_function *f, dt_step_call *call) {
     return s;
 }
 
+static bool moves_any(const dt_graph *worker) {
+    for (int i = 0; i < worker->n_states; i++)
+        if (dt_step_moves(worker, worker->state[i].variable)) return true;
+    return false;
+}
+
 dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f, dt_step_call *call) {
     dt_closure_kind *k = dt_alloc(sizeof *k);
     *k = (dt_closure_kind){.function = dt_function_ref(f), .arena = dt_arena_create()};
     recording r = {.kind = k};
     dt_status *s = record(&r, f, call);
-    dt_graph *tail = NULL;
-    if (!s) s = divide_worker(k, call, &tail);
-    if (!s) s = make_update(&r, tail, call->strategy);
-    dt_graph_destroy(tail);
-    free(r.change);
+    if (!s) s = divide_worker(k, call);
+    if (!s) s = make_update(k, call->strategy);
+    if (!s) k->changes = k->n_pushed > 0 || moves_any(dt_compiled_step(k->worker.compiled));
     if (s) dt_closure_kind_free(k);
     else *out = k;
     return s;
@@ -229,7 +276,9 @@ void dt_closure_kind_free(dt_closure_kind *k) {
     dt_compiled_destroy(k->numbers.compiled);
     free(k->worker.single);
     free(k->worker.constant);
-    for (int i = 0; i < k->n_pushed; i++) dt_variable_unref(k->pushed[i]);
+    dt_graph_destroy(k->tail);
+    release_pushed(k);
+    free(k->change);
     free(k->pushed);
     free(k->name);
     free(k->signature);
@@ -248,33 +297,26 @@ bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_ste
     return fits;
 }
 
-dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_packed_variables *s,
-                                 dt_arena *arena) {
+dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_variables *s,
+                                 const dt_compiled *update, dt_arena *arena, dt_halves *h) {
     const dt_graph *worker = dt_compiled_step(k->worker.compiled),
-                   *update = k->update ? dt_compiled_step(k->update) : NULL;
-    k->halves = dt_halves_none(arena, s->n);
-    k->changes = k->n_pushed > 0;
+                   *own = update ? dt_compiled_step(update) : NULL;
+    *h = dt_halves_none(arena, s->n);
     for (int i = 0; i < s->n; i++) {
         const int p = find_pushed(k, s->variable[i]);
         if (p >= 0) {
-            k->halves.result[i] = dt_graph_find_result(worker, k->name[p]);
-            k->halves.argument[i] = dt_graph_find_argument(update, k->name[p]);
-        } else { /* state that the step changes: means of BatchNormalization, seeds */
-            k->halves.moves[i] = dt_step_moves(worker, s->variable[i]);
-            k->changes |= k->halves.moves[i];
-        }
+            h->result[i] = dt_graph_find_result(worker, k->name[p]);
+            h->argument[i] = dt_graph_find_argument(own, k->name[p]);
+        } else /* state that the step changes: means of BatchNormalization, seeds */
+            h->moves[i] = dt_step_moves(worker, s->variable[i]);
     }
-    if (update) dt_halves_match_parts(&k->halves, s, worker, update, arena);
-    k->asks = false;
-    for (int i = 0; i < s->n; i++)
-        k->asks |= s->sent[i] == DT_SENT_BY_ROWS && dt_closure_kind_reads(k, s->variable[i]);
-    return dt_halves_check(&k->halves, s, worker);
+    if (own) dt_halves_match_parts(h, s, worker, own, arena);
+    return dt_halves_check(h, s, worker);
 }
 
 bool dt_closure_kind_returns(const dt_closure_kind *k, int i) {
-    for (int p = 0; p < k->halves.n_parts; p++)
-        if (k->halves.part_result[p] == i) return false;
     const char *name = dt_compiled_step(k->worker.compiled)->result[i].name;
+    if (k->tail && dt_graph_find_argument(k->tail, name) >= 0) return false;
     for (int p = 0; p < k->n_pushed; p++)
         if (strcmp(k->name[p], name) == 0) return false;
     return true;

@@ -28,8 +28,12 @@ typedef struct dt_closure_kind {
      * worker's program, which is an argument of the update. Holds references. */
     dt_variable **pushed;
     const char **name; /* [n] */
-    bool changes;     /* whether the function changes any variable, so that pushes contain slices */
-    dt_halves halves; /* for the variables of the current pool */
+    /* [n_changes] what the update does; for parts of it, which dt_closure_kind_part makes */
+    struct dt_closure_change *change;
+    int n_changes;
+    dt_graph *tail; /* computes pushed values from parts of them; NULL: workers push whole values */
+    bool changes;   /* whether the function changes any variable, so that pushes contain slices */
+    dt_halves halves;              /* for the variables of the current pool */
     dt_view *argument, *no_result; /* buffers for the arguments and results of the update */
 } dt_closure_kind;
 
@@ -44,9 +48,17 @@ bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_ste
 bool dt_closure_kind_reads(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_changes(const dt_closure_kind *k, const dt_variable *v);
 bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);
-/* Fills `halves` for the variables s. arena: that of s. */
-dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_packed_variables *s,
-                                 dt_arena *arena) DT_MUST_USE;
+/* Fills *h for the variables s. update: the update, or a part of it; NULL: there is none. arena:
+ * that of s. */
+dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_variables *s,
+                                 const dt_compiled *update, dt_arena *arena,
+                                 dt_halves *h) DT_MUST_USE;
+/* Compiles the part of the update that changes these n variables, for a process that has no others.
+ * *out NULL: there is none. */
+dt_status *dt_closure_kind_part(const dt_closure_kind *k, dt_variable *const *own, int n,
+                                dt_strategy *s, dt_compiled **out) DT_MUST_USE;
+/* Whether an optimizer of the update needs the gradients of all its variables in one process. */
+bool dt_closure_kind_is_joint(const dt_closure_kind *k);
 /* Whether result i of the worker is returned to the caller, rather than applied to a variable. */
 bool dt_closure_kind_returns(const dt_closure_kind *k, int i);
 

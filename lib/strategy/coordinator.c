@@ -97,122 +97,23 @@ static void warn(void *user, const char *text) {
     (void)user, (void)text;
 }
 
-/* ---- workers ---- */
-
-static void count_past(dt_coordinator *c) {
-    const dt_closures *x = dt_worker_pool_closures(c->pool);
-    c->past.workers_lost += dt_worker_pool_lost(c->pool);
-    c->past.again += x->again;
-    c->past.dropped += x->dropped;
-    for (int i = 0; i < DT_STALENESS_BINS; i++) c->past.staleness[i] += x->stale[i];
-    c->next = x->end;
-}
-
-static void close_pool(dt_coordinator *c) {
-    if (c->pool) count_past(c);
-    dt_worker_pool_close(c->pool);
-    c->pool = NULL;
-    dt_arena_destroy(c->arena);
-    c->arena = NULL;
-}
-
-static bool has(dt_variable *const *list, int n, const dt_variable *v) {
-    for (int i = 0; i < n; i++)
-        if (list[i] == v) return true;
-    return false;
-}
-
-/* Lists all variables that functions read, each once. */
-static dt_variable **collect(dt_coordinator *c, int *n) {
-    int most = 0;
-    for (int k = 0; k < c->n_kinds; k++)
-        most += dt_compiled_step(c->kind[k]->worker.compiled)->n_states;
-    dt_variable **all = dt_arena_array(c->arena, dt_variable *, most + 1);
-    *n = 0;
-    for (int k = 0; k < c->n_kinds; k++) {
-        const dt_graph *g = dt_compiled_step(c->kind[k]->worker.compiled);
-        for (int i = 0; i < g->n_states; i++)
-            if (!has(all, *n, g->state[i].variable)) all[(*n)++] = g->state[i].variable;
-    }
-    return all;
-}
-
-/* Chooses how each variable is sent. A table is sent by rows if no function needs more of it; a
- * variable that no function changes is sent once. */
-static const dt_sent *choose_ways(const dt_coordinator *c, dt_variable *const *v, int n) {
-    dt_sent *sent = dt_arena_array(c->arena, dt_sent, n + 1);
-    for (int i = 0; i < n; i++) {
-        bool by_rows = true, changes = false;
-        for (int k = 0; k < c->n_kinds; k++) {
-            changes |= dt_closure_kind_changes(c->kind[k], v[i]);
-            by_rows &= dt_closure_kind_by_rows(c->kind[k], v[i]);
-        }
-        sent[i] = by_rows ? DT_SENT_BY_ROWS : changes ? DT_SENT_EACH_TIME : DT_SENT_ONCE;
-    }
-    return sent;
-}
-
-static dt_status *open_pool(dt_coordinator *c) {
-    int n = 0;
-    c->arena = dt_arena_create();
-    dt_variable **variables = collect(c, &n);
-    const dt_sent *sent = choose_ways(c, variables, n);
-    DT_TRY(dt_packed_make(&c->packed, c->arena, variables, n, sent, &c->strategy->servers));
-    for (int k = 0; k < c->n_kinds; k++)
-        DT_TRY(dt_closure_kind_match(c->kind[k], &c->packed, c->arena));
-    DT_TRY(dt_worker_pool_open(
-        &c->pool,
-        &(dt_worker_pool_spec){
-            .how = &c->strategy->servers,
-            .packed = &c->packed,
-            .closure = "function",
-            .body = dt_scheduled_body(c),
-            .last_words =
-                "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
-            .asks = asks,
-            .describe = describe,
-            .is_whole = is_whole,
-            .failed = failed,
-            .warn = warn,
-            .user = c}));
-    dt_closures_begin(dt_worker_pool_closures(c->pool), c->next, c->next);
-    return NULL;
-}
-
 /* The pool has failed: cancels everything that was scheduled, and returns the error. */
 static dt_status *lose_all(dt_coordinator *c, dt_status *why) {
-    close_pool(c);
+    dt_coordinator_close_pool(c);
     cancel(c);
     return why;
-}
-
-/* ---- variables that the program sets ---- */
-
-static unsigned count_written(const dt_coordinator *c) {
-    unsigned n = 0;
-    for (int i = 0; i < c->packed.n; i++) n += c->packed.variable[i]->written;
-    return n;
-}
-
-/* If the program has set variables, makes functions that are given out from now on see the new
- * values. With `in_order`, functions see older versions, whose copies must be kept. */
-static void notice_sets(dt_coordinator *c) {
-    const unsigned written = count_written(c);
-    if (written != c->written && !c->strategy->servers.in_order) dt_worker_pool_forget(c->pool);
-    c->written = written;
 }
 
 /* ---- results ---- */
 
 static dt_status *take_result(dt_coordinator *c, const dt_arrival *a, dt_values **out) {
-    dt_closure_kind *k = c->kind[find_task(c, a->message.number)->kind];
+    const int kind = find_task(c, a->message.number)->kind;
+    const dt_closure_kind *k = c->kind[kind];
     const int64_t parts =
         k->halves.n_parts ? dt_parts_bytes(&k->halves, dt_parts_rows(&k->halves, a->more)) : 0;
     DT_TRY(dt_values_create(out));
     DT_TRY(dt_closure_values_read(a->more + parts, (size_t)(a->message.more - parts), *out));
-    return k->changes ? dt_packed_apply(&c->packed, &k->halves, k->update, k->argument,
-                                        k->no_result, &(dt_pushed){a->slices, a->more})
-                      : NULL;
+    return dt_coordinator_apply(c, kind, a);
 }
 
 static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
@@ -220,7 +121,6 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
     dt_values *values = NULL;
     int64_t stale = 0;
     dt_status *bad = take_result(c, a, &values);
-    c->written = count_written(c);
     const bool updated = !bad && a->slices;
     DT_TRY(dt_worker_pool_finish(c->pool, a, updated, &stale));
     if (bad) {
@@ -241,7 +141,7 @@ static dt_status *look(dt_coordinator *c, int64_t deadline_ns) {
     bool came = true;
     dt_arrival a;
     dt_status *s = NULL;
-    if (c->n_tasks > 0) notice_sets(c);
+    if (c->n_tasks > 0) s = dt_coordinator_notice_sets(c);
     for (; !s && came && c->n_tasks > 0; deadline_ns = 0) {
         s = dt_worker_pool_wait(c->pool, deadline_ns, &came);
         while (!s && dt_worker_pool_ready(c->pool, &a)) s = finish(c, &a);
@@ -279,7 +179,7 @@ static int find_own(const dt_coordinator *c, const dt_per_worker *p) {
  * ones. */
 static dt_status *renew(dt_coordinator *c) {
     DT_TRY(wait_for_all(c));
-    close_pool(c);
+    dt_coordinator_close_pool(c);
     return raise(c);
 }
 
@@ -359,7 +259,7 @@ static dt_status *schedule(dt_coordinator *c, dt_function *f, const dt_closure_a
     h.kind = kind;
     DT_TRY(add_own(c, a, &h));
     if (!c->pool) {
-        dt_status *s = open_pool(c);
+        dt_status *s = dt_coordinator_open_pool(c);
         if (s) return lose_all(c, s);
     }
     DT_TRY(add_task(c, &h, a->values, out));
@@ -381,6 +281,19 @@ dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) {
             "create it with dt_parameter_server_strategy");
     dt_coordinator *c = dt_alloc(sizeof *c);
     *c = (dt_coordinator){.refs = 1, .strategy = dt_strategy_ref(strategy)};
+    c->spec = (dt_worker_pool_spec){
+        .how = &strategy->servers,
+        .packed = &c->packed,
+        .closure = "function",
+        .body = dt_scheduled_body(c),
+        .last_words =
+            "libdtrain: the coordinator, which schedules functions, is gone: its workers stop",
+        .asks = asks,
+        .describe = describe,
+        .is_whole = is_whole,
+        .failed = failed,
+        .warn = warn,
+        .user = c};
     dt_coordinator_unref(*out);
     *out = c;
     return NULL;
@@ -388,7 +301,7 @@ dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) {
 
 void dt_coordinator_unref(dt_coordinator *c) {
     if (!DT_LAST(c)) return;
-    close_pool(c);
+    dt_coordinator_close_pool(c);
     cancel(c);
     for (int i = 0; i < c->n_kinds; i++) dt_closure_kind_free(c->kind[i]);
     for (int i = 0; i < c->n_own; i++) dt_per_worker_unref(c->own[i]);

@@ -4,7 +4,7 @@
 #define DT_STRATEGY_COORDINATOR_H
 
 #include "strategy/closure_kind.h"
-#include "strategy/worker_pool.h"
+#include "strategy/parameter_tasks.h"
 
 /* In a worker: its own iterator and its own values for one dt_per_worker. */
 typedef struct dt_worker_values {
@@ -45,13 +45,17 @@ struct dt_coordinator {
     int refs;
     dt_strategy *strategy;
     int n_kinds, cap_kinds, n_own, cap_own, n_tasks, cap_tasks;
-    dt_closure_kind **kind; /* [n_kinds] */
-    dt_per_worker **own;    /* [n_own] */
-    dt_task *task;          /* [n_tasks] ascending by number */
-    int64_t next;           /* number of the first closure of the next pool */
-    dt_worker_pool *pool;   /* NULL: not opened yet, or closed because new workers are needed */
-    dt_arena *arena;        /* for the data of the pool */
-    dt_packed_variables packed;
+    dt_closure_kind **kind;     /* [n_kinds] */
+    dt_per_worker **own;        /* [n_own] */
+    dt_task *task;              /* [n_tasks] ascending by number */
+    int64_t next;               /* number of the first closure of the next pool */
+    dt_worker_pool *pool;       /* NULL: not opened yet, or closed because new workers are needed */
+    dt_arena *arena;            /* for the data of the pool */
+    dt_worker_pool_spec spec;   /* for opening the pool */
+    dt_packed_variables packed; /* variables of this process; none if tasks of type ps have them */
+    dt_ps_tasks ps;
+    int n_lodged;
+    struct dt_lodged *lodged; /* [n_lodged] variables that are on tasks of type ps */
     /* sum of variable->written over all packed variables when it was last checked */
     unsigned written;
     dt_coordinator_counts past; /* counts of earlier pools, and of finished functions */
@@ -72,6 +76,16 @@ struct dt_coordinator {
 typedef struct dt_work_head {
     int32_t kind, n_own, own[DT_MOST_PER_WORKER];
 } dt_work_head;
+
+/* coordinator_pool.c: starts workers that have all functions and data sets, and gives the variables
+ * to tasks of type ps. Closing brings them back. */
+dt_status *dt_coordinator_open_pool(dt_coordinator *c) DT_MUST_USE;
+void dt_coordinator_close_pool(dt_coordinator *c);
+/* If the program has set variables, makes functions that are given out from now on see the new
+ * values. With `in_order`, functions see older versions, whose copies must be kept. */
+dt_status *dt_coordinator_notice_sets(dt_coordinator *c) DT_MUST_USE;
+/* Does to variables what the push of a function of this kind says. */
+dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a) DT_MUST_USE;
 
 /* Adds the entries of `from` to `into`. distributed: the entries have rows, whose number may
  * differ between calls. Fails with ARGUMENT if a name is used twice. */

@@ -170,6 +170,23 @@ static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
     return s;
 }
 
+/* Gets the variables of a function from the tasks of type ps. */
+static dt_status *pull(dt_coordinator *c, const dt_closure_kind *k, dt_step_call *call,
+                       const dt_frame *work) {
+    dt_looked_up rows = {.table = k->table};
+    dt_ran ran = {0};
+    dt_status *s = NULL;
+    if (!c->ps.task->link.row) DT_TRY(dt_ps_connect(&c->ps, c->worker.number));
+    if (k->numbers.compiled) {
+        rows.numbers = dt_compiled_step(k->numbers.compiled);
+        s = dt_traced_run(&k->numbers, call, &ran);
+        rows.result = ran.result;
+    }
+    if (!s) s = dt_ps_pull(&c->ps, work, &rows);
+    dt_ran_release(&ran);
+    return s;
+}
+
 static dt_status *compute(void *user, const dt_work *work, dt_frame_kind *kind, char *gradients,
                           dt_str *more) {
     dt_coordinator *c = user;
@@ -181,8 +198,11 @@ static dt_status *compute(void *user, const dt_work *work, dt_frame_kind *kind, 
     dt_status *s = NULL;
     DT_SCOPE(c->strategy) {
         s = check_call(k, &call);
+        if (!s && c->ps.n) s = pull(c, k, &call, &work->frame);
         if (!s) s = dt_traced_run(&k->worker, &call, &ran);
     }
+    if (!s && k->changes)
+        s = dt_ps_push(&c->ps, &work->frame, c->worker.kind, ran.result, offsets[1]);
     *kind = k->changes ? DT_FRAME_PUSH : DT_FRAME_ANSWER;
     if (!s && k->changes)
         s = dt_packed_write_step(&c->packed, &k->halves, ran.result, work->weights, gradients);
@@ -207,6 +227,7 @@ static void end(void *user) {
     for (int i = 0; i < c->n_own; i++) dt_worker_values_release(&c->worker.own[i]);
     dt_values_unref(c->worker.args);
     free(c->worker.own);
+    dt_ps_close(&c->ps, false);
 }
 
 dt_worker_body dt_scheduled_body(dt_coordinator *c) {

@@ -9,6 +9,20 @@
 
 enum { PIECE_BYTES = 1 << 24, NO_VERSION = -1 };
 
+/* ---- the link ---- */
+
+static dt_status *send(dt_ps_task *t, const dt_frame *m, const void *gradients, const void *more) {
+    return t->lost ? dt_fail(DT_E_WORKER_GONE, NULL, "%s, which has variables, is lost", t->name)
+                   : dt_link_push(&t->link, m, gradients, more);
+}
+
+/* Nothing more comes from a task that is gone, so nothing waits for it again. */
+static dt_status *receive(dt_ps_task *t, dt_frame *m, char **more) {
+    dt_status *s = dt_link_pull(&t->link, m, t->weights, more);
+    t->lost |= s != NULL;
+    return s;
+}
+
 /* ---- opening and closing ---- */
 
 void dt_held_prepare(dt_held_program *p, dt_arena *arena) {
@@ -43,10 +57,11 @@ static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
     at->host = t->name;
     at->slices = here ? &none : &t->held.packed.slices;
     DT_TRY(here ? NULL : find_memory(t));
-    DT_TRY(dt_zmq_link_connect(&t->link, at, number,
-                               &(dt_link_wait){how->start_timeout, c->spec->say, c->spec->user}));
+    dt_status *s = dt_zmq_link_connect(
+        &t->link, at, number, &(dt_link_wait){how->start_timeout, c->spec->say, c->spec->user});
+    t->lost = s != NULL;
     t->link.wait.say = NULL; /* do not report waits: a task answers late if an update takes long */
-    return NULL;
+    return s;
 }
 
 dt_status *dt_ps_connect(dt_ps_tasks *c, int number) {
@@ -58,18 +73,42 @@ dt_status *dt_ps_connect(dt_ps_tasks *c, int number) {
     return NULL;
 }
 
-static void close_task(dt_ps_task *t, bool well) {
-    if (well) dt_status_free(dt_link_push(&t->link, &(dt_frame){.kind = DT_FRAME_END}, NULL, NULL));
-    dt_link_close(&t->link);
-    for (int p = 0; p < t->held.n_programs; p++) dt_compiled_destroy(t->held.program[p].run);
+void dt_ps_release(dt_ps_task *t) {
+    for (int p = 0; t->held.program && p < t->held.n_programs; p++)
+        dt_compiled_destroy(t->held.program[p].run);
     dt_str_release(&t->request);
     free(t->weights);
     free(t->gradients);
 }
 
+static dt_status *end(dt_ps_task *t, int64_t pauses) {
+    return t->link.row ? send(t, &(dt_frame){.kind = DT_FRAME_END, .number = pauses}, NULL, NULL)
+                       : NULL;
+}
+
+static void close_task(dt_ps_task *t, bool well) {
+    if (well) dt_status_free(end(t, false));
+    dt_link_close(&t->link);
+    dt_ps_release(t);
+}
+
 void dt_ps_close(dt_ps_tasks *c, bool well) {
     for (int k = 0; k < c->n; k++) close_task(&c->task[k], well);
     c->n = 0;
+}
+
+void dt_servers_release(dt_servers_spec *q) {
+    enum { PATIENCE_S = 5 };
+    const dt_packed_variables none = {0};
+    const dt_worker_pool_spec spec = {.how = q, .packed = &none};
+    dt_ps_tasks all = {.n = q->launch.ps, .workers = DT_LAUNCHER_WORKERS, .spec = &spec};
+    if (!q->owns_launch) return;
+    q->start_timeout = PATIENCE_S;
+    all.task = dt_alloc((size_t)all.n * sizeof *all.task);
+    if (q->reached) dt_status_free(dt_ps_connect(&all, all.workers));
+    dt_ps_close(&all, true);
+    free(all.task);
+    dt_launch_release(&q->launch);
 }
 
 /* ---- state ---- */
@@ -134,7 +173,7 @@ static dt_status *invalid(const dt_ps_task *t) {
 
 /* Receives a message, which must be an ANSWER with this number. The caller frees *more. */
 static dt_status *answer(dt_ps_task *t, int64_t number, dt_frame *m, char **more) {
-    DT_TRY(dt_link_pull(&t->link, m, t->weights, more));
+    DT_TRY(receive(t, m, more));
     if (m->kind == DT_FRAME_ANSWER && m->number == number) return NULL;
     free(*more);
     *more = NULL;
@@ -149,6 +188,34 @@ static dt_status *acknowledged(dt_ps_task *t, int64_t number) {
     return NULL;
 }
 
+/* A task that cannot be reached is closed like the others. */
+void dt_ps_pause(dt_ps_tasks *c) {
+    for (int k = 0; k < c->n; k++) {
+        dt_status *s = end(&c->task[k], true);
+        if (!s && c->task[k].link.row) s = acknowledged(&c->task[k], true);
+        dt_status_free(s);
+    }
+}
+
+static dt_status *send_programs(dt_ps_task *t) {
+    dt_str more = {0};
+    dt_ps_describe(t, &more);
+    dt_status *s =
+        more.size > DT_MOST_MORE
+            ? dt_fail(DT_E_RANGE, NULL,
+                      "the programs of scheduled functions have %zu bytes; they may have %d",
+                      more.size, DT_MOST_MORE)
+            : send(t, &(dt_frame){.kind = DT_FRAME_PROGRAMS, .more = (int64_t)more.size}, NULL,
+                   dt_str_text(&more));
+    dt_str_release(&more);
+    return s;
+}
+
+dt_status *dt_ps_send_programs(dt_ps_tasks *c) {
+    for (int k = 0; k < c->n; k++) DT_TRY(send_programs(&c->task[k]));
+    return NULL;
+}
+
 typedef struct setting {
     dt_ps_task *task;
     int64_t version;
@@ -156,16 +223,18 @@ typedef struct setting {
 
 static dt_status *set_piece(void *user, int64_t at, const char *bytes, int64_t n) {
     const setting *s = user;
-    return dt_link_push(
-        &s->task->link,
-        &(dt_frame){.kind = DT_FRAME_SET, .number = at, .version = s->version, .more = n}, NULL,
-        bytes);
+    return send(s->task,
+                &(dt_frame){.kind = DT_FRAME_SET, .number = at, .version = s->version, .more = n},
+                NULL, bytes);
 }
 
 dt_status *dt_ps_set(dt_ps_tasks *c, int64_t version) {
-    for (int k = 0; k < c->n; k++)
-        for (int i = 0; i < c->task[k].n_state; i++)
-            DT_TRY(dt_ps_each_piece(&c->task[k], i, set_piece, &(setting){&c->task[k], version}));
+    for (int k = 0; k < c->n; k++) {
+        const setting x = {&c->task[k], version};
+        for (int i = 0; i < x.task->n_state; i++)
+            DT_TRY(dt_ps_each_piece(x.task, i, set_piece, (void *)(uintptr_t)&x));
+        if (x.task->state_bytes == 0) DT_TRY(set_piece((void *)(uintptr_t)&x, 0, NULL, 0));
+    }
     for (int k = 0; k < c->n; k++) DT_TRY(acknowledged(&c->task[k], c->task[k].state_bytes));
     return NULL;
 }
@@ -175,10 +244,10 @@ dt_status *dt_ps_set_one(dt_ps_task *t, int i) {
 }
 
 static dt_status *request(dt_ps_task *t, int i) {
-    return dt_link_push(&t->link, &(dt_frame){.kind = DT_FRAME_GET, .number = i}, NULL, NULL);
+    return send(t, &(dt_frame){.kind = DT_FRAME_GET, .number = i}, NULL, NULL);
 }
 
-static dt_status *receive(dt_ps_task *t, int i) {
+static dt_status *receive_variable(dt_ps_task *t, int i) {
     const int64_t from = offset_of(t, i), to = from + dt_type_bytes(&t->state[i]->type);
     for (int64_t at = from; at < to;) {
         dt_frame m;
@@ -195,20 +264,20 @@ static dt_status *receive(dt_ps_task *t, int i) {
 
 dt_status *dt_ps_get_one(dt_ps_task *t, int i) {
     DT_TRY(request(t, i));
-    return receive(t, i);
+    return receive_variable(t, i);
 }
 
 dt_status *dt_ps_get(dt_ps_tasks *c) {
     for (int k = 0; k < c->n; k++)
         for (int i = 0; i < c->task[k].n_state; i++) DT_TRY(request(&c->task[k], i));
     for (int k = 0; k < c->n; k++)
-        for (int i = 0; i < c->task[k].n_state; i++) DT_TRY(receive(&c->task[k], i));
+        for (int i = 0; i < c->task[k].n_state; i++) DT_TRY(receive_variable(&c->task[k], i));
     return NULL;
 }
 
 dt_status *dt_ps_apply(dt_ps_tasks *c, int64_t number, const dt_ps_order *order) {
     const dt_frame m = {.kind = DT_FRAME_APPLY, .number = number, .more = sizeof *order};
-    for (int k = 0; k < c->n; k++) DT_TRY(dt_link_push(&c->task[k].link, &m, NULL, order));
+    for (int k = 0; k < c->n; k++) DT_TRY(send(&c->task[k], &m, NULL, order));
     return NULL;
 }
 
@@ -218,18 +287,18 @@ static dt_status *want(dt_ps_task *t, const dt_frame *work, const dt_looked_up *
     dt_str_clear(&t->request);
     if (rows->numbers)
         DT_TRY(dt_rows_ask(&t->held.packed, rows->numbers, rows->table, rows->result, &t->request));
-    return dt_link_push(&t->link,
-                        &(dt_frame){.kind = DT_FRAME_WANT,
-                                    .number = work->number,
-                                    .version = work->version,
-                                    .more = (int64_t)t->request.size},
-                        NULL, dt_str_text(&t->request));
+    return send(t,
+                &(dt_frame){.kind = DT_FRAME_WANT,
+                            .number = work->number,
+                            .version = work->version,
+                            .more = (int64_t)t->request.size},
+                NULL, dt_str_text(&t->request));
 }
 
 static dt_status *take(dt_ps_task *t, const dt_frame *work) {
     dt_frame m;
     char *more = NULL;
-    DT_TRY(dt_link_pull(&t->link, &m, t->weights, &more));
+    DT_TRY(receive(t, &m, &more));
     const bool all = m.kind == DT_FRAME_WORK_ALL;
     dt_status *s = (all || m.kind == DT_FRAME_WORK) && m.number == work->number ? NULL : invalid(t);
     if (!s) {
@@ -250,11 +319,6 @@ static dt_status *push(dt_ps_task *t, const dt_frame *m, const dt_view *result, 
     const dt_halves *h = &t->held.program[m->version].halves;
     const int64_t parts = dt_parts_bytes(h, rows);
     dt_frame own = *m;
-    if (parts > DT_MOST_MORE)
-        return dt_fail(DT_E_RANGE, NULL,
-                       "the gradients of rows of a batch of %lld have more than %d bytes; with a "
-                       "parameter server they may have as many",
-                       (long long)rows, DT_MOST_MORE);
     DT_TRY(dt_packed_write_step(&t->held.packed, h, result, t->weights, t->gradients));
     char *more = dt_try_alloc((size_t)parts + 1);
     if (!more)
@@ -262,14 +326,23 @@ static dt_status *push(dt_ps_task *t, const dt_frame *m, const dt_view *result, 
                        (long long)parts);
     dt_parts_write(h, rows, result, more);
     own.more = parts;
-    dt_status *s = dt_link_push(&t->link, &own, t->gradients, more);
+    dt_status *s = send(t, &own, t->gradients, more);
     free(more);
     return s;
+}
+
+static dt_status *check_size(const dt_ps_task *t, int program, int64_t rows) {
+    if (dt_parts_bytes(&t->held.program[program].halves, rows) <= DT_MOST_MORE) return NULL;
+    return dt_fail(DT_E_RANGE, NULL,
+                   "the gradients of rows of a batch of %lld have more than %d bytes; with a "
+                   "parameter server they may have as many",
+                   (long long)rows, DT_MOST_MORE);
 }
 
 dt_status *dt_ps_push(dt_ps_tasks *c, const dt_frame *work, int program, const dt_view *result,
                       int64_t rows) {
     const dt_frame m = {.kind = DT_FRAME_PUSH, .number = work->number, .version = program};
+    for (int k = 0; k < c->n; k++) DT_TRY(check_size(&c->task[k], program, rows));
     for (int k = 0; k < c->n; k++) DT_TRY(push(&c->task[k], &m, result, rows));
     for (int k = 0; k < c->n; k++) DT_TRY(acknowledged(&c->task[k], work->number));
     return NULL;

@@ -280,6 +280,8 @@ static dt_status *check_options(const dt_parameter_server_options *o) {
     if (o->limit_staleness && o->max_staleness < 0)
         return out_of_range("max_staleness", (double)o->max_staleness, "at least 0");
     if (!(o->timeout >= 0)) return out_of_range("timeout", o->timeout, "at least 0");
+    if (!(o->start_timeout >= 0))
+        return out_of_range("start_timeout", o->start_timeout, "at least 0");
     return NULL;
 }
 
@@ -292,27 +294,74 @@ static dt_partitioner partitioner_of(const dt_parameter_server_options *o) {
     return p;
 }
 
-dt_status *dt_parameter_server_strategy(dt_strategy **out,
-                                        const dt_parameter_server_options *options) {
-    static const dt_parameter_server_options none;
-    const dt_parameter_server_options *o = options ? options : &none;
+/* Finds the tasks of type ps that the program lists. */
+static void list_tasks(const char *const *ps, dt_launch *out) {
+    dt_launch_release(out);
+    *out = (dt_launch){.by = "ps", .launcher = "the program"};
+    while (ps[out->ps]) out->ps++;
+    out->ps_address = dt_alloc((size_t)(out->ps + 1) * sizeof *out->ps_address);
+    for (int i = 0; i < out->ps; i++) out->ps_address[i] = dt_strdup(ps[i]);
+}
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_parameter_server_strategy", "handle to fill"));
-    DT_TRY(check_options(o));
-    DT_TRY(dt_launched_alone());
-    DT_TRY(dt_strategy_open(
+/* Whether TF_CONFIG makes this process the coordinator of a cluster with tasks of type ps. */
+static dt_status *check_task(const dt_launch *l) {
+    if (!l->ps) return dt_launched_alone();
+    if (l->task == DT_TASK_WORKER && l->rank == 0 && l->has_chief) return NULL;
+    return dt_suggest(
+        dt_fail(DT_E_LAUNCH, NULL,
+                "TF_CONFIG: only the chief, the coordinator, makes a parameter server "
+                "strategy"),
+        l->task == DT_TASK_PS ? "call dt_server_join in this process"
+                              : "do not start tasks of type worker: the coordinator "
+                                "starts its workers itself");
+}
+
+static dt_status *find_tasks(const dt_parameter_server_options *o, dt_launch *out) {
+    DT_TRY(dt_launch_find(out, &(dt_rank_option){0}));
+    dt_status *s = NULL;
+    if (o->ps) list_tasks(o->ps, out);
+    else s = check_task(out);
+    if (!s) s = dt_launch_check_addresses(out, NULL, out->by);
+    if (s) dt_launch_release(out);
+    return s;
+}
+
+/* Opens the strategy, which takes ownership of the launch. */
+static dt_status *open_with(dt_strategy **out, const dt_parameter_server_options *o, dt_launch *l) {
+    const int listed = l->ps && l->workers > 1 ? l->workers - 1 : 1;
+    dt_status *s = dt_strategy_open(
         out, &(dt_strategy_spec){
                  .row = &dt_strategy_parameter_server,
                  .replicas = 1,
-                 .servers = {.workers = o->workers ? o->workers : 1,
+                 .start_timeout = o->start_timeout > 0 ? o->start_timeout : 300,
+                 .servers = {.workers = o->workers ? o->workers : listed,
                              .servers = o->parameter_servers ? o->parameter_servers : 1,
                              .staleness = o->limit_staleness ? o->max_staleness : DT_ANY_STALENESS,
                              .elastic = o->elastic,
                              .timeout = o->timeout > 0 ? o->timeout : 60,
-                             .partitioner = partitioner_of(o)}}));
+                             .partitioner = partitioner_of(o)}});
+    if (s) {
+        dt_launch_release(l);
+        return s;
+    }
+    l->workers = 0; /* the coordinator starts them */
+    (*out)->servers.launch = *l;
+    (*out)->servers.owns_launch = true;
     dt_strategy_set_engine(*out, 1, (*out)->kernels); /* a process with threads cannot be forked */
     return NULL;
+}
+
+dt_status *dt_parameter_server_strategy(dt_strategy **out,
+                                        const dt_parameter_server_options *options) {
+    static const dt_parameter_server_options none;
+    const dt_parameter_server_options *o = options ? options : &none;
+    dt_launch l;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_parameter_server_strategy", "handle to fill"));
+    DT_TRY(check_options(o));
+    DT_TRY(find_tasks(o, &l));
+    return open_with(out, o, &l);
 }
 
 int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_t *rows, int n) {

@@ -35,6 +35,11 @@ typedef struct serving {
     version_copy *copy; /* [n_copies] oldest first; only with schedule: virtual */
     int n_copies, cap_copies;
     bool came, end;
+    int64_t since; /* when it began to wait for the coordinator */
+    /* for programs that the coordinator sends: the strategy for which they are compiled, and memory
+     * of the task; strategy NULL: the task has those of its job */
+    dt_strategy *strategy;
+    dt_arena *arena;
 } serving;
 
 static int coordinator_of(const serving *t) { return t->c->workers; }
@@ -206,7 +211,8 @@ static dt_status *apply(serving *t, const dt_arrival *a) {
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "%s is to apply gradients of batch %lld, which it does not have",
                        t->own->name, (long long)a->message.number + 1);
-    DT_TRY(dt_held_apply(&t->own->held, (int)order.program, &(dt_pushed){push->slices, push->more}));
+    DT_TRY(
+        dt_held_apply(&t->own->held, (int)order.program, &(dt_pushed){push->slices, push->more}));
     drop_pushes(t, a->message.number, UNKNOWN); /* several workers may have pushed this batch */
     t->version++;
     DT_TRY(copy_version(t));
@@ -220,10 +226,11 @@ static dt_status *take_piece(serving *t, const dt_arrival *a) {
     const dt_frame *m = &a->message;
     char *into = NULL;
     DT_TRY(dt_variables_fetch(t->own->state, t->own->n_state));
-    if (!dt_ps_state_at(t->own, m->number, m->more, &into))
+    const bool none = t->own->state_bytes == 0 && m->number == 0 && m->more == 0;
+    if (!none && !dt_ps_state_at(t->own, m->number, m->more, &into))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "the coordinator sent state that %s does not have", t->own->name);
-    memcpy(into, a->more, (size_t)m->more);
+    if (m->more > 0) memcpy(into, a->more, (size_t)m->more);
     if (m->version == UNKNOWN) t->times++;
     if (m->version == UNKNOWN || m->number + m->more < t->own->state_bytes) return NULL;
     drop_pushes(t, UNKNOWN, UNKNOWN);
@@ -242,7 +249,47 @@ static dt_status *give_piece(void *user, int64_t at, const char *bytes, int64_t 
     return NULL;
 }
 
-/* ---- the loop ---- */
+/* ---- programs of a coordinator ---- */
+
+/* Forgets the variables and all that belongs to them. */
+static void forget(serving *t) {
+    dt_ps_task *own = t->own;
+    drop_pushes(t, UNKNOWN, UNKNOWN);
+    for (int w = 0; w < t->c->workers; w++) {
+        release(&t->wait[w]);
+        t->wait[w] = (dt_arrival){0};
+        t->still[w] = UNKNOWN;
+    }
+    t->version = UNKNOWN;
+    if (!t->strategy) return;
+    dt_ps_release(own);
+    for (int i = 0; i < own->n_state; i++) dt_variable_unref(own->state[i]);
+    dt_arena_destroy(t->arena);
+    t->arena = NULL;
+    own->held = (dt_held){0};
+    own->state = NULL;
+    own->n_state = 0;
+    own->state_bytes = 0;
+}
+
+static dt_status *take_programs(serving *t, const dt_arrival *a) {
+    if (!t->strategy || t->arena)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                       "the coordinator sent programs to %s, which has some", t->own->name);
+    t->arena = dt_arena_create();
+    return dt_ps_read(t->own, a, t->strategy, t->arena);
+}
+
+/* The coordinator ends, or will come again. Its workers have ended. */
+static void take_end(serving *t, bool pauses) {
+    t->end = !pauses;
+    if (!pauses) return;
+    reply(t, coordinator_of(t), DT_FRAME_ANSWER, true);
+    for (int w = 0; w <= t->c->workers; w++) dt_carrier_drop(t->carrier, w);
+    forget(t);
+    t->came = false;
+    t->since = dt_now_ns();
+}
 
 static dt_status *give_variable(serving *t, int64_t i) {
     if (i < 0 || i >= t->own->n_state)
@@ -251,12 +298,15 @@ static dt_status *give_variable(serving *t, int64_t i) {
     return dt_ps_each_piece(t->own, (int)i, give_piece, t);
 }
 
+/* ---- the loop ---- */
+
 static dt_status *obey(serving *t, const dt_arrival *a) {
     dt_status *s = NULL;
     if (a->message.kind == DT_FRAME_SET) s = take_piece(t, a);
     else if (a->message.kind == DT_FRAME_GET) s = give_variable(t, a->message.number);
     else if (a->message.kind == DT_FRAME_APPLY) s = apply(t, a);
-    else if (a->message.kind == DT_FRAME_END) t->end = true;
+    else if (a->message.kind == DT_FRAME_PROGRAMS) s = take_programs(t, a);
+    else if (a->message.kind == DT_FRAME_END) take_end(t, a->message.number != 0);
     else s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
     release(a);
     return s;
@@ -285,13 +335,13 @@ static dt_status *note_worker(serving *t, const dt_arrival *a) {
     return NULL;
 }
 
-static dt_status *serve_one(serving *t, int64_t since) {
+static dt_status *serve_one(serving *t) {
     dt_arrival a;
     if (dt_carrier_next(t->carrier, dt_now_ns() + LOOK_NS, &a)) {
         if (a.came || a.gone) return note_worker(t, &a);
         return a.worker == coordinator_of(t) ? obey(t, &a) : serve_worker(t, &a);
     }
-    if (t->came || dt_seconds_since(since) < t->how->start_timeout) return NULL;
+    if (t->came || dt_seconds_since(t->since) < t->how->start_timeout) return NULL;
     return dt_fail(DT_E_WORKER_LATE, NULL, "%s has waited %g s for the coordinator", t->own->name,
                    t->how->start_timeout);
 }
@@ -302,21 +352,25 @@ static dt_status *listen_at(serving *t) {
     DT_TRY(dt_worker_pool_address(t->c->spec, &key, &at));
     at.address = t->how->launch.ps_address[t->own - t->c->task];
     at.slices = &t->own->held.packed.slices;
+    at.replaces = t->strategy != NULL;
     return dt_zmq_carrier_open(&t->carrier, &at, t->c->workers + 1);
 }
 
-dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own) {
+dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own, dt_strategy *compile) {
     const size_t workers = (size_t)c->workers;
-    const int64_t since = dt_now_ns();
-    serving t = {.c = c, .how = c->spec->how, .own = own, .version = UNKNOWN};
+    serving t = {.c = c,
+                 .how = c->spec->how,
+                 .own = own,
+                 .version = UNKNOWN,
+                 .since = dt_now_ns(),
+                 .strategy = compile};
     t.still = dt_alloc(workers * sizeof *t.still);
     t.wait = dt_alloc(workers * sizeof *t.wait);
     for (size_t w = 0; w < workers; w++) t.still[w] = UNKNOWN;
     dt_status *s = listen_at(&t);
-    while (!s && !t.end) s = serve_one(&t, since);
+    while (!s && !t.end) s = serve_one(&t);
     dt_carrier_close(t.carrier, !s);
-    for (size_t w = 0; w < workers; w++) release(&t.wait[w]);
-    drop_pushes(&t, UNKNOWN, UNKNOWN);
+    forget(&t);
     drop_copies(&t, INT64_MAX);
     free(t.still);
     free(t.wait);

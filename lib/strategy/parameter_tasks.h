@@ -10,7 +10,7 @@
  *                 ──────────── SET, APPLY, GET ─────────▶ each ps
  *
  * A task of `fit` has read the same job. A task of a C program knows nothing of it: the coordinator
- * sends it the variables and the programs first (DT_FRAME_PROGRAM, parameter_programs.c).
+ * sends it the variables and the programs first (DT_FRAME_PROGRAMS, parameter_programs.c).
  */
 #ifndef DT_STRATEGY_PARAMETER_TASKS_H
 #define DT_STRATEGY_PARAMETER_TASKS_H
@@ -20,7 +20,7 @@
 /* A program that applies a push. */
 typedef struct dt_held_program {
     dt_halves halves;
-    dt_compiled *run; /* NULL: pushes only add to state */
+    dt_compiled *run;              /* NULL: pushes only add to state */
     dt_view *argument, *no_result; /* buffers for its arguments and results */
 } dt_held_program;
 
@@ -47,6 +47,7 @@ typedef struct dt_ps_task {
     int64_t state_bytes;
     char name[32];             /* "parameter server 0" */
     dt_worker_link link;       /* link to the task; in the task's own process all 0 */
+    bool lost;                 /* the link has failed: all that needs it fails */
     dt_str request;            /* in a worker: its last request for rows */
     char *weights, *gradients; /* in a worker: buffers for messages */
 } dt_ps_task;
@@ -62,11 +63,24 @@ typedef struct dt_ps_tasks {
 /* Fills the list of a task's state; its variables and programs are set. */
 void dt_ps_list_state(dt_ps_task *t, dt_arena *arena);
 
-/* Runs this process as the task `own`, until the coordinator ends it. */
-dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own) DT_MUST_USE;
+/* Runs this process as the task `own`, until the coordinator ends it. compile: the strategy for
+ * which it compiles programs of a coordinator; NULL: its programs are those of its own job. */
+dt_status *dt_ps_serve(dt_ps_tasks *c, dt_ps_task *own, dt_strategy *compile) DT_MUST_USE;
+
+/* parameter_programs.c: appends a task's variables and programs, and reads them in the task, whose
+ * members are 0. The reader has to free what the task owns even after an error. */
+void dt_ps_describe(const dt_ps_task *t, dt_str *out);
+dt_status *dt_ps_read(dt_ps_task *t, const dt_arrival *from, dt_strategy *s,
+                      dt_arena *arena) DT_MUST_USE;
+/* Frees what the task owns. */
+void dt_ps_release(dt_ps_task *t);
 
 /* Connects the process of that number with the tasks. */
 dt_status *dt_ps_connect(dt_ps_tasks *c, int number) DT_MUST_USE;
+/* Sends the tasks their variables and programs. */
+dt_status *dt_ps_send_programs(dt_ps_tasks *c) DT_MUST_USE;
+/* Tells the tasks that this coordinator pauses: they forget everything but wait for it. */
+void dt_ps_pause(dt_ps_tasks *c);
 /* Closes the links, and frees what tasks own. well: tells the tasks to end; otherwise they find
  * their link closed and report that the coordinator is gone. */
 void dt_ps_close(dt_ps_tasks *c, bool well);

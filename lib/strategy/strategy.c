@@ -52,6 +52,7 @@ void dt_strategy_unref(dt_strategy *s) {
     free(s->backend);
     free(s->plugin);
     dt_pjrt_settings_destroy(s->settings);
+    dt_servers_release(&s->servers);
     free(s->ordinal);
     dt_device_assignment_unref(s->assignment);
     dt_resolver_unref(s->resolver);

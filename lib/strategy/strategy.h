@@ -54,8 +54,9 @@ typedef struct dt_servers_spec {
     dt_partitioner partitioner;
     /* workers 0: the coordinator starts its workers. Otherwise rank 0 is the coordinator, and
      * workers are started separately. */
-    dt_launch launch;
-    double start_timeout; /* seconds within which separately started workers must connect */
+    dt_launch launch;          /* ps: tasks that have the variables, whoever starts the workers */
+    bool owns_launch, reached; /* reached: tasks of type ps wait for this strategy's end */
+    double start_timeout;      /* seconds within which separately started workers must connect */
     /* Text that must be equal in coordinator and workers (version and job). One line; lent;
      * NULL: none. */
     const char *fingerprint;
@@ -63,6 +64,9 @@ typedef struct dt_servers_spec {
     const char *const *program;
     int input;
 } dt_servers_spec;
+
+/* parameter_links.c: tells tasks of type ps that this strategy ends, and frees what it owns. */
+void dt_servers_release(dt_servers_spec *q);
 
 /* Returns the number of threads for a process that computes for this strategy. asked: what the
  * caller wants; 0: the default. If workers train a job, the default is the number of cores of

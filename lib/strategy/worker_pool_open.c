@@ -27,15 +27,17 @@ dt_status *dt_worker_pool_address(const dt_worker_pool_spec *q, dt_run_key *key,
                                   dt_zmq_carrier_spec *out) {
     const dt_launch *l = &q->how->launch;
     bool has_key = false, open = false;
-    if (!l->address) return dt_launch_no_address(l, "processes", "the coordinator");
+    if (!l->address && !l->ps_address)
+        return dt_launch_no_address(l, "processes", "the coordinator");
     DT_TRY(dt_launch_secret(l, key, &has_key, &open));
-    *out = (dt_zmq_carrier_spec){.address = l->address[0],
+    *out = (dt_zmq_carrier_spec){.address = l->address ? l->address[0] : NULL,
                                  .interface = dt_launch_interface(),
                                  .key = has_key ? key : NULL,
                                  .open = open,
                                  .silence_s = 2 * q->how->timeout,
                                  .slices = &q->packed->slices,
-                                 .fingerprint = q->how->fingerprint ? q->how->fingerprint : "",
+                                 .fingerprint =
+                                     q->how->fingerprint ? q->how->fingerprint : dt_version(),
                                  .warn = q->warn,
                                  .user = q->user};
     return NULL;

@@ -10,7 +10,7 @@
 
 static void begin(void *user, int worker) {
     dt_coordinated *c = user;
-    (void)worker;
+    c->number = worker;
     dt_strategy_serve(c->r->strategy);
     dt_compiled_forget(c->trainer->train);
     if (!c->trainer->numbers) return;
@@ -59,7 +59,7 @@ static void write_report(const dt_coordinated *c, double loss, double seconds, d
 /* Gets the variables from the tasks of type ps. */
 static dt_status *pull(dt_coordinated *c, const dt_frame *work) {
     dt_looked_up rows = {.table = c->trainer->table, .result = c->numbers};
-    if (!c->ps.task->link.row) DT_TRY(dt_ps_connect(&c->ps, c->how.launch.rank - 1));
+    if (!c->ps.task->link.row) DT_TRY(dt_ps_connect(&c->ps, c->number));
     if (c->trainer->numbers) {
         rows.numbers = dt_compiled_step(c->trainer->numbers);
         DT_TRY(dt_trainer_find_rows(c->trainer, &c->batch, c->numbers));
@@ -81,8 +81,8 @@ static dt_status *compute(void *user, const dt_work *work, dt_frame_kind *kind, 
     dt_trainer_clear(c->trainer, &c->sums);
     DT_TRY(dt_trainer_step(c->trainer, &c->batch, true, &c->sums, &loss));
     DT_TRY(dt_ps_push(&c->ps, &work->frame, 0, dt_trainer_results(c->trainer), c->batch.rows));
-    DT_TRY(dt_packed_write_step(&c->held.packed, &c->held.program->halves, dt_trainer_results(c->trainer),
-                                work->weights, gradients));
+    DT_TRY(dt_packed_write_step(&c->held.packed, &c->held.program->halves,
+                                dt_trainer_results(c->trainer), work->weights, gradients));
     write_report(c, loss, dt_seconds_since(since), more);
     return NULL;
 }

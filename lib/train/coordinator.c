@@ -84,9 +84,9 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch,
     const int program = last ? UPDATE : GATHER;
     const dt_pushed pushed = {a->slices, a->more + sizeof(dt_push_report) +
                                              (size_t)c->r->at.sums.n * sizeof(double)};
-    dt_status *s = c->ps.n ? dt_ps_apply(&c->ps, a->message.number,
-                                         &(dt_ps_order){a->worker, program})
-                           : dt_held_apply(&c->held, program, &pushed);
+    dt_status *s = c->ps.n
+                       ? dt_ps_apply(&c->ps, a->message.number, &(dt_ps_order){a->worker, program})
+                       : dt_held_apply(&c->held, program, &pushed);
     if (!s) add_report(c, a, batch, loss);
     dt_status *late = dt_worker_pool_finish(c->pool, a, true, NULL);
     dt_status_free(s ? late : NULL);
@@ -179,7 +179,8 @@ static dt_status *check(const run *r) {
  * arguments of the update. Variables that a worker's step changes, such as moving means, come
  * back as differences. */
 static dt_status *match(const dt_coordinated *c, const dt_held *held, dt_held_program *p) {
-    const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(p->run);
+    const dt_graph *worker = dt_compiled_step(c->trainer->train),
+                   *update = dt_compiled_step(p->run);
     dt_halves *h = &p->halves;
     *h = dt_halves_none(c->arena, held->n);
     for (int i = 0; i < held->n; i++) {
@@ -304,11 +305,22 @@ static dt_status *open_batches(dt_coordinated *c) {
     return dt_iterator_read_batch(c->batches, r->at.step, &batch);
 }
 
+/* Whether a C program trains: its tasks of type ps have not read a job. */
+static bool is_of_program(const dt_coordinated *c) { return !c->how.fingerprint; }
+
+static dt_status *connect_tasks(dt_coordinated *c) {
+    DT_TRY(dt_ps_connect(&c->ps, c->ps.workers));
+    if (!is_of_program(c) || !c->ps.n) return NULL;
+    c->r->strategy->servers.reached = true;
+    return dt_ps_send_programs(&c->ps);
+}
+
 /* Opens the batches, and reads the first one so that the workers that are forked share what was
  * read. */
 static dt_status *prepare(dt_coordinated *c) {
-    c->ps = (dt_ps_tasks){
-        .n = c->how.launch.ps, .workers = c->how.workers, .spec = &c->spec};
+    c->ps = (dt_ps_tasks){.n = c->how.launch.ps,
+                          .workers = is_of_program(c) ? DT_LAUNCHER_WORKERS : c->how.workers,
+                          .spec = &c->spec};
     DT_TRY(c->ps.n ? divide(c) : hold_all(c));
     return is_ps(c) ? NULL : open_batches(c);
 }
@@ -352,7 +364,7 @@ dt_status *dt_coordinated_open(run *r) {
     DT_TRY(begin(r));
     dt_coordinated *c = r->coordinator;
     DT_TRY(dt_worker_pool_open(&c->pool, &c->spec));
-    dt_status *s = dt_ps_connect(&c->ps, c->how.workers);
+    dt_status *s = connect_tasks(c);
     c->failed = s != NULL;
     return s;
 }
@@ -364,7 +376,8 @@ bool dt_coordinated_is_worker(const run *r) {
 
 static dt_status *serve(dt_coordinated *c) {
     const dt_launch *l = &c->how.launch;
-    return is_ps(c) ? dt_ps_serve(&c->ps, &c->ps.task[l->rank - l->workers]) : dt_worker_pool_serve(&c->spec);
+    return is_ps(c) ? dt_ps_serve(&c->ps, &c->ps.task[l->rank - l->workers], NULL)
+                    : dt_worker_pool_serve(&c->spec);
 }
 
 dt_status *dt_coordinated_work(run *r) {
@@ -384,7 +397,8 @@ void dt_coordinated_close(run *r) {
     r->coordinator = NULL;
     if (c->pool && c->failed) dt_worker_pool_fail(c->pool);
     dt_worker_pool_close(c->pool);
-    dt_ps_close(&c->ps, c->pool && !c->failed);
+    if (is_of_program(c)) dt_ps_pause(&c->ps);
+    dt_ps_close(&c->ps, c->pool && !c->failed && !is_of_program(c));
     dt_iterator_close(c->batches);
     dt_arena_destroy(c->arena);
     free(c);

@@ -17,7 +17,16 @@
 #include "net/zmq_carrier.h"
 #include "train/coordinator.h"
 
-enum { WORKER, COORDINATOR, STATES = 3, ROW = 32, ROWS = 9000, KERNEL = 512, LIMIT_S = 60, DISAGREE = 76 };
+enum {
+    WORKER,
+    COORDINATOR,
+    STATES = 3,
+    ROW = 32,
+    ROWS = 9000,
+    KERNEL = 512,
+    LIMIT_S = 60,
+    DISAGREE = 76
+};
 enum {
     PARTS = 64 + 128 + 1024 + 64,
     STATE_MOST = 1 << 20

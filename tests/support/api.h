@@ -335,6 +335,7 @@ API_OPTIONS(dt_generate_request, {.prompt = text_at(s, 0), .max_tokens = 1, .top
 API_OPTIONS(dt_plan_request, {.jobs = &s->job[0].handle, .labels = api_names, .n_jobs = 1})
 API_OPTIONS(dt_multi_worker_options, {2, -1, api_names, 2})
 API_OPTIONS(dt_parameter_server_options, {.workers = 1, .shards = -1})
+API_OPTIONS(dt_server_options, {.timeout = -1}) /* refused: it would wait */
 API_OPTIONS(dt_closure_arguments,
             {.values = s->values[0].handle, .per_worker = {s->per_worker[0].handle}})
 API_OPTIONS(dt_merge, {.trace = s->trace, .n_in = -1, .n_out = 1})

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The workers of a coordinator, and where its variables live: in this process, or on tasks of type
+ * ps (parameter_tasks.h). A task holds a variable as a device does: whoever reads the variable
+ * fetches it, so checkpoints, dt_variable_value and dt_model_evaluate need not know. When workers
+ * are started again, variables come back to this process first, because the links to the tasks must
+ * not be open while it forks.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "strategy/coordinator.h"
+
+/* A variable that lives on a task. Tasks that read it, too, have a copy of it. */
+struct dt_lodged {
+    dt_variable_holder holder; /* its state is this struct */
+    dt_ps_task *task;
+    int index; /* of task->state */
+    dt_variable *variable;
+    unsigned written; /* variable->written when the tasks last had its value */
+};
+
+/* ---- variables on tasks ---- */
+
+static dt_status *fetch(void *state, dt_variable *v) {
+    struct dt_lodged *x = state;
+    DT_TRY(dt_ps_get_one(x->task, x->index));
+    x->written = v->written;
+    return NULL;
+}
+
+static dt_status *fetch_lost(void *state, dt_variable *v) {
+    (void)state;
+    return dt_suggest(dt_fail(DT_E_WORKER_GONE, NULL,
+                              "variable '%s' was on a parameter server that is lost", v->path),
+                      "start all processes again, and restore a checkpoint");
+}
+
+static int find_lodged(const dt_coordinator *c, const dt_variable *v) {
+    for (int i = 0; i < c->n_lodged; i++)
+        if (c->lodged[i].variable == v) return i;
+    return -1;
+}
+
+static dt_status *lodge(dt_coordinator *c, dt_ps_task *t, int index) {
+    dt_variable *v = t->state[index];
+    if (find_lodged(c, v) >= 0) return NULL;
+    struct dt_lodged *x = &c->lodged[c->n_lodged++];
+    *x = (struct dt_lodged){{fetch, x, NULL}, t, index, v, v->written};
+    return dt_variable_hold(v, &x->holder);
+}
+
+static dt_status *lodge_all(dt_coordinator *c) {
+    int most = 0;
+    for (int k = 0; k < c->ps.n; k++) most += c->ps.task[k].n_state;
+    c->lodged = dt_arena_array(c->arena, struct dt_lodged, most + 1);
+    for (int k = 0; k < c->ps.n; k++)
+        for (int i = 0; i < c->ps.task[k].n_state; i++) DT_TRY(lodge(c, &c->ps.task[k], i));
+    return NULL;
+}
+
+/* Brings all variables back to this process. Those of a lost task stay lost until they are set. */
+static void bring_back(dt_coordinator *c) {
+    static const dt_variable_holder lost = {fetch_lost, NULL, NULL};
+    for (int i = 0; i < c->n_lodged; i++) {
+        dt_variable *v = c->lodged[i].variable;
+        if (v->held != &c->lodged[i].holder) continue;
+        dt_status *s = dt_variable_hold(v, NULL);
+        if (s) v->held = v->newer = &lost;
+        dt_status_free(s);
+    }
+    c->n_lodged = 0;
+}
+
+/* After an update: the tasks have newer values. */
+static dt_status *mark_newer(dt_coordinator *c) {
+    for (int i = 0; i < c->n_lodged; i++) {
+        struct dt_lodged *x = &c->lodged[i];
+        DT_TRY(dt_variable_hold(x->variable, &x->holder));
+        x->variable->newer = &x->holder;
+    }
+    return NULL;
+}
+
+/* Sends a variable that the program has set to each task that has it. */
+static dt_status *send(dt_coordinator *c, struct dt_lodged *x) {
+    DT_TRY(dt_variable_fetch(x->variable));
+    for (int k = 0; k < c->ps.n; k++) {
+        dt_ps_task *t = &c->ps.task[k];
+        for (int i = 0; i < t->n_state; i++)
+            if (t->state[i] == x->variable) DT_TRY(dt_ps_set_one(t, i));
+    }
+    x->written = x->variable->written;
+    return NULL;
+}
+
+/* ---- variables of functions ---- */
+
+static bool has(dt_variable *const *list, int n, const dt_variable *v) {
+    for (int i = 0; i < n; i++)
+        if (list[i] == v) return true;
+    return false;
+}
+
+static void add(dt_variable **all, int *n, dt_variable *v) {
+    if (!has(all, *n, v)) all[(*n)++] = v;
+}
+
+/* Lists all variables that functions read, each once, and then those that they change without
+ * reading them. *n: all of them. Returns the number of the first ones. */
+static int collect(const dt_coordinator *c, dt_variable ***all, int *n) {
+    int most = 0;
+    for (int k = 0; k < c->n_kinds; k++)
+        most += dt_compiled_step(c->kind[k]->worker.compiled)->n_states + c->kind[k]->n_pushed;
+    *all = dt_arena_array(c->arena, dt_variable *, most + 1);
+    *n = 0;
+    for (int k = 0; k < c->n_kinds; k++) {
+        const dt_graph *g = dt_compiled_step(c->kind[k]->worker.compiled);
+        for (int i = 0; i < g->n_states; i++) add(*all, n, g->state[i].variable);
+    }
+    const int read = *n;
+    for (int k = 0; k < c->n_kinds; k++)
+        for (int i = 0; i < c->kind[k]->n_pushed; i++) add(*all, n, c->kind[k]->pushed[i]);
+    return read;
+}
+
+/* Chooses how a variable is sent. A table is sent by rows if no function needs more of it; a
+ * variable that no function changes is sent once. */
+static dt_sent way_of(const dt_coordinator *c, const dt_variable *v) {
+    bool by_rows = true, changes = false;
+    for (int k = 0; k < c->n_kinds; k++) {
+        changes |= dt_closure_kind_changes(c->kind[k], v);
+        by_rows &= dt_closure_kind_by_rows(c->kind[k], v);
+    }
+    return by_rows ? DT_SENT_BY_ROWS : changes ? DT_SENT_EACH_TIME : DT_SENT_ONCE;
+}
+
+/* Prepares messages for these variables. */
+static dt_status *pack(dt_coordinator *c, dt_variable *const *v, int n, dt_packed_variables *out) {
+    dt_sent *sent = dt_arena_array(c->arena, dt_sent, n + 1);
+    for (int i = 0; i < n; i++) sent[i] = way_of(c, v[i]);
+    return dt_packed_make(out, c->arena, v, n, sent, c->spec.how);
+}
+
+static dt_status *keep_here(dt_coordinator *c, dt_variable *const *v, int n) {
+    DT_TRY(pack(c, v, n, &c->packed));
+    for (int k = 0; k < c->n_kinds; k++) {
+        dt_closure_kind *x = c->kind[k];
+        DT_TRY(dt_closure_kind_match(x, &c->packed, x->update, c->arena, &x->halves));
+        x->asks = false;
+        for (int i = 0; i < n; i++)
+            x->asks |= c->packed.sent[i] == DT_SENT_BY_ROWS && dt_closure_kind_reads(x, v[i]);
+    }
+    return NULL;
+}
+
+/* ---- tasks of type ps ---- */
+
+/* own: the task's variables, those of h and then others. */
+static dt_status *make_program(dt_coordinator *c, dt_held *h, int own, int kind) {
+    dt_held_program *p = &h->program[kind];
+    DT_TRY(dt_closure_kind_part(c->kind[kind], h->variable, own, c->strategy, &p->run));
+    return dt_closure_kind_match(c->kind[kind], &h->packed, p->run, c->arena, &p->halves);
+}
+
+/* Variables are dealt in turn. An optimizer that needs all gradients has all its variables in one
+ * task. */
+static int owner_of(const dt_coordinator *c, int i) {
+    for (int k = 0; k < c->n_kinds; k++)
+        if (dt_closure_kind_is_joint(c->kind[k])) return 0;
+    return i % c->ps.n;
+}
+
+/* Makes task k. Of the n variables v, functions read the first ones. What they do not read is not
+ * sent to workers; gradients of it come as parts. */
+static dt_status *make_task(dt_coordinator *c, int k, dt_variable **v, int read, int n) {
+    dt_ps_task *t = &c->ps.task[k];
+    dt_held *h = &t->held;
+    int own = 0;
+    snprintf(t->name, sizeof t->name, "parameter server %d", k);
+    h->variable = dt_arena_array(c->arena, dt_variable *, n + 1);
+    for (int i = 0; i < n; i++) {
+        if (owner_of(c, i) != k) continue;
+        h->variable[own++] = v[i];
+        h->n += i < read;
+    }
+    h->program = dt_arena_array(c->arena, dt_held_program, c->n_kinds + 1);
+    h->n_programs = c->n_kinds;
+    DT_TRY(pack(c, h->variable, h->n, &h->packed));
+    h->sent = (dt_sent *)(uintptr_t)h->packed.sent;
+    for (int i = 0; i < c->n_kinds; i++) DT_TRY(make_program(c, h, own, i));
+    dt_ps_list_state(t, c->arena);
+    return NULL;
+}
+
+static dt_status *divide(dt_coordinator *c, dt_variable **v, int read, int n) {
+    c->ps = (dt_ps_tasks){.task = dt_arena_array(c->arena, dt_ps_task, c->spec.how->launch.ps),
+                          .n = c->spec.how->launch.ps,
+                          .workers = DT_LAUNCHER_WORKERS,
+                          .spec = &c->spec};
+    for (int k = 0; k < c->ps.n; k++) DT_TRY(make_task(c, k, v, read, n));
+    for (int k = 0; k < c->n_kinds; k++) c->kind[k]->halves = dt_halves_none(c->arena, 0);
+    return pack(c, v, 0, &c->packed);
+}
+
+static dt_status *connect_tasks(dt_coordinator *c) {
+    DT_TRY(dt_ps_connect(&c->ps, c->ps.workers));
+    c->strategy->servers.reached = true;
+    DT_TRY(dt_ps_send_programs(&c->ps));
+    DT_TRY(dt_ps_set(&c->ps, c->next));
+    return lodge_all(c);
+}
+
+/* ---- workers ---- */
+
+dt_status *dt_coordinator_open_pool(dt_coordinator *c) {
+    int n = 0;
+    c->arena = dt_arena_create();
+    dt_variable **v = NULL;
+    const int read = collect(c, &v, &n);
+    DT_TRY(c->spec.how->launch.ps ? divide(c, v, read, n) : keep_here(c, v, read));
+    DT_TRY(dt_worker_pool_open(&c->pool, &c->spec));
+    dt_closures_begin(dt_worker_pool_closures(c->pool), c->next, c->next);
+    return c->ps.n ? connect_tasks(c) : NULL;
+}
+
+static void count_past(dt_coordinator *c) {
+    const dt_closures *x = dt_worker_pool_closures(c->pool);
+    c->past.workers_lost += dt_worker_pool_lost(c->pool);
+    c->past.again += x->again;
+    c->past.dropped += x->dropped;
+    for (int i = 0; i < DT_STALENESS_BINS; i++) c->past.staleness[i] += x->stale[i];
+    c->next = x->end;
+}
+
+void dt_coordinator_close_pool(dt_coordinator *c) {
+    if (c->pool) count_past(c);
+    dt_worker_pool_close(c->pool);
+    c->pool = NULL;
+    bring_back(c);
+    dt_ps_pause(&c->ps);
+    dt_ps_close(&c->ps, false);
+    dt_arena_destroy(c->arena);
+    c->arena = NULL;
+}
+
+/* ---- changes of variables ---- */
+
+static unsigned count_written(const dt_coordinator *c) {
+    unsigned n = 0;
+    for (int i = 0; i < c->packed.n; i++) n += c->packed.variable[i]->written;
+    return n;
+}
+
+dt_status *dt_coordinator_notice_sets(dt_coordinator *c) {
+    const unsigned written = count_written(c);
+    if (written != c->written && !c->spec.how->in_order) dt_worker_pool_forget(c->pool);
+    c->written = written;
+    for (int i = 0; i < c->n_lodged; i++)
+        if (c->lodged[i].variable->written != c->lodged[i].written) DT_TRY(send(c, &c->lodged[i]));
+    return NULL;
+}
+
+dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a) {
+    const dt_closure_kind *k = c->kind[kind];
+    if (!k->changes) return NULL;
+    if (c->ps.n) {
+        DT_TRY(dt_ps_apply(&c->ps, a->message.number, &(dt_ps_order){a->worker, kind}));
+        return mark_newer(c);
+    }
+    dt_status *s = dt_packed_apply(&c->packed, &k->halves, k->update, k->argument, k->no_result,
+                                   &(dt_pushed){a->slices, a->more});
+    c->written = count_written(c);
+    return s;
+}
