@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Training with a parameter server in loops of your own: tf.distribute's ParameterServerStrategy
- * and ClusterCoordinator. The program is the coordinator. It schedules functions; workers, which are
- * processes of this machine, run them without waiting for each other. The coordinator has the
+ * and ClusterCoordinator. The program is the coordinator. It schedules functions; workers, which
+ * are processes of this machine, run them without waiting for each other. The coordinator has the
  * variables, unless the cluster has tasks of type ps.
  */
 #ifndef DTRAIN_COORDINATOR_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks of type ps: processes that have the variables in place of the coordinator, for `fit` and for
- * functions that a C program schedules. Each task owns whole variables, which are assigned in turn,
- * and updates them by programs that read nothing else. The coordinator orders the updates. It sends
- * the state, and gets it back when it needs the values:
+ * Tasks of type ps: processes that have the variables in place of the coordinator, for `fit` and
+ * for functions that a C program schedules. Each task owns whole variables, which are assigned in
+ * turn, and updates them by programs that read nothing else. The coordinator orders the updates. It
+ * sends the state, and gets it back when it needs the values:
  *
  *     coordinator ── closure ──▶ worker ── WANT, PUSH ──▶ each ps
  *                 ◀── answer ───

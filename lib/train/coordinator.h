@@ -39,8 +39,8 @@ typedef struct dt_coordinated {
     dt_worker_pool_spec spec; /* for opening the pool */
     dt_worker_pool *pool;
     int64_t reported_step; /* step of the last event about workers */
-    /* In a worker: the batch of its closure, its number, the row numbers that it looks up, and the sums of
-     * its metrics. */
+    /* In a worker: the batch of its closure, its number, the row numbers that it looks up, and the
+     * sums of its metrics. */
     dt_batch batch;
     int number;       /* of this worker */
     dt_view *numbers; /* [results of trainer->numbers] */
