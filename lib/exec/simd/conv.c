@@ -21,10 +21,15 @@ enum {
     PAIRS = (MOST_ROWS + 1) / 2,
     POINTERS = 9,      /* addresses of a tile: of each pair of rows, or of each row if `single` */
     BLOCK_A = 1 << 15, /* floats of A that stay in the second-level cache */
-    PLACES = 8,        /* depthwise: positions of a tile */
     TAPS = 9,          /* gradient of depthwise: elements of the kernel that share a pass */
     LINE = 64          /* bytes of a cache line */
 };
+/* depthwise: the most positions of a tile, and its vectors of channels */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { PLACES = 8, CHANNELS = 2 };
+#else
+enum { PLACES = 8, CHANNELS = 1 };
+#endif
 
 /* ---- tiles ---- */
 
@@ -36,6 +41,7 @@ typedef struct tile {
         taps;          /* SINGLE: the bit of each row's element of the kernel; all these bits */
     int64_t ldb, last; /* last: columns in the last vector */
     const char *ahead; /* A's rows of the next tile, for prefetching */
+    float *buffer;     /* (DT_CONV_LEVELS, rows, vectors, W): sums of blocks */
 } tile;
 
 /* Which values of A are adjacent: the columns of a row, the two rows of a pair, or none. */
@@ -76,8 +82,9 @@ static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
     UNROLL(2) for (int j = 0; j < of.vectors; j++) row[j] = LOAD(r->b + j * W);
     UNROLL(16) for (int i = 0; i < of.rows; i++) {
         const vec x = ALL(*a_of(r, of, i, u));
-        UNROLL(2) for (int j = 0; j < of.vectors; j++) r->sum[i][j] = FMA(x, row[j], r->sum[i][j]);
+        UNROLL(2) for (int j = 0; j < of.vectors; j++) ADD_PRODUCT(r->sum[i][j], x, row[j]);
     }
+    KEEP_ORDER();
     next_k(r, of);
 }
 
@@ -97,8 +104,7 @@ static ALWAYS_INLINE void add_some(runner *r, const kind of, const tile *t, cons
         UNROLL(16) for (int i = 0; i < of.rows; i++) {
             if (!(s->taps & t->tap[i])) continue;
             const vec x = ALL(*a_of(r, of, i, 0));
-            UNROLL(2)
-            for (int j = 0; j < of.vectors; j++) r->sum[i][j] = FMA(x, row[j], r->sum[i][j]);
+            UNROLL(2) for (int j = 0; j < of.vectors; j++) ADD_PRODUCT(r->sum[i][j], x, row[j]);
         }
         next_k(r, of);
     }
@@ -127,15 +133,35 @@ static ALWAYS_INLINE void add_span(runner *r, const kind of, const tile *t, cons
         add_products(r, of, 3);
         go_on(r, of, 4);
     }
-    for (; k > 0; k--) {
+    if (k & 2) {
+        add_products(r, of, 0);
+        add_products(r, of, 1);
+        go_on(r, of, 2);
+    }
+    if (k & 1) {
         add_products(r, of, 0);
         go_on(r, of, 1);
     }
 }
 
+/* Addresses are read before the first store: a vector may be stored over anything, so the compiler
+ * would read them again after each. */
+static ALWAYS_INLINE void store_sums(const runner *r, const kind of, const tile *t) {
+    const int64_t ldc = of.is == SINGLE ? 0 : t->p->ldc, last = t->last;
+    float *c[POINTERS];
+    UNROLL(9) for (int i = 0; i < POINTERS; i++) c[i] = t->c[i];
+    if (last == W) {
+        EACH_SUM(of) STORE(c[pointer_of(of, i)] + i % 2 * ldc + j * W, r->sum[i][j]);
+        return;
+    }
+    EACH_SUM(of)
+    store_part(c[pointer_of(of, i)] + i % 2 * ldc + j * W, r->sum[i][j],
+               j == of.vectors - 1 ? last : W);
+}
+
 TILE_FUNCTION run_tile(const tile *t, const kind of) {
-    _Alignas(64) float buffer[DT_CONV_LEVELS][MOST_ROWS * 2 * W];
     const dt_conv_product *p = t->p;
+    const int64_t sums = (int64_t)of.rows * of.vectors * W;
     /* With several spans, neighbouring tiles read overlapping rows, which are in the cache already,
      * so nothing is prefetched. */
     runner r = {.row_step = p->row_step,
@@ -143,27 +169,27 @@ TILE_FUNCTION run_tile(const tile *t, const kind of) {
                 .ldb = t->ldb,
                 .ahead = t->ahead,
                 .ahead_step = p->spans == 1 ? 2 * LINE : 0};
-    int buffers = 0;
+    float *top = t->buffer;
 
     UNROLL(9) for (int i = 0; i < POINTERS; i++) r.a[i] = t->a[i];
     EACH_SUM(of)
-    __builtin_prefetch(t->c[pointer_of(of, i)] + (of.is == SINGLE ? 0 : i % 2 * p->ldc) + j * W, 1);
+    if (j * W % 16 == 0) /* a cache line */
+        __builtin_prefetch(t->c[pointer_of(of, i)] + (of.is == SINGLE ? 0 : i % 2 * p->ldc) + j * W,
+                           1);
     EACH_SUM(of) r.sum[i][j] = ALL(0.0f);
     for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
         add_span(&r, of, t, s);
         for (int joins = s->joins; joins > 0; joins--) {
-            const float *other = buffer[--buffers];
+            const float *other = top -= sums;
             EACH_SUM(of)
             r.sum[i][j] = ADD(LOAD(other + (i * of.vectors + j) * W), r.sum[i][j]);
         }
         if (s->joins < 0 || s + 1 == end) continue;
-        float *to = buffer[buffers++];
-        EACH_SUM(of) STORE(to + (i * of.vectors + j) * W, r.sum[i][j]);
+        EACH_SUM(of) STORE(top + (i * of.vectors + j) * W, r.sum[i][j]);
+        top += sums;
         EACH_SUM(of) r.sum[i][j] = ALL(0.0f);
     }
-    EACH_SUM(of)
-    store_part(t->c[pointer_of(of, i)] + (of.is == SINGLE ? 0 : i % 2 * p->ldc) + j * W,
-               r.sum[i][j], j == of.vectors - 1 ? t->last : W);
+    store_sums(&r, of, t);
 }
 
 typedef void (*tile_function)(const tile *t);
@@ -237,16 +263,27 @@ typedef struct cursor {
 } cursor;
 
 /* Sets the addresses of a tile to n rows from *at on; *at becomes the row after them. */
-static void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t column, tile *t) {
-    for (int64_t i = 0; i < n; i += 2) {
-        const dt_conv_line *l = &p->line[at->line];
-        t->a[i / 2] = p->a + l->a + at->row * p->row_step;
-        t->c[i / 2] = p->c + l->c + at->row * p->ldc + column;
-        at->row += dt_min(2, n - i);
-        if (at->row < p->each) continue;
-        at->line++;
-        at->row = 0;
+static ALWAYS_INLINE void find_rows(const dt_conv_product *p, cursor *at, int64_t n, int64_t column,
+                                    tile *t) {
+    const dt_conv_line *l = &p->line[at->line];
+    const int64_t step = 2 * p->row_step, ldc = 2 * p->ldc;
+    const float *a = p->a + l->a + at->row * p->row_step;
+    float *c = p->c + l->c + at->row * p->ldc + column;
+    for (int64_t i = 0; i < n; i += 2, a += step, c += ldc) {
+        if (at->row + i >= p->each) {
+            at->line++;
+            at->row -= p->each;
+            l++;
+            a = p->a + l->a + (at->row + i) * p->row_step;
+            c = p->c + l->c + (at->row + i) * p->ldc + column;
+        }
+        t->a[i / 2] = a;
+        t->c[i / 2] = c;
     }
+    at->row += n;
+    if (at->row < p->each) return;
+    at->line++;
+    at->row -= p->each;
 }
 
 /* Sets the addresses of a tile to the n rows from `first` on, for `single`. */
@@ -282,6 +319,7 @@ static void run_panel(const dt_conv_product *p, const cut *c, const int64_t rang
 }
 
 static void run(const dt_conv_product *p) {
+    _Alignas(64) float buffer[DT_CONV_LEVELS * ROWS * 2 * W];
     const cut c = cut_of(p);
     const int64_t all = c.lines * c.tiles,
                   some = dt_max(4, BLOCK_A / ROWS / dt_max(p->row_step, p->k));
@@ -293,7 +331,8 @@ static void run(const dt_conv_product *p) {
             tile t = {.p = p,
                       .b = p->b + j * (p->ldb ? 1 : p->k),
                       .ldb = p->ldb ? p->ldb : vectors * W,
-                      .last = columns - (vectors - 1) * W};
+                      .last = columns - (vectors - 1) * W,
+                      .buffer = buffer};
             run_panel(p, &c, range, vectors, &t, j);
         }
     }
@@ -317,38 +356,99 @@ static void pack(const dt_conv_product *p, float *to) {
 
 /* ---- depthwise ---- */
 
-/* Computes `places` positions of a line for up to W channels. */
-static ALWAYS_INLINE void run_places(const dt_conv_product *p, const float *a, const float *b,
-                                     float *c, int64_t channels, const int places) {
-    const int64_t step = p->row_step, three = 3 * step;
-    vec sum[PLACES];
-    UNROLL(8) for (int i = 0; i < places; i++) sum[i] = ALL(0.0f);
-    for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
-        if (s->n == 0) continue;
-        const vec w = load_part(b + s->k * p->ldb, channels);
-        const float *four[PLACES / 4] = {a + s->at, a + s->at + 4 * step};
-        HIDE(four[0]);
-        HIDE(four[1]);
-        UNROLL(8) for (int i = 0; i < places; i++) {
-            const float *x = four[i / 4] + (i % 4 == 3 ? three : i % 4 * step);
-            sum[i] = FMA(load_part(x, channels), w, sum[i]);
+/* Sums of `rows` positions of a line by some channels. */
+typedef struct window {
+    vec sum[PLACES][2];
+    const float *a, *b;
+    int64_t step, ldb, last; /* last: channels in the last vector */
+} window;
+
+static ALWAYS_INLINE vec load_channels(const window *w, const kind of, const float *p, int j) {
+    return load_part(p + j * W, j == of.vectors - 1 ? w->last : W);
+}
+
+/* Adds an element of the kernel. */
+static ALWAYS_INLINE void add_element(window *w, const kind of, const dt_conv_span *s) {
+    const float *b = w->b + s->k * w->ldb, *a = w->a + s->at;
+    vec y[2];
+    UNROLL(2) for (int j = 0; j < of.vectors; j++) y[j] = load_channels(w, of, b, j);
+    UNROLL(12) for (int i = 0; i < of.rows; i++, a += w->step) {
+        HIDE(a);
+        UNROLL(2)
+        for (int j = 0; j < of.vectors; j++)
+            w->sum[i][j] = FMA(load_channels(w, of, a, j), y[j], w->sum[i][j]);
+    }
+}
+
+/* Whether three elements of the kernel follow, each of which reads at a position what the one
+ * before reads at the next position. */
+static ALWAYS_INLINE bool are_three(const dt_conv_span *s, const dt_conv_span *end, int64_t step) {
+    return end - s >= 3 && s[1].at == s->at + step && s[2].at == s[1].at + step &&
+           (s[0].joins & s[1].joins) < 0 && s[0].n & s[1].n & s[2].n;
+}
+
+/* Adds three such elements. What the positions read is loaded once. */
+static ALWAYS_INLINE void add_three(window *w, const kind of, const dt_conv_span *s) {
+    const float *a = w->a + s->at;
+    vec y[3][2];
+    UNROLL(3) for (int t = 0; t < 3; t++) {
+        const float *b = w->b + s[t].k * w->ldb;
+        UNROLL(2) for (int j = 0; j < of.vectors; j++) y[t][j] = load_channels(w, of, b, j);
+    }
+    UNROLL(14) for (int i = 0; i < of.rows + 2; i++, a += w->step) {
+        HIDE(a);
+        UNROLL(2) for (int j = 0; j < of.vectors; j++) {
+            const vec x = load_channels(w, of, a, j);
+            UNROLL(3)
+            for (int t = 2; t >= 0; t--)
+                if (i >= t && i - t < of.rows) ADD_PRODUCT(w->sum[i - t][j], x, y[t][j]);
         }
     }
-    UNROLL(8) for (int i = 0; i < places; i++) store_part(c + i * p->ldc, sum[i], channels);
+}
+
+static ALWAYS_INLINE void run_places(const dt_conv_product *p, window w, const kind of, float *c,
+                                     float *top) {
+    const int64_t ldc = p->ldc, sums = (int64_t)of.rows * of.vectors * W;
+    EACH_SUM(of) w.sum[i][j] = ALL(0.0f);
+    for (const dt_conv_span *s = p->span, *end = s + p->spans; s < end; s++) {
+        if (are_three(s, end, w.step)) {
+            add_three(&w, of, s);
+            s += 2;
+        } else if (s->n > 0) add_element(&w, of, s);
+        if (s->joins < 0) continue;
+        for (int joins = s->joins; joins > 0; joins--) {
+            const float *other = top -= sums;
+            EACH_SUM(of)
+            w.sum[i][j] = ADD(LOAD(other + (i * of.vectors + j) * W), w.sum[i][j]);
+        }
+        if (s + 1 == end) break;
+        EACH_SUM(of) STORE(top + (i * of.vectors + j) * W, w.sum[i][j]);
+        top += sums;
+        EACH_SUM(of) w.sum[i][j] = ALL(0.0f);
+    }
+    EACH_SUM(of)
+    store_part(c + i * ldc + j * W, w.sum[i][j], j == of.vectors - 1 ? w.last : W);
 }
 
 /* Computes all channels of `places` positions, so that memory is read in order. */
 static ALWAYS_INLINE void run_group(const dt_conv_product *p, const float *a, float *c,
-                                    const int places) {
+                                    float *buffer, const int places) {
+    window w = {.step = p->row_step, .ldb = p->ldb, .last = W};
     int64_t j = 0;
-    for (; j + W <= p->columns; j += W) run_places(p, a + j, p->b + j, c + j, W, places);
-    if (j < p->columns) run_places(p, a + j, p->b + j, c + j, p->columns - j, places);
+    for (; j + CHANNELS * W <= p->columns; j += CHANNELS * W) {
+        w.a = a + j, w.b = p->b + j;
+        run_places(p, w, (kind){places, CHANNELS, BY_ROW}, c + j, buffer);
+    }
+    for (; j < p->columns; j += w.last) {
+        w.a = a + j, w.b = p->b + j, w.last = dt_min(W, p->columns - j);
+        run_places(p, w, (kind){places, 1, BY_ROW}, c + j, buffer);
+    }
 }
 
-typedef void (*group_function)(const dt_conv_product *p, const float *a, float *c);
+typedef void (*group_function)(const dt_conv_product *p, const float *a, float *c, float *buffer);
 #define GROUP(n)                                                                                   \
-    static void group_##n(const dt_conv_product *p, const float *a, float *c) {                    \
-        run_group(p, a, c, n);                                                                     \
+    static void group_##n(const dt_conv_product *p, const float *a, float *c, float *buffer) {     \
+        run_group(p, a, c, buffer, n);                                                             \
     }
 #define EVERY_GROUP(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8)
 EVERY_GROUP(GROUP)
@@ -357,11 +457,13 @@ EVERY_GROUP(GROUP)
 static const group_function groups[PLACES + 1] = {EVERY_GROUP(ENTRY_OF_GROUPS)};
 
 static void depthwise(const dt_conv_product *p) {
+    _Alignas(64) float buffer[DT_CONV_LEVELS * PLACES * 2 * W];
     const int64_t n = ceil_of(p->each, PLACES);
     for (const dt_conv_line *l = p->line, *end = l + p->lines; l < end; l++)
         for (int64_t i = 0; i < n; i++) {
             const int64_t from = p->each * i / n, places = p->each * (i + 1) / n - from;
-            groups[places](p, p->a + l->a + from * p->row_step, p->c + l->c + from * p->ldc);
+            groups[places](p, p->a + l->a + from * p->row_step, p->c + l->c + from * p->ldc,
+                           buffer);
         }
 }
 

@@ -56,21 +56,6 @@ typedef struct runner {
     const ahead *next;
 } runner;
 
-/* Keeps the compiler from loading numbers so early that sums have to leave their registers. */
-#if !defined(__AVX512F__)
-#define KEEP_ORDER() __asm__ volatile("" : : : "memory")
-#else
-#define KEEP_ORDER() ((void)0)
-#endif
-/* Adds a product in the register of the sum. If the compiler chooses the instruction, it may
- * overwrite the register of a factor and copy sums back and forth. */
-#if defined(__FMA__) && !defined(__AVX512F__)
-#define ADD_PRODUCT(sum, x, y)                                                                     \
-    __asm__ volatile("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y))
-#else
-#define ADD_PRODUCT(sum, x, y) ((sum) = FMA(x, y, sum))
-#endif
-
 /* The k that is `u` behind the runner's, and B's next. */
 static ALWAYS_INLINE void add_products(runner *r, const kind of, const int u) {
     vec row[4];

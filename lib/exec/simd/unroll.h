@@ -25,4 +25,19 @@
 #define EACH_SUM(of)                                                                               \
     UNROLL(16) for (int i = 0; i < (of).rows; i++) UNROLL(4) for (int j = 0; j < (of).vectors; j++)
 
+/* Keeps the compiler from loading numbers so early that sums have to leave their registers. */
+#if !defined(__AVX512F__)
+#define KEEP_ORDER() __asm__ volatile("" : : : "memory")
+#else
+#define KEEP_ORDER() ((void)0)
+#endif
+/* Adds a product in the register of the sum. If the compiler chooses the instruction, it may
+ * overwrite the register of a factor and copy sums back and forth. */
+#if defined(__FMA__) && !defined(__AVX512F__)
+#define ADD_PRODUCT(sum, x, y)                                                                     \
+    __asm__ volatile("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y))
+#else
+#define ADD_PRODUCT(sum, x, y) ((sum) = FMA(x, y, sum))
+#endif
+
 #endif

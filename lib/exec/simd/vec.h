@@ -132,11 +132,21 @@ static ALWAYS_INLINE int most_rows(int vectors) {
     return vectors == 1 ? ROWS_1 : vectors == 2 ? ROWS_2 : vectors == 3 ? ROWS_3 : ROWS_4;
 }
 
+#if defined(__FMA__) && !defined(__AVX512F__)
+/* -1 for the first n elements, 0 for those behind. */
+static ALWAYS_INLINE __m256i first_of(int64_t n) {
+    static const int32_t mask[2 * W] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256((const __m256i *)(const void *)(mask + W - n));
+}
+#endif
+
 /* The first n of W floats, 1 <= n <= W. Those behind are not touched; they are loaded as 0. */
 static ALWAYS_INLINE vec load_part(const float *p, int64_t n) {
     if (n == W) return LOAD(p);
 #if defined(__AVX512F__)
     return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+#elif defined(__FMA__)
+    return _mm256_maskload_ps(p, first_of(n));
 #else
     float some[W] = {0};
     for (int64_t i = 0; i < n; i++) some[i] = p[i];
