@@ -34,7 +34,7 @@ typedef struct dt_conv_span {
 } dt_conv_span;
 enum {
     DT_CONV_LEVELS = 16, /* the most sums of blocks that wait to be added */
-    DT_CONV_TAPS = 64    /* with `single`: the most elements of a kernel */
+    DT_CONV_TAPS = 64    /* with `single`: the most elements of a kernel in a product */
 };
 
 typedef struct dt_conv_product {
@@ -60,8 +60,8 @@ typedef struct dt_conv_loops { /* declared in strip.h */
     /* C = A B */
     void (*run)(const dt_conv_product *p);
     /* Depthwise: each channel j has its own kernel, column j of B. C(row, j) is the sum over k of
-     * A(row, k, j) B(k, j); channels are adjacent in A. Spans have at most one column and form one
-     * block. B is not packed. */
+     * A(row, k, j) B(k, j); channels are adjacent in A. Spans have at most one column. B is not
+     * packed. */
     void (*depthwise)(const dt_conv_product *p);
     /* The gradient of such kernels: each line is one row, an element of the kernel. Spans and
      * blocks have any size. */

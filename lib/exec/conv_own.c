@@ -102,11 +102,24 @@ bool dt_own_reads(const dt_own_axis *a, int64_t rest, int64_t m, int64_t t, int6
     return from * a->base == at && *element >= 0 && *element < a->size;
 }
 
+/* The first element of the kernel, or k, that reads at or behind element `at` of the image. */
+static int64_t first_tap(const dt_own_axis *a, int64_t rest, int64_t m, int64_t at) {
+    const int64_t from = (at - m * a->stride) * a->base - rest + a->low;
+    return dt_max(0, dt_min(a->k, -floor_of(-from, a->dilation)));
+}
+
+/* Whether two positions read the same elements of the kernel. They may differ only in those that
+ * read within the image from one of them and before its beginning or behind its end from the
+ * other. */
 static bool same(const dt_own_axis *a, int64_t rest, int64_t m, int64_t other) {
     bool all = true;
     int64_t at;
-    for (int64_t t = 0; t < a->k && all; t++)
-        all = dt_own_reads(a, rest, m, t, &at) == dt_own_reads(a, rest, other, t, &at);
+    for (int end = 0; end < 2; end++) {
+        const int64_t one = first_tap(a, rest, m, end ? a->size : 0),
+                      two = first_tap(a, rest, other, end ? a->size : 0);
+        for (int64_t t = dt_min(one, two); t < dt_max(one, two) && all; t++)
+            all = dt_own_reads(a, rest, m, t, &at) == dt_own_reads(a, rest, other, t, &at);
+    }
     return all;
 }
 
@@ -243,7 +256,7 @@ static int64_t result_of(const dt_own *p) {
 
 static bool plan_windows(dt_own *p, dt_conv_plan *out) {
     const int64_t n = p->classes[0] * p->classes[1] * p->classes[2], k = p->taps * p->in;
-    if (n > DT_OWN_SPANS / p->taps) return false;
+    if (n > (p->one_by_one ? DT_OWN_DEPTHWISE_SPANS : DT_OWN_SPANS) / p->taps) return false;
     p->part = dt_alloc((size_t)n * sizeof *p->part);
     for (int64_t i = 0; i < n; i++) {
         const int64_t j = i / p->classes[2];
@@ -353,7 +366,7 @@ static bool make_plan(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *
     *p = (dt_own){.c = *c, .simd = l->state};
     *out = (dt_conv_plan){.state = p};
     read_sizes(p);
-    bool ok = is_plain(p) && has_levels(p) && (!p->one_by_one || p->taps <= DT_CONV_TAPS);
+    bool ok = is_plain(p) && has_levels(p);
     for (int i = 0; i < SPACE && ok; i++) find_classes(p, i);
     if (ok) ok = c->kind == DT_CONV_WEIGHTS ? dt_own_gradient_plan(p, out) : plan_windows(p, out);
     if (!ok) release(out);

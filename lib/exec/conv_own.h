@@ -11,7 +11,8 @@ enum {
     /* columns of a stretch times rows of the product, or times DT_OWN_ROWS if there are more */
     DT_OWN_STRETCH = 1 << 16,
     DT_OWN_ROWS = 64,
-    DT_OWN_SPANS = 1 << 16 /* the most spans of a plan */
+    DT_OWN_SPANS = 1 << 16, /* the most spans of a plan */
+    DT_OWN_DEPTHWISE_SPANS = 1 << 20
 };
 
 /* One spatial dimension. For element t of the kernel, position m * base + rest of the result reads
@@ -56,8 +57,9 @@ typedef struct dt_own {
     int64_t n_parts;
     dt_own_part *part;
     /* A kernel's gradient. runs: rows of positions, of all images, of a stretch, of one image;
-     * packs: y is packed; single: dt_conv_product.single is used, and `reads` has for each position
-     * of an axis the elements of the kernel that read the image there, as bits. */
+     * packs: y is packed; single: dt_conv_product.single is used. A part then has at most
+     * DT_CONV_TAPS elements of the kernel, and `reads` (part, position of an axis) has those of
+     * them that read the image there, as bits. */
     int64_t runs, stretch, runs_each;
     bool packs, single;
     uint64_t *reads[DT_CONV_SPACE];

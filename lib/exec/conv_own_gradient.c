@@ -15,10 +15,11 @@
 
 enum {
     SPACE = DT_CONV_SPACE,
-    FEW = 8,         /* with fewer features per element of the kernel, each line is one row */
-    WIDE = 128,      /* y is packed if it has more columns, */
-    MANY_ROWS = 256, /* and the product at least this many rows */
-    LINE = 64        /* bytes of a cache line */
+    FEW = 8,              /* with fewer features per element of the kernel, each line is one row */
+    WIDE = 128,           /* y is packed if it has more columns, */
+    MANY_ROWS = 256,      /* and the product at least this many rows */
+    MOST_READS = 1 << 22, /* the most positions times parts of an axis in dt_own.reads */
+    LINE = 64             /* bytes of a cache line */
 };
 
 /* ---- the plan ---- */
@@ -30,13 +31,17 @@ static void split_tap(const dt_own *p, int64_t tap, int64_t t[SPACE]) {
     }
 }
 
+/* The first position, or their number, that reads at or behind element `at` of the image. */
+static int64_t first_place(const dt_own_axis *a, int64_t t, int64_t at) {
+    const int64_t from = at + a->low - t * a->dilation;
+    return from <= 0 ? 0 : dt_min(a->places, (from + a->stride - 1) / a->stride);
+}
+
 /* The positions [*low, *high) at which element t of the kernel reads the image, not padding. */
 static void find_places(const dt_own_axis *a, int64_t t, int64_t *low, int64_t *high) {
-    int64_t at;
-    *low = 0;
-    while (*low < a->places && !dt_own_reads(a, 0, *low, t, &at)) ++*low;
-    *high = *low;
-    while (*high < a->places && dt_own_reads(a, 0, *high, t, &at)) ++*high;
+    *low = first_place(a, t, 0);
+    *high = first_place(a, t, a->size);
+    if (*low == *high) *low = *high = a->places; /* none */
 }
 
 static void add_line(const dt_own *p, dt_own_part *q, int64_t a, const int64_t t[SPACE],
@@ -87,33 +92,46 @@ static bool find_parts(dt_own *p) {
     return true;
 }
 
-/* For each position of axis i, the elements of the kernel that read the image there, as bits. */
+static int64_t taps_of_part(const dt_own *p, int64_t i) {
+    return dt_min(DT_CONV_TAPS, p->taps - i * DT_CONV_TAPS);
+}
+
+/* For each position of axis i, the elements of the kernel of each part that read the image there,
+ * as bits. */
 static void find_reads(dt_own *p, int i) {
-    const dt_own_axis *a = &p->a[i];
-    int64_t t[SPACE], at;
-    p->reads[i] = dt_alloc((size_t)a->places * sizeof *p->reads[i]);
-    for (int64_t m = 0; m < a->places; m++) {
-        p->reads[i][m] = 0;
-        for (int64_t tap = 0; tap < p->taps; tap++) {
-            split_tap(p, tap, t);
-            if (dt_own_reads(a, 0, m, t[i], &at)) p->reads[i][m] |= (uint64_t)1 << tap;
-        }
+    const int64_t places = p->a[i].places;
+    int64_t t[SPACE], low, high;
+    p->reads[i] = dt_alloc((size_t)(p->n_parts * places) * sizeof *p->reads[i]);
+    for (int64_t tap = 0; tap < p->taps; tap++) {
+        uint64_t *reads = p->reads[i] + tap / DT_CONV_TAPS * places;
+        split_tap(p, tap, t);
+        find_places(&p->a[i], t[i], &low, &high);
+        for (int64_t m = low; m < high; m++) reads[m] |= (uint64_t)1 << tap % DT_CONV_TAPS;
     }
 }
 
-static void find_singles(dt_own *p) {
-    const int64_t features = p->one_by_one ? 1 : p->in;
+static bool find_singles(dt_own *p) {
+    const int64_t features = p->one_by_one ? 1 : p->in,
+                  parts = (p->taps + DT_CONV_TAPS - 1) / DT_CONV_TAPS;
     int64_t t[SPACE] = {0};
-    dt_own_part *q = p->part = dt_alloc(sizeof *p->part);
-    p->n_parts = 1;
-    *q = (dt_own_part){.each = 1, .row_step = 1, .ldc = p->c.w_in};
-    q->from = begin_of(p, q, t);
-    q->line = dt_alloc((size_t)(p->taps * features) * sizeof *q->line);
-    for (int64_t tap = 0; tap < p->taps; tap++) {
-        split_tap(p, tap, t);
-        for (int64_t i = 0; i < features; i++) add_line(p, q, begin_of(p, q, t) - q->from, t, i);
+    for (int i = 0; i < SPACE; i++)
+        if (parts > MOST_READS / p->a[i].places) return false;
+    p->n_parts = parts;
+    p->part = dt_alloc((size_t)p->n_parts * sizeof *p->part);
+    for (int64_t i = 0; i < p->n_parts; i++) {
+        dt_own_part *q = &p->part[i];
+        *q = (dt_own_part){.each = 1, .row_step = 1, .ldc = p->c.w_in};
+        split_tap(p, 0, t);
+        q->from = begin_of(p, q, t);
+        q->line = dt_alloc((size_t)(taps_of_part(p, i) * features) * sizeof *q->line);
+        for (int64_t k = 0; k < taps_of_part(p, i); k++) {
+            split_tap(p, i * DT_CONV_TAPS + k, t);
+            for (int64_t f = 0; f < features; f++)
+                add_line(p, q, begin_of(p, q, t) - q->from, t, f);
+        }
     }
     for (int i = 0; i < SPACE; i++) find_reads(p, i);
+    return true;
 }
 
 /* Columns of the largest stretch. */
@@ -148,8 +166,7 @@ bool dt_own_gradient_plan(dt_own *p, dt_conv_plan *out) {
     p->single = p->one_by_one || (p->in < FEW && p->taps > 1 && p->taps <= DT_CONV_TAPS);
     p->packs = !p->one_by_one && ((p->others > WIDE && p->taps * p->in >= MANY_ROWS) ||
                                   p->simd->conv->room(k_of(p), p->out) != k_of(p) * p->out);
-    if (p->single) find_singles(p);
-    else if (!find_parts(p)) return false;
+    if (!(p->single ? find_singles(p) : find_parts(p))) return false;
     out->scratch = bytes_of(floats_of(p)) + (size_t)spans_of(p) * sizeof(dt_conv_span);
     return true;
 }
@@ -180,17 +197,19 @@ static run run_of(const dt_own *p, int64_t r, const int64_t low[SPACE]) {
 }
 
 /* Adds the spans of the runs [first, end) if each line is one row. */
-static void pass_singles(const dt_own *p, dt_own_spans *s, int64_t first, int64_t end) {
-    const dt_own_part *q = p->part;
+static void pass_singles(const dt_own *p, const dt_own_part *q, dt_own_spans *s, int64_t first,
+                         int64_t end) {
+    const dt_own_axis *a = p->a;
+    const uint64_t *reads[SPACE];
+    for (int i = 0; i < SPACE; i++) reads[i] = p->reads[i] + (q - p->part) * a[i].places;
     for (int64_t r = first; r < end; r++) {
         const run it = run_of(p, r, q->low);
-        const uint64_t taps = p->reads[0][it.at[0]] & p->reads[1][it.at[1]];
+        const uint64_t taps = reads[0][it.at[0]] & reads[1][it.at[1]];
         for (int64_t i = 0; i < p->classes[2]; i++) {
             const dt_own_places *c = &p->class[2][i];
-            const uint64_t some = taps & p->reads[2][c->first];
+            const uint64_t some = taps & reads[2][c->first];
             if (some)
-                dt_own_pass(s, q->from + it.from + c->first * p->a[2].stride * p->a[2].pitch, c->n,
-                            some);
+                dt_own_pass(s, q->from + it.from + c->first * a[2].stride * a[2].pitch, c->n, some);
             else dt_own_skip(s, c->n);
         }
     }
@@ -219,7 +238,7 @@ static void run_part(const work *v, const dt_own_part *q, int64_t first, int64_t
     const int64_t k = (end - first) * p->a[2].places;
     dt_conv_product m = dt_own_product(p, q);
     dt_own_spans s = dt_own_spans_of(v->span, k, k, p->a[2].stride * p->a[2].pitch);
-    if (p->single) pass_singles(p, &s, first, end);
+    if (p->single) pass_singles(p, q, &s, first, end);
     else pass_part(p, q, &s, first, end);
     m.span = v->span, m.spans = s.n;
     m.k = k, m.k_step = s.step;

@@ -116,6 +116,10 @@ static draw draw_case(dt_random *r) {
     c->groups = one_by_one ? size_of(r, 70) : between(r, 0, 4) ? 1 : between(r, 1, 3);
     c->in = one_by_one ? 1 : size_of(r, between(r, 0, 3) ? 40 : 200);
     c->out = one_by_one ? 1 : size_of(r, 70);
+    if (one_by_one && between(r, 0, 2) == 0) { /* more elements than fit into a mask or a block */
+        c->k[c->n - 1] = d.k[2] = between(r, 5, c->n == 1 ? 1400 : 100);
+        c->low[c->n - 1] = d.low[2] = between(r, 0, d.k[2]);
+    }
     c->images = between(r, 1, 4);
     c->turned = c->kind == DT_CONV_DATA;
     /* DATA has inputs and outputs of the kernel exchanged in memory */
