@@ -8,11 +8,12 @@
  * Sources: [docs] the Cloud TPU pages of the generation; [hc] the TPUv2/v3 talk at Hot Chips 2020;
  * [lib] libtpu 0.0.42.1 asked through its C API; [jax] jax 0.10.2, pallas/mosaic/tpu_info.py;
  * [dssa] the paper "A Domain-Specific Supercomputer for Training Deep Neural Networks", from
- * memory; [sb] the book "How to Scale Your Model"; [dawn] an entry of DAWNBench, 2018; [list]
- * Google Cloud's list prices, from memory; [recipes] AI-Hypercomputer/tpu-recipes, microbenchmarks;
- * [mb] AI-Hypercomputer/accelerator-microbenchmarks, whose GB/s of a psum are 2 V (N - 1) / N /
- * seconds. [fit] calibrated on what libtpu 0.0.42.1 estimates for 111 products of matrices a
- * generation: see lib/cost/core_product.c.
+ * memory; [sb] the book "How to Scale Your Model"; [dawn] an entry of DAWNBench, 2018; [sky]
+ * SkyPilot's catalog of Google Cloud's prices: skypilot-org/skypilot pull requests 3814 (2024) and
+ * 4540 (2025), and catalogs/v8/gcp/vms.csv of skypilot-org/skypilot-catalog at 006059e0; [recipes]
+ * AI-Hypercomputer/tpu-recipes, microbenchmarks; [mb] AI-Hypercomputer/accelerator-microbenchmarks,
+ * whose GB/s of a psum are 2 V (N - 1) / N / seconds. [fit] calibrated on what libtpu 0.0.42.1
+ * estimates for 111 products of matrices a generation: see lib/cost/core_product.c.
  */
 DT_CHIP(v2, .kind = "TPU v2",       /* [lib] */
         .cores = 2, .devices = 2,   /* [jax, lib] */
@@ -69,7 +70,7 @@ DT_CHIP(v3, .kind = "TPU v3",                               /* [lib] */
         .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as v2 */
         .collective_s = 5e-6,                             /* calibrated on v5e */
         .usd_hour = 8.00 / 4,
-        .price_source = "a list price, undated, region unknown", /* [list] 8.00 for a v3-8 */
+        .price_source = "on demand in us-east1, August 2024", /* [sky] 2,048 for 1,024 chips */
         .dims = 2, .wrap = 32, /* [lib] 16x16 does not wrap, 16x32 wraps y, 32x32 both */
         .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* [lib] */
         .host = {2, 2, 1}) /* [docs] a v3-8 machine has 4 chips */
@@ -104,7 +105,7 @@ DT_CHIP(
     .collective_s = 5e-6,                             /* calibrated on v5e */
     .pcie_Bps = 16e9,                                 /* [sb] */
     .dcn_Bps = 6.25e9,                                /* [sb] */
-    .usd_hour = 3.22, .price_source = "a list price, undated, region unknown", /* [list] */
+    .usd_hour = 3.22, .price_source = "on demand, us-central2 (SkyPilot 006059e0)", /* [sky] */
     .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
     .cubes = 64, .any_order = true,                  /* [lib] */
@@ -143,7 +144,7 @@ DT_CHIP(
     .collective_s = 5e-6, .pcie_Bps = 16e9, /* [sb] */
     .dcn_Bps = 3.125e9,                     /* [docs] a host of 8 chips has 2 x 100 Gbit/s */
     .usd_hour = 1.20,
-    .price_source = "\"How to Scale Your Model\" (2025), region unknown", /* [sb] */
+    .price_source = "on demand, us-central1 (SkyPilot 006059e0)", /* [sky]; [sb] says so, too */
     .dims = 2, .wrap = 16,                          /* [lib] 8x16 wraps y, 16x16 both */
     .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
     /* [docs] machines of 4 chips; up to 8 chips are one machine */
@@ -181,7 +182,7 @@ DT_CHIP(
     .pcie_Bps = 16e9,                                 /* [sb] */
     .dcn_Bps = 6.25e9,                                /* [docs] 50 Gbit/s a chip */
     .usd_hour = 4.20,
-    .price_source = "\"How to Scale Your Model\" (2025), region unknown", /* [sb] */
+    .price_source = "on demand, us-central1 (SkyPilot 006059e0)", /* [sky]; [sb] says so, too */
     .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
     .cubes = 140,                                    /* [lib] 16x20x28 */
@@ -218,7 +219,7 @@ DT_CHIP(v6e, .kind = "TPU v6 lite",       /* [lib] */
         .sum_efficiency = 0.69, .collective_s = 5e-6, /* calibrated on v5e */
         .pcie_Bps = 32e9,                             /* [sb] */
         .dcn_Bps = 12.5e9, /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
-        .usd_hour = 2.70, .price_source = "a list price, undated, region unknown", /* [list] */
+        .usd_hour = 2.70, .price_source = "on demand in us-east5, January 2025", /* [sky] */
         .dims = 2, .wrap = 16,                          /* [lib] 8x16 wraps y, 16x16 both */
         .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
         /* [docs] machines of 4 chips; up to 8 chips are one machine */
