@@ -12,10 +12,16 @@
  * The costliest such value is a sigmoid (3 operations). Of silu(g) * u the arrays g, u and the
  * product are kept; sigmoid and silu(g) are computed again. libtpu 0.0.42.1 does so where all blocks
  * are written out: six gated blocks need 6.1 GiB of temporaries, as planned (docs/simulator.md);
- * with all five arrays a plan needs 9.2. It cannot do so between loops over blocks, of which the
- * first stores what the second reads: such programs need more than the plan where nothing is
- * rematerialized.
+ * with all five arrays a plan needs 9.2.
+ *
+ * With `model.scan_layers` the blocks of a Repeat are two loops, of which the second reads what the
+ * first has stored. No compiler computes again across loops, so values that the backward pass reads
+ * are stored there.
  */
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/hash_index.h"
 #include "cost/cost_impl.h"
 #include "op/op.h"
 
@@ -25,7 +31,10 @@ typedef struct looking {
     const dt_priced_program *r;
     const dt_graph *g;
     int *made_of, *readers;
-    bool *kept; /* a result, an update, or read by a kernel that cannot recompute it */
+    bool *kept;          /* a result, an update, or read by a kernel that cannot recompute it */
+    const bool *forward; /* by node */
+    bool *read_back;     /* by node: the backward pass reads it */
+    bool *looped;        /* by node: a block of a loop over blocks computes it */
 } looking;
 
 static double bytes_of(const looking *l, int i) {
@@ -56,6 +65,22 @@ static int array_behind(const looking *l, int i) {
     return large;
 }
 
+static void find_loops(looking *l) {
+    const dt_model_spec *m = l->r->program->how.scanned;
+    dt_hash_index at = {0};
+    for (int i = 0; m && i < m->n_layers; i++)
+        dt_hash_index_add(&at, dt_hash_bytes(0, m->layer[i].name, strlen(m->layer[i].name)));
+    for (int i = 0; m && i < l->g->n_nodes; i++) {
+        const char *path = l->g->node[i].path;
+        const size_t length = strcspn(path, "/");
+        const uint64_t key = dt_hash_bytes(0, path, length);
+        for (int k = dt_hash_index_first(&at, key); k >= 0; k = dt_hash_index_next(&at, k))
+            if (strncmp(m->layer[k].name, path, length) == 0 && !m->layer[k].name[length])
+                l->looped[i] = m->layer[k].turn > 0;
+    }
+    dt_hash_index_release(&at);
+}
+
 static void look_at_readers(looking *l) {
     for (int i = 0; i < l->g->n_results; i++) l->kept[l->g->result[i].node] = true;
     for (int i = 0; i < l->g->n_states; i++)
@@ -66,8 +91,13 @@ static void look_at_readers(looking *l) {
         for (int k = 0; k < n->n_in; k++) {
             l->readers[n->in[k]] += name ? l->readers[i] : 1;
             l->kept[n->in[k]] |= name ? l->kept[i] : !takes;
+            l->read_back[n->in[k]] |= name ? l->read_back[i] : !l->forward[i];
         }
     }
+}
+
+static bool crosses_loops(const looking *l, int i) {
+    return l->looped[i] && l->forward[i] && l->read_back[i];
 }
 
 int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena) {
@@ -76,12 +106,17 @@ int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena) {
                  .g = r->program->local,
                  .made_of = dt_arena_array(arena, int, n),
                  .readers = dt_arena_array(arena, int, n),
-                 .kept = dt_arena_array(arena, bool, n)};
+                 .kept = dt_arena_array(arena, bool, n),
+                 .forward = dt_priced_forward(r, arena),
+                 .read_back = dt_arena_array(arena, bool, n),
+                 .looped = dt_arena_array(arena, bool, n)};
     for (int i = 0; i < n; i++) l.made_of[i] = -1;
+    find_loops(&l);
     look_at_readers(&l);
     r->made_of = l.made_of;
     for (int i = 0; i < l.g->n_nodes; i++)
-        if (!l.kept[i] && l.readers[i] > 1 && dt_priced_source(r, i) == i && is_cheap(&l, i))
+        if (!l.kept[i] && l.readers[i] > 1 && !crosses_loops(&l, i) &&
+            dt_priced_source(r, i) == i && is_cheap(&l, i))
             l.made_of[i] = array_behind(&l, i);
     return l.made_of;
 }

@@ -45,16 +45,18 @@ static bool has_experts(const dt_graph *g) {
 
 const char *dt_family_of(const dt_graph *step) {
     int attends = 0, convolves = 0;
-    bool causal = false;
+    bool causal = false, windows = false;
     for (int i = 0; i < step->n_nodes; i++) {
         const dt_node *n = &step->node[i];
         bool fused = n->op == &dt_op_attention;
         attends += fused || (n->op == &dt_op_softmax && n->type.rank >= 4);
         causal |=
             (fused && ((const dt_attention_attr *)n->attr)->causal) || is_causal_mask(step, n);
+        windows |= fused && ((const dt_attention_attr *)n->attr)->window > 0;
         convolves += dt_convolution_of(n) != NULL;
     }
     return has_experts(step)     ? "mixtures of experts"
+           : attends && windows  ? "windowed attention"
            : attends && causal   ? "decoders"
            : convolves > attends ? attends ? "convnets with attention" : "convnets"
            : attends             ? "encoders"

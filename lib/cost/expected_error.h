@@ -28,8 +28,9 @@ typedef struct dt_expected_error {
 const dt_expected_error *dt_expected_error_of(const dt_step_kind *kind, const char *generation);
 extern const dt_step_kind dt_compiler_estimate;
 /* The group of published steps that a step is compared with: "mixtures of experts", "decoders"
- * (causal attention), "encoders" (other attention), "convnets", "convnets with attention" (more
- * convolutions than attention, as diffusion U-Nets), "others". */
+ * (causal attention), "windowed attention", of which none is published, "encoders" (other
+ * attention), "convnets", "convnets with attention" (more convolutions than attention, as diffusion
+ * U-Nets), "others". */
 const char *dt_family_of(const dt_graph *step);
 
 #endif

@@ -6,7 +6,7 @@
  *     producer    an element-wise node all of whose readers are in one kernel is computed there
  *     consumer    element-wise work on a product goes out with it: bias, activation, the sums of a
  *                 normalisation
- *     siblings    sums over the same array read it once
+ *     siblings    sums over the same array read it once, and so do element-wise updates of one size
  *
  * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything
  * else that it reads comes before that place. So kernels in the order of their places never wait
@@ -40,6 +40,7 @@ typedef struct fusing {
     /* by node: its kernel, named by its root node; -1: none. By root: the kernel's place */
     int *of, *at;
     const bool *forward; /* by node */
+    bool *early;         /* by node: a number that is made of variables and constants alone */
     bool *out;           /* by node: a result or an update */
     int *reader, *begin; /* readers of a node, behind names: reader[begin[i] .. begin[i + 1]) */
 } fusing;
@@ -142,28 +143,44 @@ static bool can_run_at(const fusing *f, const members *m, int root, int at, int 
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
             int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]), kernel = f->of[from];
-            bool waits = kernel >= 0 ? f->at[kernel] >= at && kernel != but && kernel != root
+            bool waits = kernel >= 0 ? !f->early[from] && f->at[kernel] >= at && kernel != but &&
+                                           kernel != root
                                      : f->role[from] == ROLE_LINK && from >= at;
             if (waits) return false;
         }
     return true;
 }
 
-/* The kernel with a product whose result the kernel `root` works on. */
+/* The elements that the kernel `root` goes over: those of its result, or of what it sums. */
+static int64_t elements_of(const fusing *f, int root) {
+    const dt_node *n = &f->g->node[root];
+    dt_type t = dt_priced_type(f->r, f->role[root] == ROLE_REDUCE ? n->in[0] : root);
+    return dt_type_elements(&t);
+}
+
+static bool updates_alike(const fusing *f, int a, int b) {
+    return dt_is_of_optimizer(&f->g->node[a]) && dt_is_of_optimizer(&f->g->node[b]) &&
+           elements_of(f, a) > 1 && elements_of(f, a) == elements_of(f, b);
+}
+
+/* The kernel whose result the kernel `root` works on: one with a product, or an update that goes
+ * over the same elements. */
 static int product_read(const fusing *f, const members *m, int root) {
     int last = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
             int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]), kernel = f->of[from];
-            if (kernel >= 0 && kernel != root && (last < 0 || f->at[kernel] > f->at[last]))
+            if (kernel >= 0 && kernel != root && !f->early[from] &&
+                (last < 0 || f->at[kernel] > f->at[last]))
                 last = kernel;
         }
-    return last >= 0 && f->role[last] == ROLE_PRODUCT && can_run_at(f, m, root, f->at[last], last)
-               ? last
-               : -1;
+    const bool takes = last >= 0 && (f->role[last] == ROLE_PRODUCT ||
+                                     (f->role[last] == ROLE_LOOP && updates_alike(f, last, root)));
+    return takes && can_run_at(f, m, root, f->at[last], last) ? last : -1;
 }
 
-/* An earlier kernel of sums that reads the largest array which this one reads; -1: none. */
+/* An earlier kernel of sums, or of updates, that reads the largest array which this one reads; -1:
+ * none. */
 static int sibling_of(const fusing *f, const members *m, int root) {
     int largest = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
@@ -175,8 +192,11 @@ static int sibling_of(const fusing *f, const members *m, int root) {
     for (int j = largest < 0 ? 0 : f->begin[largest]; largest >= 0 && j < f->begin[largest + 1];
          j++) {
         int kernel = f->of[f->reader[j]];
-        if (kernel >= 0 && kernel != root && f->role[kernel] == ROLE_REDUCE &&
-            f->at[kernel] < f->at[root] && can_run_at(f, m, root, f->at[kernel], -1))
+        const bool alike = kernel >= 0 && kernel != root &&
+                           (f->role[root] == ROLE_REDUCE
+                                ? f->role[kernel] == ROLE_REDUCE
+                                : f->role[kernel] == ROLE_LOOP && updates_alike(f, kernel, root));
+        if (alike && f->at[kernel] < f->at[root] && can_run_at(f, m, root, f->at[kernel], -1))
             return kernel;
     }
     return -1;
@@ -202,7 +222,7 @@ static void join_consumers(fusing *f) {
     for (int i = 0; i < f->g->n_nodes; i++) {
         bool root = f->of[i] == i && (f->role[i] == ROLE_LOOP || f->role[i] == ROLE_REDUCE);
         int into = root ? product_read(f, &m, i) : -1;
-        if (root && into < 0 && f->role[i] == ROLE_REDUCE) into = sibling_of(f, &m, i);
+        if (root && into < 0) into = sibling_of(f, &m, i);
         if (into >= 0 && f->forward[into] && recomputes(f, &m, i)) into = -1;
         if (into >= 0 && is_same_place(f, i, into)) join_all(f, &m, i, into);
     }
@@ -293,6 +313,15 @@ static void repeat_pieces(const fusing *f, dt_launch *k) {
     k->times += 1;
 }
 
+static void find_early(fusing *f) {
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        const dt_type t = dt_priced_type(f->r, i);
+        const dt_node *n = &f->g->node[i];
+        f->early[i] = t.rank == 0 && f->role[i] != ROLE_LINK && n->op->role != DT_ROLE_ARGUMENT;
+        for (int k = 0; k < n->n_in; k++) f->early[i] &= f->early[n->in[k]];
+    }
+}
+
 dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
     const dt_graph *g = r->program->local;
     const dt_core core = dt_core_of(r->topology);
@@ -304,6 +333,7 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
                 .role = dt_arena_array(arena, role, n),
                 .of = dt_arena_array(arena, int, n),
                 .at = dt_arena_array(arena, int, n),
+                .early = dt_arena_array(arena, bool, n),
                 .out = dt_arena_array(arena, bool, n),
                 .begin = dt_arena_array(arena, int, n)};
     for (int i = 0; i < g->n_nodes; i++) f.role[i] = role_of(r, i);
@@ -311,6 +341,7 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
     for (int i = 0; i < g->n_states; i++)
         if (g->state[i].update >= 0) f.out[dt_priced_source(r, g->state[i].update)] = true;
     count_readers(&f);
+    find_early(&f);
     join_producers(&f);
     join_consumers(&f);
     dt_launches k = collect(&f);

@@ -203,14 +203,21 @@ static bool takes_room(const holding *h, int i) {
 
 static int end_of(const span *s) { return s->end > s->last ? s->end : s->last; }
 
+static bool is_as_large(const holding *h, int a, int b) {
+    const dt_type s = dt_priced_type(h->r, a), t = dt_priced_type(h->r, b);
+    return dt_type_elements(&s) == dt_type_elements(&t) &&
+           bytes_of(h, a, true) >= bytes_of(h, b, true);
+}
+
 /* Whether a kernel can write its result over input `from`, which it is the last to read: it has no
- * product, reads no element at another place, and both are of one size. */
+ * product, reads no element at another place, and the result has as many elements, of at most the
+ * same size. */
 static bool is_written_over(const holding *h, const span *s, int i, int reader, int from) {
     const dt_launch *k = &h->k->kernel[h->k->of[i]];
     return k->work.product[0].count == 0 && h->g->node[reader].op->role != DT_ROLE_MOVE &&
            takes_room(h, from) && h->k->of[from] != h->k->of[i] &&
            end_of(&s[from]) == h->place[h->k->of[i]] && !dt_priced_is_gathered_twice(h->r, from) &&
-           bytes_of(h, from, true) == bytes_of(h, i, true);
+           is_as_large(h, from, i);
 }
 
 /* Values that are written over inputs of their kernels begin where those end. */

@@ -5,7 +5,8 @@
  * narrow dtype; gradients of variables are cast back before they are summed. Both narrow dtypes are
  * of one size. The program that is marked is that of float32: what a run converts where
  * (model/precision.c) costs a chip nothing, since its compiler makes conversions part of the
- * kernels around them.
+ * kernels around them. Outputs, which the loss reads in float32, are stored so: of logits libtpu
+ * 0.0.42.1 keeps one array in float32, over which their gradient is written (docs/simulator.md).
  */
 #include <string.h>
 
@@ -39,17 +40,21 @@ int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena) {
     int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);
     bool *for_layers = dt_arena_array(arena, bool, g->n_nodes + 1);
     bool *for_others = dt_arena_array(arena, bool, g->n_nodes + 1);
+    bool *for_loss = dt_arena_array(arena, bool, g->n_nodes + 1);
     for (int i = 0; i < g->n_results; i++) for_others[g->result[i].node] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &g->node[i];
+        const bool logits = for_loss[i] && is_of_layers(n->path) && !is_of_loss(n->path);
         bool passes = n->op->across || *n->path == '\0';
         bool layers = passes                ? for_layers[i]
                       : is_of_loss(n->path) ? for_layers[i] && !for_others[i]
                                             : is_of_layers(n->path);
-        dtype[i] = (int8_t)(is_float(g, i) && layers && n->n_in > 0 ? narrow : n->type.dtype);
+        dtype[i] =
+            (int8_t)(is_float(g, i) && layers && !logits && n->n_in > 0 ? narrow : n->type.dtype);
         for (int k = 0; k < n->n_in; k++) {
             for_layers[n->in[k]] |= layers;
             for_others[n->in[k]] |= !layers;
+            for_loss[n->in[k]] |= is_of_loss(n->path);
         }
     }
     return dtype;

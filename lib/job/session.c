@@ -70,6 +70,7 @@ static dt_compute_spec how_of(const dt_job *j) {
     how.mixed = j->compile.precision != DT_POLICY_FLOAT32;
     how.quantization = j->compile.quantization;
     how.output = output_of(&j->model);
+    how.scanned = j->model.scan_layers ? &j->model : NULL;
     how.pieces = j->model.vocabulary_tiling;
     how.collective_products = j->partition && j->partition->collective_products;
     how.slices = (int)j->strategy.slices;

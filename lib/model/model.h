@@ -140,6 +140,7 @@ typedef struct dt_model_spec {
     dt_rematerialize rematerialize;
     int vocabulary_tiling;   /* pieces in which a slice computes the last layer's output */
     bool no_flash_attention; /* scores of attention are stored */
+    bool scan_layers;        /* a plan counts the blocks of a Repeat as loops */
     dt_documents documents;  /* how the data set's texts are divided into documents */
 } dt_model_spec;
 

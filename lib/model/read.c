@@ -333,7 +333,7 @@ enum { SEQUENTIAL, FUNCTIONAL };
 struct model {
     int type, policy;
     int64_t vocabulary_tiling;
-    bool flash_attention;
+    bool flash_attention, scan_layers;
     dt_remat_lists kept;
     const dt_tree *layers, *outputs;
     const char *keras_config; /* cannot happen in a file: its keras_config was replaced before */
@@ -373,6 +373,10 @@ static const dt_field fields[] = {
     DT_FLAG(struct model, flash_attention, .preset = "true",
             .help =
                 "false: attention stores its scores, (B, heads, steps, steps), for the gradient"),
+    DT_FLAG(struct model, scan_layers, .preset = "false",
+            .help =
+                "true: a plan counts the blocks of a Repeat as loops, as jax.lax.scan makes them; "
+                "with rematerialize: none they store all that the backward pass reads"),
     DT_ONE_OF(keras_config, DT_FORMS(DT_PLAIN(TEXT, struct model, keras_config)),
               .help =
                   "file of model.to_json() or model.save(), instead of type, layers and outputs"),
@@ -431,6 +435,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
     dt_status_append(&s, dt_rematerialize_read(&m->kept, m->policy, &out->rematerialize));
     out->vocabulary_tiling = (int)m->vocabulary_tiling;
     out->no_flash_attention = !m->flash_attention;
+    out->scan_layers = m->scan_layers;
     return s;
 }
 

@@ -40,6 +40,9 @@ typedef struct dt_compute_spec {
     bool mixed;
     dt_quantization quantization; /* of products with weights, except those of `output` */
     const char *output;           /* the path of the output layer; NULL: there is none */
+    /* the model whose layers in a Repeat are a loop over blocks, forward and backward; NULL: blocks
+     * are written out */
+    const dt_model_spec *scanned;
     /* in which the output layer, its loss and its gradient are computed, one after the other; the
      * output layer's product twice: 0 is 1 */
     int pieces;
@@ -98,6 +101,8 @@ typedef struct dt_spmd {
     int *bucket;
 } dt_spmd;
 
+/* Whether a node is part of an optimizer's update of a variable. */
+bool dt_is_of_optimizer(const dt_node *n);
 /* Keeps g, which must outlive it. Free it with dt_spmd_destroy. */
 dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_options *o) DT_MUST_USE;
 void dt_spmd_destroy(dt_spmd *s); /* takes NULL */

@@ -104,13 +104,22 @@ static void place(dt_spmd_work *w) {
  * collectives come before or after the whole bucket, so an order always exists. This is an
  * analysis: the program itself does not change. Gathers have no buckets, since gathered values
  * would stay in memory from the first use to the last.
+ *
+ * Collectives of the optimizer, which only updates wait for, need not be neighbours, and gathers of
+ * new weights, which stay anyway, join as well. A bucket has those that wait for equally many
+ * collectives, one after the other: first all norms of updates, then all new weights. None of them
+ * can then depend on another one.
  */
 
 typedef struct packing {
     const dt_spmd *s;
     int *bucket, *needs; /* by node: its bucket; the last bucket that it needs, -1: none */
-    int open;            /* the last bucket, the only one that may still grow */
+    int open;            /* the last bucket of neighbours, the only one that may still grow */
     int last;            /* the last member of bucket `open`; -1: it is empty */
+    int n;               /* buckets */
+    bool *ends;          /* by node: it belongs to the optimizer, and only updates wait for it */
+    int *depth;          /* by node: collectives that it waits for, one after the other */
+    int n_late, *late;   /* the first members of the buckets at the end */
 } packing;
 
 static bool travels(const dt_node *n, dt_mesh_axes time) {
@@ -128,9 +137,35 @@ static void pack(packing *p, int i) {
     const dt_node *n = &p->s->local->node[i];
     bool joins = dt_across_sums(n) && p->last >= 0 && p->needs[i] < p->open &&
                  are_alike(n, &p->s->local->node[p->last]);
-    p->open += joins ? 0 : 1;
+    if (!joins) p->open = p->n++;
     p->last = i;
     p->bucket[i] = p->needs[i] = p->open;
+}
+
+static void pack_late(packing *p, int i) {
+    const dt_node *node = p->s->local->node;
+    int k = 0;
+    while (k < p->n_late &&
+           (p->depth[p->late[k]] != p->depth[i] || !are_alike(&node[p->late[k]], &node[i])))
+        k++;
+    if (k == p->n_late) {
+        p->late[p->n_late++] = i;
+        p->bucket[i] = p->n++;
+    }
+    p->bucket[i] = p->bucket[p->late[k]];
+}
+
+bool dt_is_of_optimizer(const dt_node *n) {
+    static const char optimizer[] = "optimizer/";
+    return strncmp(n->path, optimizer, sizeof optimizer - 1) == 0;
+}
+
+static void find_ends(packing *p) {
+    const dt_graph *g = p->s->local;
+    for (int i = 0; i < g->n_nodes; i++) p->ends[i] = dt_is_of_optimizer(&g->node[i]);
+    for (int i = 0; i < g->n_results; i++) p->ends[g->result[i].node] = false;
+    for (int i = g->n_nodes - 1; i >= 0; i--)
+        for (int k = 0; !p->ends[i] && k < g->node[i].n_in; k++) p->ends[g->node[i].in[k]] = false;
 }
 
 static int *find_launches(const dt_spmd *s, dt_arena *arena) {
@@ -139,13 +174,21 @@ static int *find_launches(const dt_spmd *s, dt_arena *arena) {
                  .bucket = dt_arena_array(arena, int, n + 1),
                  .needs = dt_arena_array(arena, int, n + 1),
                  .open = -1,
-                 .last = -1};
+                 .last = -1,
+                 .ends = dt_arena_array(arena, bool, n + 1),
+                 .depth = dt_arena_array(arena, int, n + 1),
+                 .late = dt_arena_array(arena, int, n + 1)};
+    find_ends(&p);
     for (int i = 0; i < n; i++) {
         const dt_node *node = &s->local->node[i];
         p.bucket[i] = p.needs[i] = -1;
-        for (int k = 0; k < node->n_in; k++)
+        for (int k = 0; k < node->n_in; k++) {
             if (p.needs[node->in[k]] > p.needs[i]) p.needs[i] = p.needs[node->in[k]];
-        if (travels(node, s->mesh.time)) pack(&p, i);
+            if (p.depth[node->in[k]] > p.depth[i]) p.depth[i] = p.depth[node->in[k]];
+        }
+        if (!travels(node, s->mesh.time)) continue;
+        p.depth[i]++;
+        (p.ends[i] ? pack_late : pack)(&p, i);
     }
     return p.bucket;
 }

@@ -40,6 +40,7 @@ p = json.load(sys.stdin)
 print(f'{\"$label\":34} {p[\"logical_device\"][\"activations\"] / 2**30:7.2f} {p[\"offloaded_bytes\"] / 2**30:7.2f}  {p[\"step_time_s\"]:.2f} s')"
 }
 command -v python3 >/dev/null || exit 77
+plan "none, blocks written out" model.rematerialize=none model.scan_layers=false
 for policy in none full minimal minimal_offloaded save_qkv_proj save_out_proj; do plan "$policy" model.rematerialize=$policy; done
 plan "inputs and products on the host" 'model.rematerialize={offload: [decoder_layer_input, qkv_proj, out_proj]}'
 plan "full, output in 8 pieces" model.vocabulary_tiling=8
