@@ -9,11 +9,11 @@
  * With `num_experts` the second line is a MixtureOfExperts instead, as in KerasHub's
  * MixtralTransformerDecoder.
  *
- * No biases; norm is RMSNormalization. Two arguments are not KerasHub's: `head_dim`, D /
- * num_query_heads by default, and `gated: false`, which removes the gate: narrow(f(norm(x)
- * widen)), as in decoders before it. KerasHub 0.32 accepts rope_position_scaling_factor and
- * ignores it; here it is the scaling_factor of RotaryEmbedding. H. Touvron et al., LLaMA (2023);
- * N. Shazeer, GLU Variants (2020).
+ * No biases; norm is RMSNormalization. Three arguments are not KerasHub's: `head_dim`, D /
+ * num_query_heads by default; `sliding_window`, GroupQueryAttention's; and `gated: false`, which
+ * removes the gate: narrow(f(norm(x) widen)), as in decoders before it. KerasHub 0.32 accepts
+ * rope_position_scaling_factor and ignores it; here it is the scaling_factor of RotaryEmbedding.
+ * H. Touvron et al., LLaMA (2023); N. Shazeer, GLU Variants (2020).
  */
 #include "model/layer/heads.h"
 #include "model/layer/parts.h"
@@ -24,7 +24,7 @@ struct attention {
     dt_layer_head head;
     dt_noise noise;
     dt_rotation rope;
-    int64_t num_query_heads, num_key_value_heads, head_dim;
+    int64_t num_query_heads, num_key_value_heads, head_dim, sliding_window;
     double dropout;
     const dt_tree *kernel_initializer;
 };
@@ -38,6 +38,8 @@ struct attention {
                .help = "number of key and value heads; must divide num_query_heads"),              \
         DT_INT(type, head_dim, .min = 1, .max = INFINITY,                                          \
                .help = "dimension of a head; default features / num_query_heads"),                 \
+        DT_INT(type, sliding_window, .min = 1, .max = INFINITY,                                    \
+               .help = "size of the attention window: positions attend only to closer ones"),      \
         ROPE(REAL, type, "max_wavelength", max_wavelength, .preset = "10000", .min = 1,            \
              .max = INFINITY, .help = "of RotaryEmbedding"),                                       \
         ROPE(REAL, type, "position_scaling_factor", scaling_factor, .preset = "1",                 \
@@ -102,6 +104,7 @@ static dt_status *build_attention(dt_layer_build *b) {
                                  .drops_taken = true,
                                  .masks_keys_alone = true,
                                  .causal = true,
+                                 .window = a->sliding_window,
                                  .rotation = &a->rope,
                                  .noise = a->noise,
                                  .kernel_initializer = a->kernel_initializer,
@@ -122,7 +125,7 @@ const dt_layer dt_layer_llama_attention = {
 struct decoder {
     dt_layer_head head;
     dt_rotation rope;
-    int64_t intermediate_dim, num_query_heads, num_key_value_heads, head_dim;
+    int64_t intermediate_dim, num_query_heads, num_key_value_heads, head_dim, sliding_window;
     int64_t num_experts, top_k; /* num_experts 0: one feed-forward part for all steps */
     double dropout, layer_norm_epsilon, capacity_factor, router_aux_loss_coef;
     int activation;
@@ -172,6 +175,8 @@ static dt_status *build_self_attention(dt_layer_build *b, dt_part *out) {
             .arg = {{"num_query_heads", dt_part_int(b, d->num_query_heads)},
                     {"num_key_value_heads", dt_part_int(b, d->num_key_value_heads)},
                     {"head_dim", d->head_dim ? dt_part_int(b, d->head_dim) : NULL},
+                    {"sliding_window",
+                     d->sliding_window ? dt_part_int(b, d->sliding_window) : NULL},
                     {"dropout", dt_part_real(b, d->dropout)},
                     {"rope_max_wavelength", dt_part_real(b, r->max_wavelength)},
                     {"rope_position_scaling_factor", dt_part_real(b, r->scaling_factor)},
