@@ -287,18 +287,6 @@ static void warn_texts(const dt_run_options *o, const dt_texts *warnings) {
     for (int i = 0; i < warnings->n; i++) warn(o, warnings->v[i]);
 }
 
-static dt_status *warn_about_evaluation(const dt_job *j, dt_part part, const dt_session *s,
-                                        const dt_run_options *o) {
-    dt_texts warnings;
-    dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
-    warn_texts(o, &warnings);
-    dt_dataset_left_out(s->made_of.data, &warnings);
-    warn_texts(o, &warnings);
-    DT_TRY(dt_trainer_target_warnings(s->trainer, part, j->arena, &warnings));
-    warn_texts(o, &warnings);
-    return NULL;
-}
-
 typedef struct evaluation {
     const char *checkpoint;
     dt_part part;
@@ -306,6 +294,29 @@ typedef struct evaluation {
     dt_session session;
     dt_dataset *rows, *own; /* those of `input`, and the job's data meanwhile; NULL: none */
 } evaluation;
+
+/* Classes of rows are compared with the job's training data, unless it cannot be read: the
+ * checkpoint has all else that they need. */
+static dt_status *warn_of_targets(const dt_job *j, const evaluation *e, dt_texts *out) {
+    dt_dataset *training = e->rows && e->part == DT_PART_TRAIN ? e->own : j->data, *opened = NULL;
+    if (!training) dt_status_free(dt_dataset_create(&opened, &j->dataset));
+    dt_status *s = dt_trainer_target_warnings(e->session.trainer, e->part,
+                                              training ? training : opened, j->arena, out);
+    dt_dataset_unref(opened);
+    return s;
+}
+
+static dt_status *warn_about_evaluation(const dt_job *j, const evaluation *e,
+                                        const dt_run_options *o) {
+    dt_texts warnings;
+    dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
+    warn_texts(o, &warnings);
+    dt_dataset_left_out(e->session.made_of.data, &warnings);
+    warn_texts(o, &warnings);
+    DT_TRY(warn_of_targets(j, e, &warnings));
+    warn_texts(o, &warnings);
+    return NULL;
+}
 
 static dt_status *explain(const dt_job *j, const evaluation *e, const dt_run_options *o,
                           dt_arena *arena, dt_evaluation *out) {
@@ -408,7 +419,7 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     dt_status *bad =
         dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, &e, options));
     if (!bad) bad = dt_job_compare_team(j, &e.session, &e.saved);
-    if (!bad) bad = warn_about_evaluation(j, e.part, &e.session, options);
+    if (!bad) bad = warn_about_evaluation(j, &e, options);
     if (!bad) bad = evaluate(j, &e, options);
     dt_session_close(&e.session);
     close_rows_of(j, &e);

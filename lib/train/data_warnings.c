@@ -54,12 +54,12 @@ static bool see(const dt_view *target, void *user) {
     return t->numbers;
 }
 
-static dt_status *count_classes(const dt_trainer *t, dt_part part, int element, dt_arena *arena,
+static dt_status *count_classes(const dt_dataset *d, dt_part part, int element, dt_arena *arena,
                                 tally *out) {
     out->count = dt_arena_array(arena, int64_t, out->classes);
-    out->whole = dt_dataset_count(t->o.data, part) <= MOST_EXAMPLES;
+    out->whole = dt_dataset_count(d, part) <= MOST_EXAMPLES;
     out->numbers = true;
-    return dt_dataset_survey(&(dt_survey){.data = t->o.data,
+    return dt_dataset_survey(&(dt_survey){.data = d,
                                           .part = part,
                                           .element = element,
                                           .most = MOST_EXAMPLES,
@@ -142,6 +142,7 @@ static void put_shares(dt_str *out, const tally *training, const tally *part, in
 typedef struct finding {
     const dt_trainer *t;
     dt_part part;
+    const char *name; /* of the part, for people */
     const dt_element_spec *target;
     const tally *training, *seen;
 } finding;
@@ -170,7 +171,7 @@ static int put_differing(const finding *f, bool missing, int n, dt_str *out) {
             continue;
         dt_str_printf(out, "%s", n > 1 ? "; " : "");
         put_class(out, f->target, i);
-        put_shares(out, f->training, f->seen, i, dt_part_name(f->part));
+        put_shares(out, f->training, f->seen, i, f->name);
     }
     return n;
 }
@@ -184,7 +185,7 @@ static const char *describe(const finding *f, dt_arena *arena) {
     if (n > 0)
         words = dt_arena_printf(
             arena, "classes of '%.80s' differ between the training and the %s data: %s",
-            f->target->name, dt_part_name(f->part), dt_str_text(&list));
+            f->target->name, f->name, dt_str_text(&list));
     dt_str_release(&list);
     return words;
 }
@@ -199,11 +200,11 @@ static const char *describe_only(const finding *f, dt_arena *arena) {
     dt_str class = {0}, line = {0};
     put_class(&class, f->target, only);
     put_cure(f, &line);
-    const char *words = dt_arena_printf(arena,
-                                        "all %s examples are of one class, '%s' %s: metrics on "
-                                        "them say nothing about the other classes%s",
-                                        dt_part_name(f->part), f->target->name, dt_str_text(&class),
-                                        dt_str_text(&line));
+    const char *words =
+        dt_arena_printf(arena,
+                        "all %s examples are of one class, '%s' %s: metrics on "
+                        "them say nothing about the other classes%s",
+                        f->name, f->target->name, dt_str_text(&class), dt_str_text(&line));
     dt_str_release(&class);
     dt_str_release(&line);
     return words;
@@ -225,23 +226,35 @@ static int64_t classes_of(const dt_trainer *t, int output) {
     return n > MOST_CLASSES ? 0 : n > 1 ? n : 2;
 }
 
+/* The element of that name and type; -1: none. */
+static int find_element(const dt_dataset *d, const dt_element_spec *like) {
+    const dt_element_spec *element;
+    for (int e = dt_dataset_elements(d, &element) - 1; e >= 0; e--)
+        if (strcmp(element[e].name, like->name) == 0)
+            return dt_type_equal(&element[e].type, &like->type) ? e : -1;
+    return -1;
+}
+
 /* A warning, in the arena, where the classes of an output's targets differ between the training
- * data and the part; else NULL. */
-static dt_status *warn_of_classes(const dt_trainer *t, int output, dt_part part, dt_arena *arena,
-                                  const char **out) {
+ * part of `training` and the part of the trainer's data; else NULL. */
+static dt_status *warn_of_classes(const dt_trainer *t, int output, dt_part part,
+                                  const dt_dataset *training, dt_arena *arena, const char **out) {
     const int64_t classes = classes_of(t, output);
     const int element = t->match.target[output];
-    tally training = {.classes = classes}, seen = {.classes = classes};
+    tally trained = {.classes = classes}, seen = {.classes = classes};
     const dt_element_spec *elements;
     *out = NULL;
-    if (classes == 0 || part == DT_PART_TRAIN || dt_dataset_count(t->o.data, part) < 2 ||
-        dt_dataset_count(t->o.data, DT_PART_TRAIN) == 0)
+    if (classes == 0 || !training || (training == t->o.data && part == DT_PART_TRAIN) ||
+        dt_dataset_count(t->o.data, part) < 2 || dt_dataset_count(training, DT_PART_TRAIN) == 0)
         return NULL;
-    DT_TRY(count_classes(t, part, element, arena, &seen));
-    DT_TRY(count_classes(t, DT_PART_TRAIN, element, arena, &training));
-    if (!seen.numbers || !training.numbers) return NULL;
     dt_dataset_elements(t->o.data, &elements);
-    const finding f = {t, part, &elements[element], &training, &seen};
+    const int same = find_element(training, &elements[element]);
+    if (same < 0) return NULL;
+    DT_TRY(count_classes(t->o.data, part, element, arena, &seen));
+    DT_TRY(count_classes(training, DT_PART_TRAIN, same, arena, &trained));
+    if (!seen.numbers || !trained.numbers) return NULL;
+    const finding f = {t,        part, dt_dataset_part_name(t->o.data, part), &elements[element],
+                       &trained, &seen};
     *out = describe_only(&f, arena);
     if (!*out) *out = describe(&f, arena);
     return NULL;
@@ -464,12 +477,12 @@ dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena, dt_tex
     return NULL;
 }
 
-dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, dt_arena *arena,
-                                      dt_texts *out) {
+dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, const dt_dataset *training,
+                                      dt_arena *arena, dt_texts *out) {
     *out = (dt_texts){.v = dt_arena_array(arena, const char *, 2 * DT_MAX_OUTPUTS)};
     for (int i = 0; i < t->o.compile->n_outputs; i++) {
         DT_TRY(doubt_metrics(t, i, arena, out));
-        DT_TRY(warn_of_classes(t, i, part, arena, &out->v[out->n]));
+        DT_TRY(warn_of_classes(t, i, part, training, arena, &out->v[out->n]));
         out->n += out->v[out->n] != NULL;
     }
     return NULL;

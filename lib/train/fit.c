@@ -191,7 +191,8 @@ static dt_status *warn_about_job(const run *r) {
     warn_all(r, &warnings);
     DT_TRY(dt_trainer_data_warnings(r->q->trainer, r->arena, &warnings));
     warn_all(r, &warnings);
-    DT_TRY(dt_trainer_target_warnings(r->q->trainer, DT_PART_VALIDATION, r->arena, &warnings));
+    DT_TRY(dt_trainer_target_warnings(r->q->trainer, DT_PART_VALIDATION, r->data, r->arena,
+                                      &warnings));
     warn_all(r, &warnings);
     const char *alone = dt_launch_without_srun(r->strategy, r->arena);
     if (alone) dt_run_warn(r, alone);
