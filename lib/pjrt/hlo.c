@@ -130,22 +130,38 @@ static double number_of(dt_pb_span s, const char *key) {
     return number;
 }
 
-/* The bytes of instruction `id` of a computation. */
-static double bytes_of(dt_pb_span computation, uint64_t id, bool *bad) {
+/* Different for different ids, and spread where the ids are multiples of a large number. */
+static uint64_t hash_of(uint64_t id) { return id * 0x9e3779b97f4a7c15u; }
+
+/* The bytes of a computation's instructions, by their ids; empty until a collective asks. */
+typedef struct sizes {
+    dt_hash_index ids;
+    double *bytes; /* [ids.n] */
+    int cap;
+} sizes;
+
+static void measure(dt_pb_span computation, sizes *all, bool *bad) {
     dt_pb_field f;
     while (next(&computation, &f, bad))
         if (f.number == 2 && f.type == DT_PB_BYTES) {
-            instruction i = read_instruction(f.bytes, bad);
-            if (i.id == id) return shape_bytes(i.shape, 0, bad);
+            const instruction i = read_instruction(f.bytes, bad);
+            DT_GROW(all->bytes, all->cap, all->ids.n + 1);
+            all->bytes[all->ids.n] = shape_bytes(i.shape, 0, bad);
+            dt_hash_index_add(&all->ids, hash_of(i.id));
         }
-    return 0;
 }
 
-static double operand_bytes(dt_pb_span computation, const instruction *i, bool *bad) {
-    double sum = i->has_operand ? bytes_of(computation, i->operand, bad) : 0;
+static double bytes_of(const sizes *all, uint64_t id) {
+    const int i = dt_hash_index_first(&all->ids, hash_of(id));
+    return i < 0 ? 0 : all->bytes[i];
+}
+
+static double operand_bytes(dt_pb_span computation, const instruction *i, sizes *all, bool *bad) {
+    if (all->ids.n == 0) measure(computation, all, bad);
+    double sum = i->has_operand ? bytes_of(all, i->operand) : 0;
     dt_pb_span ids = i->operands;
     uint64_t id;
-    while (next_number(&ids, &id, bad)) sum += bytes_of(computation, id, bad);
+    while (next_number(&ids, &id, bad)) sum += bytes_of(all, id);
     return sum;
 }
 
@@ -153,8 +169,8 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, bool *
 
 typedef struct computation {
     dt_pb_span at;
-    uint64_t id;
     double times;  /* how often it runs in a step */
+    double trips;  /* as the condition of a loop, see trips_of; below 0: not known yet */
     bool launches; /* its instructions are kernels; false: they are part of one */
 } computation;
 
@@ -167,20 +183,21 @@ typedef struct module {
 static const double most_times = 1e12; /* limits counts so that products of them stay finite */
 
 static void add_computation(module *m, dt_pb_span s, bool *bad) {
-    computation c = {.at = s};
+    computation c = {.at = s, .trips = -1};
+    uint64_t id = 0;
     dt_pb_field f;
     while (next(&s, &f, bad))
-        if (f.number == 5 && f.type == DT_PB_VARINT) c.id = f.value;
+        if (f.number == 5 && f.type == DT_PB_VARINT) id = f.value;
+    *bad = *bad || dt_hash_index_first(&m->places, hash_of(id)) >= 0; /* two of the same id */
     DT_GROW(m->c, m->cap, m->n + 1);
     m->c[m->n++] = c;
-    dt_hash_index_add(&m->places, c.id);
+    dt_hash_index_add(&m->places, hash_of(id));
 }
 
 /* NULL: there is none before `before`. Callers follow the computations that they call. */
 static computation *find_computation(const module *m, uint64_t id, int before) {
-    for (int i = dt_hash_index_first(&m->places, id); i >= 0; i = dt_hash_index_next(&m->places, i))
-        if (i < before && m->c[i].id == id) return &m->c[i];
-    return NULL;
+    const int i = dt_hash_index_first(&m->places, hash_of(id));
+    return i >= 0 && i < before ? &m->c[i] : NULL;
 }
 
 static double integer_of(dt_pb_span literal, bool *bad) {
@@ -216,9 +233,11 @@ static bool is_one_of(dt_pb_span opcode, const char *const *list) {
 }
 
 /* The number of iterations of a loop, as the compiler or the condition states it; 0: unknown. */
-static double turns_of(const instruction *i, const computation *condition, bool *bad) {
+static double turns_of(const instruction *i, computation *condition, bool *bad) {
     const double stated = number_of(i->backend, "\"known_trip_count\":{\"n\":\"");
-    return stated > 0 ? fmin(stated, most_times) : condition ? trips_of(condition->at, bad) : 0;
+    if (stated > 0) return fmin(stated, most_times);
+    if (condition && condition->trips < 0) condition->trips = trips_of(condition->at, bad);
+    return condition ? condition->trips : 0;
 }
 
 /* Adds the runs of computations that an instruction of computation `at` calls: one for each run of
@@ -276,8 +295,8 @@ static bool is_launched(const instruction *i) {
     return !is_one_of(i->opcode, names);
 }
 
-static void add_instruction(const computation *c, const instruction *i, dt_pjrt_report *out,
-                            bool *bad) {
+static void add_instruction(const computation *c, const instruction *i, sizes *all,
+                            dt_pjrt_report *out, bool *bad) {
     if (c->launches && is_launched(i)) out->kernels = fmin(out->kernels + c->times, most_times);
     const double cycles = number_of(i->backend, "\"estimated_cycles\":\"");
     if (cycles < no_estimate) out->cycles += c->times * cycles;
@@ -286,13 +305,14 @@ static void add_instruction(const computation *c, const instruction *i, dt_pjrt_
         if (is_text(i->opcode, dt_pjrt_kinds[k], "") ||
             is_text(i->opcode, dt_pjrt_kinds[k], "-start")) {
             out->collective[k].n = (int)fmin(out->collective[k].n + c->times, INT_MAX);
-            out->collective[k].bytes += c->times * operand_bytes(c->at, i, bad);
+            out->collective[k].bytes += c->times * operand_bytes(c->at, i, all, bad);
         }
 }
 
 static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad) {
     computation *c = &m->c[at];
     dt_pb_span s = c->at;
+    sizes all = {0};
     dt_pb_field f;
     if (c->times == 0) { /* no other computation calls it: the entry */
         c->times = 1;
@@ -302,8 +322,10 @@ static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad) 
         if (f.number == 2 && f.type == DT_PB_BYTES) {
             instruction i = read_instruction(f.bytes, bad);
             count_calls(m, at, &i, out, bad);
-            add_instruction(c, &i, out, bad);
+            add_instruction(c, &i, &all, out, bad);
         }
+    free(all.bytes);
+    dt_hash_index_release(&all.ids);
 }
 
 static int read_module(dt_pb_span s, dt_pjrt_report *out, bool *bad) {

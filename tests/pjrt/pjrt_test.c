@@ -184,6 +184,17 @@ static void test_malformed_bytes(void **state) {
     }
 }
 
+/* A module of two computations with that id. */
+static void test_ids_are_unique(void **state) {
+    (void)state;
+    static const unsigned char module[] = {10, 8, 26, 2, 40, 7, 26, 2, 40, 7};
+    dt_pjrt_report r = {0};
+    dt_status *s = dt_pjrt_read_hlo(module, sizeof module, &r);
+    assert_int_equal(dt_status_number(s), DT_E_COMPILER);
+    assert_non_null(strstr(dt_status_text(s), "malformed HLO"));
+    dt_status_free(s);
+}
+
 static int setup(void **state) {
     (void)state;
     find_plugin();
@@ -195,6 +206,7 @@ int main(void) {
         cmocka_unit_test(test_what_it_tells_is_read), cmocka_unit_test(test_gpus_are_described),
         cmocka_unit_test(test_version_is_printed),    cmocka_unit_test(test_misbehaviour_is_named),
         cmocka_unit_test(test_what_is_no_plugin),     cmocka_unit_test(test_malformed_bytes),
+        cmocka_unit_test(test_ids_are_unique),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
