@@ -83,7 +83,8 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {
         size_t other = names[i] ? strlen(names[i]) : LONGEST + 1;
-        if (other > LONGEST) continue;
+        const int apart = (int)other - (int)length; /* the distance is no less */
+        if (other > LONGEST || apart >= best || -apart >= best) continue;
         int d = distance(name, (int)length, names[i], (int)other);
         if (d < best && (d < 2 || begins_alike(name, names[i]))) {
             best = d;

@@ -65,6 +65,7 @@ static char *printable(const char *format, va_list args) {
 enum {
     WINDOW = 100,       /* characters of a source line that are shown ... */
     WINDOW_BEFORE = 60, /* ... of these at most before the place */
+    NEAR = 4 * WINDOW,  /* bytes that surely hold a window: no more of a line is looked at */
 };
 
 typedef struct span {
@@ -72,14 +73,15 @@ typedef struct span {
     size_t size;
 } span;
 
-/* Where the line of a location begins; NULL when there is none. Uses the location's byte offset:
- * a text may have a million lines and ten thousand faults, and counting lines for each would be
- * slow. */
+/* Where the line of a location begins, or what is near of it; NULL when there is none. Uses the
+ * location's byte offset: a text may have a million lines, or a line of a million bytes, and ten
+ * thousand faults, and looking at all of it for each would be slow. */
 static const char *find_start(const dt_location *at) {
     const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
     if (p && at->offset && at->offset <= at->source->size) {
-        const char *before = memrchr(p, '\n', at->offset);
-        return before ? before + 1 : p;
+        const size_t near = at->offset < NEAR ? at->offset : NEAR;
+        const char *from = p + at->offset - near, *before = memrchr(from, '\n', near);
+        return before ? before + 1 : from;
     }
     for (int i = 1; p && i < at->line; i++) {
         p = memchr(p, '\n', (size_t)(end - p));
@@ -88,10 +90,13 @@ static const char *find_start(const dt_location *at) {
     return p;
 }
 
-/* The line of a source location, without its end; text NULL if there is none. */
+/* The line of a source location, without its end, or what is near of it; text NULL if there is
+ * none. */
 static span find_line(const dt_location *at) {
     const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
     if (!p) return (span){0};
+    if (at->offset && at->offset + NEAR < at->source->size)
+        end = at->source->text + at->offset + NEAR;
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     span line = {p, (size_t)((stop ? stop : end) - p)};
     if (line.size && line.text[line.size - 1] == '\r') line.size--;

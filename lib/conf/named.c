@@ -13,7 +13,10 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
                             const char *label) {
     if (nearest) return dt_suggest(s, "did you mean '%s'?", nearest);
     dt_str all = {0};
-    for (int i = 0; i < n; i++) dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    for (int i = 0; i < n; i++) {
+        if (i > 0) dt_str_puts(&all, ", ");
+        dt_str_puts(&all, names[i]);
+    }
     s = dt_suggest(s, "%s: %s", label, n ? dt_str_text(&all) : "none");
     dt_str_release(&all);
     return s;

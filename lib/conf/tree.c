@@ -9,8 +9,8 @@
  *       layers:                level 2, map     entries: | layers
  *         - Dense: ...         level 3, list    items: Input, | ...
  *
- * Aliases become copies, so that overrides can change one and not the other. The copy's nodes are
- * counted before it is made: an alias bomb costs nothing.
+ * Aliases become copies, so that overrides can change one and not the other. The copy's nodes and
+ * texts are counted before it is made: an alias bomb costs nothing.
  *
  * A merge key (`<<`) does not become an entry: its mappings are kept with the level. When the level
  * ends, their entries come first, except for keys that the mapping has itself.
@@ -23,31 +23,30 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/hash_index.h"
 #include "conf/conf_impl.h"
 
 typedef struct anchor {
     const char *name;
     dt_tree *node;
     int nodes, height; /* of the tree below it, itself included */
+    size_t bytes;      /* of the texts in it */
     bool open;         /* its end has not been read yet */
 } anchor;
-
-typedef struct slot {
-    dt_entry entry; /* list items have no key */
-    uint64_t hash;  /* of the key */
-} slot;
 
 typedef struct level {
     dt_tree *node;
     int anchor; /* index, -1: none */
     int nodes_before;
+    size_t bytes_before;
     int height;      /* of the highest node in it */
     bool keyed;      /* map: a key has been read, its value has not */
     bool kept;       /* ... and the key is good */
     bool merges;     /* ... and it is `<<` */
     dt_tree *merged; /* map: the value of `<<`, a map or a list of maps; NULL: none */
-    slot *slot;      /* grows, and is used again by the next level at this depth */
+    dt_entry *entry; /* items of a list have no key; used again by the next level at this depth */
     int n, cap;
+    dt_hash_index keys; /* map: of its entries */
 } level;
 
 typedef struct reader {
@@ -57,8 +56,10 @@ typedef struct reader {
     dt_yaml_before before; /* `bracket` is set only to report a syntax error */
     level level[DT_JOB_DEPTH];
     int depth, nodes;
+    size_t bytes; /* of texts, copies included */
     anchor *anchor;
     int anchors, anchors_cap;
+    dt_hash_index anchor_names;
     dt_tree *root;
     dt_status *faults; /* collected so far */
     bool incomplete;   /* a fault left something out of the tree */
@@ -87,6 +88,13 @@ static dt_status *count_nodes(reader *r, int more, const dt_location *at) {
         r, dt_fail(DT_E_JOB_LIMIT, at,
                    more > 1 ? "aliases expand to more than %d nodes" : "more than %d nodes",
                    DT_JOB_NODES));
+}
+
+static dt_status *count_bytes(reader *r, size_t more, const dt_location *at) {
+    r->bytes += more;
+    if (r->bytes <= DT_JOB_TEXT) return NULL;
+    return too_much(r, dt_fail(DT_E_JOB_LIMIT, at, "aliases expand to more than %d MiB of text",
+                               DT_JOB_TEXT >> 20));
 }
 
 /* ---- places of nodes ---- */
@@ -142,10 +150,10 @@ static bool expects_key(reader *r) {
     return l && l->node->kind == DT_TREE_MAP && !l->keyed;
 }
 
-static slot *add_slot(level *l) {
-    DT_GROW(l->slot, l->cap, l->n + 1);
-    l->slot[l->n] = (slot){0};
-    return &l->slot[l->n++];
+static dt_entry *add_entry(level *l) {
+    DT_GROW(l->entry, l->cap, l->n + 1);
+    l->entry[l->n] = (dt_entry){0};
+    return &l->entry[l->n++];
 }
 
 static void refuse_key(reader *r, dt_status *fault) {
@@ -179,30 +187,31 @@ static void put(reader *r, dt_tree *node, int height) {
     } else if (expects_key(r)) {
         refuse_key(r, dt_fail(DT_E_YAML_FEATURE, &node->at, "keys must be strings"));
     } else if (l->node->kind == DT_TREE_LIST) {
-        add_slot(l)->entry.value = node;
+        add_entry(l)->value = node;
     } else {
         if (l->merges) take_merged(r, l, node);
-        else if (l->kept) l->slot[l->n - 1].entry.value = node;
+        else if (l->kept) l->entry[l->n - 1].value = node;
         l->keyed = l->merges = false;
     }
     if (l && l->height < height) l->height = height;
 }
 
-/* Leaves out a key or value that is not known. */
+/* For a key or value that is not known: a key is left out with its value, a value is null. */
 static void leave_out(reader *r) {
     level *l = top(r);
-    r->incomplete = true;
-    if (!l || l->node->kind == DT_TREE_LIST) return;
     const bool is_key = expects_key(r);
-    if (!is_key && l->kept && !l->merges) l->n--;
-    l->keyed = is_key;
-    l->kept = l->merges = false;
+    r->incomplete = true;
+    if (l && (is_key || l->merges)) l->kept = l->merges = false;
+    if (is_key) l->keyed = true;
+    else put(r, dt_arena_new(r->arena, dt_tree), 0);
 }
 
-static const slot *find_slot(const level *l, const char *key, uint64_t hash) {
-    for (int i = 0; i < l->n; i++)
-        if (l->slot[i].hash == hash && strcmp(l->slot[i].entry.key, key) == 0) return &l->slot[i];
-    return NULL;
+/* The entry of that key; NULL: none. */
+static const dt_entry *find_entry(const dt_hash_index *keys, const dt_entry *entry,
+                                  const char *key) {
+    int i = dt_hash_index_first(keys, dt_name_hash(key));
+    while (i >= 0 && strcmp(entry[i].key, key) != 0) i = dt_hash_index_next(keys, i);
+    return i < 0 ? NULL : &entry[i];
 }
 
 static bool is_merge_key(const yaml_event_t *e) {
@@ -219,10 +228,10 @@ static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key,
     if (plain && !*key) return dt_fail(DT_E_YAML_FEATURE, at, "keys must be strings");
     if (e->data.scalar.anchor) return dt_fail(DT_E_YAML_FEATURE, at, "a key cannot have an anchor");
     if (is_merge_key(e)) return NULL;
-    const slot *first = find_slot(top(r), key, dt_name_hash(key));
+    const dt_entry *first = find_entry(&top(r)->keys, top(r)->entry, key);
     if (first)
         return dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key %s, first given at line %d",
-                       dt_quote_text(key).text, first->entry.key_at.line);
+                       dt_quote_text(key).text, first->key_at.line);
     return NULL;
 }
 
@@ -239,9 +248,9 @@ static void take_key(reader *r, const yaml_event_t *e) {
     l->keyed = l->kept = true;
     l->merges = is_merge_key(e);
     if (l->merges) return;
-    slot *s = add_slot(l);
-    s->entry = (dt_entry){.key = dt_arena_strdup(r->arena, key), .key_at = at};
-    s->hash = dt_name_hash(key);
+    *add_entry(l) = (dt_entry){.key = dt_arena_strdup(r->arena, key), .key_at = at};
+    dt_hash_index_add(&l->keys, dt_name_hash(key));
+    r->bytes += e->data.scalar.length;
 }
 
 /* ---- anchors and aliases ---- */
@@ -251,15 +260,20 @@ static int set_anchor(reader *r, const yaml_event_t *e, dt_tree *node) {
     if (!name) return -1;
     DT_GROW(r->anchor, r->anchors_cap, r->anchors + 1);
     r->anchor[r->anchors] =
-        (anchor){.name = dt_arena_strdup(r->arena, name), .node = node, .nodes = 1};
+        (anchor){.name = dt_arena_strdup(r->arena, name),
+                 .node = node,
+                 .nodes = 1,
+                 .bytes = e->type == YAML_SCALAR_EVENT ? e->data.scalar.length : 0};
+    dt_hash_index_add(&r->anchor_names, dt_name_hash(name));
     return r->anchors++;
 }
 
 /* A later anchor of the same name hides the earlier one. */
 static const anchor *find_anchor(const reader *r, const char *name) {
-    for (int i = r->anchors - 1; i >= 0; i--)
-        if (strcmp(r->anchor[i].name, name) == 0) return &r->anchor[i];
-    return NULL;
+    const dt_hash_index *names = &r->anchor_names;
+    int i = dt_hash_index_first(names, dt_name_hash(name));
+    while (i >= 0 && strcmp(r->anchor[i].name, name) != 0) i = dt_hash_index_next(names, i);
+    return i < 0 ? NULL : &r->anchor[i];
 }
 
 static dt_status *take_alias(reader *r, const yaml_event_t *e) {
@@ -269,6 +283,7 @@ static dt_status *take_alias(reader *r, const yaml_event_t *e) {
     if (a && !a->open) {
         DT_TRY(check_depth(r, r->depth + a->height, &at));
         DT_TRY(count_nodes(r, a->nodes, &at));
+        DT_TRY(count_bytes(r, a->bytes, &at));
         put(r, dt_tree_copy(r->arena, a->node), a->height);
         return NULL;
     }
@@ -300,6 +315,7 @@ static dt_status *take_scalar(reader *r, const yaml_event_t *e) {
     node->kind = node->quoted || !is_null(text) ? DT_TREE_SCALAR : DT_TREE_NULL;
     node->at = place_of(r, e);
     node->text = dt_arena_strdup(r->arena, text);
+    r->bytes += e->data.scalar.length;
     DT_TRY(count_nodes(r, 1, &node->at));
     check_nul(r, e, &node->at);
     set_anchor(r, e, node);
@@ -316,47 +332,46 @@ static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind
     node->kind = kind;
     node->at = at;
     level *l = &r->level[r->depth++];
-    *l = (level){.node = node, .nodes_before = r->nodes - 1, .slot = l->slot, .cap = l->cap};
+    dt_hash_index_release(&l->keys);
+    *l = (level){.node = node,
+                 .nodes_before = r->nodes - 1,
+                 .bytes_before = r->bytes,
+                 .entry = l->entry,
+                 .cap = l->cap};
     l->anchor = set_anchor(r, e, node);
     if (l->anchor >= 0) r->anchor[l->anchor].open = true;
     return NULL;
 }
 
-static bool has_key(const dt_entry *entry, int n, const char *key) {
-    for (int i = 0; i < n; i++)
-        if (strcmp(entry[i].key, key) == 0) return true;
-    return false;
-}
-
-/* Appends to to[0..n) the entries of a merged mapping that it lacks, with the level's own entry for
- * a key that the level has. */
-static int merge(const level *l, const dt_tree *map, dt_entry *to, int n) {
+/* Appends to a node's entries those of a merged mapping that it lacks, with the level's own entry
+ * for a key that the level has. */
+static void merge(const level *l, const dt_tree *map, dt_hash_index *keys) {
+    dt_tree *node = l->node;
     for (int i = 0; i < map->n; i++) {
         const dt_entry *e = &map->entry[i];
-        if (has_key(to, n, e->key)) continue;
-        const slot *own = find_slot(l, e->key, dt_name_hash(e->key));
-        to[n++] = own ? own->entry : *e;
+        if (find_entry(keys, node->entry, e->key)) continue;
+        const dt_entry *own = find_entry(&l->keys, l->entry, e->key);
+        node->entry[node->n++] = own ? *own : *e;
+        dt_hash_index_add(keys, dt_name_hash(e->key));
     }
-    return n;
 }
 
 static void move_entries(reader *r, level *l) {
     dt_tree *node = l->node;
     const dt_tree *merged = l->merged;
     const bool list = merged && merged->kind == DT_TREE_LIST;
+    dt_hash_index keys = {0}; /* of what is merged */
     int most = l->n + (merged && !list ? merged->n : 0);
     for (int i = 0; list && i < merged->n; i++) most += merged->item[i]->n;
     node->entry = dt_arena_array(r->arena, dt_entry, most);
-    if (merged && !list) node->n = merge(l, merged, node->entry, 0);
-    for (int i = 0; list && i < merged->n; i++)
-        node->n = merge(l, merged->item[i], node->entry, node->n);
-    const int before = node->n;
+    if (merged && !list) merge(l, merged, &keys);
+    for (int i = 0; list && i < merged->n; i++) merge(l, merged->item[i], &keys);
     for (int i = 0; i < l->n; i++)
-        if (!has_key(node->entry, before, l->slot[i].entry.key))
-            node->entry[node->n++] = l->slot[i].entry;
+        if (!find_entry(&keys, node->entry, l->entry[i].key)) node->entry[node->n++] = l->entry[i];
+    dt_hash_index_release(&keys);
 }
 
-static void move_slots(reader *r, level *l) {
+static void move_to_node(reader *r, level *l) {
     dt_tree *node = l->node;
     if (node->kind == DT_TREE_MAP) {
         move_entries(r, l);
@@ -364,16 +379,17 @@ static void move_slots(reader *r, level *l) {
     }
     node->n = l->n;
     node->item = dt_arena_array(r->arena, dt_tree *, l->n);
-    for (int i = 0; i < l->n; i++) node->item[i] = l->slot[i].entry.value;
+    for (int i = 0; i < l->n; i++) node->item[i] = l->entry[i].value;
 }
 
 static void close_level(reader *r) {
     level *l = top(r);
-    move_slots(r, l);
+    move_to_node(r, l);
     r->depth--;
     if (l->anchor >= 0) {
         anchor *a = &r->anchor[l->anchor];
         a->nodes = r->nodes - l->nodes_before;
+        a->bytes = r->bytes - l->bytes_before;
         a->height = l->height + 1;
         a->open = false;
     }
@@ -441,7 +457,11 @@ static dt_status *read_events(reader *r) {
 
 static void release(reader *r) {
     yaml_parser_delete(&r->yaml);
-    for (int i = 0; i < DT_JOB_DEPTH; i++) free(r->level[i].slot);
+    for (int i = 0; i < DT_JOB_DEPTH; i++) {
+        free(r->level[i].entry);
+        dt_hash_index_release(&r->level[i].keys);
+    }
+    dt_hash_index_release(&r->anchor_names);
     free(r->anchor);
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "job/substitute.h"
 
 /*
@@ -37,7 +38,8 @@
 
 /* The value of a word of n bytes, which counts as used; NULL: there is no such word. */
 static const dt_tree *let_value(const dt_substitution *c, const char *word, size_t n) {
-    for (int i = 0; i < c->n_let; i++) {
+    int i = dt_hash_index_first(&c->words, dt_hash_bytes(0, word, n));
+    for (; i >= 0; i = dt_hash_index_next(&c->words, i)) {
         const dt_entry *e = &c->let->entry[i];
         if (strlen(e->key) != n || strncmp(e->key, word, n) != 0) continue;
         c->used[i] = true;
@@ -78,9 +80,11 @@ static dt_status *let_find(dt_job *j, dt_substitution *c) {
     c->done[2] = let;
     c->used = dt_arena_array(c->arena, bool, let->n);
     for (; c->n_let < let->n; c->n_let++) {
+        const char *word = let->entry[c->n_let].key;
         dt_status_append(&faults, check_let_name(&let->entry[c->n_let]));
         c->key = "let";
         dt_status_append(&faults, dt_substitute(c, let->entry[c->n_let].value));
+        dt_hash_index_add(&c->words, dt_hash_bytes(0, word, strlen(word)));
     }
     return faults;
 }
@@ -104,7 +108,8 @@ static dt_status *let_check_used(const dt_job *j, const dt_substitution *c) {
         const dt_entry *e = &c->let->entry[i];
         if (c->used[i] || may_be_idle(j, e)) continue;
         dt_status *s = dt_fail(DT_E_SUBSTITUTION, &e->key_at, "nothing uses '{%.80s}'", e->key);
-        const char *nearest = dt_nearest(e->key, others, n);
+        const bool shown = dt_status_count(faults) < DT_MAX_ERRORS;
+        const char *nearest = shown ? dt_nearest(e->key, others, n) : NULL;
         dt_status_append(&faults, nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s);
     }
     return faults;
@@ -149,14 +154,15 @@ static bool is_variable(const dt_substitution_scope *s, const char *word) {
     return false;
 }
 
-static dt_status *unknown(const dt_substitution *c, const dt_location *at, const char *word) {
+static dt_status *unknown(dt_substitution *c, const dt_location *at, const char *word) {
+    dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
+    if (++c->unknown > DT_MAX_ERRORS) return s;
     const char **known = dt_arena_array(c->arena, const char *, c->n_let + 2);
     int n = 0;
     known[n++] = "name";
     known[n++] = "run_dir";
     for (int i = 0; i < c->n_let; i++) known[n++] = c->let->entry[i].key;
     const char *nearest = dt_nearest(word, known, n);
-    dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
     return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest)
                    : dt_suggest(s, "known: {name}, {run_dir}, in paths ${VARIABLE:-default}, and "
                                    "the names in 'let'");
@@ -186,7 +192,7 @@ static bool begins_in_run_dir(const char *key) {
     return key && strncmp(key, callbacks, strlen(callbacks)) == 0;
 }
 
-static dt_status *put_word(const dt_substitution *c, const dt_location *at, const char *word,
+static dt_status *put_word(dt_substitution *c, const dt_location *at, const char *word,
                            texts *out) {
     const bool is_name = strcmp(word, "name") == 0,
                is_predefined = is_name || !strcmp(word, "run_dir");
@@ -439,11 +445,15 @@ static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     if (strcmp(e->key, "match") == 0) return NULL;
     dt_status *faults = let_check_variables(c, variables);
     const char *above = c->key;
-    c->key = above && *above ? dt_arena_printf(c->arena, "%s.%s", above, e->key) : e->key;
+    dt_str key = {0}; /* no key that counts here is as long as a part of it may be */
+    dt_str_printf(&key, "%s%s%.*s", above ? above : "", above && *above ? "." : "", LONGEST_NAME,
+                  e->key);
+    c->key = dt_str_text(&key);
     c->scope = variables ? &inner : outer;
     dt_status_append(&faults, dt_substitute(c, e->value));
     c->scope = outer;
     c->key = above;
+    dt_str_release(&key);
     return faults;
 }
 
@@ -527,5 +537,6 @@ dt_status *dt_job_substitute(dt_job *j, const char *path) {
     c.run_dir = j->run_dir;
     c.key = NULL;
     dt_status_append(&faults, dt_substitute(&c, j->tree));
+    dt_hash_index_release(&c.words);
     return faults ? faults : let_check_used(j, &c);
 }

@@ -3,6 +3,7 @@
 #ifndef DT_JOB_SUBSTITUTE_H
 #define DT_JOB_SUBSTITUTE_H
 
+#include "base/hash_index.h"
 #include "job/job.h"
 
 /* The variables of a Repeat, and those of the Repeat around it. */
@@ -17,6 +18,8 @@ typedef struct dt_substitution {
     const char *key;                    /* of the current value, from the top: "dataset.train" */
     dt_tree *let;                       /* a mapping; NULL: none */
     int n_let;                          /* words whose values are final */
+    dt_hash_index words;                /* [n_let] */
+    int unknown;                        /* words without a meaning so far */
     bool *used;                         /* [let->n] */
     const dt_substitution_scope *scope; /* scope of the current value */
     const char *name, *run_dir;         /* NULL: may not be used yet */

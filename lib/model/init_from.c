@@ -29,6 +29,14 @@ const dt_field dt_init_from_fields[] = {
             .help = "regular expressions; layers whose name matches get `trainable: false`"),
     DT_END};
 
+enum { MOST_EXPRESSIONS = 1024 }; /* each is matched against each name */
+
+static dt_status *check_number(const dt_tree *list, const char *what) {
+    if (!list || list->n <= MOST_EXPRESSIONS) return NULL;
+    return dt_fail(DT_E_RANGE, &list->at, "%s must have at most %d expressions, got %d", what,
+                   MOST_EXPRESSIONS, list->n);
+}
+
 static dt_status *check(const char *expression, const dt_location *at) {
     dt_pattern *p;
     dt_status *bad = dt_pattern_create(&p, expression);
@@ -38,6 +46,7 @@ static dt_status *check(const char *expression, const dt_location *at) {
 
 static dt_status *check_list(const dt_tree *list, const char *what) {
     dt_status *faults = NULL;
+    DT_TRY(check_number(list, what));
     for (int i = 0; list && i < list->n; i++) {
         const char *text = NULL;
         dt_status *bad = dt_tree_text(list->item[i], what, &text);
@@ -48,6 +57,7 @@ static dt_status *check_list(const dt_tree *list, const char *what) {
 
 dt_status *dt_init_from_check(const dt_init_from *from) {
     dt_status *faults = NULL;
+    DT_TRY(check_number(from->map, "map"));
     for (int i = 0; from->map && i < from->map->n; i++) {
         const dt_entry *e = &from->map->entry[i];
         const char *by;
@@ -87,6 +97,7 @@ static void freeze_with_owner(const char *const *name, const dt_named *named, in
 dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name,
                                const dt_named *named, int n) {
     dt_status *faults = NULL;
+    if (from->freeze && from->freeze->n > MOST_EXPRESSIONS) return NULL; /* see check_number */
     for (int i = 0; from->freeze && i < from->freeze->n; i++)
         if (from->freeze->item[i]->kind == DT_TREE_SCALAR)
             dt_status_append(&faults, freeze(from->freeze->item[i], name, named, n));

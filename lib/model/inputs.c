@@ -12,21 +12,16 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "model/read.h"
 
 /* ---- names ---- */
 
 int dt_reader_find(const dt_reader *r, const char *name, int n) {
-    for (int i = 0; i < n; i++)
-        if (r->name[i] && strcmp(r->name[i], name) == 0) return i;
-    return -1;
-}
-
-/* Whether one of the first n layers could not be read, so that its name is unknown. */
-static bool is_one_faulty(const dt_reader *r, int n) {
-    for (int i = 0; i < n; i++)
-        if (!r->named[i].kind) return true;
-    return false;
+    int i = dt_hash_index_first(&r->names, dt_name_hash(name));
+    while (i >= 0 && !(r->name[i] && strcmp(r->name[i], name) == 0))
+        i = dt_hash_index_next(&r->names, i);
+    return i < n ? i : -1;
 }
 
 /* The `name` of item i, which has not been read yet. */
@@ -38,10 +33,14 @@ static bool has_name(const dt_reader *r, int i, const char *name) {
     return given && given->kind == DT_TREE_SCALAR && strcmp(given->text, name) == 0;
 }
 
-/* The error if layer i names an input that is not an earlier layer. */
-static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t) {
+/* The error if layer i names an input that is not an earlier layer. Of the first ones it says which
+ * layer may be meant: later ones are only counted. */
+static dt_status *no_layer(dt_reader *r, int i, const dt_tree *t) {
     if (strcmp(r->name[i], t->text) == 0)
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot be its own input", t->text);
+    if (++r->missing > DT_MAX_ERRORS)
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' uses '%.80s', which is unknown",
+                       r->name[i], t->text);
     for (int k = i + 1; k < r->list->n; k++)
         if (has_name(r, k, t->text))
             return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at,
@@ -63,6 +62,7 @@ typedef struct adding {
     dt_tree **item;
     int *turn;
     const char **added; /* names */
+    dt_hash_index names;
 } adding;
 
 /* Item k of the inputs as written; a single name counts as a list. */
@@ -89,9 +89,11 @@ static dt_tree *map_of(dt_arena *arena, const dt_tree *at, const dt_entry *entry
 /* Adds {LayerOutput: {name: encoder/state_h, inputs: encoder, output: state_h}}, once. */
 static void add_output(adding *a, const dt_tree *name, int turn) {
     const char *slash = name->kind == DT_TREE_SCALAR ? strchr(name->text, '/') : NULL;
-    for (int i = 0; slash && i < a->n_added; i++)
-        if (strcmp(a->added[i], name->text) == 0) slash = NULL;
-    if (!slash) return;
+    const uint64_t hash = slash ? dt_name_hash(name->text) : 0;
+    int same = slash ? dt_hash_index_first(&a->names, hash) : -1;
+    while (same >= 0 && strcmp(a->added[same], name->text) != 0)
+        same = dt_hash_index_next(&a->names, same);
+    if (!slash || same >= 0) return;
     const char *layer = dt_arena_printf(a->arena, "%.*s", (int)(slash - name->text), name->text);
     const dt_entry args[] = {scalar_entry(a->arena, "name", name, name->text),
                              scalar_entry(a->arena, "inputs", name, layer),
@@ -101,6 +103,7 @@ static void add_output(adding *a, const dt_tree *name, int turn) {
     a->turn[a->n] = turn;
     a->item[a->n++] = map_of(a->arena, name, &item, 1);
     a->added[a->n_added++] = name->text;
+    dt_hash_index_add(&a->names, hash);
 }
 
 static void add_outputs(adding *a, const dt_tree *names, int turn) {
@@ -127,6 +130,7 @@ void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tre
         a.item[a.n++] = old->item[i];
     }
     add_outputs(&a, outputs, 0);
+    dt_hash_index_release(&a.names);
     dt_tree *list = dt_arena_copy(arena, old, sizeof *old);
     list->n = a.n;
     list->item = a.item;
@@ -136,11 +140,11 @@ void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tre
 
 /* ---- one layer ---- */
 
-static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *out) {
+static dt_status *find_input(dt_reader *r, int i, const dt_tree *t, int *out) {
     const char *name;
     DT_TRY(dt_tree_text(t, "inputs", &name));
     *out = dt_reader_find(r, name, i);
-    return *out < 0 && !is_one_faulty(r, i) ? no_layer(r, i, t) : NULL;
+    return *out < 0 && !r->is_one_faulty ? no_layer(r, i, t) : NULL;
 }
 
 static dt_status *find_inputs(dt_reader *r, int i, const dt_tree *t) {

@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "model/read.h"
 
 /* ---- names ---- */
@@ -67,11 +68,10 @@ static dt_status *check_name(const dt_reader *r, int i) {
     if (r->named[i].kind != &dt_layer_layer_output.kind)
         DT_TRY(check_text(name, i, name_place(r, i)));
     if (r->within_name[i]) DT_TRY(check_text(r->within_name[i], i, &r->within[i].at));
-    for (int k = 0; k < i; k++)
-        if (r->named[k].kind && strcmp(r->name[k], name) == 0)
-            return dt_fail(DT_E_LAYER_NAME, name_place(r, i),
-                           "'%s' is already the name of layers[%d]", name, k);
-    return NULL;
+    const int first = dt_reader_find(r, name, i);
+    return first < 0 ? NULL
+                     : dt_fail(DT_E_LAYER_NAME, name_place(r, i),
+                               "'%s' is already the name of layers[%d]", name, first);
 }
 
 /* ---- items ---- */
@@ -106,6 +106,7 @@ static dt_status *read_item(dt_reader *r, int i) {
     dt_status *s = read_layer(r, i);
     if (s) {
         r->named[i].kind = NULL;
+        r->is_one_faulty = true;
         return s;
     }
     r->name[i] = name_of(r, &r->named[i]);
@@ -114,6 +115,13 @@ static dt_status *read_item(dt_reader *r, int i) {
     dt_status_append(&s, check_order(r, i));
     dt_status_append(&s, dt_read_inputs(r, i));
     return s;
+}
+
+/* Has an entry for each layer; those without a name of their own cannot be found. */
+static void index_name(dt_reader *r, int i) {
+    const char *name = r->name[i];
+    const bool is_new = name && dt_reader_find(r, name, i) < 0;
+    dt_hash_index_add(&r->names, is_new ? dt_name_hash(name) : 0);
 }
 
 /* ---- shapes ---- */
@@ -212,16 +220,16 @@ static dt_status *find_owner(const dt_reader *r, int i, dt_layer_build *b, int *
 
 static dt_status *build_layer(dt_reader *r, int i) {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
-    dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
-    *b = (dt_layer_build){.arena = r->arena,
-                          .row = row,
-                          .args = r->named[i].args,
-                          .name = r->name[i],
-                          .at = r->named[i].at,
-                          .within = r->within[i],
-                          .within_name = r->within_name[i],
-                          .n_earlier = i,
-                          .earlier = r->layer};
+    dt_layer_build build = {.arena = r->arena,
+                            .row = row,
+                            .args = r->named[i].args,
+                            .name = r->name[i],
+                            .at = r->named[i].at,
+                            .within = r->within[i],
+                            .within_name = r->within_name[i],
+                            .n_earlier = i,
+                            .earlier = r->layer},
+                   *b = &build;
     give_inputs(r, i, b);
     b->out_mask = row->supports_masking && b->masks[0];
     dt_named activity;
@@ -242,14 +250,14 @@ static dt_status *build_layer(dt_reader *r, int i) {
         .out = b->out,
         .out_mask = b->out_mask,
         .n_weights = b->n_weights,
-        .weight = b->weight,
+        .weight = dt_arena_copy(r->arena, b->weight, sizeof *b->weight * (size_t)b->n_weights),
         .first_weight = i ? r->layer[i - 1].first_weight + r->layer[i - 1].n_weights : 0,
         .owner = owner,
         .n_borrowed = b->n_borrowed,
-        .borrowed = b->borrowed,
+        .borrowed = dt_arena_copy(r->arena, b->borrowed, sizeof b->borrowed),
         .made = b->made,
         .n_further = b->n_further,
-        .further = b->further,
+        .further = dt_arena_copy(r->arena, b->further, sizeof *b->further * (size_t)b->n_further),
         .taken = b->taken,
         .activity = activity,
         .turn = r->turn ? r->turn[i] : 0,
@@ -330,6 +338,7 @@ static dt_status *fill_spec(const dt_reader *r, int n_outputs, const int *output
 /* ---- the section ---- */
 
 enum { SEQUENTIAL, FUNCTIONAL };
+enum { MOST_LAYERS = 1 << 14 };
 struct model {
     int type, policy;
     int64_t vocabulary_tiling;
@@ -409,11 +418,24 @@ static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tr
     };
 }
 
+static dt_status *read_all(dt_reader *r, const struct model *m, dt_model_spec *out) {
+    int n_outputs = 0, outputs[DT_MAX_OUTPUTS];
+    dt_status *s = NULL;
+    for (int i = 0; i < r->list->n; i++) {
+        dt_status_append(&s, read_item(r, i));
+        index_name(r, i);
+    }
+    dt_status_append(&s, s ? NULL : dt_read_outputs(r, &n_outputs, outputs));
+    dt_status_append(&s, dt_init_from_freeze(&m->init_from, r->name, r->named, r->list->n));
+    dt_status_append(&s, build_layers(r));
+    DT_TRY(s);
+    return fill_spec(r, n_outputs, outputs, out);
+}
+
 static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_location *at,
                               dt_model_spec *out) {
     const dt_tree *list = m->layers;
     const int *turn = NULL;
-    int n_outputs = 0, outputs[DT_MAX_OUTPUTS];
     if (list && list->kind != DT_TREE_NULL) {
         DT_TRY(dt_tree_expect(list, DT_TREE_LIST, "layers"));
         DT_TRY(dt_layers_expand(arena, list, &list, &turn));
@@ -423,15 +445,13 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
         return dt_suggest(
             dt_fail(DT_E_MODEL_LAYERS, list ? &list->at : at, "the model has no layers"),
             "the first one is an Input");
+    if (list->n > MOST_LAYERS)
+        return dt_fail(DT_E_JOB_LIMIT, &list->at, "the model has more than %d layers", MOST_LAYERS);
     dt_reader r = make_reader(arena, m, list);
     r.turn = turn;
-    dt_status *s = NULL;
-    for (int i = 0; i < list->n; i++) dt_status_append(&s, read_item(&r, i));
-    dt_status_append(&s, s ? NULL : dt_read_outputs(&r, &n_outputs, outputs));
-    dt_status_append(&s, dt_init_from_freeze(&m->init_from, r.name, r.named, list->n));
-    dt_status_append(&s, build_layers(&r));
+    dt_status *s = read_all(&r, m, out);
+    dt_hash_index_release(&r.names);
     DT_TRY(s);
-    s = fill_spec(&r, n_outputs, outputs, out);
     dt_status_append(&s, dt_rematerialize_read(&m->kept, m->policy, &out->rematerialize));
     out->vocabulary_tiling = (int)m->vocabulary_tiling;
     out->no_flash_attention = !m->flash_attention;

@@ -4,6 +4,7 @@
 #ifndef DT_MODEL_READ_H
 #define DT_MODEL_READ_H
 
+#include "base/hash_index.h"
 #include "model/model.h"
 
 typedef struct dt_sources {
@@ -19,6 +20,9 @@ typedef struct dt_reader {
     const dt_tree *outputs;   /* outputs as written; NULL: the last layer */
     dt_named *named;          /* [n] kind NULL: faulty */
     const char **name;        /* [n] NULL: faulty */
+    dt_hash_index names;      /* of layers that were read; of equal ones the first */
+    int missing;              /* inputs that were not found so far */
+    bool is_one_faulty;       /* a layer could not be read, so that its name is unknown */
     dt_named *within;         /* [n] the layer that it wraps; kind NULL: none */
     const char **within_name; /* [n] */
     /* [rows]: the number of layers of each kind that were named automatically so far */

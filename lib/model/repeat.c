@@ -22,7 +22,7 @@
 
 #include "model/model.h"
 
-enum { MOST_VALUES = 200000 };
+enum { MOST_VALUES = 200000, MOST_TEXT = 16 << 20 };
 
 struct repeat {
     const dt_tree *variables, *layers;
@@ -51,10 +51,33 @@ typedef struct expansion {
     dt_tree **item;
     /* by item: number of the turn of a Repeat that contains it; 0: none */
     int cap_turns, turns, *turn;
-    int values; /* values copied so far */
+    int values;   /* values copied so far, and numbers that were counted up */
+    size_t bytes; /* of their texts */
 } expansion;
 
 static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer);
+
+/* ---- limits ---- */
+
+static bool is_beyond(const expansion *e) {
+    return e->values > MOST_VALUES || e->bytes > MOST_TEXT;
+}
+
+static dt_status *check_limits(const expansion *e, const dt_location *at) {
+    if (e->values > MOST_VALUES)
+        return dt_fail(DT_E_JOB_LIMIT, at, "repeated layers hold more than %d values", MOST_VALUES);
+    if (e->bytes > MOST_TEXT)
+        return dt_fail(DT_E_JOB_LIMIT, at, "repeated layers hold more than %d MiB of text",
+                       MOST_TEXT >> 20);
+    return NULL;
+}
+
+static void count(expansion *e, const dt_tree *node) {
+    e->values++;
+    if (node->kind == DT_TREE_SCALAR) e->bytes += strlen(node->text);
+    for (int i = 0; i < node->n; i++)
+        count(e, node->kind == DT_TREE_MAP ? node->entry[i].value : node->item[i]);
+}
 
 /* ---- one text ---- */
 
@@ -88,12 +111,16 @@ static dt_status *replace_within(expansion *e, const turn *t, dt_tree *text) {
     dt_str out = {0};
     dt_status *s = NULL;
     for (const char *p = text->text; *p && !s;) {
+        const size_t before = out.size;
         size_t n = *p == '{' ? variable_length(p) : 0;
         const dt_tree *value = n ? value_at(t, p, n) : NULL;
         if (value) s = put_value(value, p, n, &out);
         else dt_str_putc(&out, *p);
         p += value ? n : 1;
+        e->bytes += out.size - before;
+        if (!s) s = check_limits(e, &text->at);
     }
+    e->values++;
     text->text = dt_arena_strdup(e->arena, dt_str_text(&out));
     dt_str_release(&out);
     return s;
@@ -102,8 +129,10 @@ static dt_status *replace_within(expansion *e, const turn *t, dt_tree *text) {
 static dt_status *replace_text(expansion *e, const turn *t, dt_tree *text) {
     size_t n = *text->text == '{' ? variable_length(text->text) : 0;
     const dt_tree *whole = n && text->text[n] == '\0' ? value_at(t, text->text, n) : NULL;
+    if (!whole && strchr(text->text, '{')) return replace_within(e, t, text);
+    count(e, whole ? whole : text);
+    DT_TRY(check_limits(e, &t->variables->at));
     if (whole) *text = *dt_tree_copy(e->arena, whole);
-    else if (strchr(text->text, '{')) return replace_within(e, t, text);
     return NULL;
 }
 
@@ -112,11 +141,10 @@ static dt_status *replace_text(expansion *e, const turn *t, dt_tree *text) {
 /* Recursion is bounded by the depth of trees. */
 static dt_status *replace(expansion *e, const turn *t, dt_tree *node) {
     dt_status *faults = NULL;
-    if (++e->values > MOST_VALUES)
-        return dt_fail(DT_E_JOB_LIMIT, &t->variables->at,
-                       "repeated layers hold more than %d values", MOST_VALUES);
     if (node->kind == DT_TREE_SCALAR) return replace_text(e, t, node);
-    for (int i = 0; i < node->n && e->values <= MOST_VALUES; i++)
+    e->values++;
+    DT_TRY(check_limits(e, &t->variables->at));
+    for (int i = 0; i < node->n && !is_beyond(e); i++)
         dt_status_append(
             &faults,
             replace(e, t, node->kind == DT_TREE_MAP ? node->entry[i].value : node->item[i]));
@@ -146,6 +174,8 @@ static dt_status *count_up(expansion *e, const char *variable, dt_tree *value) {
     if (value->kind != DT_TREE_SCALAR || value->quoted || !dt_parse_int64(value->text, &n))
         return NULL;
     DT_TRY(dt_tree_int(value, variable, 1, MOST_VALUES, &n));
+    e->values += (int)n;
+    DT_TRY(check_limits(e, &value->at));
     dt_tree list = {.kind = DT_TREE_LIST,
                     .at = value->at,
                     .n = (int)n,
@@ -199,6 +229,7 @@ static dt_status *check_variables(const dt_tree *variables, const turn *outer) {
 /* An error that all turns have is reported once. */
 static dt_status *repeat_layers(expansion *e, const dt_entry *entry, const turn *outer) {
     struct repeat r = {0};
+    DT_TRY(check_limits(e, &entry->key_at));
     DT_TRY(dt_fields_read(e->arena, fields, entry->value, &entry->key_at, "Repeat", &r));
     DT_TRY(count_variables(e, &r.variables));
     DT_TRY(check_variables(r.variables, outer));

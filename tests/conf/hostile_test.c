@@ -46,6 +46,8 @@ static const hostile cases[] = {
     {"aliases", "a: &a 1\nb: [", "*a,", "]", 9000, "unknown key 'a'"},
     {"anchors", "b: [", "&a%d 1,", "*none]", 9000, "alias '*none' has no anchor"},
     {"aliases without anchors", "b: [", "*a%d,", "]", 9000, "more\n"},
+    {"merged keys", "a: &a {", "k%d: 1, ", "}\nb: {<<: [*a]}\n", 4900, "unknown key 'a'"},
+    {"merged mappings", "a: &a {k: 1}\nb: {<<: [", "*a, ", "]}\n", 4900, "unknown key 'a'"},
     {"tags", "b: [", "!t%d 1,", "]", 9000, "more\n"},
     {"directives", "", "%%TAG !%d! b\n", "", 60000, "%TAG directives are not supported"},
     {"directives behind", "a: 1\n...\n", "%%TAG !%d! b\n", "", 60000,
@@ -122,6 +124,19 @@ static void test_alias_bomb(void **state) {
     dt_str_release(&s);
 }
 
+/* A long text that is named 9,000 times: few nodes, but gigabytes where they are printed. */
+static void test_alias_of_a_long_text(void **state) {
+    (void)state;
+    dt_str s = {0};
+    dt_str_puts(&s, "a: &a ");
+    for (int i = 0; i < 900000; i++) dt_str_putc(&s, 'x');
+    dt_str_puts(&s, "\nb: [");
+    for (int i = 0; i < 9000; i++) dt_str_puts(&s, "*a,");
+    dt_str_puts(&s, "]\n");
+    check_hostile("long alias", s.data, s.size, "aliases expand to more than 4 MiB of text");
+    dt_str_release(&s);
+}
+
 /* Y15: 1,400 levels of indentation are all that fit into 1 MiB. */
 static void test_deep_indentation(void **state) {
     (void)state;
@@ -174,6 +189,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile_texts_are_answered_in_time),
         cmocka_unit_test(test_alias_bomb),
+        cmocka_unit_test(test_alias_of_a_long_text),
         cmocka_unit_test(test_deep_indentation),
         cmocka_unit_test(test_many_faults_far_down),
         cmocka_unit_test(test_memory_stayed_small),

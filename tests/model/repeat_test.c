@@ -88,6 +88,13 @@ static const struct bad {
      "units must be at least 1, got 0"},
     {INPUT "- Repeat: {for: {n: [1, 2]}, layers: [{Dense: {units: 1, name: d}}]}", DT_E_LAYER_NAME,
      2, 64, "'d' is already the name of layers[1]"},
+    {INPUT "- Repeat: {for: {i: 60000}, layers: [ReLU]}", DT_E_JOB_LIMIT, 1, 1,
+     "the model has more than 16384 layers"},
+    {INPUT "- Repeat: {for: {i: 150000, j: 150000}, layers: [ReLU]}", DT_E_JOB_LIMIT, 2, 32,
+     "repeated layers hold more than 200000 values"},
+    {INPUT "- Repeat: {for: {i: [[1, 2, 3]]}, layers: [{Repeat: {for: {j: 50000}, layers: "
+           "[\"{i}\"]}}]}",
+     DT_E_JOB_LIMIT, 2, 59, "repeated layers hold more than 200000 values"},
     {INPUT "- Repeat: {for: {n: [1]}, layer: []}", DT_E_UNKNOWN_KEY, 2, 27,
      "unknown key 'layer' in Repeat"},
 };
@@ -126,11 +133,38 @@ static void test_repeats_are_bounded(void **state) {
     dt_arena_destroy(arena);
 }
 
+/* A long text in each of many layers, written there or put in by a variable. */
+static void test_repeated_texts_are_bounded(void **state) {
+    (void)state;
+    static const char *const layers[] = {"ReLU: {name: '%s'}", "ReLU: {name: '{i}%s'}",
+                                         "ReLU: {name: '{t}{t}{t}'}"};
+    char *word = malloc(100001);
+    memset(word, 'x', 100000);
+    word[100000] = '\0';
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        dt_str text = {0};
+        dt_model_spec m;
+        dt_arena *arena = dt_arena_create();
+        dt_str_printf(&text, INPUT "- Repeat: {for: {i: 9000}, layers: [{Repeat: {for: {t: ['%s']}",
+                      word);
+        dt_str_puts(&text, ", layers: [");
+        dt_str_printf(&text, layers[i], word);
+        dt_str_puts(&text, "]}}]}\n");
+        dt_status *s = read_model(arena, dt_str_text(&text), &m);
+        assert_string_equal(dt_status_text(s), "repeated layers hold more than 16 MiB of text");
+        dt_status_free(s);
+        dt_str_release(&text);
+        dt_arena_destroy(arena);
+    }
+    free(word);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layers_are_repeated),
         cmocka_unit_test(test_bad_repeats_are_refused),
         cmocka_unit_test(test_repeats_are_bounded),
+        cmocka_unit_test(test_repeated_texts_are_bounded),
     };
     return cmocka_run_group_tests_name("repeat", tests, NULL, NULL);
 }
