@@ -71,6 +71,7 @@ block() {
 echo "== with and without a cache"
 compare
 block 'LlamaTransformerDecoder: {name: "decoder_{i}", intermediate_dim: 32, num_query_heads: 4, num_key_value_heads: 2}'
+block 'LlamaTransformerDecoder: {name: "decoder_{i}", intermediate_dim: 32, num_query_heads: 4, num_key_value_heads: 2, sliding_window: 3}'
 block 'MultiHeadAttention: {name: "decoder_{i}", num_heads: 2, key_dim: 8, use_causal_mask: true}'
 block 'MultiHeadAttention: {name: "decoder_{i}", num_heads: 2, key_dim: 8}'
 block 'LSTM: {name: "decoder_{i}", units: 16, return_sequences: true}'
