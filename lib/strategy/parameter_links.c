@@ -145,12 +145,12 @@ bool dt_ps_state_at(const dt_ps_task *t, int64_t at, int64_t n, char **into) {
     return false;
 }
 
-static dt_status *send_variable(const dt_variable *v, int64_t at, dt_ps_piece send, void *user) {
+static dt_status *send_variable(const dt_variable *v, int64_t at, dt_ps_piece put, void *user) {
     const int64_t bytes = dt_type_bytes(&v->type);
     const char *data = dt_host_data(v);
     for (int64_t done = 0; done < bytes; done += PIECE_BYTES)
-        DT_TRY(send(user, at + done, data + done,
-                    bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES));
+        DT_TRY(put(user, at + done, data + done,
+                   bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES));
     return NULL;
 }
 
@@ -160,9 +160,9 @@ static int64_t offset_of(const dt_ps_task *t, int i) {
     return at;
 }
 
-dt_status *dt_ps_each_piece(const dt_ps_task *t, int i, dt_ps_piece send, void *user) {
+dt_status *dt_ps_each_piece(const dt_ps_task *t, int i, dt_ps_piece put, void *user) {
     DT_TRY(dt_variable_fetch(t->state[i]));
-    return send_variable(t->state[i], offset_of(t, i), send, user);
+    return send_variable(t->state[i], offset_of(t, i), put, user);
 }
 
 /* ---- messages ---- */
