@@ -5,8 +5,8 @@
  * round differently with other rows beside them. So examples come in tiles of a number of rows that
  * depends on the model alone, from the first one on; a last, shorter piece is what is left of the
  * data, or of validation_steps. A piece that takes much memory has no more rows than a batch of the
- * job's, so that evaluating takes no more than training does. A loss that is one number for a batch,
- * or compares the examples of a batch, is that of the job's batches, as in training.
+ * job's, so that evaluating takes no more than training does. A loss that is one number for a
+ * batch, or compares the examples of a batch, is that of the job's batches, as in training.
  */
 #include <math.h>
 #include <stdlib.h>

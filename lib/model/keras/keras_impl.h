@@ -79,6 +79,13 @@ dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l);
  * one. */
 const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name);
 
+/* ---- operation.c ---- */
+
+/* Sets the row and the arguments of an operation of keras.ops, and its call to one with tensors
+ * only. KERAS_MODEL if no layer computes the same. */
+dt_status *dt_keras_operation_read(dt_arena *arena, dt_keras_layer *l,
+                                   const dt_tree *config) DT_MUST_USE;
+
 /* ---- call.c, mask.c ---- */
 
 typedef struct dt_keras_model {

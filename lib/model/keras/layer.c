@@ -145,21 +145,6 @@ const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *nam
                : name;
 }
 
-/* ---- operations ---- */
-
-/* Accepts operations that, if all operands are layers, compute the same as the layer of their
- * name. */
-static dt_status *check_operation(const dt_keras_layer *l) {
-    static const char *const names[] = {"Add", "Subtract", "Multiply", "Maximum", "Minimum"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], l->class_name->text) == 0) return NULL;
-    dt_status *s =
-        dt_fail(DT_E_KERAS_MODEL, &l->class_name->at,
-                "operation '%.80s' of Keras has no equivalent layer", l->class_name->text);
-    return dt_suggest(s, "+, -, *, maximum and minimum of layers are supported; otherwise use a "
-                         "layer of keras.layers");
-}
-
 /* ---- the layer ---- */
 
 static void find_row(dt_keras_layer *l) {
@@ -214,7 +199,7 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
     find_row(out);
     DT_TRY(dt_keras_member(raw, "config", DT_TREE_MAP, &config));
     DT_TRY(find_name(out, config));
-    if (dt_keras_is_operation(raw)) DT_TRY(check_operation(out));
+    if (dt_keras_is_operation(raw)) return dt_keras_operation_read(arena, out, config);
     out->arguments = dt_keras_map(arena, &raw->at, 0);
     if (!out->row && dt_keras_is_random(out->class_name->text))
         return dt_keras_arguments(arena, NULL, config, &out->arguments);

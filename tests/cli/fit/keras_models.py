@@ -82,6 +82,18 @@ def numbered():
     return keras.Model(a, last(base(base_1(base(dense(dense_1(dense(a))))))))
 
 
+def operators():
+    """Numbers on either side, by place and by name, functions that are activations; the inner model is called twice."""
+    x = keras.Input((5,), name="x")
+    y = L.Dense(5)(x)
+    y = keras.ops.relu6(y + 3.0) * (1 / 6) * y
+    y = 1 - (-y / 4) + 2 * keras.ops.tanh(y - 0.5) ** 2
+    y = keras.ops.concatenate([keras.ops.multiply(x1=y, x2=np.float32(3)), keras.ops.square(keras.ops.add(0.25, y))], axis=-1)
+    inner = keras.Model(x, L.Dense(5)(keras.ops.divide(y, keras.ops.convert_to_tensor(3.0))), name="inner")
+    a = keras.Input((5,), name="a")
+    return keras.Model(a, L.Dense(1, name="out")(keras.ops.maximum(inner(a), inner(0.5 * a))))
+
+
 def run(*words):
     done = subprocess.run([dtrain, *words, "-q"], cwd=folder, capture_output=True, text=True)
     return done.stderr.strip()[-400:] if done.returncode else None
@@ -99,7 +111,7 @@ def differ(what, a, b):
     print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
 
 
-for make in (twins, transfer, loop, sentences, dictionaries, numbered):
+for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators):
     print(make.__name__)
     keras.utils.set_random_seed(3)
     model, draw = make(), np.random.default_rng(1)
@@ -126,3 +138,16 @@ for make in (twins, transfer, loop, sentences, dictionaries, numbered):
     differ("Keras' predictions", trained, back.predict(rows, verbose=0))
     print("    weights:", model.count_params(), back.count_params())
     print("    model", run("validate", "job.yaml", "model={keras_config: back.keras}") or "read again")
+
+print("MobileNetV3Small")
+model, draw = keras.applications.MobileNetV3Small(input_shape=(32, 32, 3), weights=None, classes=4, name="net"), np.random.default_rng(2)
+for w in model.weights:
+    w.assign(draw.uniform(0.5, 1.5, w.shape) if "variance" in w.path or "gamma" in w.path else w + draw.normal(0, 0.1, w.shape))
+x = draw.uniform(0, 255, (4, 32, 32, 3)).astype("float32")
+np.save(f"{folder}/a.npy", x)
+np.save(f"{folder}/y.npy", np.zeros((4, 4), "float32"))
+model.save(f"{folder}/m.keras")
+with open(f"{folder}/job.yaml", "w") as f:
+    f.write(JOB.format(files=f"{model.layers[0].name}: a.npy"))
+print("    weights", run("ckpt", "convert", "m.keras", "-o", "m.safetensors") or "read")
+differ("predictions", predict({"a": x}, "--ckpt", "m.safetensors"), model.predict(x, verbose=0))

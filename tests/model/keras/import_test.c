@@ -204,6 +204,10 @@ static void test_programs_take_them(void **state) {
 #define SEQUENTIAL(layers)                                                                         \
     "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {\"layers\": [" layers    \
     "]}}"
+#define OPERATION(class_name, config, operands)                                                    \
+    "{\"module\": \"keras.src.ops.numpy\", \"class_name\": \"" class_name                          \
+    "\", \"config\": {\"name\": \"r\"" config                                                      \
+    "}, \"name\": \"r\", \"inbound_nodes\": [{\"args\": [" operands "], \"kwargs\": {}}]}"
 #define FUNCTIONAL(layers, outputs)                                                                \
     "{\"module\": \"keras.models\", \"class_name\": \"Functional\", \"config\": {\"layers\": "     \
     "[" INPUT ", " layers "], "                                                                    \
@@ -377,11 +381,26 @@ static const struct bad {
      "model.json: config.output_layers[2]", "tensor must be in [0, 1000], got -1"},
     {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "7"),
      "model.json: config.output_layers", "expected [LAYER, 0, 0], or several of them"},
-    {FUNCTIONAL("{\"module\": \"keras.src.ops.nn\", \"class_name\": \"Relu\", \"config\": "
-                "{\"name\": \"r\"}, \"inbound_nodes\": []}",
-                "[\"r\", 0, 0]"),
+    {FUNCTIONAL(OPERATION("Erf", "", TENSOR("x")), "[\"r\", 0, 0]"),
      "model.json: config.layers[1].class_name",
-     "operation 'Relu' of Keras has no equivalent layer"},
+     "operation 'Erf' of Keras has no equivalent layer here"},
+    {FUNCTIONAL(OPERATION("Divide", "", "2.0, " TENSOR("x")), "[\"r\", 0, 0]"),
+     "model.json: config.layers[1].class_name",
+     "operation 'Divide' of Keras has no equivalent layer here"},
+    {FUNCTIONAL(OPERATION("Divide", "", TENSOR("x") ", 0"), "[\"r\", 0, 0]"),
+     "model.json: config.layers[1].class_name",
+     "operation 'Divide' of Keras has no equivalent layer here"},
+    {FUNCTIONAL(OPERATION("Power", "", TENSOR("x") ", 3"), "[\"r\", 0, 0]"),
+     "model.json: config.layers[1].class_name",
+     "operation 'Power' of Keras has no equivalent layer here"},
+    {FUNCTIONAL(OPERATION("Gelu", ", \"approximate\": true", TENSOR("x")), "[\"r\", 0, 0]"),
+     "model.json: config.layers[1].config.approximate",
+     "operation 'Gelu' with approximate has no equivalent layer"},
+    {FUNCTIONAL(OPERATION("Add", "", TENSOR("x") ", true"), "[\"r\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes[0].args[1]",
+     "a layer is called with a value that is not the output of a layer"},
+    {FUNCTIONAL(OPERATION("Relu", "", ""), "[\"r\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes[0]", "layer 'r' has no input"},
 };
 
 static dt_status *read_file(dt_arena *arena, const char *json) {
