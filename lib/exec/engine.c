@@ -80,7 +80,10 @@ static dt_status *open_library(dt_engine *e) {
     dt_status *s = dt_gemm_open_onednn(&e->gemm);
     if (!s || e->kernels == DT_KERNELS_ONEDNN || dt_status_number(s) != DT_E_KERNELS) return s;
     dt_status_free(s);
-    return e->simd->fuses ? NULL : dt_gemm_open_openblas(&e->gemm);
+    if (e->simd->fuses) return NULL;
+    return dt_suggest(
+        dt_gemm_open_openblas(&e->gemm),
+        "install oneDNN or OpenBLAS: without FMA '--kernels own' is many times slower");
 }
 
 /*
