@@ -33,7 +33,7 @@ dt_kernels dt_job_kernels(const dt_job *j, dt_kernels asked) {
 
 static dt_status *choose_engine(const dt_job *j, const dt_run_options *o, dt_session *s) {
     const int threads = dt_servers_threads(&s->strategy->servers, o->threads);
-    if (j->strict && (o->kernels == DT_KERNELS_OPENBLAS || o->kernels == DT_KERNELS_ONEDNN))
+    if (j->strict && o->kernels != DT_KERNELS_AUTO && o->kernels != DT_KERNELS_OWN)
         return dt_fail(DT_E_USAGE, NULL,
                        "--kernels: the job says reproducible: {strict: true}, which only dtrain's "
                        "own kernels can; leave --kernels out");
