@@ -208,7 +208,8 @@ static dt_status *differ(const replay *r) {
     if (!bad && again.state.kernels && r->end.state.kernels &&
         strcmp(again.state.kernels, r->end.state.kernels) != 0)
         s = dt_suggest(s,
-                       "it was computed with '%s', and here with '%s', which may round differently",
+                       "it was computed with '%s', and here with '%s', which may round "
+                       "differently; see --kernels",
                        r->end.state.kernels, again.state.kernels);
     else if (r->steps > r->end.state.step && r->end.state.finished)
         s = dt_suggest(s,
