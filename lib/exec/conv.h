@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions by a library, planned once per shape, on activations stored with their channels
- * last. The library keeps kernels in a layout of its own: pack a kernel once and use it for many
- * runs of the plan.
+ * Convolutions by oneDNN or by our own loops, planned once per shape, on activations stored with
+ * their channels last. Both want kernels in a layout of their own: pack a kernel once and use it
+ * for many runs of the plan.
  */
 #ifndef DT_EXEC_CONV_H
 #define DT_EXEC_CONV_H
@@ -36,7 +36,7 @@ typedef struct dt_conv_plan {
 } dt_conv_plan;
 
 typedef struct dt_conv_calls {
-    /* False: the library has no fast code for the convolution. */
+    /* False: there is no fast code for the convolution. */
     bool (*plan)(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out);
     /* packed and scratch: aligned to 64 bytes. FORWARD and DATA. */
     void (*pack)(const dt_conv_plan *p, const void *w, void *packed, void *scratch);

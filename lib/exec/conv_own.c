@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions without a library (simd/conv.c), for `reproducible: {strict: true}`. Windows are
- * read from the image itself; they are not copied to a matrix first.
+ * Convolutions without a library (simd/conv.c). Windows are read from the image itself; they are
+ * not copied to a matrix first.
  *
  * Sums are added in the same order as with the matrix of im2col.c; k counts its columns. A run is
  * the columns of one element of the window, its features, or for a kernel's gradient one row of

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/tiles.c):
- * by the library where that is fast, otherwise as matrix products or by the op's eval. A piece is
- * a range of examples; a piece of a kernel's gradient is the partial sum over a range of examples.
+ * by the convolutions of the engine's library, or of our own loops (conv.h), where they are fast,
+ * otherwise as matrix products or by the op's eval. A piece is a range of examples; a piece of a
+ * kernel's gradient is the partial sum over a range of examples.
  *
- * Libraries want kernels packed. Each lane packs its own copy at its first piece of a step, so no
- * lane waits for another.
+ * They want kernels packed. Each lane packs its own copy at its first piece of a step, so no lane
+ * waits for another.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The executor against the interpreter: random folded steps, batches from none to 257 rows, both
- * kernel libraries, steps in a row. And against itself: the bits must not depend on the number of
- * threads, or on what ran before.
+ * kernel libraries and our own loops, steps in a row. And against itself: the bits must not depend
+ * on the number of threads, or on what ran before.
  */
 #include "kit.h"
 
