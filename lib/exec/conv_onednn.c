@@ -5,8 +5,8 @@
  * kernel into that layout, or back for a kernel's gradient. The caller provides the scratch memory,
  * since the library's own belongs to the thread that created the primitive.
  *
- * Convolutions for which oneDNN has only its slow reference code are refused, and those of bfloat16
- * that it does not compute by the matrix unit.
+ * Convolutions for which oneDNN has only its slow reference code are refused, those of bfloat16
+ * that it does not compute by the matrix unit, and those for which it writes where it must not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,8 @@ enum {
     WEIGHTS_DESC = 131,
     DIFF_WEIGHTS_DESC = 132,
     SCRATCHPAD_DESC = 136,
-    RANK = DT_CONV_SPACE + 3
+    RANK = DT_CONV_SPACE + 3,
+    MOST_VECTOR = 16 /* floats of a vector with AVX-512 */
 };
 
 typedef struct plan {
@@ -50,6 +51,17 @@ static bool is_plain(const dt_conv *c) {
         plain &= c->low[i] >= 0 && c->x[i] > 0 && c->y[i] > 0 && c->k[i] > 0 &&
                  (c->x[i] + c->low[i] + high(c, i) - span(c, i)) / c->stride[i] + 1 == c->y[i];
     return plain;
+}
+
+/* Whether oneDNN 2.6 writes behind its scratchpad: gradients of 1x1 kernels with strides copy the
+ * elements that are read into an array of `in` channels, but whole vectors at a time. */
+static bool overflows(const dt_conv *c) {
+    bool one = c->kind == DT_CONV_WEIGHTS && c->in < MOST_VECTOR, strides = false;
+    for (int i = 0; i < c->n; i++) {
+        one &= c->k[i] == 1;
+        strides |= c->stride[i] > 1;
+    }
+    return one && strides;
 }
 
 static int type_of(dt_gemm_float f) { return f == DT_GEMM_BF16 ? DT_DNNL_BF16 : DT_DNNL_F32; }
@@ -225,7 +237,7 @@ static bool make_plan(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *
     p->dnnl = l->state;
     p->c = *c;
     *out = (dt_conv_plan){.state = p};
-    if (!is_plain(c) || !describe_image(p->dnnl, c, true, &p->x) ||
+    if (!is_plain(c) || overflows(c) || !describe_image(p->dnnl, c, true, &p->x) ||
         !describe_image(p->dnnl, c, false, &p->y) ||
         !describe_kernel(p->dnnl, c, AS_IT_LIES, &p->plain) || !describe_primitive(p) ||
         !make_reorder(p)) {
