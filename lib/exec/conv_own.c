@@ -96,7 +96,9 @@ int64_t dt_own_stretch(int64_t rows, int64_t n) {
 
 static int64_t floor_of(int64_t n, int64_t by) { return n >= 0 ? n / by : -((by - 1 - n) / by); }
 
-bool dt_own_reads(const dt_own_axis *a, int64_t rest, int64_t m, int64_t t, int64_t *element) {
+/* Whether position rest + base * m reads element t of the kernel; *element of the image is then its
+ * partner. */
+static bool reads(const dt_own_axis *a, int64_t rest, int64_t m, int64_t t, int64_t *element) {
     const int64_t at = rest - a->low + t * a->dilation, from = floor_of(at, a->base);
     *element = m * a->stride + from;
     return from * a->base == at && *element >= 0 && *element < a->size;
@@ -118,7 +120,7 @@ static bool same(const dt_own_axis *a, int64_t rest, int64_t m, int64_t other) {
         const int64_t one = first_tap(a, rest, m, end ? a->size : 0),
                       two = first_tap(a, rest, other, end ? a->size : 0);
         for (int64_t t = dt_min(one, two); t < dt_max(one, two) && all; t++)
-            all = dt_own_reads(a, rest, m, t, &at) == dt_own_reads(a, rest, other, t, &at);
+            all = reads(a, rest, m, t, &at) == reads(a, rest, other, t, &at);
     }
     return all;
 }
@@ -219,7 +221,7 @@ static void find_spans(const dt_own *p, dt_own_part *q, const dt_own_places *at[
                 int64_t from = 0;
                 bool there = true;
                 for (int i = 0; i < SPACE; i++) {
-                    there &= dt_own_reads(&a[i], at[i]->rest, at[i]->first, t[i], &element[i]);
+                    there &= reads(&a[i], at[i]->rest, at[i]->first, t[i], &element[i]);
                     from += element[i] * a[i].pitch;
                 }
                 if (there) dt_own_pass(&s, from, p->in, 0);

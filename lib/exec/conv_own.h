@@ -83,9 +83,6 @@ void dt_own_skip(dt_own_spans *s, int64_t n);
 /* The most spans that a sum of k columns has after `calls` calls of dt_own_pass and dt_own_skip. */
 int64_t dt_own_most_spans(int64_t calls, int64_t k, int64_t stretch);
 
-/* Whether position rest + base * m reads element t of the kernel; *element of the image is then its
- * partner. */
-bool dt_own_reads(const dt_own_axis *a, int64_t rest, int64_t m, int64_t t, int64_t *element);
 /* The number of runs, of n columns each, in a stretch of a product with `rows` rows. */
 int64_t dt_own_stretch(int64_t rows, int64_t n);
 /* Replaces each n lines by a single one if all their rows are at equal distances. */

@@ -90,7 +90,7 @@ static dt_status *open_library(dt_engine *e) {
  * Libraries hang (OpenBLAS) or crash (oneDNN) where `ulimit -v` leaves no room for their buffers.
  * So look before they do: untouched pages cost nothing.
  */
-dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) {
+static dt_status *find_room(const dt_gemm_library *l, int threads) {
     void **at = dt_alloc((size_t)threads * sizeof *at);
     int n = 0;
 
@@ -123,7 +123,7 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) {
     if (!s) e->kernels = choose_kernels(o->kernels, e->simd);
     if (!s) s = open_library(e);
     if (!s) s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
-    if (!s) s = dt_gemm_find_room(&e->gemm, dt_pool_lanes(e->pool));
+    if (!s) s = find_room(&e->gemm, dt_pool_lanes(e->pool));
     if (s) {
         dt_engine_close(e);
         return s;

@@ -45,8 +45,6 @@ dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) DT_M
 /* scratch: p->scratch bytes. */
 void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch);
 void dt_product_release(dt_product *p);
-/* NO_MEMORY where `ulimit -v` leaves no room for the library's buffers. */
-dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) DT_MUST_USE;
 
 /* The memory of a node's value. */
 typedef enum dt_home {
