@@ -103,6 +103,15 @@ static void take_position(run *r, const dt_state_file *state) {
     r->out.saved_step = state->step;
 }
 
+static void warn_of_kernels(const run *r, const dt_saved *c) {
+    const char *then = c->state.kernels, *now = dt_run_kernels(r);
+    if (!then || !*then || !*now || strcmp(then, now) == 0) return;
+    dt_run_warn(r, dt_arena_printf(r->arena,
+                                   "%s was computed with '%s', and the run goes on with '%s', "
+                                   "which may round differently; see --kernels",
+                                   c->path, then, now));
+}
+
 static dt_status *go_on_from(run *r, const dt_saved *c) {
     DT_TRY(same_job(r, c));
     DT_TRY(same_workers(r, c));
@@ -113,6 +122,7 @@ static dt_status *go_on_from(run *r, const dt_saved *c) {
     DT_TRY(load_tensors(r, c));
     DT_TRY(dt_hooks_restore(r, c));
     take_position(r, &c->state);
+    warn_of_kernels(r, c);
     r->out.checkpoint = dt_strdup(c->path);
     r->out.resumed = true;
     return NULL;

@@ -15,6 +15,9 @@ run plain A=b
 run bare -i
 run comma LC_ALL=de_DE.UTF-8
 run blas OPENBLAS_NUM_THREADS=-1
+# Other kernels may round differently, so a run that goes on with them says so.
+"$DTRAIN" fit "$tiny" "output.dir=$TEST_DIR/plain" -q --kernels openblas fit.epochs=3
+"$DTRAIN" fit "$tiny" "output.dir=$TEST_DIR/plain" -q --kernels own fit.epochs=4 2>&1 | grep -o "goes on with 'own'"
 find "$TEST_DIR/plain" -perm -o=w | hide
 env OMP_NUM_THREADS=banana "$DTRAIN" fit -n "$tiny" 2>&1 | head -n 1
 # Each of several processes that a launcher started would train the whole job, so each is refused; one alone trains.
