@@ -46,7 +46,8 @@ static int kind_of(const dt_node *n) {
 _Static_assert((int)DT_PJRT_KINDS == (int)DT_ACROSS_KINDS, "kinds of collectives");
 
 static void count_collectives(const dt_spmd *s, dt_plan_figures *f) {
-    int last[DT_PJRT_KINDS]; /* each kind's last bucket; numbers rise in the order of launches */
+    /* each kind's last bucket; numbered by their first nodes, and later nodes may join any */
+    int last[DT_PJRT_KINDS];
     memset(last, -1, sizeof last);
     for (int i = 0; i < s->local->n_nodes; i++) {
         const dt_node *n = &s->local->node[i];
@@ -55,7 +56,7 @@ static void count_collectives(const dt_spmd *s, dt_plan_figures *f) {
         dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
         f->collective[k].n += s->bucket[i] < 0 || s->bucket[i] > last[k];
         f->collective[k].bytes += (double)dt_type_bytes(&in);
-        last[k] = s->bucket[i];
+        if (s->bucket[i] > last[k]) last[k] = s->bucket[i];
     }
 }
 

@@ -114,12 +114,12 @@ typedef struct total {
 
 static total total_of(const dt_spmd *s, const dt_op *op) {
     total t = {0};
-    int last = -1; /* bucket; they are numbered as they go out */
+    int last = -1; /* bucket; numbered by their first nodes, and later nodes may join any */
     for (int i = 0; i < s->local->n_nodes; i++)
         if (s->local->node[i].op == op) {
             t.values++;
             t.launches += s->bucket[i] > last;
-            last = s->bucket[i];
+            if (s->bucket[i] > last) last = s->bucket[i];
             t.bytes += dt_spmd_received(s, i);
         }
     return t;
