@@ -36,6 +36,12 @@ static bool is_causal_mask(const dt_graph *g, const dt_node *n) {
            counts(g, n->in[1]);
 }
 
+/* Whether the mask is of a window, by the distances of steps; written as the mask above. */
+static bool is_window_mask(const dt_graph *g, const dt_node *n) {
+    return n->op == &dt_op_compare && n->type.rank == 2 && g->node[n->in[0]].op == &dt_op_abs &&
+           g->node[n->in[0]].type.dtype == DT_INT32;
+}
+
 /* Whether the graph has weights of experts, recognized by the names that MixtureOfExperts uses. */
 static bool has_experts(const dt_graph *g) {
     for (int i = 0; i < g->n_states; i++)
@@ -52,7 +58,8 @@ const char *dt_family_of(const dt_graph *step) {
         attends += fused || (n->op == &dt_op_softmax && n->type.rank >= 4);
         causal |=
             (fused && ((const dt_attention_attr *)n->attr)->causal) || is_causal_mask(step, n);
-        windows |= fused && ((const dt_attention_attr *)n->attr)->window > 0;
+        windows |=
+            (fused && ((const dt_attention_attr *)n->attr)->window > 0) || is_window_mask(step, n);
         convolves += dt_convolution_of(n) != NULL;
     }
     return has_experts(step)     ? "mixtures of experts"

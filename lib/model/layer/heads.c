@@ -2,6 +2,7 @@
 /* Attention of a sequence to itself or to another one: see heads.h. */
 #include <string.h>
 
+#include "base/size.h"
 #include "model/layer/heads.h"
 
 enum { QUERY, VALUE, KEY }; /* the order of the inputs */
@@ -121,9 +122,11 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) {
     for (int i = 0; i < 4; i++)
         if (i != 2 || h->use_gate) DT_TRY(add_heads(b, h, &all[i]));
     DT_TRY(add_output(b, h));
-    b->made = dt_arena_copy(b->arena, h, sizeof *h);
-    const dt_type scores = dt_type_of(
-        b->in.dtype, 4, (int64_t[]){b->in.dim[0], n, b->in.dim[1], source_type(b, h, KEY)->dim[1]});
+    dt_heads *made = dt_arena_copy(b->arena, h, sizeof *h);
+    const int64_t steps = b->in.dim[1], keys = source_type(b, h, KEY)->dim[1];
+    if (h->window >= dt_max(steps, keys)) made->window = 0; /* it holds all keys */
+    b->made = made;
+    const dt_type scores = dt_type_of(b->in.dtype, 4, (int64_t[]){b->in.dim[0], n, steps, keys});
     if (h->returns_scores) dt_layer_further(b, "attention_scores", &scores);
     return h->dropout > 0 ? dt_noise_weight(b, NULL) : NULL;
 }

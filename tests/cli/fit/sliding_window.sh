@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: model op
 # A window of LlamaTransformerDecoder: what a position sees, in predictions of two rows that differ in the first step; a window as long as the
-# sequence changes no bit; a plan multiplies less with it.
+# sequence changes no bit; a plan multiplies less with it, and is compared with no run.
 . tests/cli/setup.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }
 cat >"$TEST_DIR/job.yaml" <<END
@@ -28,6 +28,8 @@ fit() {
 }
 all=$(fit)
 [ -n "$all" ] && [ "$all" = "$(fit let.window=6)" ] || echo "a window of 6 of 6 steps: other weights"
+[ "$(fit model.flash_attention=false)" = "$(fit model.flash_attention=false let.window=9223372036854775807)" ] ||
+    echo "scores stored, the largest window: other weights"
 [ "$all" = "$(fit let.window=5)" ] && echo "a window of 5 of 6 steps: the same weights"
 python3 - >"$TEST_DIR/rows.jsonl" <<'PY'
 import json
@@ -51,4 +53,8 @@ done
 for window in null 4096 1024; do
     "$DTRAIN" plan configs/published/llama3-8b.yaml let.window=$window --json | python3 -c "import json, sys; p = json.load(sys.stdin)
 print(f'llama3-8b, window $window: {p[\"model_flops\"] / 1e15:.3f} PFLOP a device and step')"
+done
+for words in let.window=8192 let.window=4096 "let.window=4096 model.flash_attention=false"; do
+    # shellcheck disable=SC2086
+    "$DTRAIN" plan configs/published/llama3-8b.yaml $words | sed -n "s/.* \(of decoders\|windowed attention\) in .*/$words: \1/p"
 done

@@ -38,3 +38,5 @@ optimizer = collections.Counter(e["name"] for e in events if e["args"]["layer"].
 print(f"{sys.argv[1]} layers and one more: the optimizer sends", *(f"{n} x {name}" for name, n in sorted(optimizer.items())))
 PY
 done
+echo "== Lamb's norms, where replicas divide the weights, too"
+"$DTRAIN" lower "$TEST_DIR/job.yaml" let.layers=6 let.replicas=8 partition.over_replicas=weights | grep 'all_reduce .* launch'
