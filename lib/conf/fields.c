@@ -360,12 +360,19 @@ static const dt_field *find(const dt_field *fields, const char *key) {
     return NULL;
 }
 
-/* The two arguments of a "%s%.80s" that prints " in model", or nothing at the top. */
-#define IN(what) (what) ? " in " : "", (what) ? (what) : ""
+/* As many bytes of a text as are shown: at most 80, and no part of a character. */
+static int shown(const char *text) {
+    size_t n = strnlen(text, 80);
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
+    return (int)n;
+}
+
+/* The three arguments of a "%s%.*s" that prints " in model", or nothing at the top. */
+#define IN(what) (what) ? " in " : "", (what) ? shown(what) : 0, (what) ? (what) : ""
 
 /* A key of Keras that dtrain does not implement: it was given another value than its default. */
 static dt_status *not_implemented(const reading *r, const dt_entry *e, const dt_field *f) {
-    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "key %s%s%.80s is not implemented yet",
+    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "key %s%s%.*s is not implemented yet",
                            dt_quote_text(e->key).text, IN(r->what));
     if (strcmp(f->preset, "null") == 0) return dt_suggest(s, "leave it out");
     return dt_suggest(s, "only its default, %s, is accepted", f->preset);
@@ -374,7 +381,7 @@ static dt_status *not_implemented(const reading *r, const dt_entry *e, const dt_
 static dt_status *unknown_key(reading *r, const dt_entry *e) {
     const char *names[MAX_FIELDS];
     int n = 0;
-    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%.80s",
+    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%.*s",
                            dt_quote_text(e->key).text, IN(r->what));
     if (++r->unknown > DT_MAX_ERRORS) return s; /* only counted, so that none is looked up */
     if (*e->key &&
@@ -423,7 +430,7 @@ static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_loca
         bool meant = f - r->fields < MAX_FIELDS && r->meant[f - r->fields];
         if (f->required && !meant && !dt_tree_get(t, f->name))
             dt_status_append(&faults,
-                             dt_fail(DT_E_MISSING_KEY, at, "required key '%s' is missing%s%.80s",
+                             dt_fail(DT_E_MISSING_KEY, at, "required key '%s' is missing%s%.*s",
                                      f->name, IN(r->what)));
     }
     return faults;
