@@ -290,9 +290,11 @@ static const dt_job_rule *rule_for(const dt_job_partition *p, const dt_weight_sp
     return NULL;
 }
 
-static dt_status *no_match(const dt_job *j, const dt_job_rule *r) {
+/* shown: the error will be printed, not only counted. */
+static dt_status *no_match(const dt_job *j, const dt_job_rule *r, bool shown) {
     enum { MOST_SHOWN = 6 };
     const dt_model_spec *m = &j->model;
+    if (!shown) return dt_fail(DT_E_PARTITION, &r->at, "no weight matches '%s'", r->match);
     const char **names = dt_arena_array(j->arena, const char *, m->n_weights + 1);
     dt_str all = {0};
     for (int i = 0; i < m->n_weights; i++) {
@@ -310,23 +312,29 @@ static dt_status *no_match(const dt_job *j, const dt_job_rule *r) {
 }
 
 /* A rule that matches nothing is an error. Of the weights that a rule applies to but does not fit,
- * the first is reported. */
-static dt_status *check_rule(const dt_job *j, const dt_job_rule *r) {
+ * the first is reported. of: by weight, its rule. */
+static dt_status *check_rule(const dt_job *j, const dt_job_rule *r, const dt_job_rule *const *of,
+                             bool shown) {
     bool found = false;
     for (int i = 0; i < j->model.n_weights; i++) {
         const dt_weight_spec *w = j->model.weight[i];
-        found = found || matches(r, w);
-        if (rule_for(j->partition, w) == r)
+        found = found || of[i] == r || matches(r, w);
+        if (of[i] == r)
             DT_TRY(check_lying(j, &r->how,
                                &(subject){.noun = "weight", .name = w->path, .type = &w->type}));
     }
-    return found ? NULL : no_match(j, r);
+    return found ? NULL : no_match(j, r, shown);
 }
 
 static dt_status *check_rules(const dt_job *j) {
+    const dt_job_partition *p = j->partition;
+    const int n = j->has_model ? j->model.n_weights : 0;
+    const dt_job_rule **of = dt_arena_array(j->arena, const dt_job_rule *, n + 1);
     dt_status *faults = NULL;
-    for (int i = 0; j->has_model && i < j->partition->n_rules; i++)
-        dt_status_append(&faults, check_rule(j, &j->partition->rule[i]));
+    for (int i = 0; i < n; i++) of[i] = rule_for(p, j->model.weight[i]);
+    for (int i = 0; j->has_model && i < p->n_rules; i++)
+        dt_status_append(&faults,
+                         check_rule(j, &p->rule[i], of, dt_status_count(faults) < DT_MAX_ERRORS));
     return faults;
 }
 
