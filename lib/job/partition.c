@@ -99,7 +99,11 @@ dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) {
     return s ? dt_at(s, &j->model.input[0].at) : NULL;
 }
 
-/* ---- unknown names ---- */
+/*
+ * ---- unknown names ----
+ *
+ * shown: the error will be printed, not only counted.
+ */
 
 /* Lists elements of the data, then layers. */
 static int list_names(const dt_job *j, const char **names) {
@@ -109,12 +113,13 @@ static int list_names(const dt_job *j, const char **names) {
     return n;
 }
 
-static dt_status *no_such_name(const dt_job *j, const dt_job_value *v) {
-    const char **names = dt_arena_array(j->arena, const char *, j->elements.n + j->model.n_layers);
-    int n = list_names(j, names);
+static dt_status *no_such_name(const dt_job *j, const dt_job_value *v, bool shown) {
     dt_status *s = dt_fail(
         DT_E_UNKNOWN_KEY, &v->at,
         "partition names '%.80s', which is neither an element of the data nor a layer", v->name);
+    if (!shown) return s;
+    const char **names = dt_arena_array(j->arena, const char *, j->elements.n + j->model.n_layers);
+    int n = list_names(j, names);
     const char *nearest = dt_nearest(v->name, names, n);
     return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
 }
@@ -164,7 +169,8 @@ dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) {
         const dt_job_value *v = &j->partition->value[i];
         if (is_element(j, v->name) || dt_job_find_tensor(list, v->name)) continue;
         bool inside = strchr(v->name, '/') && is_layer(j, v->name, strcspn(v->name, "/"));
-        dt_status_append(&faults, inside ? no_such_value(j, list, v) : no_such_name(j, v));
+        const bool shown = dt_status_count(faults) < DT_MAX_ERRORS;
+        dt_status_append(&faults, inside ? no_such_value(j, list, v) : no_such_name(j, v, shown));
     }
     return faults;
 }
@@ -290,7 +296,7 @@ static const dt_job_rule *rule_for(const dt_job_partition *p, const dt_weight_sp
     return NULL;
 }
 
-/* shown: the error will be printed, not only counted. */
+/* shown: as for unknown names. */
 static dt_status *no_match(const dt_job *j, const dt_job_rule *r, bool shown) {
     enum { MOST_SHOWN = 6 };
     const dt_model_spec *m = &j->model;
