@@ -264,3 +264,34 @@ dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m
     DT_TRY(dt_inflow_open_member(out, path, &part));
     return m->method == STORED ? check_stored(*out, path, m) : NULL;
 }
+
+static dt_status *read_text(const char *path, const dt_zip_member *m, size_t most, dt_str *text) {
+    char piece[8192];
+    dt_inflow *in = NULL;
+    int64_t got = 1;
+    dt_status *s = dt_zip_open(&in, path, m);
+    while (!s && got > 0) {
+        s = dt_inflow_read(in, piece, sizeof piece, &got);
+        if (!s && text->size + (size_t)got > most)
+            s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: %s is larger than %zu MiB", path, m->name,
+                        most >> 20);
+        if (!s) dt_str_add(text, piece, (size_t)got);
+    }
+    dt_inflow_close(in);
+    return s;
+}
+
+dt_status *dt_zip_read_text(const char *path, const char *member, size_t most, dt_str *text,
+                            bool *found) {
+    dt_zip zip;
+    dt_arena *arena = dt_arena_create();
+    *found = false;
+    dt_status *s = dt_zip_read(arena, path, &zip);
+    for (int i = 0; !s && !*found && i < zip.n; i++) {
+        if (strcmp(zip.member[i].name, member) != 0) continue;
+        *found = true;
+        s = read_text(path, &zip.member[i], most, text);
+    }
+    dt_arena_destroy(arena);
+    return s;
+}

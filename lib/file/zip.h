@@ -28,6 +28,10 @@ dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_U
 /* Opens a member as if it were a file. A stored member is read once completely to verify its
  * checksum. */
 dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m) DT_MUST_USE;
+/* Adds all bytes of the member of that name to the text; *found: whether there is one. TOO_LARGE:
+ * it has more bytes than `most`. */
+dt_status *dt_zip_read_text(const char *path, const char *member, size_t most, dt_str *text,
+                            bool *found) DT_MUST_USE;
 
 /* ---- writing: members are stored without compression ---- */
 

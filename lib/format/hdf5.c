@@ -237,9 +237,9 @@ static hid open_image(const library *l, void *bytes, size_t n) {
     return l->H5Fopen("weights", 0, access);
 }
 
-dt_status *dt_hdf5_arrays(int fd, dt_status *(*limit)(int64_t), int64_t size, dt_arena *arena,
-                          dt_arrays *out) {
-    walk w = {.arena = arena};
+dt_status *dt_hdf5_arrays(int fd, const json_t *model, dt_status *(*limit)(int64_t), int64_t size,
+                          dt_arena *arena, dt_arrays *out) {
+    walk w = {.arena = arena, .at.model = model};
     DT_TRY(load(&w.lib));
     DT_TRY(limit(size));
     void *bytes = dt_try_alloc((size_t)size + 1);

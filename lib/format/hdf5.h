@@ -12,6 +12,8 @@
 #ifndef DT_FORMAT_HDF5_H
 #define DT_FORMAT_HDF5_H
 
+#include <jansson.h>
+
 #include "format/format.h"
 
 /* Whether the file is HDF5, or a .keras archive with weights. */
@@ -32,6 +34,7 @@ typedef struct dt_hdf5_place {
     int n;
     char key[DT_HDF5_DEPTH][DT_HDF5_NAME];
     char name[DT_HDF5_DEPTH][DT_HDF5_NAME]; /* attribute `name` of the group's `vars`, or its key */
+    const json_t *model;                    /* config.json of the archive; NULL: there is none */
 } dt_hdf5_place;
 /*
  * The path of a weight in dtrain, in the arena: "lstm/lstm_cell/kernel". key[n - 1] is the array's;
@@ -41,9 +44,9 @@ typedef struct dt_hdf5_place {
 dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena,
                         const char **out) DT_MUST_USE;
 /* All weights of the open file, whose data last as long as the process. `limit` is called with the
- * file's size when the library is loaded, before the file is read. */
-dt_status *dt_hdf5_arrays(int fd, dt_status *(*limit)(int64_t), int64_t size, dt_arena *arena,
-                          dt_arrays *out) DT_MUST_USE;
+ * file's size when the library is loaded, before the file is read. model: see dt_hdf5_place. */
+dt_status *dt_hdf5_arrays(int fd, const json_t *model, dt_status *(*limit)(int64_t), int64_t size,
+                          dt_arena *arena, dt_arrays *out) DT_MUST_USE;
 
 /* ---- writing ---- */
 

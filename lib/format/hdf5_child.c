@@ -18,12 +18,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "file/json_read.h"
 #include "file/zip.h"
 #include "format/hdf5.h"
 
-static const char member[] = "model.weights.h5";
+static const char member[] = "model.weights.h5", config[] = "config.json";
 static const unsigned char magic[] = "\x89HDF\r\n\x1a\n";
-enum { IN = 3, OUT, WHY, DESCRIPTORS, LONGEST_WHY = 1024, BLOCK = 1 << 16, UNAVAILABLE = 69 };
+enum {
+    IN = 3,
+    OUT,
+    WHY,
+    DESCRIPTORS,
+    LONGEST_WHY = 1024,
+    BLOCK = 1 << 16,
+    UNAVAILABLE = 69,
+    MOST_CONFIG = 16 << 20
+};
 static const int64_t room = (int64_t)256 << 20, bytes_a_second = 4 << 20;
 
 /* ---- the child ---- */
@@ -66,10 +76,10 @@ static bool keep(const int fd[3]) {
     return close_range(DESCRIPTORS, ~0u, 0) == 0;
 }
 
-static dt_status *write_arrays(int64_t size, dt_arena *arena) {
+static dt_status *write_arrays(int64_t size, const json_t *model, dt_arena *arena) {
     dt_arrays arrays;
     dt_writer w = {.fd = OUT, .path = (char *)"the weights in memory"};
-    DT_TRY(dt_hdf5_arrays(IN, limit, size, arena, &arrays));
+    DT_TRY(dt_hdf5_arrays(IN, model, limit, size, arena, &arrays));
     return dt_safetensors_put(&w, &arrays);
 }
 
@@ -83,9 +93,9 @@ static void tell(const dt_status *bad) {
 }
 
 /* Never returns. 0: written; 1: the file is at fault; 2: the library. */
-static void run(const int fd[3], int64_t size) {
+static void run(const int fd[3], int64_t size, const json_t *model) {
     if (!keep(fd)) _exit(3);
-    dt_status *bad = write_arrays(size, dt_arena_create());
+    dt_status *bad = write_arrays(size, model, dt_arena_create());
     if (!bad) _exit(0);
     tell(bad);
     _exit(dt_status_code(bad) == UNAVAILABLE ? 2 : 1);
@@ -125,11 +135,11 @@ static dt_status *wait_for(const char *path, pid_t pid, int fd) {
     return judge(path, status, why);
 }
 
-static dt_status *convert(const char *path, int in, int64_t size, int out) {
+static dt_status *convert(const char *path, int in, int64_t size, const json_t *model, int out) {
     int why[2];
     if (pipe2(why, O_CLOEXEC) != 0) return dt_fail_errno(DT_E_IO, path);
     const pid_t pid = fork();
-    if (pid == 0) run((const int[]){in, out, why[1]}, size);
+    if (pid == 0) run((const int[]){in, out, why[1]}, size, model);
     close(why[1]);
     dt_status *bad = pid < 0 ? dt_fail_errno(DT_E_IO, path) : wait_for(path, pid, why[0]);
     close(why[0]);
@@ -194,17 +204,38 @@ static dt_status *open_file(dt_arena *arena, const char *path, int *fd) {
              : dt_fail(DT_E_CHECKPOINT, NULL, "%s: the archive has no %s", path, member);
 }
 
+/* The archive's description of the model; *out stays NULL where none can be read: most weights
+ * have names without it. */
+static dt_status *read_model(const char *path, json_t **out) {
+    dt_str text = {0};
+    bool found = false;
+    dt_status *bad =
+        dt_zip_is(path) ? dt_zip_read_text(path, config, MOST_CONFIG, &text, &found) : NULL;
+    const dt_json_text json = {.path = path,
+                               .part = config,
+                               .member = "key",
+                               .text = dt_str_text(&text),
+                               .size = text.size,
+                               .fault = DT_E_CHECKPOINT};
+    if (!bad && found) dt_status_free(dt_json_parse(&json, out));
+    dt_str_release(&text);
+    return bad;
+}
+
 dt_status *dt_hdf5_read(const char *path, dt_held_file *f) {
     struct stat st;
     int in = -1;
+    json_t *model = NULL;
     dt_arena *arena = dt_arena_create();
     *f = (dt_held_file){.path = path, .fd = memfd_create("safetensors", MFD_CLOEXEC)};
     dt_status *bad = f->fd < 0 ? dt_fail_errno(DT_E_IO, path) : open_file(arena, path, &in);
     if (!bad && fstat(in, &st) != 0) bad = dt_fail_errno(DT_E_IO, path);
-    if (!bad) bad = convert(path, in, st.st_size, f->fd);
+    if (!bad) bad = read_model(path, &model);
+    if (!bad) bad = convert(path, in, st.st_size, model, f->fd);
     if (!bad && fstat(f->fd, &st) != 0) bad = dt_fail_errno(DT_E_IO, path);
     if (!bad) f->size = st.st_size;
     if (in >= 0) close(in);
+    json_decref(model);
     if (bad && f->fd >= 0) close(f->fd);
     if (bad) f->fd = -1;
     dt_arena_destroy(arena);

@@ -2,9 +2,11 @@
 /*
  * Keras 3 writes an object as a group whose group `vars` holds its variables by numbers, and its
  * name as an attribute: layers/dense_1/vars/0 with the name "fc" is fc/kernel. A variable's
- * name follows from its number and from the layer's class, with which the group's key or its name
- * begins. A layer "conv" of a model "base" within the model is base_conv, as in imported models.
- * tf.keras and Keras' older format write paths: model_weights/fc/fc/kernel:0.
+ * name follows from its number and from the layer's class. An archive's config.json has the class,
+ * and the arguments on which the variables of some layers depend; without it the class is the one
+ * with which the group's key or its name begins. A layer "conv" of a model "base" within the model
+ * is base_conv, as in imported models. tf.keras and Keras' older format write paths:
+ * model_weights/fc/fc/kernel:0.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -47,6 +49,25 @@ static const struct {
     {"*", 2, {"kernel", "bias"}},
 };
 
+/* Layers with variables that are there only if an argument is true, or has the value "concat". */
+typedef struct optional {
+    const char *name, *argument; /* argument NULL: the variable is always there */
+    bool preset;                 /* whether it is there if the argument is not given */
+} optional;
+static const struct {
+    const char *class_name;
+    optional variable[MOST];
+} optionals[] = {
+    {"batch_normalization",
+     {{"gamma", "scale", true},
+      {"beta", "center", true},
+      {.name = "moving_mean"},
+      {.name = "moving_variance"}}},
+    {"layer_normalization", {{"gamma", "scale", true}, {"beta", "center", true}}},
+    {"group_normalization", {{"gamma", "scale", true}, {"beta", "center", true}}},
+    {"attention", {{"scale", "use_scale", false}, {"concat_score_weight", "score_mode", false}}},
+};
+
 /* Groups that hold no weights of layers. */
 static const char *const others[] = {"optimizer", "optimizer_weights", "metrics", "seed_generator",
                                      "top_level_model_weights"};
@@ -69,15 +90,89 @@ static bool is_attribute(const char *key) {
     return strcmp(key, "cell") == 0 || strcmp(key, "layer") == 0;
 }
 
+/* ---- the layer in the configuration ---- */
+
+static bool is_named(const json_t *layer, const char *name) {
+    const json_t *config = json_object_get(layer, "config");
+    const char *text = json_string_value(json_object_get(config, "name"));
+    return text && strcmp(text, name) == 0 && json_is_string(json_object_get(layer, "class_name"));
+}
+
+/* The layer of that name in a model's list of layers, or anywhere in a layer that wraps others. */
+static const json_t *find_layer(const json_t *within, const char *name) {
+    const json_t *layers = json_object_get(within, "layers"), *value, *found = NULL;
+    const char *key;
+    size_t i;
+    if (is_named(within, name)) return within;
+    if (layers) within = layers;
+    json_array_foreach(within, i, value) {
+        if (!found && (!layers || is_named(value, name))) found = find_layer(value, name);
+    }
+    json_object_foreach((json_t *)within, key, value) {
+        if (!found) found = find_layer(value, name);
+    }
+    return found;
+}
+
+/* The layer that has the variables; NULL: there is no configuration, or it is a part of a layer. */
+static const json_t *owner_in(const dt_hdf5_place *at, int owner) {
+    const json_t *layer = at->model;
+    for (int i = 0; layer && i <= owner; i++)
+        if (strcmp(at->key[i], "layers") != 0)
+            layer = find_layer(json_object_get(layer, "config"), at->name[i]);
+    return layer;
+}
+
+/* Whether "LSTMCell" is the class "lstm_cell". */
+static bool is_camel(const char *camel, const char *class_name) {
+    for (; *class_name; class_name++)
+        if (*class_name != '_' && tolower((unsigned char)*camel++) != *class_name) return false;
+    return !*camel;
+}
+
+/* ---- numbers ---- */
+
+/* Whether the variables are those of a layer of that class. */
+static bool has_class(const dt_hdf5_place *at, int owner, const json_t *layer,
+                      const char *class_name) {
+    if (layer) return is_camel(json_string_value(json_object_get(layer, "class_name")), class_name);
+    return is_class(at->key[owner], class_name) ||
+           (is_attribute(at->key[owner]) && is_class(at->name[owner], class_name));
+}
+
+static bool is_there(const optional *variable, const json_t *layer) {
+    const json_t *config = json_object_get(layer, "config");
+    if (!variable->argument) return true;
+    if (json_is_true(json_object_get(config, "rms_scaling"))) /* of LayerNormalization: no beta */
+        return strcmp(variable->name, "gamma") == 0;
+    const json_t *value = json_object_get(config, variable->argument);
+    const char *text = json_string_value(value);
+    return value ? json_is_true(value) || (text && strcmp(text, "concat") == 0) : variable->preset;
+}
+
+/* The name of variable k of a layer with optional ones; NULL: unknown. */
+static const char *optional_name(const optional *variable, const json_t *layer, int k, int count) {
+    const char *name = NULL;
+    int n = 0;
+    for (int i = 0; i < MOST && variable[i].name; i++)
+        if (is_there(&variable[i], layer) && n++ == k) name = variable[i].name;
+    return n == count ? name : NULL;
+}
+
 /* Keras 3: the variable's name by its number; "": it is not a weight; NULL: unknown. */
-static const char *variable_name(const dt_hdf5_place *at, int owner, int count) {
+static const char *variable_name(const dt_hdf5_place *at, int owner, int count, bool *depends) {
     const char *number = at->key[at->n - 1];
     const int k = strlen(number) == 1 && isdigit((unsigned char)*number) ? *number - '0' : MOST;
+    const json_t *layer = owner_in(at, owner);
     bool listed = false;
-    for (size_t i = 0; k < count && i < sizeof rows / sizeof *rows; i++) {
-        const bool is =
-            is_class(at->key[owner], rows[i].class_name) ||
-            (is_attribute(at->key[owner]) && is_class(at->name[owner], rows[i].class_name));
+    if (k >= count) return NULL;
+    for (size_t i = 0; i < sizeof optionals / sizeof *optionals; i++) {
+        *depends = has_class(at, owner, layer, optionals[i].class_name);
+        if (*depends && layer) return optional_name(optionals[i].variable, layer, k, count);
+        if (*depends) break;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const bool is = has_class(at, owner, layer, rows[i].class_name);
         const bool any = !listed && *rows[i].class_name == '*';
         listed = listed || is;
         if ((is || any) && rows[i].n == count) return k < MOST ? rows[i].name[k] : NULL;
@@ -95,12 +190,16 @@ static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *a
         if (strcmp(at->key[i], "layers") != 0)
             dt_str_printf(&path, "%s%c", at->name[i], ends ? '/' : '_');
     }
-    const char *name = variable_name(at, owner, count);
+    bool depends = false;
+    const char *name = variable_name(at, owner, count, &depends);
     if (name && *name) *out = dt_arena_printf(arena, "%s%s", dt_str_text(&path), name);
     dt_status *bad =
         name ? NULL
              : dt_fail(DT_E_CHECKPOINT, NULL, "'%.200s' (%.80s): its %d variables have no names",
                        dt_str_text(&path), at->key[owner], count);
+    if (bad && depends && !at->model)
+        bad = dt_suggest(bad, "they depend on the layer's arguments, which the .keras archive of "
+                              "the model has: convert that");
     dt_str_release(&path);
     return bad;
 }

@@ -23,30 +23,10 @@ static const char member[] = "config.json";
 
 /* ---- text ---- */
 
-static dt_status *read_flow(dt_inflow *in, const char *path, dt_str *text) {
-    char piece[8192];
-    int64_t got = 1;
-    while (got > 0) {
-        DT_TRY(dt_inflow_read(in, piece, sizeof piece, &got));
-        if (text->size + (size_t)got > MOST_BYTES)
-            return dt_fail(DT_E_TOO_LARGE, NULL, "%s: %s is larger than %d MiB", path, member,
-                           MOST_BYTES >> 20);
-        dt_str_add(text, piece, (size_t)got);
-    }
-    return NULL;
-}
-
-static dt_status *read_archive(dt_arena *arena, const char *path, dt_str *text) {
-    dt_zip zip;
-    dt_inflow *in = NULL;
-    DT_TRY(dt_zip_read(arena, path, &zip));
-    for (int i = 0; i < zip.n; i++) {
-        if (strcmp(zip.member[i].name, member) != 0) continue;
-        dt_status *s = dt_zip_open(&in, path, &zip.member[i]);
-        if (!s) s = read_flow(in, path, text);
-        dt_inflow_close(in);
-        return s;
-    }
+static dt_status *read_archive(const char *path, dt_str *text) {
+    bool found;
+    DT_TRY(dt_zip_read_text(path, member, MOST_BYTES, text, &found));
+    if (found) return NULL;
     return dt_suggest(dt_fail(DT_E_KERAS_MODEL, NULL, "%s: the archive has no %s", path, member),
                       "model.save(\"model.keras\") writes one that has");
 }
@@ -164,8 +144,7 @@ dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) 
         .path = path, .wanted = "a model of Keras (.json, .keras)", .fault = DT_E_KERAS_MODEL};
     const char *name =
         archive ? dt_arena_printf(arena, "%s/%s", path, member) : dt_arena_strdup(arena, path);
-    dt_status *s =
-        archive ? read_archive(arena, path, &text) : dt_text_read(&file, MOST_BYTES, &text);
+    dt_status *s = archive ? read_archive(path, &text) : dt_text_read(&file, MOST_BYTES, &text);
     if (!s) s = parse(arena, name, &text, out);
     dt_str_release(&text);
     return s;

@@ -94,6 +94,19 @@ def operators():
     return keras.Model(a, L.Dense(1, name="out")(keras.ops.maximum(inner(a), inner(0.5 * a))))
 
 
+def flags():
+    """Layers whose variables depend on their arguments, with names of other classes, in models whose layers have the same names."""
+    x = keras.Input((6,), name="x")
+    base = keras.Model(x, L.BatchNormalization(scale=False, name="norm")(L.Dense(6, use_bias=False)(x)), name="base")
+    deep = keras.Model(x, L.BatchNormalization(center=False, name="norm")(base(x)), name="deep")
+    a = keras.Input((6,), name="a")
+    y = L.BatchNormalization(scale=False, center=False, name="norm")(deep(a))
+    y = L.LayerNormalization(scale=False, name="batch_normalization")(L.Reshape((2, 3))(y))
+    y = L.TimeDistributed(L.LayerNormalization(center=False, name="last"))(y)
+    y = L.GroupNormalization(1, scale=False)(L.Dense(3)(y))
+    return keras.Model(a, L.Dense(1, name="out")(L.Flatten()(y)))
+
+
 def run(*words):
     done = subprocess.run([dtrain, *words, "-q"], cwd=folder, capture_output=True, text=True)
     return done.stderr.strip()[-400:] if done.returncode else None
@@ -111,7 +124,7 @@ def differ(what, a, b):
     print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
 
 
-for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators):
+for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags):
     print(make.__name__)
     keras.utils.set_random_seed(3)
     model, draw = make(), np.random.default_rng(1)

@@ -19,10 +19,9 @@ from safetensors.numpy import load_file, save_file
 spec = importlib.util.spec_from_file_location("golden", os.path.join(os.path.dirname(__file__), "..", "onnx", "layers.py"))
 golden = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(golden)
-refused, loaded, nameless = set(), set(), set()
-# cases that Keras 3.15.1 on NumPy does not compute, and those whose weights do not come back: why
+refused, loaded = set(), set()
+# cases that Keras 3.15.1 on NumPy does not compute: why
 NOT_LOADED = {"layers/027-softmax-1-2": "several axes are a list in a file of Keras, which its max() does not take"}
-NOT_RETURNED = {"layers/j15-attention-concat": "Keras' file does not tell a single concat_score_weight from a scale"}
 
 
 def classes(case):
@@ -44,14 +43,11 @@ def as_integers(case):
 def check_return(dtrain, job, weights, model, back):
     """What is wrong with the model as dtrain reads it again."""
     code, text = run(dtrain, "ckpt", "convert", model, "-o", back, "-q")
-    if code and "have no names" in text:
-        nameless.add(text.split("(")[1].split(")")[0])
-    elif code:
+    if code:
         return text
-    else:
-        ours, theirs = {n: w for n, w in load_file(weights).items() if "seed_generator" not in n}, load_file(back)
-        if sorted(ours) != sorted(theirs) or not all(np.array_equal(ours[n], theirs[n]) for n in ours):
-            return f"weights came back as {sorted(theirs)}"
+    ours, theirs = {n: w for n, w in load_file(weights).items() if "seed_generator" not in n}, load_file(back)
+    if sorted(ours) != sorted(theirs) or not all(np.array_equal(ours[n], theirs[n]) for n in ours):
+        return f"weights came back as {sorted(theirs)}"
     code, text = run(dtrain, "config", "show", job, f"model={{keras_config: {model}}}")
     return f"read again: {text}" if code else None
 
@@ -75,7 +71,7 @@ def check(dtrain, where, case):
         return None
     y = keras.saving.load_model(model, safe_mode=True)(golden.array(case["in"]["x"]))
     wrong = golden.difference(np.asarray(y), golden.array(case["out"]["y"]))
-    return wrong or (None if case["id"] in NOT_RETURNED else check_return(dtrain, job, weights, model, back))
+    return wrong or check_return(dtrain, job, weights, model, back)
 
 
 def every_layer(dtrain):
@@ -87,6 +83,5 @@ def every_layer(dtrain):
 
 golden.main(check)
 print("refused:", *sorted(refused))
-print("without names of weights:", *sorted(nameless))
 with open(os.path.join(sys.argv[2], "others"), "w") as f:
     f.write(" ".join(sorted(every_layer(sys.argv[1]) - loaded - refused)))
