@@ -277,14 +277,15 @@ static void test_loss_is_scaled_by_replicas(void **state) {
 
 enum { EXAMPLES = 8, SIZE = 3, ROWS_AT_MOST = 11 };
 
+static int64_t label[EXAMPLES] = {0, 1, 0, 2, 1, 2, 0, 5};
+
 /* The loss over all replicas, which have consecutive rows, and if asked its gradient. */
 static double circle_over(const dt_graph *g, int replicas, double *embedding, double *gradient) {
-    static int32_t label[EXAMPLES] = {0, 1, 0, 2, 1, 2, 0, 5};
     feed feeds[3 * 2];
     double sum = 0;
     for (int r = 0; r < replicas; r++) {
         const int64_t from = r * EXAMPLES / replicas, n = (r + 1) * EXAMPLES / replicas - from;
-        const dt_type y = dt_type_of(DT_INT32, 1, &n),
+        const dt_type y = dt_type_of(DT_INT64, 1, &n),
                       p = dt_type_of(DT_FLOAT64, 2, (int64_t[]){n, SIZE});
         feeds[2 * r] = (feed){"y", {y, label + from}};
         feeds[2 * r + 1] = (feed){"p", {p, embedding + from * SIZE}};
@@ -301,7 +302,7 @@ static double circle_over(const dt_graph *g, int replicas, double *embedding, do
 }
 
 static dt_graph *trace_circle(dt_loss *l, int replicas) {
-    const dt_type y_type = dt_type_of(DT_INT32, 1, (int64_t[]){DT_BATCH}),
+    const dt_type y_type = dt_type_of(DT_INT64, 1, (int64_t[]){DT_BATCH}),
                   p_type = dt_type_of(DT_FLOAT64, 2, (int64_t[]){DT_BATCH, SIZE});
     dt_trace *t = dt_trace_create("circle");
     dt_trace_set_replicas(t, replicas);
@@ -337,6 +338,9 @@ static void test_circle_compares_the_examples_of_all_replicas(void **state) {
                         1e-8);
             x[k] = at;
         }
+        label[EXAMPLES - 1] = INT64_C(1) << 32; /* not the 0 that its lower half is */
+        assert_near("a large label", circle_over(g, 1, x, NULL), whole, 1e-14, 0);
+        label[EXAMPLES - 1] = 5;
         dt_graph_destroy(g);
         dt_graph_destroy(g3);
         dt_loss_unref(l);

@@ -63,6 +63,13 @@ static dt_value distances(dt_value embedding, dt_value all) {
     return dt_maximum(dt_subtract(dt_like(cosine, 1), cosine), dt_like(cosine, 0));
 }
 
+/* (B): whole numbers, whose fractions are cut off, as in Keras. */
+static dt_value labels(const dt_loss_call_args *c) {
+    dt_value label = dt_class_numbers(c->target);
+    const dt_dtype dtype = dt_type_of_value(label).dtype;
+    return dtype == DT_INT64 || dtype == DT_UINT64 ? label : dt_convert(label, DT_INT32);
+}
+
 static pairs pairs_of(const dt_loss_call_args *c) {
     const struct circle *o = c->args;
     dt_trace *t = c->prediction.trace;
@@ -71,8 +78,7 @@ static pairs pairs_of(const dt_loss_call_args *c) {
     dt_type type = dt_type_of_value(p.distance);
     type.dtype = DT_INT32;
     int64_t rows = 0;
-    dt_value label = dt_convert(dt_class_numbers(c->target), DT_INT32),
-             number = dt_iota(t, &type, 1),
+    dt_value label = labels(c), number = dt_iota(t, &type, 1),
              examples = dt_all_reduce(DT_SUM, dt_dim_value(c->prediction, 0)),
              own = dt_gather_places(c->prediction, &rows),
              is = dt_compare(number, dt_broadcast_to(examples, &type), DT_LT),
