@@ -203,25 +203,40 @@ static dt_tree *name_of(const call *c, int k) {
     return dt_arena_copy(c->m->arena, name, sizeof *name);
 }
 
+/* Takes the first input of a layer whose sum with it is behind the layer; NULL: it is no such
+ * layer. */
+static dt_tree *take_summand(call *c) {
+    const dt_tree *behind = c->layer->behind;
+    if (!behind || strcmp(behind->entry[0].key, "Add") != 0 || c->from.n != 2) return NULL;
+    dt_tree *summand = name_of(c, 0);
+    c->from.name[0] = c->from.name[1];
+    c->from.n = 1;
+    return summand;
+}
+
+static dt_tree *list_of(const call *c, const dt_location *at, int n) {
+    dt_tree *list = dt_arena_new(c->m->arena, dt_tree);
+    *list = (dt_tree){
+        .kind = DT_TREE_LIST, .at = *at, .n = n, .item = dt_arena_array(c->m->arena, dt_tree *, n)};
+    return list;
+}
+
 /* A layer that needs a single input, and is called with it as query, value and key, attends to
  * itself. */
 static void put_inputs(call *c) {
     const dt_layer *row = c->layer->row;
     dt_keras_tensors *from = &c->from;
+    dt_tree *summand = take_summand(c);
     if (row && row->least <= 1 && all_the_same(from)) from->n = 1;
     const dt_location *at = &from->name[0]->at;
-    dt_tree *inputs = from->n == 1 ? name_of(c, 0) : dt_arena_new(c->m->arena, dt_tree);
-    if (from->n > 1) {
-        *inputs = (dt_tree){.kind = DT_TREE_LIST,
-                            .at = *at,
-                            .n = from->n,
-                            .item = dt_arena_array(c->m->arena, dt_tree *, from->n)};
-        for (int k = 0; k < from->n; k++) inputs->item[k] = name_of(c, k);
-    }
+    dt_tree *inputs = from->n == 1 ? name_of(c, 0) : list_of(c, at, from->n);
+    for (int k = 0; k < from->n && from->n > 1; k++) inputs->item[k] = name_of(c, k);
     dt_keras_put(c->layer->arguments, "inputs", at, inputs);
-    if (c->layer->behind)
-        dt_keras_put(c->layer->behind->entry[0].value, "inputs", at,
-                     dt_keras_scalar(c->m->arena, at, c->layer->name));
+    if (!c->layer->behind) return;
+    dt_tree *own = dt_keras_scalar(c->m->arena, at, c->layer->name), *both = list_of(c, at, 2);
+    both->item[0] = summand;
+    both->item[1] = own;
+    dt_keras_put(c->layer->behind->entry[0].value, "inputs", at, summand ? both : own);
 }
 
 static dt_status *check_sources(const call *c) {

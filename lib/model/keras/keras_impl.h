@@ -54,8 +54,8 @@ typedef struct dt_keras_layer {
     const dt_layer *row;   /* NULL: dtrain has no such layer */
     const dt_tree *policy; /* dtype policy; NULL: not given */
     dt_tree *arguments;    /* a map */
-    /* its activation, if it must be a separate layer: {LeakyReLU: {name: dense_activation}}; NULL:
-     * none */
+    /* its activation, if it must be a separate layer, {LeakyReLU: {name: dense_activation}}, or an
+     * Add of its first input and the rest; NULL: none */
     dt_tree *behind;
     const char *mask; /* mask of its output as canonical text (see mask.c); NULL: none */
     /* why the output has no mask in Keras although it has one in dtrain; NULL: it has the same */

@@ -139,6 +139,59 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     return NULL;
 }
 
+/* ---- layers of keras.applications ---- */
+
+/* LayerScale of ConvNeXt: x * gamma, a number for each channel. */
+static void fix_layer_scale(dt_arena *arena, dt_keras_layer *l) {
+    const dt_location *at = &l->class_name->at;
+    dt_tree *first = dt_tree_get(l->arguments, "init_values"),
+            *channels = dt_tree_get(l->arguments, "projection_dim"),
+            *equation = dt_keras_scalar(arena, at, "...c,c->...c"),
+            *constant = dt_keras_map(arena, at, 1), *initializer = dt_keras_map(arena, at, 1);
+    equation->quoted = true;
+    dt_keras_drop(l->arguments, "init_values");
+    dt_keras_drop(l->arguments, "projection_dim");
+    dt_keras_put(l->arguments, "equation", at, equation);
+    if (channels) dt_keras_put(l->arguments, "output_shape", at, channels);
+    if (!first) return;
+    dt_keras_put(constant, "value", at, first);
+    dt_keras_put(initializer, "Constant", at, constant);
+    dt_keras_put(l->arguments, "kernel_initializer", at, initializer);
+}
+
+/* CustomScaleLayer of InceptionResNetV2, x + y * scale: the product is the layer, and the sum is
+ * behind it. */
+static void fix_custom_scale(dt_arena *arena, dt_keras_layer *l) {
+    const dt_location *at = &l->class_name->at;
+    dt_tree *sum = dt_keras_map(arena, at, 2);
+    dt_keras_put(sum, "name", at,
+                 dt_keras_scalar(arena, at, dt_arena_printf(arena, "%s_sum", l->name)));
+    l->behind = dt_keras_map(arena, at, 1);
+    dt_keras_put(l->behind, "Add", at, sum);
+}
+
+static const struct {
+    const char *class_name;
+    const dt_layer *row; /* the layer that computes the same */
+    void (*fix)(dt_arena *arena, dt_keras_layer *l);
+} of_applications[] = {
+    {"LayerScale", &dt_layer_einsum_dense, fix_layer_scale},
+    {"CustomScaleLayer", &dt_layer_rescaling, fix_custom_scale},
+};
+
+static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tree *config);
+
+/* Reads the layer if it is one of those. */
+static dt_status *read_of_applications(dt_arena *arena, dt_keras_layer *l, const dt_tree *config) {
+    for (size_t i = 0; i < sizeof of_applications / sizeof *of_applications; i++) {
+        if (strcmp(of_applications[i].class_name, l->class_name->text) != 0) continue;
+        l->row = of_applications[i].row;
+        DT_TRY(read_arguments(arena, l, config));
+        of_applications[i].fix(arena, l);
+    }
+    return NULL;
+}
+
 const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name) {
     return l && l->behind && !strchr(name->text, '/')
                ? dt_tree_get(l->behind->entry[0].value, "name")
@@ -203,7 +256,8 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
     out->arguments = dt_keras_map(arena, &raw->at, 0);
     if (!out->row && dt_keras_is_random(out->class_name->text))
         return dt_keras_arguments(arena, NULL, config, &out->arguments);
-    if (!out->row) return NULL; /* its name is refused later, with what to write instead */
+    /* a name that is not known is refused later, with what to write instead */
+    if (!out->row) return read_of_applications(arena, out, config);
     return read_arguments(arena, out, config);
 }
 

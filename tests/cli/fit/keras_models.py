@@ -11,6 +11,8 @@ os.environ["KERAS_BACKEND"] = "jax"
 import keras
 import numpy as np
 from keras import layers as L
+from keras.src.applications.convnext import LayerScale
+from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
 dtrain, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
 JOB = """version: 1
@@ -107,6 +109,15 @@ def flags():
     return keras.Model(a, L.Dense(1, name="out")(L.Flatten()(y)))
 
 
+def scaled():
+    """Layers that only keras.applications has, of InceptionResNetV2 and ConvNeXt, one of them called twice, below and above activations that are layers."""
+    a = keras.Input((5,), name="a")
+    scale = CustomScaleLayer(0.3)
+    y = scale([a, L.Dense(5, activation=L.LeakyReLU(negative_slope=0.2))(a)])
+    y = scale([LayerScale(0.1, 5)(y), L.Dense(5)(y)])
+    return keras.Model(a, CustomScaleLayer(2.0, name="last")([L.Dense(1)(a), L.Dense(1, activation=L.LeakyReLU())(y)]))
+
+
 def run(*words):
     done = subprocess.run([dtrain, *words, "-q"], cwd=folder, capture_output=True, text=True)
     return done.stderr.strip()[-400:] if done.returncode else None
@@ -124,7 +135,7 @@ def differ(what, a, b):
     print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
 
 
-for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags):
+for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled):
     print(make.__name__)
     keras.utils.set_random_seed(3)
     model, draw = make(), np.random.default_rng(1)
