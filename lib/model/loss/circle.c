@@ -27,8 +27,8 @@ static const dt_field fields[] = {
     DT_LOSS_FIELDS(struct circle),
     DT_REAL(struct circle, gamma, .preset = "80", .help = "scale of the similarities"),
     DT_REAL(struct circle, margin, .preset = "0.4",
-            .help = "distance within a label below which, and distance from 1 between labels "
-                    "above which, pairs stop to matter"),
+            .help = "distance below which pairs of one label should be; pairs of two labels "
+                    "should be further apart than 1 minus it"),
     DT_FLAG(struct circle, remove_diagonal, .preset = "true",
             .help = "leave out the pair of an example with itself"),
     DT_END};
@@ -119,8 +119,10 @@ static dt_value mask(const dt_loss_call_args *c) {
 }
 
 const dt_loss_row dt_loss_circle = {
-    .kind = {"Circle", "embeddings of one label near each other, those of others far apart", fields,
-             sizeof(struct circle), (const char *const[]){"circle", NULL}},
+    .kind = {"Circle",
+             "embeddings of one label near each other, others far apart; they must have length 1: "
+             "end the model with UnitNormalization",
+             fields, sizeof(struct circle), (const char *const[]){"circle", NULL}},
     .pairs = true,
     .check = check,
     .rows = rows,
