@@ -72,7 +72,7 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) {
         return dt_suggest(
             dt_fail(DT_E_KERAS_MODEL, &value->at,
                     "a layer is called with a value that is not the output of a layer"),
-            "Rescaling multiplies by a number and adds one");
+            "numbers: x + 3.0, 1 - x, x * 0.5, x / 6; other operations take layers only");
     }
     return faults;
 }
