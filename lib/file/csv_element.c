@@ -422,7 +422,8 @@ static dt_status *put_word(const cell *c, void *out) {
 static dt_status *put_text(const cell *c, char *out) {
     const dt_csv_field *f = c->field;
     char room[DT_CSV_LONGEST_NUMBER + 1];
-    const char *text = c->element->imputes ? dt_csv_trim(f, room) : NULL;
+    const bool looks = c->element->imputes || c->element->drops;
+    const char *text = looks ? dt_csv_trim(f, room) : NULL;
     if (text && dt_missing_is(c->element, text)) return put_missing(c, out);
     const char *why = dt_text_put(f->text, f->size, &c->element->type, out);
     return why ? bad(c, why, "") : NULL;

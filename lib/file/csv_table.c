@@ -354,6 +354,7 @@ static void note_rounded(dt_row_source *s, const table *t, int e, const float *v
     }
 }
 
+/* Elements of drop_missing are read first: in a record that lacks one, the others do not matter. */
 static dt_status *read_values(dt_row_source *s, table *t, void *const *row) {
     dt_csv_faults *faults = s->again && s->row < LOOKED_THROUGH ? &t->faults : NULL;
     dt_status *bad = dt_csv_check_fields(&t->csv, t->fields);
@@ -362,7 +363,9 @@ static dt_status *read_values(dt_row_source *s, table *t, void *const *row) {
         dt_csv_faults_add(faults, "", "fields", bad);
         return NULL;
     }
-    for (int e = 0; e < s->n && !bad; e++) {
+    for (int k = 0; k < 2 * s->n && !bad && !t->csv.omits; k++) {
+        const int e = k % s->n;
+        if (s->element[e].drops != (k < s->n)) continue;
         bad = dt_csv_values(&t->csv, &s->element[e], t->index[e], row[e], faults);
         if (!bad && t->faults.n == 0 && !t->csv.omits) note_rounded(s, t, e, row[e]);
     }
@@ -404,12 +407,13 @@ static dt_status *record_at(const dt_row_source *s, const dt_row_record *r, void
     bool more = false;
     dt_csv_hold(&c, s->path, &t->csv.style, r->bytes, (size_t)r->size);
     dt_status *bad = dt_csv_next(&c, &more);
-    if (!bad && (!more || c.n != t->fields))
-        bad = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: file changed while in use", s->path);
-    for (int e = 0; e < s->n && !bad; e++)
+    const bool fits = bad || (more && c.n == t->fields);
+    for (int e = 0; e < s->n && !bad && fits; e++)
         if (out[e])
             bad = dt_at(dt_csv_values(&c, &s->element[e], t->index[e], out[e], NULL),
                         &s->element[e].at);
+    if (!bad && (!fits || c.omits))
+        bad = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: file changed while in use", s->path);
     dt_csv_close(&c);
     return bad;
 }

@@ -170,7 +170,7 @@ static dt_status *line_at(const dt_row_source *s, const dt_row_record *r, void *
     dt_jsonl_row_init(&row, s, &l->names);
     dt_status *bad = dt_jsonl_row_read(&row, &place, (size_t)r->size, out);
     dt_jsonl_row_release(&row);
-    if (!bad) return NULL;
+    if (!bad && !row.omits) return NULL;
     dt_status_free(bad);
     return dt_fail(DT_E_FILE_CHANGED, &s->element[0].at, "%s: file changed while in use", s->path);
 }

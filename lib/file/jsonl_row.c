@@ -308,17 +308,36 @@ void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_n
     for (int k = 0; k < names->n; k++) r->order[k] = -1; /* no row has been read yet */
 }
 
-dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t size,
-                             void *const *out) {
+/* Reads the elements whose `out` is not NULL. */
+static bool read_into(dt_jsonl_row *r, const dt_json_place *row, size_t size, void *const *out) {
     r->c = (dt_json_cursor){.at = row->text, .end = row->text + size};
     r->out = out;
     r->omits = false;
     r->at = NULL;
     dt_str_clear(&r->why);
     memset(r->seen, 0, (size_t)r->names->n * sizeof *r->seen);
-    if (read_row(r)) return NULL;
+    return read_row(r);
+}
+
+/* Whether a row with a fault lacks a value of drop_missing, so that the fault does not matter. */
+static bool is_omitted(dt_jsonl_row *r, const dt_json_place *row, size_t size, void *const *out) {
+    void **some = dt_alloc((size_t)r->s->n * sizeof *some);
+    for (int e = 0; e < r->s->n; e++) some[e] = r->s->element[e].drops ? out[e] : NULL;
+    const bool omitted = read_into(r, row, size, some) && r->omits;
+    free(some);
+    r->out = out;
+    return omitted;
+}
+
+dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t size,
+                             void *const *out) {
+    if (read_into(r, row, size, out)) return NULL;
     if (r->c.fault) return dt_json_fail(row, r->c.at, "not JSON: %s", r->c.fault);
-    return dt_json_fail(row, r->at ? r->at : row->text, "'%s' %s", r->name, dt_str_text(&r->why));
+    dt_status *bad =
+        dt_json_fail(row, r->at ? r->at : row->text, "'%s' %s", r->name, dt_str_text(&r->why));
+    if (!is_omitted(r, row, size, out)) return bad;
+    dt_status_free(bad);
+    return NULL;
 }
 
 void dt_jsonl_row_release(dt_jsonl_row *r) {

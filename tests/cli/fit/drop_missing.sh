@@ -67,3 +67,15 @@ must_fail 'drop_missing: [y]' ', default_value: 0'
 must_fail 'map: {x: [normalize]}'
 (echo a,y,b && grep -vE '^[0-9],[012],' rows) >none.csv
 must_fail 'drop_missing: [y]' '' none.csv
+
+echo 'Other values of such a record do not matter. Texts may be missing, too.'
+printf 'a,y,b\n1,0,2\n,,\n2,1,3\n4,NA,x\n3,2,1\n' >more.csv
+printf '{"a": 1, "y": 0, "b": 2}\n{"a": null}\n{"a": 2, "y": 1, "b": 3}\n{"a": 4, "b": "x"}\n{"a": 3, "y": 2, "b": 1}\n' >more.jsonl
+for kind in csv jsonl; do
+    for dtype in int32 string; do
+        job more.$kind 'drop_missing: [y]' | sed "s/int32/$dtype/; /validation_split/d" >job.yaml
+        [ $dtype = int32 ] || sed 's/"y": \(.\)/"y": "\1"/' more.jsonl >texts.jsonl
+        [ $dtype = int32 ] || sed -i 's/more.jsonl/texts.jsonl/' job.yaml
+        "$DTRAIN" data convert job.yaml -o rows.csv 2>&1 && cat rows.csv
+    done
+done
