@@ -226,17 +226,18 @@ static int64_t classes_of(const dt_trainer *t, int output) {
     return n > MOST_CLASSES ? 0 : n > 1 ? n : 2;
 }
 
-/* The element of that name and type; -1: none. */
+/* The element of that name with as many values; -1: none. */
 static int find_element(const dt_dataset *d, const dt_element_spec *like) {
     const dt_element_spec *element;
     for (int e = dt_dataset_elements(d, &element) - 1; e >= 0; e--)
         if (strcmp(element[e].name, like->name) == 0)
-            return dt_type_equal(&element[e].type, &like->type) ? e : -1;
+            return dt_type_elements(&element[e].type) == dt_type_elements(&like->type) ? e : -1;
     return -1;
 }
 
 /* A warning, in the arena, where the classes of an output's targets differ between the training
- * part of `training` and the part of the trainer's data; else NULL. */
+ * part of `training` and the part of the trainer's data; else NULL, as for other data than the
+ * trainer's that cannot be read. */
 static dt_status *warn_of_classes(const dt_trainer *t, int output, dt_part part,
                                   const dt_dataset *training, dt_arena *arena, const char **out) {
     const int64_t classes = classes_of(t, output);
@@ -251,8 +252,11 @@ static dt_status *warn_of_classes(const dt_trainer *t, int output, dt_part part,
     const int same = find_element(training, &elements[element]);
     if (same < 0) return NULL;
     DT_TRY(count_classes(t->o.data, part, element, arena, &seen));
-    DT_TRY(count_classes(training, DT_PART_TRAIN, same, arena, &trained));
-    if (!seen.numbers || !trained.numbers) return NULL;
+    dt_status *bad = count_classes(training, DT_PART_TRAIN, same, arena, &trained);
+    if (bad && training == t->o.data) return bad;
+    const bool counted = !bad;
+    dt_status_free(bad);
+    if (!counted || !seen.numbers || !trained.numbers) return NULL;
     const finding f = {t,        part, dt_dataset_part_name(t->o.data, part), &elements[element],
                        &trained, &seen};
     *out = describe_only(&f, arena);

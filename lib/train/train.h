@@ -209,7 +209,7 @@ const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena,
                                     dt_texts *out) DT_MUST_USE;
 /* Likewise about targets that do not suit a metric, and about classes of the part that differ
- * from those of the training part of `training`; NULL: they are not compared. */
+ * from those of the training part of `training`, if it can be read; NULL: they are not compared. */
 dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, const dt_dataset *training,
                                       dt_arena *arena, dt_texts *out) DT_MUST_USE;
 /* The name of the class that a metric is about, by its index in dt_compile_keys; NULL: none. */

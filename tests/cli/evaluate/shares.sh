@@ -43,4 +43,15 @@ mv train.csv gone.csv
 warnings three.yaml --input rose.csv
 printf 'a,other\n1,2\n' >train.csv
 warnings three.yaml --input rose.csv
+
+echo '-- training data with a damaged record'
+rm -rf run
+rows 2 >train.csv
+"$DTRAIN" data convert job.yaml -o train.tfrecord -q
+sed 's/csv, train: train.csv, test: fewer.csv, element: .*}}, /tfrecord, train: train.tfrecord, element: {x: {dtype: float32, shape: [1]}, kind: {dtype: int64}}, /' \
+    job.yaml >records.yaml
+"$DTRAIN" fit records.yaml -q || exit 1
+warnings records.yaml --input fewer.npz
+printf X | dd of=train.tfrecord bs=1 seek=40 conv=notrunc 2>dd
+warnings records.yaml --input fewer.npz && echo evaluated
 exit 0
