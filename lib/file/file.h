@@ -70,6 +70,7 @@ typedef struct dt_element_spec {
     double default_value;
     bool imputes;         /* a step of `map` replaces missing values; see file/missing.h */
     bool drops;           /* rows of the data set in which a value is missing are left out */
+    bool stays;           /* rows of a file to predict are never left out */
     dt_texts missing;     /* texts that stand for a missing value, besides the empty text */
     bool missing_numbers; /* some of the texts in `missing` are numbers */
     /* CSV: [columns] a warning with the first whole number that float32 rounds and its location;

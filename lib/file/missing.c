@@ -108,7 +108,10 @@ bool dt_missing_is_default(const char *text) {
 }
 
 void dt_missing_keep_all(dt_row_source *s) {
-    for (int e = 0; e < s->n && !s->again; e++) s->element[e].drops = false;
+    for (int e = 0; e < s->n && !s->again; e++) {
+        s->element[e].drops = false;
+        s->element[e].stays = true;
+    }
 }
 
 void dt_missing_put(const dt_element_spec *e, void *out, int64_t i) {
@@ -118,15 +121,17 @@ void dt_missing_put(const dt_element_spec *e, void *out, int64_t i) {
 
 dt_status *dt_missing_suggest(dt_status *s, const dt_element_spec *e) {
     const bool number = dt_dtype_is_float(e->type.dtype);
+    const char *name = e->stays ? "" : e->name, *end = e->stays ? "" : "]'";
     if (!e->missing.v) return s; /* the data set's format has no keys for missing values */
     if (!number && e->vocabulary.n == 0)
         return dt_suggest(s,
                           "add 'default_value: 0' to dataset.element.%.80s; or leave its dtype "
-                          "out, and add 'map: {%.80s: [impute: median]}' to dataset; or add "
-                          "'drop_missing: [%.80s]' to it",
-                          e->name, e->name, e->name);
+                          "out, and add 'map: {%.80s: [impute: median]}' to dataset%s%.80s%s",
+                          e->name, e->name, e->stays ? "" : "; or add to it 'drop_missing: [", name,
+                          end);
     return dt_suggest(s,
-                      "add 'map: {%.80s: [impute: %s]}' or 'drop_missing: [%.80s]' to dataset, or "
+                      "add 'map: {%.80s: [impute: %s]}'%s%.80s%s to dataset, or "
                       "'default_value: 0' to dataset.element.%.80s",
-                      e->name, number ? "median" : "most_frequent", e->name, e->name);
+                      e->name, number ? "median" : "most_frequent",
+                      e->stays ? "" : " or 'drop_missing: [", name, end, e->name);
 }

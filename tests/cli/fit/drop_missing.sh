@@ -76,6 +76,6 @@ for kind in csv jsonl; do
         job more.$kind 'drop_missing: [y]' | sed "s/int32/$dtype/; /validation_split/d" >job.yaml
         [ $dtype = int32 ] || sed 's/"y": \(.\)/"y": "\1"/' more.jsonl >texts.jsonl
         [ $dtype = int32 ] || sed -i 's/more.jsonl/texts.jsonl/' job.yaml
-        "$DTRAIN" data convert job.yaml -o rows.csv 2>&1 && cat rows.csv
+        "$DTRAIN" data convert job.yaml -o rows.csv 2>&1 && tr -d '\r' <rows.csv
     done
 done
