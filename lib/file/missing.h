@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Missing values of tables. An element handles them with `default_value`, or with a step `impute`
- * at the front of its `map`. For that step a missing value is stored as NaN, as the empty text or,
- * instead of an index in a vocabulary, as -1.
+ * Missing values of tables. An element handles them with `default_value`, with a step `impute` at
+ * the front of its `map`, or with `drop_missing`, which leaves the record out. For `impute` a
+ * missing value is stored as NaN, as the empty text or, instead of an index in a vocabulary, as -1.
  */
 #ifndef DT_FILE_MISSING_H
 #define DT_FILE_MISSING_H
@@ -19,8 +19,8 @@
     "elements, such as the target: records that lack a value of one are left out, with a warning"
 
 /* Sets how an element, whose type is set, handles missing values, from the data set's keys
- * `missing_values`, `drop_missing` and `map`. Fails if it needs a value that stands for a missing one and its type
- * has none. */
+ * `missing_values`, `drop_missing` and `map`. Fails if it needs a value that stands for a missing
+ * one and its type has none, or if several keys handle them. */
 dt_status *dt_missing_declare(dt_arena *arena, const dt_tree *keys, dt_element_spec *e) DT_MUST_USE;
 /* Checks that drop_missing names elements. names: those of the data set. */
 dt_status *dt_missing_check(const dt_tree *keys, const dt_texts *names) DT_MUST_USE;

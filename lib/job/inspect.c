@@ -88,6 +88,12 @@ static dt_status *inspect_folder(const dt_data_request *q, char **text) {
     return s;
 }
 
+static void note_left_out(opened *x) {
+    dt_texts files;
+    dt_dataset_left_out(x->data, &files);
+    for (int i = 0; i < files.n; i++) dt_str_printf(&x->guess.notes, "%s\n", files.v[i]);
+}
+
 DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, char **text) {
     opened x = {0};
     dt_str out = {0};
@@ -96,6 +102,7 @@ DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, cha
     x.guess.wants_table = true;
     x.guess.table.wanted = records;
     dt_status *s = begin(q, text, "dt_data_inspect", &x);
+    if (!s && x.data) note_left_out(&x);
     if (!s && x.guess.table.v) dt_table_inspect(&x.guess, x.title, q->json, &out);
     else if (!s)
         s = dt_dataset_inspect(&(dt_inspection){.data = x.data,
@@ -150,12 +157,6 @@ DT_API dt_status *dt_data_shards(const dt_data_request *q, int workers, const ch
                                             .json = q->json},
                               &out);
     return end(&x, s, &out, text);
-}
-
-static void note_left_out(opened *x) {
-    dt_texts files;
-    dt_dataset_left_out(x->data, &files);
-    for (int i = 0; i < files.n; i++) dt_str_printf(&x->guess.notes, "%s\n", files.v[i]);
 }
 
 DT_API dt_status *dt_data_convert(const dt_data_request *q, const char *output, int shards,

@@ -79,3 +79,5 @@ for kind in csv jsonl; do
         "$DTRAIN" data convert job.yaml -o rows.csv 2>&1 && tr -d '\r' <rows.csv
     done
 done
+job more.csv 'drop_missing: [y]' >job.yaml
+"$DTRAIN" data inspect job.yaml dataset.validation_split=0.34 | grep 'left out'
