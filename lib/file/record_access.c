@@ -193,9 +193,22 @@ static dt_status *read_file(dt_examples *base, int file) {
     return bad;
 }
 
-static void note_omitted(const dt_format_request *r, record_part *x) {
+static int64_t count_omitted(const record_part *x) {
     int64_t n = 0;
     for (int i = 0; i < x->base.paths.n; i++) n += x->source[i].omitted;
+    return n;
+}
+
+/* Says of a part without examples that all were left out. */
+static dt_status *note_all_omitted(const record_part *x, dt_status *bad) {
+    const int64_t n = count_omitted(x);
+    if (!bad || dt_status_number(bad) != DT_E_DATA_EMPTY || n == 0) return bad;
+    return dt_note(bad, "left out %lld, in which an element of drop_missing has no value",
+                   (long long)n);
+}
+
+static void note_omitted(const dt_format_request *r, record_part *x) {
+    const int64_t n = count_omitted(x);
     if (n > 0)
         x->base.left_out = dt_arena_printf(
             r->arena,
@@ -410,7 +423,7 @@ dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out) {
                                        .n = x->base.n,
                                        .element = x->base.stored,
                                        .count = -1};
-    DT_TRY(dt_files_read(r, &x->base, read_file));
+    DT_TRY(note_all_omitted(x, dt_files_read(r, &x->base, read_file)));
     DT_TRY(settle(r, x));
     note_omitted(r, x);
     return x->skips ? try_first(r, x) : NULL;

@@ -60,7 +60,7 @@ must_fail() {
     job "${3:-gaps.csv}" "$1" "$2" >job.yaml
     "$DTRAIN" fit job.yaml --fresh >out 2>&1
     echo "exit $?"
-    grep -E 'error|did you|add |no examples' out
+    grep -E 'error|did you|add |left out' out
 }
 must_fail 'drop_missing: [z]'
 must_fail 'drop_missing: [y]' ', default_value: 0'
