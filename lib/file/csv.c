@@ -409,11 +409,20 @@ static dt_csv made(const char *path, const dt_csv_style *style) {
                     .line = 1};
 }
 
+/* Reads until the window shows how the first line ends. */
+static dt_status *read_line(dt_csv *c) {
+    const dt_str *w = &c->window;
+    do DT_TRY(read_piece(c));
+    while (!c->end && w->size <= LONGEST && !memchr(w->data, '\n', w->size) &&
+           !memchr(w->data, '\r', w->size - 1));
+    return NULL;
+}
+
 static dt_status *begin(dt_csv *c) {
     const dt_text_file text = text_of(c);
     if (dt_inflow_size(c->file) == 0)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
-    DT_TRY(read_piece(c));
+    DT_TRY(read_line(c));
     DT_TRY(dt_text_look(&text, dt_str_text(&c->window), c->window.size, &c->at));
     c->offset = (int64_t)c->at;
     c->style.returns = has_returns(dt_str_text(&c->window), c->window.size);

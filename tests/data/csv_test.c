@@ -241,6 +241,24 @@ static void test_forms(void **state) {
     }
 }
 
+/* How lines end is seen, wherever the first of them ends in the pieces that are read. */
+static void test_long_first_lines(void **state) {
+    static const char *const ends[] = {"\r", "\n", "\r\n"};
+    enum { PIECE = 8192 };
+    char text[PIECE + 64];
+    (void)state;
+    for (size_t header = PIECE - 3; header < PIECE + 3; header++)
+        for (int k = 0; k < 3; k++) {
+            dt_dataset *d = NULL;
+            memset(text, 'x', sizeof text);
+            memcpy(text, "a,b,", 4);
+            snprintf(text + header, sizeof text - header, "%s1,2,3%s4,5,6", ends[k], ends[k]);
+            OK(open_text(&d, text, strlen(text), AB));
+            assert_int_equal(dt_dataset_examples(d), 2);
+            dt_dataset_unref(d);
+        }
+}
+
 /* ---- all faults of the first rows ---- */
 
 static void test_faults_come_together(void **state) {
@@ -489,6 +507,7 @@ static void test_default_that_is_no_place(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_long_first_lines),
         cmocka_unit_test(test_default_that_is_no_place),
         cmocka_unit_test(test_faults_come_together),
         cmocka_unit_test(test_bad_files),
