@@ -355,9 +355,10 @@ void dt_dataset_undo_group(const dt_dataset *d, dt_part part, const char *target
 /* The number of threads that are preparing batches of d; the pointer is valid as long as d. */
 const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d);
 /* The pipeline whose examples are the batches of a part of a data set that is not a pipeline. Its
- * iterators begin with the batch o->first_step of o->epoch, unless they are opened elsewhere. */
+ * iterators begin with the epoch and batch that they are opened at, whatever o says. */
 dt_pipe *dt_dataset_batches(dt_dataset *d, const dt_batch_options *o);
-/* Opens an iterator over these. Closing it ends its threads. */
+/* Opens an iterator over these at the batch o->first_step of o->epoch. Closing it ends its
+ * threads. */
 dt_status *dt_iterator_open_batches(dt_iterator **out, dt_dataset *d,
                                     const dt_batch_options *o) DT_MUST_USE;
 /* Bytes of the batches that an iterator reads ahead, and of the one that its caller uses. */
