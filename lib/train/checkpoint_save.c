@@ -85,12 +85,13 @@ static const char *describe(const dt_checkpoint *c, dt_arena *arena) {
     return only ? dt_model_describe(only->object, false, arena) : "{}";
 }
 
+/* Kernels are for information only. Without a model they open no device: its threads would stay,
+ * and a coordinator may have to fork its workers again. */
 static const char *kernels_of(const dt_checkpoint *c) {
     const dt_tracked *model = first_of(c, DT_A_MODEL);
-    dt_device *device = NULL;
-    /* kernels are for information only */
-    dt_status_free(dt_strategy_device_of(
-        model ? ((dt_model *)model->object)->strategy : dt_get_strategy(), &device));
+    dt_device *device = model ? NULL : dt_get_strategy()->device;
+    if (model)
+        dt_status_free(dt_strategy_device_of(((dt_model *)model->object)->strategy, &device));
     return device ? dt_device_facts_of(device).kernels : "";
 }
 
