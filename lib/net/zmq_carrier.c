@@ -107,6 +107,8 @@ static dt_status *check_hello(const zmq_carrier *p, const dt_message *x, const d
             DT_E_LAUNCH, NULL,
             "the coordinator has %d workers, from 1 on, but a process says that it is worker %lld",
             p->workers, (long long)m->number + 1);
+    if (p->peer[m->number] >= 0 && p->spec.replaces && m->number == p->workers - 1)
+        return dt_fail(DT_E_LAUNCH, NULL, "another coordinator uses this parameter server");
     if (p->peer[m->number] >= 0 && !p->spec.replaces)
         return dt_fail(DT_E_LAUNCH, NULL, "two processes say that they are worker %lld",
                        (long long)m->number + 1);

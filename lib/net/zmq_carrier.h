@@ -21,7 +21,8 @@ typedef struct dt_zmq_carrier_spec {
     const char *interface; /* as in dt_rendezvous */
     const dt_run_key *key; /* as in dt_rendezvous */
     bool open;
-    /* a process with the number of a connected one takes its place, because that one is lost */
+    /* a process with the number of a connected one takes its place, because that one is lost; the
+     * last number is the coordinator's, which keeps its place */
     bool replaces;
     double silence_s;
     const dt_extents *slices;

@@ -194,6 +194,11 @@ static dt_status *make_task(dt_coordinator *c, int k, dt_variable **v, int read,
 }
 
 static dt_status *divide(dt_coordinator *c, dt_variable **v, int read, int n) {
+    if (c->strategy->servers.lent)
+        return dt_fail(DT_E_MISUSE, NULL,
+                       "another coordinator of this strategy uses its tasks of type ps; schedule "
+                       "all functions with one coordinator");
+    c->strategy->servers.lent = true;
     c->ps = (dt_ps_tasks){.task = dt_arena_array(c->arena, dt_ps_task, c->spec.how->launch.ps),
                           .n = c->spec.how->launch.ps,
                           .workers = DT_LAUNCHER_WORKERS,
@@ -238,6 +243,7 @@ void dt_coordinator_close_pool(dt_coordinator *c) {
     dt_worker_pool_close(c->pool);
     c->pool = NULL;
     bring_back(c);
+    if (c->ps.n) c->strategy->servers.lent = false;
     dt_ps_pause(&c->ps);
     dt_ps_close(&c->ps, false);
     dt_arena_destroy(c->arena);

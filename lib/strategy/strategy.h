@@ -56,6 +56,7 @@ typedef struct dt_servers_spec {
      * workers are started separately. */
     dt_launch launch;          /* ps: tasks that have the variables, whoever starts the workers */
     bool owns_launch, reached; /* reached: tasks of type ps wait for this strategy's end */
+    bool lent;                 /* a coordinator has variables on these tasks */
     double start_timeout;      /* seconds within which separately started workers must connect */
     /* Text that must be equal in coordinator and workers (version and job). One line; lent;
      * NULL: none. */

@@ -115,6 +115,51 @@ static void test_a_lost_task(void **state) {
     assert_int_equal(code_of(&x, 0), 0);
 }
 
+/* Tasks have one coordinator: another one is refused, and the first one goes on. */
+static void test_another_coordinator(void **state) {
+    dt_strategy *s = NULL, *other = NULL;
+    dt_coordinator *c = NULL, *second = NULL, *third = NULL;
+    dt_function *f = NULL;
+    tasks x = start_tasks(2);
+    dt_parameter_server_options o = some;
+    dt_values *v = numbers(1, 0, 0, 0);
+    const dt_closure_arguments a = {.values = v};
+    (void)state;
+    for (int i = 0; i < x.n; i++) x.address[i] = x.text[i];
+    o.ps = x.address;
+    OK(dt_parameter_server_strategy(&s, &o));
+    OK(dt_parameter_server_strategy(&other, &o));
+    OK(dt_coordinator_create(&c, s));
+    OK(dt_coordinator_create(&second, s));
+    OK(dt_coordinator_create(&third, other));
+    pair my = {counter(s, "a"), counter(s, "b")}, own = {counter(other, "a"), counter(other, "b")};
+    OK(dt_function_create(&f, add_both, &my));
+    schedule(c, f, 1, 10);
+    fails(dt_coordinator_schedule(second, f, &a, NULL), DT_E_MISUSE, "another coordinator");
+    dt_coordinator_unref(second);
+    dt_function_unref(f);
+    f = NULL;
+    OK(dt_function_create(&f, add_both, &own));
+    fails(dt_coordinator_schedule(third, f, &a, NULL), DT_E_LAUNCH, "another coordinator");
+    dt_coordinator_unref(third);
+    dt_strategy_unref(other);
+    dt_function_unref(f);
+    f = NULL;
+    OK(dt_function_create(&f, add_both, &my));
+    schedule(c, f, 1, 5);
+    OK(dt_coordinator_join(c));
+    dt_coordinator_unref(c);
+    assert_true(first_of(my.a) == 15 && first_of(my.b) == -15 && first_of(own.a) == 0);
+    dt_function_unref(f);
+    dt_values_unref(v);
+    dt_variable_unref(my.a);
+    dt_variable_unref(my.b);
+    dt_variable_unref(own.a);
+    dt_variable_unref(own.b);
+    dt_strategy_unref(s);
+    for (int i = 0; i < x.n; i++) assert_int_equal(code_of(&x, i), 0);
+}
+
 /* TF_CONFIG names the task that has the variables; workers and tasks are no coordinators. */
 static void test_tf_config(void **state) {
     char config[300];
@@ -155,6 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_checkpoint),
         cmocka_unit_test(test_a_lost_task),
+        cmocka_unit_test(test_another_coordinator),
         cmocka_unit_test(test_tf_config),
     };
     return has_zeromq() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
