@@ -4,6 +4,10 @@
  * with tasks, too. */
 #include "coordinator_kit.h"
 
+#include "base/arena.h"
+#include "pass/graph_bytes.h"
+#include "strategy/parameter_tasks.h"
+
 static dt_variable *counter(dt_strategy *s, const char *name) {
     dt_variable *v = NULL;
     DT_SCOPE(s)
@@ -160,6 +164,42 @@ static void test_another_coordinator(void **state) {
     for (int i = 0; i < x.n; i++) assert_int_equal(code_of(&x, i), 0);
 }
 
+static dt_status *read_programs(dt_strategy *s, const char *bytes, size_t n) {
+    dt_ps_task t = {0};
+    dt_arrival a = {.message = {.more = (int64_t)n}, .more = (char *)(uintptr_t)bytes};
+    dt_arena *arena = dt_arena_create();
+    dt_status *bad = dt_ps_read(&t, &a, s, arena);
+    dt_ps_release(&t);
+    for (int i = 0; i < t.n_state; i++) dt_variable_unref(t.state[i]);
+    dt_arena_destroy(arena);
+    return bad;
+}
+
+/* What a task refuses to take for programs: a part of them, and a variable that is sent by rows but
+ * has none. */
+static void test_no_programs(void **state) {
+    static const int64_t shape[][2] = {{4, 2}, {0, 2}, {4, 0}};
+    dt_strategy *s = NULL;
+    (void)state;
+    OK(dt_parameter_server_strategy(&s, &some));
+    for (int i = 0; i < 4; i++) {
+        const dt_type type =
+            i < 3 ? dt_type_of(DT_FLOAT32, 2, shape[i]) : dt_scalar_type(DT_FLOAT32);
+        dt_str m = {0};
+        dt_bytes_put(&m, 1);
+        dt_bytes_put(&m, 1);
+        dt_bytes_put(&m, 0);
+        dt_bytes_put_text(&m, "v");
+        dt_bytes_put_type(&m, &type);
+        dt_bytes_put(&m, DT_SENT_BY_ROWS);
+        if (i == 0) OK(read_programs(s, dt_str_text(&m), m.size));
+        for (size_t n = i ? m.size : 0; n < m.size + (i > 0); n++)
+            fails(read_programs(s, dt_str_text(&m), n), DT_E_WORKERS_DISAGREE, "no programs");
+        dt_str_release(&m);
+    }
+    dt_strategy_unref(s);
+}
+
 /* TF_CONFIG names the task that has the variables; workers and tasks are no coordinators. */
 static void test_tf_config(void **state) {
     char config[300];
@@ -198,9 +238,8 @@ static void test_tf_config(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_checkpoint),
-        cmocka_unit_test(test_a_lost_task),
-        cmocka_unit_test(test_another_coordinator),
+        cmocka_unit_test(test_a_checkpoint),        cmocka_unit_test(test_a_lost_task),
+        cmocka_unit_test(test_another_coordinator), cmocka_unit_test(test_no_programs),
         cmocka_unit_test(test_tf_config),
     };
     return has_zeromq() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
