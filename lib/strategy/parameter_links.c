@@ -239,8 +239,15 @@ dt_status *dt_ps_set(dt_ps_tasks *c, int64_t version) {
     return NULL;
 }
 
+/* Waits for the task: otherwise a worker that is given a function now could ask it first. */
+static dt_status *set_and_wait(void *user, int64_t at, const char *bytes, int64_t n) {
+    const setting *s = user;
+    DT_TRY(set_piece(user, at, bytes, n));
+    return acknowledged(s->task, at + n);
+}
+
 dt_status *dt_ps_set_one(dt_ps_task *t, int i) {
-    return dt_ps_each_piece(t, i, set_piece, &(setting){t, NO_VERSION});
+    return dt_ps_each_piece(t, i, set_and_wait, &(setting){t, NO_VERSION});
 }
 
 static dt_status *request(dt_ps_task *t, int i) {

@@ -231,7 +231,10 @@ static dt_status *take_piece(serving *t, const dt_arrival *a) {
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "the coordinator sent state that %s does not have", t->own->name);
     if (m->more > 0) memcpy(into, a->more, (size_t)m->more);
-    if (m->version == UNKNOWN) t->times++;
+    if (m->version == UNKNOWN) {
+        t->times++;
+        reply(t, coordinator_of(t), DT_FRAME_ANSWER, m->number + m->more);
+    }
     if (m->version == UNKNOWN || m->number + m->more < t->own->state_bytes) return NULL;
     drop_pushes(t, UNKNOWN, UNKNOWN);
     drop_copies(t, INT64_MAX);

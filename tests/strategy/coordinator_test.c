@@ -316,7 +316,7 @@ static void test_values_set_between(void **state) {
     begin(&some, &s, &c);
     dt_variable *total = counter(s);
     OK(dt_function_create(&f, look, total));
-    for (int64_t k = 1; k <= 5; k++) {
+    for (int64_t k = 1; k <= 50; k++) {
         dt_remote *remote = NULL;
         dt_values *out = NULL;
         OK(dt_tensor_create(&t, DT_INT64, 1, (int64_t[]){4}, (int64_t[]){k, k, k, k}));
