@@ -34,7 +34,7 @@ dt_status *dt_messenger_open(dt_messenger **out, const dt_messenger_spec *spec) 
     m->spec = *spec;
     m->admission.fd = -1;
     m->spec.silence_s = spec->silence_s > 0 ? spec->silence_s : 10;
-    m->spec.most_bytes = spec->most_bytes ? spec->most_bytes : (size_t)1 << 30;
+    m->spec.most_bytes = spec->most_bytes ? spec->most_bytes : DT_MOST_PART;
     snprintf(m->routing, sizeof m->routing, "%s/%016llx", spec->name, (unsigned long long)life);
     m->context = z.context();
     dt_status *s = m->context ? NULL : dt_zmq_failed(&m->z, "cannot start", "ZeroMQ");

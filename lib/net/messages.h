@@ -48,7 +48,7 @@
 #include "base/status.h"
 #include "net/run_key.h"
 
-enum { DT_MESSAGE_PARTS = 8, DT_PEER_NAME = 40 };
+enum { DT_MESSAGE_PARTS = 8, DT_PEER_NAME = 40, DT_MOST_PART = 1 << 30 };
 
 typedef struct dt_messenger dt_messenger; /* used by one thread only */
 typedef struct dt_messenger_spec {
@@ -62,7 +62,8 @@ typedef struct dt_messenger_spec {
     const char *name;
     /* a peer that sends nothing for so many seconds, not even a heartbeat, is gone; 0: 10 */
     double silence_s;
-    size_t most_bytes; /* largest part that is accepted; a larger one ends the peer; 0: 1 GiB */
+    /* largest part that is accepted; a larger one ends the peer; 0: DT_MOST_PART */
+    size_t most_bytes;
     /* called with a warning when it listens where anyone may join; may be NULL */
     void (*warn)(void *user, const char *text);
     void *user;

@@ -193,8 +193,18 @@ static void close_all(dt_carrier *c, bool well) {
     free(p);
 }
 
+dt_status *dt_zmq_fits(const dt_extents *e) {
+    if (e->bytes <= DT_MOST_PART) return NULL;
+    return dt_suggest(dt_fail(DT_E_RANGE, NULL,
+                              "variables of %lld bytes in one process are sent in one message, "
+                              "which may have %d",
+                              (long long)e->bytes, DT_MOST_PART),
+                      "give the variables to more tasks of type ps");
+}
+
 dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec, int workers) {
     static const dt_carrier_row row = {give, next, recycle, drop, refuse_worker, close_all};
+    DT_TRY(dt_zmq_fits(spec->slices));
     zmq_carrier *p = dt_alloc(sizeof *p);
     *p = (zmq_carrier){.carrier = {&row}, .spec = *spec, .workers = workers};
     p->peer = dt_alloc((size_t)workers * sizeof *p->peer);

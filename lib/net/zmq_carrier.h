@@ -35,6 +35,8 @@ typedef struct dt_zmq_carrier_spec {
  * have the lengths that the head states. */
 bool dt_frame_read(const dt_message *x, const dt_extents *e, dt_frame *out) DT_MUST_USE;
 
+/* Whether slices of that size can be sent in one message. RANGE: they cannot. */
+dt_status *dt_zmq_fits(const dt_extents *e) DT_MUST_USE;
 /* Listens for workers. Processes can connect as long as any worker is missing. Fails like the
  * messenger. */
 dt_status *dt_zmq_carrier_open(dt_carrier **out, const dt_zmq_carrier_spec *spec,

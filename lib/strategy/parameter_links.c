@@ -56,6 +56,7 @@ static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
     at->address = how->launch.ps_address[t - c->task];
     at->host = t->name;
     at->slices = here ? &none : &t->held.packed.slices;
+    DT_TRY(dt_zmq_fits(&t->held.packed.slices));
     DT_TRY(here ? NULL : find_memory(t));
     dt_status *s = dt_zmq_link_connect(
         &t->link, at, number, &(dt_link_wait){how->start_timeout, c->spec->say, c->spec->user});

@@ -5,6 +5,7 @@
 #include "coordinator_kit.h"
 
 #include "base/arena.h"
+#include "net/zmq_carrier.h"
 #include "pass/graph_bytes.h"
 #include "strategy/parameter_tasks.h"
 
@@ -200,6 +201,17 @@ static void test_no_programs(void **state) {
     dt_strategy_unref(s);
 }
 
+/* Variables that no message can carry. */
+static void test_large_variables(void **state) {
+    dt_carrier *c = NULL;
+    dt_extents e = {.bytes = DT_MOST_PART};
+    (void)state;
+    OK(dt_zmq_fits(&e));
+    e.bytes++;
+    const dt_zmq_carrier_spec at = {.address = "127.0.0.1:1", .slices = &e, .fingerprint = ""};
+    fails(dt_zmq_carrier_open(&c, &at, 1), DT_E_RANGE, "1073741825 bytes");
+}
+
 /* TF_CONFIG names the task that has the variables; workers and tasks are no coordinators. */
 static void test_tf_config(void **state) {
     char config[300];
@@ -240,7 +252,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_checkpoint),        cmocka_unit_test(test_a_lost_task),
         cmocka_unit_test(test_another_coordinator), cmocka_unit_test(test_no_programs),
-        cmocka_unit_test(test_tf_config),
+        cmocka_unit_test(test_large_variables),     cmocka_unit_test(test_tf_config),
     };
     return has_zeromq() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
