@@ -506,14 +506,16 @@ static dt_status *predict_part(prediction *p) {
 /* ---- the whole ---- */
 
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
-    prediction p = {.model = m, .from = from, .left = from->most ? from->most : INT64_MAX};
-    dt_status *s = predict_part(&p);
+    prediction *p = dt_alloc(sizeof *p); /* 16 KiB, too much for a small stack */
+    *p = (prediction){.model = m, .from = from, .left = from->most ? from->most : INT64_MAX};
+    dt_status *s = predict_part(p);
 
-    dt_compiled_destroy(p.step);
-    turn_close(&p.turn);
-    free(p.offsets);
-    free(p.file);
-    free(p.kept);
-    free(p.fault);
+    dt_compiled_destroy(p->step);
+    turn_close(&p->turn);
+    free(p->offsets);
+    free(p->file);
+    free(p->kept);
+    free(p->fault);
+    free(p);
     return s;
 }

@@ -52,6 +52,6 @@ sed 's/csv, train: train.csv, test: fewer.csv, element: .*}}, /tfrecord, train: 
     job.yaml >records.yaml
 "$DTRAIN" fit records.yaml -q || exit 1
 warnings records.yaml --input fewer.npz
-printf X | dd of=train.tfrecord bs=1 seek=40 conv=notrunc 2>dd
+printf X | dd of=train.tfrecord bs=1 seek=40 conv=notrunc 2>dd.err
 warnings records.yaml --input fewer.npz && echo evaluated
 exit 0
