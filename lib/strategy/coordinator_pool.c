@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The workers of a coordinator, and where its variables live: in this process, or on tasks of type
- * ps (parameter_tasks.h). A task holds a variable as a device does: whoever reads the variable
+ * ps (parameter_tasks.h). A task holds a variable as a device does: reading the variable
  * fetches it, so checkpoints, dt_variable_value and dt_model_evaluate need not know. When workers
  * are started again, variables come back to this process first, because the links to the tasks must
  * not be open while it forks.

@@ -161,6 +161,17 @@ void dt_packed_read(const dt_packed_variables *s, dt_sent most, const char *from
 }
 
 /* If variables cannot be read from a device, returns true; packing them then reports the error. */
+dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights, char **gradients) {
+    const size_t bytes = (size_t)s->slices.bytes + 1;
+    *weights = dt_try_alloc(bytes);
+    *gradients = dt_try_alloc(bytes);
+    if (!*weights || !*gradients)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "a worker has no memory for variables (%zu bytes)",
+                       bytes);
+    memset(*gradients, 0, bytes);
+    return NULL;
+}
+
 bool dt_packed_differs(const dt_packed_variables *s, const char *packed) {
     dt_status *bad = dt_variables_fetch(s->variable, s->n);
     bool differs = bad != NULL;

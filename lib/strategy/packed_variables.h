@@ -60,6 +60,11 @@ void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_
 dt_status *dt_halves_check(const dt_halves *h, const dt_packed_variables *s,
                            const dt_graph *worker) DT_MUST_USE;
 
+/* Allocates a worker's buffers for messages: all variables, and their gradients, which begin with
+ * 0. The caller frees both, also after an error, which is NO_MEMORY. */
+dt_status *dt_packed_buffers(const dt_packed_variables *s, char **weights,
+                             char **gradients) DT_MUST_USE;
+
 /* Copies variables into a message. most: the last kind to include; EACH_TIME < ONCE < BY_ROWS.
  * dt_packed_read copies such a message to the variables. */
 dt_status *dt_packed_write(const dt_packed_variables *s, dt_sent most, char *into) DT_MUST_USE;

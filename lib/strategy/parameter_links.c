@@ -36,17 +36,6 @@ dt_status *dt_held_apply(const dt_held *h, int program, const dt_pushed *from) {
     return dt_packed_apply(&h->packed, &p->halves, p->run, p->argument, p->no_result, from);
 }
 
-static dt_status *find_memory(dt_ps_task *t) {
-    const size_t bytes = (size_t)t->held.packed.slices.bytes + 1;
-    t->weights = dt_try_alloc(bytes);
-    t->gradients = dt_try_alloc(bytes);
-    if (!t->weights || !t->gradients)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "a worker has no memory for variables (%zu bytes)",
-                       bytes);
-    memset(t->gradients, 0, bytes);
-    return NULL;
-}
-
 /* Connects with one task. The coordinator gets no weights. */
 static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
                                dt_zmq_carrier_spec *at) {
@@ -57,7 +46,7 @@ static dt_status *connect_task(const dt_ps_tasks *c, dt_ps_task *t, int number,
     at->host = t->name;
     at->slices = here ? &none : &t->held.packed.slices;
     DT_TRY(dt_zmq_fits(&t->held.packed.slices));
-    DT_TRY(here ? NULL : find_memory(t));
+    DT_TRY(here ? NULL : dt_packed_buffers(&t->held.packed, &t->weights, &t->gradients));
     dt_status *s = dt_zmq_link_connect(
         &t->link, at, number, &(dt_link_wait){how->start_timeout, c->spec->say, c->spec->user});
     t->lost = s != NULL;

@@ -54,7 +54,7 @@ typedef struct dt_servers_spec {
     dt_partitioner partitioner;
     /* workers 0: the coordinator starts its workers. Otherwise rank 0 is the coordinator, and
      * workers are started separately. */
-    dt_launch launch;          /* ps: tasks that have the variables, whoever starts the workers */
+    dt_launch launch;          /* ps: tasks that have the variables, for all kinds of workers */
     bool owns_launch, reached; /* reached: tasks of type ps wait for this strategy's end */
     bool lent;                 /* a coordinator has variables on these tasks */
     double start_timeout;      /* seconds within which separately started workers must connect */

@@ -80,15 +80,8 @@ static dt_status *serve_one(serving *t, bool *end) {
 }
 
 static dt_status *begin(serving *t) {
-    const size_t bytes = (size_t)t->packed->slices.bytes + 1;
     if (t->body->begin) t->body->begin(t->body->user, t->link->worker);
-    t->weights = dt_try_alloc(bytes);
-    t->gradients = dt_try_alloc(bytes);
-    if (!t->weights || !t->gradients)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "a worker has no memory for variables (%zu bytes)",
-                       bytes);
-    memset(t->gradients, 0, bytes);
-    return NULL;
+    return dt_packed_buffers(t->packed, &t->weights, &t->gradients);
 }
 
 dt_status *dt_worker_serve(dt_worker_link *link, const dt_packed_variables *packed,
