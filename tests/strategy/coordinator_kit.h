@@ -6,8 +6,10 @@
 
 #include "kit.h"
 
+#include <arpa/inet.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,12 +49,21 @@ KIT int serve(const char *address) {
     return code;
 }
 
+/* A port that the system has just found free. Programs of tests run side by side. */
+KIT int free_port(void) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
 KIT tasks start_tasks(int n) {
-    static int turn;
     tasks x = {.n = n};
     for (int i = 0; i < n; i++) {
-        snprintf(x.text[i], sizeof x.text[i], "127.0.0.1:%d",
-                 20000 + (int)getpid() % 10000 + turn++);
+        snprintf(x.text[i], sizeof x.text[i], "127.0.0.1:%d", free_port());
         fflush(NULL);
         x.pid[i] = fork();
         if (x.pid[i] == 0) _exit(serve(x.text[i]));
