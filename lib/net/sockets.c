@@ -300,8 +300,7 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
 
 const dt_fabric dt_fabric_sockets = {
     .kind = {.name = "sockets",
-             .about =
-                 "ranks are processes of this machine, connected by the process that started them"},
+             .about = "ranks are processes of this machine that were started together"},
     .open = open_team,
     .close = close_team,
     .join = join,
