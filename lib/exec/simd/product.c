@@ -264,9 +264,11 @@ static void make_tiles(const work *w, const part *p, const tree *sums_, const pa
             left[l] =
                 (sums){sums_->left[l].at + (i + r) * sums_->left[l].ld + j, sums_->left[l].ld};
         t.ahead[0] = (ahead){(const char *)t.to.at, t.to.ld * (int64_t)sizeof(float), n};
-        const int64_t from = b->next.n * (i + r) / p->rows;
-        t.ahead[1] = (ahead){b->next.at + from * b->next.step, b->next.step,
-                             ceil_of(b->next.n * n, p->rows)};
+        t.ahead[1] = b->next;
+        if (b->next.n > 0) {
+            t.ahead[1].at += b->next.n * (i + r) / p->rows * b->next.step;
+            t.ahead[1].n = ceil_of(b->next.n * n, p->rows);
+        }
         tiles[b->vectors][n][g->trans_a](&t);
     }
 }
