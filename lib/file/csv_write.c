@@ -62,10 +62,11 @@ dt_status *dt_csv_write_row(dt_output *o, const void *const *row) {
     for (int i = 0; i < o->n; i++) {
         const dt_element_spec *c = &o->column[i];
         const int64_t n = c->text ? 1 : dt_type_elements(&c->type);
-        const char *p = row[i];
-        for (int64_t k = 0; k < n; k++, p += p ? dt_dtype_size(c->type.dtype) : 0) {
+        const int64_t size = (int64_t)dt_dtype_size(c->type.dtype);
+        for (int64_t k = 0; k < n; k++) {
             dt_str_puts(&o->text, i || k ? gap : "");
-            if (!p) continue;
+            if (!row[i]) continue;
+            const char *p = (const char *)row[i] + k * size;
             if (c->text) put_text(o, p);
             else if (c->names.n > 0)
                 put_text(o, word_of(c->vocabulary.n == c->names.n ? &c->vocabulary : &c->names,
