@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --expect 'val_accuracy>=0.94', --expect 'accuracy >= runs/main - 0.005': a gate on the last value of
- * a metric. */
+/* --expect 'val_accuracy>=0.94', --expect 'accuracy >= runs/main - 0.005': a gate on the last value
+ * of a metric. */
 #ifndef CMD_EXPECT_H
 #define CMD_EXPECT_H
 
@@ -28,8 +28,8 @@ struct expectations {
  * ends in .json, or exists. */
 dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e);
 /* Are these metrics of the job? Reads the baselines, so before a run can change them.
- * `split`: the part that is evaluated, "input" for a file; NULL: the job is trained, and metrics with
- * val_ are reported as well. */
+ * `split`: the part that is evaluated, "input" for a file; NULL: the job is trained, and metrics
+ * with val_ are reported as well. */
 dt_status *expect_check(struct expectations *e, const dt_job *job, const char *split);
 /* "accuracy >= runs/main - 0.005 (0.935)" */
 void expect_put(dt_str *to, const struct expectation *e);

@@ -164,7 +164,7 @@ struct verb {
     const struct option *options;
     /* opens the plug-in that a job names, which is code; others open one that --plugin names */
     bool runs_jobs;
-    /* signals mean save and stop from the start; a closed pipe on standard output does not end it */
+    /* signals mean save and stop from the start; a closed standard output does not end it */
     bool trains;
     size_t size; /* size of the struct that options are stored in */
     int (*run)(const struct call *call);

@@ -33,8 +33,8 @@ dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n,
 typedef struct dt_writer {
     int fd;
     char *path; /* NULL once it is closed */
-    bool
-        keep; /* the file was opened by dt_writer_append: dt_writer_abandon closes it and does not remove it */
+    /* the file was opened by dt_writer_append; dt_writer_abandon closes and does not remove it */
+    bool keep;
 } dt_writer;
 /* truncates an existing file of that name */
 dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;

@@ -7,7 +7,8 @@
  *     UTF-8                                   the text; lines end with LF or CRLF
  *     UTF-16, UTF-32                          an error that names the encoding
  *     another byte (Latin-1), NUL             an error that names the byte, its line and its column
- *     Parquet, gzip, an HTML page, ...        an error that names the kind of file, and how to convert it
+ *     Parquet, gzip, an HTML page, ...        an error that names the kind of file and
+ *                                             how to convert it
  */
 #ifndef DT_BASE_TEXT_H
 #define DT_BASE_TEXT_H

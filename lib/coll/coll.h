@@ -33,8 +33,8 @@ typedef enum dt_collective {
 enum { DT_COLLECTIVES = DT_COLLECTIVE_BROADCAST + 1 };
 const char *dt_collective_name(dt_collective c); /* "all_reduce" */
 
-/* Chunks first .. first + chunks - 1 of rank `from` replace those of rank `to`. A rank sends what it
- * had before the round. */
+/* Chunks first .. first + chunks - 1 of rank `from` replace those of rank `to`. A rank sends what
+ * it had before the round. */
 typedef struct dt_move {
     int round;
     int from, to; /* ranks */

@@ -4,7 +4,8 @@
  * at equal distances, and there is a group for each base, so that all groups together form a grid,
  * too:
  *
- *     an axis of 8, ranks 4, stride 1, bases 0 and 4      a a a a b b b b       two lines (the ends of the axis may be linked, the groups' are not)
+ *     an axis of 8, ranks 4, stride 1, bases 0 and 4      a a a a b b b b       two lines (the
+ *     ends of the axis may be linked, those of the groups are not)
  *     an axis of 8, ranks 4, stride 2, bases 0 and 1      a b a b a b a b       two rings, if the
  *     ends are linked; both use every link
  *

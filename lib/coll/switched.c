@@ -7,7 +7,7 @@
  *     between   each host does, for all groups with devices on it; data that its devices share is
  *               sent once
  *
- *                          inside, a device          between, a host           messages between, in turn
+ *                          inside, a device          between, a host           messages between
  *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, rounded up
  *     reduce_scatter       V (d - 1) / d             V (h - 1) / h             the same
  *     all_reduce           2 V (d - 1) / d           2 V (h - 1) / h           twice as many

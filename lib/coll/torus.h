@@ -6,7 +6,7 @@
  * round, so that all links work all the time. On a torus of two axes, reduce-scatter:
  *
  *                    phase 1       phase 2
- *     colour 1       x up          y up           of V/4; after a phase there is V/4 divided by the length of the axis left,
+ *     colour 1       x up          y up           of V/4; a phase leaves V/4 / length of the axis,
  *     colour 2       y up          x up           so the first phase is what takes time
  *     colour 3       x down        y down
  *     colour 4       y down        x down

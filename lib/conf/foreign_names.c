@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names and keys of other programs (Keras, PyTorch, scikit-learn), and what to write in a job for
- * them. Letter case is ignored, and so are '_', '-', what comes before the last dot, and the noun at
- * the end: nn.CrossEntropyLoss, DDPStrategy, data-parallel.
+ * them. Letter case is ignored, and so are '_', '-', what comes before the last dot, and the noun
+ * at the end: nn.CrossEntropyLoss, DDPStrategy, data-parallel.
  */
 #include <ctype.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * "override 1", so that every fault in it, found now or later by a field table, has a location and
  * a caret.
  *
- *     fit.epochs=3    model.layers.1.Dense.units=64    strategy={type: mirrored, replicas: 4}    seed=
+ *     fit.epochs=3    model.layers.1.Dense.units=64    strategy={type: mirrored}    seed=
  */
 #include <string.h>
 

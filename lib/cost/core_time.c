@@ -4,8 +4,8 @@
  * (core_product.c), after the launch; filling and draining overlap with nothing.
  *
  * This is the time on hardware. The compiler's own estimate (tests/cost/compiler_estimate.h)
- * differs: it leaves out operands that it fetches ahead, its launch is longer than what was measured
- * on tpu7x, and its large products are slower than on v6e and faster than on tpu7x.
+ * differs: it leaves out operands that it fetches ahead, its launch is longer than what was
+ * measured on tpu7x, and its large products are slower than on v6e and faster than on tpu7x.
  */
 #include <math.h>
 

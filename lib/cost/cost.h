@@ -3,7 +3,8 @@
  * What programs cost on chips and links. Nothing here computes a value or allocates one: types and
  * tables go in, seconds and bytes come out.
  *
- *     program for one device (pass/spmd) -> kernels (fuse.c) -> memory (hbm.c), virtual clock (clock.c) -> plan (plan.h)
+ *     program for one device (pass/spmd) -> kernels (fuse.c) -> memory (hbm.c),
+ *     virtual clock (clock.c) -> plan (plan.h)
  *
  * A device is a core, or a chip's cores as one. SI units.
  */

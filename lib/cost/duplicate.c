@@ -10,9 +10,9 @@
  * larger than the value itself, as the random numbers behind a mask are.
  *
  * The costliest such value is a sigmoid (3 operations). Of silu(g) * u the arrays g, u and the
- * product are kept; sigmoid and silu(g) are computed again. libtpu 0.0.42.1 does so where all blocks
- * are written out: six gated blocks need 6.1 GiB of temporaries, as planned (docs/simulator.md);
- * with all five arrays a plan needs 9.2.
+ * product are kept; sigmoid and silu(g) are computed again. libtpu 0.0.42.1 does so where all
+ * blocks are written out: six gated blocks need 6.1 GiB of temporaries, as planned
+ * (docs/simulator.md); with all five arrays a plan needs 9.2.
  *
  * With `model.scan_layers` the blocks of a Repeat are two loops, of which the second reads what the
  * first has stored. No compiler computes again across loops, so values that the backward pass reads

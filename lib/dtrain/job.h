@@ -101,10 +101,10 @@ DT_API int dt_job_worker(const dt_job *j);
 
 /* What an output was measured as. */
 typedef enum dt_explained_as {
-    DT_EXPLAINED_CLASSES, /* one class of several is right; the predicted one has the highest score */
-    DT_EXPLAINED_BINARY, /* the same for two classes: the second one is predicted above 0.5 */
-    DT_EXPLAINED_LABELS, /* independent labels, each predicted above 0.5 */
-    DT_EXPLAINED_VALUES  /* numbers */
+    DT_EXPLAINED_CLASSES, /* one class of several is right; the one with the highest score counts */
+    DT_EXPLAINED_BINARY,  /* the same for two classes: the second one is predicted above 0.5 */
+    DT_EXPLAINED_LABELS,  /* independent labels, each predicted above 0.5 */
+    DT_EXPLAINED_VALUES   /* numbers */
 } dt_explained_as;
 
 /* Of a class, or of a label; 0 where a quotient has no divisor. */
@@ -176,8 +176,8 @@ typedef struct dt_output_explained {
     const int64_t *confusion;
     int n_confused; /* the largest confusions, at most 20, largest first */
     const dt_confused *confused;
-    /* binary: a table, and the threshold with the largest best_score. Areas under the curves, and the
-     * mean squared difference of probability and class; NaN if all examples are of one class */
+    /* binary: a table, and the threshold with the largest best_score. Areas under the curves, and
+     * the mean squared difference of probability and class; NaN if all examples are of one class */
     int n_thresholds;
     const dt_threshold *threshold;
     dt_threshold best;

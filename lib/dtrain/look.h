@@ -213,7 +213,7 @@ typedef struct dt_run_report_request {
 DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) DT_CHECKED;
 
 /* The metric `name` ("val_accuracy") of a run as fit reported it, for the weights that the run has
- * kept; NaN: the run has no such metric. NotFoundError: no such directory, or not a run directory. */
+ * kept; NaN: the run has no such metric. NotFoundError: no such directory, or no run in it. */
 DT_API dt_status *dt_run_metric(const char *run, const char *name, double *value) DT_CHECKED;
 
 /* Generates sample data of kind "digits" or "text" in `directory`, which is created. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sweeps: one job with several settings. The library chooses the trials, remembers their results
- * and compares them; the caller trains each, in a process of its own or with dt_job_fit. The folds of
- * a job (dataset.validation_folds) are such trials, one for each value of dataset.fold.
+ * and compares them; the caller trains each, in a process of its own or with dt_job_fit. The folds
+ * of a job (dataset.validation_folds) are such trials, one for each value of dataset.fold.
  */
 #ifndef DTRAIN_SWEEP_H
 #define DTRAIN_SWEEP_H

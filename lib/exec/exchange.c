@@ -4,8 +4,8 @@
  * into buckets, in the order in which the backward pass computes them. The exchange of a bucket
  * begins when the last task that computes a part of it has ended:
  *
- *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |           wait          | updates |
- *     courier                           [   bucket 0   ][   bucket 1   ][   bucket 2     ]
+ *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |         wait        | updates |
+ *     thread                            [   bucket 0   ][   bucket 1   ][  bucket 2   ]
  *
  * The order depends on sizes and the graph only, which all workers share, so all make the same
  * exchanges in the same order, even if some are late. A bucket is so large that the cost of a

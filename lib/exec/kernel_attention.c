@@ -4,7 +4,8 @@
  * time, whose scores are in the lane's scratch memory.
  *
  *     forward    S = Q K'      P = softmax(scale S)      Y = P V
- *     backward   S, P again    dV += P' dY    dP = dY V'    dS = scale P (dP - sum P dP)    dQ = dS K    dK += dS' Q
+ *     backward   S, P again    dV += P' dY    dP = dY V'    dS = scale P (dP - sum P dP)
+ *                dQ = dS K     dK += dS' Q
  *
  * Q is (block, H); K and V are the keys that at least one query of the block attends to: under a
  * causal mask a later block has more of them. So blocks differ in the sizes of their products,

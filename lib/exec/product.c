@@ -8,8 +8,12 @@
  * refuses, a tile at a time is converted into scratch and multiplied there. A tile of A serves a
  * whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
  *
- *     for each panel of C    for each stretch of k    float(A tile)    for each tile of the panel    C (f32) += float(A tile) float(B tile)
- *                            then the panel is stored as C is to be
+ *     for each panel of C
+ *         for each stretch of k
+ *             float(A tile)
+ *             for each tile of the panel
+ *                 C (f32) += float(A tile) float(B tile)
+ *         then the panel is stored as C is to be
  */
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,8 @@
  *     (traits.exact);
  *     is read by reduce_precisions alone, which then find it rounded already.
  *
- *     dot ─▶ %7 ─▶ reduce_precision ─▶ %8 ─▶ ...      the product writes 16 bits; %8 is another name for them
+ *     dot ─▶ %7 ─▶ reduce_precision ─▶ %8 ─▶ ...      the product writes 16 bits; %8 is another
+ *                                                     name for them
  *
  * So bits do not depend on this choice, except for the order in which products are summed. At
  * first all such values are chosen; then kernels exclude those that they cannot read or write,

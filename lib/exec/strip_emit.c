@@ -2,7 +2,8 @@
 /*
  * The element compiler: turns passes of a strip program into loops of machine code.
  *
- *     r0 = g * s0;  r1 = r0 - m;  ...      for 8 elements at a time, and one by one at the end: load, compute in registers, store what is wanted
+ *     r0 = g * s0;  r1 = r0 - m;  ...      for 8 elements at a time, and one by one at the end:
+ *     load, compute in registers, store what is wanted
  *
  * Values are in vector registers from their instruction to the last one that reads them. A value
  * that is read after the loop, or whose register is needed, is stored where loops in C would have

@@ -3,8 +3,9 @@
  * A fused group as a strip program: nodes of one shape become instructions over registers of
  * DT_STRIP floats.
  *
- *     w (784, 128)   g (784, 128)   alpha ()      operands: whole arrays are read in place, scalars and vectors are
- *          │              │            │          laid out once a task, per-row values once a strip
+ *     w (784, 128)   g (784, 128)   alpha ()   operands: whole arrays are read in place, scalars
+ *          │              │            │       and vectors are laid out once a task, per-row
+ *          │              │            │       values once a strip
  *          ▼              ▼            ▼
  *     for each strip of the piece:   r0 = g * s0;  r1 = r0 - m;  ...;  w = w - r5
  *

@@ -4,8 +4,8 @@
  * Values are added in short chains, each from zero; the sums of chains are added by a fixed binary
  * tree:
  *
- *     block   0 1 2 3 4        two sums of one level make one of the next, as a binary counter carries;
- *              \/  \/  |       what is left at the end is added from the smallest level up
+ *     block   0 1 2 3 4        two sums of one level make one of the next, as a binary counter
+ *              \/  \/  |       carries; what is left at the end is added from the smallest level up
  *               \__/   |
  *                 \____/
  *

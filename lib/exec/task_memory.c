@@ -3,8 +3,10 @@
  * Memory of values that only the task that computes them reads. Only the pieces that are being
  * computed have memory, each from the step that writes it to the last one that reads it:
  *
- *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'           x, y, dz and dh are read in segment 1:
- *     segment 1    dW = x' dh     dV = y' dz                                       they are in the arena; h, z and dy are here
+ *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'
+ *     segment 1    dW = x' dh     dV = y' dz
+ *
+ * x, y, dz and dh are read in segment 1, so they are in the arena; h, z and dy are here.
  *
  * Each lane has memory for one task, unless all tasks of the segment need less. Segments run one
  * after the other, so they share this memory.

@@ -85,8 +85,8 @@ bool dt_path_is_pattern(const char *path);
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) DT_MUST_USE;
 /* Adds the entries of a folder, sorted by name; hidden entries (".x") are skipped. */
 dt_status *dt_paths_list(dt_paths *paths, const char *folder) DT_MUST_USE;
-/* Adds the files in a folder and in all folders below it, in the order of their folders' paths, then
- * of their names, as in Keras. Hidden files and links to folders are skipped. */
+/* Adds the files in a folder and in all folders below it, in the order of their folders' paths,
+ * then of their names, as in Keras. Hidden files and links to folders are skipped. */
 dt_status *dt_paths_list_below(dt_paths *paths, const char *folder) DT_MUST_USE;
 void dt_paths_add(dt_paths *paths, const char *path);
 bool dt_path_is_folder(const char *path);

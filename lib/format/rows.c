@@ -3,7 +3,8 @@
  * The columns of a row of outputs, by format:
  *
  *     CSV           logits_0, logits_1, ... for the scores of output `logits`, logits_ring, ...
- *                   where its classes have names; of a regression the names of the target; of the largest only logits_class_0,
+ *                   where its classes have names; of a regression the names of the target; of
+ *                   the largest only logits_class_0,
  *                   logits_score_0, ...; of the one that a threshold decides logits_class and
  *                   logits_score; of those above a probability logits_classes, a|b, and
  *                   logits_scores. Examples that are files have a first column `file`;

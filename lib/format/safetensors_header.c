@@ -2,7 +2,8 @@
 /*
  * safetensors: u64 length of the header, little-endian; the header, JSON; the data.
  *
- *     {"dense/kernel": {"dtype": "F32", "shape": [784, 128], "data_offsets": [0, 401408]}, ..., "__metadata__": {...}}
+ *     {"dense/kernel": {"dtype": "F32", "shape": [784, 128], "data_offsets": [0, 401408]}, ...,
+ *      "__metadata__": {...}}
  *
  * The format is small so that a reader can check all of it: every byte of the data belongs to
  * exactly one tensor, and each tensor has as many bytes as its shape asks for. Sizes are compared
@@ -84,7 +85,7 @@ static bool is_onnx(const char *bytes) {
            strchr("\x12\x1a\x22\x28\x32\x3a\x42", bytes[2]);
 }
 
-/* first: the byte where a header would begin, '{' in every safetensors file; -1: the file is shorter. */
+/* first: the byte where a header begins, '{' in every safetensors file; -1: the file is shorter. */
 static dt_status *refuse_length(const char *path, const char *bytes, int first, uint64_t length,
                                 int64_t size) {
     const bool no_header = first >= 0 && first != '{';

@@ -3,7 +3,8 @@
  * state.json is one line of JSON. Its last member is the SHA-256 of all bytes before that member,
  * so that a changed seed or step is found like a changed weight.
  *
- *     {"format": 1, "step": 295, ..., "files": {"model.safetensors": "8c1e...", ...}, "job": "{...}", "sha256": "51f0..."}
+ *     {"format": 1, "step": 295, ..., "files": {"model.safetensors": "8c1e...", ...},
+ *      "job": "{...}", "sha256": "51f0..."}
  *
  * The files' names are fixed: what the text names is compared with them and never opened.
  */

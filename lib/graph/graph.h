@@ -375,8 +375,8 @@ typedef struct dt_op_traits {
     /* compilers of whole programs emit nothing for it: its readers read its input directly */
     bool read_through;
     bool varying; /* differs between replicas even with equal inputs (replica_id, batch sizes) */
-    bool
-        additive; /* in both inputs together: f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
+    /* in both inputs together: f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
+    bool additive;
     /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
     bool collective;
     bool positive; /* defined and smooth for positive inputs, from which tests of all ops draw */

@@ -8,11 +8,13 @@
  * order:
  *
  *     an update comes after the readers of the old value      so that it can be made in place
- *     updates run from the last variable to the first          a backward pass meets its layers in that order, and a gradient
- *                                                              is freed as soon as its layer's weights have used it
+ *     updates run from the last variable to the first         a backward pass meets its layers in
+ *                                                             that order, and a gradient is freed
+ *                                                             as soon as its layer's weights have
+ *                                                             used it
  *
- *     dz ---> dV = h' dz ---> V := V - dV        V may not be overwritten before dh = dz V', so the update of V
- *      \----> dh = dz V'  ---> ...               waits for dh as if it were an input
+ *     dz ---> dV = h' dz ---> V := V - dV        V may not be overwritten before dh = dz V', so
+ *      \----> dh = dz V'  ---> ...               its update waits for dh as if it were an input
  */
 #include "graph/trace.h"
 

@@ -2,7 +2,8 @@
 /*
  * `partition`, read:
  *
- *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, a layer's output, a value within a layer
+ *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, the output of
+ *                                                  a layer or a value within one
  *     weights:       [{match: "*" , split: [2]}]   rules for weights, the first that matches
  *     over_replicas: none | optimizer | weights    the variables that are divided among replicas
  *     sequence_parallel: true                      values between a block's products are divided

@@ -21,7 +21,7 @@
 /* Settings besides the job; zeros are the defaults. */
 typedef struct dt_plan_options {
     int64_t budget; /* bytes of a device that may be used */
-    /* of the training step instead of the job's batch; steps besides it are left out. 0: the job's */
+    /* rows of the training step; other steps are left out. 0: the job's batch, and all steps */
     int64_t rows;
     bool host;   /* the host's memory is computed, too */
     int threads; /* of that host, as dt_run_options has them */
@@ -76,8 +76,8 @@ typedef struct dt_chip_price {
     double usd_hour;    /* US dollars for a chip (of a cluster: a host) and hour; 0: not known */
     const char *source; /* lent */
 } dt_chip_price;
-/* UNKNOWN_SLICE_OPTION: not "GENERATION=DOLLARS" with a generation of the table, or dollars that are
- * not above 0 and at most 1,000,000. */
+/* UNKNOWN_SLICE_OPTION: not "GENERATION=DOLLARS" with a generation of the table, or dollars that
+ * are not above 0 and at most 1,000,000. */
 dt_status *dt_prices_check(const char *const *prices, int n) DT_MUST_USE;
 /* The last price given for the slice's generation, or the table's. */
 dt_chip_price dt_job_plan_price(const dt_job_plan *p);

@@ -6,7 +6,8 @@
  * than anything else would. Strategy and number of threads may differ from those of the run: the
  * bits are the same.
  *
- *     begin (a checkpoint N steps or more before, or nothing) ── fit ──▶ scratch/ckpt/step-B   =   run/ckpt/step-B ?
+ *     begin (a checkpoint N steps or more before, or nothing) ── fit ──▶ scratch/ckpt/step-B
+ *                                                          scratch/ckpt/step-B = run/ckpt/step-B ?
  */
 #define _XOPEN_SOURCE 700 /* nftw, mkdtemp */
 #include <errno.h>

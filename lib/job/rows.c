@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that are not the job's: a file, a folder or a pipe to predict or to evaluate. They are examples
- * as the data set stores them. Facts that the checkpoint lacks are taken from the job's data. */
+/* Rows that are not the job's: a file, a folder or a pipe to predict or to evaluate. They are
+ * examples as the data set stores them. Facts that the checkpoint lacks are taken from the job's
+ * data. */
 #include <stdlib.h>
 #include <string.h>
 

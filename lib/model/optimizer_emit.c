@@ -2,7 +2,8 @@
 /*
  * Emits the update of an optimizer, in Keras' order:
  *
- *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ mean of weights ──▶ constraint
+ *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay
+ *               ──▶ the row's step ──▶ mean of weights ──▶ constraint
  *
  * and iteration + 1. With a dynamic loss scale, a step whose gradients are not finite changes none
  * of these. Keras clips before the sum, so that its results depend on the number of replicas; here

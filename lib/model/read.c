@@ -3,7 +3,7 @@
  * Reading a model: the list of layers becomes a checked specification.
  *
  *     list ── repeat.c ──▶ list without Repeat
- *     list item ──▶ layer, name ──▶ what it takes from (inputs.c) ──▶ shapes and weights, layer by layer
+ *     list item ──▶ layer, name ──▶ its inputs (inputs.c) ──▶ shapes and weights, layer by layer
  *
  * Every item is read and named before any shape is looked at, so that all faults of a job are
  * reported in one run. Shapes are inferred up to the first layer that cannot be built, since

@@ -3,7 +3,8 @@
  * attention: for every query, the mean of the values, weighted by how well their keys match the
  * query, for each head:
  *
- *     query     (B.., T, N, H)       p[t, s] = softmax over s of scale * sum over h of query[t, h] key[s, h]
+ *     query     (B.., T, N, H)       p[t, s] = softmax over s of
+ *                                              scale * sum over h of query[t, h] key[s, h]
  *     key       (B.., S, K, H)       y[t, v] = sum over s of p[t, s] value[s, v]
  *     value     (B.., S, K, V)
  *     position  (B.., T)             the number of the key at the query's place

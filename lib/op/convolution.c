@@ -3,7 +3,8 @@
  * convolution: rhs, the kernel, moves as a window over the spatial dimensions of lhs. For each
  * place p of the window
  *
- *     y[b, p.., o] = sum over k.., i of lhs[b, p * stride - low + k * dilation.., i] * rhs[k.., i, o]
+ *     y[b, p.., o] =
+ *         sum over k.., i of lhs[b, p * stride - low + k * dilation.., i] * rhs[k.., i, o]
  *
  * Every operand may have its dimensions in any order: the attribute says which is the batch, which
  * the feature, which the spatial ones. So gradients are convolutions, too; for the kernel's,

@@ -3,7 +3,8 @@
  * gelu: y = x times P(x), the probability that a standard normal number is below x:
  *
  *     y = x (1 + erf(x / sqrt(2))) / 2
- *     y = x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))        approximate: x (1 + tanh z) / 2 with half that z
+ *     y = x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))        approximate:
+ *                                                             x (1 + tanh z) / 2 with half that z
  *
  * The sigmoid keeps its digits where 1 + tanh is nearly 0.
  *

@@ -7,7 +7,8 @@
  * copies. If several axes cut one dimension, the first is major, so that a part is contiguous and
  * its number is the rank of the device among those axes.
  *
- *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6], devices 4..7 hold [:, 6:12]
+ *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6],
+ *                                                            devices 4..7 hold [:, 6:12]
  *
  * A value is PARTIAL over axes when the devices along them hold terms of it: it is their sum (or
  * their maximum).

@@ -5,7 +5,7 @@
  *
  *     step      int64 scalar     counts the draws of one generator
  *     example   (B) of integers  see example_id
- *     y         (B, ...)         uniform in [0, 1) with 24 bits, or normal with mean 0 and deviation 1
+ *     y         (B, ...)         uniform in [0, 1) with 24 bits, or normal: mean 0, deviation 1
  *
  * Element k of example i in step s is drawn from Philox's block (key; k, s * 2^32 + i). No gradient
  * flows.

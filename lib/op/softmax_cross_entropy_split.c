@@ -4,7 +4,7 @@
  * logits of some classes; the maximum and the sum of e^(z - m) are those of all devices. A class
  * number is compared with the numbers of the device's classes and found on one device.
  *
- *     loss     sum over own classes of y_j * (log(sum) - (z_j - m))      a term of the loss: partial
+ *     loss     sum over own classes of y_j * (log(sum) - (z_j - m))     a term of the loss: partial
  *     dz_j     dy * (e^(z_j - m) / sum * sum of y - y_j)
  *
  * Both need the same maximum and sum, which are one node in a trace. A number that is not a class

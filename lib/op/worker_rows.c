@@ -3,7 +3,8 @@
  * worker_rows: the rows of a value, of which each worker has some, concatenated: see op/workers.h.
  * Workers exchange them when a program runs (exec); `eval` is for a worker that has all of them.
  *
- *     x   (own, rest...)     y   (rows, rest...)      worker r of w holds rows [r * rows / w, (r + 1) * rows / w)
+ *     x   (own, rest...)     y   (rows, rest...)
+ *     worker r of w holds rows [r * rows / w, (r + 1) * rows / w)
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

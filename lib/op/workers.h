@@ -6,7 +6,8 @@
  *
  *     shard       0 1 2 3 4 5 6 7
  *                 \_/ \_/ \_/ \_/
- *     3 workers   0 0 1 1 1 2 2 2     worker 0: the node over 0, 1    worker 1: over 2, 3 and 4    worker 2: over 5 and 6, 7
+ *     3 workers   0 0 1 1 1 2 2 2     worker 0: the node over 0, 1    worker 1: over 2, 3 and 4
+ *                                     worker 2: over 5 and 6, 7
  *
  * These ops occur in workers' programs only, so they are not in the op table: they are never
  * traced, split or exported.

@@ -4,9 +4,10 @@
  * microseconds, so nothing is copied and nothing is summed twice: activations are cut over rows,
  * weight gradients over their own first dimension, and the owner of a piece updates it.
  *
- *     segment 0   rows:    h = relu(x W + b)   z = h V + c   loss, dz   dh          pieces of B rows
+ *     segment 0   rows:    h = relu(x W + b)   z = h V + c   loss, dz   dh       pieces of B rows
  *     ---- join: everybody's dz and dh are there ----
- *     segment 1   slices:  dW = x' dh, Adam, W    dV = h' dz, Adam, V    ...         pieces of each gradient's rows
+ *     segment 1   slices:  dW = x' dh, Adam, W    dV = h' dz, Adam, V    ...     pieces of the rows
+ *                                                                                of each gradient
  *
  * A node stays in the segment of an input if each of its pieces needs only the same piece of the
  * input (the op's rule maps dimension 0 to dimension 0, with equal cuts); else it is placed one

@@ -4,8 +4,11 @@
  *
  *     group 0   2 pieces   h = x W    z = h V    dz    dh          nodes of one segment that pass
  *     pieces on
- *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows     a whole gradient of a kernel, with the odds and ends of the segment
- *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make them at a time
+ *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows     a whole gradient of a kernel,
+ *                                                                  with the odds and ends of the
+ *                                                                  segment
+ *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make
+ *                                                                  them at a time
  */
 #include <stdlib.h>
 

@@ -7,7 +7,8 @@
  *     whole gradients   of kernels, in a segment that has no pieces to be cut, would keep the other
  *                       threads waiting:
  *
- *         segment 4   1 piece      sums of rows, dK = gradient of a kernel, K - rate * dK        one thread works
+ *         segment 4   1 piece      sums of rows, dK = gradient of a kernel, K - rate * dK
+ *                                  one thread works
  *         segment 5   16 pieces    dx, sums
  *
  *     so they go with their updates to the next segment, beside the pieces that all threads share:

@@ -2,7 +2,8 @@
 /*
  * Passes: graph in, new graph out. Analyses are arrays beside a graph, by node number.
  *
- *     traced graph -> dt_simplify -> dt_fold -> dt_join_steps -> dt_shards (if reproducible) -> dt_simplify -> (pass/spmd.h) -> dt_partition -> program
+ *     traced graph -> dt_simplify -> dt_fold -> dt_join_steps -> dt_shards (if reproducible)
+ *                  -> dt_simplify -> (pass/spmd.h) -> dt_partition -> program
  *
  * Each is tested against the reference interpreter on random graphs.
  */

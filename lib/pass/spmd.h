@@ -3,7 +3,8 @@
  * Partition over devices: one program that every device of a mesh runs on its part of every value
  * (SPMD), with collectives between the parts. The files in pass/spmd describe the design.
  *
- *     folded graph -> dt_spmd_create -> a local program, printed, priced -> dt_spmd_expand -> a graph for this machine
+ *     folded graph -> dt_spmd_create -> a local program, printed, priced
+ *                  -> dt_spmd_expand -> a graph for this machine
  *
  * Layouts start from annotations in the graph (custom_call @Sharding, op/sharding.c) and are
  * propagated to all other values.

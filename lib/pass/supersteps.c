@@ -4,7 +4,7 @@
  * run whole programs and cannot stop in the middle. As in the bulk synchronous model (Valiant,
  * 1990), computing and exchanging take turns:
  *
- *     superstep 0: loss, gradients of own rows  |  exchange: sums of gradients  |  superstep 1: the optimizer
+ *     superstep 0: loss, gradients of own rows  |  sums of gradients  |  superstep 1: the optimizer
  *
  * A value is computed as early as its inputs allow and passed to each later superstep that needs
  * it. Values that depend on variables only, without rows, are computed in each superstep that

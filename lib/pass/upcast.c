@@ -3,7 +3,8 @@
  * Computes float16 and bfloat16 in float32 on this machine. An op with a 16-bit result becomes the
  * op on float32 with a rounded result (exec/storage.c stores it in 16 bits again):
  *
- *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) : f32, 7 digits
+ *     y = dot_general(x, w) : bf16        becomes
+ *     y = reduce_precision(dot_general(x, w)) : f32, 7 digits
  *
  * as in the interpreter's definition. So sums are float32, every kernel can be used, and roundings
  * are fused with the steps around them. Ops that only move elements need no rounding; nor do
@@ -27,8 +28,8 @@ static const dt_precision_attr of_bfloat16 = {.mantissa_bits = 7},
 typedef struct widening {
     dt_trace *t;
     const dt_graph *g;
-    dt_value *
-        map; /* [nodes] of the old graph: float32 values; arguments and variables keep their dtype */
+    /* [nodes] of the old graph: float32 values; arguments and variables keep their dtype */
+    dt_value *map;
 } widening;
 
 static dt_value widen(dt_value x) {

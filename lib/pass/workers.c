@@ -4,10 +4,12 @@
  * Rows of several workers are combined in sums over the batch only. These are divided into shards
  * as dt_shards does: a worker adds its own shards, and tree_join adds the sums of all workers.
  *
- *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy)))       (own shards, m, n) -> (m, nodes * n) -> (m, n)
+ *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy))):
+ *                                   (own shards, m, n) -> (m, nodes * n) -> (m, n)
  *     get_dimension_size(x)    ->   a number: the rows of all
  *     iota along the batch     ->   example_id, which begins at the worker's first row
- *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for each replica, then of all
+ *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for
+ *                                   each replica, then of all
  *     segment_broadcast(v)     ->   segment_broadcast(own replicas' part of v)
  *
  * All other ops work row by row, or on values that are the same on all workers; any others are

@@ -4,8 +4,10 @@
  * Numbers of fields are those of xla/service/hlo.proto, xla/xla_data.proto and
  * xla/pjrt/proto/compile_options.proto.
  *
- *     HloModuleProtoWithConfig 1 module -> 3 computations -> 5 id, 2 instructions: 2 opcode, 3 shape, 8 literal -> 4 s32s, 35 id, 36 operands,
- *         38 called computations (of a loop body and condition), 43 backend_config (JSON text), 63 comparison direction
+ *     HloModuleProtoWithConfig 1 module -> 3 computations -> 5 id, 2 instructions: 2 opcode,
+ *         3 shape, 8 literal -> 4 s32s, 35 id, 36 operands,
+ *         38 called computations (of a loop body and condition), 43 backend_config (JSON text),
+ *         63 comparison direction
  *
  * A computation counts as often as it runs: a loop's body as often as its condition says.
  *

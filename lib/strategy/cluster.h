@@ -61,10 +61,10 @@ typedef struct dt_launch {
 } dt_launch;
 /* the largest number of processes that a launcher may start */
 enum { DT_LAUNCH_MOST = 1 << 16 };
-/* tf_config.c: sets *out from TF_CONFIG; without the variable it describes no processes. LAUNCH if it
- * is malformed. */
+/* tf_config.c: sets *out from TF_CONFIG; without the variable it describes no processes. LAUNCH if
+ * it is malformed. */
 dt_status *dt_launch_read_tf_config(dt_launch *out) DT_MUST_USE;
-/* LAUNCH, at `at`, if an address is malformed or two are equal. of: what holds them, for messages. */
+/* LAUNCH, at `at`, if an address is malformed or two are equal. of: their owner, for messages. */
 dt_status *dt_launch_check_addresses(const dt_launch *l, const dt_location *at,
                                      const char *of) DT_MUST_USE;
 /* Reads the environment. Fails with LAUNCH if two launchers contradict each other, an index does
@@ -77,8 +77,8 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const dt_tex
                              const dt_rank_option *own) DT_MUST_USE;
 void dt_launch_release(dt_launch *l);
 struct dt_strategy;
-/* A warning for multi_worker_mirrored in one process that is part of a Slurm job with several tasks,
- * which srun would have started. NULL: it is not so. */
+/* A warning for multi_worker_mirrored in one process that is part of a Slurm job with several
+ * tasks, which srun would have started. NULL: it is not so. */
 const char *dt_launch_without_srun(const struct dt_strategy *strategy, dt_arena *arena);
 /* Whether `own` or DTRAIN_RANK gives a rank. */
 bool dt_launch_has_rank(const dt_rank_option *own);

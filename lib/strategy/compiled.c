@@ -5,7 +5,8 @@
  * evaluation.
  *
  *     traced step -> simplify (-> remat) -> fold -> steps -> shards -> simplify          once
- *                    (-> spmd -> expand, on several logical devices as the chip computes) -> the back end   per size
+ *                    (-> spmd -> expand, on several logical devices)
+ *                    -> the back end                                                  per size
  *
  * Placement does not change results: a value that a replica splits over its logical devices is
  * computed here as a whole, with the same bits as on one device, and the program of a single device

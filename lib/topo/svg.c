@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A slice as a standalone SVG file: a panel of chips for each z, with links, wraparound links,
- * hosts as tiles behind their chips, cores in the colour of their replica, and a legend. A picture can
- * be enlarged, so nothing is left out up to 1,024 chips; of larger slices the first ones along each
- * axis are drawn.
+ * hosts as tiles behind their chips, cores in the colour of their replica, and a legend. A picture
+ * can be enlarged, so nothing is left out up to 1,024 chips; of larger slices the first ones along
+ * each axis are drawn.
  *
  * The wraparound link of an axis runs back in the gap beside its row or column. In a twisted slice
  * those of the short axes end in another panel, so they are drawn as stubs with a label.

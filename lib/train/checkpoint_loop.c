@@ -3,8 +3,10 @@
  * What the checkpoint of a custom loop has besides tensors: the names of all objects, and the state
  * of each.
  *
- *     {"models": {"model": true}, "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused": null}, "variables": {"total": [8, "SUM"]},
- *      "counters": {"step": 120}, "iterators": {}, "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}
+ *     {"models": {"model": true},
+ *      "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused": null},
+ *      "variables": {"total": [8, "SUM"]}, "counters": {"step": 120}, "iterators": {},
+ *      "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}
  *
  * An optimizer has the variables that it keeps state for, in the order in which it got to know
  * them; a variable the number of its copies, and, where these are several, how they are combined

@@ -3,7 +3,8 @@
  * What steps of `map` learned, as checkpoints keep it: a JSON object with an entry for each step.
  * Numbers are the shortest decimals that come back bit for bit.
  *
- *     {"map/normalize/x/0": {"mean": [5.84, 3.06], "variance": [0.68, 0.19]}, "map/text_vectorization/review/0": {"words": ["the", "a"]}}
+ *     {"map/normalize/x/0": {"mean": [5.84, 3.06], "variance": [0.68, 0.19]},
+ *      "map/text_vectorization/review/0": {"words": ["the", "a"]}}
  */
 #include <string.h>
 

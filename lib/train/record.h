@@ -2,9 +2,9 @@
 /*
  * record.jsonl below output.dir: what happened in a run, for `dtrain report`. history.jsonl has the
  * metrics, and the newest checkpoint the position of the run; this file has the rest: the machine,
- * the times of steps and of waiting, memory, warnings, how each attempt ended. base/events.h has the
- * members of its lines. Lines are only appended, attempt after attempt; an attempt without an "end"
- * was killed.
+ * the times of steps and of waiting, memory, warnings, how each attempt ended. base/events.h has
+ * the members of its lines. Lines are only appended, attempt after attempt; an attempt without an
+ * "end" was killed.
  *
  * A start at step s makes lines of later steps void, those of the same generation (see
  * dt_state_file) that came before it; one of a new generation all. Nothing depends on the file: it

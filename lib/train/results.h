@@ -4,7 +4,8 @@
  * examples, added up in double, so none depends on how data divides into batches. The sums are in
  * one row:
  *
- *     of each output with a loss   sum of the losses, what they are divided by; a loss of the whole batch counts once for each example
+ *     of each output with a loss   sum of the losses, what they are divided by; a loss of the whole
+ *                                  batch counts once for each example
  *     of all                       what is added to the loss, once for each example
  *     of each metric               a mean: sum, what it is divided by; else its parts, one after
  *                                  the other

@@ -4,8 +4,8 @@
  * superstep (pass/supersteps.c). Between two of them this process exchanges values in its own
  * memory with other workers, as the executor of cpu does (exec/kernel_exchange.c):
  *
- *     program 0 -> gradients of own rows, to the host -> sums over all workers -> to the device -> program 1
- *          \------------------------ activations, which stay on the device -------------------------^
+ *     program 0 -> gradients of own rows, to the host -> sums over all workers -> program 1
+ *          \------------------ activations, which stay on the device --------------^
  */
 #include <stdlib.h>
 

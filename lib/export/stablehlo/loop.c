@@ -2,7 +2,8 @@
 /*
  * A repeat as a loop:
  *
- *     %9:5 = "stablehlo.while"(%zero, carries, items of the last block, stacks, what all blocks read, numbers) ({ counter < n }, {
+ *     %9:5 = "stablehlo.while"(%zero, carries, items of the last block, stacks,
+ *                              what all blocks read, numbers) ({ counter < n }, {
  *         x = row r[counter] of a stack                  for each list
  *         the first block's statements
  *         a stack with another row r[counter]            for each value that is wanted later

@@ -5,7 +5,8 @@
  * op's rule says how it may be split: along a factor, inputs that have it are cut, results that
  * have it are joined, and results that lack it are sums.
  *
- *     attention, T = 8192 queries in 64 pieces:    while i < 64 { y[128 i ..] = attention(q[128 i ..], k, v) }
+ *     attention, T = 8192 queries in 64 pieces:
+ *         while i < 64 { y[128 i ..] = attention(q[128 i ..], k, v) }
  */
 #include <stdlib.h>
 #include <string.h>

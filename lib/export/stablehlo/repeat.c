@@ -3,7 +3,7 @@
  * Finds repeated blocks: runs of items in which the same ops on the same types come again and again
  * at one distance, and whose inputs come from corresponding places.
  *
- *     item   ...  7 dot  8 add  9 tanh | 10 dot  11 add  12 tanh | 13 dot  14 add  15 tanh | 16 reduce
+ *     item   ... 7 dot 8 add 9 tanh | 10 dot 11 add 12 tanh | 13 dot 14 add 15 tanh | 16 reduce
  *     dot    reads the tanh of the block before (the first one: item 2), and a weight of its own
  *     add    reads the dot of its block, and item 3, as all blocks do
  *

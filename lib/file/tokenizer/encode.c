@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts to tokens: the parts of a tokenizer, one after the other. Each part hands on the pieces that
- * it makes, so that no list of pieces is kept. */
+/* Texts to tokens: the parts of a tokenizer, one after the other. Each part hands on the pieces
+ * that it makes, so that no list of pieces is kept. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the objects of a tokenizer.json by tables of their keys. The file has been skipped over as a
- * whole before, so that brackets and depths are known to be right. */
+/* Reads the objects of a tokenizer.json by tables of their keys. The file has been skipped over as
+ * a whole before, so that brackets and depths are known to be right. */
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"

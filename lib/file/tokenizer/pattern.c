@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Regular expressions, by PCRE2, of which these functions are the same in all versions from 10.30
- * on. The package `tokenizers` has Oniguruma, with the syntax of Ruby. `translate` accepts what both
- * understand alike, and writes \s as a list, because PCRE2's also has U+180E:
+ * on. The package `tokenizers` has Oniguruma, with the syntax of Ruby. `translate` accepts what
+ * both understand alike, and writes \s as a list, because PCRE2's also has U+180E:
  *
  *     literals  .  |  (?: )  (?i: )  (?= )  (?! )  [ ]  [^ ]  ? * + {m,n}  with ? or + behind them
  *     \s \S \d \D \p{L} \P{L} \r \n \t \X, and a backslash before punctuation

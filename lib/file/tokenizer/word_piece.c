@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WordPiece: the longest token at the front of a word, then the longest that continues it ("##ing").
- * A word without such a division, or with too many characters, is one unknown token. */
+/* WordPiece: the longest token at the front of a word, then the longest that continues it
+ * ("##ing"). A word without such a division, or with too many characters, is one unknown token. */
 #include <string.h>
 
 #include "file/tokenizer/tokenizer_impl.h"

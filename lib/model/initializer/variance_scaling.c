@@ -4,7 +4,8 @@
  * layer to layer. fan is the number of inputs, of outputs, or the mean of both. The named ones are
  * presets:
  *
- *     glorot  1 / mean   X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks (2010)
+ *     glorot  1 / mean   X. Glorot, Y. Bengio, Understanding the difficulty of training deep
+ *                        feedforward neural networks (2010)
  *     he      2 / in     K. He et al., Delving Deep into Rectifiers (2015)
  *     lecun   1 / in     Y. LeCun et al., Efficient BackProp (1998)
  */

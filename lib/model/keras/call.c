@@ -2,8 +2,10 @@
 /*
  * Calls. A functional model remembers how each of its layers was called:
  *
- *     "inbound_nodes": [{"args": [TENSOR, [TENSOR, TENSOR]], "kwargs": {"mask": TENSOR, "training": false}}]
- *     TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0, 0], ...}}
+ *     "inbound_nodes": [{"args": [TENSOR, [TENSOR, TENSOR]],
+ *                        "kwargs": {"mask": TENSOR, "training": false}}]
+ *     TENSOR = {"class_name": "__keras_tensor__",
+ *               "config": {"keras_history": ["dense", 0, 0], ...}}
  *
  * The tensors, in the order of the arguments, become the layer's `inputs`; attention's `query`,
  * `value`, `key` and `attention_mask` have that order, however they were given. Of the other

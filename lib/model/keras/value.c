@@ -2,9 +2,9 @@
 /*
  * Converts values. Keras writes every argument of every object, in one of these forms:
  *
- *     {"module": "keras.initializers", "class_name": "HeNormal", "config": {"seed": 3}}     ──▶   HeNormal: {seed: 3}
- *     {"module": "keras.initializers", "class_name": "Zeros", "config": {}}                 ──▶   Zeros
- *     {"class_name": "__tuple__", "items": [1, 2]}                                          ──▶   [1, 2]
+ *     {"class_name": "HeNormal", "config": {"seed": 3}, ...}     ──▶   HeNormal: {seed: 3}
+ *     {"class_name": "Zeros", "config": {}, ...}                 ──▶   Zeros
+ *     {"class_name": "__tuple__", "items": [1, 2]}               ──▶   [1, 2]
  *
  * Values that are equal to the default in the table are left out, so that a job shows only what
  * differs. Nulls are left out if null is the default, and refused otherwise. All other values are

@@ -3,7 +3,9 @@
  * GroupNormalization: splits the channels of an example into groups and normalizes each to mean 0
  * and deviation 1 over its channels and all positions:
  *
- *     (B, h, w, c)  ->  (B, h, w, groups, c / groups)  ->  standardised over all but B and groups  ->  (B, h, w, c), times gamma, plus beta
+ *     (B, h, w, c)  ->  (B, h, w, groups, c / groups)
+ *                   ->  standardised over all but B and groups
+ *                   ->  (B, h, w, c), times gamma, plus beta
  *
  * Y. Wu, K. He, Group Normalization (2018). One group is layer normalisation over everything, as
  * many groups as channels instance normalisation.

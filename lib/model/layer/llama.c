@@ -4,7 +4,8 @@
  *
  *     x = x + drop(attend(norm(x)))                          rotary queries and keys; groups of
  *                                                            heads share keys
- *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself: D to intermediate_dim and back
+ *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself: D to
+ *                                                            intermediate_dim and back
  *
  * With `num_experts` the second line is a MixtureOfExperts instead, as in KerasHub's
  * MixtralTransformerDecoder.

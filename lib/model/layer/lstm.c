@@ -3,7 +3,8 @@
  * LSTM: a state c that gates write to, forget and read. Gates in Keras' order: input, forget,
  * candidate, output.
  *
- *     i, f, o = recurrent_activation(gate)       c' = f c + i activation(candidate)       y = o activation(c')
+ *     i, f, o = recurrent_activation(gate)
+ *     c' = f c + i activation(candidate)       y = o activation(c')
  *
  * ConvLSTM1D, 2D, 3D convolve instead of multiplying, so steps and states are images:
  *

@@ -4,14 +4,15 @@
  *
  *     encoded    (B, T, D)    what the encoder gives
  *     positions  (B, M)       which steps were masked
- *     y          (B, M, V)    f(encoded[positions] W), normalised, times the table of words, plus a bias
+ *     y          (B, M, V)    f(encoded[positions] W), normalised, times the table, plus a bias
  *
  * The table is the `token_embedding` of an earlier layer, as in Tied, or a kernel of its own with
  * `vocabulary_size`. Steps are selected by a product with one-hot vectors of their numbers, which
  * is fast on matrix units and can be divided in every layout; a position beyond the sequence gives
  * zeros.
  *
- *     - MaskedLMHead: {inputs: [encoder_23, mask_positions], token_embedding: token_embedding, intermediate_activation: gelu}
+ *     - MaskedLMHead: {inputs: [encoder_23, mask_positions], token_embedding: token_embedding,
+ *                      intermediate_activation: gelu}
  *
  * J. Devlin et al., BERT (2018).
  */

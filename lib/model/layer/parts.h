@@ -6,7 +6,7 @@
  *
  *     build:  dt_part_build(b, &(dt_part_request){ .row = &dt_layer_dense, .name =
  *             "feedforward_output_dense", .in = wide,
- *                                                  .arg = { { "units", dt_part_int(b, 384) } } }, &parts->narrow)
+ *                                .arg = { { "units", dt_part_int(b, 384) } } }, &parts->narrow)
  *     call:   y = dt_part_call(c, &parts->narrow, x)
  */
 #ifndef DT_MODEL_LAYER_PARTS_H

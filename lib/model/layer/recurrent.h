@@ -4,7 +4,8 @@
  * states to the next. The product of input and kernel does not depend on states, so it is computed
  * for all steps at once, in advance.
  *
- *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
+ *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)
+ *                  ──▶  the last one, or all: (B, T, units)
  *
  * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the
  * state, the same ones at every step. With recurrent_dropout each gate has separate masks, as in

@@ -4,7 +4,8 @@
  * 2018): squares of gradients of a matrix are kept as their means over rows r and over columns c.
  *
  *     beta_t = 1 - t^beta_2_decay
- *     r = beta_t r + (1 - beta_t) mean over the last axis of (g g + epsilon_1)       c likewise, over the axis before it
+ *     r = beta_t r + (1 - beta_t) mean over the last axis of (g g + epsilon_1)
+ *     c = the same over the axis before it
  *     v = (r / mean r) c                     vectors: v = beta_t v + (1 - beta_t) (g g + epsilon_1)
  *     u = g / sqrt(v);  u = u / max(1, rms(u) / clip_threshold)
  *     w -= max(epsilon_2, rms(w)) min(rate, 1 / sqrt(t)) u

@@ -4,7 +4,7 @@
  * the root of the running mean of squares.
  *
  *     v = rho v + (1 - rho) g g
- *     a = rho a + (1 - rho) g                        centered: a a is taken off v, which leaves the variance
+ *     a = rho a + (1 - rho) g                        centered: v - a a is the variance
  *     step = rate g / sqrt(v - a a + epsilon)
  *     m = momentum m + step;  w -= m                 momentum 0: w -= step
  */

@@ -5,7 +5,8 @@
  * necessary. If low or high is negative, that many of its own elements are cut off. `fill` comes
  * before the first and after the last element.
  *
- *     9 elements on 3 devices, low 1, high 2      012|345|678   ->   -01234  234567  56789-    (- is fill)
+ *     9 elements on 3 devices, low 1, high 2     012|345|678  ->  -01234  234567  56789-
+ *     (- is fill)
  *
  * With a drift the range of every device begins that much further on than the range of the device
  * before it moved by what a device holds: windows that are

@@ -2,8 +2,10 @@
 /*
  * Converts a value from one layout to another, by the cheapest collectives:
  *
- *     partial, then cut by the same axes    reduce_scatter          partial, then whole    all_reduce
- *     cut, then cut elsewhere               all_to_all              cut, then whole        all_gather
+ *     partial, then cut by the same axes    reduce_scatter
+ *     partial, then whole                   all_reduce
+ *     cut, then cut elsewhere               all_to_all
+ *     cut, then whole                       all_gather
  *     whole, then cut                       own part, no bytes: before everything else, so that
  *                                           less travels
  *

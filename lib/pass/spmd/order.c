@@ -6,7 +6,9 @@
  * begins with the gradient of the first layer, which is computed last. So gradients are put in the
  * order in which they can be made:
  *
- *     level   0 x   1 h   2 loss   3 dh   4 dW1   5 dx   6 dW0       a level is one more than that of all inputs
+ *     level   0 x   1 h   2 loss   3 dh   4 dW1   5 dx   6 dW0
+ *
+ * A level is one more than the largest level of the inputs.
  */
 #include <stdlib.h>
 #include <string.h>

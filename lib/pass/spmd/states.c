@@ -4,7 +4,8 @@
  * dimension, so an update is local and moves nothing. Layouts inferred for values in between do not
  * change that.
  *
- *     weight f32[384,1536]   [-, {0}]        velocity [-, {0}]      row f32[384]  whole      column f32[1536]  [{0}]
+ *     weight f32[384,1536]   [-, {0}]        velocity [-, {0}]
+ *     row    f32[384]        whole           column   f32[1536]  [{0}]
  *
  * over_replicas divides variables of which each replica would otherwise have a copy:
  *
@@ -25,8 +26,8 @@ static const dt_variable *variable_at(const dt_spmd_work *w, int s) {
 
 static uint64_t place_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
 
-/* The state that s is a slot of; -1: s is not a slot, or its weight is not among the states, or s has
- * a layout already. at: states by variable. */
+/* The state that s is a slot of; -1: s is not a slot, or its weight is not among the states, or s
+ * has a layout already. at: states by variable. */
 static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s) {
     const dt_variable *of = variable_at(w, s)->of;
     bool placed = w->fixed[w->g->state[s].node] || w->layout[w->g->state[s].node].on;

@@ -3,7 +3,8 @@
  * LearningRateScheduler: sets the learning rate where an epoch begins. Keras takes a function of
  * the epoch; a job has no functions, but schedules, which here count epochs in place of steps:
  *
- *     LearningRateScheduler: {schedule: {ExponentialDecay: {initial_learning_rate: 0.1, decay_steps: 10, decay_rate: 0.5, staircase: true}}}
+ *     LearningRateScheduler: {schedule: {ExponentialDecay: {initial_learning_rate: 0.1,
+ *                             decay_steps: 10, decay_rate: 0.5, staircase: true}}}
  */
 #include "train/hook.h"
 

@@ -2,10 +2,10 @@
 /*
  * TensorBoard: events for it, below log_dir, with the tags and steps that Keras gives them:
  *
- *     train/       epoch_loss, epoch_accuracy, ..., epoch_learning_rate       at the epoch, from 0
- *                  batch_loss, ...                                            at the step, with update_freq
- *                  WEIGHT/histogram                                           with histogram_freq
- *     validation/  epoch_loss, ...; evaluation_loss_vs_iterations, ...        at the epoch; at the step
+ *     train/       epoch_loss, epoch_accuracy, ..., epoch_learning_rate  at the epoch, from 0
+ *                  batch_loss, ...                                       at the step (update_freq)
+ *                  WEIGHT/histogram                                      with histogram_freq
+ *     validation/  epoch_loss, ...; evaluation_loss_vs_iterations, ...   at the epoch; at the step
  *
  * A process writes files of its own, named by time, host and process, as TensorBoard expects. A
  * checkpoint knows them with their lengths: a run that resumes first cuts off what was written
