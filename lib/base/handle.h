@@ -4,7 +4,7 @@
  * Releasing the last reference frees what the handle owns and clears the handle itself, which is
  * kept for a while in a ring: among the last DT_RETIRED handles a count of 0 says without a doubt
  * that the caller has released it. Public functions begin with DT_LIVE(h), which makes such a
- * handle NULL, and NULL is answered by all of them.
+ * handle NULL and has its value; NULL is answered by all of them.
  */
 #ifndef DT_BASE_HANDLE_H
 #define DT_BASE_HANDLE_H

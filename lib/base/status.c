@@ -252,6 +252,12 @@ dt_status *dt_want(const void *given, const char *call, const char *what) {
     return given ? NULL : dt_fail(DT_E_MISUSE, NULL, "%s got no %s", call, what);
 }
 
+dt_status *dt_require(const char *call, const dt_argument *arguments) {
+    DT_TRY(dt_status_kept());
+    for (const dt_argument *a = arguments; a->what; a++) DT_TRY(dt_want(a->given, call, a->what));
+    return NULL;
+}
+
 dt_status *dt_want_texts(const char *const *given, int n, const char *call, const char *what) {
     for (int i = 0; i < n; i++) DT_TRY(dt_want(given ? given[i] : NULL, call, what));
     return n < 0 ? dt_fail(DT_E_MISUSE, NULL, "%s got a list of %d for %s", call, n, what) : NULL;

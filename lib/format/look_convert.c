@@ -53,9 +53,7 @@ static dt_status *open_any(dt_contents *c, const char *from) {
 
 dt_status *dt_checkpoint_convert(const char *from, const char *to) {
     dt_contents c = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(from, "dt_checkpoint_convert", "path"));
-    DT_TRY(dt_want(to, "dt_checkpoint_convert", "path to write"));
+    DT_REQUIRE({from, "path"}, {to, "path to write"});
     DT_TRY(open_any(&c, from));
     dt_status *bad = dt_weights_check(&c);
     if (!bad) bad = convert(&c, to);

@@ -148,11 +148,8 @@ dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool 
                               bool *differ) {
     diff d = {.within = within, .json = json};
     dt_contents x = {0}, y = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(a, "dt_checkpoint_diff", "first path"));
-    DT_TRY(dt_want(b, "dt_checkpoint_diff", "second path"));
-    DT_TRY(dt_want(text, "dt_checkpoint_diff", "place for the text"));
-    DT_TRY(dt_want(differ, "dt_checkpoint_diff", "place for the answer"));
+    DT_REQUIRE({a, "first path"}, {b, "second path"}, {text, "place for the text"},
+               {differ, "place for the answer"});
     dt_status *bad = dt_contents_open(&x, a, NULL);
     if (!bad) bad = dt_contents_open(&y, b, NULL);
     if (!bad) bad = compare_contents(&d, &x, &y);

@@ -162,9 +162,7 @@ dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text) {
     page p = {.json = json};
     dt_contents c = {0};
     dt_status *warnings = NULL;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(path, "dt_checkpoint_inspect", "path"));
-    DT_TRY(dt_want(text, "dt_checkpoint_inspect", "place for the text"));
+    DT_REQUIRE({path, "path"}, {text, "place for the text"});
     dt_status *bad = dt_contents_open(&c, path, &warnings);
     dt_status_free(warnings); /* the path of what was opened is shown */
     if (!bad) bad = add_contents(&p, &c);

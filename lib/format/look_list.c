@@ -162,9 +162,7 @@ static void print_damage(const char *run, const dt_str *history, bool json, dt_s
 dt_status *dt_checkpoint_list(const char *run, bool json, char **text) {
     dt_listing l = {0};
     dt_str history = {0}, out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(run, "dt_checkpoint_list", "run"));
-    DT_TRY(dt_want(text, "dt_checkpoint_list", "place for the text"));
+    DT_REQUIRE({run, "run"}, {text, "place for the text"});
     DT_TRY(dt_listing_read(&l, run));
     read_history(run, &history);
     for (int i = 0; i < l.n; i++) {

@@ -94,9 +94,7 @@ static dt_status *verify_run(const char *run, bool json, dt_str *out) {
 
 dt_status *dt_checkpoint_verify(const char *path, bool json, char **text) {
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(path, "dt_checkpoint_verify", "path"));
-    DT_TRY(dt_want(text, "dt_checkpoint_verify", "place for the text"));
+    DT_REQUIRE({path, "path"}, {text, "place for the text"});
     dt_status *bad = dt_is_run(path) ? verify_run(path, json, &out) : verify_one(path, json, &out);
     *text = dt_str_take(&out);
     return bad;

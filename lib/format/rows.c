@@ -438,9 +438,7 @@ static dt_status *check_options(const dt_row_writer_options *o, const dt_format 
 
 dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *o) {
     const dt_format *kind = NULL;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_row_writer_open", "place for the writer"));
-    DT_TRY(dt_want(o, "dt_row_writer_open", "options"));
+    DT_REQUIRE({out, "place for the writer"}, {o, "options"});
     DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
     if (!is_folder(o)) DT_TRY(find_kind(o, &kind));
     DT_TRY(check_options(o, kind));

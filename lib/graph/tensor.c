@@ -56,8 +56,7 @@ dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int
                             const void *data) {
     dt_tensor *t = NULL;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_tensor_create", "handle to fill"));
+    DT_REQUIRE({out, "handle to fill"});
     DT_TRY(dt_tensor_check(dtype, rank, shape));
     dt_type type = dt_type_of(dtype, rank, shape);
     DT_TRY(dt_tensor_new(&t, &type));
@@ -81,15 +80,9 @@ void dt_tensor_unref(dt_tensor *t) {
     DT_RETIRE(t);
 }
 
-dt_dtype dt_tensor_dtype(const dt_tensor *t) {
-    DT_LIVE(t);
-    return t ? t->type.dtype : DT_FLOAT32;
-}
+dt_dtype dt_tensor_dtype(const dt_tensor *t) { return DT_LIVE(t) ? t->type.dtype : DT_FLOAT32; }
 
-int dt_tensor_rank(const dt_tensor *t) {
-    DT_LIVE(t);
-    return t ? t->type.rank : 0;
-}
+int dt_tensor_rank(const dt_tensor *t) { return DT_LIVE(t) ? t->type.rank : 0; }
 
 int64_t dt_tensor_dim(const dt_tensor *t, int axis) {
     DT_LIVE(t);
@@ -97,14 +90,10 @@ int64_t dt_tensor_dim(const dt_tensor *t, int axis) {
 }
 
 int64_t dt_tensor_elements(const dt_tensor *t) {
-    DT_LIVE(t);
-    return t ? dt_type_elements(&t->type) : 0;
+    return DT_LIVE(t) ? dt_type_elements(&t->type) : 0;
 }
 
-const void *dt_tensor_data(const dt_tensor *t) {
-    DT_LIVE(t);
-    return t ? t->data : NULL;
-}
+const void *dt_tensor_data(const dt_tensor *t) { return DT_LIVE(t) ? t->data : NULL; }
 
 void dt_tensor_set_device(dt_tensor *t, const char *device) {
     char *copy = device ? dt_strdup(device) : NULL;

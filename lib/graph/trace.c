@@ -87,8 +87,7 @@ dt_arena *dt_trace_arena(dt_trace *t) { return t->arena; }
 dt_status *dt_trace_error(const dt_trace *t) { return t->error; }
 
 void dt_trace_fail(dt_trace *t, dt_status *s) {
-    DT_LIVE(s);
-    if (!s) return;
+    if (!DT_LIVE(s)) return;
     if (!dt_trace_is_live(t) || t->error) dt_status_free(s);
     else t->error = *t->path ? dt_note(s, "in layer '%s'", t->path) : s;
 }

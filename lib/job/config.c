@@ -156,11 +156,8 @@ static void leave_let(dt_tree *root) {
 }
 
 DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **text) {
-    DT_LIVE(j);
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_config_text", "job"));
-    DT_TRY(dt_want(text, "dt_job_config_text", "place for the text"));
+    DT_REQUIRE({DT_LIVE(j), "job"}, {text, "place for the text"});
     dt_tree *root = dt_tree_copy(j->arena, j->tree);
     add_defaults(j, root);
     if (!with_origin) leave_let(root);
@@ -252,13 +249,10 @@ static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out)
 
 DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const char *run,
                                      char **text) {
-    DT_LIVE(a);
     DT_LIVE(b);
     dt_str out = {0};
     dt_tree *other = b ? b->tree : NULL;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(a, "dt_job_config_diff", "job"));
-    DT_TRY(dt_want(text, "dt_job_config_diff", "place for the text"));
+    DT_REQUIRE({DT_LIVE(a), "job"}, {text, "place for the text"});
     if (!b) {
         DT_TRY(dt_want(run, "dt_job_config_diff", "other job, or run"));
         DT_TRY(read_recorded(a, run, &other));

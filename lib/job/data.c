@@ -38,11 +38,9 @@ dt_status *dt_job_check_fold(const dt_job *j) {
 }
 
 DT_API dt_status *dt_job_check_data(dt_job *j) {
-    DT_LIVE(j);
     const dt_compile_spec *c = NULL;
     dt_match match;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_check_data", "job"));
+    DT_REQUIRE({DT_LIVE(j), "job"});
     DT_TRY(dt_job_open_data(j));
     if (j->has_compile) c = &j->compile;
     dt_status *faults = dt_match_data(j->data, &j->model, c, &match);
@@ -55,9 +53,7 @@ DT_API dt_status *dt_job_check_data(dt_job *j) {
 }
 
 DT_API dt_status *dt_job_check_examples(dt_job *j) {
-    DT_LIVE(j);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_check_examples", "job"));
+    DT_REQUIRE({DT_LIVE(j), "job"});
     dt_dataset_spec spec = j->dataset;
     dt_dataset *checked = NULL;
     spec.checks_all = true;

@@ -191,8 +191,7 @@ static void print_json(const machine *m, dt_str *out) {
 DT_API dt_status *dt_devices_text(bool json, char **text) {
     machine m = {0};
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(text, "dt_devices_text", "place for the text"));
+    DT_REQUIRE({text, "place for the text"});
     dt_status *s = look(&m);
     if (!s) {
         (json ? print_json : print_text)(&m, &out);

@@ -334,8 +334,7 @@ static void forget(patient *p) {
 DT_API dt_status *dt_doctor_text(bool json, char **text) {
     patient p = {0};
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(text, "dt_doctor_text", "place for the text"));
+    DT_REQUIRE({text, "place for the text"});
     dt_status *s = look(&p);
     if (!s) {
         (json ? print_json : print_text)(&p, &out);

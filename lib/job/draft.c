@@ -45,9 +45,7 @@ static dt_status *fill(const dt_draft_request *q, dt_draft *d, dt_guess *g) {
 
 DT_API dt_status *dt_job_draft(const dt_draft_request *q, char **text) {
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(q, "dt_job_draft", "request"));
-    DT_TRY(dt_want(text, "dt_job_draft", "place for the text"));
+    DT_REQUIRE({q, "request"}, {text, "place for the text"});
     *text = NULL;
     DT_TRY(dt_want_texts(q->files, q->n_files, "a request for a job", "file"));
     dt_guess g = {.files = q->files, .n = q->n_files};

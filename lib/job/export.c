@@ -149,9 +149,7 @@ DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q,
     DT_LIVE(j);
     static const dt_run_options none = {0};
     exporting e = {.job = j, .q = q, .options = options ? options : &none};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_export", "job"));
-    DT_TRY(dt_want(q, "dt_job_export", "request"));
+    DT_REQUIRE({j, "job"}, {q, "request"});
     DT_TRY(dt_want(q->path, "dt_job_export", "path of the file"));
     dt_status *bad = export(&e);
     if (!bad) report_end(&e);

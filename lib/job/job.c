@@ -287,10 +287,7 @@ DT_API void dt_job_unref(dt_job *j) {
 
 /* ---- answers ---- */
 
-DT_API const char *dt_job_name(const dt_job *j) {
-    DT_LIVE(j);
-    return j ? j->name : NULL;
-}
+DT_API const char *dt_job_name(const dt_job *j) { return DT_LIVE(j) ? j->name : NULL; }
 
 DT_API const char *dt_job_metric(const dt_job *j, int i) {
     DT_LIVE(j);
@@ -298,12 +295,9 @@ DT_API const char *dt_job_metric(const dt_job *j, int i) {
 }
 
 DT_API dt_status *dt_job_warnings(dt_job *j, char **text) {
-    DT_LIVE(j);
     dt_str lines = {0};
     dt_texts warnings = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_warnings", "job"));
-    DT_TRY(dt_want(text, "dt_job_warnings", "place for the text"));
+    DT_REQUIRE({DT_LIVE(j), "job"}, {text, "place for the text"});
     if (j->has_model && j->has_compile)
         dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
     for (int i = 0; i < warnings.n; i++) dt_str_printf(&lines, "%s\n", warnings.v[i]);

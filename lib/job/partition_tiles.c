@@ -155,12 +155,9 @@ static dt_status *describe(dt_job *j, int devices, dt_str *out) {
 }
 
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) {
-    DT_LIVE(j);
     dt_str out = {0};
     dt_status *bad = NULL;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_partition_text", "job"));
-    DT_TRY(dt_want(text, "dt_job_partition_text", "place for the text"));
+    DT_REQUIRE({DT_LIVE(j), "job"}, {text, "place for the text"});
     int rank = j->model.n_inputs > 0 ? j->model.input[0].type.rank : 0;
     int devices =
         j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment) : 1;

@@ -402,8 +402,7 @@ static made plan_all(const dt_plan_request *q, const dt_plan_options *o) {
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) {
     dt_str out = {0};
     dt_status *s = NULL;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(request, "dt_plan_text", "request"));
+    DT_REQUIRE({request, "request"});
     DT_TRY(dt_want(request->jobs, "dt_plan_text", "jobs"));
     DT_TRY(dt_want(request->labels, "dt_plan_text", "labels"));
     DT_TRY(dt_want(text, "dt_plan_text", "place for the text"));

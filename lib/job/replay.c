@@ -271,12 +271,9 @@ static dt_status *check_may_compute(const dt_job *j) {
 
 DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options,
                                 char **text) {
-    DT_LIVE(j);
     static const dt_run_options none = {0};
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_replay", "job"));
-    DT_TRY(dt_want(text, "dt_job_replay", "place for the text"));
+    DT_REQUIRE({DT_LIVE(j), "job"}, {text, "place for the text"});
     DT_TRY(check_may_compute(j));
     replay r = {.job = j, .options = options ? options : &none, .json = json};
     dt_status *s = replay_all(&r, steps, &out);

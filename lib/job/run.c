@@ -159,10 +159,7 @@ static dt_status *check_is_no_worker(const dt_job *j) {
                      : NULL;
 }
 
-DT_API int dt_job_worker(const dt_job *j) {
-    DT_LIVE(j);
-    return j ? j->strategy.launch.rank : 0;
-}
+DT_API int dt_job_worker(const dt_job *j) { return DT_LIVE(j) ? j->strategy.launch.rank : 0; }
 
 /* A file in memory with the job's text. */
 static dt_status *write_input(const dt_source *text, int *out) {
@@ -220,10 +217,8 @@ static dt_status *fit_here(dt_job *j, const dt_run_options *options, int64_t cal
 }
 
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
-    DT_LIVE(j);
     const int64_t called_ns = dt_now_ns();
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_fit", "job"));
+    DT_REQUIRE({DT_LIVE(j), "job"});
     DT_TRY(check_is_no_worker(j));
     DT_TRY(check_is_numbered(j));
     options = or_none(options);
@@ -407,11 +402,8 @@ static dt_status *prepare_evaluation(dt_job *j, evaluation *e, const dt_run_opti
 
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split,
                                   const dt_run_options *options) {
-    DT_LIVE(j);
     evaluation e = {.checkpoint = checkpoint};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_evaluate", "job"));
-    DT_TRY(dt_want(split, "dt_job_evaluate", "split"));
+    DT_REQUIRE({DT_LIVE(j), "job"}, {split, "split"});
     options = or_none(options);
     DT_TRY(options->input ? NULL : find_part(j, split, &e.part));
     DT_TRY(check_rank_is_used(j));
@@ -583,13 +575,9 @@ static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o
 
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options,
                                char **text) {
-    DT_LIVE(j);
     dt_session s = {0};
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_lower", "job"));
-    DT_TRY(dt_want(stage, "dt_job_lower", "stage"));
-    DT_TRY(dt_want(text, "dt_job_lower", "place for the text"));
+    DT_REQUIRE({DT_LIVE(j), "job"}, {stage, "stage"}, {text, "place for the text"});
     options = or_none(options);
     dt_status *bad = open_for(j, stage, options, &s);
     if (!bad) bad = dt_trainer_lower(s.trainer, stage, &out);

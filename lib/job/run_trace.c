@@ -38,9 +38,7 @@ static dt_status *read_file(const char *path, dt_str *out) {
 
 DT_API dt_status *dt_run_trace_text(const char *run, char **text) {
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(run, "dt_run_trace_text", "run"));
-    DT_TRY(dt_want(text, "dt_run_trace_text", "place for the text"));
+    DT_REQUIRE({run, "run"}, {text, "place for the text"});
     char *path = dt_path_join(run, DT_RECORDING_FILE);
     dt_status *s = read_file(path, &out);
     if (s && dt_status_number(s) == DT_E_NO_INPUT)

@@ -313,8 +313,7 @@ static void put_top(dt_json *j) {
 dt_status *dt_job_schema(char **json) {
     dt_str text = {0};
     dt_json j = {.out = &text};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(json, "dt_job_schema", "place for the text"));
+    DT_REQUIRE({json, "place for the text"});
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "$schema", "https://json-schema.org/draft/2020-12/schema");
     dt_json_string(&j, "title", "dtrain job file");

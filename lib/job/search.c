@@ -264,8 +264,7 @@ static void print_json(const search *s, dt_str *out) {
 }
 
 DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, bool *fits) {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(request, "dt_plan_search", "request"));
+    DT_REQUIRE({request, "request"});
     DT_TRY(dt_want(request->source, "dt_plan_search", "source of the job"));
     DT_TRY(dt_want_texts(request->source->overrides, request->source->n_overrides, "dt_plan_search",
                          "text of an override"));

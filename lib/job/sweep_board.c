@@ -157,11 +157,8 @@ static void put_json(const dt_sweep *s, const dt_sweep_entry **order, int ranked
 }
 
 DT_API dt_status *dt_sweep_text(const dt_sweep *s, bool json, char **text) {
-    DT_LIVE(s);
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(s, "dt_sweep_text", "sweep"));
-    DT_TRY(dt_want(text, "dt_sweep_text", "place for the text"));
+    DT_REQUIRE({DT_LIVE(s), "sweep"}, {text, "place for the text"});
     const dt_sweep_entry **order = dt_alloc((size_t)s->n * sizeof *order);
     const int ranked = dt_sweep_rank(s, order);
     (json ? put_json : put_text)(s, order, ranked, &out);
@@ -246,11 +243,8 @@ static dt_status *write_report(const dt_sweep *s, const dt_sweep_entry **order, 
 }
 
 DT_API dt_status *dt_sweep_write(const dt_sweep *s, char **job, char **report) {
-    DT_LIVE(s);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(s, "dt_sweep_write", "sweep"));
-    DT_TRY(dt_want(job, "dt_sweep_write", "place for the job's path"));
-    DT_TRY(dt_want(report, "dt_sweep_write", "place for the report's path"));
+    DT_REQUIRE({DT_LIVE(s), "sweep"}, {job, "place for the job's path"},
+               {report, "place for the report's path"});
     const dt_sweep_entry **order = dt_alloc((size_t)s->n * sizeof *order);
     const int ranked = s->dry_run ? 0 : dt_sweep_rank(s, order);
     char *best = NULL, *page = NULL;

@@ -477,9 +477,7 @@ static void keep_source(dt_sweep *s, const dt_job_source *given) {
 }
 
 DT_API dt_status *dt_sweep_open(dt_sweep **out, const dt_sweep_options *options) {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_sweep_open", "place for the sweep"));
-    DT_TRY(dt_want(options, "dt_sweep_open", "options"));
+    DT_REQUIRE({out, "place for the sweep"}, {options, "options"});
     DT_TRY(dt_want(options->source, "dt_sweep_open", "source"));
     DT_TRY(dt_want(options->source->path, "dt_sweep_open", "path"));
     DT_TRY(dt_want_texts(options->source->overrides, options->source->n_overrides, "dt_sweep_open",
@@ -509,12 +507,6 @@ DT_API void dt_sweep_unref(dt_sweep *s) {
     DT_RETIRE(s);
 }
 
-DT_API const char *dt_sweep_title(const dt_sweep *s) {
-    DT_LIVE(s);
-    return s ? s->title : "";
-}
+DT_API const char *dt_sweep_title(const dt_sweep *s) { return DT_LIVE(s) ? s->title : ""; }
 
-DT_API const char *dt_sweep_directory(const dt_sweep *s) {
-    DT_LIVE(s);
-    return s ? s->directory : "";
-}
+DT_API const char *dt_sweep_directory(const dt_sweep *s) { return DT_LIVE(s) ? s->directory : ""; }

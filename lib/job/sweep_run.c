@@ -235,10 +235,7 @@ static dt_sweep_entry *find_next(dt_sweep *s) {
 }
 
 DT_API dt_status *dt_sweep_next(dt_sweep *s, dt_sweep_trial *trial) {
-    DT_LIVE(s);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(s, "dt_sweep_next", "sweep"));
-    DT_TRY(dt_want(trial, "dt_sweep_next", "place for the trial"));
+    DT_REQUIRE({DT_LIVE(s), "sweep"}, {trial, "place for the trial"});
     *trial = (dt_sweep_trial){0};
     dt_sweep_entry *t = s->dry_run ? NULL : find_next(s);
     if (!t) return NULL;
@@ -285,9 +282,7 @@ static void note_halt(dt_sweep *s, int code) {
 
 DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const char *error,
                                  char **text) {
-    DT_LIVE(s);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(s, "dt_sweep_ended", "sweep"));
+    DT_REQUIRE({DT_LIVE(s), "sweep"});
     if (number < 1 || number > s->n || s->trial[number - 1].state != DT_TRIAL_RUNNING)
         return dt_fail(DT_E_MISUSE, NULL, "dt_sweep_ended got trial %d, which is not running",
                        number);
@@ -310,8 +305,7 @@ DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const c
 }
 
 DT_API dt_sweep_counts dt_sweep_count(const dt_sweep *s) {
-    DT_LIVE(s);
-    if (!s) return (dt_sweep_counts){0};
+    if (!DT_LIVE(s)) return (dt_sweep_counts){0};
     dt_sweep_counts c = {.trials = s->n, .halted_code = s->halted_code};
     bool *in = dt_alloc((size_t)s->n * sizeof *in);
     const dt_sweep_entry **order = dt_alloc((size_t)s->n * sizeof *order);

@@ -144,9 +144,7 @@ static dt_status *show(const dt_topology_request *q, const dt_resolver *r, dt_st
 DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) {
     dt_resolver *r = NULL;
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(request, "dt_topology_text", "request"));
-    DT_TRY(dt_want(text, "dt_topology_text", "place for the text"));
+    DT_REQUIRE({request, "request"}, {text, "place for the text"});
     DT_TRY(dt_want_live(request->job, "dt_topology_text", "job"));
     if (request->job && !dt_strategy_spec_topology(&request->job->strategy))
         return no_slice(request->job);
@@ -175,8 +173,7 @@ static void put_names(const dt_chip *c, dt_str *out) {
 DT_API dt_status *dt_slice_names(char **text) {
     int n;
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(text, "dt_slice_names", "place for the text"));
+    DT_REQUIRE({text, "place for the text"});
     const dt_chip *const *chip = dt_chips(&n);
     for (int i = 0; i < n; i++) put_names(chip[i], &out);
     *text = dt_str_take(&out);

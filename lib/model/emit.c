@@ -191,8 +191,7 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
 }
 
 const dt_variables *dt_model_trainable(const dt_model *m) {
-    DT_LIVE(m);
-    return m ? &m->trainable : NULL;
+    return DT_LIVE(m) ? &m->trainable : NULL;
 }
 
 /* ---- gradients ---- */

@@ -162,8 +162,7 @@ static dt_status *read_handle(dt_loss *l, const char *format, va_list args) {
 }
 
 dt_status *dt_loss_create(dt_loss **out, const char *format, ...) {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_loss_create", "place for the loss"));
+    DT_REQUIRE({out, "place for the loss"});
     dt_loss *l = dt_alloc(sizeof *l);
     *l = (dt_loss){.refs = 1, .arena = dt_arena_create()};
     va_list args;

@@ -103,8 +103,7 @@ static dt_status *read_handle(dt_optimizer *o, const char *format, va_list args)
 }
 
 dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...) {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_optimizer_create", "place for the optimizer"));
+    DT_REQUIRE({out, "place for the optimizer"});
     dt_optimizer *o = dt_optimizer_over(&(dt_named){0});
     o->arena = dt_arena_create();
     va_list args;
@@ -150,10 +149,7 @@ static void print_schedule(const dt_named *schedule, dt_json *j) {
 }
 
 dt_status *dt_optimizer_config(const dt_optimizer *o, char **json) {
-    DT_LIVE(o);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(o, "dt_optimizer_config", "optimizer"));
-    DT_TRY(dt_want(json, "dt_optimizer_config", "place for the text"));
+    DT_REQUIRE({DT_LIVE(o), "optimizer"}, {json, "place for the text"});
     const dt_optimizer_head *head = o->named.args;
     dt_str text = {0};
     dt_json j = {.out = &text};

@@ -64,9 +64,7 @@ static dt_status *read_handle(dt_rate_schedule *r, const char *format, va_list a
 }
 
 dt_status *dt_rate_schedule_create(dt_rate_schedule **out, const char *format, ...) {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_rate_schedule_create", "place for the schedule"));
-    DT_TRY(dt_want(format, "dt_rate_schedule_create", "fragment"));
+    DT_REQUIRE({out, "place for the schedule"}, {format, "fragment"});
     dt_rate_schedule *r = dt_alloc(sizeof *r);
     *r = (dt_rate_schedule){.refs = 1, .arena = dt_arena_create()};
     va_list args;
@@ -89,10 +87,7 @@ void dt_rate_schedule_unref(dt_rate_schedule *r) {
 }
 
 dt_status *dt_rate_schedule_at(const dt_rate_schedule *r, int64_t step, double *rate) {
-    DT_LIVE(r);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(r, "dt_rate_schedule_at", "schedule"));
-    DT_TRY(dt_want(rate, "dt_rate_schedule_at", "place for the rate"));
+    DT_REQUIRE({DT_LIVE(r), "schedule"}, {rate, "place for the rate"});
     return dt_rate_value(&r->named, step, rate);
 }
 
@@ -102,10 +97,7 @@ dt_value dt_rate_schedule_call(const dt_rate_schedule *r, dt_value step) {
 }
 
 dt_status *dt_rate_schedule_config(const dt_rate_schedule *r, char **json) {
-    DT_LIVE(r);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(r, "dt_rate_schedule_config", "schedule"));
-    DT_TRY(dt_want(json, "dt_rate_schedule_config", "place for the text"));
+    DT_REQUIRE({DT_LIVE(r), "schedule"}, {json, "place for the text"});
     dt_str text = {0};
     dt_json j = {.out = &text};
     dt_config_print(&r->named, &j, NULL);

@@ -27,9 +27,7 @@ dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) {
     dt_str upper = {0};
     int found = -1;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(name, "dt_reduce_op_named", "name"));
-    DT_TRY(dt_want(op, "dt_reduce_op_named", "place for the operation"));
+    DT_REQUIRE({name, "name"}, {op, "place for the operation"});
     for (const char *p = name; *p; p++) dt_str_printf(&upper, "%c", toupper((unsigned char)*p));
     for (int i = 0; i < 2; i++)
         if (strcmp(dt_str_text(&upper), names[i]) == 0) found = i;

@@ -114,10 +114,7 @@ static int64_t kept_epoch(const dt_report_run *r) {
 
 DT_API dt_status *dt_run_metric(const char *path, const char *name, double *value) {
     dt_report_run run;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(path, "dt_run_metric", "run"));
-    DT_TRY(dt_want(name, "dt_run_metric", "name"));
-    DT_TRY(dt_want(value, "dt_run_metric", "place for the value"));
+    DT_REQUIRE({path, "run"}, {name, "name"}, {value, "place for the value"});
     *value = (double)NAN;
     DT_TRY(dt_report_run_read(&run, path));
     const dt_series *series = dt_series_find(&run.by_epoch, name);

@@ -254,9 +254,7 @@ static dt_status *check_output(const char *path) {
 
 DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) {
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(request, "dt_run_report", "request"));
-    DT_TRY(dt_want(text, "dt_run_report", "place for the text"));
+    DT_REQUIRE({request, "request"}, {text, "place for the text"});
     if (request->n_runs < 1 || !request->runs)
         return dt_fail(DT_E_MISUSE, NULL, "dt_run_report got no run");
     DT_TRY(dt_want_texts(request->runs, request->n_runs, "dt_run_report", "run"));

@@ -317,8 +317,7 @@ DT_API dt_status *dt_device_assignment_build(dt_device_assignment **out, const d
     static const dt_device_assignment_options one = {.num_replicas = 1};
     const dt_device_assignment_options *spec = options ? options : &one;
     plan p;
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_device_assignment_build", "place for the assignment"));
+    DT_REQUIRE({out, "place for the assignment"});
     DT_TRY(dt_topology_given(t));
     DT_TRY(check(t, spec, &p));
     dt_assignment *a = dt_assignment_new(t, p.replicas, p.logical);

@@ -94,8 +94,7 @@ static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t 
 DT_API dt_status *dt_device_assignment_create(dt_device_assignment **out, const dt_topology *t,
                                               const int64_t *core, const int64_t *shape, int rank) {
     DT_LIVE(t);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_device_assignment_create", "place for the assignment"));
+    DT_REQUIRE({out, "place for the assignment"});
     DT_TRY(dt_topology_given(t));
     if (!core || !shape)
         return dt_fail(

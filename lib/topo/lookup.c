@@ -16,15 +16,9 @@ DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4]) {
     if (shape) memcpy(shape, t ? t->mesh : none, sizeof none);
 }
 
-DT_API int dt_topology_tasks(const dt_topology *t) {
-    DT_LIVE(t);
-    return t ? t->tasks : 0;
-}
+DT_API int dt_topology_tasks(const dt_topology *t) { return DT_LIVE(t) ? t->tasks : 0; }
 
-DT_API int dt_topology_tpus_per_task(const dt_topology *t) {
-    DT_LIVE(t);
-    return t ? t->devices : 0;
-}
+DT_API int dt_topology_tpus_per_task(const dt_topology *t) { return DT_LIVE(t) ? t->devices : 0; }
 
 DT_API bool dt_topology_device_coordinates(const dt_topology *t, int task, int device,
                                            int coordinates[4]) {
@@ -133,18 +127,15 @@ static dt_status *find(const dt_device_assignment *a, int replica, int logical, 
 }
 
 DT_API const dt_topology *dt_device_assignment_topology(const dt_device_assignment *a) {
-    DT_LIVE(a);
-    return a ? a->topology : NULL;
+    return DT_LIVE(a) ? a->topology : NULL;
 }
 
 DT_API int dt_device_assignment_replicas(const dt_device_assignment *a) {
-    DT_LIVE(a);
-    return a ? a->replicas : 0;
+    return DT_LIVE(a) ? a->replicas : 0;
 }
 
 DT_API int dt_device_assignment_logical_devices(const dt_device_assignment *a) {
-    DT_LIVE(a);
-    return a ? a->logical : 0;
+    return DT_LIVE(a) ? a->logical : 0;
 }
 
 DT_API dt_status *dt_device_assignment_coordinates(const dt_device_assignment *a, int replica,

@@ -147,8 +147,7 @@ DT_API dt_status *dt_tpu_resolver_of_topology(dt_resolver **out, const char *job
                                               const dt_topology *topology) {
     DT_LIVE(topology);
     char name[DT_JOB_NAME];
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_tpu_resolver_of_topology", "place for the resolver"));
+    DT_REQUIRE({out, "place for the resolver"});
     DT_TRY(dt_topology_given(topology));
     DT_TRY(dt_job_name_parse(job ? job : "localhost", NULL, name));
     dt_resolver *r = dt_alloc(sizeof *r);
@@ -210,19 +209,12 @@ DT_API const char *dt_resolver_master(const dt_resolver *r) {
 }
 
 DT_API const char *dt_resolver_task_type(const dt_resolver *r) {
-    DT_LIVE(r);
-    return r ? r->job : NULL;
+    return DT_LIVE(r) ? r->job : NULL;
 }
 
-DT_API int dt_resolver_task_id(const dt_resolver *r) {
-    DT_LIVE(r);
-    return r ? r->task : -1;
-}
+DT_API int dt_resolver_task_id(const dt_resolver *r) { return DT_LIVE(r) ? r->task : -1; }
 
-DT_API int dt_resolver_tasks(const dt_resolver *r) {
-    DT_LIVE(r);
-    return r ? r->tasks : 0;
-}
+DT_API int dt_resolver_tasks(const dt_resolver *r) { return DT_LIVE(r) ? r->tasks : 0; }
 
 DT_API int dt_resolver_accelerators(const dt_resolver *r) {
     DT_LIVE(r);

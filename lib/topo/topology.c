@@ -117,8 +117,7 @@ static dt_status *check_given(const dt_topology_options *o) {
 }
 
 DT_API dt_status *dt_topology_create(dt_topology **out, const dt_topology_options *o) {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_topology_create", "place for the topology"));
+    DT_REQUIRE({out, "place for the topology"});
     DT_TRY(check_given(o));
     DT_TRY(check_mesh(o));
     DT_TRY(check_shape(o));

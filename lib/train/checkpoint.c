@@ -16,8 +16,7 @@ const char *dt_tracked_word(dt_tracked_kind kind) {
 /* ---- the object ---- */
 
 dt_status *dt_checkpoint_create(dt_checkpoint **out) {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_checkpoint_create", "place for the checkpoint"));
+    DT_REQUIRE({out, "place for the checkpoint"});
     dt_checkpoint *c = dt_alloc(sizeof *c);
     c->refs = 1;
     dt_checkpoint_unref(*out);

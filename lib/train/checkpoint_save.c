@@ -164,9 +164,7 @@ dt_status *dt_checkpoint_latest(const char *dir, char **path, dt_status **skippe
     dt_status *warnings = NULL;
     dt_saved newest = {0};
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(dir, "dt_checkpoint_latest", "directory"));
-    DT_TRY(dt_want(path, "dt_checkpoint_latest", "place for the path"));
+    DT_REQUIRE({dir, "directory"}, {path, "place for the path"});
     dt_status *s = dt_saved_newest(&newest, dir, &warnings);
     *path = !s && newest.path ? dt_strdup(newest.path) : NULL;
     dt_saved_release(&newest);

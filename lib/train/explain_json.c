@@ -167,9 +167,7 @@ static void put_output(dt_json *j, const dt_output_explained *o) {
 DT_API dt_status *dt_evaluation_json(const dt_evaluation *e, char **text) {
     dt_str out = {0};
     dt_json j = {.out = &out, .compact = true};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(e, "dt_evaluation_json", "evaluation"));
-    DT_TRY(dt_want(text, "dt_evaluation_json", "place for the text"));
+    DT_REQUIRE({e, "evaluation"}, {text, "place for the text"});
     dt_json_open(&j, NULL, '{');
     for (int i = 0; i < e->n; i++) put_output(&j, &e->output[i]);
     dt_json_close(&j, '}');

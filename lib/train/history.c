@@ -48,10 +48,7 @@ void dt_history_add(dt_history *h, const dt_metric *metrics, int n) {
     }
 }
 
-int dt_history_epochs(const dt_history *h) {
-    DT_LIVE(h);
-    return h ? h->n : 0;
-}
+int dt_history_epochs(const dt_history *h) { return DT_LIVE(h) ? h->n : 0; }
 
 double dt_history_at(const dt_history *h, const char *key, int epoch) {
     DT_LIVE(h);

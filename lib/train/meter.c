@@ -47,9 +47,7 @@ static dt_status *read_handle(dt_meter *m, const char *format, va_list args) {
 }
 
 dt_status *dt_meter_create(dt_meter **out, const char *format, ...) {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_meter_create", "place for the metric"));
-    DT_TRY(dt_want(format, "dt_meter_create", "fragment"));
+    DT_REQUIRE({out, "place for the metric"}, {format, "fragment"});
     dt_meter *m = dt_alloc(sizeof *m);
     *m = (dt_meter){.refs = 1, .arena = dt_arena_create()};
     va_list args;
@@ -73,9 +71,7 @@ void dt_meter_unref(dt_meter *m) {
 }
 
 dt_status *dt_meter_reset(dt_meter *m) {
-    DT_LIVE(m);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_meter_reset", "metric"));
+    DT_REQUIRE({DT_LIVE(m), "metric"});
     clear(m);
     return NULL;
 }
@@ -171,9 +167,7 @@ dt_status *dt_meter_update(dt_meter *m, const dt_tensor *target, const dt_tensor
     dt_graph *g = NULL;
     int n = 0;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_meter_update", "metric"));
-    DT_TRY(dt_want(prediction, "dt_meter_update", "prediction"));
+    DT_REQUIRE({m, "metric"}, {prediction, "prediction"});
     if (!row_of(m)->alone) DT_TRY(dt_want(target, "dt_meter_update", "target"));
     DT_TRY(trace_update(m, target, prediction, weight, &g));
     for (int i = 0; i < 3; i++)
@@ -186,10 +180,7 @@ dt_status *dt_meter_update(dt_meter *m, const dt_tensor *target, const dt_tensor
 /* ---- the result ---- */
 
 dt_status *dt_meter_result(const dt_meter *m, dt_tensor **out) {
-    DT_LIVE(m);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_meter_result", "metric"));
-    DT_TRY(dt_want(out, "dt_meter_result", "place for the tensor"));
+    DT_REQUIRE({DT_LIVE(m), "metric"}, {out, "place for the tensor"});
     const dt_metric_row *row = row_of(m);
     if (row->update)
         return dt_tensor_create(out, DT_FLOAT32, 0, NULL,

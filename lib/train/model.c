@@ -103,8 +103,7 @@ dt_status *dt_model_create(dt_model **out, const char *format, ...) {
     dt_model *m;
     va_list args;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_model_create", "place for the model"));
+    DT_REQUIRE({out, "place for the model"});
     m = empty_model();
     va_start(args, format);
     dt_status *s = read_layers(m, format, args);
@@ -123,9 +122,7 @@ void dt_model_unref(dt_model *m) {
 }
 
 dt_status *dt_model_seed(dt_model *m, uint64_t seed) {
-    DT_LIVE(m);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_seed", "model"));
+    DT_REQUIRE({DT_LIVE(m), "model"});
     m->seed = seed;
     draw_weights(m);
     return NULL;
@@ -133,14 +130,10 @@ dt_status *dt_model_seed(dt_model *m, uint64_t seed) {
 
 /* ---- answers ---- */
 
-int64_t dt_model_parameters(const dt_model *m) {
-    DT_LIVE(m);
-    return m ? m->spec.parameters : 0;
-}
+int64_t dt_model_parameters(const dt_model *m) { return DT_LIVE(m) ? m->spec.parameters : 0; }
 
 const char *dt_model_weights_sha256(dt_model *m) {
-    DT_LIVE(m);
-    if (!m) return NULL;
+    if (!DT_LIVE(m)) return NULL;
     dt_status *s = dt_weights_digest(m, m->digest);
     dt_status_free(s);
     return s ? NULL : m->digest->hex;
@@ -150,10 +143,7 @@ dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out) {
     DT_LIVE(m);
     dt_variable *v;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_get_weight", "model"));
-    DT_TRY(dt_want(path, "dt_model_get_weight", "path"));
-    DT_TRY(dt_want(out, "dt_model_get_weight", "place for the tensor"));
+    DT_REQUIRE({m, "model"}, {path, "path"}, {out, "place for the tensor"});
     DT_TRY(dt_model_find_weight(m, path, &v));
     DT_TRY(dt_variable_fetch(v));
     return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, dt_host_data(v));
@@ -165,10 +155,7 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
     dt_variable *v;
     bool same;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_set_weight", "model"));
-    DT_TRY(dt_want(path, "dt_model_set_weight", "path"));
-    DT_TRY(dt_want(value, "dt_model_set_weight", "tensor"));
+    DT_REQUIRE({m, "model"}, {path, "path"}, {value, "tensor"});
     DT_TRY(dt_model_find_weight(m, path, &v));
     same = dt_tensor_dtype(value) == v->type.dtype && dt_tensor_rank(value) == v->type.rank;
     for (int d = 0; same && d < v->type.rank; d++) same = dt_tensor_dim(value, d) == v->type.dim[d];
@@ -232,8 +219,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...) {
     dt_tree *tree = NULL;
     va_list args;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_compile", "model"));
+    DT_REQUIRE({m, "model"});
     va_start(args, format);
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
@@ -330,9 +316,7 @@ dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history
     dt_trainer *trainer = NULL;
     dt_sums sums = {0};
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_evaluate", "model"));
-    DT_TRY(dt_want(data, "dt_model_evaluate", "data set"));
+    DT_REQUIRE({m, "model"}, {data, "data set"});
     DT_TRY(open_trainer(m, data, NULL, &trainer));
     dt_status *s = dt_trainer_evaluate(trainer, dt_evaluated_part(data), 0, NULL, &sums);
     if (!s && history) {

@@ -75,10 +75,7 @@ dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name, dt_ten
     DT_LIVE(o);
     const dt_variable *v;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(o, "dt_optimizer_get_slot", "optimizer"));
-    DT_TRY(dt_want(name, "dt_optimizer_get_slot", "name"));
-    DT_TRY(dt_want(out, "dt_optimizer_get_slot", "place for the tensor"));
+    DT_REQUIRE({o, "optimizer"}, {name, "name"}, {out, "place for the tensor"});
     if (strcmp(name, "learning_rate") == 0) return rate_tensor(o, out);
     for (int i = 0; (v = slot_at(o, i)); i++)
         if (strcmp(short_name(v), name) == 0) return value_of(v, out);
@@ -87,10 +84,7 @@ dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name, dt_ten
 }
 
 dt_status *dt_optimizer_finalize(dt_optimizer *o, const dt_variables *variables) {
-    DT_LIVE(o);
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(o, "dt_optimizer_finalize", "optimizer"));
-    DT_TRY(dt_want(variables, "dt_optimizer_finalize", "variables"));
+    DT_REQUIRE({DT_LIVE(o), "optimizer"}, {variables, "variables"});
     bool any;
     return dt_optimizer_take_averages(o, variables, &any);
 }

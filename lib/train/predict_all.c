@@ -97,10 +97,7 @@ dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out) {
     dt_gathered g = {0};
     IN_CAPTURED_SCOPE(m);
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_predict", "model"));
-    DT_TRY(dt_want(data, "dt_model_predict", "data set"));
-    DT_TRY(dt_want(out, "dt_model_predict", "place for the tensor"));
+    DT_REQUIRE({m, "model"}, {data, "data set"}, {out, "place for the tensor"});
     DT_TRY(dt_dataset_check_job(data));
     return dt_gathered_take(&g, predict_evaluated(m, data, dt_gather_rows, &g), out);
 }
@@ -112,10 +109,7 @@ dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data, dt_values **o
     dt_values *values = NULL;
     IN_CAPTURED_SCOPE(m);
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_predict_outputs", "model"));
-    DT_TRY(dt_want(data, "dt_model_predict_outputs", "data set"));
-    DT_TRY(dt_want(out, "dt_model_predict_outputs", "place for the values"));
+    DT_REQUIRE({m, "model"}, {data, "data set"}, {out, "place for the values"});
     DT_TRY(dt_dataset_check_job(data));
     DT_TRY(dt_values_create(&values));
     dt_status *s =

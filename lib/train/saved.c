@@ -70,8 +70,7 @@ dt_status *dt_model_save(dt_model *m, const char *path) {
     DT_LIVE(m);
     IN_CAPTURED_SCOPE(m);
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_save", "model"));
+    DT_REQUIRE({m, "model"});
     if (!path || !*path)
         return dt_fail(DT_E_CANT_CREATE, NULL, "no path given to save the model to");
     dt_arena *arena = dt_arena_create();
@@ -121,8 +120,7 @@ dt_status *dt_model_load(dt_model **out, const char *path) {
     dt_model *m = NULL;
     dt_saved c;
 
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_model_load", "place for the model"));
+    DT_REQUIRE({out, "place for the model"});
     if (!path || !*path) return dt_fail(DT_E_NO_INPUT, NULL, "no path given to load a model from");
     DT_TRY(dt_saved_open(&c, path));
     dt_status *s = load(&c, &m);
