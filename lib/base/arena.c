@@ -213,7 +213,11 @@ char *dt_arena_printf(dt_arena *a, const char *format, ...) {
     va_start(args, format);
     dt_str_vprintf(&s, format, args);
     va_end(args);
-    char *text = dt_arena_copy(a, dt_str_text(&s), s.size + 1);
-    dt_str_release(&s);
+    return dt_arena_take(a, &s);
+}
+
+char *dt_arena_take(dt_arena *a, dt_str *s) {
+    char *text = dt_arena_copy(a, dt_str_text(s), s->size + 1);
+    dt_str_release(s);
     return text;
 }

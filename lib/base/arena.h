@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdarg.h>
 
-#include "base/status.h"
+#include "base/str.h"
 
 typedef struct dt_arena dt_arena;
 
@@ -26,6 +26,7 @@ void *dt_arena_alloc(dt_arena *a, size_t n);
 void *dt_arena_copy(dt_arena *a, const void *p, size_t n);
 char *dt_arena_strdup(dt_arena *a, const char *s);
 char *dt_arena_printf(dt_arena *a, const char *format, ...) DT_PRINTF(2, 3);
+char *dt_arena_take(dt_arena *a, dt_str *s); /* a copy of the text of s, which is empty after */
 
 #define dt_arena_new(arena, type) ((type *)dt_arena_alloc((arena), sizeof(type)))
 #define dt_arena_array(arena, type, n)                                                             \

@@ -70,7 +70,5 @@ const char *dt_pattern_replace(const dt_pattern *p, dt_arena *arena, const char 
         else if (!named) dt_str_putc(&s, *by);
     }
     dt_str_puts(&s, text + group[0].rm_eo);
-    const char *result = dt_arena_strdup(arena, dt_str_text(&s));
-    dt_str_release(&s);
-    return result;
+    return dt_arena_take(arena, &s);
 }

@@ -164,9 +164,7 @@ static const char *entry_of(dt_arena *arena, const dt_column_facts *c) {
     else if (c->kind == DT_COLUMN_NUMBER) dt_str_puts(&s, ", dtype: float32");
     else put_words(&s, "vocabulary", &c->words);
     dt_str_putc(&s, '}');
-    const char *out = dt_arena_strdup(arena, dt_str_text(&s));
-    dt_str_release(&s);
-    return out;
+    return dt_arena_take(arena, &s);
 }
 
 static const char *steps_of(dt_arena *arena, const dt_column_facts *c) {
@@ -282,9 +280,7 @@ static const char *lines_of(dt_arena *arena, const dt_guess *g, const dt_table_f
     if (any) put_section(&s, t, true);
     put_omitted(&s, t);
     dt_str_puts(&s, "  global_batch_size: 32\n");
-    const char *out = dt_arena_strdup(arena, dt_str_text(&s));
-    dt_str_release(&s);
-    return out;
+    return dt_arena_take(arena, &s);
 }
 
 void dt_table_describe(dt_arena *arena, const dt_guess *g, dt_table_facts *out) {

@@ -71,9 +71,7 @@ const char *dt_dataset_named_files(const dt_dataset *d, dt_arena *arena) {
     dt_json_open(&j, NULL, '{');
     for (int i = 0; i < d->n_named; i++) dt_json_string(&j, d->named[i].key, d->named[i].value);
     dt_json_close(&j, '}');
-    const char *text = dt_arena_strdup(arena, dt_str_text(&out));
-    dt_str_release(&out);
-    return text;
+    return dt_arena_take(arena, &out);
 }
 
 /* Whether an object has a member with this name and another value. Both are written by the function

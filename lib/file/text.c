@@ -320,8 +320,7 @@ static dt_status *tokenize(const dt_format_request *r, text_part *x, numbering *
     free(train.v);
     dt_str text = {0};
     for (int64_t i = 0; i < x->vocabulary; i++) dt_str_utf8(&text, x->code[i]);
-    x->base.characters = dt_arena_strdup(r->arena, dt_str_text(&text));
-    dt_str_release(&text);
+    x->base.characters = dt_arena_take(r->arena, &text);
     return s ? s : dt_at(replace_codes(&x->tokens, numbers), &r->tree->at);
 }
 

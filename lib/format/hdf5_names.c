@@ -217,9 +217,7 @@ static const char *name_by_path(const dt_hdf5_place *at, int layer, dt_arena *ar
         const size_t n = cell ? (size_t)(cell - key) + 5 : end ? (size_t)(end - key) : strlen(key);
         dt_str_printf(&path, "/%.*s", (int)n, key);
     }
-    const char *name = dt_arena_strdup(arena, dt_str_text(&path));
-    dt_str_release(&path);
-    return name;
+    return dt_arena_take(arena, &path);
 }
 
 dt_status *dt_hdf5_name(const dt_hdf5_place *at, int count, dt_arena *arena, const char **out) {

@@ -99,9 +99,8 @@ static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
 static void add(dt_fitting *f, const dt_job_plan *p, const changed *c, double bytes) {
     dt_str words = {0};
     put_words(p, c, " ", &words);
-    f->words[f->n] = dt_arena_strdup(f->arena, dt_str_text(&words));
+    f->words[f->n] = dt_arena_take(f->arena, &words);
     f->bytes[f->n++] = bytes;
-    dt_str_release(&words);
 }
 
 /* Halves the batch until the job fits. False: it never does, and *bytes is what one example a

@@ -115,8 +115,7 @@ static void make_trial(dt_sweep *s, int i) {
         dt_str_printf(&line, "%s%s=%s", k ? " " : "", short_key(s, k), value[k]);
     }
     t->value = value;
-    t->settings = dt_arena_strdup(s->arena, dt_str_text(&line));
-    dt_str_release(&line);
+    t->settings = dt_arena_take(s->arena, &line);
     make_overrides(s, t);
 }
 
@@ -128,9 +127,7 @@ static const char *quoted(dt_arena *arena, const char *text) {
     dt_str json = {0};
     dt_json j = {.out = &json, .yaml = true};
     dt_json_string(&j, NULL, text);
-    text = dt_arena_strdup(arena, dt_str_text(&json));
-    dt_str_release(&json);
-    return text;
+    return dt_arena_take(arena, &json);
 }
 
 /* Sets the folders of trials, below the job's output.dir; -C is prepended to all. */
@@ -268,8 +265,7 @@ static void make_title(dt_sweep *s) {
     if (s->folds) {
         dt_str_printf(&t, "%d, %s", s->n, split->shuffle ? "drawn" : "in the order of the file");
         if (split->stratify) dt_str_printf(&t, ", stratified by %.80s", split->stratify);
-        s->title = dt_arena_strdup(s->arena, dt_str_text(&t));
-        dt_str_release(&t);
+        s->title = dt_arena_take(s->arena, &t);
         return;
     }
     dt_str_printf(&t, "%d %s trial%s", s->n, s->random ? "random" : "grid", s->n == 1 ? "" : "s");
@@ -279,8 +275,7 @@ static void make_title(dt_sweep *s) {
         dt_str_printf(&t, "%s%lld", i ? ", " : "; rungs of ",
                       (long long)dt_sweep_budget(s, i, all));
     if (s->rungs > 1) dt_str_puts(&t, s->job->fit.epochs > 0 ? " epochs" : " steps");
-    s->title = dt_arena_strdup(s->arena, dt_str_text(&t));
-    dt_str_release(&t);
+    s->title = dt_arena_take(s->arena, &t);
 }
 
 /* ---- the folder ---- */

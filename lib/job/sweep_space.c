@@ -216,9 +216,7 @@ static const char *real_text(dt_arena *arena, double x, const dt_sweep_range *r)
         return text;
     dt_str whole = {0};
     dt_str_double(&whole, fmin(fmax(x, r->least), r->most));
-    text = dt_arena_strdup(arena, dt_str_text(&whole));
-    dt_str_release(&whole);
-    return text;
+    return dt_arena_take(arena, &whole);
 }
 
 static double by_log(dt_random *random, double least, double most) {

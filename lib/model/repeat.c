@@ -121,8 +121,7 @@ static dt_status *replace_within(expansion *e, const turn *t, dt_tree *text) {
         if (!s) s = check_limits(e, &text->at);
     }
     e->values++;
-    text->text = dt_arena_strdup(e->arena, dt_str_text(&out));
-    dt_str_release(&out);
+    text->text = dt_arena_take(e->arena, &out);
     return s;
 }
 

@@ -24,8 +24,7 @@ void dt_report_remark(dt_report_run *r, const char *format, ...) {
     dt_str_vprintf(&text, format, args);
     va_end(args);
     DT_GROW(r->remark, r->cap_remarks, r->n_remarks + 1);
-    r->remark[r->n_remarks++] = dt_arena_strdup(r->arena, dt_str_text(&text));
-    dt_str_release(&text);
+    r->remark[r->n_remarks++] = dt_arena_take(r->arena, &text);
 }
 
 /* ---- files of lines ---- */
@@ -220,9 +219,7 @@ const char *dt_report_shown(const dt_report_run *r, const char *text) {
         dt_str_puts(&shown, r->shown);
     }
     dt_str_puts(&shown, text);
-    text = dt_arena_strdup(r->arena, dt_str_text(&shown));
-    dt_str_release(&shown);
-    return text;
+    return dt_arena_take(r->arena, &shown);
 }
 
 static void take_label(dt_report_run *r) {

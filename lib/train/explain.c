@@ -81,8 +81,7 @@ static void locate_worst(const dt_explain_request *q, const dt_output_explained 
         dt_str where = {0};
         dt_dataset_locate(q->trainer->o.data, q->part, q->trainer->match.target[output],
                           worst[i].example, &where);
-        worst[i].where = dt_arena_strdup(q->arena, dt_str_text(&where));
-        dt_str_release(&where);
+        worst[i].where = dt_arena_take(q->arena, &where);
     }
 }
 

@@ -40,9 +40,7 @@ const char *dt_learned_print(const dt_learned *l, dt_arena *arena) {
         dt_json_close(&j, '}');
     }
     dt_json_close(&j, '}');
-    const char *text = dt_arena_strdup(arena, dt_str_text(&out));
-    dt_str_release(&out);
-    return text;
+    return dt_arena_take(arena, &out);
 }
 
 /* ---- reading ---- */

@@ -27,9 +27,7 @@ const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena)
     dt_str text = {0};
 
     dt_tree_print(&whole, &text);
-    const char *kept = dt_arena_strdup(arena, dt_str_text(&text));
-    dt_str_release(&text);
-    return kept;
+    return dt_arena_take(arena, &text);
 }
 
 static dt_status *check_finite(const char *path, const dt_arrays *a) {
@@ -85,9 +83,7 @@ static char *print_part(const dt_tree *t, dt_arena *arena) {
     dt_str text = {0};
 
     dt_tree_print(t, &text);
-    char *kept = dt_arena_strdup(arena, dt_str_text(&text));
-    dt_str_release(&text);
-    return kept;
+    return dt_arena_take(arena, &text);
 }
 
 /* Creates the model that state.json describes, in the current scope. */

@@ -48,9 +48,7 @@ const char *dt_stored_print(const dt_dataset *d, dt_arena *arena) {
     dt_json_open(&j, NULL, '{');
     for (int e = 0; e < n; e++) put_element(&j, dt_dataset_stored(d, e));
     dt_json_close(&j, '}');
-    const char *text = dt_arena_strdup(arena, dt_str_text(&out));
-    dt_str_release(&out);
-    return text;
+    return dt_arena_take(arena, &out);
 }
 
 /* ---- reading ---- */

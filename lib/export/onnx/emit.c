@@ -99,8 +99,7 @@ const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n) {
     memcpy(held, v, (size_t)n * sizeof *v);
     for (int i = 0; i < n; i++) dt_str_printf(&key, "%s%" PRId64, i ? "," : "[", v[i]);
     dt_str_puts(&key, n ? "]:i64" : "[]:i64");
-    const char *kept = dt_arena_strdup(o->arena, dt_str_text(&key));
-    dt_str_release(&key);
+    const char *kept = dt_arena_take(o->arena, &key);
     return constant(o, kept, &(dt_view){dt_type_of(DT_INT64, 1, (int64_t[]){n}), held});
 }
 

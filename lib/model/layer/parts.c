@@ -20,9 +20,7 @@ const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value) {
 const dt_tree *dt_part_real(const dt_layer_build *b, double value) {
     dt_str text = {0};
     dt_str_double(&text, value);
-    const dt_tree *t = dt_part_word(b, dt_arena_strdup(b->arena, dt_str_text(&text)));
-    dt_str_release(&text);
-    return t;
+    return dt_part_word(b, dt_arena_take(b->arena, &text));
 }
 
 static dt_tree *mapping_of_one(const dt_layer_build *b, const char *key, const dt_tree *value) {

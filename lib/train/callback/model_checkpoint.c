@@ -142,9 +142,7 @@ static const char *path_of(run *r, const keeper *k, const dt_logs *logs) {
             dt_python_put(&path, &part, (double)r->at.epoch_step, true);
         else dt_python_put(&path, &part, value ? *value : (double)NAN, false);
     }
-    const char *kept = dt_arena_strdup(r->arena, dt_str_text(&path));
-    dt_str_release(&path);
-    return kept;
+    return dt_arena_take(r->arena, &path);
 }
 
 /* Where the logs do not have the metric, the model is saved, as in Keras. */
