@@ -64,8 +64,7 @@ static dt_status *read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     if (is_normalized) {
         dt_str changed = {0};
         dt_status *s = dt_normalize(&t->normalizer, x.text, strlen(x.text), &changed);
-        x.text = dt_arena_strdup(r->arena, dt_str_text(&changed));
-        dt_str_release(&changed);
+        x.text = dt_arena_take(r->arena, &changed);
         if (s) return s;
     }
     x.size = (int)strlen(x.text);
@@ -244,7 +243,7 @@ static dt_status *read_offsets(dt_tokenizer_reader *r, dt_json_cursor at, dt_tok
     return dt_tokenizer_object(r, at, "post_processor", keys);
 }
 
-static dt_status *read_ends(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+dt_status *dt_tokenizer_read_end(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     static const struct {
         const char *type;
         dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
@@ -264,22 +263,4 @@ static dt_status *read_ends(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokeni
             return rows[i].read(r, at, t);
         }
     return dt_tokenizer_fail(r, &at, "post_processor '%.60s' is not supported", type);
-}
-
-dt_status *dt_tokenizer_read_ends(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
-    dt_json_cursor list;
-    const char *type;
-    bool first = true;
-    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"processors", &list, NULL}, {0}};
-    if (!at.at) return NULL;
-    DT_TRY(dt_tokenizer_type(r, at, "post_processor", &type));
-    if (strcmp(type, "Sequence") != 0) return read_ends(r, at, t);
-    DT_TRY(dt_tokenizer_object(r, at, "post_processor", keys));
-    DT_TRY(dt_tokenizer_enter(r, &list, "processors", '['));
-    while (dt_json_more(&list, ']', &first)) {
-        dt_json_peek(&list);
-        DT_TRY(read_ends(r, list, t));
-        dt_json_skip(&list, 0);
-    }
-    return NULL;
 }

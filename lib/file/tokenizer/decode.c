@@ -92,7 +92,7 @@ static dt_status *read_strip(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
                     : dt_tokenizer_fail(r, &at, "decoder 'Strip' is supported behind 'Fuse' only");
 }
 
-static dt_status *read_one(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     static const struct {
         const char *type;
         dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
@@ -108,27 +108,6 @@ static dt_status *read_one(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokeniz
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(type, rows[i].type) == 0) return rows[i].read(r, at, t);
     return dt_tokenizer_fail(r, &at, "decoder '%.60s' is not supported", type);
-}
-
-dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
-    dt_json_cursor list;
-    const char *type;
-    bool first = true;
-    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"decoders", &list, NULL}, {0}};
-    if (!at.at) return NULL;
-    t->continues = t->blank = NULL; /* those of the model and the pre-tokenizer */
-    t->first_blanks = 0;
-    t->decodes_bytes = false;
-    DT_TRY(dt_tokenizer_type(r, at, "decoder", &type));
-    if (strcmp(type, "Sequence") != 0) return read_one(r, at, t);
-    DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
-    DT_TRY(dt_tokenizer_enter(r, &list, "decoders", '['));
-    while (dt_json_more(&list, ']', &first)) {
-        dt_json_peek(&list);
-        DT_TRY(read_one(r, list, t));
-        dt_json_skip(&list, 0);
-    }
-    return dt_tokenizer_fault(r, &list);
 }
 
 /* ---- tokens to text ---- */

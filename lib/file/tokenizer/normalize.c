@@ -139,7 +139,8 @@ dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n, dt_s
     return s;
 }
 
-static dt_status *read_step(dt_tokenizer_reader *r, dt_json_cursor at, dt_normalizer *x) {
+dt_status *dt_tokenizer_read_normalizer(dt_tokenizer_reader *r, dt_json_cursor at,
+                                        dt_tokenizer *t) {
     static const struct {
         const char *type;
         dt_read_step *read;
@@ -154,6 +155,7 @@ static dt_status *read_step(dt_tokenizer_reader *r, dt_json_cursor at, dt_normal
                 {"Replace", read_replace},
                 {"Prepend", read_prepend},
                 {"Strip", read_strip}};
+    dt_normalizer *x = &t->normalizer;
     const char *type;
     DT_TRY(dt_tokenizer_type(r, at, "normalizer", &type));
     if (x->n == DT_MOST_STEPS)
@@ -162,23 +164,4 @@ static dt_status *read_step(dt_tokenizer_reader *r, dt_json_cursor at, dt_normal
         if (strcmp(type, rows[i].type) == 0)
             return rows[i].read(r, at, rows[i].type, &x->step[x->n++]);
     return dt_tokenizer_fail(r, &at, "normalizer '%.60s' is not supported", type);
-}
-
-dt_status *dt_tokenizer_read_normalizer(dt_tokenizer_reader *r, dt_json_cursor at,
-                                        dt_tokenizer *t) {
-    dt_json_cursor list;
-    const char *type;
-    bool first = true;
-    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"normalizers", &list, NULL}, {0}};
-    if (!at.at) return NULL;
-    DT_TRY(dt_tokenizer_type(r, at, "normalizer", &type));
-    if (strcmp(type, "Sequence") != 0) return read_step(r, at, &t->normalizer);
-    DT_TRY(dt_tokenizer_object(r, at, "normalizer", keys));
-    DT_TRY(dt_tokenizer_enter(r, &list, "normalizers", '['));
-    while (dt_json_more(&list, ']', &first)) {
-        dt_json_peek(&list);
-        DT_TRY(read_step(r, list, &t->normalizer));
-        dt_json_skip(&list, 0);
-    }
-    return dt_tokenizer_fault(r, &list);
 }

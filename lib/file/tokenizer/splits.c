@@ -175,7 +175,7 @@ static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_t
     return s;
 }
 
-static dt_status *read_one(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+dt_status *dt_tokenizer_read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     static const struct {
         const char *type;
         dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
@@ -196,22 +196,4 @@ static dt_status *read_one(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokeniz
         if (strcmp(type, rows[i].type) == 0)
             return rows[i].read(r, at, t, &t->split[t->n_splits++]);
     return dt_tokenizer_fail(r, &at, "pre_tokenizer '%.60s' is not supported", type);
-}
-
-dt_status *dt_tokenizer_read_splits(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
-    dt_json_cursor list;
-    const char *type;
-    bool first = true;
-    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"pretokenizers", &list, NULL}, {0}};
-    if (!at.at) return NULL;
-    DT_TRY(dt_tokenizer_type(r, at, "pre_tokenizer", &type));
-    if (strcmp(type, "Sequence") != 0) return read_one(r, at, t);
-    DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
-    DT_TRY(dt_tokenizer_enter(r, &list, "pretokenizers", '['));
-    while (dt_json_more(&list, ']', &first)) {
-        dt_json_peek(&list);
-        DT_TRY(read_one(r, list, t));
-        dt_json_skip(&list, 0);
-    }
-    return NULL;
 }

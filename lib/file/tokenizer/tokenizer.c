@@ -55,7 +55,45 @@ static dt_status *read_truncation(dt_tokenizer_reader *r, dt_json_cursor at) {
     return at.at ? dt_tokenizer_object(r, at, "truncation", keys) : NULL;
 }
 
+/* A stage of the tokenizer, and the key of its components if it is a "Sequence" of several. */
+typedef struct stage {
+    const char *name, *components;
+    dt_read_component *read;
+} stage;
+
+static dt_status *read_stage(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
+                             const stage *of) {
+    dt_json_cursor list;
+    const char *type;
+    bool first = true;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {of->components, &list, NULL}, {0}};
+    if (!at.at) return NULL;
+    DT_TRY(dt_tokenizer_type(r, at, of->name, &type));
+    if (strcmp(type, "Sequence") != 0) return of->read(r, at, t);
+    DT_TRY(dt_tokenizer_object(r, at, of->name, keys));
+    DT_TRY(dt_tokenizer_enter(r, &list, of->components, '['));
+    while (dt_json_more(&list, ']', &first)) {
+        dt_json_peek(&list);
+        DT_TRY(of->read(r, list, t));
+        dt_json_skip(&list, 0);
+    }
+    return dt_tokenizer_fault(r, &list);
+}
+
+/* A decoder replaces what the model and the pre-tokenizer say of decoding. */
+static dt_status *read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    static const stage decoder = {"decoder", "decoders", dt_tokenizer_read_decoder};
+    if (!at.at) return NULL;
+    t->continues = t->blank = NULL;
+    t->first_blanks = 0;
+    t->decodes_bytes = false;
+    return read_stage(r, at, t, &decoder);
+}
+
 static dt_status *read_parts(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    static const stage normalizing = {"normalizer", "normalizers", dt_tokenizer_read_normalizer},
+                       splitting = {"pre_tokenizer", "pretokenizers", dt_tokenizer_read_split},
+                       ending = {"post_processor", "processors", dt_tokenizer_read_end};
     dt_json_cursor truncation, padding, added, normalizer, splits, ends, decoder, model;
     const dt_tokenizer_key keys[] = {
         {"version", NULL, "\"1.0\""},      {"truncation", &truncation, NULL},
@@ -70,13 +108,13 @@ static dt_status *read_parts(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
         return dt_tokenizer_fail(r, &whole, "text behind the end of the JSON");
     DT_TRY(dt_tokenizer_object(r, at, "the file", keys));
     DT_TRY(read_model(r, model, t));
-    DT_TRY(dt_tokenizer_read_normalizer(r, normalizer, t));
-    DT_TRY(dt_tokenizer_read_splits(r, splits, t));
+    DT_TRY(read_stage(r, normalizer, t, &normalizing));
+    DT_TRY(read_stage(r, splits, t, &splitting));
     DT_TRY(dt_tokenizer_read_added(r, added, t));
-    DT_TRY(dt_tokenizer_read_ends(r, ends, t));
+    DT_TRY(read_stage(r, ends, t, &ending));
     DT_TRY(read_padding(r, padding, t));
     DT_TRY(read_truncation(r, truncation));
-    return dt_tokenizer_read_decoder(r, decoder, t);
+    return read_decoder(r, decoder, t);
 }
 
 dt_status *dt_tokenizer_read(dt_arena *arena, const char *path, const dt_tokenizer **out) {

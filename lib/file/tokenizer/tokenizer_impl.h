@@ -178,18 +178,14 @@ size_t dt_blank_before(const char *text, size_t n);
 /* The character that stands for a byte in byte-level vocabularies. */
 uint32_t dt_byte_level_code(unsigned char byte);
 
-/* ---- parts of the file: splits.c, added.c ---- */
+/* ---- parts of the file: normalize.c, splits.c, added.c, decode.c ---- */
 
-dt_status *dt_tokenizer_read_splits(dt_tokenizer_reader *r, dt_json_cursor at,
-                                    dt_tokenizer *t) DT_MUST_USE;
 dt_status *dt_tokenizer_read_added(dt_tokenizer_reader *r, dt_json_cursor at,
                                    dt_tokenizer *t) DT_MUST_USE;
-dt_status *dt_tokenizer_read_ends(dt_tokenizer_reader *r, dt_json_cursor at,
-                                  dt_tokenizer *t) DT_MUST_USE;
-dt_status *dt_tokenizer_read_normalizer(dt_tokenizer_reader *r, dt_json_cursor at,
-                                        dt_tokenizer *t) DT_MUST_USE;
-dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at,
-                                     dt_tokenizer *t) DT_MUST_USE;
+/* Reads one component of a stage: the stage itself, or an element of its "Sequence". */
+typedef dt_status *dt_read_component(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
+dt_read_component dt_tokenizer_read_normalizer, dt_tokenizer_read_split, dt_tokenizer_read_end,
+    dt_tokenizer_read_decoder;
 /* Appends the text as the normalizer changes it. */
 dt_status *dt_normalize(const dt_normalizer *x, const char *text, size_t n,
                         dt_str *out) DT_MUST_USE;
