@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# dtrain: one program (cmd/) on one library (lib/). GNU make; everything is built under build/.
+# dtrain: one program (cmd/) on one library (lib/). GNU make; everything is built under build/, but lib/dtrain/ops.h.
 #
 #   make              the program, the libraries
 #   make tests        the test programs            make test      builds and runs them, prints N passed, N failed
@@ -79,6 +79,9 @@ HELP_C  := $(call find_c,tests/support)
 # Golden cases through the public API; for users too: build/tests/conformance DIRECTORY
 GOLDEN_C := $(call find_c,tests/conformance)
 EXAMPLE_C := $(call find_c,examples)
+# The header of ops is made of their comments.
+OPS_H   := lib/dtrain/ops.h
+PUBLIC_H := $(sort $(wildcard lib/dtrain/*.h) $(OPS_H))
 
 ARCH    := $(shell $(CC) -dumpmachine | cut -d- -f1)
 ifeq ($(ARCH),x86_64)
@@ -118,14 +121,19 @@ $(BUILD)/headers: scripts/install-missing
 	@mkdir -p $(@D)
 	@CC='$(CC) $(CFLAGS)' scripts/install-missing check && touch $@
 
-$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/headers
+$(OPS_H): scripts/op-header lib/op/ops.h $(wildcard lib/op/*.c)
+	scripts/op-header
+
+# What every object needs before it is compiled for the first time.
+FIRST   := $(BUILD)/headers $(OPS_H)
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(CC) $(DTFLAGS) $(STRICT) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Floating-point traps are not used. If they were allowed, gcc would compile every choice between floats (exp, maximum) to scalar code.
 SIMDFLAGS := -O3 -fno-trapping-math
 define simd_rule
-$(BUILD)/%.$(1).o: %.c $(BUILD)/flags | $(BUILD)/headers
+$(BUILD)/%.$(1).o: %.c $(BUILD)/flags | $(FIRST)
 	@mkdir -p $$(@D)
 	$$(CC) $$(DTFLAGS) $$(STRICT) $$(CFLAGS) $$(SIMDFLAGS) $$(ISA_$(1)) -DDT_ISA=$(1) -DDT_ISA_$(1) -MMD -MP -c -o $$@ $$<
 endef
@@ -150,7 +158,7 @@ $(BUILD)/lib/base/report.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/lib/base/report.o: $(BUILD)/embedded/base/error_texts.inc
 
 # Calls of all public functions, generated from the headers.
-$(BUILD)/embedded/api_calls.inc: scripts/api-calls $(wildcard lib/dtrain/*.h)
+$(BUILD)/embedded/api_calls.inc: scripts/api-calls $(PUBLIC_H)
 	@mkdir -p $(@D)
 	scripts/api-calls $(filter %.h,$^) > $@
 API_O   := $(BUILD)/tests/job/api_test.o $(BUILD)/tests/fuzz/api_fuzz.o
@@ -205,7 +213,7 @@ BENCH_C := $(filter-out $(if $(MPICC_openmpi),,%/allreduce.c),$(call find_c,scri
 $(BUILD)/scripts/bench.d/allreduce.o: private DTFLAGS += $(addprefix -isystem ,$(if $(MPICC_openmpi),$(shell $(MPICC_openmpi) --showme:incdirs)))
 
 tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance $(addprefix $(BUILD)/tests/faults/,shim.so states) $(BENCH_C:%.c=$(BUILD)/%.o))
-$(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
+$(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags | $(FIRST)
 	@mkdir -p $(@D)
 	$(CC) $(DTFLAGS) $(STRICT) $(CFLAGS) -MMD -MP -c -o $@ $<
 # As a program of a user's would: the public header, the library.
@@ -319,7 +327,7 @@ install: all
 	ln -sf libdtrain.so.$(VERSION) "$(LIB_TO)/$(SONAME)"
 	ln -sf $(SONAME) "$(LIB_TO)/libdtrain.so"
 	install -m 644 lib/dtrain.h "$(TO)/include/"
-	install -m 644 lib/dtrain/*.h "$(TO)/include/dtrain/"
+	install -m 644 $(PUBLIC_H) "$(TO)/include/dtrain/"
 	install -m 644 $(DOCS) "$(DOC_TO)/"
 	$(call filled,dtrain.pc,$(LIB_TO)/pkgconfig)
 	$(call filled,dtrain-config.cmake,$(LIB_TO)/cmake/dtrain)
@@ -340,7 +348,7 @@ install-strip:
 uninstall:
 	$(CHECK_PREFIX)rm -f "$(TO)/bin/dtrain" $(foreach f,libdtrain.a libdtrain.so $(SONAME) libdtrain.so.$(VERSION),"$(LIB_TO)/$(f)")
 	rm -f $(foreach m,openmpi mpich,"$(TO)/lib/dtrain/dtrain-fabric-$(m).so")
-	rm -f "$(LIB_TO)/pkgconfig/dtrain.pc" "$(TO)/include/dtrain.h" $(foreach f,$(wildcard lib/dtrain/*.h),"$(TO)/include/$(f:lib/%=%)")
+	rm -f "$(LIB_TO)/pkgconfig/dtrain.pc" "$(TO)/include/dtrain.h" $(foreach f,$(PUBLIC_H),"$(TO)/include/$(f:lib/%=%)")
 	rm -f "$(TO)/share/man/man1/dtrain.1" "$(TO)/share/man/man1"/dtrain-*.1 "$(TO)/share/man/man5/dtrain-job.5"
 	scripts/reference --man $(BUILD)/man3
 	for page in $(BUILD)/man3/*.3; do rm -f "$(TO)/share/man/man3/$${page##*/}"; done
@@ -350,6 +358,6 @@ uninstall:
 	    if [ -d "$$folder" ]; then rmdir --ignore-fail-on-non-empty "$$folder"; fi; done
 
 clean:
-	rm -rf build
+	rm -rf build $(OPS_H)
 
 -include $(shell find $(addprefix $(BUILD)/,lib cmd tests examples scripts) -name '*.d' -type f 2>/dev/null)
