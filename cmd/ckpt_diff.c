@@ -2,6 +2,7 @@
 /* dtrain ckpt diff: how far two checkpoints are apart. */
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "verb.h"
 
 struct ckpt_diff {
@@ -26,7 +27,7 @@ static dt_status *differ_error(const struct call *call) {
 
 static int run(const struct call *call) {
     const struct ckpt_diff *my = call->settings;
-    char *text = NULL;
+    DT_LOCAL char *text = NULL;
     bool differ = false;
     double within = 0;
     dt_status *s = call->operands.n == 2
@@ -37,7 +38,6 @@ static int run(const struct call *call) {
                                &differ);
     if (!s) out_text(call->out, text);
     if (!s && differ) s = differ_error(call);
-    free(text);
     return out_error(call->out, s);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain ckpt inspect: show what a checkpoint contains. */
-#include <stdlib.h>
-
+#include "base/arena.h"
 #include "verb.h"
 
 struct ckpt_inspect {
@@ -16,10 +15,9 @@ static int run(const struct call *call) {
             ? take_no_job(call, "")
             : usage_error(call, "expected a run, a checkpoint or a file of weights to inspect");
     for (int i = 0; i < call->operands.n && !s; i++) {
-        char *text = NULL;
+        DT_LOCAL char *text = NULL;
         s = dt_checkpoint_inspect(call->operands.at[i], my->json, &text);
         if (!s) out_text(call->out, text);
-        free(text);
     }
     return out_error(call->out, s);
 }

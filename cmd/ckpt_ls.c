@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain ckpt ls: the checkpoints of a run. */
-#include <stdlib.h>
-
+#include "base/arena.h"
 #include "verb.h"
 
 struct ckpt_ls {
@@ -16,11 +15,10 @@ static int run(const struct call *call) {
                        : usage_error(call, "run missing: the directory that output.dir names");
     for (int i = 0; i < call->operands.n && !s; i++) {
         const char *path = call->operands.at[i];
-        char *text = NULL;
+        DT_LOCAL char *text = NULL;
         s = dt_checkpoint_list(path, my->json, &text);
         if (!s && call->operands.n > 1 && !my->json) out_line(call->out, "%s", path);
         if (!s) out_text(call->out, text);
-        free(text);
     }
     return out_error(call->out, s);
 }

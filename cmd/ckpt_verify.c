@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain ckpt verify: whether checkpoints are whole. */
-#include <stdlib.h>
-
+#include "base/arena.h"
 #include "env.h"
 #include "stop.h"
 #include "verb.h"
@@ -17,10 +16,9 @@ struct ckpt_verify {
 /* Continues after a damaged checkpoint; the exit code is that of the first one. */
 static int verify(const struct call *call, const char *path) {
     const struct ckpt_verify *my = call->settings;
-    char *text = NULL;
+    DT_LOCAL char *text = NULL;
     dt_status *s = dt_checkpoint_verify(path, my->json, &text);
     if (text && (my->json || !call->out->quiet)) out_text(call->out, text);
-    free(text);
     return out_error(call->out, s);
 }
 
@@ -46,12 +44,11 @@ static int run_replay(const struct call *call) {
     const struct ckpt_verify *my = call->settings;
     dt_job_source source;
     dt_job *job = NULL;
-    char *text = NULL;
+    DT_LOCAL char *text = NULL;
     dt_status *s = take_job(call, &my->place, &source);
     if (!s) s = dt_job_open(&job, &source);
     if (!s) s = replay(call, job, &text);
     if (text && (my->json || s || !call->out->quiet)) out_text(call->out, text);
-    free(text);
     dt_job_unref(job);
     return out_error(call->out, s);
 }

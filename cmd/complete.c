@@ -36,12 +36,11 @@ static void offer(const struct goal *g, const char *word, size_t n, const char *
     dt_str line = {0};
     dt_str_printf(&line, "%.*s%s", (int)n, word, end);
     if (begins(dt_str_text(&line), g->begun)) {
-        char *whole = dt_strdup(dt_str_text(&line));
+        DT_LOCAL char *whole = dt_strdup(dt_str_text(&line));
         dt_str_release(&line);
         dt_str_printf(&line, "\n%.*s%s\t", g->n_prefix, g->prefix, whole);
         if (!strstr(dt_str_text(g->to), dt_str_text(&line)))
             dt_str_printf(g->to, "%s%s\n", dt_str_text(&line) + 1, help);
-        free(whole);
     }
     dt_str_release(&line);
 }
@@ -264,7 +263,7 @@ static void offer_last(const struct line *l, dt_str *to) {
 }
 
 int complete_print(struct words words) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     if (words.n < 2) return EXIT_USAGE;
     struct line l = {.words = {words.at + 1, words.n - 2},
                      .last = words.at[words.n - 1],
@@ -273,6 +272,5 @@ int complete_print(struct words words) {
     dt_str_putc(&t, '\n');
     offer_last(&l, &t);
     const bool written = fputs(dt_str_text(&t) + 1, stdout) >= 0 && fflush(stdout) == 0;
-    dt_str_release(&t);
     return written ? 0 : EXIT_IO;
 }

@@ -39,12 +39,11 @@ static dt_status *find(const struct call *call, const char *const **line) {
 
 static int run(const struct call *call) {
     const char *const *line = NULL;
-    dt_str t = {0};
+    dt_local_str t = {0};
     dt_status *s = find(call, &line);
     if (s) return out_error(call->out, s);
     for (; *line; line++) dt_str_puts(&t, *line);
     out_text(call->out, dt_str_text(&t));
-    dt_str_release(&t);
     return 0;
 }
 

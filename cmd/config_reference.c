@@ -32,11 +32,9 @@ struct rows {
 static char *copy(const char *text) { return dt_strdup(text ? text : ""); }
 
 static char *join(const char *const *words) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     for (int i = 0; words && words[i]; i++) dt_str_printf(&t, "%s`%s`", i ? ", " : "", words[i]);
-    char *all = dt_strdup(dt_str_text(&t));
-    dt_str_release(&t);
-    return all;
+    return dt_strdup(dt_str_text(&t));
 }
 
 static void add(const dt_job_key *k, void *user) {
@@ -384,7 +382,7 @@ static void put_all(dt_str *to, const struct rows *all) {
 
 /* Prints the rows of some names as text instead of Markdown. */
 static int print_names(const struct call *call) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     dt_status *s = NULL;
     for (int i = 0; i < call->operands.n && !s; i++) {
         const char *name = call->operands.at[i];
@@ -397,18 +395,16 @@ static int print_names(const struct call *call) {
         free(nearest);
     }
     if (!s) out_page(call->out, dt_str_text(&t));
-    dt_str_release(&t);
     return out_error(call->out, s);
 }
 
 static int run(const struct call *call) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     if (call->operands.n) return print_names(call);
     struct rows all = {0};
     dt_job_keys(add, &all);
     put_all(&t, &all);
     out_text(call->out, dt_str_text(&t));
-    dt_str_release(&t);
     release(&all);
     return 0;
 }

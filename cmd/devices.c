@@ -2,6 +2,7 @@
 /* dtrain devices: lists the devices of this machine. */
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "verb.h"
 
 struct devices {
@@ -12,13 +13,12 @@ struct devices {
 
 static int run(const struct call *call) {
     const struct devices *my = call->settings;
-    char *text = NULL;
+    DT_LOCAL char *text = NULL;
     dt_status *s = take_no_operands(call);
     if (my->plugin) setenv("DTRAIN_PJRT_PLUGIN", my->plugin, 1);
     if (!s) s = dt_devices_text(my->json, &text);
     if (text) /* after an error, too: the devices that were found */
         out_text(call->out, text);
-    free(text);
     return out_error(call->out, s);
 }
 

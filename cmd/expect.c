@@ -55,11 +55,9 @@ static const char *find_offset(const char *p) {
 /* A mistyped number is not taken for a path, unless there is such a file or folder. */
 static bool is_path(const char *p, size_t n) {
     if (memchr(p, '/', n) || (n > 5 && memcmp(p + n - 5, ".json", 5) == 0)) return true;
-    dt_str path = {0};
+    dt_local_str path = {0};
     dt_str_add(&path, p, n);
-    const bool exists = access(dt_str_text(&path), F_OK) == 0;
-    dt_str_release(&path);
-    return exists;
+    return access(dt_str_text(&path), F_OK) == 0;
 }
 
 static bool read_baseline(const char *p, struct expectation *e) {
@@ -121,17 +119,14 @@ static bool is_listed(const struct expectation *e, const char *const *names, int
 }
 
 static dt_status *unknown(const struct expectation *e, const char *const *names, int n) {
-    dt_str name = {0}, known = {0};
+    dt_local_str name = {0}, known = {0};
     dt_str_add(&name, e->name, e->bytes);
     for (int i = 0; i < n; i++) dt_str_printf(&known, "%s%s", i ? ", " : "", names[i]);
     const char *nearest = dt_nearest(dt_str_text(&name), names, n);
-    dt_status *s = dt_status_create(
+    return dt_status_create(
         ERROR_EXPECT_METRIC, "--expect: the job has no metric '%s'; it reports %s%s%s%s",
         cut_word(dt_str_text(&name)).text, dt_str_text(&known), nearest ? "; did you mean '" : "",
         nearest ? nearest : "", nearest ? "'?" : "");
-    dt_str_release(&known);
-    dt_str_release(&name);
-    return s;
 }
 
 /* ---- baselines ---- */
@@ -158,13 +153,12 @@ static dt_status *read_file(const char *path, const char *name, double *value) {
  * as val_NAME. */
 static dt_status *read_either(const char *path, const dt_str *name, const char *split,
                               double *value) {
-    dt_str own = {0};
+    dt_local_str own = {0};
     dt_status *s = NULL;
     *value = (double)NAN;
     dt_str_printf(&own, "val_%s", dt_str_text(name));
     if (split && strcmp(split, "validation") == 0) s = read_file(path, dt_str_text(&own), value);
     if (!s && isnan(*value)) s = read_file(path, dt_str_text(name), value);
-    dt_str_release(&own);
     return s;
 }
 
@@ -191,7 +185,7 @@ static dt_status *read_value(const char *path, dt_str *name, const char *split, 
 }
 
 static dt_status *resolve(struct expectation *e, const char *split) {
-    dt_str path = {0}, name = {0};
+    dt_local_str path = {0}, name = {0};
     double value = (double)NAN;
     if (!e->baseline || e->resolved) return NULL;
     dt_str_add(&path, e->baseline, e->baseline_bytes);
@@ -202,8 +196,6 @@ static dt_status *resolve(struct expectation *e, const char *split) {
                              cut_word(dt_str_text(&path)).text, cut_word(dt_str_text(&name)).text);
     e->number += value;
     e->resolved = true;
-    dt_str_release(&path);
-    dt_str_release(&name);
     return s;
 }
 
@@ -233,15 +225,12 @@ bool expect_holds(const struct expectation *e, double value) {
 }
 
 static dt_status *broken(const struct expectation *e, double value) {
-    dt_str got = {0}, wanted = {0};
+    dt_local_str got = {0}, wanted = {0};
     expect_put(&wanted, e);
     if (isnan(value)) dt_str_puts(&got, "but it has no value");
     else dt_str_double(&got, value);
-    dt_status *s = dt_status_create(ERROR_EXPECT, "expected %s, %s%s", dt_str_text(&wanted),
-                                    isnan(value) ? "" : "got ", dt_str_text(&got));
-    dt_str_release(&got);
-    dt_str_release(&wanted);
-    return s;
+    return dt_status_create(ERROR_EXPECT, "expected %s, %s%s", dt_str_text(&wanted),
+                            isnan(value) ? "" : "got ", dt_str_text(&got));
 }
 
 int expect_judge(const struct expectations *e, const struct watch *w) {

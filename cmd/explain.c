@@ -63,12 +63,11 @@ static bool put_found(dt_str *to, const struct words *words, bool titles) {
 }
 
 static bool show_found(const struct call *call) {
-    dt_str page = {0};
+    dt_local_str page = {0};
     const bool any =
         put_found(&page, &call->operands, true) || put_found(&page, &call->operands, false);
     if (any) dt_str_puts(&page, "\nFor the whole text, run 'dtrain explain DTnnn'.\n");
     if (any) out_page(call->out, dt_str_text(&page));
-    dt_str_release(&page);
     return any;
 }
 

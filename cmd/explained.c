@@ -61,11 +61,10 @@ static int by_f1(const void *a, const void *b) {
 
 /* All classes, or of many those that are recognized worst. */
 static void add_classes(struct table *t, const dt_output_explained *o, int64_t shown) {
-    const dt_class_score **row = dt_alloc((size_t)o->n_classes * sizeof *row);
+    DT_LOCAL const dt_class_score **row = dt_alloc((size_t)o->n_classes * sizeof *row);
     for (int64_t i = 0; i < o->n_classes; i++) row[i] = &o->class_score[i];
     if (shown < o->n_classes) qsort(row, (size_t)o->n_classes, sizeof *row, by_f1);
     for (int64_t i = 0; i < shown; i++) add_score(t, name_of(o, row[i]->number), row[i]);
-    free(row);
 }
 
 static void put_classes(const struct putting *p) {
@@ -188,7 +187,7 @@ static void put_errors(const struct putting *p) {
     for (int i = 0; i < o->n_values; i++) add_quantiles(&t, &o->error[i]);
     table_put(p->to, &t, p->markdown);
     for (int i = 0; i < o->n_values; i++) {
-        dt_str line = {0};
+        dt_local_str line = {0};
         if (o->error[i].name) {
             put_plain(&line, o->error[i].name, p->markdown);
             dt_str_puts(&line, ": ");
@@ -198,7 +197,6 @@ static void put_errors(const struct putting *p) {
                       o->error[i].root_mean_squared_error);
         put_value(&line, o->error[i].r2_score);
         put_note(p, dt_str_text(&line));
-        dt_str_release(&line);
     }
 }
 

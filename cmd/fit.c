@@ -97,11 +97,10 @@ static bool begins_elsewhere(const dt_job *job) {
 /* Prints the command that resumes the run from its newest checkpoint, whatever this run started
  * from. */
 static void suggest_resume(const struct training *t) {
-    dt_str command = {0};
+    dt_local_str command = {0};
     put_again(&command, t->call);
     if (begins_elsewhere(t->job)) dt_str_puts(&command, " --resume auto");
     out_note(t->call->out, "to resume, run: %s", dt_str_text(&command));
-    dt_str_release(&command);
 }
 
 /* A stop on request is not an error, so s is dropped. */
@@ -125,7 +124,7 @@ static int stopped(struct training *t, dt_status *s) {
 /* If fit keeps the weights of an earlier epoch, takes that epoch's training metrics, too, as later
  * comparisons with this run do. Validation metrics need no change: they were measured again. */
 static dt_status *take_kept(struct watch *w) {
-    dt_str run = {0};
+    dt_local_str run = {0};
     dt_status *s = NULL;
     double value;
     const char *end = w->checkpoint ? strstr(w->checkpoint, "/ckpt/") : NULL;
@@ -137,7 +136,6 @@ static dt_status *take_kept(struct watch *w) {
         s = dt_run_metric(dt_str_text(&run), w->last[i].name, &value);
         if (!s && !isnan(value)) w->last[i].value = value;
     }
-    dt_str_release(&run);
     return s;
 }
 

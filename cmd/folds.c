@@ -35,9 +35,8 @@ static dt_status *read_values(const struct folds *f, struct metric *m, int folds
     double squares = 0;
     m->value = dt_alloc((size_t)folds * sizeof *m->value);
     for (int i = 0; i < folds; i++) {
-        char *run = folder_of(f, i + 1);
+        DT_LOCAL char *run = folder_of(f, i + 1);
         dt_status *s = dt_run_metric(run, m->name, &m->value[i]);
-        free(run);
         if (s) return s;
         m->mean += m->value[i] / folds;
     }
@@ -99,24 +98,21 @@ static void put_metrics(const struct summary *x, dt_json *j) {
 }
 
 static dt_status *write_json(const struct folds *f, const struct summary *x) {
-    dt_str text = {0}, path = {0};
+    dt_local_str text = {0}, path = {0};
     dt_json j = {.out = &text};
     dt_json_open(&j, NULL, '{');
     put_metrics(x, &j);
     dt_json_close(&j, '}');
     dt_str_putc(&text, '\n');
     dt_str_printf(&path, "%s/folds.json", dt_sweep_directory(f->trials.sweep));
-    dt_status *s = dt_file_output(dt_str_text(&path), dt_str_text(&text), text.size);
-    dt_str_release(&text);
-    dt_str_release(&path);
-    return s;
+    return dt_file_output(dt_str_text(&path), dt_str_text(&text), text.size);
 }
 
 /* Writes one page with the runs of all folds, or of the first 20. */
 static dt_status *write_page(const struct folds *f, int folds, char **page) {
     enum { MOST_RUNS = 20 };
     char *run[MOST_RUNS];
-    dt_str path = {0};
+    dt_local_str path = {0};
     const int n = folds < MOST_RUNS ? folds : MOST_RUNS;
     for (int i = 0; i < n; i++) run[i] = folder_of(f, i + 1);
     dt_str_printf(&path, "%s/folds.html", dt_sweep_directory(f->trials.sweep));
@@ -125,13 +121,12 @@ static dt_status *write_page(const struct folds *f, int folds, char **page) {
                                                           .output = dt_str_text(&path)},
                                  page);
     for (int i = 0; i < n; i++) free(run[i]);
-    dt_str_release(&path);
     return s;
 }
 
 static void print(const struct folds *f, const struct summary *x, const char *page) {
     struct out *out = f->trials.call->out;
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_json j = {.out = &text, .compact = true};
     if (f->trials.json) {
         dt_json_open(&j, NULL, '{');
@@ -145,7 +140,6 @@ static void print(const struct folds *f, const struct summary *x, const char *pa
         out_text(out, dt_str_text(&text));
         out_field(out, "report", "%s", page);
     }
-    dt_str_release(&text);
 }
 
 /* Checks --expect against the means, and writes the result files with them. Returns the exit
@@ -164,7 +158,7 @@ static int judge_means(const struct folds *f, const struct summary *x) {
 
 static int report(const struct folds *f) {
     struct summary x = {0};
-    char *page = NULL;
+    DT_LOCAL char *page = NULL;
     dt_status *s = summarize(f, &x);
     if (!s) s = write_json(f, &x);
     if (!s) s = write_page(f, x.folds, &page);
@@ -174,7 +168,6 @@ static int report(const struct folds *f) {
         code = judge_means(f, &x);
     }
     release(&x);
-    free(page);
     return code;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain help: the usage screen and the page of a verb, generated from the tables. */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kinds.h"
@@ -41,21 +40,19 @@ static void put_usage(dt_str *to, int screen) {
 }
 
 void usage_print(void) {
-    dt_str page = {0};
+    dt_local_str page = {0};
     put_usage(&page, SCREEN);
     fputs(dt_str_text(&page), stderr);
-    dt_str_release(&page);
 }
 
 /* "  -C, --directory DIR     ": the part of a line that names an option. */
 static void put_names(dt_str *to, const struct option *o) {
-    dt_str name = {0};
+    dt_local_str name = {0};
     if (o->letter) dt_str_printf(&name, "  -%c, --%s", o->letter, o->name);
     else dt_str_printf(&name, "      --%s", o->name);
     if (o->kind == OPTION_MAYBE) dt_str_printf(&name, "[=%s]", o->value);
     else if (o->value) dt_str_printf(&name, " %s", o->value);
     dt_str_printf(to, "%-*s  ", NAME_COLUMN, dt_str_text(&name));
-    dt_str_release(&name);
 }
 
 static void put_notes(dt_str *to, const struct option *o) {
@@ -91,11 +88,10 @@ static void verb_print(dt_str *to, const struct verb *verb) {
 }
 
 void help_show(struct out *out, const struct verb *verb) {
-    dt_str page = {0};
+    dt_local_str page = {0};
     if (verb) verb_print(&page, verb);
     else put_usage(&page, INT_MAX);
     out_page(out, dt_str_text(&page));
-    dt_str_release(&page);
 }
 
 /* ---- the verb ---- */
@@ -107,7 +103,7 @@ struct help {
 /* Reports an unknown word, which is neither a verb nor a name in job files. */
 static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
     const char *name = call->operands.at[0];
-    char *nearest = kinds_nearest(name);
+    DT_LOCAL char *nearest = kinds_nearest(name);
     dt_status *s = no_verb;
     if (!strstr(dt_status_text(no_verb), "did you mean")) {
         dt_status_free(no_verb);
@@ -120,23 +116,21 @@ static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
                               "of a job file",
                               cut_word(name).text);
     }
-    free(nearest);
     return s;
 }
 
 /* False: nothing of a job file is called so. */
 static bool show_kind(struct out *out, const char *name) {
-    dt_str page = {0};
+    dt_local_str page = {0};
     bool known = kinds_put(&page, name);
     if (known) out_page(out, dt_str_text(&page));
-    dt_str_release(&page);
     return known;
 }
 
 /* Lists the verbs that begin with `word`, such as those of `ckpt`. False: there are none. */
 static bool show_group(struct out *out, const char *word) {
     const size_t n = strlen(word);
-    dt_str page = {0};
+    dt_local_str page = {0};
     bool any = false;
     for (int i = 0; verbs[i]; i++) {
         if (strncmp(verbs[i]->name, word, n) != 0 || verbs[i]->name[n] != ' ') continue;
@@ -145,7 +139,6 @@ static bool show_group(struct out *out, const char *word) {
     }
     dt_str_printf(&page, "\nRun 'dtrain help VERB' for options and examples.\n");
     if (any) out_page(out, dt_str_text(&page));
-    dt_str_release(&page);
     return any;
 }
 

@@ -129,12 +129,11 @@ static void add_name(const dt_job_key *k, void *user) {
 }
 
 char *kinds_nearest(const char *name) {
-    struct names *x = dt_realloc(NULL, sizeof *x);
+    DT_LOCAL struct names *x = dt_realloc(NULL, sizeof *x);
     x->n = 0;
     dt_job_keys(add_name, x);
     const char *nearest = dt_nearest(name, (const char *const *)x->name, x->n);
     char *copy = nearest ? dt_strdup(nearest) : NULL;
     for (int i = 0; i < x->n; i++) free(x->name[i]);
-    free(x);
     return copy;
 }

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "complete.h"
 #include "env.h"
 #include "stop.h"
@@ -121,7 +122,7 @@ static void await_signals(int argc, char **argv) {
 static int enter_verb(const struct verb *verb, const struct common *common, struct words words,
                       const char *const *argv) {
     struct common *settings = calloc(1, verb->size);
-    const char **operand = calloc((size_t)words.n + 1, sizeof *operand);
+    DT_LOCAL const char **operand = calloc((size_t)words.n + 1, sizeof *operand);
     int code = EXIT_MEMORY;
     if (settings && operand) {
         *settings = *common;
@@ -130,7 +131,6 @@ static int enter_verb(const struct verb *verb, const struct common *common, stru
     } else {
         fputs("dtrain: error: out of memory [DT115]\n", stderr);
     }
-    free(operand);
     free(settings);
     return code;
 }

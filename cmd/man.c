@@ -40,11 +40,9 @@ static void put_title(dt_str *to, const char *name, int section, const char *lin
 }
 
 static char *line_of(const char *text) {
-    dt_str line = {0};
+    dt_local_str line = {0};
     dt_str_printf(&line, "%.*s", (int)strcspn(text, "\n"), text);
-    char *copy = dt_strdup(dt_str_text(&line));
-    dt_str_release(&line);
-    return copy;
+    return dt_strdup(dt_str_text(&line));
 }
 
 static const char *next_line(const char *text) {
@@ -56,12 +54,11 @@ static const char *next_line(const char *text) {
 static void put_prose(dt_str *to, const char *heading, const char *text) {
     dt_str_printf(to, ".SH %s\n", heading);
     for (; *text; text = next_line(text)) {
-        char *line = line_of(text);
+        DT_LOCAL char *line = line_of(text);
         if (!*line) dt_str_puts(to, ".PP\n");
         else if (*line == ' ') dt_str_puts(to, ".br\n");
         put_roff(to, line + strspn(line, " "));
         dt_str_puts(to, *line == ' ' ? "\n.br\n" : *line ? "\n" : "");
-        free(line);
     }
 }
 
@@ -294,12 +291,11 @@ static dt_status *print_page(const struct call *call, dt_str *to) {
 
 static int run(const struct call *call) {
     const struct man *my = call->settings;
-    dt_str t = {0};
+    dt_local_str t = {0};
     dt_status *s = NULL;
     if (my->list) list(&t);
     else s = print_page(call, &t);
     if (!s) out_text(call->out, dt_str_text(&t));
-    dt_str_release(&t);
     return out_error(call->out, s);
 }
 

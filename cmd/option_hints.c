@@ -4,7 +4,6 @@
  * table below, options of another verb, keys of the job, and the nearest option of the verb.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "print.h"

@@ -224,12 +224,10 @@ static const struct option *find_name(const struct walk *w, const char *name, si
 static dt_status *unknown_option(const struct walk *w, const char *name, const char *value) {
     const struct foreign_option f = {
         .tables = w->tables, .name = name, .value = value, .overrides = w->overrides};
-    dt_str hint = {0};
+    dt_local_str hint = {0};
     const bool found = option_hint(&f, &hint);
-    dt_status *s = usage(w, "unknown option '--%s'%s%s", cut_word(name).text, found ? "; " : "",
-                         found ? dt_str_text(&hint) : "");
-    dt_str_release(&hint);
-    return s;
+    return usage(w, "unknown option '--%s'%s%s", cut_word(name).text, found ? "; " : "",
+                 found ? dt_str_text(&hint) : "");
 }
 
 /* The word that was probably meant as the value of an unknown option; NULL: there is none. */

@@ -179,38 +179,34 @@ static void wipe(struct out *out) {
 
 /* Control characters in names and files are escaped, so that they cannot affect the terminal. */
 void out_text(struct out *out, const char *text) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     put_shown_lines(&t, text);
     wipe(out);
     write_out(out, dt_str_text(&t));
     write_log(out, dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 void out_page(struct out *out, const char *text) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     /* a pipe has no right margin at which a line would be broken again */
     put_wrapped(&t, text, terminal_width() + !isatty(STDOUT_FILENO));
     out_text(out, dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 /* The text of a format, fit for a terminal. */
 static void put_format(dt_str *to, const char *format, va_list args) {
-    dt_str raw = {0};
+    dt_local_str raw = {0};
     dt_str_vprintf(&raw, format, args);
     put_shown(to, dt_str_text(&raw));
-    dt_str_release(&raw);
 }
 
 /* Formats a line and passes it to `put`. */
 static void put_line(struct out *out, void (*put)(struct out *, const char *), const char *format,
                      va_list args) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     put_format(&t, format, args);
     dt_str_putc(&t, '\n');
     put(out, dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 /* Writes a line and its end. On a terminal it is broken between words, and continuation lines
@@ -222,7 +218,7 @@ static void put_fitting(dt_str *to, const char *line, int indent, int fd) {
 }
 
 void out_line(struct out *out, const char *format, ...) {
-    dt_str t = {0}, shown = {0};
+    dt_local_str t = {0}, shown = {0};
     va_list args;
     va_start(args, format);
     put_format(&t, format, args);
@@ -232,8 +228,6 @@ void out_line(struct out *out, const char *format, ...) {
     write_out(out, dt_str_text(&shown));
     dt_str_putc(&t, '\n');
     write_log(out, dt_str_text(&t));
-    dt_str_release(&shown);
-    dt_str_release(&t);
 }
 
 static void put_log(struct out *out, const char *line) {
@@ -249,13 +243,13 @@ void out_log(struct out *out, const char *format, ...) {
 }
 
 void out_field(struct out *out, const char *label, const char *format, ...) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     va_list args;
     dt_str_printf(&t, "%-*s", LABEL_WIDTH, label);
     va_start(args, format);
     put_format(&t, format, args);
     va_end(args);
-    dt_str shown = {0};
+    dt_local_str shown = {0};
     put_fitting(&shown, dt_str_text(&t), LABEL_WIDTH, STDOUT_FILENO);
     dt_str_putc(&t, '\n');
     write_log(out, dt_str_text(&t));
@@ -268,18 +262,14 @@ void out_field(struct out *out, const char *label, const char *format, ...) {
         line += strlen(label);
     }
     write_out(out, line);
-    dt_str_release(&shown);
-    dt_str_release(&t);
 }
 
 void out_bar(struct out *out, const char *line) {
-    dt_str shown = {0}, t = {0};
+    dt_local_str shown = {0}, t = {0};
     put_shown(&shown, line);
     dt_str_printf(&t, "\r%.*s" CLEAR, (int)text_bytes_of(dt_str_text(&shown), out_bar_width()),
                   dt_str_text(&shown));
     write_out(out, dt_str_text(&t));
-    dt_str_release(&t);
-    dt_str_release(&shown);
     out->bar = true;
 }
 
@@ -307,7 +297,7 @@ void out_note(struct out *out, const char *format, ...) {
 /* Prints `shown`, in which `word`, "error:" or "warning:", is coloured if it is there; NULL:
  * nothing is. The log has `line`, which is not broken. */
 static void write_marked(struct out *out, const char *line, const char *shown, const char *word) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     const char *at = out->color_errors && word ? strstr(shown, word) : NULL;
     wipe(out);
     write_log(out, line);
@@ -315,11 +305,10 @@ static void write_marked(struct out *out, const char *line, const char *shown, c
         dt_str_printf(&t, "%.*s%s%s" PLAIN "%s", (int)(at - shown), shown,
                       *word == 'e' ? RED : YELLOW, word, at + strlen(word));
     write_err(at ? dt_str_text(&t) : shown);
-    dt_str_release(&t);
 }
 
 void out_warn(struct out *out, const char *format, ...) {
-    dt_str t = {0}, shown = {0};
+    dt_local_str t = {0}, shown = {0};
     va_list args;
     dt_str_puts(&t, "dtrain: warning: ");
     va_start(args, format);
@@ -328,8 +317,6 @@ void out_warn(struct out *out, const char *format, ...) {
     put_fitting(&shown, dt_str_text(&t), INDENT, STDERR_FILENO);
     dt_str_putc(&t, '\n');
     write_marked(out, dt_str_text(&t), dt_str_text(&shown), "warning:");
-    dt_str_release(&shown);
-    dt_str_release(&t);
 }
 
 /* Ends the first line; where the next one begins. */
@@ -355,12 +342,12 @@ static void put_error_line(dt_str *to, const char *line, const char *below) {
 /* A list of errors is one text: lines of the job file in it are indented, first lines of errors
  * are not. */
 void out_show_error(struct out *out, const dt_status *s) {
-    dt_str all = {0}, line = {0}, shown = {0};
+    dt_str line = {0}, shown = {0};
+    dt_local_str all = {0};
     char *text = dt_status_format(s);
     put_shown_lines(&all, text);
     free(text);
     char *next = dt_strdup(dt_str_text(&all));
-    dt_str_release(&all);
     text = next;
     for (char *at = next; *at; at = next) {
         next = end_line(at);
@@ -392,11 +379,10 @@ void out_share_errors(struct out *out) {
 
 /* Whether another process has printed the same error. If not, marks it as printed. */
 static bool is_reported(struct reported *reported, const dt_status *s) {
-    char *text = dt_status_format(s);
+    DT_LOCAL char *text = dt_status_format(s);
     uint64_t hash = 0xcbf29ce484222325;
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
         hash = (hash ^ *p) * 0x100000001b3;
-    free(text);
     hash += hash == 0;
     for (int i = 0; i < MOST_REPORTED; i++) {
         uint64_t found = 0;

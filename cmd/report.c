@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain report: one HTML page about runs. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "verb.h"
 
 struct report {
@@ -25,11 +25,10 @@ static dt_status *write_page(const struct call *call, char **text) {
 
 static int run(const struct call *call) {
     const struct report *my = call->settings;
-    char *text = NULL;
+    DT_LOCAL char *text = NULL;
     dt_status *s = write_page(call, &text);
     if (!s && my->output && strcmp(my->output, "-") == 0) out_text(call->out, text);
     else if (!s && !call->out->quiet) out_field(call->out, "report", "%s", text);
-    free(text);
     return out_error(call->out, s);
 }
 

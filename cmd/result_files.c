@@ -31,10 +31,9 @@ static void add_expectations(struct table *t, const struct watch *w, const struc
     for (int i = 0; i < e->n; i++) {
         const struct expectation *x = &e->at[i];
         const double value = watch_value(w, x->name, x->bytes);
-        dt_str text = {0};
+        dt_local_str text = {0};
         expect_put(&text, x);
         table_text(t, dt_str_text(&text));
-        dt_str_release(&text);
         table_value(t, value);
         table_text(t, expect_holds(x, value) ? "met" : "not met");
     }
@@ -64,7 +63,7 @@ static void put_summary(dt_str *to, const struct watch *w, const struct expectat
 
 /* XML cannot hold control characters, not even escaped; put_shown has replaced them. */
 static void put_attribute(dt_str *to, const char *text) {
-    dt_str shown = {0};
+    dt_local_str shown = {0};
     put_shown(&shown, text);
     for (const char *c = dt_str_text(&shown); *c; c++)
         if (*c == '<') dt_str_puts(to, "&lt;");
@@ -72,18 +71,16 @@ static void put_attribute(dt_str *to, const char *text) {
         else if (*c == '&') dt_str_puts(to, "&amp;");
         else if (*c == '"') dt_str_puts(to, "&quot;");
         else dt_str_putc(to, *c);
-    dt_str_release(&shown);
 }
 
 static void put_case(dt_str *to, const struct watch *w, const struct expectation *x) {
     const double value = watch_value(w, x->name, x->bytes);
-    dt_str name = {0};
+    dt_local_str name = {0};
     expect_put(&name, x);
     dt_str_puts(to, "  <testcase classname=\"");
     put_attribute(to, w->path);
     dt_str_puts(to, "\" name=\"");
     put_attribute(to, dt_str_text(&name));
-    dt_str_release(&name);
     if (expect_holds(x, value)) {
         dt_str_puts(to, "\"/>\n");
         return;

@@ -16,13 +16,13 @@ static void take(struct table *t, dt_str *cell) {
 }
 
 void table_text(struct table *t, const char *text) {
-    dt_str shown = {0}, cell = {0};
+    dt_str cell = {0};
+    dt_local_str shown = {0};
     put_shown(&shown, text);
     const char *all = dt_str_text(&shown);
     const size_t bytes = text_bytes_of(all, MOST_CELL);
     dt_str_add(&cell, all, bytes);
     if (all[bytes]) dt_str_puts(&cell, "...");
-    dt_str_release(&shown);
     take(t, &cell);
 }
 
@@ -81,11 +81,10 @@ static void put_cell(dt_str *to, const char *text) {
 }
 
 void put_plain(dt_str *to, const char *text, bool markdown) {
-    dt_str shown = {0};
+    dt_local_str shown = {0};
     put_shown(&shown, text);
     if (markdown) put_cell(to, dt_str_text(&shown));
     else dt_str_puts(to, dt_str_text(&shown));
-    dt_str_release(&shown);
 }
 
 static void put_rule(dt_str *to, const struct table *t) {

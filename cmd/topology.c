@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain topology: a slice drawn, with the replicas of a job on it. */
-#include <stdlib.h>
-
+#include "base/arena.h"
 #include "verb.h"
 
 struct topology {
@@ -41,13 +40,12 @@ static dt_status *draw(const struct call *call, dt_job **job, char **text) {
 }
 
 static int run(const struct call *call) {
-    char *text = NULL;
+    DT_LOCAL char *text = NULL;
     dt_job *job = NULL;
     dt_status *s = draw(call, &job, &text);
     if (!s) out_text(call->out, text);
     if (!s && !*text)
         out_field(call->out, "wrote", "%s", ((const struct topology *)call->settings)->svg);
-    free(text);
     dt_job_unref(job);
     return out_error(call->out, s);
 }

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 dt_status *tpu_check(const char *tpu) {
-    char *text = NULL;
-    dt_status *s =
-        tpu ? dt_topology_text(&(dt_topology_request){.tpu = tpu, .json = true}, &text) : NULL;
-    free(text);
-    return s;
+    DT_LOCAL char *text = NULL;
+    return tpu ? dt_topology_text(&(dt_topology_request){.tpu = tpu, .json = true}, &text) : NULL;
 }
 
 static void add_overrides(struct tpu_job *j, const char *tpu, const char *more) {

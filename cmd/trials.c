@@ -34,7 +34,7 @@ struct command {
 
 static void add(struct command *c, const char *format, ...) DT_FORMAT(2, 3);
 static void add(struct command *c, const char *format, ...) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
@@ -42,7 +42,6 @@ static void add(struct command *c, const char *format, ...) {
     DT_GROW(c->word, c->room, c->n + 2);
     c->word[c->n++] = dt_arena_strdup(c->arena, dt_str_text(&text));
     c->word[c->n] = NULL;
-    dt_str_release(&text);
 }
 
 static void release_command(struct command *c) {
@@ -187,7 +186,7 @@ static const char *first_error(struct child *c) {
  * Warnings of steps stay in the trial's fit.log. */
 static void pass_warnings(struct trials *w, const struct child *c) {
     static const char prefix[] = "dtrain: warning: ";
-    dt_str text = {0};
+    dt_local_str text = {0};
     for (const char *line = c->error, *end; (end = strchr(line, '\n')); line = end + 1) {
         dt_str_clear(&text);
         dt_str_add(&text, line, (size_t)(end - line));
@@ -198,12 +197,11 @@ static void pass_warnings(struct trials *w, const struct child *c) {
         dt_str_printf(&w->warned, "%s\n", dt_str_text(&text));
         out_warn(w->call->out, "%s", dt_str_text(&text) + strlen(prefix));
     }
-    dt_str_release(&text);
 }
 
 static void report_trial(const struct trials *w, const struct child *c, int code, const char *error,
                          const char *text) {
-    dt_str line = {0};
+    dt_local_str line = {0};
     dt_json j = {.out = &line, .compact = true};
     if (!w->json) {
         if (!w->call->out->quiet) out_line(w->call->out, "%s", text);
@@ -219,12 +217,11 @@ static void report_trial(const struct trials *w, const struct child *c, int code
     dt_json_string(&j, "error", *error ? error : NULL);
     dt_json_close(&j, '}');
     out_line(w->call->out, "%s", dt_str_text(&line));
-    dt_str_release(&line);
 }
 
 static dt_status *end(struct trials *w, struct child *c, int status) {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    char *text = NULL;
+    DT_LOCAL char *text = NULL;
     read_errors(c);
     close(c->errors);
     c->pid = 0;
@@ -232,7 +229,6 @@ static dt_status *end(struct trials *w, struct child *c, int status) {
     const char *error = first_error(c);
     dt_status *s = dt_sweep_ended(w->sweep, c->number, code, error, &text);
     if (text) report_trial(w, c, code, error, text);
-    free(text);
     return s;
 }
 
@@ -298,8 +294,7 @@ dt_status *trials_train(struct trials *w) {
 }
 
 void trials_suggest_resume(const struct trials *w) {
-    dt_str command = {0};
+    dt_local_str command = {0};
     put_again(&command, w->call);
     out_note(w->call->out, "to resume, run: %s", dt_str_text(&command));
-    dt_str_release(&command);
 }

@@ -39,7 +39,7 @@ static void put_github(dt_str *to, const char *text, const char *special) {
  * 'layers'? GitHub drops an annotation whose file does not exist, as for an override or standard
  * input: the text then begins with that name. */
 static void print_github(struct out *out, const dt_status *s) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     const char *file = dt_status_file(s);
     const bool shows = file && access(file, F_OK) == 0;
     dt_str_puts(&t, "::error ");
@@ -62,7 +62,6 @@ static void print_github(struct out *out, const dt_status *s) {
     }
     dt_str_putc(&t, '\n');
     out_text(out, dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 static void print_errors(const struct call *call, const dt_status *s, enum form form) {
@@ -82,7 +81,7 @@ static bool is_placed(const char *line, const char *path) {
 
 static void print_warning(const struct call *call, const char *path, const char *line,
                           enum form form) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     struct json j;
     if (form == FORM_TEXT) {
         if (is_placed(line, path)) out_warn(call->out, "%s", line);
@@ -101,7 +100,6 @@ static void print_warning(const struct call *call, const char *path, const char 
     put_github(&t, line, "");
     dt_str_putc(&t, '\n');
     out_text(call->out, dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 static void print_warnings(const struct call *call, const char *path, char *lines, enum form form) {

@@ -16,14 +16,13 @@
  * library's next call reports. */
 static void print_explained(struct watch *w, const dt_event *e) {
     struct json j;
-    char *text = NULL;
+    DT_LOCAL char *text = NULL;
     dt_status *s = dt_evaluation_json(e->evaluation, &text);
     json_open_event(&j, "explained");
     dt_json_int(&j.to, "step", e->step);
     if (!s) dt_json_raw(&j.to, "outputs", text);
     json_print(&j, w->out);
     dt_status_free(s);
-    free(text);
 }
 
 /* DT_EVENT_END is printed when the exit code is known. */

@@ -50,7 +50,7 @@ static void put_batch(dt_str *to, const dt_event *e) {
 }
 
 static void report_data(const struct watch *w, const dt_event *e) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     dt_str_grouped(&t, e->train_examples);
     if (e->validation_examples) {
         dt_str_printf(&t, " + ");
@@ -62,7 +62,6 @@ static void report_data(const struct watch *w, const dt_event *e) {
     put_batch(&t, e);
     if (e->sharding) dt_str_printf(&t, ", %s", e->sharding);
     out_field(w->out, "data", "%s", dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 /* 1.6 MiB, 212 bytes */
@@ -72,7 +71,7 @@ static void put_bytes(dt_str *to, int64_t bytes) {
 }
 
 static void report_memory(const struct watch *w, const dt_event *e) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     const struct {
         const char *of;
         int64_t bytes;
@@ -92,7 +91,6 @@ static void report_memory(const struct watch *w, const dt_event *e) {
     dt_str_puts(&t, "; ");
     dt_str_grouped(&t, e->parameters);
     out_field(w->out, "memory", "%s parameters", dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 static void report_start(const struct watch *w, const dt_event *e) {
@@ -176,13 +174,12 @@ static void draw_step(const struct watch *w, const dt_event *e) {
 /* Progress at the pace of all steps so far, including validations between them. */
 static void report_progress(struct watch *w, const dt_event *e) {
     const double pace = watch_seconds_since(w->began) / (double)(e->step - w->step_before);
-    dt_str t = {0};
+    dt_local_str t = {0};
     put_step(&t, e);
     put_metrics(&t, e->metrics, e->n_metrics);
     dt_str_printf(&t, "  %.3g steps/s  ETA ", 1 / pace);
     put_time(&t, pace * (double)(e->steps - e->step));
     out_log(w->out, "%s", dt_str_text(&t));
-    dt_str_release(&t);
     clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
 }
 
@@ -200,7 +197,7 @@ static void report_step(struct watch *w, const dt_event *e) {
 /* The progress of an evaluation, in fit or evaluate: a separate bar, and in a log a line if no
  * other was printed for that long. */
 static void report_evaluating(struct watch *w, const dt_event *e) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     if (w->out->quiet) return;
     dt_str_printf(&t, "%s  ", e->split);
     dt_str_grouped(&t, e->examples);
@@ -213,7 +210,6 @@ static void report_evaluating(struct watch *w, const dt_event *e) {
         out_log(w->out, "%s", dt_str_text(&t));
         clock_gettime(CLOCK_MONOTONIC, &w->printed_line);
     }
-    dt_str_release(&t);
 }
 
 /* Writes the causes of waiting, largest first, without those that round to 0. */
@@ -248,7 +244,7 @@ static void put_idle(dt_str *to, const dt_event *e) {
 static void report_epoch(struct watch *w, const dt_event *e) {
     w->epoch_first = 0;
     if (w->out->quiet) return;
-    dt_str t = {0};
+    dt_local_str t = {0};
     put_epoch(&t, e);
     put_metrics(&t, e->metrics, e->n_metrics);
     if (w->out->verbose) {
@@ -258,34 +254,30 @@ static void report_epoch(struct watch *w, const dt_event *e) {
     }
     put_idle(&t, e);
     out_line(w->out, "%s", dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 static void report_part(const struct watch *w, const dt_event *e) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     put_metrics(&t, e->metrics, e->n_metrics);
     dt_str_puts(&t, "  (");
     dt_str_grouped(&t, e->examples);
     out_line(w->out, "%s%s examples)", e->split, dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 /* Validation by steps, between the ends of epochs. */
 static void report_validation(const struct watch *w, const dt_event *e) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     put_step(&t, e);
     put_metrics(&t, e->training, e->n_training);
     put_metrics(&t, e->metrics, e->n_metrics);
     out_line(w->out, "%s", dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 static void report_explained(const struct watch *w, const dt_event *e) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     explained_put(&t, e->evaluation, false);
     dt_str_putc(&t, '\n');
     out_text(w->out, dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 /* The validation at the end of an epoch is reported in the epoch's line. */

@@ -73,12 +73,11 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
         put_window(to, line, head, first, columns);
     }
     if (carets) {
-        dt_str t = {0};
+        dt_local_str t = {0};
         if (first) /* without the blanks that replaced tabs */
             dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
         else dt_str_puts(&t, below);
         put_broken(to, dt_str_text(&t), (int)head, columns);
-        dt_str_release(&t);
     } else dt_str_puts(to, below);
     dt_str_putc(to, '\n');
 }
@@ -143,7 +142,7 @@ static bool goes_on(const char *line, const char *end) {
 
 void put_wrapped(dt_str *to, const char *text, int columns) {
     while (*text) {
-        dt_str line = {0};
+        dt_local_str line = {0};
         for (bool more = true; more; dt_str_puts(&line, more ? " " : "")) {
             const char *end = text + strcspn(text, "\n");
             more = goes_on(text, end);
@@ -152,6 +151,5 @@ void put_wrapped(dt_str *to, const char *text, int columns) {
         }
         const char *whole = dt_str_text(&line);
         wrap_line(to, whole, (int)strlen(whole), columns);
-        dt_str_release(&line);
     }
 }

@@ -108,6 +108,8 @@ void *dt_realloc(void *p, size_t n) {
     return q;
 }
 
+void dt_free_local(void *pointer) { free(*(void **)pointer); }
+
 char *dt_strdup(const char *s) {
     size_t n = strlen(s) + 1;
     return memcpy(dt_alloc(n), s, n);
@@ -164,6 +166,8 @@ void dt_arena_destroy(dt_arena *a) {
     }
     free(a);
 }
+
+void dt_arena_destroy_local(dt_arena **a) { dt_arena_destroy(*a); }
 
 static block *block_create(size_t size) {
     block *b = dt_alloc(size_add(sizeof *b, size));

@@ -19,6 +19,9 @@ typedef struct dt_arena dt_arena;
 
 dt_arena *dt_arena_create(void);
 void dt_arena_destroy(dt_arena *a); /* takes NULL */
+/* One that is destroyed at the end of its block: `dt_local_arena arena = dt_arena_create();`. */
+#define dt_local_arena __attribute__((cleanup(dt_arena_destroy_local))) dt_arena *
+void dt_arena_destroy_local(dt_arena **a);
 
 /* n zeroed bytes, aligned for any type. */
 void *dt_arena_alloc(dt_arena *a, size_t n);
@@ -37,6 +40,9 @@ char *dt_arena_take(dt_arena *a, dt_str *s); /* a copy of the text of s, which i
 void *dt_alloc(size_t n);
 void *dt_realloc(void *p, size_t n);
 char *dt_strdup(const char *s);
+/* Memory that is freed at the end of its block: `DT_LOCAL char *path = dt_path_join(a, b);`. */
+#define DT_LOCAL __attribute__((cleanup(dt_free_local)))
+void dt_free_local(void *pointer);
 /* That hook: writes one line and ends the program with exit code 71. */
 _Noreturn void dt_out_of_memory(void);
 /* Products of sizes; ends the program on overflow. For sizes that come from input use the checked

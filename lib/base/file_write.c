@@ -167,10 +167,8 @@ static dt_status *rename_synced(const char *from, const char *to) {
         unlink(from);
         return renamed;
     }
-    char *dir = dt_path_dir(to);
-    dt_status *s = dt_dir_sync(dir);
-    free(dir);
-    return s;
+    DT_LOCAL char *dir = dt_path_dir(to);
+    return dt_dir_sync(dir);
 }
 
 /* A rename would replace the name of a device or a FIFO. A symbolic link itself is replaced, not
@@ -184,14 +182,13 @@ dt_status *dt_file_check_target(const char *path) {
 }
 
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) {
-    dt_str temporary = {0};
+    dt_local_str temporary = {0};
     dt_writer w = {.fd = -1};
     DT_TRY(dt_file_check_target(path));
     dt_str_printf(&temporary, "%s.tmp", path);
     dt_status *s = write_whole(&w, temporary.data, bytes, n);
     if (s) dt_writer_abandon(&w);
     else s = rename_synced(temporary.data, path);
-    dt_str_release(&temporary);
     return s;
 }
 
@@ -220,10 +217,9 @@ static dt_status *make_one(const char *path) {
 
 dt_status *dt_dir_make(const char *path) {
     DT_TRY(dt_path_check(path));
-    char *parent = dt_path_dir(path);
+    DT_LOCAL char *parent = dt_path_dir(path);
     dt_status *s = NULL;
     if (*parent && access(parent, F_OK) != 0) s = dt_dir_make(parent);
-    free(parent);
     return s ? s : make_one(path);
 }
 

@@ -45,26 +45,22 @@ static void read_text(const char *path, dt_str *out) {
 
 /* Reads a limit in bytes; `none` for "max" or a missing file. */
 static int64_t read_bytes(const char *folder, const char *name) {
-    dt_str text = {0}, path = {0};
+    dt_local_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/%s", folder, name);
     read_text(dt_str_text(&path), &text);
     char *end;
     const long long bytes = strtoll(dt_str_text(&text), &end, 10);
     const bool is = end != dt_str_text(&text) && bytes >= 0 && bytes < none;
-    dt_str_release(&text);
-    dt_str_release(&path);
     return is ? bytes : none;
 }
 
 /* "SwapTotal:       2097148 kB" */
 static int64_t swap_of(const char *root) {
-    dt_str text = {0}, path = {0};
+    dt_local_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/proc/meminfo", root);
     read_text(dt_str_text(&path), &text);
     const char *at = strstr(dt_str_text(&text), "SwapTotal:");
     const long long kib = at ? strtoll(at + strlen("SwapTotal:"), NULL, 10) : 0;
-    dt_str_release(&text);
-    dt_str_release(&path);
     return kib > 0 && kib < none / 1024 ? kib * 1024 : 0;
 }
 
@@ -148,17 +144,16 @@ static void look(const hierarchy *h, const char *root, char *groups, char *mount
     const size_t top = folder.size;
     dt_str_printf(&folder, "%s", below(group, of));
     const int64_t swap = swap_of(root);
-    char *path = dt_str_take(&folder);
+    DT_LOCAL char *path = dt_str_take(&folder);
     for (size_t n = strlen(path); n >= top; n--)
         if (n == top || path[n] == '/' || path[n] == '\0') {
             path[n] = '\0';
             take_group(h, path, strlen(root), swap, l);
         }
-    free(path);
 }
 
 bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l) {
-    dt_str groups = {0}, mounts = {0}, path = {0};
+    dt_local_str groups = {0}, mounts = {0}, path = {0};
     *l = (dt_memory_limit){.bytes = none};
     for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++) {
         dt_str_clear(&path);
@@ -169,9 +164,6 @@ bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l) {
         read_text(dt_str_text(&path), &mounts);
         if (groups.size && mounts.size) look(&hierarchies[i], root, groups.data, mounts.data, l);
     }
-    dt_str_release(&groups);
-    dt_str_release(&mounts);
-    dt_str_release(&path);
     return l->bytes < none;
 }
 
@@ -189,7 +181,7 @@ bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l) {
 
 dt_status *dt_memory_check_room(int64_t bytes, const char *who) {
     dt_memory_limit l;
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (dt_memory_has_room(bytes, &l)) return NULL;
     const int64_t left = l.bytes - dt_memory_resident();
     dt_str_printf(&text, "%s ", who);
@@ -198,9 +190,7 @@ dt_status *dt_memory_check_room(int64_t bytes, const char *who) {
     dt_str_bytes(&text, (double)(left > 0 ? left : 0));
     dt_str_puts(&text, " are left of the limit of ");
     dt_memory_limit_print(&l, &text);
-    dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
 }
 
 void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out) {

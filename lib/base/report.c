@@ -10,9 +10,9 @@
  * and the long texts of `dtrain explain`.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/status_impl.h"
 #include "base/str.h"
 
@@ -57,9 +57,8 @@ DT_API int dt_report(dt_status *s) {
     DT_LIVE(s);
     if (!s) return 0;
     int code = dt_status_code(s);
-    char *text = dt_status_format(s);
+    DT_LOCAL char *text = dt_status_format(s);
     fputs(text, stderr);
-    free(text);
     dt_status_free(s);
     return code;
 }

@@ -46,11 +46,11 @@ static void cut(dt_str *s) {
 }
 
 static char *printable(const char *format, va_list args) {
-    dt_str raw = {0}, text = {0};
+    dt_str text = {0};
+    dt_local_str raw = {0};
     dt_str_vprintf(&raw, format, args);
     dt_str_escaped(&text, dt_str_text(&raw), raw.size, LONGEST_TEXT);
     cut(&text);
-    dt_str_release(&raw);
     return dt_str_take(&text);
 }
 
@@ -236,14 +236,12 @@ static void add_system_text(dt_str *s, int number) {
 
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) {
     int number = errno;
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_status *strange = number == ENOENT ? dt_path_check(path) : NULL;
     if (strange) return strange;
     add_system_text(&text, number);
-    dt_status *s = dt_fail(error_of_errno(number, otherwise), NULL, "%s: %s", *path ? path : "''",
-                           dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(error_of_errno(number, otherwise), NULL, "%s: %s", *path ? path : "''",
+                   dt_str_text(&text));
 }
 
 /* ---- adding ---- */

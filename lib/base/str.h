@@ -32,6 +32,8 @@ typedef struct dt_pair {
 
 bool dt_ends_with(const char *text, const char *end);
 void dt_str_release(dt_str *s);
+/* A string that is released at the end of its block: `dt_local_str text = {0};`. */
+#define dt_local_str __attribute__((cleanup(dt_str_release))) dt_str
 void dt_str_clear(dt_str *s);             /* empties s without freeing its memory */
 const char *dt_str_text(const dt_str *s); /* lent; "" when empty */
 char *dt_str_take(dt_str *s);             /* the caller frees it; s is empty after */

@@ -203,10 +203,9 @@ void dt_pool_join(dt_pool *p) {
 int dt_cores(void) {
     for (int room = CPU_SETSIZE; room <= 1 << 20; room *= 2) {
         size_t size = CPU_ALLOC_SIZE((size_t)room);
-        cpu_set_t *set = dt_alloc(size);
+        DT_LOCAL cpu_set_t *set = dt_alloc(size);
         int failed = sched_getaffinity(0, size, set);
         int n = failed ? 0 : CPU_COUNT_S(size, set);
-        free(set);
         if (!failed || errno != EINVAL) return n > 1 ? n : 1;
     }
     return 1;

@@ -2,7 +2,6 @@
 #include "coll/links.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 

@@ -12,7 +12,6 @@
  * bytes.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -106,7 +105,7 @@ dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g,
                                          const dt_wires *wires) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], far = dt_topology_diameter(t);
     const double each = bytes / g->ranks / g->ranks * g->cores * g->cores; /* between two chips */
-    share *all = dt_alloc((size_t)chips * sizeof *all);
+    DT_LOCAL share *all = dt_alloc((size_t)chips * sizeof *all);
     dt_wire_price p = {.latency_s = far * wires->hop_s};
     for (int d = 1; d <= far; d++)
         for (int chip = 0; chip < chips; chip++)
@@ -120,6 +119,5 @@ dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g,
         p.latency_s +
         dt_wires_round(wires, 0, p.busiest_link,
                        g->axis[DT_CORE_AXIS].ranks > 1 ? 2 * bytes / g->ranks / g->ranks : 0);
-    free(all);
     return p;
 }

@@ -16,14 +16,12 @@
 
 dt_status *dt_yaml_check_size(const dt_source *s) {
     if (s->size <= DT_JOB_BYTES) return NULL;
-    dt_str size = {0};
+    dt_local_str size = {0};
     if (s->size < 2 * DT_JOB_BYTES) /* at most this much of an endless standard input is read */
         dt_str_puts(&size, "more than 1 MiB");
     else dt_str_bytes(&size, (double)s->size);
-    dt_status *fault = dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s, .line = 1, .col = 1},
-                               "%s; a job may not exceed 1 MiB", dt_str_text(&size));
-    dt_str_release(&size);
-    return fault;
+    return dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s, .line = 1, .col = 1},
+                   "%s; a job may not exceed 1 MiB", dt_str_text(&size));
 }
 
 static bool is_control(uint32_t c) {

@@ -12,14 +12,12 @@
 dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
                             const char *label) {
     if (nearest) return dt_suggest(s, "did you mean '%s'?", nearest);
-    dt_str all = {0};
+    dt_local_str all = {0};
     for (int i = 0; i < n; i++) {
         if (i > 0) dt_str_puts(&all, ", ");
         dt_str_puts(&all, names[i]);
     }
-    s = dt_suggest(s, "%s: %s", label, n ? dt_str_text(&all) : "none");
-    dt_str_release(&all);
-    return s;
+    return dt_suggest(s, "%s: %s", label, n ? dt_str_text(&all) : "none");
 }
 
 /* ---- the name ---- */

@@ -31,13 +31,12 @@ static void print_scalar(const dt_tree *t, const char *key, dt_json *j) {
 static void print(const dt_tree *t, const char *key, dt_json *j);
 
 static void print_map(const dt_tree *t, const char *key, dt_json *j) {
-    const dt_entry **sorted = dt_alloc(dt_size_mul((size_t)t->n, sizeof *sorted));
+    DT_LOCAL const dt_entry **sorted = dt_alloc(dt_size_mul((size_t)t->n, sizeof *sorted));
     for (int i = 0; i < t->n; i++) sorted[i] = &t->entry[i];
     qsort(sorted, (size_t)t->n, sizeof *sorted, by_key);
     dt_json_open(j, key, '{');
     for (int i = 0; i < t->n; i++) print(sorted[i]->value, sorted[i]->key, j);
     dt_json_close(j, '}');
-    free(sorted);
 }
 
 /* Recursion is bounded by the depth of trees. */
@@ -60,11 +59,8 @@ void dt_tree_print(const dt_tree *t, dt_str *out) {
 }
 
 bool dt_tree_same(const dt_tree *a, const dt_tree *b) {
-    dt_str x = {0}, y = {0};
+    dt_local_str x = {0}, y = {0};
     dt_tree_print(a, &x);
     dt_tree_print(b, &y);
-    bool same = strcmp(dt_str_text(&x), dt_str_text(&y)) == 0;
-    dt_str_release(&x);
-    dt_str_release(&y);
-    return same;
+    return strcmp(dt_str_text(&x), dt_str_text(&y)) == 0;
 }

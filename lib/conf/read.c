@@ -36,12 +36,11 @@ static void find_other(const char *path, dt_str *other) {
 }
 
 static dt_status *name_other(dt_status *s, const char *path) {
-    dt_str other = {0};
+    dt_local_str other = {0};
     if (dt_status_number(s) == DT_E_NO_INPUT) find_other(path, &other);
     if (dt_status_number(s) == DT_E_NOT_REGULAR)
         s = dt_suggest(s, "expected a job file, such as job.yaml");
     if (other.size) s = dt_suggest(s, "did you mean '%s'?", dt_str_text(&other));
-    dt_str_release(&other);
     return s;
 }
 

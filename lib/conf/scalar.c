@@ -19,13 +19,12 @@ enum { SHOWN = 80 /* characters */ };
 
 dt_quoted dt_quote_text(const char *text) {
     dt_quoted quoted;
-    dt_str shown = {0};
+    dt_local_str shown = {0};
     size_t bytes = strlen(text), characters = bytes <= SHOWN ? bytes : dt_utf8_count(text, bytes);
     dt_str_escaped(&shown, text, bytes, SHOWN);
     int n = snprintf(quoted.text, sizeof quoted.text, "'%s'", dt_str_text(&shown));
     if (characters > SHOWN && n > 0 && (size_t)n < sizeof quoted.text)
         snprintf(quoted.text + n, sizeof quoted.text - (size_t)n, " (%zu characters)", characters);
-    dt_str_release(&shown);
     return quoted;
 }
 
@@ -156,12 +155,10 @@ static void add_limits(dt_str *s, const dt_limits *l) {
 
 /* "units must be at least 1, got 0" */
 static dt_status *out_of_limits(const dt_tree *t, const char *what, const dt_limits *l) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     add_limits(&text, l);
-    dt_status *s = dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s", what, dt_str_text(&text),
-                           dt_quote(t).text);
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s", what, dt_str_text(&text),
+                   dt_quote(t).text);
 }
 
 static dt_status *out_of_range(const dt_tree *t, const char *what) {
@@ -244,17 +241,15 @@ dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *l
 }
 
 static dt_status *not_finite(const dt_tree *t, const char *what, const dt_limits *l) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_str_puts(&text, "a finite number");
     if (has_min(l) || has_max(l)) {
         dt_str_putc(&text, ' ');
         add_limits(&text, l);
     }
     const char *word = after_sign(t->text);
-    dt_status *s = dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s%s", what, dt_str_text(&text),
-                           *t->text == '-' ? "-" : "", strpbrk(word, "aA") ? "nan" : "inf");
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s%s", what, dt_str_text(&text),
+                   *t->text == '-' ? "-" : "", strpbrk(word, "aA") ? "nan" : "inf");
 }
 
 dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *limits,

@@ -370,7 +370,7 @@ static void run(clock *c) {
 }
 
 void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const dt_graph *g = r->program->local;
     int most = k->n + 6 * g->n_nodes + 1;
     clock c = {.r = r,
@@ -398,5 +398,4 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
     for (int unit = 0; unit < DT_UNITS; unit++) dt_ready_queue_release(&c.queue[unit]);
     free(c.edge);
     dt_links_destroy(c.links);
-    dt_arena_destroy(arena);
 }

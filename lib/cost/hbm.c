@@ -329,7 +329,7 @@ static void find_peak(const holding *h, dt_plan *p) {
 }
 
 void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     holding h = {.r = r,
                  .g = r->program->local,
                  .k = k,
@@ -347,5 +347,4 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                      p->bytes.padding;
     p->bytes.usable =
         dt_topology_device_cores(r->topology) * r->topology->slice->chip->core_hbm_usable;
-    dt_arena_destroy(arena);
 }

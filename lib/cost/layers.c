@@ -78,7 +78,7 @@ dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n) {
 enum { LARGEST = 3 };
 
 void dt_plan_put_largest(const dt_plan *p, bool values, dt_str *out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     int n;
     dt_plan_layer *group = groups_of(p, arena, &n);
     for (int i = 0; values && i < n; i++) group[i].variables = group[i].values;
@@ -93,5 +93,4 @@ void dt_plan_put_largest(const dt_plan *p, bool values, dt_str *out) {
         dt_str_bytes(out, most->variables);
         most->variables = 0;
     }
-    dt_arena_destroy(arena);
 }

@@ -101,7 +101,7 @@ static double other_work(const dt_launches *k, const dt_timeline *t) {
 }
 
 void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const prices x = {.r = r, .k = k, .links = dt_links_create(r, arena)};
     const dt_pipeline line = pipeline_of(&x, arena);
     const dt_timeline t = dt_timeline_create(&line, arena);
@@ -112,12 +112,11 @@ void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p) 
     p->parts.bubble = t.seconds * t.bubble;
     p->parts.links = other_work(k, &t);
     dt_links_destroy(x.links);
-    dt_arena_destroy(arena);
 }
 
 void dt_plan_print_stages(const dt_priced_program *program, dt_str *out) {
     static const char *const names[] = {[DT_1F1B] = "1F1B", [DT_GPIPE] = "GPipe"};
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const dt_priced_program prepared = dt_priced_prepared(program, arena), *r = &prepared;
     dt_launches k = dt_launches_create(r, arena);
     const prices x = {.r = r, .k = &k, .links = dt_links_create(r, arena)};
@@ -131,5 +130,4 @@ void dt_plan_print_stages(const dt_priced_program *program, dt_str *out) {
         dt_timeline_print(&p, &line, out);
     }
     dt_links_destroy(x.links);
-    dt_arena_destroy(arena);
 }

@@ -165,10 +165,8 @@ static dt_status *check_counts(const array_part *x) {
 }
 
 static char *path_of(const dt_format_request *r, const char *name) {
-    char *joined = dt_path_join(r->directory, name);
-    char *path = dt_arena_strdup(r->arena, joined);
-    free(joined);
-    return path;
+    DT_LOCAL char *joined = dt_path_join(r->directory, name);
+    return dt_arena_strdup(r->arena, joined);
 }
 
 /* Opens all files, so that all faults are reported in one run: missing files first. */

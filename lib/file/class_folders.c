@@ -31,13 +31,12 @@ static const char *name_of(const char *path) { return strrchr(path, '/') + 1; }
 
 /* Lists the folders in a part's folder, one for each class. */
 static dt_status *list_folders(const dt_format_request *r, const dt_tree *part, dt_paths *out) {
-    char *folder = dt_path_join(r->directory, part->text);
+    DT_LOCAL char *folder = dt_path_join(r->directory, part->text);
     dt_paths all = {0};
     dt_status *s = dt_paths_list(&all, folder);
     for (int i = 0; !s && i < all.n; i++)
         if (dt_path_is_folder(all.v[i])) dt_paths_add(out, all.v[i]);
     dt_paths_release(&all);
-    free(folder);
     return dt_at(s, &part->at);
 }
 
@@ -139,8 +138,8 @@ static int compare(const void *a, const void *b) {
 
 void dt_class_folders_spread(dt_class_folders *x, int64_t classes) {
     const int n = x->base.paths.n;
-    standing *s = dt_alloc((size_t)n * sizeof *s);
-    int64_t *seen = dt_alloc((size_t)classes * sizeof *seen);
+    DT_LOCAL standing *s = dt_alloc((size_t)n * sizeof *s);
+    DT_LOCAL int64_t *seen = dt_alloc((size_t)classes * sizeof *seen);
     char **path = dt_alloc((size_t)n * sizeof *path);
     int32_t *class = dt_alloc((size_t)n * sizeof *class);
     for (int i = 0; i < n; i++)
@@ -151,8 +150,6 @@ void dt_class_folders_spread(dt_class_folders *x, int64_t classes) {
         path[i] = x->base.paths.v[s[i].row];
         class[i] = x->class[s[i].row];
     }
-    free(seen);
-    free(s);
     free(x->base.paths.v);
     free(x->class);
     x->base.paths.v = path;

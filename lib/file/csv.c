@@ -20,15 +20,13 @@
 enum { LONGEST = 1 << 20, PIECE = 1 << 13 };
 
 dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
-    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", c->path, (long long)line,
-                           (long long)col, dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", c->path, (long long)line,
+                   (long long)col, dt_str_text(&text));
 }
 
 static dt_text_file text_of(const dt_csv *c) {

@@ -243,15 +243,12 @@ typedef struct cell {
 } cell;
 
 static dt_status *bad(const cell *c, const char *what, const char *than) {
-    dt_str text = {0}, column = {0};
+    dt_local_str text = {0}, column = {0};
     *c->what = what;
     dt_str_escaped(&text, c->field->text, c->field->size, SHOWN);
     dt_str_escaped(&column, c->column, strlen(c->column), SHOWN);
-    dt_status *s = dt_csv_fail(c->csv, c->field->line, c->field->col, "column '%s': '%s' %s%s",
-                               dt_str_text(&column), dt_str_text(&text), what, than);
-    dt_str_release(&text);
-    dt_str_release(&column);
-    return s;
+    return dt_csv_fail(c->csv, c->field->line, c->field->col, "column '%s': '%s' %s%s",
+                       dt_str_text(&column), dt_str_text(&text), what, than);
 }
 
 #define STORE(type, least, most)                                                                   \

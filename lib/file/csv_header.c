@@ -25,11 +25,10 @@ static int compare(const void *a, const void *b) {
 }
 
 static void sort(dt_csv_header *h) {
-    placed *all = dt_alloc((size_t)h->n * sizeof *all + 1);
+    DT_LOCAL placed *all = dt_alloc((size_t)h->n * sizeof *all + 1);
     for (int i = 0; i < h->n; i++) all[i] = (placed){h->name[i], i};
     qsort(all, (size_t)h->n, sizeof *all, compare);
     for (int i = 0; i < h->n; i++) h->sorted[i] = all[i].at;
-    free(all);
 }
 
 /* The index in `sorted` of the first column with a name; -1: none. */
@@ -135,7 +134,7 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
 /* Reports a missing column; lists the file's columns only for the first one. */
 static dt_status *no_column(const dt_csv *c, const dt_csv_header *h, const dt_element_spec *e,
                             const char *name, bool first) {
-    dt_str has = {0};
+    dt_local_str has = {0};
     for (int i = 0; i < h->n && i < 16 && h->named; i++) {
         dt_str_puts(&has, i ? ", " : "");
         dt_str_escaped(&has, h->name[i], strlen(h->name[i]), 60);
@@ -144,7 +143,6 @@ static dt_status *no_column(const dt_csv *c, const dt_csv_header *h, const dt_el
     else if (h->n > 16) dt_str_puts(&has, ", ...");
     dt_status *s = dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column '%.80s'%s%s", c->path, name,
                            first ? "; columns: " : "", first ? dt_str_text(&has) : "");
-    dt_str_release(&has);
     return h->named ? suggest_column(s, c, name) : s;
 }
 

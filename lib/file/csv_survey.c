@@ -6,7 +6,6 @@
  */
 #include "file/file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"

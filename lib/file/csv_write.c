@@ -22,18 +22,17 @@ void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty
 /* Writes a text. An empty text is quoted: alone in a line it would make an empty line, which
  * readers skip. Plain output is for terminals, so control characters are escaped. */
 static void put_text(dt_output *o, const char *text) {
-    dt_str clean = {0};
+    dt_local_str clean = {0};
     if (o->plain) {
         dt_str_escaped(&clean, text, strlen(text), SIZE_MAX);
         text = dt_str_text(&clean);
     }
     dt_csv_put(&o->text, text, o->delimiter, !o->plain);
-    dt_str_release(&clean);
 }
 
 static void put_number(dt_output *o, dt_dtype d, const char *p) {
     char text[64];
-    dt_str number = {0};
+    dt_local_str number = {0};
     double real;
     int64_t integer;
     if (!dt_dtype_is_float(d)) {
@@ -46,7 +45,6 @@ static void put_number(dt_output *o, dt_dtype d, const char *p) {
     if (d == DT_FLOAT32) dt_str_float(&number, (float)real);
     else dt_str_double(&number, real);
     dt_csv_put(&o->text, dt_str_text(&number), o->delimiter, true);
-    dt_str_release(&number);
 }
 
 /* The word for an index; "" if it is not in the vocabulary, because it is the default_value for an
@@ -80,7 +78,7 @@ dt_status *dt_csv_write_row(dt_output *o, const void *const *row) {
 
 dt_status *dt_csv_write_header(dt_output *o) {
     const char gap[] = {o->delimiter, '\0'};
-    dt_str name = {0};
+    dt_local_str name = {0};
     for (int i = 0; i < o->n && !o->no_header; i++) {
         const dt_element_spec *c = &o->column[i];
         const bool several = c->type.rank > 0 && !c->text;
@@ -93,6 +91,5 @@ dt_status *dt_csv_write_header(dt_output *o) {
         }
     }
     if (!o->no_header) dt_str_puts(&o->text, o->plain ? "\n" : "\r\n");
-    dt_str_release(&name);
     return NULL;
 }

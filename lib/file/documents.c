@@ -47,7 +47,7 @@ static dt_status *add_document(const dt_documents_file *a, const dt_json_values 
 dt_status *dt_documents_read(const dt_documents_file *a, dt_str *out) {
     const char *path = a->path;
     dt_json_values v = {.path = path, .values = -1};
-    dt_str key = {0}, text = {0};
+    dt_local_str key = {0}, text = {0};
     bool more = true;
     dt_status *s = dt_inflow_open(&v.file, path);
     while (!s && more) {
@@ -59,7 +59,5 @@ dt_status *dt_documents_read(const dt_documents_file *a, dt_str *out) {
     }
     dt_inflow_close(v.file);
     dt_json_values_release(&v);
-    dt_str_release(&key);
-    dt_str_release(&text);
     return s;
 }

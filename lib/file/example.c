@@ -242,15 +242,12 @@ void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **byte
  * type; and a bytes_list with one string to uint8. */
 
 static dt_status *missing(const dt_parsed_example *x, const char *name) {
-    dt_str has = {0};
+    dt_local_str has = {0};
     for (int i = 0; i < x->n && i < 16; i++) {
         dt_str_puts(&has, i ? ", " : "; it has: ");
         dt_str_escaped(&has, x->feature[i].name, x->feature[i].name_size, 60);
     }
-    dt_status *s =
-        dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' is missing%s", name, dt_str_text(&has));
-    dt_str_release(&has);
-    return s;
+    return dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' is missing%s", name, dt_str_text(&has));
 }
 
 static dt_feature_kind kind_for(dt_dtype d) {

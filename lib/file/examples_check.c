@@ -50,13 +50,12 @@ static dt_status *read_examples(check *c, void *const *out) {
 static void *work(void *user) {
     check *c = user;
     const int thread = atomic_fetch_add(&c->threads, 1);
-    void **out = dt_alloc((size_t)c->x->n * sizeof *out);
+    DT_LOCAL void **out = dt_alloc((size_t)c->x->n * sizeof *out);
     dt_status *s = allocate(c->x, out);
     if (!s) s = read_examples(c, out);
     c->stop[thread] = s;
     if (s) c->stops = true;
     for (int e = 0; e < c->x->n; e++) free(out[e]);
-    free(out);
     return NULL;
 }
 

@@ -189,9 +189,9 @@ static dt_status *sort_masks(dt_paths *masks, size_t root, mask_name *out) {
 /* Moves the mask of each picture from `masks` to x->mask. */
 static dt_status *match_masks(folder_part *x, dt_paths *masks) {
     const dt_paths *images = &x->folders.base.paths;
-    mask_name *sorted = dt_alloc(dt_size_mul((size_t)masks->n + 1, sizeof *sorted));
+    DT_LOCAL mask_name *sorted = dt_alloc(dt_size_mul((size_t)masks->n + 1, sizeof *sorted));
     dt_status *s = sort_masks(masks, strlen(x->masks), sorted);
-    dt_str wanted = {0};
+    dt_local_str wanted = {0};
     x->mask = dt_alloc(dt_size_mul((size_t)images->n + 1, sizeof *x->mask));
     for (int i = 0; i < images->n && !s; i++) {
         const mask_name image = name_of(&images->v[i], x->folders.root);
@@ -207,8 +207,6 @@ static dt_status *match_masks(folder_part *x, dt_paths *masks) {
             s = dt_fail(DT_E_DATA_FILE, NULL, "%s: another image has the same mask", images->v[i]);
         *found->file = NULL;
     }
-    dt_str_release(&wanted);
-    free(sorted);
     return s;
 }
 
@@ -216,7 +214,7 @@ static dt_status *match_masks(folder_part *x, dt_paths *masks) {
 static dt_status *check_masks(const folder_part *x, const char *images, const char *masks) {
     enum { LISTED = 5 };
     const dt_examples *base = &x->folders.base;
-    dt_str list = {0};
+    dt_local_str list = {0};
     int n = 0;
     for (int i = 0; i < base->paths.n; i++) {
         if (x->mask[i] || n++ >= LISTED) continue;
@@ -230,14 +228,13 @@ static dt_status *check_masks(const folder_part *x, const char *images, const ch
                                n > LISTED ? ", ..." : ""),
                        "on_error: skip leaves them out; 'suffix' of the mask says how its name "
                        "differs from the image's");
-    dt_str_release(&list);
     return s;
 }
 
 /* Finds pictures and their masks. */
 static dt_status *find_pairs(const dt_format_request *r, folder_part *x) {
     const dt_tree *image = folder_of(r, x->image), *mask = folder_of(r, x->folders.label);
-    char *root = dt_path_join(r->directory, image->text);
+    DT_LOCAL char *root = dt_path_join(r->directory, image->text);
     dt_paths masks = {0};
     x->masks = dt_path_join(r->directory, mask->text);
     x->folders.root = strlen(root);
@@ -251,7 +248,6 @@ static dt_status *find_pairs(const dt_format_request *r, folder_part *x) {
     for (int i = 0; i < masks.n; i++)
         if (masks.v[i] && x->unused++ == 0) x->other_mask = dt_strdup(masks.v[i]);
     dt_paths_release(&masks);
-    free(root);
     return s;
 }
 
@@ -361,7 +357,7 @@ static dt_status *skip_broken(const dt_format_request *r, folder_part *part) {
     dt_class_folders *x = &part->folders;
     const char *name = x->base.stored[part->image].file;
     const int all = x->base.paths.n;
-    dt_status **fault = dt_alloc((size_t)all * sizeof *fault);
+    DT_LOCAL dt_status **fault = dt_alloc((size_t)all * sizeof *fault);
     int64_t n = 0;
     const char *first = NULL;
     dt_status *s = dt_examples_check(&x->base, fault);
@@ -375,7 +371,6 @@ static dt_status *skip_broken(const dt_format_request *r, folder_part *part) {
             (long long)n, all, part->mask ? " or have no mask" : "", n > 1 ? "; the first" : "",
             first);
     for (int i = 0; i < all; i++) dt_status_free(fault[i]);
-    free(fault);
     return s;
 }
 

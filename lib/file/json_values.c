@@ -32,17 +32,15 @@ static void pass(const char *p, const char *to, int64_t *line, int64_t *col) {
 }
 
 dt_status *dt_json_fail(const dt_json_place *row, const char *p, const char *format, ...) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     int64_t line = row->line, col = row->col;
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
     pass(row->text, p, &line, &col);
-    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", row->path, (long long)line,
-                           (long long)col, dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", row->path, (long long)line,
+                   (long long)col, dt_str_text(&text));
 }
 
 /* Reports a fault between rows, at the front of the window. */

@@ -129,13 +129,12 @@ static void put_raw(dt_str *out, const char *from, const char *to) {
 }
 
 static bool put_kept(dt_json_cursor *c, dt_str *out, bool *json) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     *json = dt_json_peek(c) != '"';
     const char *from = c->at;
     const bool ok = *json ? dt_json_skip(c, 1) : dt_json_read_text(c, &text);
     if (ok && *json) put_raw(out, from, c->at);
     else if (ok) dt_str_puts(out, dt_str_text(&text));
-    dt_str_release(&text);
     return ok;
 }
 
@@ -145,7 +144,7 @@ static dt_status *kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
     const dt_json_values *v = &l->values;
     const dt_json_place place = {s->path, v->text, v->row_line, v->row_col};
     dt_json_cursor c = {.at = v->text, .end = v->text + v->size};
-    dt_str key = {0};
+    dt_local_str key = {0};
     bool first = true, found = false;
     if (dt_json_peek(&c) == '{') {
         dt_json_enter(&c);
@@ -154,7 +153,6 @@ static dt_status *kept(const dt_row_source *s, int i, dt_str *out, bool *json) {
             if (!(found ? put_kept(&c, out, json) : dt_json_skip(&c, 1))) break;
         }
     }
-    dt_str_release(&key);
     return found ? NULL
                  : dt_json_fail(&place, v->text, "'%.80s', which is to be kept, is missing",
                                 s->keep.v[i]);

@@ -321,10 +321,9 @@ static bool read_into(dt_jsonl_row *r, const dt_json_place *row, size_t size, vo
 
 /* Whether a row with a fault lacks a value of drop_missing, so that the fault does not matter. */
 static bool is_omitted(dt_jsonl_row *r, const dt_json_place *row, size_t size, void *const *out) {
-    void **some = dt_alloc((size_t)r->s->n * sizeof *some);
+    DT_LOCAL void **some = dt_alloc((size_t)r->s->n * sizeof *some);
     for (int e = 0; e < r->s->n; e++) some[e] = r->s->element[e].drops ? out[e] : NULL;
     const bool omitted = read_into(r, row, size, some) && r->omits;
-    free(some);
     r->out = out;
     return omitted;
 }

@@ -14,7 +14,6 @@
  */
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "file/csv_element.h"
@@ -86,15 +85,13 @@ typedef struct row {
 
 static dt_status *fail_at(const row *r, const char *at, const char *format, ...) DT_PRINTF(3, 4);
 static dt_status *fail_at(const row *r, const char *at, const char *format, ...) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
-    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", r->path, (long long)r->line,
-                           (long long)(at - r->text) + 1, dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", r->path, (long long)r->line,
+                   (long long)(at - r->text) + 1, dt_str_text(&text));
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -119,12 +116,10 @@ static bool copy_word(const char *word, size_t n, char out[LONGEST_WORD + 1]) {
 
 static dt_status *read_number(const row *r, const char *word, size_t n, double *out) {
     char copy[LONGEST_WORD + 1];
-    dt_str shown = {0};
+    dt_local_str shown = {0};
     if (copy_word(word, n, copy) && dt_parse_double(copy, out)) return NULL;
     dt_str_escaped(&shown, word, n, 40);
-    dt_status *s = fail_at(r, word, "'%s' is not a number", dt_str_text(&shown));
-    dt_str_release(&shown);
-    return s;
+    return fail_at(r, word, "'%s' is not a number", dt_str_text(&shown));
 }
 
 static dt_status *read_label(row *r, const char *word, size_t n) {
@@ -332,7 +327,7 @@ static void note_label(survey *v, double label) {
 
 static dt_status *look_through(survey *v, const char *path) {
     dt_records records;
-    dt_str text = {0};
+    dt_local_str text = {0};
     bool more = true, empty;
     DT_TRY(dt_records_open(&records, path, &options));
     dt_status *s = dt_records_next(&records, &text, &more);
@@ -348,7 +343,6 @@ static dt_status *look_through(survey *v, const char *path) {
         if (!s) s = dt_records_next(&records, &text, &more);
     }
     dt_records_close(&records);
-    dt_str_release(&text);
     return s;
 }
 

@@ -10,7 +10,6 @@
  * arrays contain pickles and are refused. NPZ is a ZIP archive of NPY files (numpy.savez): `train:
  * {x: data.npz, y: data.npz/labels}`.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "file/array.h"
@@ -221,12 +220,11 @@ dt_status *dt_npy_header(dt_inflow *f, const char *path, dt_header *out) {
     *out = (dt_header){.wire = DT_WIRE_SAME};
     DT_TRY(read_magic(f, path, &version, &at));
     DT_TRY(read_length(f, path, version, &at, &length));
-    char *text = dt_alloc((size_t)length + 1);
+    DT_LOCAL char *text = dt_alloc((size_t)length + 1);
     dt_status *s = dt_header_bytes(f, path, text, length, &at);
     out->offset = at;
     if (!s)
         s = read_dictionary(&(reader){.path = path, .at = text, .end = text + length, .out = out});
-    free(text);
     return s;
 }
 
@@ -242,7 +240,7 @@ static const char *const printed[] = {
 };
 
 void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_str_printf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", printed[t->dtype]);
     for (int d = 0; d < t->rank; d++)
         dt_str_printf(&text, "%lld%s", (long long)t->dim[d],
@@ -256,7 +254,6 @@ void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out) {
     dt_str_add(out, "\x93NUMPY\x01\x00", 8);
     dt_str_add(out, (const unsigned char[]){text.size & 255, text.size >> 8}, 2);
     dt_str_add(out, text.data, text.size);
-    dt_str_release(&text);
 }
 
 dt_type dt_output_type(const dt_element_spec *c, int64_t rows) {
@@ -283,7 +280,7 @@ static dt_status *put_npy(dt_output *o, const void *const *row) {
 }
 
 static dt_status *finish_npy(dt_output *o) {
-    dt_str room = {0}, head = {0};
+    dt_local_str room = {0}, head = {0};
     const dt_type was = dt_output_type(&o->column[0], DT_MOST_ROWS),
                   is = dt_output_type(&o->column[0], o->rows);
     if (o->of == o->rows) return NULL;
@@ -292,11 +289,8 @@ static dt_status *finish_npy(dt_output *o) {
                        (long long)o->rows);
     dt_npy_print_header(&was, 0, &room);
     dt_npy_print_header(&is, room.size, &head);
-    dt_status *s = dt_writer_seek(&o->file, 0);
-    if (!s) s = dt_writer_put(&o->file, head.data, head.size);
-    dt_str_release(&room);
-    dt_str_release(&head);
-    return s;
+    DT_TRY(dt_writer_seek(&o->file, 0));
+    return dt_writer_put(&o->file, head.data, head.size);
 }
 
 /* ---- the format ---- */

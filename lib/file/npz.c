@@ -42,7 +42,7 @@ static const dt_zip_member *find_in(const dt_zip *zip, const char *name) {
 
 /* Reports a missing member. named: the job names the member, not only the archive. */
 static dt_status *no_member(const char *path, const char *name, bool named, const dt_zip *zip) {
-    dt_str has = {0}, first = {0};
+    dt_local_str has = {0}, first = {0};
     for (int i = 0; i < zip->n && i < 16; i++) {
         const char *member = zip->member[i].name, *dot = strstr(member, ".npy");
         dt_str_puts(&has, i ? ", " : "");
@@ -55,8 +55,6 @@ static dt_status *no_member(const char *path, const char *name, bool named, cons
         s = dt_suggest(s, "write a member behind the file, such as %s/%s", path,
                        dt_str_text(&first));
     }
-    dt_str_release(&has);
-    dt_str_release(&first);
     return s;
 }
 
@@ -109,16 +107,14 @@ static dt_status *open_aside(const dt_output *o, npz *z) {
 
 static dt_status *begin_member(dt_output *o, int i, const dt_archived *facts) {
     npz *z = o->state;
-    dt_str name = {0};
+    dt_local_str name = {0};
     dt_str_printf(&name, "%s.npy", o->column[i].name);
-    dt_status *s = dt_archive_begin(&z->archive, dt_str_text(&name), facts->crc, facts->size);
-    dt_str_release(&name);
-    return s;
+    return dt_archive_begin(&z->archive, dt_str_text(&name), facts->crc, facts->size);
 }
 
 static dt_status *begin_npz(dt_output *o) {
     npz *z = o->state = dt_alloc(sizeof *z);
-    dt_str head = {0};
+    dt_local_str head = {0};
     *z = (npz){.archive.file = &o->file, .aside.fd = -1};
     z->rows = dt_alloc((size_t)o->n * sizeof *z->rows);
     z->crc = dt_alloc((size_t)o->n * sizeof *z->crc);
@@ -126,10 +122,8 @@ static dt_status *begin_npz(dt_output *o) {
     const dt_type t = dt_output_type(&o->column[0], DT_MOST_ROWS);
     dt_npy_print_header(&t, 0, &head);
     z->head = head.size;
-    dt_status *s = begin_member(o, 0, &(dt_archived){0});
-    if (!s) s = dt_archive_put(&z->archive, head.data, head.size);
-    dt_str_release(&head);
-    return s;
+    DT_TRY(begin_member(o, 0, &(dt_archived){0}));
+    return dt_archive_put(&z->archive, head.data, head.size);
 }
 
 static dt_status *flush_npz(dt_output *o) {
@@ -209,27 +203,24 @@ static dt_status *append_all(dt_output *o) {
     int64_t size;
     DT_TRY(dt_writer_close(&z->aside));
     DT_TRY(dt_file_open(z->path, &fd, &size));
-    char *piece = dt_alloc(COPIED);
+    DT_LOCAL char *piece = dt_alloc(COPIED);
     dt_status *s = NULL;
     for (int i = 1; i < o->n && !s; i++) {
-        dt_str head = {0};
+        dt_local_str head = {0};
         const dt_archived facts = facts_of(o, i, 0, &head);
         s = begin_member(o, i, &facts);
         if (!s) s = dt_archive_put(&z->archive, head.data, head.size);
         if (!s) s = copy(o, i, fd, piece);
-        dt_str_release(&head);
     }
-    free(piece);
     close(fd);
     return s ? s : remove_aside(z);
 }
 
 static dt_status *finish_npz(dt_output *o) {
     npz *z = o->state;
-    dt_str head = {0};
+    dt_local_str head = {0};
     const dt_archived facts = facts_of(o, 0, z->head, &head);
     dt_status *s = dt_archive_amend(&z->archive, 0, &facts, head.data, head.size);
-    dt_str_release(&head);
     if (!s && o->n > 1) s = append_all(o);
     return s ? s : dt_archive_put_directory(&z->archive);
 }

@@ -2,7 +2,6 @@
 /* Writes rows to files or standard output: rows are collected in memory and written in large
  * pieces. A file gets its name when it is complete. See file.h. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"

@@ -109,14 +109,12 @@ bool dt_path_is_pattern(const char *path) {
 /* Joins folder and pattern. Wildcards in the folder's name are escaped, since they are meant
  * literally. */
 static char *escaped_join(const char *folder, const char *pattern) {
-    dt_str escaped = {0};
+    dt_local_str escaped = {0};
     for (; folder && *folder; folder++) {
         if (strchr("*?[]\\", *folder)) dt_str_putc(&escaped, '\\');
         dt_str_putc(&escaped, *folder);
     }
-    char *path = dt_path_join(dt_str_text(&escaped), pattern);
-    dt_str_release(&escaped);
-    return path;
+    return dt_path_join(dt_str_text(&escaped), pattern);
 }
 
 static dt_status *match(dt_paths *paths, const char *folder, const char *pattern,
@@ -137,7 +135,7 @@ static dt_status *match(dt_paths *paths, const char *folder, const char *pattern
  * unchanged; if the file is missing, opening it reports the system's error. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) {
     int first = paths->n;
-    char *path = dt_path_join(directory, pattern);
+    DT_LOCAL char *path = dt_path_join(directory, pattern);
     dt_status *s = NULL;
     if (strpbrk(pattern, WILDCARDS) && access(path, F_OK) != 0) {
         s = match(paths, directory, pattern, path);
@@ -145,7 +143,6 @@ dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pa
     } else {
         dt_paths_add(paths, path);
     }
-    free(path);
     return s;
 }
 
@@ -160,9 +157,8 @@ dt_status *dt_paths_list(dt_paths *paths, const char *folder) {
     DIR *d = opendir(folder);
     if (!d) return dt_fail_errno(DT_E_NOT_REGULAR, folder);
     for (const struct dirent *e = readdir(d); e; e = readdir(d)) {
-        char *path = dt_path_join(folder, e->d_name);
+        DT_LOCAL char *path = dt_path_join(folder, e->d_name);
         if (e->d_name[0] != '.') dt_paths_add(paths, path);
-        free(path);
     }
     closedir(d);
     if (paths->n > first)

@@ -3,7 +3,6 @@
  * pictures.h. */
 #include "file/pictures.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "file/image/layout.h"
@@ -99,15 +98,13 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
 /* Reads the next picture: a file of the folder, or the picture in the source's own file. */
 static dt_status *next_picture(dt_row_source *s, void *const *row, bool *more) {
     const pictures *p = s->state;
-    dt_str bytes = {0};
+    dt_local_str bytes = {0};
     *more = s->row < s->count;
     if (!*more) return NULL;
     const dt_image_name name = {s->file ? s->path : p->paths.v[s->row], s->element[0].name};
-    dt_status *bad = s->file ? read_all(s->file, s->path, &bytes)
-                             : dt_file_read(name.path, LARGEST_FILE, &bytes);
-    if (!bad) bad = dt_image_fit(&p->layout, &name, dt_str_text(&bytes), bytes.size, row[0]);
-    dt_str_release(&bytes);
-    return bad;
+    DT_TRY(s->file ? read_all(s->file, s->path, &bytes)
+                   : dt_file_read(name.path, LARGEST_FILE, &bytes));
+    return dt_image_fit(&p->layout, &name, dt_str_text(&bytes), bytes.size, row[0]);
 }
 
 dt_status *dt_pictures_open(dt_row_source *s) {

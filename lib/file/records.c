@@ -252,7 +252,7 @@ static dt_status *next_line(dt_records *r, dt_str *out, bool *more) {
 
 static dt_status *open_fixed(dt_records *r) {
     const dt_record_options *o = &r->options;
-    dt_str header = {0};
+    dt_local_str header = {0};
     int64_t data;
     if (o->record_bytes < 1 || o->record_bytes > LARGEST_RECORD || o->header_bytes < 0 ||
         o->footer_bytes < 0)
@@ -274,7 +274,6 @@ static dt_status *open_fixed(dt_records *r) {
                        r->path, (long long)dt_inflow_size(r->file), (long long)o->header_bytes,
                        (long long)o->footer_bytes, (long long)o->record_bytes);
     dt_status *s = read_bytes(r, o->header_bytes, &header);
-    dt_str_release(&header);
     r->offset = o->header_bytes;
     return s;
 }

@@ -151,7 +151,7 @@ static const char *const wanted = "text";
 /* Appends a file's contents without a byte order mark. */
 static dt_status *read_file(const char *path, dt_str *out) {
     dt_inflow *f;
-    char *piece = dt_alloc(PIECE);
+    DT_LOCAL char *piece = dt_alloc(PIECE);
     int64_t got = PIECE;
     size_t skip = 0;
     const size_t before = out->size;
@@ -170,7 +170,6 @@ static dt_status *read_file(const char *path, dt_str *out) {
         skip = 0;
     }
     dt_inflow_close(f);
-    free(piece);
     return s;
 }
 
@@ -298,12 +297,11 @@ typedef struct text_part {
 
 static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, dt_paths *paths,
                              codes *out) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_status *s = dt_files_find(r, names, paths);
     *out = (codes){.from = dt_arena_array(r->arena, origin, paths->n), .files = paths->n};
     if (!s) s = read_files(r, paths, &names->at, out->from, &text);
     if (!s) s = dt_at(decode(&text, out), &names->at);
-    dt_str_release(&text);
     return s;
 }
 
@@ -327,7 +325,7 @@ static dt_status *tokenize(const dt_format_request *r, text_part *x, numbering *
 /* Replaces a part's characters by the tokens of the job's tokenizer.json. */
 static dt_status *encode_part(const dt_format_request *r, const char *written, text_part *x) {
     char *path = dt_path_join(r->directory, written);
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_tokens tokens = {0};
     dt_status *s = dt_tokenizer_read(r->arena, path, &x->tokenizer);
     free(path);
@@ -335,7 +333,6 @@ static dt_status *encode_part(const dt_format_request *r, const char *written, t
     free(x->tokens.v);
     x->tokens.v = NULL;
     if (!s) s = dt_tokenizer_encode(x->tokenizer, dt_str_text(&text), text.size, &tokens);
-    dt_str_release(&text);
     x->vocabulary = dt_tokenizer_size(x->tokenizer);
     x->base.named = written;
     x->tokens.v = (uint32_t *)tokens.v;
@@ -346,10 +343,9 @@ static dt_status *encode_part(const dt_format_request *r, const char *written, t
 static dt_status *number_part(const dt_format_request *r, text_part *x) {
     const char *path = ((const struct text *)r->args)->path;
     if (path) return encode_part(r, path, x);
-    numbering *numbers = dt_alloc(sizeof *numbers);
+    DT_LOCAL numbering *numbers = dt_alloc(sizeof *numbers);
     dt_status *s = tokenize(r, x, numbers);
     numbering_release(numbers);
-    free(numbers);
     return s;
 }
 

@@ -17,7 +17,6 @@
  *
  * Rows to predict are one .txt file, the files of a folder, or those that match a pattern.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -453,7 +453,7 @@ static int list_of(const dt_type *row) {
 static void put_feature(dt_str *features, const dt_element_spec *c, const void *values) {
     const int64_t n = dt_type_elements(&c->type);
     const int list = list_of(&c->type);
-    dt_str packed = {0}, inside = {0}, feature = {0}, entry = {0};
+    dt_local_str packed = {0}, inside = {0}, feature = {0}, entry = {0};
     if (list == BYTES_LIST) dt_str_add(&packed, values, c->text ? strlen(values) : (size_t)n);
     else (list == FLOAT_LIST ? put_floats : put_integers)(&packed, c->type.dtype, values, n);
     dt_pb_put_message(&inside, DT_PB_TAG(1, DT_PB_BYTES), &packed);
@@ -462,14 +462,10 @@ static void put_feature(dt_str *features, const dt_element_spec *c, const void *
     dt_pb_put_message(&entry, DT_PB_TAG(1, DT_PB_BYTES), &inside);
     dt_pb_put_message(&entry, DT_PB_TAG(2, DT_PB_BYTES), &feature);
     dt_pb_put_message(features, DT_PB_TAG(1, DT_PB_BYTES), &entry);
-    dt_str_release(&packed);
-    dt_str_release(&inside);
-    dt_str_release(&feature);
-    dt_str_release(&entry);
 }
 
 static dt_status *put(dt_output *o, const void *const *row) {
-    dt_str features = {0}, example = {0};
+    dt_local_str features = {0}, example = {0};
     for (int i = 0; i < o->n; i++) put_feature(&features, &o->column[i], row[i]);
     dt_pb_put_message(&example, DT_PB_TAG(1, DT_PB_BYTES), &features);
     const size_t at = o->text.size;
@@ -477,8 +473,6 @@ static dt_status *put(dt_output *o, const void *const *row) {
     dt_put_little(&o->text, dt_crc32c_masked(o->text.data + at, 8), 4);
     dt_str_add(&o->text, dt_str_text(&example), example.size);
     dt_put_little(&o->text, dt_crc32c_masked(dt_str_text(&example), example.size), 4);
-    dt_str_release(&features);
-    dt_str_release(&example);
     return NULL;
 }
 

@@ -79,12 +79,11 @@ static dt_status *note_record(survey *x, const dt_records *r, const dt_str *reco
 
 static dt_status *look_through(survey *x, const char *path) {
     dt_records r;
-    dt_str record = {0};
+    dt_local_str record = {0};
     bool more = false;
     dt_status *s = dt_records_open(&r, path, &(dt_record_options){.kind = DT_TFRECORD});
     while (!s && !(s = dt_records_next(&r, &record, &more)) && more)
         s = note_record(x, &r, &record);
-    dt_str_release(&record);
     dt_records_close(&r);
     return s;
 }

@@ -284,7 +284,7 @@ static dt_status *read_text(const char *path, const dt_zip_member *m, size_t mos
 dt_status *dt_zip_read_text(const char *path, const char *member, size_t most, dt_str *text,
                             bool *found) {
     dt_zip zip;
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     *found = false;
     dt_status *s = dt_zip_read(arena, path, &zip);
     for (int i = 0; !s && !*found && i < zip.n; i++) {
@@ -292,6 +292,5 @@ dt_status *dt_zip_read_text(const char *path, const char *member, size_t most, d
         *found = true;
         s = read_text(path, &zip.member[i], most, text);
     }
-    dt_arena_destroy(arena);
     return s;
 }

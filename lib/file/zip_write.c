@@ -99,16 +99,14 @@ dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc, int64
 dt_status *dt_archive_amend(dt_archive *a, int i, const dt_archived *facts, const void *head,
                             size_t n) {
     dt_archived *m = &a->member[i];
-    dt_str local = {0};
+    dt_local_str local = {0};
     m->crc = facts->crc;
     m->size = facts->size;
     put_local(&local, m);
     dt_str_add(&local, head, n);
-    dt_status *s = dt_writer_seek(a->file, m->offset);
-    if (!s) s = dt_writer_put(a->file, local.data, local.size);
-    if (!s) s = dt_writer_seek(a->file, a->at);
-    dt_str_release(&local);
-    return s;
+    DT_TRY(dt_writer_seek(a->file, m->offset));
+    DT_TRY(dt_writer_put(a->file, local.data, local.size));
+    return dt_writer_seek(a->file, a->at);
 }
 
 dt_status *dt_archive_put_directory(dt_archive *a) {

@@ -21,14 +21,13 @@ enum { CHECKERS = 2 };
 
 static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *hash) {
     static const size_t block = 1 << 18;
-    char *buffer = dt_alloc(block);
+    DT_LOCAL char *buffer = dt_alloc(block);
     dt_status *s = NULL;
     for (int64_t at = 0; at < size && !s; at += (int64_t)block) {
         size_t part = size - at < (int64_t)block ? (size_t)(size - at) : block;
         s = dt_file_pread(fd, path, buffer, part, at);
         if (!s) dt_sha256_add(hash, buffer, part);
     }
-    free(buffer);
     return s;
 }
 
@@ -179,9 +178,8 @@ static dt_status *open_newest(dt_saved *c, const char *ckpt, const dt_step_list 
 static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp *stamp) {
     for (int i = 0; i < list->n; i++) {
         struct stat st;
-        char *path = dt_path_join(ckpt, list->item[i].name);
+        DT_LOCAL char *path = dt_path_join(ckpt, list->item[i].name);
         stamp[i] = lstat(path, &st) == 0 ? stamp_of(&st) : (dt_file_stamp){0};
-        free(path);
     }
 }
 
@@ -189,7 +187,7 @@ static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp 
  * checkpoint that was removed between these two has no stamp, and counts as a change. */
 static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_file_stamp *stamp) {
     dt_step_list now;
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_status *s = dt_steps_list(arena, ckpt, false, &now, NULL);
     bool changed = s || now.n != list->n;
     dt_file_stamp *new = dt_arena_array(arena, dt_file_stamp, now.n + 1);
@@ -198,7 +196,6 @@ static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_fil
         changed = strcmp(now.item[i].name, list->item[i].name) != 0 || new[i].inode == 0 ||
                   memcmp(&new[i], &stamp[i], sizeof *stamp) != 0;
     dt_status_free(s);
-    dt_arena_destroy(arena);
     return changed;
 }
 
@@ -207,7 +204,7 @@ static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_fil
 static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **warnings,
                                   bool *moved) {
     dt_step_list list;
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, warnings);
     if (!s) {
         /* ranking sorts the list */
@@ -220,14 +217,13 @@ static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **war
         if (!s) s = open_newest(c, ckpt, &list, warnings);
         *moved = (s || *warnings || list.n == 0) && has_changed(ckpt, &listed, stamp);
     }
-    dt_arena_destroy(arena);
     return s;
 }
 
 /* A checkpoint that was removed during the search is not damaged, so the search is repeated. */
 dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) {
     enum { MOST_LOOKS = 100 };
-    char *ckpt = dt_path_join(dir, "ckpt");
+    DT_LOCAL char *ckpt = dt_path_join(dir, "ckpt");
     dt_status *s = NULL, *found = NULL;
     *c = (dt_saved){0};
     bool moved = true;
@@ -240,20 +236,17 @@ dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) {
         s = look_for_newest(c, ckpt, &found, &moved);
     }
     dt_status_append(warnings, found);
-    free(ckpt);
     return s;
 }
 
 dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation) {
     dt_step_list list;
-    dt_arena *arena = dt_arena_create();
-    char *ckpt = dt_path_join(dir, "ckpt");
+    dt_local_arena arena = dt_arena_create();
+    DT_LOCAL char *ckpt = dt_path_join(dir, "ckpt");
     *generation = -1;
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, NULL);
     if (!s) s = dt_steps_rank(ckpt, &list, NULL);
     if (!s && list.n > 0) *generation = list.item[list.n - 1].generation;
-    free(ckpt);
-    dt_arena_destroy(arena);
     return s;
 }
 
@@ -276,9 +269,8 @@ static bool is_other(const char *path) {
     bool any = dt_step_of_path(path, &step);
     for (int i = 0; i <= DT_TENSOR_FILES && !any; i++) {
         const char *name = i < DT_TENSOR_FILES ? dt_tensor_files[i].name : DT_STATE_FILE;
-        char *file = dt_path_join(path, name);
+        DT_LOCAL char *file = dt_path_join(path, name);
         any = access(file, F_OK) == 0;
-        free(file);
     }
     return !any;
 }

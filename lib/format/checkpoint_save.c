@@ -112,7 +112,7 @@ static void end_hashes(const saving *v, hashes *h, dt_digest digest[DT_TENSOR_FI
 static dt_status *write_files(const saving *v) {
     dt_digest digest[DT_TENSOR_FILES];
     dt_state_file state = *v->state;
-    dt_str text = {0};
+    dt_local_str text = {0};
     hashes h = {0};
     DT_TRY(remove_any(v->temporary));
     DT_TRY(dt_dir_make(v->temporary));
@@ -123,7 +123,6 @@ static dt_status *write_files(const saving *v) {
         if (tensors_of(v, i)) *dt_state_sha256(&state, i) = digest[i].hex;
     dt_state_print(&state, &digest[0], &digest[1], &text);
     s = write_state(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->temporary), &text);
-    dt_str_release(&text);
     DT_TRY(s);
     DT_TRY(read_back(v, read_state));
     return dt_dir_sync(v->temporary);
@@ -286,10 +285,9 @@ dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt
 }
 
 dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const char *ckpt = dt_arena_printf(arena, "%s/ckpt", r->path);
     dt_status *s = delete_temporary(arena, ckpt);
     if (!s && all) s = delete_all_but(arena, ckpt, keep);
-    dt_arena_destroy(arena);
     return s;
 }

@@ -71,10 +71,8 @@ dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
 
 bool dt_is_run(const char *path) {
     struct stat st;
-    char *ckpt = dt_path_join(path, "ckpt");
-    bool is = stat(ckpt, &st) == 0 && S_ISDIR(st.st_mode);
-    free(ckpt);
-    return is;
+    DT_LOCAL char *ckpt = dt_path_join(path, "ckpt");
+    return stat(ckpt, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static void measure(dt_arena *arena, dt_listed *x) {
@@ -112,11 +110,10 @@ static dt_status *read_items(dt_listing *l, const char *ckpt) {
 }
 
 dt_status *dt_listing_read(dt_listing *l, const char *run) {
-    char *ckpt = dt_path_join(run, "ckpt");
+    DT_LOCAL char *ckpt = dt_path_join(run, "ckpt");
     *l = (dt_listing){.arena = dt_arena_create()};
     dt_status *s = dt_is_run(run) ? read_items(l, ckpt)
                                   : dt_no_run(run, "not a run directory: it has no ckpt/");
-    free(ckpt);
     if (s) dt_listing_release(l);
     return s;
 }

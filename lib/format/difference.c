@@ -3,7 +3,6 @@
  * Whether a job may resume from a checkpoint. Keys about where and how long to train may change.
  * Keys about what is trained may not, because the weights would then belong to neither job.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "file/json_read.h"
@@ -75,13 +74,12 @@ static json_t *parse(const char *text) {
 }
 
 const char *dt_job_difference(dt_arena *arena, const char *saved, const char *now) {
-    dt_str path = {0};
+    dt_local_str path = {0};
     const char *key = NULL;
     json_t *a = parse(saved), *b = parse(now);
     if (!a || !b) key = "job";
     else if (objects_differ(a, b, true, &path)) /* path is empty if the difference has no key */
         key = path.size > 0 ? dt_arena_strdup(arena, dt_str_text(&path)) : "job";
-    dt_str_release(&path);
     json_decref(a);
     json_decref(b);
     return key;

@@ -7,7 +7,6 @@
 #include "format/hdf5.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/library.h"
@@ -121,11 +120,9 @@ typedef struct walk {
 } walk;
 
 static dt_status *damaged(const walk *w, const char *what) {
-    dt_str path = {0};
+    dt_local_str path = {0};
     for (int i = 0; i < w->at.n; i++) dt_str_printf(&path, "/%s", w->at.key[i]);
-    dt_status *bad = dt_fail(DT_E_CHECKPOINT, NULL, "'%.300s': %s", dt_str_text(&path), what);
-    dt_str_release(&path);
-    return bad;
+    return dt_fail(DT_E_CHECKPOINT, NULL, "'%.300s': %s", dt_str_text(&path), what);
 }
 
 /* The type in memory, as libhdf5 and as dtrain have it. */

@@ -165,11 +165,9 @@ bool dt_hdf5_is(const char *path) {
     unsigned char first[sizeof magic - 1];
     const dt_zip_member *found = NULL;
     if (dt_zip_is(path)) {
-        dt_arena *arena = dt_arena_create();
+        dt_local_arena arena = dt_arena_create();
         dt_status_free(find_in_archive(arena, path, &found));
-        const bool is = found != NULL;
-        dt_arena_destroy(arena);
-        return is;
+        return found != NULL;
     }
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const bool is = fd >= 0 && pread(fd, first, sizeof first, 0) == sizeof first &&
@@ -207,7 +205,7 @@ static dt_status *open_file(dt_arena *arena, const char *path, int *fd) {
 /* The archive's description of the model; *out stays NULL where none can be read: most weights
  * have names without it. */
 static dt_status *read_model(const char *path, json_t **out) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     bool found = false;
     dt_status *bad =
         dt_zip_is(path) ? dt_zip_read_text(path, config, MOST_CONFIG, &text, &found) : NULL;
@@ -218,7 +216,6 @@ static dt_status *read_model(const char *path, json_t **out) {
                                .size = text.size,
                                .fault = DT_E_CHECKPOINT};
     if (!bad && found) dt_status_free(dt_json_parse(&json, out));
-    dt_str_release(&text);
     return bad;
 }
 
@@ -226,7 +223,7 @@ dt_status *dt_hdf5_read(const char *path, dt_held_file *f) {
     struct stat st;
     int in = -1;
     json_t *model = NULL;
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     *f = (dt_held_file){.path = path, .fd = memfd_create("safetensors", MFD_CLOEXEC)};
     dt_status *bad = f->fd < 0 ? dt_fail_errno(DT_E_IO, path) : open_file(arena, path, &in);
     if (!bad && fstat(in, &st) != 0) bad = dt_fail_errno(DT_E_IO, path);
@@ -238,6 +235,5 @@ dt_status *dt_hdf5_read(const char *path, dt_held_file *f) {
     json_decref(model);
     if (bad && f->fd >= 0) close(f->fd);
     if (bad) f->fd = -1;
-    dt_arena_destroy(arena);
     return bad;
 }

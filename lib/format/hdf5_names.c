@@ -9,7 +9,6 @@
  * model_weights/fc/fc/kernel:0.
  */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/hdf5.h"
@@ -183,7 +182,7 @@ static const char *variable_name(const dt_hdf5_place *at, int owner, int count, 
 static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *arena,
                                  const char **out) {
     const int owner = at->n - 3; /* .../OWNER/vars/0 */
-    dt_str path = {0};
+    dt_local_str path = {0};
     if (owner < 0) return NULL; /* of the model itself */
     for (int i = 0; i <= owner; i++) {
         const bool ends = i == owner || strcmp(at->key[i + 1], "layers") != 0;
@@ -200,7 +199,6 @@ static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *a
     if (bad && depends && !at->model)
         bad = dt_suggest(bad, "they depend on the layer's arguments, which the .keras archive of "
                               "the model has: convert that");
-    dt_str_release(&path);
     return bad;
 }
 

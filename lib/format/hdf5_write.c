@@ -219,11 +219,11 @@ static dt_status *put_data(const file *f, int n, const dt_hdf5_sink *to) {
 }
 
 dt_status *dt_hdf5_write(const dt_hdf5_item *item, int n, const dt_hdf5_sink *to) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const dt_hdf5_item **sorted = dt_arena_array(arena, const dt_hdf5_item *, n + 1);
     uint64_t *data = dt_arena_array(arena, uint64_t, n + 1);
     file f = {.item = sorted, .data = data, .base = SUPERBLOCK};
-    dt_str first = {0};
+    dt_local_str first = {0};
     dt_status *bad = NULL;
     for (int i = 0; i < n; i++) dt_status_append(&bad, check(sorted[i] = &item[i]));
     qsort(sorted, (size_t)n, sizeof *sorted, by_path);
@@ -238,8 +238,6 @@ dt_status *dt_hdf5_write(const dt_hdf5_item *item, int n, const dt_hdf5_sink *to
     if (!bad) bad = to->put(to->user, first.data, first.size);
     if (!bad) bad = put_data(&f, n, to);
     if (!bad) bad = to->put(to->user, f.headers.data, f.headers.size);
-    dt_str_release(&first);
     dt_str_release(&f.headers);
-    dt_arena_destroy(arena);
     return bad;
 }

@@ -59,22 +59,19 @@ static dt_status *check_kind(const char *path, bool *there) {
 
 static dt_status *read_kept(const char *path, keeping *k) {
     bool there;
-    dt_str all = {0};
+    dt_local_str all = {0};
     k->same = true;
     DT_TRY(check_kind(path, &there));
     if (!there) return NULL;
     dt_status *s = dt_file_read(path, DT_HISTORY_LARGEST, &all);
     if (!s) filter(k, &all);
-    dt_str_release(&all);
     return s;
 }
 
 static char *name_of(const dt_run_dir *r, int64_t generation) {
-    dt_str name = {0};
+    dt_local_str name = {0};
     dt_str_printf(&name, "history.%lld.jsonl", (long long)generation);
-    char *path = dt_path_join(r->path, dt_str_text(&name));
-    dt_str_release(&name);
-    return path;
+    return dt_path_join(r->path, dt_str_text(&name));
 }
 
 /* Handles files that killed runs left beside history.jsonl: lines of this run's generation are

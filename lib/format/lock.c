@@ -43,12 +43,11 @@ typedef struct holder {
 /* ---- this process ---- */
 
 static void read_boot_id(char *out, size_t size) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_status *s = dt_file_read("/proc/sys/kernel/random/boot_id", 64, &text);
     snprintf(out, size, "%.*s", (int)strcspn(dt_str_text(&text), "\n"), dt_str_text(&text));
     if (s || !*out) snprintf(out, size, "unknown");
     dt_status_free(s);
-    dt_str_release(&text);
 }
 
 static holder ourselves(void) {
@@ -64,13 +63,11 @@ static holder ourselves(void) {
 
 static dt_status *put_text(dt_writer *w, const char *path) {
     holder h = ourselves();
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_str_printf(&text, "pid %ld on %s since %s\nboot %s\n", h.pid, h.host, h.since, h.boot);
-    dt_status *s = dt_writer_open(w, path);
-    if (!s) s = dt_writer_put(w, text.data, text.size);
-    if (!s) s = dt_writer_close(w);
-    dt_str_release(&text);
-    return s;
+    DT_TRY(dt_writer_open(w, path));
+    DT_TRY(dt_writer_put(w, text.data, text.size));
+    return dt_writer_close(w);
 }
 
 /* Writes through a second descriptor, which truncates. Unlike POSIX locks, an OFD lock is not
@@ -105,7 +102,7 @@ static const char *read_process(long pid, const char *file, const char *key, dt_
 
 /* Whether the process is killed: the signal is pending, or it is ending already. */
 static bool is_ending(long pid) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     const char *pending = read_process(pid, "status", "\nSigPnd:", &text);
     unsigned long flags = 0;
     bool killed = pending && strtoull(pending, NULL, 16) & 1ULL << (SIGKILL - 1);
@@ -113,7 +110,6 @@ static bool is_ending(long pid) {
                *name_end = stat ? strrchr(stat, ')') : NULL;
     if (name_end) /* a program's name may contain anything, parentheses too */
         sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags);
-    dt_str_release(&text);
     return killed || flags & EXITING;
 }
 
@@ -138,12 +134,11 @@ dt_status *dt_lock_refusal(const char *dir, const char *text) {
 /* The refusal that names the holder; NULL: the text names no process that is alive, or *ending. */
 static dt_status *read_holder(const char *dir, const char *path, bool *ending) {
     holder h;
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_status *unread = dt_file_read(path, 1024, &text); /* then the holder is unknown */
     *ending = !unread && parse_text(dt_str_text(&text), &h) && is_here(&h) && is_ending(h.pid);
     dt_status *s = unread || *ending ? NULL : dt_lock_refusal(dir, dt_str_text(&text));
     dt_status_free(unread);
-    dt_str_release(&text);
     return s;
 }
 
@@ -169,10 +164,9 @@ static dt_status *set_lock(int fd, const char *dir, const char *path) {
 }
 
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) {
-    char *path = dt_path_join(dir, ".lock");
+    DT_LOCAL char *path = dt_path_join(dir, ".lock");
     dt_status *s = dt_writer_append(lock, path);
     if (!s) s = set_lock(lock->fd, dir, path);
     if (s) dt_writer_abandon(lock);
-    free(path);
     return s;
 }

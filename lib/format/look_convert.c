@@ -31,11 +31,10 @@ static dt_status *read_all(const dt_stored_arrays *s, dt_named_view *array) {
 
 static dt_status *convert(const dt_contents *c, const char *to) {
     const dt_stored_arrays *s = &c->file[0].arrays;
-    dt_named_view *array = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *array));
+    DT_LOCAL dt_named_view *array = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *array));
     dt_status *bad = read_all(s, array);
     if (!bad) bad = write_as(to, &(dt_arrays){s->n, array}, c);
     for (int i = 0; i < s->n; i++) free(array[i].data);
-    free(array);
     return bad;
 }
 

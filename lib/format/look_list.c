@@ -133,9 +133,8 @@ static void put_item(const dt_listed *x, json_t *line, dt_kept o, dt_str *out) {
 
 /* A run without a history, or with one that cannot be read, has no metrics to show. */
 static void read_history(const char *run, dt_str *out) {
-    char *path = dt_path_join(run, "history.jsonl");
+    DT_LOCAL char *path = dt_path_join(run, "history.jsonl");
     dt_status_free(dt_file_read(path, LARGEST_HISTORY, out));
-    free(path);
 }
 
 /* Prints a damaged history as an item of the list, like a damaged checkpoint. */
@@ -161,7 +160,8 @@ static void print_damage(const char *run, const dt_str *history, bool json, dt_s
 
 dt_status *dt_checkpoint_list(const char *run, bool json, char **text) {
     dt_listing l = {0};
-    dt_str history = {0}, out = {0};
+    dt_str out = {0};
+    dt_local_str history = {0};
     DT_REQUIRE({run, "run"}, {text, "place for the text"});
     DT_TRY(dt_listing_read(&l, run));
     read_history(run, &history);
@@ -172,7 +172,6 @@ dt_status *dt_checkpoint_list(const char *run, bool json, char **text) {
         json_decref(line);
     }
     print_damage(run, &history, json, &out);
-    dt_str_release(&history);
     dt_listing_release(&l);
     *text = dt_str_take(&out);
     return NULL;

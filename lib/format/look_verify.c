@@ -5,7 +5,6 @@
  * the weights in the state, which finds a file that was replaced as a whole.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,14 +42,13 @@ static void print_contents(const dt_contents *c, bool json, dt_str *out) {
 /* A checksum shows that a file is damaged, its header often shows where. */
 static dt_status *name_place(const char *path, dt_status *bad) {
     for (int i = 0; i < DT_TENSOR_FILES; i++) {
-        char *file = dt_path_join(path, dt_tensor_files[i].name);
+        DT_LOCAL char *file = dt_path_join(path, dt_tensor_files[i].name);
         dt_stored_arrays s = {.fd = -1};
         dt_status *why = access(file, F_OK) == 0 ? dt_stored_open(&s, file) : NULL;
         if (!why) dt_stored_close(&s);
         if (why && strcmp(dt_status_text(why), dt_status_text(bad)) != 0)
             bad = dt_note(bad, "%s", dt_status_text(why));
         dt_status_free(why);
-        free(file);
     }
     return bad;
 }
@@ -60,9 +58,8 @@ static dt_status *name_place(const char *path, dt_status *bad) {
 static dt_status *read_all(const dt_stored_arrays *s) {
     dt_status *bad = NULL;
     for (int i = 0; i < s->n && !bad; i++) {
-        void *data = NULL;
+        DT_LOCAL void *data = NULL;
         bad = dt_contents_read(s, &s->array[i], &data);
-        free(data);
     }
     return bad;
 }

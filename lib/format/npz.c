@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing NPZ, what numpy.savez writes: a ZIP archive with a member NAME.npy for each array, stored
  * as it is, little-endian. */
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "file/file.h"
@@ -20,17 +18,14 @@ static uint32_t crc_of(const dt_str *header, const dt_named_view *a) {
 }
 
 static dt_status *put_member(dt_archive *a, const dt_named_view *x) {
-    dt_str name = {0}, header = {0};
+    dt_local_str name = {0}, header = {0};
     dt_str_printf(&name, "%s.npy", x->name);
     dt_npy_print_header(&x->type, 0, &header);
     const int64_t bytes = dt_type_bytes(&x->type);
-    dt_status *s =
-        dt_archive_begin(a, dt_str_text(&name), crc_of(&header, x), (int64_t)header.size + bytes);
-    if (!s) s = dt_archive_put(a, header.data, header.size);
-    if (!s) s = dt_archive_put(a, x->data, (size_t)bytes);
-    dt_str_release(&header);
-    dt_str_release(&name);
-    return s;
+    DT_TRY(
+        dt_archive_begin(a, dt_str_text(&name), crc_of(&header, x), (int64_t)header.size + bytes));
+    DT_TRY(dt_archive_put(a, header.data, header.size));
+    return dt_archive_put(a, x->data, (size_t)bytes);
 }
 
 static dt_status *put_all(dt_archive *a, const dt_arrays *x) {

@@ -104,10 +104,9 @@ static bool put_kept(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) 
 static void put_output_name(dt_row_writer *w, const dt_predicted_rows *p, int o) {
     bool taken = false;
     for (int i = 0; i < p->n_kept; i++) taken = taken || strcmp(p->kept_names[i], p->names[o]) == 0;
-    dt_str name = {0};
+    dt_local_str name = {0};
     dt_str_printf(&name, "%s%s", p->names[o], taken ? "_output" : "");
     put_text(w, dt_str_text(&name));
-    dt_str_release(&name);
 }
 
 void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {

@@ -94,8 +94,8 @@ static char *path_of(const dt_row_writer *w, const dt_predicted_rows *p, int64_t
 
 static dt_status *put_mask(dt_row_writer *w, const dt_predicted_rows *p, const pixels *x,
                            int64_t row, uint8_t *class) {
-    char *path = path_of(w, p, row);
-    dt_str file = {0};
+    DT_LOCAL char *path = path_of(w, p, row);
+    dt_local_str file = {0};
     dt_status *s = access(path, F_OK) != 0
                        ? NULL
                        : dt_suggest(dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists", path),
@@ -106,8 +106,6 @@ static dt_status *put_mask(dt_row_writer *w, const dt_predicted_rows *p, const p
     }
     if (!s) s = dt_file_output(path, dt_str_text(&file), file.size);
     if (!s) w->out.rows++;
-    dt_str_release(&file);
-    free(path);
     return s;
 }
 
@@ -115,11 +113,10 @@ dt_status *dt_row_masks_put(dt_row_writer *w, const dt_predicted_rows *p) {
     pixels x;
     DT_TRY(pixels_of(p, &x));
     if (!w->score) w->score = dt_alloc(dt_size_mul((size_t)dt_row_scores(p, 0), sizeof *w->score));
-    uint8_t *class = dt_try_alloc((size_t)(x.rows * x.columns));
+    DT_LOCAL uint8_t *class = dt_try_alloc((size_t)(x.rows * x.columns));
     dt_status *s =
         class ? NULL
               : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a mask", w->options.path);
     for (int64_t i = 0; i < p->n_rows && !s; i++) s = put_mask(w, p, &x, i, class);
-    free(class);
     return s;
 }

@@ -42,12 +42,10 @@ static dt_status *make_durable(const char *path) {
     DT_TRY(dt_path_check(path));
     if (stat(path, &st) == 0)
         return dt_dir_make(path); /* reports an error if it is not a directory */
-    char *parent = dt_path_dir(path);
-    dt_status *s = *parent ? make_durable(parent) : NULL;
-    if (!s) s = dt_dir_make(path);
-    if (!s) s = dt_dir_sync(parent);
-    free(parent);
-    return s;
+    DT_LOCAL char *parent = dt_path_dir(path);
+    DT_TRY(*parent ? make_durable(parent) : NULL);
+    DT_TRY(dt_dir_make(path));
+    return dt_dir_sync(parent);
 }
 
 /* output.dir itself may be a link, which the user made; ckpt in it may not. */

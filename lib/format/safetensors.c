@@ -101,8 +101,8 @@ static dt_status *write_file(const char *path, const dt_arrays *a, const metadat
     *hash = NULL;
     DT_TRY(dt_writer_open(&w.file, path));
     w.hash = dt_hash_begin();
-    const dt_named_view **order = file_order(a);
-    dt_str header = {0};
+    DT_LOCAL const dt_named_view **order = file_order(a);
+    dt_local_str header = {0};
     put_header(&header, order, a->n, m);
     dt_status *s = put_all(&w, &header, order, a->n);
     if (s) {
@@ -111,22 +111,18 @@ static dt_status *write_file(const char *path, const dt_arrays *a, const metadat
     } else {
         *hash = w.hash;
     }
-    dt_str_release(&header);
-    free(order);
     return s;
 }
 
 dt_status *dt_safetensors_put(dt_writer *w, const dt_arrays *a) {
-    const dt_named_view **order = file_order(a);
-    dt_str header = {0};
+    DT_LOCAL const dt_named_view **order = file_order(a);
+    dt_local_str header = {0};
     put_header(&header, order, a->n, &(metadata){0});
     const uint64_t length = header.size;
     dt_status *s = dt_writer_put(w, &length, sizeof length);
     if (!s) s = dt_writer_put(w, header.data, header.size);
     for (int i = 0; i < a->n && !s; i++)
         s = dt_writer_put(w, order[i]->data, (size_t)dt_type_bytes(&order[i]->type));
-    dt_str_release(&header);
-    free(order);
     return s;
 }
 
@@ -144,14 +140,13 @@ dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest 
 
 dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *pair, int n) {
     dt_hash_thread *hash;
-    dt_str temporary = {0};
+    dt_local_str temporary = {0};
     char *target;
     DT_TRY(dt_file_target(path, &target));
     dt_str_printf(&temporary, "%s.tmp", target);
     dt_status *s = write_file(dt_str_text(&temporary), a, &(metadata){pair, n}, &hash);
     if (hash) dt_hash_end(hash);
     if (!s) s = dt_file_adopt(dt_str_text(&temporary), target);
-    dt_str_release(&temporary);
     free(target);
     return s;
 }
@@ -197,12 +192,10 @@ dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) {
     comparing c = {.path = path};
     DT_TRY(dt_file_open(path, &c.fd, &size));
     c.buffer = dt_alloc(block);
-    const dt_named_view **order = file_order(a);
-    dt_str header = {0};
+    DT_LOCAL const dt_named_view **order = file_order(a);
+    dt_local_str header = {0};
     put_header(&header, order, a->n, &(metadata){0});
     dt_status *s = compare_all(&c, size, &header, order, a->n);
-    dt_str_release(&header);
-    free(order);
     free(c.buffer);
     close(c.fd);
     return s;
@@ -261,8 +254,8 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
                         const dt_named_view **target) {
     const char *path = r->path;
     dt_status *errors = NULL;
-    const dt_named_view **order = name_order(a);
-    bool *found = dt_alloc((size_t)a->n);
+    DT_LOCAL const dt_named_view **order = name_order(a);
+    DT_LOCAL bool *found = dt_alloc((size_t)a->n);
     for (int i = 0; i < h->n; i++) {
         const dt_stored_tensor *t = &h->tensor[i];
         int k = find(order, a->n, t->name);
@@ -281,8 +274,6 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
         if (!found[k] && !(r->weights && dt_is_seed_counter(order[k]->name)))
             dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
                                               "%s: tensor '%s' is missing", path, order[k]->name));
-    free(found);
-    free(order);
     return errors;
 }
 
@@ -314,10 +305,9 @@ static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_sto
 
 /* The tensors cover the file from the header to its end, so this hashes all of it. */
 static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a) {
-    const dt_named_view **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
+    DT_LOCAL const dt_named_view **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);
     for (int i = 0; i < h->n && !s; i++) s = read_tensor(r, h, &h->tensor[i], target[i]);
-    free(target);
     return s;
 }
 

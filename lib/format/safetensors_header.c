@@ -141,17 +141,14 @@ typedef struct check {
 
 static dt_status *bad(const check *c, const char *format, ...) DT_PRINTF(2, 3);
 static dt_status *bad(const check *c, const char *format, ...) {
-    dt_str name = {0}, what = {0};
+    dt_local_str name = {0}, what = {0};
     va_list args;
     dt_str_escaped(&name, c->name, strlen(c->name), LONGEST_NAME);
     va_start(args, format);
     dt_str_vprintf(&what, format, args);
     va_end(args);
-    dt_status *s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: tensor '%s': %s", c->path,
-                           dt_str_text(&name), dt_str_text(&what));
-    dt_str_release(&name);
-    dt_str_release(&what);
-    return s;
+    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: tensor '%s': %s", c->path, dt_str_text(&name),
+                   dt_str_text(&what));
 }
 
 static dt_status *read_type(const check *c, const json_t *value, dt_stored_tensor *t) {

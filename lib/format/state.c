@@ -142,14 +142,12 @@ typedef struct source {
 
 static dt_status *bad(const source *f, const char *format, ...) DT_PRINTF(2, 3);
 static dt_status *bad(const source *f, const char *format, ...) {
-    dt_str what = {0};
+    dt_local_str what = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&what, format, args);
     va_end(args);
-    dt_status *s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s", f->path, dt_str_text(&what));
-    dt_str_release(&what);
-    return s;
+    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s", f->path, dt_str_text(&what));
 }
 
 /* Called before the checksum is checked, because its form depends on the version. */
@@ -197,13 +195,12 @@ static dt_status *read_files(const source *f, dt_state_read *r) {
 
 /* Checks that the file ends exactly as dtrain ends it. */
 static dt_status *check_tail(const source *f) {
-    dt_str again = {0};
+    dt_local_str again = {0};
     dt_json j = {.out = &again, .comma = true};
     size_t n = f->text->size;
     if (n > TAIL_BYTES) dt_str_add(&again, f->text->data, n - TAIL_BYTES);
     put_tail(&j);
     bool same = again.size == n && memcmp(again.data, f->text->data, n) == 0;
-    dt_str_release(&again);
     return same ? NULL : bad(f, "checksum mismatch");
 }
 
@@ -219,7 +216,7 @@ static dt_status *read_text(source *f, dt_state_read *r) {
 }
 
 dt_status *dt_state_load(dt_state_read *r) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     source f = {.text = &text, .path = dt_arena_printf(r->arena, "%s/" DT_STATE_FILE, r->path)};
     r->state = (dt_state_file){0};
     DT_TRY(check_kind(r->path, S_IFDIR, DT_E_NO_INPUT));
@@ -227,6 +224,5 @@ dt_status *dt_state_load(dt_state_read *r) {
     dt_status *s = dt_file_read(f.path, LARGEST, &text);
     if (!s) s = read_text(&f, r);
     json_decref(f.root);
-    dt_str_release(&text);
     return s;
 }

@@ -39,12 +39,11 @@ static dt_stored_array *find(const dt_stored_arrays *s, const char *name) {
 }
 
 static dt_status *missing(const char *path, const dt_stored_arrays *s, const char *name) {
-    const char **names = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *names));
+    DT_LOCAL const char **names = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *names));
     for (int i = 0; i < s->n; i++) names[i] = s->array[i].name;
     const char *nearest = dt_nearest(name, names, s->n);
     dt_status *bad = dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has no '%.200s'", path, name);
     if (nearest) bad = dt_suggest(bad, "did you mean '%.200s'?", nearest);
-    free(names);
     return bad;
 }
 
@@ -149,7 +148,8 @@ static dt_status *take(const dt_weights_request *q, dt_stored_arrays *s) {
     }
     drop_prefix(s, q->arrays);
     if (!q->skip_mismatch) DT_TRY(check_some(q, s, NULL));
-    dt_stored_array **wanted = dt_alloc(dt_size_mul((size_t)q->arrays->n + 1, sizeof *wanted));
+    DT_LOCAL dt_stored_array **wanted =
+        dt_alloc(dt_size_mul((size_t)q->arrays->n + 1, sizeof *wanted));
     dt_status *bad = compare(q->path, s, q->arrays, wanted);
     if (bad && q->skip_mismatch) {
         dt_status_append(q->warnings, bad);
@@ -157,7 +157,6 @@ static dt_status *take(const dt_weights_request *q, dt_stored_arrays *s) {
     }
     if (!bad) bad = check_some(q, s, wanted);
     if (!bad && !q->only_compared) bad = fill(q, s, wanted);
-    free(wanted);
     return bad;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NPZ files as files of named arrays. Each member NAME.npy is read twice: once for its type, and
  * again for its values, including its checksum. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "file/array.h"
@@ -24,11 +23,9 @@ static const char *array_name(dt_arena *arena, const char *member) {
 static dt_status *open_array(const dt_stored_arrays *s, const dt_zip_member *m, dt_inflow **in,
                              dt_header *h) {
     DT_TRY(dt_zip_open(in, s->path, m));
-    dt_str name = {0};
+    dt_local_str name = {0};
     dt_str_printf(&name, "%s/%.200s", s->path, m->name);
-    dt_status *bad = dt_npy_header(*in, dt_str_text(&name), h);
-    dt_str_release(&name);
-    return bad;
+    return dt_npy_header(*in, dt_str_text(&name), h);
 }
 
 static dt_status *read_type(const dt_stored_arrays *s, const dt_zip_member *m, dt_stored_array *a) {

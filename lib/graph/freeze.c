@@ -5,7 +5,6 @@
  */
 #include "graph/trace.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Lists the nodes that the graph must keep; arguments and variables come first. Returns their
@@ -23,15 +22,13 @@ static int list_roots(const dt_trace *t, int *root) {
  * roots. order[]: room for all nodes, overwritten. */
 static int put_early(const dt_trace *t, int *root, int n, int *order) {
     int leaves = t->n_args + t->n_states, first = 0, needed = dt_trace_order(t, root, n, order);
-    bool *is_needed = dt_alloc((size_t)t->n_nodes + 1);
-    int *rest = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *rest));
+    DT_LOCAL bool *is_needed = dt_alloc((size_t)t->n_nodes + 1);
+    DT_LOCAL int *rest = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *rest));
     for (int i = 0; i < needed; i++) is_needed[order[i]] = true;
     memcpy(rest, root + leaves, (size_t)(n - leaves) * sizeof *rest);
     for (int i = 0; i < t->n_early; i++)
         if (is_needed[t->early[i]]) root[leaves + first++] = t->early[i];
     memcpy(root + leaves + first, rest, (size_t)(n - leaves) * sizeof *rest);
-    free(rest);
-    free(is_needed);
     return n + first;
 }
 
@@ -63,10 +60,10 @@ static const dt_state *freeze_states(const dt_trace *t, const int *became) {
 }
 
 static dt_graph *freeze(dt_trace *t) {
-    int *root = dt_alloc(dt_size_mul((size_t)t->n_args + (size_t)t->n_early + (size_t)t->n_results +
-                                         2 * (size_t)t->n_states,
-                                     sizeof *root));
-    int *order = dt_alloc(dt_size_mul((size_t)t->n_nodes, sizeof *order));
+    DT_LOCAL int *root = dt_alloc(dt_size_mul((size_t)t->n_args + (size_t)t->n_early +
+                                                  (size_t)t->n_results + 2 * (size_t)t->n_states,
+                                              sizeof *root));
+    DT_LOCAL int *order = dt_alloc(dt_size_mul((size_t)t->n_nodes, sizeof *order));
     int n_roots = list_roots(t, root);
     if (t->n_early > 0) n_roots = put_early(t, root, n_roots, order);
     int n = dt_trace_order_updates(t, root, n_roots, order);
@@ -89,8 +86,6 @@ static dt_graph *freeze(dt_trace *t) {
         .n_values = t->n_nodes,
         .became = became,
     };
-    free(root);
-    free(order);
     t->arena = NULL;
     t->n_states = 0; /* the graph keeps the variables now */
     return g;

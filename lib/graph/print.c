@@ -15,8 +15,6 @@
  */
 #include "graph/graph.h"
 
-#include <stdlib.h>
-
 enum { WIDEST = 56 };
 
 /* The names that argument and variable nodes are printed with, by node; NULL for others. */
@@ -47,14 +45,13 @@ static void print_head(const dt_graph *g, int i, const char *name, dt_str *out) 
 /* The column of the types, right of the longest head that is not too long. */
 static int type_column(const dt_graph *g, const char *const *name) {
     int column = 0;
-    dt_str head = {0};
+    dt_local_str head = {0};
     for (int i = 0; i < g->n_nodes; i++) {
         dt_str_clear(&head);
         print_head(g, i, name[i], &head);
         int width = (int)dt_utf8_count(dt_str_text(&head), head.size);
         if (width > column && width <= WIDEST) column = width;
     }
-    dt_str_release(&head);
     return column;
 }
 
@@ -84,7 +81,7 @@ static void print_footer(const dt_graph *g, dt_str *out) {
 
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *),
                           void *user, dt_str *out) {
-    dt_arena *scratch = dt_arena_create();
+    dt_local_arena scratch = dt_arena_create();
     const char **name = name_nodes(g, scratch);
     int column = type_column(g, name);
     print_header(g, out);
@@ -99,7 +96,6 @@ void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int,
         dt_str_putc(out, '\n');
     }
     print_footer(g, out);
-    dt_arena_destroy(scratch);
 }
 
 void dt_graph_print(const dt_graph *g, dt_str *out) { dt_graph_print_notes(g, NULL, NULL, out); }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The start of training: the run's directory, and the weights that `init_from` names, which matter
  * only while the directory has no checkpoint. */
-#include <stdlib.h>
 
 #include "job/job.h"
 
@@ -10,19 +9,17 @@ char *dt_job_output(const dt_job *j) { return dt_path_join(j->work_directory, j-
 dt_init_from dt_job_first_weights(const dt_job *j) {
     dt_init_from from = j->model.init_from;
     if (!from.path) return from;
-    char *path = dt_path_join(j->work_directory, from.path);
+    DT_LOCAL char *path = dt_path_join(j->work_directory, from.path);
     from.path = dt_arena_strdup(j->arena, path);
-    free(path);
     return from;
 }
 
 static bool goes_on(const dt_job *j) {
     int64_t generation = -1;
     if (dt_job_resume(j) == DT_RESUME_NEVER) return false;
-    char *directory = dt_job_output(j);
+    DT_LOCAL char *directory = dt_job_output(j);
     /* if there are faults, training reports them */
     dt_status_free(dt_checkpoints_generation(directory, &generation));
-    free(directory);
     return generation >= 0 || dt_job_resume(j) == DT_RESUME_PATH;
 }
 

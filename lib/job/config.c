@@ -4,7 +4,6 @@
  * location. And the differences between two jobs, or a job and a run.
  */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -192,10 +191,9 @@ static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tr
 
 static void compare_child(dt_str *out, const char *path, const char *key, const dt_tree *a,
                           const dt_tree *b) {
-    dt_str longer = {0};
+    dt_local_str longer = {0};
     dt_str_printf(&longer, "%s%s%s", path, *path ? "." : "", key);
     compare(out, dt_str_text(&longer), a, b);
-    dt_str_release(&longer);
 }
 
 static void compare_maps(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b) {

@@ -67,11 +67,10 @@ static void list_slices(dt_str *out) {
     int n, slices;
     const dt_chip *const *chip = dt_chips(&n);
     for (int i = 0; i < n; i++) {
-        dt_slice *all = dt_slices_of(chip[i], &slices);
+        DT_LOCAL dt_slice *all = dt_slices_of(chip[i], &slices);
         int last = slices - 1;
         while (strchr(all[last].name, ':')) last--;
         dt_str_printf(out, "%ssim:%s to %s", i ? ", " : "", all[0].name, all[last].name);
-        free(all);
     }
 }
 
@@ -99,7 +98,7 @@ static void print_plugin(const machine *m, dt_str *out) {
 }
 
 static void print_text(const machine *m, dt_str *out) {
-    dt_str slices = {0};
+    dt_local_str slices = {0};
     list_slices(&slices);
     dt_str_printf(out,
                   "%-12s%d core%s; CPU:0 and as many more virtual CPU devices as a job asks for\n",
@@ -115,7 +114,6 @@ static void print_text(const machine *m, dt_str *out) {
     print_found("back ends", m->backend, m->backends, out);
     print_plugin(m, out);
     dt_str_printf(out, "%-12s%s\n", "slices", dt_str_text(&slices));
-    dt_str_release(&slices);
 }
 
 static void put_found(dt_json *j, const char *key, const found *f, int n) {
@@ -137,10 +135,9 @@ static void put_slices(dt_json *j) {
     const dt_chip *const *chip = dt_chips(&n);
     dt_json_open(j, "slices", '[');
     for (int i = 0; i < n; i++) {
-        dt_slice *all = dt_slices_of(chip[i], &slices);
+        DT_LOCAL dt_slice *all = dt_slices_of(chip[i], &slices);
         for (int k = 0; k < slices; k++)
             if (!strchr(all[k].name, ':')) dt_json_string(j, NULL, all[k].name);
-        free(all);
     }
     dt_json_close(j, ']');
 }

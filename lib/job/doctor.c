@@ -246,7 +246,7 @@ static bool find_cuda(const char *plugin, dt_str *found, dt_str *missing) {
 /* What the plug-in of the environment compiles and computes with, if it is for NVIDIA's GPUs. */
 static void look_at_cuda(patient *p) {
     const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
-    dt_str found = {0}, missing = {0};
+    dt_local_str found = {0}, missing = {0};
     if (!plugin || !find_cuda(plugin, &found, &missing)) return;
     dt_str_puts(add(p, "cuda"), dt_str_text(&found));
     if (missing.size)
@@ -254,8 +254,6 @@ static void look_at_cuda(patient *p) {
                       "the CUDA plug-in will not find %s: see the installation in "
                       "docs/accelerators.md",
                       dt_str_text(&missing));
-    dt_str_release(&found);
-    dt_str_release(&missing);
 }
 
 /* If a plug-in does not start, the text names it and still lists all other devices. */

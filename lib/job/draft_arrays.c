@@ -4,7 +4,6 @@
  * two or three dimensions for each example are pictures.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "data/inspect.h"
@@ -82,18 +81,15 @@ static dt_status *find_array(arrays *a) {
     for (int i = 0; d->target && i < a->n; i++)
         if (strcmp(a->element[i].name, d->target) == 0) a->target = i;
     if (a->target >= 0) return NULL;
-    dt_str names = {0};
+    dt_local_str names = {0};
     for (int i = 0; i < a->n && i < MOST_LISTED; i++)
         dt_str_printf(&names, "%s%.60s", i ? ", " : "", a->element[i].name);
-    dt_status *s =
-        dt_suggest(d->target ? dt_fail(DT_E_USAGE, NULL, "no array '%.80s'", d->target)
-                             : dt_fail(DT_E_USAGE, NULL, "which array is to be predicted?"),
-                   a->n > 1 ? "write --target ARRAY with one of: %s"
-                            : "the file has %s alone; name the file of the targets as well: "
-                              "--from FILE --from TARGETS.npy --target TARGETS",
-                   dt_str_text(&names));
-    dt_str_release(&names);
-    return s;
+    return dt_suggest(d->target ? dt_fail(DT_E_USAGE, NULL, "no array '%.80s'", d->target)
+                                : dt_fail(DT_E_USAGE, NULL, "which array is to be predicted?"),
+                      a->n > 1 ? "write --target ARRAY with one of: %s"
+                               : "the file has %s alone; name the file of the targets as well: "
+                                 "--from FILE --from TARGETS.npy --target TARGETS",
+                      dt_str_text(&names));
 }
 
 static dt_status *check_arrays(const arrays *a) {

@@ -41,7 +41,7 @@ typedef struct table {
 /* ---- the target ---- */
 
 static dt_status *no_column(const table *t) {
-    dt_str names = {0};
+    dt_local_str names = {0};
     const char *path = t->d->guess->files[0];
     const char **name = dt_arena_array(t->d->arena, const char *, t->facts.n);
     for (int i = 0; i < t->facts.n; i++) {
@@ -49,12 +49,10 @@ static dt_status *no_column(const table *t) {
         if (i < 20) dt_str_printf(&names, "%s%.60s", i ? ", " : "", name[i]);
     }
     if (t->facts.n > 20) dt_str_puts(&names, ", ...");
-    dt_status *s = dt_suggest(
-        t->d->target ? dt_fail(DT_E_USAGE, NULL, "%s: no column '%.80s'", path, t->d->target)
-                     : dt_fail(DT_E_USAGE, NULL, "%s: which column is to be predicted?", path),
-        "write --target COLUMN with one of: %s", dt_str_text(&names));
-    dt_str_release(&names);
-    return s;
+    return dt_suggest(t->d->target
+                          ? dt_fail(DT_E_USAGE, NULL, "%s: no column '%.80s'", path, t->d->target)
+                          : dt_fail(DT_E_USAGE, NULL, "%s: which column is to be predicted?", path),
+                      "write --target COLUMN with one of: %s", dt_str_text(&names));
 }
 
 static dt_status *find_target(table *t) {

@@ -114,14 +114,13 @@ static dt_status *read_prompt(dt_dataset *data, language *x) {
 
 /* Opens the text as the job will, in windows of one character. */
 static dt_status *survey(const char *path, language *x) {
-    dt_str keys = {0};
+    dt_local_str keys = {0};
     dt_json j = {.out = &keys};
     dt_dataset *data = NULL;
     dt_str_puts(&keys, "{format: text, train: ");
     dt_json_string(&j, NULL, path);
     dt_str_puts(&keys, ", element: {tokens: {shape: [1]}}, global_batch_size: 1}");
     dt_status *s = dt_without_place(dt_dataset_open(&data, "%s", dt_str_text(&keys)), "dataset");
-    dt_str_release(&keys);
     DT_TRY(s);
     x->characters = dt_dataset_count(data, DT_PART_TRAIN) + 1;
     x->vocabulary = dt_dataset_stored(data, 0)->classes;

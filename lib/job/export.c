@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exports a job's model: the weights of a checkpoint, or the model as an ONNX file or a .keras
  * archive. */
-#include <stdlib.h>
 
 #include "job/session.h"
 #include "export/onnx/onnx.h"
@@ -48,7 +47,7 @@ static dt_status *trace(const exporting *e, dt_graph **out) {
 static dt_status *write_onnx(const exporting *e) {
     const dt_model_spec *m = &e->job->model;
     dt_graph *g = NULL;
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_pair facts[FACTS];
     DT_TRY(trace(e, &g));
     const char *result[DT_MAX_OUTPUTS];
@@ -60,7 +59,6 @@ static dt_status *write_onnx(const exporting *e) {
                                .n_metadata = list_facts(e, facts)};
     dt_status *bad = dt_onnx_write(&q, &text);
     if (!bad) bad = dt_file_output(e->q->path, dt_str_text(&text), text.size);
-    dt_str_release(&text);
     dt_graph_destroy(g);
     return bad;
 }
@@ -88,7 +86,7 @@ static dt_status *write_npz(const exporting *e) {
 /* Inputs and targets are those after `map`, whose steps are not layers. */
 static void warn_of_map(const exporting *e) {
     const dt_tree *map = dt_tree_get(e->job->dataset.tree, "map");
-    dt_str names = {0};
+    dt_local_str names = {0};
     for (int i = 0; map && map->kind == DT_TREE_MAP && i < map->n; i++)
         if (map->entry[i].value->kind != DT_TREE_NULL)
             dt_str_printf(&names, "%s%.80s", names.size ? ", " : "", map->entry[i].key);
@@ -98,7 +96,6 @@ static void warn_of_map(const exporting *e) {
         dt_str_text(&names));
     if (names.size && e->options->event)
         e->options->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, e->options->user);
-    dt_str_release(&names);
 }
 
 static dt_status *write_keras(const exporting *e) {

@@ -5,7 +5,6 @@
  * wait while they may be the beginning of a stop text.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -75,13 +74,11 @@ static size_t find_held(const generation *g) {
 
 static dt_status *send(generation *g, dt_generated_token *token, bool last) {
     const size_t held = last ? 0 : find_held(g), end = g->text.size - held;
-    dt_str piece = {0};
+    dt_local_str piece = {0};
     dt_str_add(&piece, dt_str_text(&g->text) + g->sent, end - g->sent);
     token->text = dt_str_text(&piece);
     g->sent = end;
-    dt_status *s = g->q->token ? g->q->token(token, g->q->user) : NULL;
-    dt_str_release(&piece);
-    return s;
+    return g->q->token ? g->q->token(token, g->q->user) : NULL;
 }
 
 static dt_status *generate_one(generation *g) {
@@ -101,7 +98,7 @@ static dt_status *generate_one(generation *g) {
 
 static void warn_of_mixing(const generation *g) {
     const char *mixing = dt_generator_mixing(g->generator);
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (!mixing || !g->o->event) return;
     dt_str_printf(
         &text,
@@ -109,7 +106,6 @@ static void warn_of_mixing(const generation *g) {
         "whole context",
         mixing);
     g->o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = dt_str_text(&text)}, g->o->user);
-    dt_str_release(&text);
 }
 
 static dt_status *generate_all(generation *g) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inspecting data: a job's, or files without a job, whose `dataset` mapping is guessed. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job as a handle: opened, asked, released. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -35,13 +34,12 @@ static dt_status *check_backend(const dt_job *j) {
 /* Whether the job's path of the plug-in was refused, and reported with the job's other paths. */
 static bool is_refused(const dt_job *j) {
     const dt_tree *stated = dt_tree_get(dt_tree_get(j->tree, "backend"), "plugin");
-    char *local = NULL;
+    DT_LOCAL char *local = NULL;
     dt_status *s = stated && stated->kind == DT_TREE_SCALAR && strcmp(stated->text, j->plugin) == 0
                        ? dt_path_local(j->plugin, &local)
                        : NULL;
     const bool refused = s != NULL;
     dt_status_free(s);
-    free(local);
     return refused;
 }
 
@@ -240,11 +238,10 @@ static dt_status *read_job(dt_job *j, const dt_job_source *source) {
     dt_job_read_sections(j, source, &faults, &missing);
     dt_status_append(&faults, check_job(j));
     dt_status_append(&faults, missing);
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_tree_print(j->tree, &text);
     j->json = dt_arena_strdup(j->arena, dt_str_text(&text));
     j->sha256 = dt_sha256_of(text.data, text.size);
-    dt_str_release(&text);
     list_metrics(j);
     return faults;
 }

@@ -5,7 +5,6 @@
  * check whether it is still current. Evaluations of parts of a split, and of other files, are not
  * kept.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -41,9 +40,8 @@ static dt_evaluation hide_paths(const dt_job *job, const dt_evaluation *e, dt_ar
         dt_worst_example *worst = dt_arena_array(arena, dt_worst_example, all[i].n_worst);
         for (int k = 0; k < all[i].n_worst; k++) {
             worst[k] = all[i].worst[k];
-            char *where = dt_hidden_back(job->variable, job->n_variables, worst[k].where);
+            DT_LOCAL char *where = dt_hidden_back(job->variable, job->n_variables, worst[k].where);
             worst[k].where = where ? dt_arena_strdup(arena, where) : NULL;
-            free(where);
         }
         all[i].worst = worst;
     }
@@ -53,9 +51,9 @@ static dt_evaluation hide_paths(const dt_job *job, const dt_evaluation *e, dt_ar
 static dt_status *write_evaluation(const dt_job *job, const dt_saved *c, const dt_event *e,
                                    const char *directory) {
     static const dt_evaluation none = {0};
-    dt_arena *arena = dt_arena_create();
-    dt_str text = {0};
-    char *outputs = NULL;
+    dt_local_arena arena = dt_arena_create();
+    dt_local_str text = {0};
+    DT_LOCAL char *outputs = NULL;
     const dt_evaluation shown = hide_paths(job, e->evaluation ? e->evaluation : &none, arena);
     dt_status *s = dt_evaluation_json(&shown, &outputs);
     if (!s) {
@@ -64,26 +62,20 @@ static dt_status *write_evaluation(const dt_job *job, const dt_saved *c, const d
         s = dt_file_commit(dt_arena_printf(arena, "%s/evaluation.%s.json", directory, e->split),
                            dt_str_text(&text), text.size);
     }
-    free(outputs);
-    dt_str_release(&text);
-    dt_arena_destroy(arena);
     return s;
 }
 
 /* Whether the checkpoint is in DIRECTORY/ckpt, whichever way its path is written. */
 static bool is_below(const dt_saved *c, const char *directory) {
     struct stat a, b;
-    char *run = dt_path_join(c->path, "../..");
-    const bool below = !c->only_weights && strrchr(c->path, '/') && stat(run, &a) == 0 &&
-                       stat(directory, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-    free(run);
-    return below;
+    DT_LOCAL char *run = dt_path_join(c->path, "../..");
+    return !c->only_weights && strrchr(c->path, '/') && stat(run, &a) == 0 &&
+           stat(directory, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 dt_status *dt_job_keep_evaluation(const dt_job *j, const dt_saved *c, const dt_event *e) {
-    char *directory = dt_job_output(j);
+    DT_LOCAL char *directory = dt_job_output(j);
     const bool is_kept = j->strategy.launch.rank == 0 && is_below(c, directory);
     dt_status *s = is_kept ? write_evaluation(j, c, e, directory) : NULL;
-    free(directory);
     return s ? dt_note(s, "the evaluation is not kept for reports") : NULL;
 }

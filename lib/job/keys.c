@@ -146,7 +146,7 @@ static const char *preset_of(const listing *t, const dt_field *f, char buffer[32
 static void list_field(const listing *t, const char *stem, const dt_field *f) {
     char path[LONGEST_PATH], preset[32];
     const char *names[MOST_KINDS];
-    dt_str type = {0};
+    dt_local_str type = {0};
     snprintf(path, sizeof path, "%s%s%s", stem, *stem ? "." : "", f->name);
     put_type(f, &type);
     dt_job_key key = {.path = path,
@@ -161,7 +161,6 @@ static void list_field(const listing *t, const char *stem, const dt_field *f) {
         key.aliases = t->of->aliases;
     set_range(numbers_of(f), &key);
     t->key(&key, t->user);
-    dt_str_release(&type);
     if (f->kind == DT_FIELD_TABLE) list_fields(t, path, f->table);
     if (has_forms(f)) list_forms(t, path, f->forms);
 }

@@ -137,7 +137,7 @@ static dt_status *no_such_value(const dt_job *j, const dt_job_tensors *list,
                                 const dt_job_value *v) {
     size_t length = strcspn(v->name, "/");
     const char **names = dt_arena_array(j->arena, const char *, list->n + 1);
-    dt_str all = {0};
+    dt_local_str all = {0};
     int n = 0;
     for (int i = 0; i < list->n; i++)
         if (strncmp(list->v[i].name, v->name, length + 1) == 0) {
@@ -147,14 +147,12 @@ static dt_status *no_such_value(const dt_job *j, const dt_job_tensors *list,
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &v->at, "layer '%.*s' has no value '%.80s'",
                            length > 80 ? 80 : (int)length, v->name, v->name);
     const char *nearest = dt_nearest(v->name, names, n);
-    s = nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest)
-        : n     ? dt_suggest(s, "it has %s", dt_str_text(&all))
-                : dt_suggest(s,
-                             "'%.*s' is its output; weights have rules of their own, "
-                                 "partition.weights",
-                             (int)length, v->name);
-    dt_str_release(&all);
-    return s;
+    return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest)
+           : n     ? dt_suggest(s, "it has %s", dt_str_text(&all))
+                   : dt_suggest(s,
+                                "'%.*s' is its output; weights have rules of their own, "
+                                    "partition.weights",
+                                (int)length, v->name);
 }
 
 static bool is_element(const dt_job *j, const char *name) {
@@ -302,19 +300,17 @@ static dt_status *no_match(const dt_job *j, const dt_job_rule *r, bool shown) {
     const dt_model_spec *m = &j->model;
     if (!shown) return dt_fail(DT_E_PARTITION, &r->at, "no weight matches '%s'", r->match);
     const char **names = dt_arena_array(j->arena, const char *, m->n_weights + 1);
-    dt_str all = {0};
+    dt_local_str all = {0};
     for (int i = 0; i < m->n_weights; i++) {
         names[i] = m->weight[i]->path;
         if (i < MOST_SHOWN) dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
     dt_status *s = dt_fail(DT_E_PARTITION, &r->at, "no weight matches '%s'", r->match);
     const char *nearest = dt_nearest(r->match, names, m->n_weights);
-    s = nearest             ? dt_suggest(s, "did you mean '%s'?", nearest)
-        : m->n_weights == 0 ? dt_suggest(s, "the model has no weights")
-                            : dt_suggest(s, "there are %s%s", dt_str_text(&all),
-                                         m->n_weights > MOST_SHOWN ? ", ..." : "");
-    dt_str_release(&all);
-    return s;
+    return nearest             ? dt_suggest(s, "did you mean '%s'?", nearest)
+           : m->n_weights == 0 ? dt_suggest(s, "the model has no weights")
+                               : dt_suggest(s, "there are %s%s", dt_str_text(&all),
+                                            m->n_weights > MOST_SHOWN ? ", ..." : "");
 }
 
 /* A rule that matches nothing is an error. Of the weights that a rule applies to but does not fit,

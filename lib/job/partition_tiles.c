@@ -8,7 +8,6 @@
  *       image   512 rows x 256 columns
  *       conv_0  256 rows x 128 columns  rows 0 + 1, columns 0 + 1
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "job/partition.h"

@@ -33,7 +33,7 @@ static void put_name(dt_json *j, int pid, int tid, const char *what, const char 
 }
 
 static void put_device(dt_json *j, const dt_job_plan *p, int d) {
-    dt_str name = {0};
+    dt_local_str name = {0};
     dt_str_printf(&name, "plan (virtual time): replica %d, logical device %d", d / p->logical,
                   d % p->logical);
     put_name(j, d, 0, "process_name", dt_str_text(&name));
@@ -41,7 +41,6 @@ static void put_device(dt_json *j, const dt_job_plan *p, int d) {
     put_name(j, d, 1, "thread_name", "links");
     if (dt_job_plan_slices(p) > 1) put_name(j, d, 2, "thread_name", "network between slices");
     if (p->plan[0]->offloaded > 0) put_name(j, d, 3, "thread_name", "bus to the host");
-    dt_str_release(&name);
 }
 
 static const char *stage_name(char kind) {
@@ -400,7 +399,7 @@ static made plan_all(const dt_plan_request *q, const dt_plan_options *o) {
 }
 
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) {
-    dt_str out = {0};
+    dt_local_str out = {0};
     dt_status *s = NULL;
     DT_REQUIRE({request, "request"});
     DT_TRY(dt_want(request->jobs, "dt_plan_text", "jobs"));
@@ -426,7 +425,6 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
         s = of_gpu ? dt_plan_of_gpu(request, &out, fits)
                    : dt_plan_of_host(request, &options, &out, fits);
         if (!s) return hand_over(request, &out, text);
-        dt_str_release(&out);
         return s;
     }
     made m = plan_all(request, &options);

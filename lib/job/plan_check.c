@@ -108,9 +108,9 @@ static int64_t *devices_of(const dt_spmd *s, const dt_assignment *a) {
 static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assignment *a,
                           dt_pjrt_report *out) {
     const dt_slice *slice = a->topology->slice;
-    dt_str program = {0};
-    char *name = slice_name(slice);
-    int64_t *device = devices_of(s, a);
+    dt_local_str program = {0};
+    DT_LOCAL char *name = slice_name(slice);
+    DT_LOCAL int64_t *device = devices_of(s, a);
     dt_pjrt_order order = {.slice = name,
                            .megacore = dt_topology_device_cores(a->topology) > 1,
                            .n_devices = dt_mesh_devices(&s->mesh),
@@ -124,9 +124,6 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
     order.program = dt_str_text(&program);
     order.size = program.size;
     if (!bad) bad = dt_pjrt_compile(plugin, &order, out);
-    dt_str_release(&program);
-    free(device);
-    free(name);
     return bad;
 }
 

@@ -4,7 +4,6 @@
  * replica, on a larger slice of the same chips, or on as many chips of another generation. The
  * batch stays the same. Each candidate is the job with overrides, opened and planned like any job.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "job/search.h"
@@ -96,7 +95,7 @@ static bool try_slice(const elsewhere *e, const dt_slice *slice) {
 static bool try_chip(const elsewhere *e, const dt_chip *chip, int least, int most) {
     int n, last = 0;
     bool fits = false;
-    dt_slice *all = dt_slices_of(chip, &n);
+    DT_LOCAL dt_slice *all = dt_slices_of(chip, &n);
     for (int i = 0; i < n && !fits; i++) {
         const int chips = dt_slice_chips(&all[i]);
         const bool is_tried = chips != last && chips >= least && chips <= most &&
@@ -104,7 +103,6 @@ static bool try_chip(const elsewhere *e, const dt_chip *chip, int least, int mos
         last = chips;
         fits = is_tried && try_slice(e, &all[i]);
     }
-    free(all);
     return fits;
 }
 

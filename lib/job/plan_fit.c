@@ -169,7 +169,7 @@ static void put_largest(const dt_job_plan *p, const char *label, bool values, dt
 
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out) {
     if (dt_job_plan_fits(p)) return;
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const dt_fitting f = dt_job_plan_fitting(p, arena);
     dt_str_puts(out, "does not fit; layers with the largest\n");
     put_largest(p, "  weights and slots", false, out);
@@ -187,11 +187,10 @@ void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out) {
         put_label("", out);
         dt_str_puts(out, "take a larger slice, or divide replicas over more logical devices\n");
     }
-    dt_arena_destroy(arena);
 }
 
 void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const dt_fitting f = dt_job_plan_fits(p) ? (dt_fitting){0} : dt_job_plan_fitting(p, arena);
     dt_json_open(j, "would_fit", '[');
     for (int i = 0; i < f.n; i++) {
@@ -201,5 +200,4 @@ void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j) {
         dt_json_close(j, '}');
     }
     dt_json_close(j, ']');
-    dt_arena_destroy(arena);
 }

@@ -6,7 +6,6 @@
  */
 #include "job/plan_check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -30,15 +29,12 @@ typedef struct gpu_check {
 /* ---- compiling ---- */
 
 static dt_status *check_target(const dt_plan_request *q, gpu_check *c) {
-    dt_str names = {0};
+    dt_local_str names = {0};
     c->gpu = dt_pjrt_gpu_find(q->target);
     if (c->gpu) return NULL;
     dt_pjrt_gpu_names(&names);
-    dt_status *s =
-        dt_fail(DT_E_USAGE, NULL, "--target: no GPU named '%.40s' is known; expected one of %s",
-                q->target, dt_str_text(&names));
-    dt_str_release(&names);
-    return s;
+    return dt_fail(DT_E_USAGE, NULL, "--target: no GPU named '%.40s' is known; expected one of %s",
+                   q->target, dt_str_text(&names));
 }
 
 static dt_status *check_strategy(const dt_job *j) {
@@ -67,9 +63,9 @@ static dt_status *write_program(const gpu_check *c, const dt_spmd *s, dt_str *ou
 }
 
 static dt_status *compile(gpu_check *c, const dt_pjrt *plugin, const dt_spmd *s) {
-    dt_str program = {0}, target = {0};
+    dt_local_str program = {0}, target = {0};
     c->n = dt_mesh_devices(&s->mesh);
-    int64_t *device = dt_alloc(dt_size_mul((size_t)c->n, sizeof *device));
+    DT_LOCAL int64_t *device = dt_alloc(dt_size_mul((size_t)c->n, sizeof *device));
     for (int i = 0; i < c->n; i++) device[i] = i;
     dt_status *bad = write_program(c, s, &program);
     dt_pjrt_gpu_write(c->gpu, &target);
@@ -83,9 +79,6 @@ static dt_status *compile(gpu_check *c, const dt_pjrt *plugin, const dt_spmd *s)
     if (!bad) bad = dt_pjrt_compile(plugin, &order, &c->report);
     c->took_s = dt_seconds_since(start);
     dt_pjrt_print_version(plugin, &c->compiler);
-    free(device);
-    dt_str_release(&target);
-    dt_str_release(&program);
     return bad;
 }
 

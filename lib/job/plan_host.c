@@ -153,10 +153,9 @@ static void put_row(dt_str *out, const char *name, int64_t bytes, const char *ho
 }
 
 static void put_time(dt_str *out, const char *name, double seconds, const char *how) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_put_seconds(&text, seconds);
     dt_str_printf(out, "  %-24s%-18s%s\n", name, dt_str_text(&text), how);
-    dt_str_release(&text);
 }
 
 static void print(const host_plan *p, const char *name, bool several, dt_str *out) {
@@ -166,7 +165,7 @@ static void print(const host_plan *p, const char *name, bool several, dt_str *ou
                   e->replicas == 1 ? "" : "s", e->threads, e->threads == 1 ? "" : "s");
     dt_str_grouped(out, e->parameters);
     dt_str_puts(out, " parameters\n\n");
-    dt_str limit = {0};
+    dt_local_str limit = {0};
     dt_str_puts(out, "memory\n");
     put_row(out, "steps", p->start.step_bytes, "exact");
     put_row(out, "evaluation", p->start.evaluation_bytes, "exact");
@@ -177,11 +176,9 @@ static void print(const host_plan *p, const char *name, bool several, dt_str *ou
     dt_memory_limit_print(&p->limit, &limit);
     dt_str_printf(out, "  %-24s%s%s\n", "fits", p->fits ? "yes, of " : "NO, of ",
                   dt_str_text(&limit));
-    dt_str_release(&limit);
     if (p->why) {
-        char *text = dt_status_format(p->why);
+        DT_LOCAL char *text = dt_status_format(p->why);
         dt_str_printf(out, "%s\n", text);
-        free(text);
     }
     if (!(p->step_s > 0)) return;
     dt_str_printf(out, "time\n");

@@ -26,17 +26,15 @@ dt_status *dt_prices_check(const char *const *prices, int n) {
     const dt_chip *const *chips = dt_chips(&n_chips);
     for (int i = 0; i < n; i++) {
         if (read_price(prices[i], &usd_hour)) continue;
-        dt_str known = {0};
+        dt_local_str known = {0};
         for (int k = 0; k < n_chips; k++)
             dt_str_printf(&known, "%s%s", k ? ", " : "", chips[k]->generation);
-        dt_status *s = dt_suggest(
+        return dt_suggest(
             dt_fail(
                 DT_E_UNKNOWN_SLICE_OPTION, NULL,
                 "a price is GENERATION=DOLLARS for a chip and hour, such as v6e=1.22, got '%.60s'",
                 prices[i]),
             "generations are %s", dt_str_text(&known));
-        dt_str_release(&known);
-        return s;
     }
     return NULL;
 }

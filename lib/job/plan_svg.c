@@ -44,7 +44,7 @@ static void put_memory(const dt_plan *p, double y, dt_str *out) {
     };
     double most = (double)(p->bytes.total > p->bytes.usable ? p->bytes.total : p->bytes.usable),
            scale = (RIGHT - LEFT) / most, x = LEFT;
-    dt_str line = {0};
+    dt_local_str line = {0};
     put_text(out, 20, y + 18, "class=\"l\"", "memory of a device");
     dt_str_printf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"#eee\"/>\n",
                   LEFT, y, RIGHT - LEFT, BAR);
@@ -65,7 +65,6 @@ static void put_memory(const dt_plan *p, double y, dt_str *out) {
     dt_str_bytes(&line, (double)p->bytes.usable);
     put_text(out, LEFT + (double)p->bytes.usable * scale - 4, y - 8,
              "class=\"s\" text-anchor=\"end\"", dt_str_text(&line));
-    dt_str_release(&line);
 }
 
 /* ---- time ---- */
@@ -92,8 +91,8 @@ static void put_track(const dt_plan *p, bool link, double y, dt_str *out) {
 }
 
 static void put_layers(const dt_plan *p, double y, dt_str *out) {
-    dt_arena *arena = dt_arena_create();
-    dt_str line = {0};
+    dt_local_arena arena = dt_arena_create();
+    dt_local_str line = {0};
     int n;
     const dt_plan_layer *l = dt_plan_layer_groups(p, arena, &n);
     for (int i = 0; i < n && i < LAYERS; i++, y += BAR + 6) {
@@ -108,8 +107,6 @@ static void put_layers(const dt_plan *p, double y, dt_str *out) {
         dt_put_seconds(&line, l[i].seconds);
         put_text(out, x + 6, y + 18, "class=\"s\"", dt_str_text(&line));
     }
-    dt_str_release(&line);
-    dt_arena_destroy(arena);
 }
 
 static void put_legend(double y, dt_str *out) {
@@ -124,7 +121,7 @@ void dt_job_plan_svg(const dt_job_plan *p, dt_str *out) {
     const dt_plan *plan = p->plan[0];
     int n;
     dt_arena *arena = dt_arena_create();
-    dt_str line = {0};
+    dt_local_str line = {0};
     dt_plan_layer_groups(plan, arena, &n);
     int height = 300 + (n < LAYERS ? n : LAYERS) * (BAR + 6);
     dt_arena_destroy(arena);
@@ -140,7 +137,6 @@ void dt_job_plan_svg(const dt_job_plan *p, dt_str *out) {
     dt_put_seconds(&line, plan->seconds);
     dt_str_printf(&line, ", MFU %.1f %%", dt_plan_mfu(plan) * 100);
     put_text(out, 20, 34, "class=\"t\"", dt_str_text(&line));
-    dt_str_release(&line);
     put_memory(plan, 76, out);
     put_track(plan, false, 158, out);
     put_track(plan, true, 158 + BAR + 6, out);

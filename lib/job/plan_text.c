@@ -224,14 +224,13 @@ static void print_layer(const dt_plan_layer *l, double whole, dt_str *out) {
 }
 
 static void print_layers(const dt_job_plan *p, bool all, dt_str *out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     int n, shown;
     dt_plan_layer *group = dt_plan_layer_groups(train_of(p), arena, &n);
     shown = all || n <= FEW_LAYERS ? n : FEW_LAYERS;
     dt_str_puts(out, "layers of a step\n");
     for (int i = 0; i < shown; i++) print_layer(&group[i], train_of(p)->seconds, out);
     if (shown < n) dt_str_printf(out, "  and %d more (-v shows them)\n", n - shown);
-    dt_arena_destroy(arena);
 }
 
 /* ---- collectives: -v ---- */

@@ -92,12 +92,11 @@ static void put_better_split(const dt_job_plan *p, dt_str *text) {
 static void warn_waiting(const dt_job_plan *p, void (*line)(void *user, const char *text),
                          void *user) {
     const double share = p->plan[0]->parts.links / p->plan[0]->seconds;
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (!(share >= 0.2)) return;
     dt_str_printf(&text, "%.0f %% of the step waits for links: ", share * 100);
     put_better_split(p, &text);
     line(user, dt_str_text(&text));
-    dt_str_release(&text);
 }
 
 /* Where over_replicas is to divide what replicas do not divide, and it counts. */
@@ -105,7 +104,7 @@ static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const 
                            void *user) {
     const dt_spmd *s = p->program[0];
     const dt_plan_bytes *b = &p->plan[0]->bytes;
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (s->undivided.state < 0 ||
         (double)s->undivided.bytes < 0.01 * (double)(b->weights + b->slots))
         return;
@@ -116,7 +115,6 @@ static void warn_undivided(const dt_job_plan *p, void (*line)(void *user, const 
     dt_str_bytes(&text, (double)s->undivided.bytes);
     dt_str_puts(&text, " more than its share");
     line(user, dt_str_text(&text));
-    dt_str_release(&text);
 }
 
 /* ---- slices that Cloud TPU does not hand out like that ---- */

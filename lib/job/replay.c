@@ -91,11 +91,9 @@ static dt_status *find_begin(replay *r, const char *run, int64_t steps) {
 }
 
 static dt_status *find(replay *r, int64_t steps) {
-    char *run = dt_path_join(r->job->work_directory, r->job->run_dir);
-    dt_status *s = find_end(r, run);
-    if (!s) s = find_begin(r, run, steps);
-    free(run);
-    return s;
+    DT_LOCAL char *run = dt_path_join(r->job->work_directory, r->job->run_dir);
+    DT_TRY(find_end(r, run));
+    return find_begin(r, run, steps);
 }
 
 /* ---- the scratch directory ---- */

@@ -76,14 +76,14 @@ static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
 
 static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts printed,
                       int64_t called_ns) {
-    char *directory = dt_job_output(j);
+    DT_LOCAL char *directory = dt_job_output(j);
     char *resume = j->checkpoint.resume_path
                        ? dt_path_join(j->work_directory, j->checkpoint.resume_path)
                        : NULL;
     dt_checkpoint_spec checkpoint = j->checkpoint;
     checkpoint.resume_path = resume;
     const dt_init_from begin = dt_job_first_weights(j);
-    char *config = NULL;
+    DT_LOCAL char *config = NULL;
     dt_status *bad = dt_job_config_text(j, true, &config);
     if (!bad)
         bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL,
@@ -103,9 +103,7 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
                                        .called_ns = called_ns,
                                        .faults = s->faults,
                                        .trace = j->trace});
-    free(config);
     free(resume);
-    free(directory);
     return bad;
 }
 
@@ -252,13 +250,12 @@ static void warn_all(const dt_run_options *o, dt_status *warnings) {
 
 static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_saved *c) {
     dt_status *warnings = NULL;
-    char *directory = dt_job_output(j);
+    DT_LOCAL char *directory = dt_job_output(j);
     dt_status *s = dt_saved_newest(c, directory, &warnings);
     warn_all(o, warnings);
     if (!s && !c->path)
         s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", directory),
                        "'dtrain fit' writes one");
-    free(directory);
     return s;
 }
 
@@ -371,10 +368,9 @@ static dt_status *report_evaluation(const dt_job *j, const evaluation *e, const 
 static dt_status *evaluate(const dt_job *j, const evaluation *e, const dt_run_options *o) {
     dt_sums sums = {0};
     /* not the job's: a job may be evaluated any number of times */
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_status *bad = dt_trainer_evaluate(e->session.trainer, e->part, o->max_steps, o, &sums);
     if (!bad) bad = report_evaluation(j, e, &sums, o, arena);
-    dt_arena_destroy(arena);
     dt_sums_release(&sums);
     return bad;
 }

@@ -9,7 +9,7 @@
 enum { PART = 1 << 20, LARGEST = 256 << 20 };
 
 static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
-    char *part = dt_alloc(PART);
+    DT_LOCAL char *part = dt_alloc(PART);
     dt_status *s = NULL;
     for (int64_t got = PART; !s && got == PART;) {
         s = dt_inflow_read(f, part, PART, &got);
@@ -19,7 +19,6 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
                 "print it with gunzip -c");
         if (!s) dt_str_add(out, part, (size_t)got);
     }
-    free(part);
     return s;
 }
 

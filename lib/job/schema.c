@@ -42,7 +42,7 @@ static void put_ref(dt_json *j, const char *key, const char *ref) {
 
 /* Writes a mapping from one name to its arguments. */
 static void put_mapping(dt_json *j, const dt_key_table *s) {
-    dt_str ref = {0};
+    dt_local_str ref = {0};
     dt_json_open(j, NULL, '{');
     dt_schema_type(j, "object", false, false);
     dt_json_int(j, "minProperties", 1);
@@ -57,7 +57,6 @@ static void put_mapping(dt_json *j, const dt_key_table *s) {
     dt_json_close(j, '}');
     dt_json_bool(j, "additionalProperties", false);
     dt_json_close(j, '}');
-    dt_str_release(&ref);
 }
 
 static void put_sort(dt_json *j, const dt_key_table *s) {
@@ -165,7 +164,7 @@ static const dt_key_table *sort_beside(const char *section) {
 
 static void put_defs(dt_json *j) {
     int n;
-    dt_str name = {0};
+    dt_local_str name = {0};
     const dt_key_table *sorts = dt_key_tables(&n);
     dt_json_open(j, "$defs", '{');
     for (int i = 0; i < n; i++) {
@@ -179,7 +178,6 @@ static void put_defs(dt_json *j) {
         }
     }
     dt_json_close(j, '}');
-    dt_str_release(&name);
 }
 
 /* `if` the section's key names the kind, `then` ...: opened, for the caller to close. */
@@ -205,7 +203,7 @@ static void close_if(dt_json *j) {
 }
 
 static void put_by_kind(dt_json *j, const dt_key_table *s, const dt_field *common) {
-    dt_str ref = {0};
+    dt_local_str ref = {0};
     dt_json_open(j, "properties", '{');
     dt_schema_fields(j, common);
     dt_json_close(j, '}');
@@ -217,7 +215,6 @@ static void put_by_kind(dt_json *j, const dt_key_table *s, const dt_field *commo
         close_if(j);
     }
     dt_json_close(j, ']');
-    dt_str_release(&ref);
 }
 
 static void put_section(dt_json *j, const dt_field *f, const dt_section *section) {

@@ -200,10 +200,9 @@ static void put_list(dt_json *j, const dt_field *f, bool null) {
 }
 
 static void put_named(dt_json *j, const dt_field *f) {
-    dt_str path = {0};
+    dt_local_str path = {0};
     dt_str_printf(&path, "#/$defs/%s", f->noun);
     dt_json_string(j, "$ref", dt_str_text(&path));
-    dt_str_release(&path);
 }
 
 /* Writes the description of a value into its object. */

@@ -305,7 +305,7 @@ static void try_slice(search *s, const dt_slice *slice, int slices) {
  * from large to small. */
 static void try_chip(search *s, const dt_chip *chip) {
     int n, last = 0;
-    dt_slice *all = dt_slices_of(chip, &n);
+    DT_LOCAL dt_slice *all = dt_slices_of(chip, &n);
     for (int i = n - 1; i >= 0; i--) {
         const int chips = dt_slice_chips(&all[i]);
         const bool is_usual = i == 0 || dt_slice_chips(&all[i - 1]) != chips;
@@ -313,7 +313,6 @@ static void try_chip(search *s, const dt_chip *chip) {
         for (int k = last ? 1 : MOST_SLICES; k >= 1; k /= 2) try_slice(s, &all[i], k);
         last = chips;
     }
-    free(all);
 }
 
 static dt_status *try_all(search *s) {

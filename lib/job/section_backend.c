@@ -132,14 +132,12 @@ static dt_status *read_unknown(dt_arena *arena, const dt_tree *t, const char *wh
 }
 
 static dt_status *read_option(dt_arena *arena, const dt_entry *e, dt_pjrt_setting *out) {
-    dt_str what = {0};
+    dt_local_str what = {0};
     *out = (dt_pjrt_setting){.name = e->key};
     dt_str_printf(&what, "backend.options.%s", e->key);
-    dt_status *s = dt_pjrt_kind_of(e->key, &out->kind)
-                       ? read_known(arena, e->value, dt_str_text(&what), out)
-                       : read_unknown(arena, e->value, dt_str_text(&what), out);
-    dt_str_release(&what);
-    return s;
+    return dt_pjrt_kind_of(e->key, &out->kind)
+               ? read_known(arena, e->value, dt_str_text(&what), out)
+               : read_unknown(arena, e->value, dt_str_text(&what), out);
 }
 
 /* Settings with a key of their own come first; an option must not set them again. */

@@ -119,10 +119,8 @@ static bool is_stdin(const char *path) { return strcmp(path, "-") == 0; }
 
 static const char *directory_of(dt_job *j, const char *path) {
     if (is_stdin(path)) return j->work_directory;
-    char *directory = dt_path_dir(path);
-    const char *kept = dt_arena_strdup(j->arena, directory);
-    free(directory);
-    return kept;
+    DT_LOCAL char *directory = dt_path_dir(path);
+    return dt_arena_strdup(j->arena, directory);
 }
 
 /* Refuses `extends=...` on the command line: the base belongs to the file, which has been read by
@@ -339,9 +337,8 @@ static bool is_of_base(const dt_job *j, const dt_tree *path) { return path->at.s
 
 void dt_job_move_paths(dt_job *j) {
     if (!j->base) return;
-    char *directory = directory_of_base(j);
+    DT_LOCAL char *directory = directory_of_base(j);
     move_paths(j, directory, is_of_base);
-    free(directory);
 }
 
 static bool is_relative(const dt_job *j, const dt_tree *path) {

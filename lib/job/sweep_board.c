@@ -197,16 +197,15 @@ static dt_status *job_text(const dt_sweep *s, const dt_sweep_entry *t, char **te
     source.n_overrides = s->n_overrides;
     source.purpose = DT_FOR_TOPOLOGY;
     DT_TRY(dt_job_open(&job, &source));
-    char *way = way_between(s->directory, job->data_directory);
+    DT_LOCAL char *way = way_between(s->directory, job->data_directory);
     if (way && *way) dt_job_prefix_paths(job, way);
     dt_status *bad = dt_job_config_text(job, false, text);
-    free(way);
     dt_job_unref(job);
     return bad;
 }
 
 static dt_status *write_best(const dt_sweep *s, const dt_sweep_entry *t, char **path) {
-    dt_str out = {0};
+    dt_local_str out = {0};
     char *text = NULL;
     DT_TRY(job_text(s, t, &text));
     dt_str_printf(&out, "# Written by dtrain sweep: trial %d is the best of %d, %s ",
@@ -215,7 +214,6 @@ static dt_status *write_best(const dt_sweep *s, const dt_sweep_entry *t, char **
     dt_str_printf(&out, ".\n%s", text);
     *path = dt_path_join(s->directory, "best.yaml");
     dt_status *bad = dt_file_commit(*path, out.data, out.size);
-    dt_str_release(&out);
     free(text);
     return bad;
 }
@@ -231,15 +229,13 @@ static dt_status *write_report(const dt_sweep *s, const dt_sweep_entry **order, 
     for (int i = 0; i < ranked && n < MOST_RUNS; i++)
         if (access(order[i]->directory, F_OK) == 0) runs[n++] = order[i]->directory;
     if (n == 0) return NULL;
-    char *file = dt_path_join(s->directory, "sweep.html");
-    dt_status *bad = dt_run_report(&(dt_run_report_request){.runs = runs,
-                                                            .n_runs = n,
-                                                            .output = file,
-                                                            .metric = s->metric,
-                                                            .better = s->less ? -1 : 1},
-                                   path);
-    free(file);
-    return bad;
+    DT_LOCAL char *file = dt_path_join(s->directory, "sweep.html");
+    return dt_run_report(&(dt_run_report_request){.runs = runs,
+                                                  .n_runs = n,
+                                                  .output = file,
+                                                  .metric = s->metric,
+                                                  .better = s->less ? -1 : 1},
+                         path);
 }
 
 DT_API dt_status *dt_sweep_write(const dt_sweep *s, char **job, char **report) {

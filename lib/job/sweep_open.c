@@ -183,14 +183,13 @@ static dt_status *check_folds(const dt_sweep *s) {
 }
 
 static dt_status *no_metric(const dt_sweep *s) {
-    dt_str known = {0};
+    dt_local_str known = {0};
     for (int i = 0; i < s->job->n_metrics; i++)
         dt_str_printf(&known, "%s%s", i ? ", " : "", s->job->metric[i]);
     const char *nearest = dt_nearest(s->metric, s->job->metric, s->job->n_metrics);
     dt_status *bad =
         dt_fail(DT_E_EXPECT_METRIC, NULL, "--metric: the job has no metric '%.80s'; it reports %s",
                 s->metric, dt_str_text(&known));
-    dt_str_release(&known);
     return nearest ? dt_suggest(bad, "did you mean '%s'?", nearest) : bad;
 }
 
@@ -288,9 +287,8 @@ static void forget_directory(json_t *t, const char *directory) {
     size_t i;
     if (json_is_string(t) && strncmp(json_string_value(t), directory, n) == 0 &&
         json_string_value(t)[n] == '/') {
-        char *path = dt_path_join("{run_dir}", json_string_value(t) + n + 1);
+        DT_LOCAL char *path = dt_path_join("{run_dir}", json_string_value(t) + n + 1);
         json_string_set(t, path);
-        free(path);
     }
     json_object_foreach(t, key, value) forget_directory(value, directory);
     json_array_foreach(t, i, value) forget_directory(value, directory);
@@ -301,9 +299,8 @@ static dt_digest digest_of(const dt_job *j) {
     json_t *t = json_loads(j->json, 0, NULL), *output = json_object_get(t, "output");
     json_object_del(output, "dir");
     forget_directory(t, j->run_dir);
-    char *text = t ? json_dumps(t, JSON_SORT_KEYS) : NULL;
+    DT_LOCAL char *text = t ? json_dumps(t, JSON_SORT_KEYS) : NULL;
     const dt_digest d = text ? dt_sha256_of(text, strlen(text)) : j->sha256;
-    free(text);
     json_decref(t);
     return d;
 }
@@ -394,7 +391,7 @@ static dt_status *parse(const char *path, const dt_str *text, json_t **out) {
 static dt_status *check_settings(const dt_sweep *s, const char *path, const dt_str *now,
                                  bool *there) {
     enum { MOST = 1 << 22 };
-    dt_str before = {0};
+    dt_local_str before = {0};
     json_t *old = NULL, *new = NULL;
     dt_status *bad = dt_file_read(path, MOST, &before);
     *there = !bad;
@@ -407,7 +404,6 @@ static dt_status *check_settings(const dt_sweep *s, const char *path, const dt_s
     if (!bad) bad = compare(s, old, new);
     json_decref(old);
     json_decref(new);
-    dt_str_release(&before);
     return bad;
 }
 
@@ -417,25 +413,22 @@ static dt_status *remove_file(const char *path) {
 
 /* Removes the results and settings of an older sweep from the folder. */
 static dt_status *drop_results(const dt_sweep *s, const char *settings) {
-    char *results = dt_path_join(s->directory, DT_SWEEP_RESULTS);
+    DT_LOCAL char *results = dt_path_join(s->directory, DT_SWEEP_RESULTS);
     dt_status *bad = remove_file(results);
-    free(results);
     return bad ? bad : remove_file(settings);
 }
 
 static dt_status *take_folder(dt_sweep *s) {
-    dt_str settings = {0};
+    dt_local_str settings = {0};
     bool there;
     put_settings(s, &settings);
-    char *path = dt_path_join(s->directory, SETTINGS);
+    DT_LOCAL char *path = dt_path_join(s->directory, SETTINGS);
     dt_status *bad = s->dry_run ? NULL : dt_dir_make(s->directory);
     if (!bad && !s->dry_run) bad = dt_lock_take(&s->lock, s->directory);
     s->locked = !bad && !s->dry_run;
     if (!bad && s->locked && s->fresh) bad = drop_results(s, path);
     if (!bad) bad = check_settings(s, path, &settings, &there);
     if (!bad && !s->dry_run) bad = dt_file_commit(path, settings.data, settings.size);
-    free(path);
-    dt_str_release(&settings);
     return bad ? bad : dt_sweep_read_results(s);
 }
 

@@ -78,8 +78,8 @@ static void read_line(dt_sweep *s, const char *path, const char *at, size_t n) {
 
 dt_status *dt_sweep_read_results(dt_sweep *s) {
     enum { MOST = 1 << 28 };
-    dt_str text = {0};
-    char *path = dt_path_join(s->directory, DT_SWEEP_RESULTS);
+    dt_local_str text = {0};
+    DT_LOCAL char *path = dt_path_join(s->directory, DT_SWEEP_RESULTS);
     dt_status *bad = dt_file_read(path, MOST, &text);
     if (bad && dt_status_code(bad) == 66) {
         dt_status_free(bad);
@@ -90,14 +90,12 @@ dt_status *dt_sweep_read_results(dt_sweep *s) {
     for (const char *end; !bad && (end = memchr(at, '\n', (size_t)(all - at))); at = end + 1)
         if (end > at) read_line(s, path, at, (size_t)(end - at));
     s->torn = at < all;
-    free(path);
-    dt_str_release(&text);
     return bad;
 }
 
 /* The line begins with a line break, which ends a line that a killed process left incomplete. */
 static dt_status *write_result(dt_sweep *s, const result *r) {
-    dt_str line = {0};
+    dt_local_str line = {0};
     dt_writer w;
     dt_json j = {.out = &line};
     if (s->torn) dt_str_putc(&line, '\n');
@@ -111,15 +109,13 @@ static dt_status *write_result(dt_sweep *s, const result *r) {
     dt_json_string(&j, "error", r->error);
     dt_json_close(&j, '}');
     dt_str_putc(&line, '\n');
-    char *path = dt_path_join(s->directory, DT_SWEEP_RESULTS);
+    DT_LOCAL char *path = dt_path_join(s->directory, DT_SWEEP_RESULTS);
     dt_status *bad = dt_writer_append(&w, path);
     if (!bad) bad = dt_writer_put(&w, line.data, line.size);
     if (!bad) bad = dt_writer_sync(&w);
     if (!bad) bad = dt_writer_close(&w);
     if (bad) dt_writer_abandon(&w);
     s->torn = bad != NULL;
-    free(path);
-    dt_str_release(&line);
     return bad;
 }
 
@@ -164,7 +160,7 @@ static place place_of(const dt_sweep *s, const dt_sweep_entry *t, int rung) {
 }
 
 int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
-    place *all = dt_alloc((size_t)s->n * sizeof *all);
+    DT_LOCAL place *all = dt_alloc((size_t)s->n * sizeof *all);
     int ranked = 0;
     for (int i = 0; i < s->n; i++) {
         all[i] = place_of(s, &s->trial[i], dt_trial_scored(s, &s->trial[i]));
@@ -176,7 +172,6 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
         order[i] = all[i].trial;
         ranked += all[i].rung >= 0;
     }
-    free(all);
     return ranked;
 }
 
@@ -187,7 +182,7 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
 static int promoted(const dt_sweep *s, int rung, bool *in) {
     int members = s->n;
     for (int i = 0; i < s->n; i++) in[i] = true;
-    place *all = dt_alloc((size_t)s->n * sizeof *all);
+    DT_LOCAL place *all = dt_alloc((size_t)s->n * sizeof *all);
     for (int r = 1; r <= rung; r++) {
         int n = 0, kept = (int)(members / s->halving);
         for (int i = 0; i < s->n; i++)
@@ -199,7 +194,6 @@ static int promoted(const dt_sweep *s, int rung, bool *in) {
         members = n < kept ? n : kept;
         for (int i = 0; i < members; i++) in[all[i].trial - s->trial] = true;
     }
-    free(all);
     return members;
 }
 
@@ -307,7 +301,7 @@ DT_API dt_status *dt_sweep_ended(dt_sweep *s, int number, int exit_code, const c
 DT_API dt_sweep_counts dt_sweep_count(const dt_sweep *s) {
     if (!DT_LIVE(s)) return (dt_sweep_counts){0};
     dt_sweep_counts c = {.trials = s->n, .halted_code = s->halted_code};
-    bool *in = dt_alloc((size_t)s->n * sizeof *in);
+    DT_LOCAL bool *in = dt_alloc((size_t)s->n * sizeof *in);
     const dt_sweep_entry **order = dt_alloc((size_t)s->n * sizeof *order);
     promoted(s, s->rung, in);
     for (int i = 0; i < s->n; i++) {
@@ -321,6 +315,5 @@ DT_API dt_sweep_counts dt_sweep_count(const dt_sweep *s) {
     }
     if (dt_sweep_rank(s, order) > 0) c.best = (int)(order[0] - s->trial) + 1;
     free((void *)(uintptr_t)order);
-    free(in);
     return c;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain topology: shows a slice, and where the replicas of a job are on it. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -160,14 +159,13 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
  * only. */
 static void put_names(const dt_chip *c, dt_str *out) {
     int n;
-    dt_slice *all = dt_slices_of(c, &n);
+    DT_LOCAL dt_slice *all = dt_slices_of(c, &n);
     for (int i = 0; i < n; i++) {
         const char *count = strchr(all[i].name, '-');
         if (!strchr(all[i].name, ':')) dt_str_printf(out, "%s\n", all[i].name);
         if (!strchr(all[i].name, ':') && c->type)
             dt_str_printf(out, "%s%s\n", c->generation, count);
     }
-    free(all);
 }
 
 DT_API dt_status *dt_slice_names(char **text) {

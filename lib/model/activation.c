@@ -7,7 +7,6 @@
  * their second input, so that the order of inputs says who gets it: relu'(0) = 0, but clipping to
  * [-1, 1] lets it pass at -1 and 1.
  */
-#include <string.h>
 
 #include "model/model.h"
 

@@ -40,17 +40,15 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
 
 dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name) {
     const char *names[DT_MAX_OUTPUTS];
-    dt_str list = {0};
+    dt_local_str list = {0};
     for (int i = 0; i < o->n; i++) {
         names[i] = o->v[i].name;
         dt_str_printf(&list, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = dt_nearest(name, names, o->n);
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, at, "the model has no output '%.80s'", name);
-    s = near ? dt_suggest(s, "did you mean '%s'?", near)
-             : dt_suggest(s, "it has %s", dt_str_text(&list));
-    dt_str_release(&list);
-    return s;
+    return near ? dt_suggest(s, "did you mean '%s'?", near)
+                : dt_suggest(s, "it has %s", dt_str_text(&list));
 }
 
 static dt_status *take_map(const dt_outputs *o, const dt_tree *t, const dt_tree **of) {

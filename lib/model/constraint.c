@@ -4,7 +4,6 @@
  * come last, after a moving average has overwritten the weights; initial values and weights that
  * are not trained are left alone.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"

@@ -3,15 +3,13 @@
 #include "model/layer.h"
 
 static dt_status *refuse(const dt_dims_of *of, int64_t axis, const char *why) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (of->who) dt_str_printf(&text, "%s: ", of->who);
     dt_str_printf(&text, "axis %lld is %s for ", (long long)axis, why);
     if (of->weight) dt_str_printf(&text, "the weight '%s' of shape ", of->weight);
     else dt_str_puts(&text, "input shape ");
     dt_shape_print(of->type, &text);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, of->at, "%s", dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, of->at, "%s", dt_str_text(&text));
 }
 
 static dt_status *add_dim(const dt_dims_of *of, int64_t given, uint32_t *dims) {

@@ -7,13 +7,12 @@
 
 dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args,
                             dt_tree **out) {
-    dt_str text = {0};
+    dt_local_str text = {0};
 
     if (!format) return dt_fail(DT_E_MISUSE, NULL, "%s: no text was given", name);
     dt_str_vprintf(&text, format, args);
     dt_source source = {
         .name = name, .text = dt_arena_strdup(arena, dt_str_text(&text)), .size = text.size};
-    dt_str_release(&text);
     return dt_fragment_parse(arena, dt_arena_copy(arena, &source, sizeof source), out);
 }
 

@@ -4,7 +4,6 @@
  * path, i): adding a layer, or drawing in another order or on another thread, changes no other
  * weight. Values are drawn in double and rounded once to the variable's dtype.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -65,11 +64,9 @@ dt_random dt_draw_at(const dt_draw *d, int64_t i) {
 }
 
 static dt_random make_stream(uint64_t seed, const char *path) {
-    dt_str purpose = {0};
+    dt_local_str purpose = {0};
     dt_str_printf(&purpose, "initial value of %s", path);
-    dt_random r = dt_random_stream(seed, dt_str_text(&purpose), 0);
-    dt_str_release(&purpose);
-    return r;
+    return dt_random_stream(seed, dt_str_text(&purpose), 0);
 }
 
 /* An initializer with a seed of its own draws the same numbers for all weights. */
@@ -100,11 +97,10 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_
     dt_draw d = {.row = row, .type = v->type, .stream = stream_of(initializer, seed, v->path)};
     find_fans(&d, n_inputs);
     int64_t all = dt_type_elements(&v->type), chunk = row->whole ? all : CHUNK;
-    double *x = dt_alloc(dt_size_mul((size_t)chunk + 1, sizeof *x));
+    DT_LOCAL double *x = dt_alloc(dt_size_mul((size_t)chunk + 1, sizeof *x));
     for (; d.first < all; d.first += d.n) {
         d.n = all - d.first < chunk ? all - d.first : chunk;
         row->fill(initializer->args, &d, x);
         store(v->type.dtype, data, d.first, d.n, x);
     }
-    free(x);
 }

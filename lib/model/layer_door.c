@@ -4,7 +4,6 @@
  * transposed here before and after the layer, so layers and kernels work on channels_last only.
  * Weights have Keras' shapes, which are the same for both.
  */
-#include <string.h>
 
 #include "model/model.h"
 

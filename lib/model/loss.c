@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by losses and metrics, and the public handle of a loss. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"

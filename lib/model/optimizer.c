@@ -38,13 +38,11 @@ static void print_clips(const dt_optimizer_head *head, dt_str *out) {
 
 static dt_status *check_clips(const dt_optimizer_head *head, const dt_location *at) {
     if (head->has_clipvalue + head->has_clipnorm + head->has_global_clipnorm <= 1) return NULL;
-    dt_str given = {0};
+    dt_local_str given = {0};
     print_clips(head, &given);
-    dt_status *s = dt_fail(DT_E_RANGE, at,
-                           "only one of clipnorm, clipvalue and global_clipnorm can be set, got %s",
-                           dt_str_text(&given));
-    dt_str_release(&given);
-    return s;
+    return dt_fail(DT_E_RANGE, at,
+                   "only one of clipnorm, clipvalue and global_clipnorm can be set, got %s",
+                   dt_str_text(&given));
 }
 
 static dt_status *check_steps(const dt_optimizer_head *head, const dt_location *at) {
@@ -368,11 +366,10 @@ dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables 
         if (bytes == 0) continue;
         DT_TRY(dt_variable_fetch(v->v[i]));
         DT_TRY(dt_variable_fetch(s->average));
-        void *weight = dt_alloc(bytes);
+        DT_LOCAL void *weight = dt_alloc(bytes);
         memcpy(weight, dt_host_data(v->v[i]), bytes);
         copy_average(v->v[i], s->average);
         memcpy(dt_host_edit(s->average), weight, bytes);
-        free(weight);
     }
     return NULL;
 }

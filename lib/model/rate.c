@@ -4,7 +4,6 @@
  * so that it follows the step counter; and computed alone, to be printed. Rates are computed in
  * float32, as in Keras.
  */
-#include <stdlib.h>
 
 #include "model/model.h"
 

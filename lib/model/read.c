@@ -136,14 +136,12 @@ static dt_status *check_example(const dt_layer_build *b) {
 }
 
 static dt_status *note_layer(dt_status *s, const dt_layer_build *b) {
-    dt_str in = {0};
+    dt_local_str in = {0};
     for (int k = 0; k < b->n_in; k++) {
         dt_str_puts(&in, k ? ", " : " on ");
         dt_type_print(&b->ins[k], &in);
     }
-    s = dt_note(s, "in layer '%s'%s", b->name, dt_str_text(&in));
-    dt_str_release(&in);
-    return s;
+    return dt_note(s, "in layer '%s'%s", b->name, dt_str_text(&in));
 }
 
 /* Sets the inputs of layer i, from layers that are built. */

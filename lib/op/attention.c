@@ -33,7 +33,6 @@
 #include "op/attention.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -199,11 +198,10 @@ static void eval_query(const dt_call *c, const dt_attending *a, int64_t example,
 
 static void eval(const dt_call *c) {
     dt_attending a = dt_attention_of(c, 3);
-    double *p = dt_alloc(dt_size_mul((size_t)a.keys, sizeof *p));
+    DT_LOCAL double *p = dt_alloc(dt_size_mul((size_t)a.keys, sizeof *p));
     for (int64_t i = 0; i < a.examples; i++)
         for (int64_t t = 0; t < a.queries; t++)
             for (int64_t n = 0; n < a.heads; n++) eval_query(c, &a, i, t, n, p);
-    free(p);
 }
 
 /* Pairs of a query and a key, of all heads, that a kernel computes which works in blocks of BLOCK

@@ -24,7 +24,7 @@ static dt_value fail(dt_trace *t, dt_status *s) {
 
 dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) {
     static const char *const names[] = {[DT_SUM] = "SUM", [DT_MEAN] = "MEAN"};
-    dt_str upper = {0};
+    dt_local_str upper = {0};
     int found = -1;
 
     DT_REQUIRE({name, "name"}, {op, "place for the operation"});
@@ -36,7 +36,6 @@ dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) {
                    : dt_fail(DT_E_REDUCE, NULL,
                              "'%s' is not a valid ReduceOp: use SUM or MEAN, in any letter case",
                              dt_str_text(&upper));
-    dt_str_release(&upper);
     if (!s) *op = (dt_reduce_op)found;
     return s;
 }

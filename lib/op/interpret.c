@@ -206,12 +206,10 @@ static dt_status *eval(const dt_call *c, int n_in) {
         c->node->op->eval(c);
         return NULL;
     }
-    dt_view *wide = dt_alloc(dt_size_mul((size_t)n_in + 1, sizeof *wide));
-    void **memory = dt_alloc(dt_size_mul((size_t)n_in + 1, sizeof *memory));
+    DT_LOCAL dt_view *wide = dt_alloc(dt_size_mul((size_t)n_in + 1, sizeof *wide));
+    DT_LOCAL void **memory = dt_alloc(dt_size_mul((size_t)n_in + 1, sizeof *memory));
     dt_status *s = eval_wide(c, wide, memory, n_in);
     for (int k = 0; k <= n_in; k++) free(memory[k]);
-    free(memory);
-    free(wide);
     return s;
 }
 
@@ -336,16 +334,14 @@ static dt_status *run(machine *m, const dt_view *arg, dt_interpretation *out) {
 
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch,
                         const dt_view *arg, dt_interpretation *out) {
-    const dt_graph **all = dt_alloc(dt_size_mul((size_t)replicas, sizeof *all));
+    DT_LOCAL const dt_graph **all = dt_alloc(dt_size_mul((size_t)replicas, sizeof *all));
     for (int r = 0; r < replicas; r++) all[r] = g;
-    dt_status *s = dt_interpret_each(all, env, replicas, batch, arg, out);
-    free(all);
-    return s;
+    return dt_interpret_each(all, env, replicas, batch, arg, out);
 }
 
 dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int replicas,
                              const int64_t *batch, const dt_view *arg, dt_interpretation *out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     machine m = {.graph = g[0], .replicas = replicas};
     machine_init(&m, arena, g, env, batch);
     *out = (dt_interpretation){.replicas = replicas,
@@ -359,7 +355,6 @@ dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int re
     for (int r = 0; r < replicas; r++)
         for (int i = 0; i < g[r]->n_nodes; i++) release_value(&m.lane[r].value[i]);
     if (s) dt_interpretation_release(out);
-    dt_arena_destroy(arena);
     return s;
 }
 

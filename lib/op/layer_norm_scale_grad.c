@@ -8,7 +8,6 @@
  *
  * Floats are added in double, row by row. Splitting: parts of the rows make partial sums.
  */
-#include <stdlib.h>
 
 #include "op/cells.h"
 #include "op/layer_norm.h"
@@ -34,7 +33,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 
 static void eval(const dt_call *c) {
     int64_t n = c->out.type.dim[0];
-    double *sum = dt_alloc(dt_size_mul((size_t)n, sizeof *sum));
+    DT_LOCAL double *sum = dt_alloc(dt_size_mul((size_t)n, sizeof *sum));
     for (int64_t row = 0, rows = dt_type_elements(&c->in[0].type) / n; row < rows; row++) {
         dt_norm_row r =
             dt_norm_row_of(&c->in[0], row, ((const dt_norm_attr *)c->node->attr)->epsilon);
@@ -42,7 +41,6 @@ static void eval(const dt_call *c) {
             sum[i] += dt_cell_double(&c->in[1], r.at + i) * dt_norm_cell(&c->in[0], &r, i);
     }
     for (int64_t i = 0; i < n; i++) dt_cell_set_double(&c->out, i, sum[i]);
-    free(sum);
 }
 
 /* ---- folded: what is summed, then a sum for each entry or segment ---- */

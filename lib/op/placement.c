@@ -39,7 +39,7 @@ dt_placement dt_placement_of_value(dt_value x) {
     dt_placement at = {.device = 0};
     if (!dt_node_of(x)) return at;
     int n = dt_trace_count(x.trace), *order = dt_alloc((size_t)n * sizeof *order);
-    dt_placement *where = dt_alloc((size_t)n * sizeof *where);
+    DT_LOCAL dt_placement *where = dt_alloc((size_t)n * sizeof *where);
     int needed = dt_trace_order(x.trace, &x.node, 1, order);
     for (int i = 0; i < needed; i++) {
         const dt_node *node = dt_trace_node(x.trace, order[i]);
@@ -49,7 +49,6 @@ dt_placement dt_placement_of_value(dt_value x) {
     }
     at = where[x.node];
     free(order);
-    free(where);
     return at;
 }
 

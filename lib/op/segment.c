@@ -2,7 +2,6 @@
 /* Cuts of the folded batch: see segment.h. */
 #include "op/segment.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "op/cells.h"

@@ -9,7 +9,6 @@
  *
  * Splitting: along all dimensions but dimension 0.
  */
-#include <stdlib.h>
 
 #include "op/cells.h"
 #include "op/elementwise.h"
@@ -59,7 +58,7 @@ static const dt_partition_row over_devices = {
 /* StableHLO for segments of different lengths: emits them one by one and joins them. */
 static dt_hlo_value apart(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
-    dt_hlo_value *rows = dt_alloc(dt_size_mul((size_t)a->count, sizeof *rows));
+    DT_LOCAL dt_hlo_value *rows = dt_alloc(dt_size_mul((size_t)a->count, sizeof *rows));
     dt_type part = c->type;
     int8_t dims[DT_MAX_RANK] = {0};
 
@@ -71,9 +70,7 @@ static dt_hlo_value apart(const dt_hlo_call *c) {
         rows[s] = dt_hlo_broadcast(
             c->hlo, dt_hlo_reshape(c->hlo, entry, part.rank - 1, part.dim + 1), &part, dims);
     }
-    dt_hlo_value all = dt_hlo_concatenate(c->hlo, rows, a->count, 0);
-    free(rows);
-    return all;
+    return dt_hlo_concatenate(c->hlo, rows, a->count, 0);
 }
 
 /* For segments with equal numbers of rows. */

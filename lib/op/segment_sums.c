@@ -13,7 +13,6 @@
  * Splitting: as the op, but dimension 0 is whole: its borders are the segments'.
  */
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "op/cells.h"
@@ -114,15 +113,13 @@ static dt_hlo_value entry(const dt_hlo_call *c, const dt_node *inner, int s) {
 static dt_hlo_value apart(const dt_hlo_call *c, const base *b) {
     const int count = dt_segment_count(c->node);
     const dt_node inner = node_of(b, c->node);
-    dt_hlo_value *of = dt_alloc(dt_size_mul((size_t)count, sizeof *of));
+    DT_LOCAL dt_hlo_value *of = dt_alloc(dt_size_mul((size_t)count, sizeof *of));
     dt_type one = c->type;
 
     one.dim[0] = 1;
     for (int s = 0; s < count; s++)
         of[s] = dt_hlo_reshape(c->hlo, entry(c, &inner, s), one.rank, one.dim);
-    dt_hlo_value all = dt_hlo_concatenate(c->hlo, of, count, 0);
-    free(of);
-    return all;
+    return dt_hlo_concatenate(c->hlo, of, count, 0);
 }
 
 /* For segments with equal numbers of rows: (B, ...) becomes (S, B / S, ...). */

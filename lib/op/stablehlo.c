@@ -3,7 +3,6 @@
 #include "op/stablehlo.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "op/cells.h"
@@ -23,12 +22,11 @@ void dt_hlo_print_value(dt_hlo_value v, dt_str *out) {
 static dt_hlo_text numbers(const char *open, const char *first, const int64_t *v, int n,
                            const char *close) {
     dt_hlo_text text;
-    dt_str s = {0};
+    dt_local_str s = {0};
     dt_str_puts(&s, open);
     for (int i = 0; i < n; i++) dt_str_printf(&s, "%s%lld", i ? ", " : first, (long long)v[i]);
     dt_str_puts(&s, close);
     snprintf(text.s, sizeof text.s, "%s", dt_str_text(&s));
-    dt_str_release(&s);
     return text;
 }
 
@@ -54,14 +52,13 @@ dt_hlo_text dt_hlo_list(const int8_t *v, int n) {
 
 static dt_hlo_text pairs(const dt_window *w, int n) {
     dt_hlo_text text;
-    dt_str s = {0};
+    dt_local_str s = {0};
     dt_str_puts(&s, "dense<[");
     for (int d = 0; d < n; d++)
         dt_str_printf(&s, "%s[%lld, %lld]", d ? ", " : "", (long long)w[d].low,
                       (long long)w[d].high);
     dt_str_printf(&s, "]> : tensor<%dx2xi64>", n);
     snprintf(text.s, sizeof text.s, "%s", dt_str_text(&s));
-    dt_str_release(&s);
     return text;
 }
 
@@ -94,10 +91,9 @@ static void open_statement(dt_hlo *h, const char *name, dt_hlo_value y, const dt
 }
 
 static void put_attributes(dt_hlo *h, const char *format, va_list list) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_str_vprintf(&text, format, list);
     if (text.size) dt_str_printf(h->out, " {%s}", dt_str_text(&text));
-    dt_str_release(&text);
 }
 
 static void close_statement(dt_hlo *h, dt_hlo_value y, const dt_hlo_value *in, int n) {
@@ -137,11 +133,10 @@ static void put_region(dt_hlo *h, int kind, dt_dtype dtype) {
     static const char *const names[] = {
         [DT_REDUCE_SUM] = "add", [DT_REDUCE_MAX] = "maximum", [DT_REDUCE_MIN] = "minimum"};
     dt_type scalar = dt_scalar_type(dtype);
-    dt_str t = {0};
+    dt_local_str t = {0};
     dt_hlo_print_type(&scalar, &t);
     dt_str_puts(h->out, " ({\n");
     put_block(h, names[kind], dt_str_text(&t));
-    dt_str_release(&t);
 }
 
 dt_hlo_value dt_hlo_joined(dt_hlo *h, const char *name, int kind, const dt_hlo_value *in, int n,
@@ -161,7 +156,7 @@ dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value 
                            const dt_type *type, const char *attributes, ...) {
     dt_hlo_value y = new_value(h, type);
     dt_type scalar = dt_scalar_type(type->dtype);
-    dt_str t = {0};
+    dt_local_str t = {0};
     va_list list;
     va_start(list, attributes);
     dt_hlo_print_type(&scalar, &t);
@@ -177,7 +172,6 @@ dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value 
     put_attributes(h, attributes, list);
     close_statement(h, y, in, 3);
     va_end(list);
-    dt_str_release(&t);
     return y;
 }
 
@@ -222,7 +216,7 @@ static void put_larger_pair(dt_hlo *h, const char *t) {
 dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *type) {
     dt_type numbers = x.type, scalar = dt_scalar_type(x.type.dtype),
             number = dt_scalar_type(DT_INT32), values = *type;
-    dt_str t = {0};
+    dt_local_str t = {0};
     numbers.dtype = DT_INT32;
     values.dtype = x.type.dtype;
     const dt_hlo_value in[] = {
@@ -247,7 +241,6 @@ dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *t
     dt_str_puts(h->out, ", ");
     dt_hlo_print_type(type, h->out);
     dt_str_puts(h->out, ")\n");
-    dt_str_release(&t);
     y.part = 2;
     return y;
 }
@@ -255,7 +248,7 @@ dt_hlo_value dt_hlo_argmax(dt_hlo *h, dt_hlo_value x, int axis, const dt_type *t
 /* The op has two results; its name alone denotes the first one. */
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after) {
     dt_hlo_value y = new_value(h, &x.type);
-    dt_str types = {0};
+    dt_local_str types = {0};
     dt_hlo_print_type(&x.type, &types);
     dt_str_puts(&types, ", ");
     dt_hlo_print_type(&after.type, &types);
@@ -265,7 +258,6 @@ dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after) {
     dt_str_puts(h->out, ", ");
     dt_hlo_print_value(after, h->out);
     dt_str_printf(h->out, ") : (%s) -> (%s)\n", s, s);
-    dt_str_release(&types);
     return y;
 }
 
@@ -361,12 +353,10 @@ dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value
 /* ---- constants ---- */
 
 static dt_hlo_value constant(dt_hlo *h, const dt_type *type, const char *value) {
-    dt_str t = {0};
+    dt_local_str t = {0};
     dt_hlo_print_type(type, &t);
-    dt_hlo_value y =
-        dt_hlo_op(h, "constant", NULL, 0, type, "value = dense<%s> : %s", value, dt_str_text(&t));
-    dt_str_release(&t);
-    return y;
+    return dt_hlo_op(h, "constant", NULL, 0, type, "value = dense<%s> : %s", value,
+                     dt_str_text(&t));
 }
 
 /* The bits of infinities and NaN, which MLIR cannot write as numbers. */

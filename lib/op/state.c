@@ -41,7 +41,7 @@ static dt_status *no_argument(const dt_trace *t, const char *name) {
     if (t->n_args == 0)
         return dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes no arguments",
                        name);
-    dt_str known = {0};
+    dt_local_str known = {0};
     const char **names = dt_arena_array(t->arena, const char *, t->n_args);
     for (int i = 0; i < t->n_args; i++) {
         names[i] = t->arg[i].name;
@@ -49,7 +49,6 @@ static dt_status *no_argument(const dt_trace *t, const char *name) {
     }
     dt_status *s = dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes %s", name,
                            dt_str_text(&known));
-    dt_str_release(&known);
     const char *nearest = dt_nearest(name, names, t->n_args);
     return nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s;
 }

@@ -12,7 +12,6 @@
  * attends to the cache, in which its own row is put first. An op that mixes positions otherwise
  * (a convolution, a recurrent layer, attention in both directions, a mask) rules the step out.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "op/op.h"
@@ -199,7 +198,8 @@ static dt_status *make_step(decoder *d, dt_graph **out) {
 /* The whole graph, which returns what is cached as well. */
 static dt_status *make_whole(const decoder *d, dt_graph **out) {
     dt_trace *t = dt_trace_create(d->g->name);
-    dt_value *map = dt_alloc(dt_size_mul((size_t)d->g->n_nodes + 1, sizeof *map)), in[DT_MAX_IN];
+    DT_LOCAL dt_value *map = dt_alloc(dt_size_mul((size_t)d->g->n_nodes + 1, sizeof *map));
+    dt_value in[DT_MAX_IN];
     dt_trace_import(t, d->g, map);
     for (int i = 0; i < d->g->n_nodes; i++) {
         if (map[i].trace) continue;
@@ -210,12 +210,11 @@ static dt_status *make_whole(const decoder *d, dt_graph **out) {
     for (int c = 0; c < d->n_cached; c++)
         dt_return(t, dt_arena_printf(dt_trace_arena(t), "cache/%d", c),
                   dt_convert(map[d->cached[c]], DT_FLOAT32));
-    free(map);
     return dt_trace_end(t, out);
 }
 
 dt_status *dt_decode(const dt_graph *g, dt_decoding *out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const int n = g->n_nodes + 1;
     decoder d = {.g = g,
                  .length = g->node[g->arg[0].node].type.dim[1],
@@ -228,6 +227,5 @@ dt_status *dt_decode(const dt_graph *g, dt_decoding *out) {
     dt_status *s = out->mixing < 0 ? make_step(&d, &out->step) : NULL;
     if (!s && out->step) s = make_whole(&d, &out->whole);
     if (s) dt_graph_destroy(out->step);
-    dt_arena_destroy(arena);
     return s;
 }

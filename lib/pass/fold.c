@@ -381,7 +381,7 @@ static void note_spreads(const folder *f, dt_folded *out) {
 }
 
 dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas, dt_folded *out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_replication *spread = NULL;
     dt_status *s = dt_replication_of(g, distributed, arena, &spread);
     folder f = {.g = g, .replicas = replicas, .spread = spread};
@@ -399,6 +399,5 @@ dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas, dt_
         s = dt_trace_end(f.t, &out->graph);
     }
     if (!s) note_spreads(&f, out);
-    dt_arena_destroy(arena);
     return s;
 }

@@ -267,7 +267,7 @@ static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *ar
 }
 
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena) {
-    dt_arena *scratch = dt_arena_create();
+    dt_local_arena scratch = dt_arena_create();
     dt_program *p = dt_arena_new(arena, dt_program);
     dt_cutter c = {
         .g = graph,
@@ -298,6 +298,5 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     dt_sink_to_readers(&c, scratch);
     dt_make_groups(&c, scratch);
     absorb_concatenations(&c);
-    dt_arena_destroy(scratch);
     return p;
 }

@@ -10,7 +10,6 @@
  *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make
  *                                                                  them at a time
  */
-#include <stdlib.h>
 
 #include "op/workers.h"
 #include "pass/partition_impl.h"
@@ -73,7 +72,7 @@ static void join_groups(dt_cutter *c, dt_arena *scratch) {
 }
 
 static void number_groups(dt_cutter *c) {
-    int *number = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *number);
+    DT_LOCAL int *number = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *number);
 
     for (int i = 0; i < c->g->n_nodes; i++) {
         if (c->p->piece[i].segment < 0) {
@@ -84,7 +83,6 @@ static void number_groups(dt_cutter *c) {
         if (!number[root]) number[root] = ++c->p->n_groups;
         c->p->piece[i].group = number[root] - 1;
     }
-    free(number);
 }
 
 void dt_make_groups(dt_cutter *c, dt_arena *scratch) {

@@ -8,7 +8,6 @@
  *     for the new value    not possible: the new value is then computed elsewhere and copied at
  *     the end, as if it has other readers
  */
-#include <stdlib.h>
 
 #include "pass/partition_impl.h"
 

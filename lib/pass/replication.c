@@ -55,7 +55,7 @@ static bool updates_differ(const dt_state *s, const dt_replication *spread) {
 /* Repeats until no variable is added, since a variable with copies may make another one's update
  * differ. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_status *bad = NULL;
 
     for (int i = 0; i < g->n_states && !bad; i++) {
@@ -65,7 +65,6 @@ dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int 
         bad = dt_variable_diverge(v, replicas);
         i = -1;
     }
-    dt_arena_destroy(arena);
     return bad;
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rewriting: copies a graph node by node, in order; a pass only supplies the replacement of a
  * node. */
-#include <stdlib.h>
 
 #include "pass/pass.h"
 
 dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user, dt_graph **out) {
     dt_trace *t = dt_trace_create(g->name);
-    dt_value *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
+    DT_LOCAL dt_value *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
 
     dt_trace_import(t, g, map);
     for (int i = 0; i < g->n_nodes; i++) {
@@ -20,6 +19,5 @@ dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user
         dt_trace_path(t, path);
     }
     dt_trace_export(t, g, map);
-    free(map);
     return dt_trace_end(t, out);
 }

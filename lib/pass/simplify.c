@@ -310,7 +310,7 @@ dt_status *dt_simplify(const dt_graph *g, dt_graph **out) {
     walk w = {.g = g,
               .t = dt_trace_create(g->name),
               .map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *w.map))};
-    bool *need = needed_nodes(g);
+    DT_LOCAL bool *need = needed_nodes(g);
 
     dt_trace_import(w.t, g, w.map);
     for (int i = 0; i < g->n_nodes; i++) {
@@ -320,7 +320,6 @@ dt_status *dt_simplify(const dt_graph *g, dt_graph **out) {
     }
     dt_trace_path(w.t, "");
     dt_trace_export(w.t, g, w.map);
-    free(need);
     free(w.map);
     free(w.settled);
     return dt_trace_end(w.t, out);

@@ -176,7 +176,7 @@ static bool *find_wanted(const dt_graph *tail, const dt_graph *g) {
 
 dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
     dt_trace *t = dt_trace_create(g->name);
-    bool *wanted = find_wanted(tail, g);
+    DT_LOCAL bool *wanted = find_wanted(tail, g);
     dt_value *before = dt_alloc(dt_size_mul((size_t)tail->n_nodes + 1, sizeof *before)),
              *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
 
@@ -198,7 +198,6 @@ dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) {
     dt_trace_export(t, g, map);
     free(map);
     free(before);
-    free(wanted);
     return dt_trace_end(t, out);
 }
 
@@ -253,9 +252,9 @@ static int return_numbers(const dt_graph *g, const dt_state *s, dt_trace *t, con
 dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,
                           dt_variable ***table) {
     dt_trace *t = dt_trace_create("row numbers");
-    dt_value *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
+    DT_LOCAL dt_value *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
     dt_variable **of = dt_arena_array(arena, dt_variable *, g->n_nodes + 1);
-    bool *fed = find_fed(g);
+    DT_LOCAL bool *fed = find_fed(g);
     int64_t left = MOST;
     int n = 0;
 
@@ -269,8 +268,6 @@ dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_g
         n = return_numbers(g, &g->state[i], t, map, n);
         for (int k = first; k < n; k++) of[k] = g->state[i].variable;
     }
-    free(fed);
-    free(map);
     *numbers = NULL;
     *table = of;
     if (n > 0) return dt_trace_end(t, numbers);

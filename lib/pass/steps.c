@@ -179,14 +179,13 @@ static dt_value one_product(const dt_rewrite_call *c, const terms *t, dt_arena *
 
 static dt_value sum_of_products(const dt_rewrite_call *c) {
     const sums *s = c->user;
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     terms t = {0};
     dt_value v = {0};
     if (!s->within[c->node] && s->n_terms[c->node] >= LEAST_PRODUCTS) {
         list_terms(s, c->node, &t, arena);
         if (t.n_products >= LEAST_PRODUCTS) v = one_product(c, &t, arena);
     }
-    dt_arena_destroy(arena);
     return v;
 }
 
@@ -229,13 +228,11 @@ static bool has_steps(const sums *s) {
 }
 
 dt_status *dt_join_steps(const dt_graph *g, dt_graph **out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     int *n_terms = dt_arena_array(arena, int, g->n_nodes + 1);
     bool *within = dt_arena_array(arena, bool, g->n_nodes + 1);
     const sums s = {.g = g, .uses = dt_graph_uses(g, arena), .n_terms = n_terms, .within = within};
     find_sums(g, s.uses, n_terms, within);
     *out = NULL;
-    dt_status *status = has_steps(&s) ? dt_rewrite(g, rewritten, &s, out) : NULL;
-    dt_arena_destroy(arena);
-    return status;
+    return has_steps(&s) ? dt_rewrite(g, rewritten, &s, out) : NULL;
 }

@@ -26,7 +26,6 @@
  * How many tiles there are depends on sizes alone, so the bits do too.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "op/convolution.h"

@@ -161,7 +161,7 @@ static void export(dividing *d) {
 
 dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share,
                              const dt_worker_parts *parts, dt_graph **out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dividing d = {.g = g,
                   .share = share,
                   .parts = parts,
@@ -173,6 +173,5 @@ dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share,
     for (int i = 0; i < g->n_nodes; i++)
         if (!d.whole[i].trace && !d.own[i].trace) copy(&d, i);
     export(&d);
-    dt_arena_destroy(arena);
     return dt_trace_end(d.t, out);
 }

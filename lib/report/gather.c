@@ -164,10 +164,10 @@ static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json
     const char *key;
     json_t *value;
     if (is_leaf(t)) {
-        char *text = json_is_string(t) ? dt_strdup(json_string_value(t))
-                                       : json_dumps(t, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+        DT_LOCAL char *text = json_is_string(t)
+                                  ? dt_strdup(json_string_value(t))
+                                  : json_dumps(t, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
         dt_json_string(j, path, text);
-        free(text);
         return;
     }
     for (size_t i = 0; json_is_array(t) && i < json_array_size(t); i++)
@@ -215,12 +215,11 @@ static void put_figures(const dt_report_run *r, dt_json *j) {
 
 static void put_outcome(const dt_report_run *r, dt_json *j) {
     const dt_outcome o = dt_report_outcome(r);
-    dt_str why = {0};
+    dt_local_str why = {0};
     dt_report_explain(r, &why);
     dt_json_string(j, "outcome", o.word);
     dt_json_string(j, "tone", o.tone);
     dt_json_string(j, "why", dt_str_text(&why));
-    dt_str_release(&why);
 }
 
 /* Sums over steps and over epochs. An epoch that was killed has no line. */
@@ -343,7 +342,7 @@ static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment
 static void put_slice(const dt_report_run *r, dt_json *j) {
     dt_resolver *resolver = NULL;
     dt_assignment *a = NULL;
-    dt_str svg = {0};
+    dt_local_str svg = {0};
     if (!r->start || !dt_report_text(r->start, "slice")) return;
     dt_status *s = dt_resolver_open(&resolver, dt_report_text(r->start, "slice"),
                                     DT_E_UNKNOWN_SLICE_OPTION, NULL);
@@ -360,7 +359,6 @@ static void put_slice(const dt_report_run *r, dt_json *j) {
     dt_status_free(s);
     dt_device_assignment_unref(a);
     dt_resolver_unref(resolver);
-    dt_str_release(&svg);
 }
 
 /* ---- all ---- */

@@ -79,7 +79,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
     int64_t size;
     int fd;
     DT_TRY(dt_file_open(path, &fd, &size));
-    char *piece = dt_alloc(PIECE);
+    DT_LOCAL char *piece = dt_alloc(PIECE);
     dt_status *s = NULL;
     for (int64_t at = 0; !s && at < size && at < LARGEST; at += PIECE) {
         const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
@@ -99,21 +99,19 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
         dt_report_remark(r, "%s: %lld line%s could not be read and %s left out", name,
                          (long long)f.bad, f.bad == 1 ? "" : "s", f.bad == 1 ? "is" : "are");
     close(fd);
-    free(piece);
     dt_str_release(&f.line);
     return s;
 }
 
 /* *there: the file exists. */
 static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there) {
-    char *path = dt_path_join(r->path, name);
+    DT_LOCAL char *path = dt_path_join(r->path, name);
     dt_status *s = read_lines(r, name, path, take);
     *there = !s || dt_status_code(s) != 66;
     if (!*there) {
         dt_status_free(s);
         s = NULL;
     }
-    free(path);
     return s;
 }
 
@@ -166,20 +164,18 @@ static dt_status *read_history_and_checkpoints(dt_report_run *r, bool record) {
 
 static bool is_locked(const char *directory) {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    char *path = dt_path_join(directory, ".lock");
+    DT_LOCAL char *path = dt_path_join(directory, ".lock");
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     if (fd >= 0) close(fd);
-    free(path);
     return held;
 }
 
 /* The time of the record's last line, which matters while the run goes on. */
 static void take_time(dt_report_run *r) {
     struct stat st;
-    char *path = dt_path_join(r->path, DT_RECORD_FILE);
+    DT_LOCAL char *path = dt_path_join(r->path, DT_RECORD_FILE);
     if (stat(path, &st) == 0) r->as_of_s = st.st_mtime;
-    free(path);
 }
 
 static const dt_listed *newest(const dt_report_run *r) {
@@ -235,7 +231,7 @@ static void take_label(dt_report_run *r) {
 /* ---- evaluations ---- */
 
 static dt_status *parse_evaluation(dt_report_run *r, int part, const char *name, const char *path) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     json_t *found = NULL;
     dt_status *s = dt_file_read(path, LARGEST_EVALUATION, &text);
     const dt_json_text t = {name,      "the evaluation", "key", dt_str_text(&text),
@@ -244,7 +240,6 @@ static dt_status *parse_evaluation(dt_report_run *r, int part, const char *name,
     if (!s && (!r->start || dt_report_int(found, "generation") == r->generation))
         r->evaluation[part] = json_incref(found);
     json_decref(found);
-    dt_str_release(&text);
     return s;
 }
 
@@ -253,11 +248,10 @@ static dt_status *parse_evaluation(dt_report_run *r, int part, const char *name,
 static void read_evaluations(dt_report_run *r) {
     for (int i = 0; i < DT_REPORT_PARTS; i++) {
         const char *name = dt_arena_printf(r->arena, "evaluation.%s.json", dt_report_parts[i]);
-        char *path = dt_path_join(r->path, name);
+        DT_LOCAL char *path = dt_path_join(r->path, name);
         dt_status *s = access(path, F_OK) == 0 ? parse_evaluation(r, i, name, path) : NULL;
         if (s) dt_report_remark(r, "%s cannot be read: %s", name, dt_status_text(s));
         dt_status_free(s);
-        free(path);
     }
 }
 

@@ -31,13 +31,12 @@ static void put_lines(const char *const *line, size_t n, dt_str *out) {
 /* Escapes text for HTML. Labels and names of metrics are the only texts of a run outside the
  * JSON. */
 static void put_text(dt_str *out, const char *text) {
-    dt_str plain = {0};
+    dt_local_str plain = {0};
     dt_str_escaped(&plain, text, strlen(text), SIZE_MAX);
     for (const char *c = dt_str_text(&plain); *c; c++) {
         if (strchr("&<>\"'", *c)) dt_str_printf(out, "&#%d;", *c);
         else dt_str_putc(out, *c);
     }
-    dt_str_release(&plain);
 }
 
 /* The page may load nothing, and may run only the script with this hash. */
@@ -100,7 +99,7 @@ static void put_plain(const dt_report_run *run, int n, dt_str *out) {
  * occurs only within texts. */
 static void put_data(const dt_run_report_request *q, const dt_report_run *run, dt_str *out) {
     const int n = q->n_runs;
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_json j = {.out = &text};
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "dtrain", DTRAIN_VERSION_STRING);
@@ -118,12 +117,11 @@ static void put_data(const dt_run_report_request *q, const dt_report_run *run, d
     }
     dt_str_puts(out, at);
     dt_str_puts(out, "</script>\n");
-    dt_str_release(&text);
 }
 
 static void put_page(const dt_run_report_request *q, const dt_report_run *run, dt_str *out) {
     const int n = q->n_runs;
-    dt_str code = {0};
+    dt_local_str code = {0};
     put_lines(script, sizeof script / sizeof *script, &code);
     put_head(run, n, &code, out);
     put_plain(run, n, out);
@@ -131,7 +129,6 @@ static void put_page(const dt_run_report_request *q, const dt_report_run *run, d
     dt_str_puts(out, "<script>");
     dt_str_add(out, code.data, code.size);
     dt_str_puts(out, "</script>\n</body>\n</html>\n");
-    dt_str_release(&code);
 }
 
 /* ---- runs ---- */
@@ -176,7 +173,7 @@ static dt_series_list *list_of(dt_report_run *r, bool by_step) {
 /* Those of one chart: a metric of all runs, in training and validation. Each is thinned with the
  * first of them. */
 static void thin_chart(dt_report_run *run, int n, bool by_step, const char *metric, int most) {
-    dt_series **curve = dt_alloc((size_t)n * 2 * sizeof *curve);
+    DT_LOCAL dt_series **curve = dt_alloc((size_t)n * 2 * sizeof *curve);
     int k = 0;
     for (int i = 0; i < n; i++) {
         dt_series_list *l = list_of(&run[i], by_step);
@@ -186,7 +183,6 @@ static void thin_chart(dt_report_run *run, int n, bool by_step, const char *metr
                 curve[k++] = &l->v[m];
     }
     dt_thin(curve, k, most);
-    free(curve);
 }
 
 static void thin_all(dt_report_run *run, int n) {
@@ -216,18 +212,17 @@ static dt_status *check_metric(const dt_run_report_request *q, const dt_report_r
     for (int i = 0; i < q->n_runs; i++)
         if (dt_series_find(&run[i].by_epoch, q->metric)) return NULL;
     const dt_series_list *first = &run[0].by_epoch;
-    const char **name = dt_alloc((size_t)(first->n + 1) * sizeof *name);
+    DT_LOCAL const char **name = dt_alloc((size_t)(first->n + 1) * sizeof *name);
     for (int i = 0; i < first->n; i++) name[i] = first->v[i].name;
     const char *nearest = dt_nearest(q->metric, name, first->n);
     dt_status *s =
         dt_fail(DT_E_EXPECT_METRIC, NULL, "--metric: no run has the metric '%.80s'", q->metric);
     if (nearest) s = dt_suggest(s, "did you mean '%.80s'?", nearest);
-    free(name);
     return s;
 }
 
 static dt_status *make(const dt_run_report_request *q, dt_str *out) {
-    dt_report_run *run = dt_alloc((size_t)q->n_runs * sizeof *run);
+    DT_LOCAL dt_report_run *run = dt_alloc((size_t)q->n_runs * sizeof *run);
     int n = 0;
     dt_status *s = read_runs(q, run, &n);
     if (!s) s = check_metric(q, run);
@@ -237,7 +232,6 @@ static dt_status *make(const dt_run_report_request *q, dt_str *out) {
         put_page(q, run, out);
     }
     for (int i = 0; i < n; i++) dt_report_run_release(&run[i]);
-    free(run);
     return s;
 }
 
@@ -245,11 +239,9 @@ static dt_status *make(const dt_run_report_request *q, dt_str *out) {
 static dt_status *check_output(const char *path) {
     struct stat st;
     if (!path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) return NULL;
-    char *file = dt_path_join(path, "report.html");
+    DT_LOCAL char *file = dt_path_join(path, "report.html");
     dt_status *s = dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a directory", path);
-    s = dt_note(s, "the page is one file, such as %s", file);
-    free(file);
-    return s;
+    return dt_note(s, "the page is one file, such as %s", file);
 }
 
 DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) {

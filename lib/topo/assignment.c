@@ -95,7 +95,7 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
             return s;
     /* with strides, blocks of replicas interleave */
     const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1;
-    dt_str text = {0}, slice = {0};
+    dt_local_str text = {0}, slice = {0};
     if (find_block(t->mesh, cores, stride, replicas > 1 ? replicas : 1, block)) {
         dt_str_printf(&text, "%lld logical devices that fit: ", (long long)cores);
         dt_list_print(&text, block, 4);
@@ -105,8 +105,6 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
     if (text.size || slice.size)
         s = dt_note(s, "= %s%s%s", dt_str_text(&text), text.size && slice.size ? "; or " : "",
                     dt_str_text(&slice));
-    dt_str_release(&text);
-    dt_str_release(&slice);
     return s;
 }
 
@@ -129,7 +127,7 @@ static void print_stride(dt_str *text, const int64_t shape[4], const int64_t str
 static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4],
                                const int64_t stride[4], int64_t replicas, int axis) {
     static const char *const names[] = {"x", "y", "z", "core"};
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_str_puts(&text, "computation_shape ");
     dt_list_print(&text, shape, 4);
     if (stride[0] != 1 || stride[1] != 1 || stride[2] != 1 || stride[3] != 1)
@@ -137,7 +135,6 @@ static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4],
     dt_str_printf(&text, " does not fit %s, mesh ", dt_topology_name(t));
     dt_list_print_4(&text, t->mesh);
     dt_status *s = dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s", dt_str_text(&text));
-    dt_str_release(&text);
     int64_t size;
     if (dt_mul_fits(shape[axis], stride[axis], &size))
         s = dt_suggest(s, "%s is %lld, the slice has %d", names[axis], (long long)size,
@@ -156,7 +153,7 @@ static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4],
 }
 
 static dt_status *too_many(const plan *p, int64_t replicas) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_str_printf(&text, "requested %lld replicas but only %lld with computation_shape ",
                   (long long)replicas, (long long)p->most);
     dt_list_print_4(&text, p->shape);
@@ -164,9 +161,7 @@ static dt_status *too_many(const plan *p, int64_t replicas) {
     dt_list_print_4(&text, p->stride);
     dt_str_printf(&text, " fit %s, mesh ", dt_topology_name(p->topology));
     dt_list_print_4(&text, p->topology->mesh);
-    dt_status *s = dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "%s", dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "%s", dt_str_text(&text));
 }
 
 static dt_status *check(const dt_topology *t, const dt_device_assignment_options *spec, plan *p) {

@@ -51,7 +51,7 @@ dt_status *dt_topology_given(const dt_topology *t) {
 static dt_status *check_core_shape(const int64_t *shape, int rank) {
     int64_t n;
     dt_status *s = NULL;
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_list_print(&text, shape, rank < 0 ? 0 : rank < 8 ? rank : 8);
     if (rank != 3)
         s = dt_fail(
@@ -67,7 +67,6 @@ static dt_status *check_core_shape(const int64_t *shape, int rank) {
         s = dt_fail(DT_E_TOPOLOGY, NULL,
                     "core_assignment can have 0 to %d logical devices, got shape %s", MOST_CORES,
                     dt_str_text(&text));
-    dt_str_release(&text);
     return s;
 }
 

@@ -41,7 +41,7 @@ static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *ord
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
     int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);
     /* by id: 1 + replica, 0: none */
-    int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner);
+    DT_LOCAL int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner);
     dt_ring(t->mesh, ring);
     for (int r = 0; r < a->replicas; r++)
         owner[dt_topology_id(t, dt_assignment_at(a, r, 0))] = 1 + r;
@@ -51,17 +51,15 @@ static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *ord
                 owner[dt_topology_id(t, (dt_coords){ring[i][0], ring[i][1], ring[i][2], core})];
             if (who) order[n++] = who - 1;
         }
-    free(owner);
     free(ring);
 }
 
 void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order) {
-    int *other = dt_alloc((size_t)a->replicas * sizeof *other);
+    DT_LOCAL int *other = dt_alloc((size_t)a->replicas * sizeof *other);
     for (int r = 0; r < a->replicas; r++) order[r] = r;
     order_by_ring(a, t, other);
     if (length_of(a, t, other) < length_of(a, t, order))
         memcpy(order, other, (size_t)a->replicas * sizeof *order);
-    free(other);
 }
 
 /* ---- grids ---- */
@@ -80,17 +78,15 @@ static int places_along(const dt_assignment *a, int axis, int *at) {
 
 bool dt_assignment_grid(const dt_assignment *a, int grid[4], int *order) {
     int64_t product = 1;
-    int *rank = dt_alloc((size_t)a->replicas * sizeof *rank);
+    DT_LOCAL int *rank = dt_alloc((size_t)a->replicas * sizeof *rank);
     for (int k = 0; k < 4; k++) {
-        int *at = dt_alloc((size_t)a->topology->mesh[by_axis[k]] * sizeof *at);
+        DT_LOCAL int *at = dt_alloc((size_t)a->topology->mesh[by_axis[k]] * sizeof *at);
         grid[k] = places_along(a, by_axis[k], at);
         product *= grid[k];
         for (int r = 0; r < a->replicas && product <= a->replicas; r++)
             rank[r] = rank[r] * grid[k] + at[dt_assignment_at(a, r, 0)[by_axis[k]]] - 1;
-        free(at);
     }
     const bool filled = product == a->replicas;
     for (int r = 0; order && filled && r < a->replicas; r++) order[rank[r]] = r;
-    free(rank);
     return filled;
 }

@@ -83,7 +83,7 @@ static void put_host(const dt_topology *t, bool replicas, int host, dt_str *out)
 
 void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out) {
     const dt_topology *t = p->topology;
-    dt_str words = {0};
+    dt_local_str words = {0};
     dt_cluster_header(t, out);
     dt_str_putc(out, '\n');
     for (int h = 0; h < t->tasks; h++) {
@@ -96,5 +96,4 @@ void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out) {
     dt_str_puts(&words, p->assignment ? "\nrN = replica N. " : "\nN = id of a device. ");
     dt_cluster_traffic(t, &words);
     dt_draw_prose(out, dt_str_text(&words), columns, 0);
-    dt_str_release(&words);
 }

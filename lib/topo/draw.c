@@ -100,7 +100,7 @@ static bool same_host(const dt_sketch *k, const dt_coords a, const dt_coords b) 
 static int draw_chip(dt_sketch *k, const frame *f, int i, int j) {
     dt_coords at;
     place_of(k, f, i, j, at);
-    dt_str text = {0};
+    dt_local_str text = {0};
     for (; at[3] < k->t->mesh[3]; at[3]++) {
         const char *label = k->label[dt_topology_id(k->t, at)], *idle = k->roomy ? "-" : ".";
         dt_str_puts(&text, k->roomy ? at[3] ? " | " : "[ " : at[3] ? "|" : "");
@@ -109,9 +109,7 @@ static int draw_chip(dt_sketch *k, const frame *f, int i, int j) {
         if (k->roomy) dt_str_pad(&text, from, k->label_width);
     }
     dt_str_puts(&text, k->roomy ? " ]" : "");
-    int n = dt_canvas_put(&k->canvas, f->line + 2 * j, column_of(k, f, i), dt_str_text(&text));
-    dt_str_release(&text);
-    return n;
+    return dt_canvas_put(&k->canvas, f->line + 2 * j, column_of(k, f, i), dt_str_text(&text));
 }
 
 /* Draws the link from a chip that ends at column `from` to the next chip or the fold. */
@@ -261,7 +259,7 @@ void dt_topology_draw(const dt_topology_picture *p, dt_str *out) {
                    .t = p->topology,
                    .page = p->columns ? p->columns : PAGE,
                    .text = p->columns ? p->columns : UNBROKEN};
-    dt_str words = {0};
+    dt_local_str words = {0};
     if (p->topology->slice->chip->is_host) {
         dt_cluster_draw(p, k.text, out);
         return;
@@ -273,7 +271,6 @@ void dt_topology_draw(const dt_topology_picture *p, dt_str *out) {
     print_page(&k, out);
     dt_draw_traffic(p, &words);
     dt_draw_prose(out, dt_str_text(&words), k.text, 0);
-    dt_str_release(&words);
     dt_canvas_release(&k.canvas);
     free(k.label);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a slice's picture: its header, its legend, and lines wrapped to the page. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -26,7 +25,7 @@ static void print_devices(const dt_topology *t, dt_str *out) {
 void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out) {
     const dt_topology *t = p->topology;
     const int chips = dt_slice_chips(t->slice);
-    dt_str head = {0}, mesh = {0};
+    dt_local_str head = {0}, mesh = {0};
     if (t->slice->chip->is_host) {
         dt_cluster_header(t, out);
         return;
@@ -43,8 +42,6 @@ void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out) {
     if (p->why) dt_str_puts(&head, p->why);
     dt_draw_prose(out, dt_str_text(&head), columns, 0);
     dt_str_putc(out, '\n');
-    dt_str_release(&mesh);
-    dt_str_release(&head);
 }
 
 /* ---- legend ---- */
@@ -108,7 +105,7 @@ static void print_wraps(const dt_sketch *k, dt_str *line) {
 /* "twisted: a full turn around x or y ends 4 chips further along z; no two chips are more than 6
  * links apart (8 without the twist)" */
 static void print_twist(const dt_sketch *k, dt_str *line) {
-    dt_str shorts = {0};
+    dt_local_str shorts = {0};
     bool along[3] = {false};
     int by = 0, plain = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -127,7 +124,6 @@ static void print_twist(const dt_sketch *k, dt_str *line) {
     print_axes(along, line);
     dt_str_printf(line, "; no two chips are more than %d links apart (%d without the twist)",
                   dt_topology_diameter(k->t), plain);
-    dt_str_release(&shorts);
 }
 
 enum { OTHERS = 4 };
@@ -139,7 +135,7 @@ static bool is_same(const dt_slice *a, const dt_slice *b) {
 /* Lists other wirings and shapes with as many chips, the most cubic first. */
 static void print_others(const dt_sketch *k, dt_str *line) {
     int n, others = 0, chips = dt_slice_chips(k->t->slice);
-    dt_slice *all = dt_slices_of(k->t->slice->chip, &n);
+    DT_LOCAL dt_slice *all = dt_slices_of(k->t->slice->chip, &n);
     for (int i = 0; i < n; i++) {
         const dt_slice *s = &all[i];
         bool sorted = s->chips[0] <= s->chips[1] && s->chips[1] <= s->chips[2];
@@ -148,7 +144,6 @@ static void print_others(const dt_sketch *k, dt_str *line) {
                           line->size ? ", " : "other slices with this number of chips: ", s->name);
     }
     if (others > OTHERS) dt_str_printf(line, " and %d more", others - OTHERS);
-    free(all);
 }
 
 int dt_draw_legend(const dt_sketch *k, dt_str line[DT_MOST_LEGEND]) {

@@ -72,7 +72,7 @@ static void print_fits(const blocks *all, const int64_t want[4], dt_str *out) {
 
 static void print_misfits(const blocks *all, const int mesh[4], int axis, int columns,
                           dt_str *out) {
-    dt_str words = {0};
+    dt_local_str words = {0};
     int n = 0;
     for (int i = 0; i < all->n; i++)
         if (!all->at[i].replicas && all->at[i].axis == axis && n++ < MOST_MISFITS) {
@@ -81,13 +81,11 @@ static void print_misfits(const blocks *all, const int mesh[4], int axis, int co
         }
     if (n > MOST_MISFITS) dt_str_printf(&words, " and %d more", n - MOST_MISFITS);
     if (words.size) {
-        dt_str whole = {0};
+        dt_local_str whole = {0};
         dt_str_printf(&whole, "  does not fit  %s is larger than the slice's %d: %s",
                       axis_name[axis], mesh[axis], dt_str_text(&words));
         dt_draw_prose(out, dt_str_text(&whole), columns, INDENT);
-        dt_str_release(&whole);
     }
-    dt_str_release(&words);
 }
 
 static void print_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {
@@ -133,17 +131,16 @@ static bool has_room(const dt_slice *s, const int64_t want[4], room *out) {
  * number. */
 static int find_rooms(const dt_chip *c, const int64_t want[4], room found[HANDFUL]) {
     int all, n = 0;
-    dt_slice *slice = dt_slices_of(c, &all);
+    DT_LOCAL dt_slice *slice = dt_slices_of(c, &all);
     for (int i = 0; i < all && n < HANDFUL; i++)
         if (!strchr(slice[i].name, ':')) n += has_room(&slice[i], want, &found[n]);
     for (int i = 0; i < all && n == 0; i++) n += has_room(&slice[i], want, &found[n]);
-    free(slice);
     return n;
 }
 
 static void print_generation(const dt_chip *c, const int64_t want[4], int columns, dt_str *out) {
     room found[HANDFUL];
-    dt_str words = {0};
+    dt_local_str words = {0};
     const int n = find_rooms(c, want, found);
     dt_str_printf(&words, "  %-6s  ", c->generation);
     if (n && found[0].devices != c->devices)
@@ -156,7 +153,6 @@ static void print_generation(const dt_chip *c, const int64_t want[4], int column
     }
     dt_str_puts(&words, n ? "" : "none");
     dt_draw_prose(out, dt_str_text(&words), columns, 10);
-    dt_str_release(&words);
 }
 
 void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {

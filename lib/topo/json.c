@@ -3,7 +3,6 @@
  * A slice as JSON for programs: `dtrain topology --json`. Devices are ordered by host and, within a
  * host, by id, as in the compiler's list.
  */
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/json.h"

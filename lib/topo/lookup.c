@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queries on topologies and assignments, named as in tf.tpu.experimental: ordinals, coordinates,
  * device names. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"

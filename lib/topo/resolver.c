@@ -42,7 +42,7 @@ static dt_status *from_type(dt_resolver *r, const lookup *how, const char *type,
     dt_slice whole;
     DT_TRY(from_variable(r, how, "TPU_ACCELERATOR_TYPE", type, out));
     if (!shape) return NULL;
-    dt_str name = {0};
+    dt_local_str name = {0};
     dt_str_printf(&name, "%s:%s", out->chip->generation, shape);
     dt_status *s = dt_slice_find(dt_str_text(&name), how->unknown, how->at, &whole);
     if (!s && dt_slice_chips(&whole) != dt_slice_chips(out))
@@ -54,7 +54,6 @@ static dt_status *from_type(dt_resolver *r, const lookup *how, const char *type,
                     "the slice is named by the environment variables TPU_ACCELERATOR_TYPE and "
                     "TPU_TOPOLOGY; to simulate another, use 'sim:%s'",
                     fallback);
-    dt_str_release(&name);
     if (!s) *out = whole;
     return s;
 }

@@ -235,14 +235,13 @@ bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks
     bool any = false;
     for (int i = 0; i < chips; i++) {
         if (c && chip[i] != c) continue;
-        dt_slice *all = dt_slices_of(chip[i], &n);
+        DT_LOCAL dt_slice *all = dt_slices_of(chip[i], &n);
         const dt_slice *s = first_with_room(all, n, block, blocks, &show);
         if (s && (!any || dt_slice_chips(s) < dt_slice_chips(out))) {
             *out = *s;
             *devices = show;
             any = true;
         }
-        free(all);
     }
     return any;
 }

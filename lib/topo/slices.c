@@ -64,7 +64,7 @@ static void print_slice(const wanted *w, const dt_slice *s, dt_str *text) {
 /* "the nearest are v3-8 and v3-16" */
 static void print_nearest(const wanted *w, dt_str *text) {
     int n;
-    dt_slice *all = dt_slices_of(w->chip, &n);
+    DT_LOCAL dt_slice *all = dt_slices_of(w->chip, &n);
     const dt_slice *below = NULL, *above = NULL;
     bool twisted = w->twisted && is_any_twisted(all, n);
     for (int i = 0; i < n; i++) {
@@ -75,7 +75,6 @@ static void print_nearest(const wanted *w, dt_str *text) {
     if (below) print_slice(w, below, text);
     dt_str_puts(text, below && above ? " and " : "");
     if (above) print_slice(w, above, text);
-    free(all);
 }
 
 static void print_generations(dt_str *text) {
@@ -88,12 +87,10 @@ static void print_generations(dt_str *text) {
 }
 
 static dt_status *unknown(const wanted *w) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (w->chip) print_nearest(w, &text);
     else print_generations(&text);
-    dt_status *s = dt_fail(w->row, w->at, "unknown slice '%.80s'; %s", w->name, dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(w->row, w->at, "unknown slice '%.80s'; %s", w->name, dt_str_text(&text));
 }
 
 /* ---- grids ---- */

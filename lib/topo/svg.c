@@ -284,7 +284,7 @@ static int put_words(sheet *s, const char *text, int line) {
 }
 
 static void legend(const sheet *s, int columns, dt_str *out) {
-    dt_str words = {0};
+    dt_local_str words = {0};
     dt_str_puts(&words, s->t->slice->chip->is_host
                             ? "tile: a host, joined to others by a switch. "
                             : "grey tile: a host. line: a link in both directions. ");
@@ -301,7 +301,6 @@ static void legend(const sheet *s, int columns, dt_str *out) {
     dt_str_putc(&words, '\n');
     dt_draw_traffic(s->p, &words);
     dt_draw_prose(out, dt_str_text(&words), columns, 0);
-    dt_str_release(&words);
 }
 
 static void open_page(sheet *s, int width, int height) {
@@ -325,7 +324,7 @@ static void open_page(sheet *s, int width, int height) {
 }
 
 static void put_title(sheet *s) {
-    dt_str head = {0};
+    dt_local_str head = {0};
     dt_draw_header(&(dt_topology_picture){.topology = s->t}, 1000, &head);
     const char *text = dt_str_text(&head), *rest = strstr(text, "   ");
     dt_str_printf(s->out, "<text class=\"title\" x=\"%d\" y=\"30\">%s%s</text>\n", EDGE,
@@ -333,12 +332,11 @@ static void put_title(sheet *s) {
     dt_str_printf(s->out,
                   "<text class=\"sub\" x=\"%d\" y=\"52\" xml:space=\"preserve\">%.*s</text>\n",
                   EDGE, (int)strcspn(rest + 3, "\n"), rest + 3);
-    dt_str_release(&head);
 }
 
 void dt_topology_svg(const dt_topology_picture *p, dt_str *out) {
     sheet s = {.p = p, .t = p->topology, .out = out};
-    dt_str words = {0};
+    dt_local_str words = {0};
     crop(&s);
     measure(&s, label_cores(&s));
     int width = s.panels * s.width + 2 * EDGE - PANEL_GAP + GAP, lines = 1;
@@ -351,7 +349,6 @@ void dt_topology_svg(const dt_topology_picture *p, dt_str *out) {
     for (int z = 0; z < s.shown[2]; z++) put_panel(&s, z);
     put_words(&s, dt_str_text(&words), 0);
     dt_str_puts(out, "</svg>\n");
-    dt_str_release(&words);
     free(s.label);
     free(s.owner);
 }

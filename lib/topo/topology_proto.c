@@ -87,15 +87,13 @@ static dt_status *read_message(const void *serialized, size_t size, message *m) 
 /* ---- what it says ---- */
 
 static dt_status *bad_list(const char *what, const numbers *got, const char *suffix) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_list_print(&text, got->v, got->n < 64 ? got->n : 64);
-    dt_status *s = dt_fail(DT_E_TOPOLOGY, NULL, "%s, got %s%s", what, dt_str_text(&text), suffix);
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_TOPOLOGY, NULL, "%s, got %s%s", what, dt_str_text(&text), suffix);
 }
 
 static dt_status *check_count(const message *m) {
-    dt_str mesh = {0};
+    dt_local_str mesh = {0};
     if (m->tasks < 0)
         return dt_fail(DT_E_TOPOLOGY, NULL, "num_tasks must be at least 0, got %lld",
                        (long long)m->tasks);
@@ -105,13 +103,11 @@ static dt_status *check_count(const message *m) {
     int64_t devices = m->tasks * m->devices; /* no overflow: both are int32 */
     if (m->coordinates.n % 4 == 0 && m->coordinates.n / 4 == devices) return NULL;
     dt_list_print(&mesh, m->mesh.v, 4);
-    dt_status *s =
-        dt_fail(DT_E_TOPOLOGY, NULL,
-                "device_coordinates must have %lld tasks x %lld devices x 4 numbers for the mesh "
-                "%s, got %d",
-                (long long)m->tasks, (long long)m->devices, dt_str_text(&mesh), m->coordinates.n);
-    dt_str_release(&mesh);
-    return s;
+    return dt_fail(
+        DT_E_TOPOLOGY, NULL,
+        "device_coordinates must have %lld tasks x %lld devices x 4 numbers for the mesh "
+        "%s, got %d",
+        (long long)m->tasks, (long long)m->devices, dt_str_text(&mesh), m->coordinates.n);
 }
 
 static dt_status *check_message(const message *m) {
@@ -164,10 +160,9 @@ static void put_number(dt_str *out, int field, int x) {
 }
 
 static void put_list(dt_str *out, int field, const int *v, size_t n) {
-    dt_str packed = {0};
+    dt_local_str packed = {0};
     for (size_t i = 0; i < n; i++) dt_pb_put_varint(&packed, (uint64_t)v[i]);
     if (n > 0) dt_pb_put_message(out, DT_PB_TAG(field, DT_PB_BYTES), &packed);
-    dt_str_release(&packed);
 }
 
 void dt_topology_write(const dt_topology *t, dt_str *out) {

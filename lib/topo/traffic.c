@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text below a drawing: the distance of the logical devices of a replica, and the ring that
  * gradients use. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "topo/draw.h"
@@ -23,14 +21,13 @@ static void mark(const dt_topology *t, const dt_coords a, const dt_coords b, dt_
 /* ---- the replicas' own traffic ---- */
 
 static int count_chips(const dt_topology *t, const dt_assignment *a, int replica) {
-    bool *seen = dt_alloc((size_t)(t->mesh[0] * t->mesh[1] * t->mesh[2]) * sizeof *seen);
+    DT_LOCAL bool *seen = dt_alloc((size_t)(t->mesh[0] * t->mesh[1] * t->mesh[2]) * sizeof *seen);
     int n = 0;
     for (int l = 0; l < a->logical; l++) {
         bool *chip = &seen[dt_topology_id(t, dt_assignment_at(a, replica, l)) / t->mesh[3]];
         n += !*chip;
         *chip = true;
     }
-    free(seen);
     return n;
 }
 
@@ -60,20 +57,19 @@ static void name_ring(const int *order, int n, dt_str *out) {
 
 static int count_used(const dt_topology *t, const dt_assignment *a, const int *order) {
     int n = 3 * t->mesh[0] * t->mesh[1] * t->mesh[2], count = 0;
-    bool *used = dt_alloc((size_t)n);
-    dt_link *links = dt_alloc((size_t)(t->mesh[0] + t->mesh[1] + t->mesh[2]) * sizeof *links);
+    DT_LOCAL bool *used = dt_alloc((size_t)n);
+    DT_LOCAL dt_link *links =
+        dt_alloc((size_t)(t->mesh[0] + t->mesh[1] + t->mesh[2]) * sizeof *links);
     for (int i = 0; i < a->replicas; i++)
         for (int l = 0; l < a->logical; l++)
             mark(t, dt_assignment_at(a, order[i], l),
                  dt_assignment_at(a, order[(i + 1) % a->replicas], l), links, used);
     for (int i = 0; i < n; i++) count += used[i];
-    free(links);
-    free(used);
     return count;
 }
 
 static void print_gradients(const dt_topology *t, const dt_assignment *a, dt_str *out) {
-    int *order = dt_alloc((size_t)a->replicas * sizeof *order);
+    DT_LOCAL int *order = dt_alloc((size_t)a->replicas * sizeof *order);
     dt_assignment_ring(a, t, order);
     dt_str_puts(out, "Gradients: ring ");
     name_ring(order, a->replicas, out);
@@ -93,7 +89,6 @@ static void print_gradients(const dt_topology *t, const dt_assignment *a, dt_str
     else dt_str_printf(out, "hops of up to %d links", most);
     dt_str_printf(out, " (%d of %d links, %g GB/s each way).", count_used(t, a, order),
                   dt_topology_links(t), link_GBps(t));
-    free(order);
 }
 
 void dt_draw_traffic(const dt_topology_picture *p, dt_str *out) {

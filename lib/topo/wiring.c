@@ -16,7 +16,6 @@
  * twisted or not, looks the same from every chip, so distances from chip 0 are enough.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "topo/wiring.h"

@@ -208,7 +208,7 @@ typedef struct dt_callback_message {
 
 void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) {
     message **last = &r->messages, *new = dt_arena_new(r->arena, message);
-    dt_str text = {0};
+    dt_local_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
@@ -218,7 +218,6 @@ void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) {
                      .text = dt_arena_strdup(r->arena, dt_str_text(&text)),
                      .epoch = r->at.epoch + (r->at.epoch_step > 0)};
     *last = new;
-    dt_str_release(&text);
 }
 
 void dt_callbacks_emit(run *r) {

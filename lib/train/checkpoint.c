@@ -75,11 +75,9 @@ static bool is_name(const char *name) {
 }
 
 static dt_status *bad_name(const char *name, const char *why) {
-    dt_str shown = {0};
+    dt_local_str shown = {0};
     dt_str_escaped(&shown, name, strlen(name), LONGEST_NAME);
-    dt_status *s = dt_fail(DT_E_MISUSE, NULL, "'%s' %s", dt_str_text(&shown), why);
-    dt_str_release(&shown);
-    return s;
+    return dt_fail(DT_E_MISUSE, NULL, "'%s' %s", dt_str_text(&shown), why);
 }
 
 static dt_status *check_add(const dt_checkpoint *c, const char *name, const void *object,

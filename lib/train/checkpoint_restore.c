@@ -38,12 +38,10 @@ static dt_status *open_saved(restoring *r, const char *path) {
 
 static dt_status *misses(const restoring *r, const char *who, const char *verb, const char *word,
                          const char *name) {
-    dt_str shown = {0};
+    dt_local_str shown = {0};
     dt_str_escaped(&shown, name, strlen(name), 256);
-    dt_status *s = dt_fail(DT_E_CHECKPOINT_PARTS, NULL, "%s: %s %s %s '%s'", r->saved.path, who,
-                           verb, word, dt_str_text(&shown));
-    dt_str_release(&shown);
-    return s;
+    return dt_fail(DT_E_CHECKPOINT_PARTS, NULL, "%s: %s %s %s '%s'", r->saved.path, who, verb, word,
+                   dt_str_text(&shown));
 }
 
 /* Lists the names of one kind that a save would write now. Returns their number. */

@@ -39,10 +39,9 @@ static dt_status *find_generation(const dt_checkpoint *c, const char *dir, int64
     DT_TRY(dt_steps_rank(ckpt, &list, NULL));
     const dt_step_name *newest = list.n > 0 ? &list.item[list.n - 1] : NULL;
     if (!newest || newest->generation < 0) return NULL;
-    char *path = realpath(dt_arena_printf(arena, "%s/%s", ckpt, newest->name), NULL);
+    DT_LOCAL char *path = realpath(dt_arena_printf(arena, "%s/%s", ckpt, newest->name), NULL);
     const bool goes_on = c->stands_on && path && strcmp(path, c->stands_on) == 0 &&
                          c->generation == newest->generation && step >= newest->step;
-    free(path);
     *generation = newest->generation + !goes_on;
     return NULL;
 }
@@ -154,10 +153,8 @@ dt_status *dt_checkpoint_save(dt_checkpoint *c, const char *dir, int64_t step, i
         return dt_fail(DT_E_MISUSE, NULL,
                        "dt_checkpoint_save: max_to_keep must be at least 1, or 0 for %d, got %d",
                        DEFAULT_KEPT, max_to_keep);
-    dt_arena *arena = dt_arena_create();
-    dt_status *s = save(c, dir, step, max_to_keep, arena);
-    dt_arena_destroy(arena);
-    return s;
+    dt_local_arena arena = dt_arena_create();
+    return save(c, dir, step, max_to_keep, arena);
 }
 
 dt_status *dt_checkpoint_latest(const char *dir, char **path, dt_status **skipped) {

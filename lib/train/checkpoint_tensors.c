@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tensors of a custom loop's checkpoint and their names: see checkpoint.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/contents.h"

@@ -31,7 +31,7 @@ void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_m
 }
 
 const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena) {
-    dt_str out = {0};
+    dt_local_str out = {0};
     dt_json j = {.out = &out};
     bool any = false;
     dt_json_open(&j, NULL, '{');
@@ -41,9 +41,7 @@ const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m
         dt_json_strings(&j, m->output[i].name, n->of[i].v, n->of[i].n);
     }
     dt_json_close(&j, '}');
-    const char *text = any ? dt_arena_strdup(arena, dt_str_text(&out)) : NULL;
-    dt_str_release(&out);
-    return text;
+    return any ? dt_arena_strdup(arena, dt_str_text(&out)) : NULL;
 }
 
 dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena,

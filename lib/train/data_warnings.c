@@ -177,7 +177,7 @@ static int put_differing(const finding *f, bool missing, int n, dt_str *out) {
 }
 
 static const char *describe(const finding *f, dt_arena *arena) {
-    dt_str list = {0};
+    dt_local_str list = {0};
     const char *words = NULL;
     const int n = put_differing(f, false, put_differing(f, true, 0, &list), &list);
     if (n > MOST_NAMED) dt_str_printf(&list, "; and %d more", n - MOST_NAMED);
@@ -186,7 +186,6 @@ static const char *describe(const finding *f, dt_arena *arena) {
         words = dt_arena_printf(
             arena, "classes of '%.80s' differ between the training and the %s data: %s",
             f->target->name, f->name, dt_str_text(&list));
-    dt_str_release(&list);
     return words;
 }
 
@@ -197,17 +196,13 @@ static const char *describe_only(const finding *f, dt_arena *arena) {
         if (f->seen->count[i] == f->seen->seen) only = i;
     if (only < 0 || f->training->count[only] == 0 || f->training->count[only] == f->training->seen)
         return NULL;
-    dt_str class = {0}, line = {0};
+    dt_local_str class = {0}, line = {0};
     put_class(&class, f->target, only);
     put_cure(f, &line);
-    const char *words =
-        dt_arena_printf(arena,
-                        "all %s examples are of one class, '%s' %s: metrics on "
-                        "them say nothing about the other classes%s",
-                        f->name, f->target->name, dt_str_text(&class), dt_str_text(&line));
-    dt_str_release(&class);
-    dt_str_release(&line);
-    return words;
+    return dt_arena_printf(arena,
+                           "all %s examples are of one class, '%s' %s: metrics on "
+                           "them say nothing about the other classes%s",
+                           f->name, f->target->name, dt_str_text(&class), dt_str_text(&line));
 }
 
 /* ---- the whole ---- */

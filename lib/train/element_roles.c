@@ -22,14 +22,13 @@ static int find(const dt_texts *elements, const char *name) {
 
 static dt_status *no_element(const dt_texts *elements, const char *role, const char *name,
                              const dt_location *at) {
-    dt_str have = {0};
+    dt_local_str have = {0};
 
     for (int i = 0; i < elements->n; i++)
         dt_str_printf(&have, "%s'%.80s'", i ? ", " : "", elements->v[i]);
     dt_status *s = dt_fail(DT_E_ELEMENTS, location_or_null(at),
                            "the data set has no element '%.80s' for the %s; it has %s", name, role,
                            dt_str_text(&have));
-    dt_str_release(&have);
     const char *nearest = dt_nearest(name, elements->v, elements->n);
     return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
 }
@@ -162,7 +161,7 @@ static void put_shape(dt_str *out, const dt_type *t) {
 
 /* Suggests the data's shape, with a Reshape behind it if the number of values is right. */
 static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *ought) {
-    dt_str data = {0}, model = {0};
+    dt_local_str data = {0}, model = {0};
     const dt_type a = dt_type_at(is, 1), b = dt_type_at(ought, 1);
     put_shape(&data, is);
     put_shape(&model, ought);
@@ -170,8 +169,6 @@ static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *
         s = dt_suggest(s, "write shape: %s and, as the next layer, Reshape: {target_shape: %s}",
                        dt_str_text(&data), dt_str_text(&model));
     else s = dt_suggest(s, "for this data, write shape: %s", dt_str_text(&data));
-    dt_str_release(&data);
-    dt_str_release(&model);
     return s;
 }
 
@@ -364,13 +361,12 @@ static dt_status *no_class(const char *name, const dt_location *at, const dt_ele
                                   "names",
                                   name, target->name),
                           "write their numbers, from 0: {0: 1, 1: 5}");
-    dt_str have = {0};
+    dt_local_str have = {0};
     for (int i = 0; i < names->n && i < MOST_NAMED; i++)
         dt_str_printf(&have, "%s%.80s", i ? ", " : "", names->v[i]);
     dt_status *s = dt_fail(DT_E_LABELS, location_or_null(at),
                            "class_weight: '%.80s' is not a class of '%.80s'; classes: %s%s", name,
                            target->name, dt_str_text(&have), names->n > MOST_NAMED ? ", ..." : "");
-    dt_str_release(&have);
     const char *near = dt_nearest(name, names->v, names->n);
     return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
 }

@@ -96,7 +96,7 @@ dt_status *dt_run_validate_late(run *r) {
 /* ---- the history ---- */
 
 static dt_status *write_history(run *r) {
-    dt_str line = {0};
+    dt_local_str line = {0};
 
     if (r->q->history) dt_history_add(r->q->history, r->last, r->n_last);
     if (!r->out.writes) return NULL;
@@ -104,7 +104,6 @@ static dt_status *write_history(run *r) {
     dt_history_line(r->at.epoch + 1, r->at.step, r->last, r->n_last, &line);
     dt_history_seal(&r->out.history_lines, &line);
     dt_status *s = dt_writer_put(&r->out.history, line.data, line.size);
-    dt_str_release(&line);
     dt_recording_span(r, r->recording.mark[DT_RECORDED_HISTORY], since);
     return s;
 }

@@ -86,15 +86,13 @@ static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows) {
 static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
                         const dt_not_finite *found) {
     const dt_element_spec *element;
-    dt_str where = {0};
+    dt_local_str where = {0};
     dt_dataset_elements(t->o.data, &element);
     dt_dataset_locate(t->o.data, part, found->element, example, &where);
     dt_status *s = dt_fail(DT_E_EXAMPLE_NOT_FINITE, NULL, "%s data: '%s' of example %lld %s",
                            dt_dataset_part_name(t->o.data, part), element[found->element].name,
                            (long long)example + 1, found->what);
-    s = dt_note(s, "it is %s", dt_str_text(&where));
-    dt_str_release(&where);
-    return s;
+    return dt_note(s, "it is %s", dt_str_text(&where));
 }
 
 /* Of `all` examples; a long evaluation is not to look like a run that hangs. */

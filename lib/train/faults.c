@@ -217,7 +217,7 @@ static void report(const run *r, const dt_fault *f, int64_t step) {
 void dt_faults_begin(const run *r) {
     for (int i = 0; i < r->q->faults.n; i++) {
         const dt_fault *f = &r->q->faults.v[i];
-        dt_str text = {0};
+        dt_local_str text = {0};
         if (f->step > r->size.steps)
             dt_str_printf(&text, "--inject '%s' will not happen: the run ends with step %lld",
                           f->text, (long long)r->size.steps);
@@ -225,7 +225,6 @@ void dt_faults_begin(const run *r) {
             dt_str_printf(&text, "--inject '%s' will not happen: step %lld was trained before",
                           f->text, (long long)f->step);
         if (text.size) dt_run_warn(r, dt_str_text(&text));
-        dt_str_release(&text);
     }
 }
 
@@ -252,14 +251,13 @@ static void print_work(const dt_assignment *a, const int *at, dt_str *out) {
 static dt_status *core_gone(const run *r, const dt_fault *f) {
     const dt_topology *t = r->strategy->resolver->topology;
     const int *at = find_core(t, f->core);
-    dt_str work = {0};
+    dt_local_str work = {0};
     print_work(r->strategy->assignment, at, &work);
     dt_status *s =
         dt_fail(DT_E_CORE_GONE, NULL,
                 "step %lld: core %lld of %s at (%d, %d, %d, %d) does not answer: %s, host %d",
                 (long long)f->step, (long long)f->core, dt_topology_name(t), at[0], at[1], at[2],
                 at[3], dt_str_text(&work), dt_topology_task(t, at));
-    dt_str_release(&work);
     return r->out.checkpoint
                ? dt_note(s, "last checkpoint: %s; the same command resumes from it",
                          r->out.checkpoint)

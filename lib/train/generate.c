@@ -155,7 +155,7 @@ static int64_t context(const dt_generator *g) { return g->text.n - g->from; }
 /* Keeps what the whole graph returns behind its scores. */
 static dt_status *compute_whole(dt_generator *g) {
     dt_view fed = {.type = dt_type_of(DT_INT32, 2, (int64_t[]){1, g->length}), .data = g->window};
-    dt_view *result = dt_alloc((size_t)(1 + g->n_caches) * sizeof *result);
+    DT_LOCAL dt_view *result = dt_alloc((size_t)(1 + g->n_caches) * sizeof *result);
     memset(g->window, 0, (size_t)g->length * sizeof *g->window);
     memcpy(g->window, g->text.v + g->from, (size_t)context(g) * sizeof *g->window);
     dt_status *s = dt_compiled_run(g->whole, g->offsets, &fed, result);
@@ -163,7 +163,6 @@ static dt_status *compute_whole(dt_generator *g) {
     for (int c = 0; !s && c < g->n_caches; c++)
         memcpy(g->arg[2 + c].data, result[1 + c].data, (size_t)dt_type_bytes(&result[1 + c].type));
     g->kept = context(g);
-    free(result);
     return s;
 }
 

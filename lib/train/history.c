@@ -89,7 +89,7 @@ static int read_metrics(json_t *line, dt_arena *arena, dt_metric *metrics, int m
 }
 
 int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, int most) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_status *s = dt_file_read(path, DT_HISTORY_LARGEST, &text);
     int n = 0;
 
@@ -101,6 +101,5 @@ int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, 
         json_decref(line);
     }
     dt_status_free(s); /* a missing history is not an error */
-    dt_str_release(&text);
     return n;
 }

@@ -172,7 +172,7 @@ bool dt_kept_count(const json_t *kept, const char *key, int64_t *n) {
 }
 
 dt_status *dt_hooks_save(run *r, const char **text) {
-    dt_str out = {0};
+    dt_local_str out = {0};
     dt_json j = {.out = &out};
     dt_status *s = NULL;
     dt_json_open(&j, NULL, '{');
@@ -192,7 +192,6 @@ dt_status *dt_hooks_save(run *r, const char **text) {
     dt_json_close(&j, '}');
     *text =
         strcmp(dt_str_text(&out), "{}") == 0 ? NULL : dt_arena_strdup(r->arena, dt_str_text(&out));
-    dt_str_release(&out);
     return s;
 }
 

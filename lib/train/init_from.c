@@ -6,7 +6,6 @@
  * With names: torch, the file's tensors are matched with those that PyTorch would have for the
  * model (model/torch.h), and converted to the model's weights.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/pattern.h"
@@ -139,7 +138,7 @@ static dt_status *find(first_weights *w, const dt_model *m, const dt_init_from *
 
 static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_init_from *from,
                                 dt_status **warnings) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     first_weights w = {.weights = dt_model_arrays_to_fill(m, arena),
                        .names = {.arena = arena},
                        .only_compared = only_compared};
@@ -147,7 +146,6 @@ static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_
     if (!bad) bad = take(&w, from, warnings);
     dt_saved_release(&w.checkpoint);
     close_names(&w.names);
-    dt_arena_destroy(arena);
     if (!bad) return NULL;
     dt_status_free(*warnings); /* the error makes them superfluous */
     *warnings = NULL;

@@ -20,12 +20,10 @@ static dt_status *answer(const request *r, va_list args) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r->out, r->function, "place for the result"));
     DT_TRY(dt_want(r->format, r->function, "fragment"));
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_named named;
-    dt_status *s = read_fragment(arena, r->format, args, &named);
-    if (!s) s = r->use(&named, r);
-    dt_arena_destroy(arena);
-    return s;
+    DT_TRY(read_fragment(arena, r->format, args, &named));
+    return r->use(&named, r);
 }
 
 /* ---- what is made ---- */

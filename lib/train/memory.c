@@ -202,7 +202,7 @@ static void put_parts(const dt_memory *m, dt_str *out) {
 
 dt_status *dt_run_check_memory(run *r) {
     dt_memory_limit l;
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (!dt_memory_limit_find(&l) || r->memory.all <= l.bytes) return NULL;
     dt_str_puts(&text, "the run needs ");
     dt_str_bytes(&text, (double)r->memory.all);
@@ -211,6 +211,5 @@ dt_status *dt_run_check_memory(run *r) {
     dt_str_puts(&text, "), but there are only ");
     dt_memory_limit_print(&l, &text);
     dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
-    dt_str_release(&text);
     return what_fits(r, l.bytes, name_weights(r, name_layer(r, s)));
 }

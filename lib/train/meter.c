@@ -186,13 +186,10 @@ dt_status *dt_meter_result(const dt_meter *m, dt_tensor **out) {
         return dt_tensor_create(out, DT_FLOAT32, 0, NULL,
                                 &(float){(float)row->result(m->named.args, &m->sum[0], m->sum[1])});
     if (row->fault && m->n) DT_TRY(row->fault(m->named.args, m->sum, m->n));
-    double *result = dt_alloc((size_t)(m->n + 1) * sizeof *result);
+    DT_LOCAL double *result = dt_alloc((size_t)(m->n + 1) * sizeof *result);
     int n = m->n ? row->results(m->named.args, m->sum, m->n, result) : 1;
-    float *x = dt_alloc((size_t)(n + 1) * sizeof *x);
+    DT_LOCAL float *x = dt_alloc((size_t)(n + 1) * sizeof *x);
     for (int i = 0; i < n; i++) x[i] = (float)result[i];
     int64_t size = n;
-    dt_status *s = dt_tensor_create(out, DT_FLOAT32, n == 1 ? 0 : 1, &size, x);
-    free(x);
-    free(result);
-    return s;
+    return dt_tensor_create(out, DT_FLOAT32, n == 1 ? 0 : 1, &size, x);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models as handles: variables made in the captured scope, and compile, fit, evaluate over them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

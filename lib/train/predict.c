@@ -275,7 +275,7 @@ static void warn_not_finite(prediction *p, const dt_view *element, const dt_view
                             int64_t rows) {
     const int64_t row =
         p->warned || !p->from->warn ? -1 : find_not_finite(result, p->model->spec.n_outputs, rows);
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (row < 0) return;
     const char *element_name = NULL;
     for (int e = 0; element && e < p->n && !element_name; e++) {
@@ -292,7 +292,6 @@ static void warn_not_finite(prediction *p, const dt_view *element, const dt_view
     if (element_name) dt_str_printf(&text, ": its '%s' holds a number that is not", element_name);
     else if (element) dt_str_puts(&text, ", though its inputs are: look at the weights");
     p->from->warn(dt_str_text(&text), p->from->warn_user);
-    dt_str_release(&text);
 }
 
 /* The file of example i; NULL: it is not a file. */
@@ -507,7 +506,7 @@ static dt_status *predict_part(prediction *p) {
 /* ---- the whole ---- */
 
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
-    prediction *p = dt_alloc(sizeof *p); /* 16 KiB, too much for a small stack */
+    DT_LOCAL prediction *p = dt_alloc(sizeof *p); /* 16 KiB, too much for a small stack */
     *p = (prediction){.model = m, .from = from, .left = from->most ? from->most : INT64_MAX};
     dt_status *s = predict_part(p);
 
@@ -517,6 +516,5 @@ dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
     free(p->file);
     free(p->kept);
     free(p->fault);
-    free(p);
     return s;
 }

@@ -13,7 +13,7 @@
 /* The digits of the shortest decimal, without sign, point and outer zeros, and the position of
  * the point: 0.00012 is "12" and -3. */
 static int split_digits(double x, char *digits) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     int point = 0, n = 0, exponent = 0;
     bool behind = false;
     dt_str_double(&text, fabs(x));
@@ -30,7 +30,6 @@ static int split_digits(double x, char *digits) {
     }
     while (n > 1 && digits[n - 1] == '0') n--;
     digits[n] = '\0';
-    dt_str_release(&text);
     return point + exponent;
 }
 
@@ -96,7 +95,7 @@ bool dt_python_next(const char **p, dt_str *text, dt_python_part *part, const ch
 }
 
 void dt_python_put(dt_str *out, const dt_python_part *part, double value, bool whole) {
-    dt_str bare = {0};
+    dt_local_str bare = {0};
     if (whole && (part->kind == 'd' || part->kind == 0)) dt_str_printf(&bare, "%.0f", value);
     else if (isfinite(value) && part->kind && part->kind != 'd')
         dt_str_printf(&bare, (const char[]){'%', '.', '*', part->kind, '\0'},
@@ -107,5 +106,4 @@ void dt_python_put(dt_str *out, const dt_python_part *part, double value, bool w
     for (int fill = part->width - (int)bare.size; fill > 0; fill--)
         dt_str_putc(out, part->zeros ? '0' : ' ');
     dt_str_puts(out, digits);
-    dt_str_release(&bare);
 }

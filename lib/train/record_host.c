@@ -31,9 +31,8 @@ bool dt_host_processor(dt_str *out) {
 
 /* If the name is unknown, the key `machine` still has the architecture. */
 static void put_processor(dt_json *j) {
-    dt_str name = {0};
+    dt_local_str name = {0};
     if (dt_host_processor(&name)) dt_json_string(j, "processor", dt_str_text(&name));
-    dt_str_release(&name);
 }
 
 static void put_system(dt_json *j) {

@@ -151,10 +151,9 @@ double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, cons
 
 /* A row needs space for the values of all classes, even if the metric is their mean. */
 static void take_parts(const dt_metric_use *m, const double *sum, int n, double *out) {
-    double *room = dt_alloc(((size_t)n + 1) * sizeof *room);
+    DT_LOCAL double *room = dt_alloc(((size_t)n + 1) * sizeof *room);
     m->row->results(m->args, sum, n, room);
     memcpy(out, room, (size_t)m->n * sizeof *out);
-    free(room);
 }
 
 static void take_metric(const dt_sum_layout *l, const dt_metric_use *m, int i, const double *sum,

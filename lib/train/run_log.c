@@ -23,13 +23,10 @@ static dt_status *size_of(const char *path, int64_t *size) {
 
 /* Writes the first `keep` bytes of `from` to `to`. */
 static dt_status *copy_first(const char *from, const char *to, int64_t keep) {
-    dt_str text = {0};
-    dt_status *s = dt_file_read(from, largest, &text);
-    if (!s)
-        s = dt_file_commit(to, dt_str_text(&text),
-                           (int64_t)text.size < keep ? text.size : (size_t)keep);
-    dt_str_release(&text);
-    return s;
+    dt_local_str text = {0};
+    DT_TRY(dt_file_read(from, largest, &text));
+    return dt_file_commit(to, dt_str_text(&text),
+                          (int64_t)text.size < keep ? text.size : (size_t)keep);
 }
 
 dt_status *dt_run_log_cut(const char *path, int64_t keep) {
@@ -67,10 +64,8 @@ static dt_status *settle(const dt_run_log *l) {
 /* ---- the log ---- */
 
 static dt_status *make_folder(const char *path) {
-    char *folder = dt_path_dir(path);
-    dt_status *s = *folder ? dt_dir_make(folder) : NULL;
-    free(folder);
-    return s;
+    DT_LOCAL char *folder = dt_path_dir(path);
+    return *folder ? dt_dir_make(folder) : NULL;
 }
 
 /* Opens `path` with the first l->size bytes of the log. */
@@ -93,10 +88,8 @@ dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) {
     DT_TRY(make_folder(l->path));
     if (!l->aside) DT_TRY(settle(l));
     l->size = r->out.resumed ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
-    char *path = l->aside ? beside(l, l->generation) : dt_strdup(l->path);
-    dt_status *s = begin(l, path);
-    free(path);
-    return s;
+    DT_LOCAL char *path = l->aside ? beside(l, l->generation) : dt_strdup(l->path);
+    return begin(l, path);
 }
 
 dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional) {

@@ -82,10 +82,9 @@ static dt_status *count_steps(run *r) {
 }
 
 static dt_status *word_sharing(run *r) {
-    dt_str words = {0};
+    dt_local_str words = {0};
     dt_status *s = dt_dataset_sharing(r->data, r->strategy->hosts, &words);
     r->size.sharding = s ? NULL : dt_arena_strdup(r->arena, dt_str_text(&words));
-    dt_str_release(&words);
     return s;
 }
 

@@ -38,11 +38,10 @@ static int64_t count_kept(const dt_sampling *s, const ranked *of, int64_t n) {
 
 /* Sets the shares of all other tokens to 0. */
 static void keep_likeliest(const dt_sampling *s, int64_t n, double *share) {
-    ranked *of = dt_alloc(dt_size_mul((size_t)n, sizeof *of));
+    DT_LOCAL ranked *of = dt_alloc(dt_size_mul((size_t)n, sizeof *of));
     for (int64_t i = 0; i < n; i++) of[i] = (ranked){share[i], i};
     qsort(of, (size_t)n, sizeof *of, compare_ranked);
     for (int64_t i = count_kept(s, of, n); i < n; i++) share[of[i].token] = 0;
-    free(of);
 }
 
 void dt_sampling_shares(const dt_sampling *s, const double *score, int64_t n, double *share) {

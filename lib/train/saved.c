@@ -71,10 +71,8 @@ dt_status *dt_model_save(dt_model *m, const char *path) {
     DT_REQUIRE({m, "model"});
     if (!path || !*path)
         return dt_fail(DT_E_CANT_CREATE, NULL, "no path given to save the model to");
-    dt_arena *arena = dt_arena_create();
-    dt_status *s = save(m, path, arena);
-    dt_arena_destroy(arena);
-    return s;
+    dt_local_arena arena = dt_arena_create();
+    return save(m, path, arena);
 }
 
 /* ---- loading ---- */

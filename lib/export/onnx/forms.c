@@ -55,13 +55,11 @@ dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out) {
 }
 
 dt_status *dt_onnx_no_form(const dt_node *n, const char *format, ...) {
-    dt_str why = {0};
+    dt_local_str why = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&why, format, args);
     va_end(args);
-    dt_status *s = dt_fail(DT_E_NO_ONNX, NULL, "op %s in %s: %s", n->op->name,
-                           n->path[0] ? n->path : "the model", dt_str_text(&why));
-    dt_str_release(&why);
-    return s;
+    return dt_fail(DT_E_NO_ONNX, NULL, "op %s in %s: %s", n->op->name,
+                   n->path[0] ? n->path : "the model", dt_str_text(&why));
 }

@@ -4,8 +4,6 @@
 #include "op/partition.h"
 #include "export/stablehlo/blocks.h"
 
-#include <stdlib.h>
-
 typedef struct target {
     bool (*has_form)(const dt_op *op);
     /* composites up to these sizes are kept, to be computed piece by piece; NULL: none are */
@@ -80,13 +78,11 @@ static dt_value without_barrier(const dt_rewrite_call *c) {
 }
 
 dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) {
-    bool *follows = dt_alloc((size_t)g->n_nodes + 1);
+    DT_LOCAL bool *follows = dt_alloc((size_t)g->n_nodes + 1);
     examples e = {follows};
     for (int i = 0; i < g->n_nodes; i++) {
         follows[i] = g->node[i].op->role == DT_ROLE_ARGUMENT;
         for (int k = 0; k < g->node[i].n_in; k++) follows[i] |= follows[g->node[i].in[k]];
     }
-    dt_status *bad = dt_rewrite(g, without_barrier, &e, out);
-    free(follows);
-    return bad;
+    return dt_rewrite(g, without_barrier, &e, out);
 }

@@ -93,13 +93,11 @@ static void add_stack(loop *l, int stack) {
 /* dense<[1, 2]> of integers. */
 static dt_hlo_value table(dt_hlo *h, dt_dtype dtype, const uint64_t *v, int n) {
     const dt_type t = dt_type_of(dtype, 1, (int64_t[]){n});
-    dt_str text = {0};
+    dt_local_str text = {0};
     for (int i = 0; i < n; i++)
         dt_str_printf(&text, "%s%llu", i ? ", " : "", (unsigned long long)v[i]);
-    dt_hlo_value y = dt_hlo_op(h, "constant", NULL, 0, &t, "value = dense<[%s]> : tensor<%dx%s>",
-                               dt_str_text(&text), n, dt_dtype_short(dtype));
-    dt_str_release(&text);
-    return y;
+    return dt_hlo_op(h, "constant", NULL, 0, &t, "value = dense<[%s]> : tensor<%dx%s>",
+                     dt_str_text(&text), n, dt_dtype_short(dtype));
 }
 
 /* The number in the attributes of a block at this offset. */
@@ -120,11 +118,9 @@ static bool are_even(const loop *l, int offset) {
 
 /* The numbers in the attributes at this offset. */
 static dt_hlo_value numbers_at(const loop *l, int offset) {
-    uint64_t *v = dt_alloc(dt_size_mul((size_t)l->r->n, sizeof *v));
+    DT_LOCAL uint64_t *v = dt_alloc(dt_size_mul((size_t)l->r->n, sizeof *v));
     for (int b = 0; b < l->r->n; b++) v[b] = number_of(l, offset, b);
-    dt_hlo_value y = table(hlo_of(l), DT_UINT64, v, l->r->n);
-    free(v);
-    return y;
+    return table(hlo_of(l), DT_UINT64, v, l->r->n);
 }
 
 static int carry_of(const loop *l, int offset) {

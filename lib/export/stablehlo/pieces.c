@@ -8,7 +8,6 @@
  *     attention, T = 8192 queries in 64 pieces:
  *         while i < 64 { y[128 i ..] = attention(q[128 i ..], k, v) }
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "export/stablehlo/blocks.h"
@@ -115,7 +114,7 @@ bool dt_hlo_pieces_of(const dt_graph *g, int node, const dt_hlo_sizes *sizes, dt
 /* The statements of a piece. */
 static dt_status *put_parts(dt_hlo *h, const dt_graph *g, const dt_hlo_value *in,
                             dt_hlo_value *out) {
-    dt_hlo_value *value = dt_alloc(dt_size_mul((size_t)g->n_nodes, sizeof *value));
+    DT_LOCAL dt_hlo_value *value = dt_alloc(dt_size_mul((size_t)g->n_nodes, sizeof *value));
     dt_status *bad = NULL;
     for (int i = 0; i < g->n_args; i++) value[g->arg[i].node] = in[i];
     for (int i = 0; i < g->n_nodes && !bad; i++) {
@@ -127,7 +126,6 @@ static dt_status *put_parts(dt_hlo *h, const dt_graph *g, const dt_hlo_value *in
         value[i] = bad ? value[i] : n->op->forms.stablehlo(&c);
     }
     *out = value[g->result[0].node];
-    free(value);
     return bad;
 }
 

@@ -203,7 +203,7 @@ static dt_value ready_as(const dt_rewrite_call *c, const products *p, int i, con
 
 /* The product of a whole group, whose first product is c->node. */
 static dt_value product_of_group(const dt_rewrite_call *c, const products *p) {
-    dt_value *kernel = NULL;
+    DT_LOCAL dt_value *kernel = NULL;
     part one = {.dot = {0}};
     int n = 0, cap = 0;
     int64_t at = 0;
@@ -214,9 +214,7 @@ static dt_value product_of_group(const dt_rewrite_call *c, const products *p) {
         p->at[i] = at;
         at += one.x[1].type.dim[one.x[1].axis];
     }
-    dt_value all = dt_dot_general(c->in[0], dt_concatenate(kernel, n, one.x[1].axis), &one.dot);
-    free(kernel);
-    return all;
+    return dt_dot_general(c->in[0], dt_concatenate(kernel, n, one.x[1].axis), &one.dot);
 }
 
 static dt_value part_of_group(const dt_rewrite_call *c, const products *p) {
@@ -236,7 +234,8 @@ typedef struct terms {
 } terms;
 
 static void list_terms(const products *p, int sum, terms *out) {
-    int *stack = NULL, top = 0, cap = 0;
+    DT_LOCAL int *stack = NULL;
+    int top = 0, cap = 0;
     DT_GROW(stack, cap, 1);
     stack[top++] = sum;
     while (top > 0) {
@@ -250,7 +249,6 @@ static void list_terms(const products *p, int sum, terms *out) {
             out->node[out->n++] = i;
         }
     }
-    free(stack);
 }
 
 /* Whether product i is computed together with others. */
@@ -324,7 +322,7 @@ static dt_value joined(const dt_rewrite_call *c) {
 }
 
 dt_status *dt_hlo_join_products(const dt_graph *g, dt_graph **out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const size_t n = (size_t)g->n_nodes + 1;
     products p = {.g = g};
     bool **bools[] = {&p.follows, &p.inner, &p.wanted};
@@ -339,7 +337,5 @@ dt_status *dt_hlo_join_products(const dt_graph *g, dt_graph **out) {
     count_uses(&p);
     look_ahead(&p);
     for (int i = 0; i < g->n_nodes; i++) put_into_group(&p, i);
-    dt_status *bad = dt_rewrite(g, joined, &p, out);
-    dt_arena_destroy(arena);
-    return bad;
+    return dt_rewrite(g, joined, &p, out);
 }

@@ -121,7 +121,7 @@ static int list_periods(const search *s, int period[MOST_PERIODS]) {
  * from it on. */
 static int crossing(const dt_hlo_order *o, int at, int period) {
     int n = 0;
-    bool *seen = dt_alloc((size_t)period + 1);
+    DT_LOCAL bool *seen = dt_alloc((size_t)period + 1);
     for (int i = at; i < at + period && i < o->n; i++)
         for (int k = 0; k < node_of(o, i)->n_in; k++) {
             int in = o->item[i].in[k];
@@ -130,7 +130,6 @@ static int crossing(const dt_hlo_order *o, int at, int period) {
                 n++;
             }
         }
-    free(seen);
     return n;
 }
 

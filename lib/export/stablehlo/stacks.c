@@ -159,7 +159,7 @@ static int longest(const void *a, const void *b) {
  * each of the model's loops reads some. */
 static void place_states(dt_hlo_plan *p) {
     int n = 0, cap = 0;
-    listed *lists = NULL;
+    DT_LOCAL listed *lists = NULL;
     for (int i = 0; i < p->repeats.n; i++)
         for (int l = 0; l < p->repeats.repeat[i].n_lists; l++)
             if (is_state(p, p->repeats.repeat[i].list[l][0])) {
@@ -171,7 +171,6 @@ static void place_states(dt_hlo_plan *p) {
         qsort(lists, (size_t)n, sizeof *lists, longest);
     for (int i = 0; i < n; i++)
         place(p, lists[i].list, lists[i].n, lists[i].list[0] > lists[i].list[lists[i].n - 1]);
-    free(lists);
 }
 
 static int state_at(const dt_hlo_plan *p, int item) {

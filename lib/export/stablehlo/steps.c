@@ -175,7 +175,7 @@ static int by_depth(const void *a, const void *b) {
 
 /* Lists the parts of node i, at most `size`; their number, or size + 1 where there are more. */
 static int64_t list_leaves(const steps *s, int i, int axis, int64_t size, leaf *out) {
-    leaf *stack = dt_alloc(dt_size_mul((size_t)s->g->n_nodes + 1, sizeof *stack));
+    DT_LOCAL leaf *stack = dt_alloc(dt_size_mul((size_t)s->g->n_nodes + 1, sizeof *stack));
     int64_t n = 0;
     int top = 0;
     stack[top++] = (leaf){.node = i};
@@ -195,7 +195,6 @@ static int64_t list_leaves(const steps *s, int i, int axis, int64_t size, leaf *
         if (x->n_in > 1) stack[top++] = (leaf){.node = x->in[1], .at = l.at + next};
         s->whole[l.node].is_part = true;
     }
-    free(stack);
     return top > 0 ? size + 1 : n;
 }
 
@@ -259,7 +258,7 @@ static dt_value with_steps(const dt_rewrite_call *c) {
 }
 
 dt_status *dt_hlo_number_steps(const dt_graph *g, dt_graph **out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     const size_t n = (size_t)g->n_nodes + 1;
     steps s = {.g = g,
                .cut = dt_arena_array(arena, cut, n),
@@ -274,6 +273,5 @@ dt_status *dt_hlo_number_steps(const dt_graph *g, dt_graph **out) {
     *out = NULL;
     if (taken + s.joined > 0) bad = dt_rewrite(g, with_steps, &s, out);
     for (int i = 0; i < g->n_nodes; i++) free(s.leaf[i]);
-    dt_arena_destroy(arena);
     return bad;
 }

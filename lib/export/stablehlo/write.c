@@ -96,11 +96,9 @@ dt_hlo_value dt_hlo_zeros(dt_hlo *h, const dt_type *type) {
 }
 
 static dt_hlo_value joined(dt_hlo_writer *w, const int *item, int n) {
-    dt_hlo_value *row = dt_alloc(dt_size_mul((size_t)n, sizeof *row));
+    DT_LOCAL dt_hlo_value *row = dt_alloc(dt_size_mul((size_t)n, sizeof *row));
     for (int i = 0; i < n; i++) row[i] = as_row(&w->hlo, dt_hlo_value_of(w, item[i]));
-    dt_hlo_value all = dt_hlo_concatenate(&w->hlo, row, n, 0);
-    free(row);
-    return all;
+    return dt_hlo_concatenate(&w->hlo, row, n, 0);
 }
 
 dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack) {
@@ -385,7 +383,7 @@ static bool loops_over_steps(const dt_hlo_plan *p) {
 /* numbered: g with numbered steps of sequences; NULL: it has none. */
 static dt_status *write_graph(const dt_graph *g, const dt_graph *numbered, const dt_hlo_request *q,
                               dt_str *out, dt_hlo_signature *s) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_hlo_writer w = {.hlo = {.out = out,
                                .batch = q->batch / g->batch_parts,
                                .devices = q->replicas,
@@ -406,7 +404,6 @@ static dt_status *write_graph(const dt_graph *g, const dt_graph *numbered, const
     dt_hlo_plan_release(&w.plan);
     dt_hlo_repeats_release(&w.plan.repeats);
     free(w.undo);
-    dt_arena_destroy(arena);
     return bad;
 }
 

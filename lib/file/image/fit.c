@@ -47,13 +47,12 @@ int64_t dt_image_room_bytes(dt_image_room *r, int threads) {
 }
 
 static dt_status *too_large(const char *path, int64_t needed) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_str_bytes(&text, (double)needed);
     dt_str_puts(&text, "; at most ");
     dt_str_bytes(&text, (double)DT_MOST_DECODING);
     dt_status *s =
         dt_fail(DT_E_TOO_LARGE, NULL, "%s: decoding this image takes %s", path, dt_str_text(&text));
-    dt_str_release(&text);
     return dt_suggest(s, "save it as PNG or as a baseline JPEG");
 }
 
@@ -82,10 +81,10 @@ static dt_status *no_memory(const dt_image *own) {
 static dt_status *decode_upright(const dt_image *stored, int orientation, const void *file,
                                  size_t n, uint8_t *out) {
     if (orientation == 1) return dt_image_decode(stored, file, n, out);
-    uint8_t *picture = dt_try_alloc((size_t)(stored->height * stored->width * stored->channels));
+    DT_LOCAL uint8_t *picture =
+        dt_try_alloc((size_t)(stored->height * stored->width * stored->channels));
     dt_status *s = picture ? dt_image_decode(stored, file, n, picture) : no_memory(stored);
     if (!s) dt_image_turn(stored, orientation, picture, out);
-    free(picture);
     return s;
 }
 
@@ -121,7 +120,7 @@ static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *st
                      .out = *t,
                      .interpolation = l->interpolation,
                      .crop = l->crop};
-    uint8_t *picture = dt_try_alloc((size_t)(dim[0] * dim[1] * stored->channels));
+    DT_LOCAL uint8_t *picture = dt_try_alloc((size_t)(dim[0] * dim[1] * stored->channels));
     r.row = dt_try_alloc((size_t)(t->dim[0] + t->dim[1]) * sizeof *r.row);
     r.column = r.row ? r.row + t->dim[0] : NULL;
     dt_status *s = picture && r.row
@@ -132,7 +131,6 @@ static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *st
         dt_resizing_prepare(&r);
         dt_resizing_run(&r, picture, out);
     }
-    free(picture);
     free(r.row);
     return s;
 }

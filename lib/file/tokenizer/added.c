@@ -173,10 +173,9 @@ static dt_status *read_item(dt_tokenizer_reader *r, dt_json_cursor at, dt_json_c
         return dt_tokenizer_fail(r, &at, "a template with the text twice is not supported");
     if (sequence.at) return NULL;
     DT_TRY(dt_tokenizer_text(r, id, "single.id", &name));
-    dt_str copy = {0};
+    dt_local_str copy = {0};
     dt_str_puts(&copy, name);
     dt_status *s = find_special(r, specials, dt_str_text(&copy), &found);
-    dt_str_release(&copy);
     return s ? s : add_special(r, found, t, *texts ? &t->after : &t->before);
 }
 

@@ -118,12 +118,11 @@ static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, s
  * the one or two bytes of the character that stands for a byte. */
 static void put_bytes(const dt_tokenizer *t, const char *text, size_t n, work *w) {
     const bpe *b = t->made;
-    dt_str code = {0};
+    dt_local_str code = {0};
     if (t->byte_level) dt_str_utf8(&code, dt_byte_level_code((unsigned char)*text));
     else dt_str_add(&code, text, n);
     for (size_t i = 0; i < code.size; i++)
         w->symbol[w->n++].token = b->fallback[(unsigned char)code.data[i]];
-    dt_str_release(&code);
 }
 
 static void begin(const dt_tokenizer *t, const char *piece, size_t n, work *w) {
@@ -143,12 +142,10 @@ static void begin(const dt_tokenizer *t, const char *piece, size_t n, work *w) {
 }
 
 static int32_t whole_piece(const dt_tokenizer *t, const char *piece, size_t n) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (!t->byte_level) return dt_vocabulary_find(&t->vocabulary, piece, n);
     for (size_t i = 0; i < n; i++) dt_str_utf8(&text, dt_byte_level_code((unsigned char)piece[i]));
-    const int32_t token = dt_vocabulary_find(&t->vocabulary, dt_str_text(&text), text.size);
-    dt_str_release(&text);
-    return token;
+    return dt_vocabulary_find(&t->vocabulary, dt_str_text(&text), text.size);
 }
 
 static dt_status *encode(const dt_tokenizer *t, const char *piece, size_t n, dt_tokens *out) {
@@ -244,7 +241,7 @@ static dt_status *read_merges(dt_tokenizer_reader *r, dt_json_cursor at, const d
                               bpe *b) {
     int64_t n, slots = 16;
     bool first = true;
-    dt_str pair = {0};
+    dt_local_str pair = {0};
     dt_status *s = NULL;
     DT_TRY(count_items(r, at, &n));
     while (slots < 2 * n) slots *= 2;
@@ -255,7 +252,6 @@ static dt_status *read_merges(dt_tokenizer_reader *r, dt_json_cursor at, const d
     DT_TRY(dt_tokenizer_enter(r, &at, "model.merges", '['));
     for (int32_t rank = 0; !s && dt_json_more(&at, ']', &first); rank++)
         s = read_merge(r, &at, v, b, rank, &pair);
-    dt_str_release(&pair);
     return s;
 }
 
@@ -285,10 +281,9 @@ static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *
     DT_TRY(dt_tokenizer_bool(r, fallback, "byte_fallback", &falls_back));
     DT_TRY(dt_vocabulary_bytes(r, fallback, &t->vocabulary, falls_back, b->fallback));
     for (int i = 0; i < 256; i++) {
-        dt_str code = {0};
+        dt_local_str code = {0};
         dt_str_utf8(&code, dt_byte_level_code((unsigned char)i));
         b->byte[i] = dt_vocabulary_find(&t->vocabulary, dt_str_text(&code), code.size);
-        dt_str_release(&code);
     }
     if (!unknown.at) return NULL;
     DT_TRY(dt_tokenizer_text(r, unknown, "unk_token", &text));

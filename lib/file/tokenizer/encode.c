@@ -95,7 +95,7 @@ static dt_status *split(const stage *s, const char *text, size_t n) {
     if (s->i == s->t->n_splits) return encode_word(s->t, text, n, s->out);
     const dt_split *by = &s->t->split[s->i];
     const bool begins = text == s->begin;
-    dt_str changed = {0};
+    dt_local_str changed = {0};
     if (by->prefix) {
         change(by, by->prefixes_once && !begins ? "" : by->prefix, text, n, &changed);
         text = changed.data;
@@ -103,10 +103,7 @@ static dt_status *split(const stage *s, const char *text, size_t n) {
     }
     stage next = {
         .t = s->t, .out = s->out, .i = s->i + 1, .begin = begins ? text : NULL, .end = text + n};
-    dt_status *bad =
-        by->pattern ? dt_pattern_split(by->pattern, text, n, see, &next) : split(&next, text, n);
-    dt_str_release(&changed);
-    return bad;
+    return by->pattern ? dt_pattern_split(by->pattern, text, n, see, &next) : split(&next, text, n);
 }
 
 /* ---- added tokens ---- */
@@ -186,14 +183,11 @@ static dt_status *pre_tokenize(const dt_tokenizer *t, dt_bytes gap, bool begins,
 }
 
 static dt_status *normalize(const dt_tokenizer *t, dt_bytes gap, bool begins, dt_tokens *out) {
-    dt_str changed = {0};
+    dt_local_str changed = {0};
     if (t->normalizer.n == 0) return find_added(t, &t->normalized, gap, begins, out);
-    dt_status *s = dt_normalize(&t->normalizer, gap.data, gap.n, &changed);
-    if (!s)
-        s = find_added(t, &t->normalized, (dt_bytes){dt_str_text(&changed), changed.size}, begins,
-                       out);
-    dt_str_release(&changed);
-    return s;
+    DT_TRY(dt_normalize(&t->normalizer, gap.data, gap.n, &changed));
+    return find_added(t, &t->normalized, (dt_bytes){dt_str_text(&changed), changed.size}, begins,
+                      out);
 }
 
 /* ---- texts ---- */
@@ -209,15 +203,13 @@ static void repair(const char *text, size_t n, dt_str *out) {
 }
 
 dt_status *dt_tokenizer_encode(const dt_tokenizer *t, const char *text, size_t n, dt_tokens *out) {
-    dt_str valid = {0};
+    dt_local_str valid = {0};
     if (dt_text_valid(text, n) < n) {
         repair(text, n, &valid);
         text = dt_str_text(&valid);
         n = valid.size;
     }
-    dt_status *s = find_added(t, &t->raw, (dt_bytes){text, n}, true, out);
-    dt_str_release(&valid);
-    return s;
+    return find_added(t, &t->raw, (dt_bytes){text, n}, true, out);
 }
 
 dt_status *dt_tokenizer_fill(const dt_tokenizer *t, const char *text, int64_t length,

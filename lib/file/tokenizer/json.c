@@ -11,14 +11,12 @@ enum { SHOWN = 60 };
 
 dt_status *dt_tokenizer_fail(const dt_tokenizer_reader *r, const dt_json_cursor *at,
                              const char *format, ...) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
-    dt_status *s = dt_json_fail(&r->place, at->at, "%s", dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_json_fail(&r->place, at->at, "%s", dt_str_text(&text));
 }
 
 dt_status *dt_tokenizer_fault(const dt_tokenizer_reader *r, const dt_json_cursor *at) {
@@ -95,11 +93,9 @@ dt_status *dt_tokenizer_type(dt_tokenizer_reader *r, dt_json_cursor at, const ch
         if (!dt_json_skip(&at, 0)) break;
     }
     DT_TRY(dt_tokenizer_fault(r, &at));
-    dt_str name = {0};
+    dt_local_str name = {0};
     dt_str_printf(&name, "%s.type", what);
-    dt_status *s = dt_tokenizer_text(r, type, dt_str_text(&name), out);
-    dt_str_release(&name);
-    return s;
+    return dt_tokenizer_text(r, type, dt_str_text(&name), out);
 }
 
 dt_status *dt_tokenizer_text(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,

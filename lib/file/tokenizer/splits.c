@@ -59,7 +59,7 @@ dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const
                                 const dt_pattern **out, const char **literal) {
     dt_json_cursor regex, plain;
     dt_split split = {0};
-    dt_str source = {0};
+    dt_local_str source = {0};
     const char *text;
     const dt_tokenizer_key keys[] = {{"Regex", &regex, NULL}, {"String", &plain, NULL}, {0}};
     DT_TRY(dt_tokenizer_object(r, at, what, keys));
@@ -70,7 +70,6 @@ dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const
     else put_literal(text, &source);
     dt_status *s = compile(r, &at, dt_str_text(&source), &split);
     *out = split.pattern;
-    dt_str_release(&source);
     return s;
 }
 
@@ -149,7 +148,7 @@ static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_t
     dt_json_cursor replacement, scheme, split;
     bool splits = true;
     const char *text;
-    dt_str pattern = {0}, literal = {0};
+    dt_local_str pattern = {0}, literal = {0};
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"replacement", &replacement, NULL},
                                      {"prepend_scheme", &scheme, "\"always\"|\"never\"|\"first\""},
@@ -169,10 +168,7 @@ static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_t
     put_literal(text, &literal);
     dt_str_printf(&pattern, "%s[^%s]*|[^%s]+", dt_str_text(&literal), dt_str_text(&literal),
                   dt_str_text(&literal));
-    dt_status *s = splits ? compile(r, &at, dt_str_text(&pattern), out) : NULL;
-    dt_str_release(&pattern);
-    dt_str_release(&literal);
-    return s;
+    return splits ? compile(r, &at, dt_str_text(&pattern), out) : NULL;
 }
 
 dt_status *dt_tokenizer_read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {

@@ -118,7 +118,7 @@ static dt_status *read_parts(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
 }
 
 dt_status *dt_tokenizer_read(dt_arena *arena, const char *path, const dt_tokenizer **out) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_tokenizer *t = dt_arena_new(arena, dt_tokenizer);
     *out = t;
     t->path = dt_arena_strdup(arena, path);
@@ -131,7 +131,6 @@ dt_status *dt_tokenizer_read(dt_arena *arena, const char *path, const dt_tokeniz
         s = read_parts(&r, (dt_json_cursor){.at = r.place.text, .end = r.place.text + text.size},
                        t);
     dt_str_release(&r.text);
-    dt_str_release(&text);
     return s;
 }
 

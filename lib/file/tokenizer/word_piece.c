@@ -19,7 +19,7 @@ typedef struct word_piece {
 static int32_t longest_token(const dt_tokenizer *t, const char *text, size_t n, bool continues,
                              size_t *size) {
     const word_piece *m = t->made;
-    dt_str word = {0};
+    dt_local_str word = {0};
     int32_t token = -1;
     const size_t prefix = continues ? strlen(m->prefix) : 0;
     *size = 0;
@@ -30,7 +30,6 @@ static int32_t longest_token(const dt_tokenizer *t, const char *text, size_t n, 
     for (; token < 0 && *size > 0; *size -= token < 0)
         if (*size == n || ((unsigned char)text[*size] & 0xc0) != 0x80)
             token = dt_vocabulary_find(&t->vocabulary, word.data, prefix + *size);
-    dt_str_release(&word);
     return token;
 }
 

@@ -8,7 +8,6 @@
  * because rounding errors of the first pass are as large as the parts that it removes. Every
  * orthogonal matrix is equally likely.
  */
-#include <stdlib.h>
 
 #include "model/initializer/draw.h"
 
@@ -59,12 +58,11 @@ static void fill(const void *args, const dt_draw *d, double *out) {
     int64_t columns = d->type.dim[d->type.rank - 1], rows = columns ? d->n / columns : 0;
     bool tall = rows >= columns; /* the columns are the vectors */
     int64_t count = tall ? columns : rows, n = tall ? rows : columns;
-    double *vectors = dt_alloc((size_t)(d->n + 1) * sizeof *vectors);
+    DT_LOCAL double *vectors = dt_alloc((size_t)(d->n + 1) * sizeof *vectors);
     make_vectors(d, count, n, vectors);
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < n; k++)
             out[tall ? k * columns + i : i * columns + k] = gain * vectors[i * n + k];
-    free(vectors);
 }
 
 const dt_initializer dt_initializer_orthogonal = {

@@ -5,7 +5,6 @@
  * YAML file, in which every value has its path as its location. Paths take memory, so their total
  * size is limited: values beyond the limit have the location of the value that contains them.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -61,7 +60,7 @@ static bool is_word(const char *text) {
 }
 
 static void convert_scalar(conversion *c, const json_t *v, dt_tree *t) {
-    dt_str number = {0};
+    dt_local_str number = {0};
     t->kind = json_is_null(v) ? DT_TREE_NULL : DT_TREE_SCALAR;
     t->quoted = json_is_string(v) && !is_word(json_string_value(v));
     if (json_is_integer(v))
@@ -71,7 +70,6 @@ static void convert_scalar(conversion *c, const json_t *v, dt_tree *t) {
     else if (json_is_null(v)) t->text = "null";
     else dt_str_double(&number, json_real_value(v));
     if (json_is_real(v)) t->text = dt_arena_strdup(c->arena, dt_str_text(&number));
-    dt_str_release(&number);
 }
 
 static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around);
@@ -138,14 +136,12 @@ static dt_status *parse(dt_arena *arena, const char *name, const dt_str *text, d
 }
 
 dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     bool archive = dt_zip_is(path);
     const dt_text_file file = {
         .path = path, .wanted = "a model of Keras (.json, .keras)", .fault = DT_E_KERAS_MODEL};
     const char *name =
         archive ? dt_arena_printf(arena, "%s/%s", path, member) : dt_arena_strdup(arena, path);
-    dt_status *s = archive ? read_archive(path, &text) : dt_text_read(&file, MOST_BYTES, &text);
-    if (!s) s = parse(arena, name, &text, out);
-    dt_str_release(&text);
-    return s;
+    DT_TRY(archive ? read_archive(path, &text) : dt_text_read(&file, MOST_BYTES, &text));
+    return parse(arena, name, &text, out);
 }

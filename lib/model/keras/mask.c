@@ -17,7 +17,6 @@
  * when the model runs. MultiHeadAttention then also removes them, so layers further on see no mask
  * in Keras. Such models are refused.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/keras/keras_impl.h"
@@ -36,11 +35,9 @@ static const char *bounded(const char *text) {
 }
 
 static const char *unlike(dt_arena *arena, const char *name, const dt_tree *value) {
-    dt_str number = {0};
+    dt_local_str number = {0};
     dt_tree_print(value, &number);
-    const char *text = dt_arena_printf(arena, "%.200s != %.60s", name, dt_str_text(&number));
-    dt_str_release(&number);
-    return text;
+    return dt_arena_printf(arena, "%.200s != %.60s", name, dt_str_text(&number));
 }
 
 static const char *any_of(dt_arena *arena, const char *mask) {

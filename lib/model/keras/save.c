@@ -54,10 +54,10 @@ static dt_status *put_all(dt_archive *a, const dt_str *config, const dt_hdf5_ite
 
 dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char *name,
                          const char *path) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_output o = {0};
     dt_archive a = {.file = &o.file};
-    dt_str config = {0};
+    dt_local_str config = {0};
     dt_hdf5_item *item = NULL;
     int n = 0;
     dt_status *bad = dt_keras_config_print(arena, m, name, &config);
@@ -67,8 +67,6 @@ dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char
     if (!bad) bad = dt_output_finish(&o);
     dt_archive_release(&a);
     dt_output_close(&o);
-    dt_str_release(&config);
-    dt_arena_destroy(arena);
     return bad;
 }
 
@@ -77,7 +75,7 @@ static dt_status *put_in_file(void *user, const void *bytes, size_t n) {
 }
 
 dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights, const char *path) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_output o = {0};
     dt_hdf5_item *item = NULL;
     int n = 0;
@@ -86,6 +84,5 @@ dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights, co
     if (!bad) bad = dt_hdf5_write(item, n, &(dt_hdf5_sink){put_in_file, &o});
     if (!bad) bad = dt_output_finish(&o);
     dt_output_close(&o);
-    dt_arena_destroy(arena);
     return bad;
 }

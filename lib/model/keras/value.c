@@ -220,15 +220,12 @@ static const char *default_text(const dt_field *f) {
 
 static bool is_default(const dt_field *f, const dt_tree *value) {
     const char *text = f ? default_text(f) : NULL;
-    dt_str printed = {0}, wanted = {0};
+    dt_local_str printed = {0}, wanted = {0};
     if (!text) return false;
     dt_tree_print(value, &printed);
     if (*text == '[') dt_str_puts(&wanted, text);
     else dt_tree_print(&(dt_tree){.kind = DT_TREE_SCALAR, .text = text}, &wanted);
-    bool is = strcmp(dt_str_text(&printed), dt_str_text(&wanted)) == 0;
-    dt_str_release(&printed);
-    dt_str_release(&wanted);
-    return is;
+    return strcmp(dt_str_text(&printed), dt_str_text(&wanted)) == 0;
 }
 
 /* Whether null is not the default here: null axes of a constraint are all axes in Keras, and a null

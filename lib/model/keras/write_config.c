@@ -123,13 +123,12 @@ static dt_status *put_object(writing *w, const char *key, const char *noun, cons
 }
 
 static dt_status *put_tree(writing *w, const dt_field *f, const dt_tree *t) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     if (!t || t->kind == DT_TREE_NULL) return NULL;
     if (f->forms && f->forms->kind == DT_FIELD_NAMED)
         return put_object(w, f->name, f->forms->noun, t);
     dt_tree_print(t, &text);
     dt_json_raw(&w->j, f->name, dt_str_text(&text));
-    dt_str_release(&text);
     return NULL;
 }
 

@@ -9,8 +9,6 @@
  */
 #include "model/layer/spatial.h"
 
-#include <string.h>
-
 static const dt_field depthwise_fields[] = {
     DT_CONV_DEPTHWISE(KERNEL), DT_CONV_FIELDS(dt_paddings),
     DT_INSTEAD("filters", "there are channels * depth_multiplier outputs"), DT_END};

@@ -41,16 +41,15 @@ static int find_output(const dt_layer_spec *l, const char *word) {
 }
 
 static dt_status *no_output(const dt_layer_build *b, const dt_layer_spec *l, const char *word) {
-    dt_str names = {0};
+    dt_local_str names = {0};
     for (int i = 0; i < l->n_further; i++)
         dt_str_printf(&names, "%s%s/%s", i ? ", " : "", l->name, l->further[i].name);
     dt_status *s =
         dt_fail(DT_E_MODEL_INPUTS, &b->at, "layer '%s' has no output '%.80s'", l->name, word);
-    s = l->n_further ? dt_suggest(s, "it has %s", dt_str_text(&names))
-                     : dt_suggest(s, "recurrent layers with return_state: true have further "
-                                     "outputs, and attention with return_attention_scores: true");
-    dt_str_release(&names);
-    return s;
+    return l->n_further
+               ? dt_suggest(s, "it has %s", dt_str_text(&names))
+               : dt_suggest(s, "recurrent layers with return_state: true have further "
+                               "outputs, and attention with return_attention_scores: true");
 }
 
 static dt_status *build(dt_layer_build *b) {

@@ -10,12 +10,10 @@ dt_status *dt_noise_weight(dt_layer_build *b, const char *within) {
 }
 
 static uint64_t key_of(const dt_layer_call *c, const dt_noise *n) {
-    dt_str purpose = {0};
+    dt_local_str purpose = {0};
     dt_str_printf(&purpose, "draws of %s", n->has_seed ? "a layer" : c->name);
-    uint64_t key =
-        dt_random_stream(n->has_seed ? (uint64_t)n->seed : c->seed, dt_str_text(&purpose), 0).key;
-    dt_str_release(&purpose);
-    return key;
+    return dt_random_stream(n->has_seed ? (uint64_t)n->seed : c->seed, dt_str_text(&purpose), 0)
+        .key;
 }
 
 dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind,

@@ -31,12 +31,10 @@ void dt_sizes_print(const int64_t *v, int n, dt_str *out) {
 dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n,
                        const int64_t *usual, int64_t *out) {
     if (given->v && !given->lone && given->n != n) {
-        dt_str is = {0};
+        dt_local_str is = {0};
         dt_sizes_print(given->v, given->n, &is);
-        dt_status *s = dt_fail(DT_E_RANGE, &b->at, "%s takes one number or a list of %d, got %s",
-                               key, n, dt_str_text(&is));
-        dt_str_release(&is);
-        return s;
+        return dt_fail(DT_E_RANGE, &b->at, "%s takes one number or a list of %d, got %s", key, n,
+                       dt_str_text(&is));
     }
     for (int i = 0; i < n; i++) out[i] = !given->v ? usual[i] : given->v[given->lone ? 0 : i];
     return NULL;
@@ -73,17 +71,15 @@ void dt_space_bound(dt_space *s, const dt_type *in) {
 }
 
 static dt_status *too_large(const dt_layer_build *b, const char *kind, const dt_space *s) {
-    dt_str size = {0};
+    dt_local_str size = {0};
     dt_sizes_print(s->size, s->n, &size);
-    dt_status *status = dt_fail(
-        DT_E_RANGE, &b->at, "the window of %s must be smaller than %lld in each dimension, got %s",
-        kind, (long long)LARGEST_WINDOW, dt_str_text(&size));
-    dt_str_release(&size);
-    return status;
+    return dt_fail(DT_E_RANGE, &b->at,
+                   "the window of %s must be smaller than %lld in each dimension, got %s", kind,
+                   (long long)LARGEST_WINDOW, dt_str_text(&size));
 }
 
 static dt_status *no_place(const dt_layer_build *b, const char *kind, const dt_space *s) {
-    dt_str size = {0}, stride = {0}, dilation = {0};
+    dt_local_str size = {0}, stride = {0}, dilation = {0};
     dt_sizes_print(s->size, s->n, &size);
     dt_sizes_print(s->stride, s->n, &stride);
     dt_sizes_print(s->dilation, s->n, &dilation);
@@ -93,9 +89,6 @@ static dt_status *no_place(const dt_layer_build *b, const char *kind, const dt_s
         "(strides %s, dilation_rate %s, padding %s)",
         kind, dt_str_text(&size), dt_text_of_shape(&b->in).s, dt_str_text(&stride),
         dt_str_text(&dilation), dt_paddings_causal[s->padding]);
-    dt_str_release(&size);
-    dt_str_release(&stride);
-    dt_str_release(&dilation);
     return dt_suggest(status, "padding 'same' keeps sizes");
 }
 
@@ -133,16 +126,13 @@ static bool any_above_one(const int64_t *v, int n) {
 }
 
 static dt_status *stretched_twice(const dt_layer_build *b, const dt_space *s) {
-    dt_str stride = {0}, dilation = {0};
+    dt_local_str stride = {0}, dilation = {0};
     dt_sizes_print(s->stride, s->n, &stride);
     dt_sizes_print(s->dilation, s->n, &dilation);
-    dt_status *status = dt_fail(
+    return dt_fail(
         DT_E_RANGE, &b->at,
         "strides and dilation_rate cannot both exceed 1, got strides %s and dilation_rate %s",
         dt_str_text(&stride), dt_str_text(&dilation));
-    dt_str_release(&stride);
-    dt_str_release(&dilation);
-    return status;
 }
 
 static dt_status *read_space(const dt_layer_build *b, const dt_conv *c, int n, dt_space *out) {

@@ -31,17 +31,14 @@ static void print(dt_str *out, const dt_reals *list) {
 static dt_status *check(const void *args, const dt_location *where) {
     const struct piecewise *p = args;
     if (p->boundaries.n == p->values.n - 1 && p->boundaries.n > 0) return NULL;
-    dt_str boundaries = {0}, values = {0};
+    dt_local_str boundaries = {0}, values = {0};
     print(&boundaries, &p->boundaries);
     print(&values, &p->values);
-    dt_status *s =
-        dt_fail(DT_E_RANGE, where,
-                "expected at least 1 boundary, and 1 more value than boundaries, got %d boundaries "
-                "%s and %d values %s",
-                p->boundaries.n, dt_str_text(&boundaries), p->values.n, dt_str_text(&values));
-    dt_str_release(&boundaries);
-    dt_str_release(&values);
-    return s;
+    return dt_fail(
+        DT_E_RANGE, where,
+        "expected at least 1 boundary, and 1 more value than boundaries, got %d boundaries "
+        "%s and %d values %s",
+        p->boundaries.n, dt_str_text(&boundaries), p->values.n, dt_str_text(&values));
 }
 
 static dt_value at(const void *args, dt_value step) {

@@ -3,8 +3,6 @@
  * ranks, along `dim`. */
 #include "op/across.h"
 
-#include <stdlib.h>
-
 #include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q) {
@@ -40,11 +38,9 @@ static const struct dt_across_row row = {DT_ACROSS_ALL_GATHER, plain, bytes};
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
-    char *groups = dt_hlo_groups(&a->mesh, a->axes);
-    dt_hlo_value y = dt_hlo_op(c->hlo, "all_gather", c->in, 1, &c->type,
-                               "all_gather_dim = %d : i64, replica_groups = %s", a->dim, groups);
-    free(groups);
-    return y;
+    DT_LOCAL char *groups = dt_hlo_groups(&a->mesh, a->axes);
+    return dt_hlo_op(c->hlo, "all_gather", c->in, 1, &c->type,
+                     "all_gather_dim = %d : i64, replica_groups = %s", a->dim, groups);
 }
 
 const dt_op dt_op_across_all_gather = {

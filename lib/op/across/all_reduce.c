@@ -3,8 +3,6 @@
  * devices along `axes`, added in the order of ranks. */
 #include "op/across.h"
 
-#include <stdlib.h>
-
 #include "op/stablehlo.h"
 
 static void eval(const dt_call *c) {
@@ -34,11 +32,9 @@ static const struct dt_across_row row = {DT_ACROSS_ALL_REDUCE, plain, bytes};
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
-    char *groups = dt_hlo_groups(&a->mesh, a->axes);
-    dt_hlo_value y = dt_hlo_joined(c->hlo, "all_reduce", a->kind, c->in, 1, &c->type,
-                                   "replica_groups = %s", groups);
-    free(groups);
-    return y;
+    DT_LOCAL char *groups = dt_hlo_groups(&a->mesh, a->axes);
+    return dt_hlo_joined(c->hlo, "all_reduce", a->kind, c->in, 1, &c->type, "replica_groups = %s",
+                         groups);
 }
 
 const dt_op dt_op_across_all_reduce = {

@@ -3,8 +3,6 @@
  * device sends a part to each other device. */
 #include "op/across.h"
 
-#include <stdlib.h>
-
 #include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q) {
@@ -48,13 +46,11 @@ static const struct dt_across_row row = {DT_ACROSS_ALL_TO_ALL, plain, dt_across_
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
-    char *groups = dt_hlo_groups(&a->mesh, a->axes);
-    dt_hlo_value y = dt_hlo_op(c->hlo, "all_to_all", c->in, 1, &c->type,
-                               "split_dimension = %d : i64, concat_dimension = %d : i64, "
-                               "split_count = %d : i64, replica_groups = %s",
-                               a->to, a->dim, dt_mesh_parts(&a->mesh, a->axes), groups);
-    free(groups);
-    return y;
+    DT_LOCAL char *groups = dt_hlo_groups(&a->mesh, a->axes);
+    return dt_hlo_op(c->hlo, "all_to_all", c->in, 1, &c->type,
+                     "split_dimension = %d : i64, concat_dimension = %d : i64, "
+                     "split_count = %d : i64, replica_groups = %s",
+                     a->to, a->dim, dt_mesh_parts(&a->mesh, a->axes), groups);
 }
 
 const dt_op dt_op_across_all_to_all = {

@@ -16,8 +16,6 @@
  */
 #include "op/across.h"
 
-#include <stdlib.h>
-
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
@@ -176,10 +174,9 @@ static dt_hlo_value from_neighbour(const halo *h, int away, int64_t size) {
         dt_hlo_slice(h->c->hlo, h->c->in[0], a->dim, away > 0 ? h->own - size : 0, size);
     int parts = dt_mesh_parts(&a->mesh, a->axes);
     if (away >= parts || -away >= parts) return dt_hlo_like(h->c->hlo, part, a->fill);
-    char *pairs = pairs_of(a, away);
+    DT_LOCAL char *pairs = pairs_of(a, away);
     dt_hlo_value y = dt_hlo_op(h->c->hlo, "collective_permute", &part, 1, &part.type,
                                "source_target_pairs = %s", pairs);
-    free(pairs);
     return filled(h, y, away);
 }
 
@@ -202,14 +199,12 @@ static int64_t wanted_of(const halo *h, int64_t want, int64_t away) {
 static dt_hlo_value widened(const halo *h, int64_t low, int64_t high) {
     int before = low > 0 ? (int)((low + h->own - 1) / h->own) : 0,
         behind = high > 0 ? (int)((high + h->own - 1) / h->own) : 0, n = 0;
-    dt_hlo_value *part = dt_alloc(dt_size_mul((size_t)(before + behind + 1), sizeof *part));
+    DT_LOCAL dt_hlo_value *part =
+        dt_alloc(dt_size_mul((size_t)(before + behind + 1), sizeof *part));
     for (int k = before; k > 0; k--) part[n++] = from_neighbour(h, k, wanted_of(h, low, k));
     part[n++] = h->c->in[0];
     for (int k = 1; k <= behind; k++) part[n++] = from_neighbour(h, -k, wanted_of(h, high, k));
-    dt_hlo_value y =
-        dt_hlo_concatenate(h->c->hlo, part, n, ((const dt_across_attr *)h->c->node->attr)->dim);
-    free(part);
-    return y;
+    return dt_hlo_concatenate(h->c->hlo, part, n, ((const dt_across_attr *)h->c->node->attr)->dim);
 }
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {

@@ -3,8 +3,6 @@
  * its part along `dim` of the sum: an all_reduce and a slice for half the bytes. */
 #include "op/across.h"
 
-#include <stdlib.h>
-
 #include "op/stablehlo.h"
 
 static void eval(const dt_call *c) {
@@ -32,12 +30,9 @@ static const struct dt_across_row row = {DT_ACROSS_REDUCE_SCATTER, plain,
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
-    char *groups = dt_hlo_groups(&a->mesh, a->axes);
-    dt_hlo_value y =
-        dt_hlo_joined(c->hlo, "reduce_scatter", a->kind, c->in, 1, &c->type,
-                      "scatter_dimension = %d : i64, replica_groups = %s", a->dim, groups);
-    free(groups);
-    return y;
+    DT_LOCAL char *groups = dt_hlo_groups(&a->mesh, a->axes);
+    return dt_hlo_joined(c->hlo, "reduce_scatter", a->kind, c->in, 1, &c->type,
+                         "scatter_dimension = %d : i64, replica_groups = %s", a->dim, groups);
 }
 
 const dt_op dt_op_across_reduce_scatter = {

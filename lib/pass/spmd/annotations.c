@@ -8,7 +8,6 @@
  * and all other dimensions the last ones, so that a batch in 2 parts and weights in 2 parts use 4
  * devices.
  */
-#include <string.h>
 
 #include "pass/spmd/spmd_impl.h"
 

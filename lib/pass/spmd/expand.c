@@ -109,7 +109,7 @@ static void export(expansion *x) {
 }
 
 dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) {
-    dt_arena *scratch = dt_arena_create();
+    dt_local_arena scratch = dt_arena_create();
     expansion x = {
         .s = s, .t = dt_trace_create(s->whole->name), .devices = dt_mesh_devices(&s->mesh)};
 
@@ -119,6 +119,5 @@ dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) {
     place_all(&x);
     unroll(&x);
     export(&x);
-    dt_arena_destroy(scratch);
     return dt_trace_end(x.t, out);
 }

@@ -45,7 +45,7 @@ static int *last_readers(const dt_graph *g, dt_arena *arena) {
 
 static void count_values(const dt_spmd *s, int device, dt_spmd_bytes *b) {
     const dt_graph *g = s->local;
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     int *last = last_readers(g, arena);
     int64_t *dies = dt_arena_array(arena, int64_t, g->n_nodes + 2), now = 0;
     for (int i = 0; i < s->whole->n_args; i++) now += bytes_of(s, g->arg[i].node, device);
@@ -61,7 +61,6 @@ static void count_values(const dt_spmd *s, int device, dt_spmd_bytes *b) {
         }
         now -= dies[i];
     }
-    dt_arena_destroy(arena);
 }
 
 static dt_spmd_bytes count_on(const dt_spmd *s, int device) {

@@ -84,7 +84,7 @@ static void put_header(const run *r, const csv *v, dt_str *out) {
 
 static dt_status *put_line(run *r, dt_hook *h, const dt_logs *logs, bool provisional) {
     csv *v = h->state;
-    dt_str line = {0};
+    dt_local_str line = {0};
     if (!v->has_keys) choose_columns(r, v, logs);
     if (v->log.end == 0) put_header(r, v, &line);
     dt_str_printf(&line, "%lld", (long long)r->at.epoch);
@@ -97,9 +97,7 @@ static dt_status *put_line(run *r, dt_hook *h, const dt_logs *logs, bool provisi
         else dt_str_puts(&line, "NA");
     }
     dt_str_puts(&line, "\r\n");
-    dt_status *s = dt_run_log_put(&v->log, line.data, line.size, provisional);
-    dt_str_release(&line);
-    return s;
+    return dt_run_log_put(&v->log, line.data, line.size, provisional);
 }
 
 /* The line of a validation that ends an incomplete epoch is the epoch's line too. */

@@ -51,13 +51,12 @@ static dt_status *open_generator(run *r, dt_hook *h) {
 /* ---- a text ---- */
 
 static void report_text(const run *r, const dt_generator *g) {
-    dt_str text = {0};
+    dt_local_str text = {0};
     dt_generator_decode(g, 0, dt_generator_tokens(g), &text);
     dt_run_emit(r, &(dt_event){.kind = DT_EVENT_TEXT,
                                .step = r->at.step,
                                .steps = r->size.steps,
                                .text = dt_str_text(&text)});
-    dt_str_release(&text);
 }
 
 static dt_status *generate(run *r, dt_hook *h) {

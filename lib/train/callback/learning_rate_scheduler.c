@@ -22,12 +22,10 @@ static const dt_field fields[] = {
 
 static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const struct scheduler *x = named->args;
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     dt_named schedule;
     (void)job;
-    dt_status *s = dt_rate_read(arena, x->schedule, &schedule);
-    dt_arena_destroy(arena);
-    return s;
+    return dt_rate_read(arena, x->schedule, &schedule);
 }
 
 static dt_status *open_scheduler(run *r, dt_hook *h) {

@@ -41,7 +41,7 @@ static dt_status *open_reducer(run *r, dt_hook *h) {
 
 static void reduce(run *r, dt_hook *h, double old) {
     reducer *s = h->state;
-    dt_str rate = {0};
+    dt_local_str rate = {0};
     if (old <= (double)(float)s->x->min_lr) return;
     float now = (float)fmax(old * s->x->factor, s->x->min_lr);
     dt_run_set_rate(r, (double)now);
@@ -49,7 +49,6 @@ static void reduce(run *r, dt_hook *h, double old) {
     s->wait = 0;
     dt_str_float(&rate, now);
     dt_callback_report(r, h, "reducing learning rate to %s", dt_str_text(&rate));
-    dt_str_release(&rate);
 }
 
 static void look(run *r, dt_hook *h, double current, double rate) {

@@ -242,10 +242,8 @@ static const part *find_part(const side *s, const char *name) {
 /* Cuts a file to the length that the checkpoint knows, or removes an unknown file. */
 static dt_status *settle_file(const side *s, const char *name) {
     const part *p = find_part(s, name);
-    char *path = dt_path_join(s->folder, name);
-    dt_status *bad = p ? dt_run_log_cut(path, p->end) : dt_file_remove(path);
-    free(path);
-    return bad;
+    DT_LOCAL char *path = dt_path_join(s->folder, name);
+    return p ? dt_run_log_cut(path, p->end) : dt_file_remove(path);
 }
 
 static dt_status *settle(const side *s) {
@@ -312,17 +310,15 @@ static char *new_name(run *r, const side *s, const char **name) {
 /* Opens the file at the first record. */
 static dt_status *open_file(run *r, side *s) {
     part p = {0};
-    dt_str head = {0};
+    dt_local_str head = {0};
     if (s->file.path) return NULL;
     DT_TRY(dt_dir_make(s->folder));
-    char *path = new_name(r, s, &p.name);
+    DT_LOCAL char *path = new_name(r, s, &p.name);
     dt_status *bad = dt_writer_append(&s->file, path);
     put_version(&head, now());
     if (!bad) bad = dt_writer_put(&s->file, head.data, head.size);
     p.size = p.end = (int64_t)head.size;
     if (!bad) add_part(s, &p);
-    dt_str_release(&head);
-    free(path);
     return bad;
 }
 
@@ -342,14 +338,13 @@ static dt_status *put(run *r, side *s, dt_str *records, bool provisional) {
 
 static void add_scalar(dt_str *out, const event_time *at, const char *form, const char *name,
                        double value) {
-    dt_str tag = {0};
+    dt_local_str tag = {0};
     dt_str_printf(&tag,
                   form[0] == 'v'   ? "evaluation_%s_vs_iterations"
                   : form[0] == 'b' ? "batch_%s"
                                    : "epoch_%s",
                   name);
     put_scalar(out, at, dt_str_text(&tag), value);
-    dt_str_release(&tag);
 }
 
 static dt_status *after_step(run *r, dt_hook *h, const dt_step_done *done) {
@@ -389,7 +384,8 @@ static dt_status *add_histograms(run *r, const event_time *at, dt_str *out) {
 static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
     board *b = h->state;
     const event_time at = {now(), r->at.epoch};
-    dt_str trained = {0}, validated = {0};
+    dt_str trained = {0};
+    dt_local_str validated = {0};
     dt_status *s = NULL;
     double rate;
     if (logs->between) return NULL;
@@ -408,10 +404,7 @@ static dt_status *after_epoch(run *r, dt_hook *h, dt_logs *logs) {
     if (b->x->histogram_freq && r->at.epoch % b->x->histogram_freq == 0)
         s = add_histograms(r, &at, &trained);
     if (!s) s = put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r));
-    if (s) {
-        dt_str_release(&validated);
-        return s;
-    }
+    if (s) { return s; }
     return put(r, &b->side[VALIDATION], &validated, dt_epoch_is_provisional(r));
 }
 

@@ -125,8 +125,8 @@ static void take_line(dt_arena *arena, const char *line, size_t n, previous *e) 
 
 static previous *read_record(const run *r) {
     previous *e = dt_arena_new(r->arena, previous);
-    dt_str text = {0};
-    char *path = dt_path_join(r->q->directory, DT_RECORD_FILE);
+    dt_local_str text = {0};
+    DT_LOCAL char *path = dt_path_join(r->q->directory, DT_RECORD_FILE);
     dt_status *s = dt_file_read(path, MOST_BYTES, &text);
     *e = (previous){.generation = -1};
     for (const char *line = dt_str_text(&text); !s && *line;
@@ -134,8 +134,6 @@ static previous *read_record(const run *r) {
         take_line(r->arena, line, strcspn(line, "\n"), e);
     bool is_known = !s && e->generation == r->out.generation;
     dt_status_free(s);
-    dt_str_release(&text);
-    free(path);
     return is_known ? e : NULL;
 }
 

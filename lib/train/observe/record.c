@@ -57,11 +57,10 @@ static bool ends_in_line(const char *path) {
 }
 
 static dt_status *open_file(record *c, const run *r) {
-    char *path = dt_path_join(r->out.directory.path, DT_RECORD_FILE);
+    DT_LOCAL char *path = dt_path_join(r->out.directory.path, DT_RECORD_FILE);
     bool whole = ends_in_line(path);
     dt_status *s = dt_writer_append(&c->file, path);
     if (!s && !whole) s = dt_writer_put(&c->file, "\n", 1);
-    free(path);
     return s;
 }
 
@@ -308,7 +307,7 @@ typedef struct part_files {
 } part_files;
 
 static void put_file(dt_json *j, const run *r, const dt_file_identity *f) {
-    char *path = hide(r, f->path);
+    DT_LOCAL char *path = hide(r, f->path);
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "path", path);
     if (*f->what) dt_json_string(j, "what", f->what);
@@ -316,7 +315,6 @@ static void put_file(dt_json *j, const run *r, const dt_file_identity *f) {
     dt_json_int(j, "modified", f->modified_s);
     if (*f->sha256.hex) dt_json_string(j, "sha256", f->sha256.hex);
     dt_json_close(j, '}');
-    free(path);
 }
 
 static void put_first(dt_json *j, const dt_event_line *l) {
@@ -327,9 +325,8 @@ static void put_first(dt_json *j, const dt_event_line *l) {
 }
 
 static void put_unread(record *c, const run *r, dt_part p, const char *fault) {
-    char *error = hide(r, fault);
+    DT_LOCAL char *error = hide(r, fault);
     put_line(c, DT_LINE_UNREAD, &(dt_event_line){.event.split = dt_part_name(p), .error = error});
-    free(error);
 }
 
 static void put_part(record *c, const run *r, dt_part p) {

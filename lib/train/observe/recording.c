@@ -5,7 +5,6 @@
 #include "train/recording.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "train/hook.h"
@@ -23,14 +22,13 @@ enum { MAIN_ROOM = 1 << 12 };
 
 /* A run with --steps or --until-epoch gets no warning, because a later run may reach the steps. */
 static void warn_of_steps_beyond(const run *r) {
-    dt_str text = {0};
+    dt_local_str text = {0};
 
     dt_str_printf(&text,
                   "output.trace: step %lld is beyond the run's %lld steps; nothing is recorded",
                   (long long)r->q->trace.first, (long long)r->size.steps);
     if (r->q->trace.first > r->size.steps && r->size.steps == r->size.all_steps)
         dt_run_warn(r, dt_str_text(&text));
-    dt_str_release(&text);
 }
 
 static dt_status *open_recording(run *r, dt_hook *h) {
@@ -86,12 +84,11 @@ static double resident_bytes(void) {
 /* ---- the file ---- */
 
 static void warn_of_lost_spans(const run *r, int64_t lost) {
-    dt_str text = {0};
+    dt_local_str text = {0};
 
     dt_str_printf(&text, "output.trace: %lld of the oldest spans had no room; record fewer steps",
                   (long long)lost);
     if (lost > 0) dt_run_warn(r, dt_str_text(&text));
-    dt_str_release(&text);
 }
 
 /* Writes the file once, if a step was recorded. */
@@ -102,11 +99,10 @@ static dt_status *save(run *r) {
     if (!x->last || x->saved) return NULL;
     dt_recorder_switch(x->recorder, false);
     x->saved = true;
-    char *path = dt_path_join(r->q->directory, DT_RECORDING_FILE);
+    DT_LOCAL char *path = dt_path_join(r->q->directory, DT_RECORDING_FILE);
     dt_status *s = dt_recording_write(
         path, &(dt_recording){x->recorder, r->q->name, x->first, x->last}, &lost);
     if (!s) warn_of_lost_spans(r, lost);
-    free(path);
     return s;
 }
 
