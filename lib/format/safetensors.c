@@ -250,7 +250,7 @@ static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_
 }
 
 /* target[i] becomes the array of tensor i, NULL if it is not requested. Reports all differences. */
-static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a,
+static dt_status *match(const reading *r, const dt_safetensors_header *h, const dt_arrays *a,
                         const dt_named_view **target) {
     const char *path = r->path;
     dt_status *errors = NULL;
@@ -288,8 +288,8 @@ static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t off
     return NULL;
 }
 
-static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_stored_tensor *t,
-                              const dt_named_view *target) {
+static dt_status *read_tensor(const reading *r, const dt_safetensors_header *h,
+                              const dt_stored_tensor *t, const dt_named_view *target) {
     int64_t n = t->end - t->begin;
     if (!target && !r->hash) return NULL;
     char *unwanted =
@@ -304,7 +304,7 @@ static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_sto
 }
 
 /* The tensors cover the file from the header to its end, so this hashes all of it. */
-static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a) {
+static dt_status *fill(const reading *r, const dt_safetensors_header *h, const dt_arrays *a) {
     DT_LOCAL const dt_named_view **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);
     for (int i = 0; i < h->n && !s; i++) s = read_tensor(r, h, &h->tensor[i], target[i]);
@@ -312,7 +312,7 @@ static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a)
 }
 
 static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a) {
-    dt_header h;
+    dt_safetensors_header h;
     dt_status *s = dt_header_read(&h, r->fd, r->path, size);
     if (!s && r->hash) dt_hash_put(r->hash, h.bytes, (size_t)h.size);
     if (!s) s = fill(r, &h, a);

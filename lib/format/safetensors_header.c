@@ -111,7 +111,7 @@ static dt_status *refuse_length(const char *path, const char *bytes, int first, 
 }
 
 /* Reads the length and the header. */
-static dt_status *read_bytes(dt_header *h, int fd, const char *path, int64_t size) {
+static dt_status *read_bytes(dt_safetensors_header *h, int fd, const char *path, int64_t size) {
     unsigned char start[LENGTH_BYTES], first = 0;
     uint64_t length;
     if (size < LENGTH_BYTES)
@@ -223,7 +223,7 @@ static dt_status *check_metadata(const char *path, json_t *metadata) {
     return NULL;
 }
 
-static dt_status *read_tensors(dt_header *h, check *c) {
+static dt_status *read_tensors(dt_safetensors_header *h, check *c) {
     json_t *entry;
     h->tensor = dt_alloc(dt_size_mul(json_object_size(h->root), sizeof *h->tensor));
     json_object_foreach(h->root, c->name, entry) {
@@ -240,7 +240,7 @@ static int by_begin(const void *pa, const void *pb) {
 }
 
 /* Checks that tensors, sorted by their first byte, each begin where the previous one ends. */
-static dt_status *check_tiling(const dt_header *h, const check *c) {
+static dt_status *check_tiling(const dt_safetensors_header *h, const check *c) {
     int64_t at = 0;
     for (int i = 0; i < h->n; at = h->tensor[i++].end) {
         const dt_stored_tensor *t = &h->tensor[i];
@@ -259,8 +259,8 @@ static dt_status *check_tiling(const dt_header *h, const check *c) {
     return NULL;
 }
 
-dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size) {
-    *h = (dt_header){0};
+dt_status *dt_header_read(dt_safetensors_header *h, int fd, const char *path, int64_t size) {
+    *h = (dt_safetensors_header){0};
     DT_TRY(read_bytes(h, fd, path, size));
     if (h->size == LENGTH_BYTES || h->bytes[LENGTH_BYTES] != '{')
         return dt_fail(DT_E_CHECKPOINT, NULL,
@@ -275,9 +275,9 @@ dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size) 
     return check_tiling(h, &c);
 }
 
-void dt_header_release(dt_header *h) {
+void dt_header_release(dt_safetensors_header *h) {
     json_decref(h->root);
     free(h->tensor);
     free(h->bytes);
-    *h = (dt_header){0};
+    *h = (dt_safetensors_header){0};
 }

@@ -23,7 +23,7 @@ typedef struct dt_stored_tensor {
     int64_t begin, end; /* bytes, from the start of the data */
 } dt_stored_tensor;
 
-typedef struct dt_header {
+typedef struct dt_safetensors_header {
     char *bytes;  /* the first bytes of the file, including the 8 of the length */
     int64_t size; /* number of these; the data follow */
     int n;
@@ -31,11 +31,12 @@ typedef struct dt_header {
      * with the file */
     dt_stored_tensor *tensor;
     struct json_t *root;
-} dt_header;
+} dt_safetensors_header;
 
 /* The header of an open file of `size` bytes. CHECKPOINT errors; *h needs dt_header_release in any
  * case. */
-dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size) DT_MUST_USE;
-void dt_header_release(dt_header *h);
+dt_status *dt_header_read(dt_safetensors_header *h, int fd, const char *path,
+                          int64_t size) DT_MUST_USE;
+void dt_header_release(dt_safetensors_header *h);
 
 #endif

@@ -216,7 +216,7 @@ static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a
 }
 
 dt_status *dt_stored_safetensors(dt_stored_arrays *s) {
-    dt_header *h = dt_arena_new(s->arena, dt_header);
+    dt_safetensors_header *h = dt_arena_new(s->arena, dt_safetensors_header);
     s->header = h;
     DT_TRY(dt_header_read(h, s->fd, s->path, s->size));
     s->n = h->n;

@@ -21,7 +21,7 @@ struct dt_stored_arrays {
     int fd;
     int64_t size;
     dt_arena *arena;
-    void *header; /* of safetensors: a dt_header */
+    void *header; /* of safetensors: a dt_safetensors_header */
     int n;
     dt_stored_array *array; /* [n], by name */
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);

@@ -115,17 +115,17 @@ void dt_job_plan_errors_json(const dt_job_plan *p, dt_json *j);
 
 /* Changes of a job that does not fit, each of which would make it fit; else one of several
  * together. */
-typedef struct dt_fitting {
+typedef struct dt_would_fit {
     dt_arena *arena; /* lent */
     int n;
     const char *words[10]; /* overrides, separated by blanks: "partition.over_replicas=weights" */
     double bytes[10];      /* of a device with these overrides */
     double least;          /* where n is 0: bytes of a device with all changes that save memory */
-} dt_fitting;
-dt_fitting dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena);
+} dt_would_fit;
+dt_would_fit dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena);
 /* Adds overrides for more logical devices per replica, larger slices, and other chips. Needs
  * p->o.source. */
-void dt_job_plan_elsewhere(const dt_job_plan *p, dt_fitting *f);
+void dt_job_plan_elsewhere(const dt_job_plan *p, dt_would_fit *f);
 /* For people; nothing where the job fits. */
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out);
 void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j);

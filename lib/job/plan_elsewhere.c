@@ -12,7 +12,7 @@ enum { MOST_LOGICAL = 8, MOST_TIMES = 16, MOST_OTHERS = 2, WORDS = 5 };
 
 typedef struct elsewhere {
     const dt_job_plan *p; /* the plan that does not fit */
-    dt_fitting *f;
+    dt_would_fit *f;
     char **word; /* the overrides of the current candidate */
     int *words;
 } elsewhere;
@@ -106,7 +106,7 @@ static bool try_chip(const elsewhere *e, const dt_chip *chip, int least, int mos
     return fits;
 }
 
-void dt_job_plan_elsewhere(const dt_job_plan *p, dt_fitting *f) {
+void dt_job_plan_elsewhere(const dt_job_plan *p, dt_would_fit *f) {
     int n, words = 0, others = 0;
     char *word[WORDS];
     const elsewhere e = {.p = p, .f = f, .words = &words, .word = word};

@@ -96,7 +96,7 @@ static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
 }
 
 /* Adds a change that was planned. */
-static void add(dt_fitting *f, const dt_job_plan *p, const changed *c, double bytes) {
+static void add(dt_would_fit *f, const dt_job_plan *p, const changed *c, double bytes) {
     dt_str words = {0};
     put_words(p, c, " ", &words);
     f->words[f->n] = dt_arena_take(f->arena, &words);
@@ -116,7 +116,7 @@ static bool halve(const dt_job_plan *p, changed *c, double *bytes) {
 }
 
 /* Changes together: each stays if it saves memory. */
-static void find_together(const dt_job_plan *p, dt_fitting *f) {
+static void find_together(const dt_job_plan *p, dt_would_fit *f) {
     changed c = {0};
     bool fits = false;
     double least = (double)p->plan[0]->bytes.total;
@@ -132,8 +132,8 @@ static void find_together(const dt_job_plan *p, dt_fitting *f) {
     f->least = least;
 }
 
-dt_fitting dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena) {
-    dt_fitting f = {.arena = arena};
+dt_would_fit dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena) {
+    dt_would_fit f = {.arena = arena};
     bool fits = false;
     for (change k = SHARE_OPTIMIZER; k < CHANGES; k++) {
         changed c = {0};
@@ -170,7 +170,7 @@ static void put_largest(const dt_job_plan *p, const char *label, bool values, dt
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out) {
     if (dt_job_plan_fits(p)) return;
     dt_local_arena arena = dt_arena_create();
-    const dt_fitting f = dt_job_plan_fitting(p, arena);
+    const dt_would_fit f = dt_job_plan_fitting(p, arena);
     dt_str_puts(out, "does not fit; layers with the largest\n");
     put_largest(p, "  weights and slots", false, out);
     put_largest(p, "  activations", true, out);
@@ -191,7 +191,7 @@ void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out) {
 
 void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j) {
     dt_local_arena arena = dt_arena_create();
-    const dt_fitting f = dt_job_plan_fits(p) ? (dt_fitting){0} : dt_job_plan_fitting(p, arena);
+    const dt_would_fit f = dt_job_plan_fits(p) ? (dt_would_fit){0} : dt_job_plan_fitting(p, arena);
     dt_json_open(j, "would_fit", '[');
     for (int i = 0; i < f.n; i++) {
         dt_json_open(j, NULL, '{');

@@ -89,7 +89,7 @@ static dt_status *check_loss(const dt_named *loss) {
             dt_fail(
                 DT_E_NOT_YET, &loss->at,
                 "fit averages over examples: reduction '%s' works only in custom training loops",
-                dt_reductions[reduction]),
+                dt_loss_reductions[reduction]),
             "leave it out");
     return NULL;
 }

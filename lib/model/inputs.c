@@ -17,7 +17,7 @@
 
 /* ---- names ---- */
 
-int dt_reader_find(const dt_reader *r, const char *name, int n) {
+int dt_reader_find(const dt_model_reader *r, const char *name, int n) {
     int i = dt_hash_index_first(&r->names, dt_name_hash(name));
     while (i >= 0 && !(r->name[i] && strcmp(r->name[i], name) == 0))
         i = dt_hash_index_next(&r->names, i);
@@ -25,7 +25,7 @@ int dt_reader_find(const dt_reader *r, const char *name, int n) {
 }
 
 /* The `name` of item i, which has not been read yet. */
-static bool has_name(const dt_reader *r, int i, const char *name) {
+static bool has_name(const dt_model_reader *r, int i, const char *name) {
     const dt_tree *item = r->list->item[i];
     const dt_tree *given = item->kind == DT_TREE_MAP && item->n == 1
                                ? dt_tree_get(item->entry[0].value, "name")
@@ -35,7 +35,7 @@ static bool has_name(const dt_reader *r, int i, const char *name) {
 
 /* The error if layer i names an input that is not an earlier layer. Of the first ones it says which
  * layer may be meant: later ones are only counted. */
-static dt_status *no_layer(dt_reader *r, int i, const dt_tree *t) {
+static dt_status *no_layer(dt_model_reader *r, int i, const dt_tree *t) {
     if (strcmp(r->name[i], t->text) == 0)
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot be its own input", t->text);
     if (++r->missing > DT_MAX_ERRORS)
@@ -140,14 +140,14 @@ void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tre
 
 /* ---- one layer ---- */
 
-static dt_status *find_input(dt_reader *r, int i, const dt_tree *t, int *out) {
+static dt_status *find_input(dt_model_reader *r, int i, const dt_tree *t, int *out) {
     const char *name;
     DT_TRY(dt_tree_text(t, "inputs", &name));
     *out = dt_reader_find(r, name, i);
     return *out < 0 && !r->is_one_faulty ? no_layer(r, i, t) : NULL;
 }
 
-static dt_status *find_inputs(dt_reader *r, int i, const dt_tree *t) {
+static dt_status *find_inputs(dt_model_reader *r, int i, const dt_tree *t) {
     int n = t->kind == DT_TREE_LIST ? t->n : 1, *from = dt_arena_array(r->arena, int, n + 1);
     bool known = true;
     dt_status *faults = NULL;
@@ -163,7 +163,7 @@ static dt_status *find_inputs(dt_reader *r, int i, const dt_tree *t) {
     return faults;
 }
 
-static dt_status *check_number(const dt_reader *r, int i) {
+static dt_status *check_number(const dt_model_reader *r, int i) {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     int n = r->source[i].n, least = row->least ? row->least : 1, most = row->most ? row->most : 1;
     const dt_tree *given = dt_reader_head(r, i)->inputs;
@@ -183,14 +183,14 @@ static dt_status *check_number(const dt_reader *r, int i) {
                              : "in a model of 'type: functional' layers name their inputs");
 }
 
-static dt_status *take_the_one_before(dt_reader *r, int i) {
+static dt_status *take_the_one_before(dt_model_reader *r, int i) {
     int *from = dt_arena_array(r->arena, int, 1);
     *from = i - 1;
     if (i > 0) r->source[i] = (dt_sources){1, from};
     return NULL;
 }
 
-dt_status *dt_read_inputs(dt_reader *r, int i) {
+dt_status *dt_read_inputs(dt_model_reader *r, int i) {
     if (dt_reader_is_input(r, i)) return NULL;
     const dt_tree *t = dt_reader_head(r, i)->inputs;
     if (t && !r->functional)

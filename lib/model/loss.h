@@ -9,25 +9,25 @@
 /* ---- losses ---- */
 
 /* Keras' ways of reducing the losses of samples to one number. */
-typedef enum dt_reduction {
+typedef enum dt_loss_reduction {
     DT_REDUCTION_SUM_OVER_BATCH_SIZE,
     DT_REDUCTION_MEAN,
     DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT,
     DT_REDUCTION_SUM,
     DT_REDUCTION_NONE
-} dt_reduction;
-extern const char *const dt_reductions[];
+} dt_loss_reduction;
+extern const char *const dt_loss_reductions[];
 
 /* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with
  * DT_LOSS_FIELDS. */
 typedef struct dt_loss_head {
-    int reduction; /* dt_reduction */
+    int reduction; /* dt_loss_reduction */
     const char *name;
 } dt_loss_head;
 /* as large as the arguments of any loss; a metric of the same name has the same arguments */
 #define DT_LOSS_ARGS_SIZE 128
 #define DT_LOSS_FIELDS(type)                                                                       \
-    DT_HEAD_FIELD(ENUM, type, reduction, .choices = dt_reductions,                                 \
+    DT_HEAD_FIELD(ENUM, type, reduction, .choices = dt_loss_reductions,                            \
                   .help = "what the weighted sum of losses is divided by. sum_over_batch_size, "   \
                           "mean: the number of samples in the global batch; "                      \
                           "mean_with_sample_weight: the sum of their weights"),                    \
@@ -47,9 +47,9 @@ typedef struct dt_loss_call_args {
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
 /* Numbers that targets or predictions may be; low == high: any. */
-typedef struct dt_limits {
+typedef struct dt_loss_limits {
     double low, high;
-} dt_limits;
+} dt_loss_limits;
 
 /* A set of dt_range. */
 #define DT_RANGES(range) (1u << DT_RANGE_##range)
@@ -69,10 +69,10 @@ typedef struct dt_expects {
 #define DT_LOSS_PARTS 4
 typedef struct dt_loss_row {
     dt_kind kind;
-    dt_output_kind of; /* the kind of predictions that the loss is for */
-    bool sparse;       /* targets are class numbers */
-    bool pairs;        /* each example is compared with all others of the global batch */
-    dt_limits targets; /* the targets for which the loss is defined */
+    dt_output_kind of;      /* the kind of predictions that the loss is for */
+    bool sparse;            /* targets are class numbers */
+    bool pairs;             /* each example is compared with all others of the global batch */
+    dt_loss_limits targets; /* the targets for which the loss is defined */
     dt_expects expects;
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
@@ -163,7 +163,7 @@ typedef struct dt_metric_row {
     int sums;
     bool alone; /* for values without targets, which are passed as predictions */
     /* the targets that it accepts; for a metric named after a loss see dt_metric_targets */
-    dt_limits targets;
+    dt_loss_limits targets;
     bool unmasked; /* a mean that ignores masks, as in Keras */
     dt_check_fn *check;
     /* copies the setting of the loss beside it, unless the metric sets it; NULL: nothing */
@@ -192,7 +192,7 @@ void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_val
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
                     const dt_type *prediction);
 /* The limits of targets of the row, or of the loss of that name. */
-dt_limits dt_metric_targets(const dt_metric_row *row);
+dt_loss_limits dt_metric_targets(const dt_metric_row *row);
 /* sum / examples, 0 without examples: the `result` of most rows. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);
 

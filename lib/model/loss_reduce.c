@@ -16,7 +16,7 @@
  */
 #include "model/model.h"
 
-const char *const dt_reductions[] = {
+const char *const dt_loss_reductions[] = {
     "sum_over_batch_size", "mean", "mean_with_sample_weight", "sum", "none", NULL};
 
 dt_value dt_divide_no_nan(dt_value a, dt_value b) {

@@ -46,7 +46,7 @@ void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_val
 
 /* ---- targets ---- */
 
-dt_limits dt_metric_targets(const dt_metric_row *row) {
+dt_loss_limits dt_metric_targets(const dt_metric_row *row) {
     int n;
     const dt_kind *const *losses = dt_losses(&n);
     for (int i = 0; i < n && row->targets.low >= row->targets.high; i++)

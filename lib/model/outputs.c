@@ -23,13 +23,13 @@ static bool is_output(const found *f, int layer) {
 
 /* ---- by name ---- */
 
-static dt_status *no_layer(const dt_reader *r, const dt_tree *t, const char *name) {
+static dt_status *no_layer(const dt_model_reader *r, const dt_tree *t, const char *name) {
     dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "unknown output layer '%.80s'", name);
     const char *near = dt_nearest(name, r->name, r->list->n);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
 
-static dt_status *add_output(const dt_reader *r, const dt_tree *t, found *f) {
+static dt_status *add_output(const dt_model_reader *r, const dt_tree *t, found *f) {
     const char *name;
     DT_TRY(dt_tree_text(t, "outputs", &name));
     int layer = dt_reader_find(r, name, r->list->n);
@@ -40,7 +40,7 @@ static dt_status *add_output(const dt_reader *r, const dt_tree *t, found *f) {
     return NULL;
 }
 
-static dt_status *find_outputs(const dt_reader *r, found *f) {
+static dt_status *find_outputs(const dt_model_reader *r, found *f) {
     const dt_tree *t = r->outputs;
     bool is_list = t->kind == DT_TREE_LIST;
     int n = is_list ? t->n : 1;
@@ -56,7 +56,7 @@ static dt_status *find_outputs(const dt_reader *r, found *f) {
 
 /* ---- the whole ---- */
 
-static dt_status *unused(const dt_reader *r, const found *f, int i) {
+static dt_status *unused(const dt_model_reader *r, const found *f, int i) {
     const dt_location *at = &r->named[i].at;
     if (f->n == 1)
         return dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and the output is '%s'",
@@ -66,7 +66,7 @@ static dt_status *unused(const dt_reader *r, const found *f, int i) {
         "add it to model.outputs, or leave it out");
 }
 
-static dt_status *check_used(const dt_reader *r, const found *f) {
+static dt_status *check_used(const dt_model_reader *r, const found *f) {
     dt_status *faults = NULL;
     bool *used = dt_arena_array(r->arena, bool, r->list->n);
     for (int i = 0; i < r->list->n; i++)
@@ -76,7 +76,7 @@ static dt_status *check_used(const dt_reader *r, const found *f) {
     return faults;
 }
 
-dt_status *dt_read_outputs(const dt_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) {
+dt_status *dt_read_outputs(const dt_model_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) {
     found f = {0, layer};
     if (!r->functional && r->outputs)
         return dt_fail(DT_E_MODEL_INPUTS, &r->outputs->at,

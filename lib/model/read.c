@@ -17,7 +17,7 @@
 /* ---- names ---- */
 
 /* The location of layer i's name. */
-static const dt_location *name_place(const dt_reader *r, int i) {
+static const dt_location *name_place(const dt_model_reader *r, int i) {
     const dt_tree *name = dt_tree_get(r->named[i].tree, "name");
     return name ? &name->at : &r->named[i].at;
 }
@@ -30,7 +30,7 @@ static const char *class_of(const dt_kind *kind) {
 }
 
 /* "dense", "dense_1", ...: Keras' names for layers without one. */
-static const char *next_name(dt_reader *r, const dt_kind *kind) {
+static const char *next_name(dt_model_reader *r, const dt_kind *kind) {
     const char *base = dt_snake_case(r->arena, class_of(kind));
     int n, row = 0;
     const dt_kind *const *rows = dt_layers(&n);
@@ -41,7 +41,7 @@ static const char *next_name(dt_reader *r, const dt_kind *kind) {
 
 /* The given name of layer i, or else a generated one. A layer that is wrapped by another is counted
  * with others of its class, as in Keras. */
-static const char *name_of(dt_reader *r, const dt_named *n) {
+static const char *name_of(dt_model_reader *r, const dt_named *n) {
     const char *given = ((const dt_layer_head *)n->args)->name;
     return given ? given : next_name(r, n->kind);
 }
@@ -63,7 +63,7 @@ static dt_status *check_text(const char *name, int i, const dt_location *at) {
     return NULL;
 }
 
-static dt_status *check_name(const dt_reader *r, int i) {
+static dt_status *check_name(const dt_model_reader *r, int i) {
     const char *name = r->name[i];
     if (r->named[i].kind != &dt_layer_layer_output.kind)
         DT_TRY(check_text(name, i, name_place(r, i)));
@@ -76,7 +76,7 @@ static dt_status *check_name(const dt_reader *r, int i) {
 
 /* ---- items ---- */
 
-static dt_status *check_order(const dt_reader *r, int i) {
+static dt_status *check_order(const dt_model_reader *r, int i) {
     bool is_input = dt_reader_is_input(r, i);
     const dt_location *at = &r->named[i].at;
     if (i > 0 && is_input && !r->functional)
@@ -92,7 +92,7 @@ static dt_status *check_order(const dt_reader *r, int i) {
 }
 
 /* Reads the layer, and the layer that it wraps. */
-static dt_status *read_layer(dt_reader *r, int i) {
+static dt_status *read_layer(dt_model_reader *r, int i) {
     int n;
     const dt_kind *const *rows = dt_layers(&n);
     dt_named *layer = &r->named[i];
@@ -102,7 +102,7 @@ static dt_status *read_layer(dt_reader *r, int i) {
     return row->within ? row->within(r->arena, layer->args, &r->within[i]) : NULL;
 }
 
-static dt_status *read_item(dt_reader *r, int i) {
+static dt_status *read_item(dt_model_reader *r, int i) {
     dt_status *s = read_layer(r, i);
     if (s) {
         r->named[i].kind = NULL;
@@ -118,7 +118,7 @@ static dt_status *read_item(dt_reader *r, int i) {
 }
 
 /* Has an entry for each layer; those without a name of their own cannot be found. */
-static void index_name(dt_reader *r, int i) {
+static void index_name(dt_model_reader *r, int i) {
     const char *name = r->name[i];
     const bool is_new = name && dt_reader_find(r, name, i) < 0;
     dt_hash_index_add(&r->names, is_new ? dt_name_hash(name) : 0);
@@ -145,7 +145,7 @@ static dt_status *note_layer(dt_status *s, const dt_layer_build *b) {
 }
 
 /* Sets the inputs of layer i, from layers that are built. */
-static void give_inputs(const dt_reader *r, int i, dt_layer_build *b) {
+static void give_inputs(const dt_model_reader *r, int i, dt_layer_build *b) {
     const dt_sources *source = &r->source[i];
     dt_type *ins = dt_arena_array(r->arena, dt_type, source->n + 1);
     const char **from = dt_arena_array(r->arena, const char *, source->n + 1);
@@ -192,7 +192,7 @@ static dt_status *check_rules(const dt_layer_build *b, const dt_layer_spec *othe
 }
 
 /* Sets *owner to the layer whose weights layer i uses, by its key `weights_of`. */
-static dt_status *find_owner(const dt_reader *r, int i, dt_layer_build *b, int *owner) {
+static dt_status *find_owner(const dt_model_reader *r, int i, dt_layer_build *b, int *owner) {
     const dt_tree *of = dt_given(dt_reader_head(r, i)->weights_of);
     const char *name;
     *owner = i;
@@ -216,7 +216,7 @@ static dt_status *find_owner(const dt_reader *r, int i, dt_layer_build *b, int *
     return NULL;
 }
 
-static dt_status *build_layer(dt_reader *r, int i) {
+static dt_status *build_layer(dt_model_reader *r, int i) {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build build = {.arena = r->arena,
                             .row = row,
@@ -266,14 +266,14 @@ static dt_status *build_layer(dt_reader *r, int i) {
 
 /* Whether the inputs of layer i were read without errors; otherwise the error was reported
  * there. */
-static bool can_build(const dt_reader *r, int i) {
+static bool can_build(const dt_model_reader *r, int i) {
     bool can = r->named[i].kind &&
                (dt_reader_is_input(r, i) ? i == 0 || r->functional : r->source[i].n > 0);
     for (int k = 0; can && k < r->source[i].n; k++) can = r->built[r->source[i].from[k]];
     return can;
 }
 
-static dt_status *build_layers(dt_reader *r) {
+static dt_status *build_layers(dt_model_reader *r) {
     dt_status *faults = NULL;
     for (int i = 0; i < r->list->n; i++)
         if (can_build(r, i)) dt_status_append(&faults, build_layer(r, i));
@@ -282,7 +282,7 @@ static dt_status *build_layers(dt_reader *r) {
 
 /* ---- the whole ---- */
 
-static void list_weights(const dt_reader *r, dt_model_spec *out) {
+static void list_weights(const dt_model_reader *r, dt_model_spec *out) {
     for (int i = 0; i < out->n_layers; i++) out->n_weights += out->layer[i].n_weights;
     const dt_weight_spec **weight =
         dt_arena_array(r->arena, const dt_weight_spec *, out->n_weights);
@@ -296,12 +296,12 @@ static void list_weights(const dt_reader *r, dt_model_spec *out) {
         }
 }
 
-static dt_location shape_place(const dt_reader *r, int i) {
+static dt_location shape_place(const dt_model_reader *r, int i) {
     const dt_tree *shape = dt_tree_get(r->named[i].tree, "shape");
     return shape ? shape->at : *name_place(r, i);
 }
 
-static void list_inputs(const dt_reader *r, dt_model_spec *out) {
+static void list_inputs(const dt_model_reader *r, dt_model_spec *out) {
     dt_input_spec *input = dt_arena_array(r->arena, dt_input_spec, out->n_layers);
     for (int i = 0; i < out->n_layers; i++)
         if (dt_reader_is_input(r, i))
@@ -312,7 +312,7 @@ static void list_inputs(const dt_reader *r, dt_model_spec *out) {
     out->input = input;
 }
 
-static void list_outputs(const dt_reader *r, int n, const int *layer, dt_model_spec *out) {
+static void list_outputs(const dt_model_reader *r, int n, const int *layer, dt_model_spec *out) {
     dt_output_spec *output = dt_arena_array(r->arena, dt_output_spec, n);
     for (int i = 0; i < n; i++)
         output[i] = (dt_output_spec){
@@ -321,7 +321,7 @@ static void list_outputs(const dt_reader *r, int n, const int *layer, dt_model_s
     out->output = output;
 }
 
-static dt_status *fill_spec(const dt_reader *r, int n_outputs, const int *outputs,
+static dt_status *fill_spec(const dt_model_reader *r, int n_outputs, const int *outputs,
                             dt_model_spec *out) {
     *out = (dt_model_spec){.n_layers = r->list->n, .layer = r->layer};
     list_outputs(r, n_outputs, outputs, out);
@@ -397,10 +397,10 @@ static const dt_field fields[] = {
             "a mapping says whose names it has, and what is skipped or frozen"),
     DT_END};
 
-static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tree *list) {
+static dt_model_reader make_reader(dt_arena *arena, const struct model *m, const dt_tree *list) {
     int rows, n = list->n;
     dt_layers(&rows);
-    return (dt_reader){
+    return (dt_model_reader){
         .arena = arena,
         .list = list,
         .functional = m->type == FUNCTIONAL,
@@ -416,7 +416,7 @@ static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tr
     };
 }
 
-static dt_status *read_all(dt_reader *r, const struct model *m, dt_model_spec *out) {
+static dt_status *read_all(dt_model_reader *r, const struct model *m, dt_model_spec *out) {
     int n_outputs = 0, outputs[DT_MAX_OUTPUTS];
     dt_status *s = NULL;
     for (int i = 0; i < r->list->n; i++) {
@@ -445,7 +445,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
             "the first one is an Input");
     if (list->n > MOST_LAYERS)
         return dt_fail(DT_E_JOB_LIMIT, &list->at, "the model has more than %d layers", MOST_LAYERS);
-    dt_reader r = make_reader(arena, m, list);
+    dt_model_reader r = make_reader(arena, m, list);
     r.turn = turn;
     dt_status *s = read_all(&r, m, out);
     dt_hash_index_release(&r.names);

@@ -12,7 +12,7 @@ typedef struct dt_sources {
     const int *from; /* indices of earlier layers */
 } dt_sources;
 
-typedef struct dt_reader {
+typedef struct dt_model_reader {
     dt_arena *arena;
     const dt_tree *list;
     const int *turn; /* [n] the turn of a Repeat that contains layer i; 0: none */
@@ -30,14 +30,14 @@ typedef struct dt_reader {
     dt_sources *source;   /* [n] */
     dt_layer_spec *layer; /* [n] */
     bool *built;          /* [n] */
-} dt_reader;
+} dt_model_reader;
 
 /* The head of layer i's arguments. */
-static inline const dt_layer_head *dt_reader_head(const dt_reader *r, int i) {
+static inline const dt_layer_head *dt_reader_head(const dt_model_reader *r, int i) {
     return r->named[i].args;
 }
 
-static inline bool dt_reader_is_input(const dt_reader *r, int i) {
+static inline bool dt_reader_is_input(const dt_model_reader *r, int i) {
     return r->named[i].kind == &dt_layer_input.kind;
 }
 
@@ -46,11 +46,11 @@ static inline bool dt_reader_is_input(const dt_reader *r, int i) {
 void dt_layers_add_outputs(dt_arena *arena, const dt_tree *outputs, const dt_tree **layers,
                            const int **turn);
 /* Sets r->source[i]; layers up to i must be named. */
-dt_status *dt_read_inputs(dt_reader *r, int i) DT_MUST_USE;
+dt_status *dt_read_inputs(dt_model_reader *r, int i) DT_MUST_USE;
 /* Finds the layers that are outputs, and checks that every layer is used. All layers must be
  * read. */
-dt_status *dt_read_outputs(const dt_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) DT_MUST_USE;
+dt_status *dt_read_outputs(const dt_model_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) DT_MUST_USE;
 /* The layer of that name among the first n; -1: there is none. */
-int dt_reader_find(const dt_reader *r, const char *name, int n);
+int dt_reader_find(const dt_model_reader *r, const char *name, int n);
 
 #endif

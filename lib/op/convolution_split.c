@@ -51,10 +51,10 @@ static bool find(const dt_partition_call *c, const dt_convolution_attr *a, const
                  int i, dt_halo *r) {
     bool sums = sums_over_places(&c->type[1], out, a, i);
     int64_t size = c->type[1].dim[a->rhs_spatial[i]], places = out->dim[a->out_spatial[i]];
-    dt_sweep s = {.window = a->window[i],
-                  .taps = size,
-                  .places = places,
-                  .in = c->type[0].dim[a->lhs_spatial[i]]};
+    dt_window_sweep s = {.window = a->window[i],
+                         .taps = size,
+                         .places = places,
+                         .in = c->type[0].dim[a->lhs_spatial[i]]};
     if (sums) {
         s.window = exchanged(s.window);
         s.taps = places;

@@ -8,7 +8,7 @@ static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); 
 
 static int64_t ceil_divide(int64_t a, int64_t b) { return -floor_divide(-a, b); }
 
-bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out) {
+bool dt_halo_find(const dt_window_sweep *s, int parts, dt_halo *out) {
     const dt_window *w = &s->window;
     int64_t places = s->places / parts, own = s->in / parts, base = w->base_dilation;
     if (places < 1 || own < 1 || s->taps < 1 || s->places % parts || s->in % parts ||

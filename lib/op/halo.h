@@ -26,15 +26,15 @@ typedef struct dt_halo {
 } dt_halo;
 
 /* One dimension: `places` windows of `taps` elements over `in` elements. */
-typedef struct dt_sweep {
+typedef struct dt_window_sweep {
     dt_window window;
     int64_t taps, places, in;
-} dt_sweep;
+} dt_window_sweep;
 
 /* The rule over devices of ops whose dimensions are those of their first input. */
 void dt_halo_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 /* False: the ranges of devices are not at equal distances, or a size is not divisible. */
-bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out);
+bool dt_halo_find(const dt_window_sweep *s, int parts, dt_halo *out);
 /* Exchanges neighbours' elements. x is the part of a device, cut along `dim` by `axes`; the
  * result is the range that the device needs. */
 dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes,

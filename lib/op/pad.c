@@ -132,7 +132,8 @@ static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
                    .high = a->dim[d].high,
                    .base_dilation = a->dim[d].interior + 1,
                    .dilation = 1};
-    dt_sweep s = {.window = w, .taps = 1, .places = c->node->type.dim[d], .in = c->type[0].dim[d]};
+    dt_window_sweep s = {
+        .window = w, .taps = 1, .places = c->node->type.dim[d], .in = c->type[0].dim[d]};
     return dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
 }
 

@@ -95,10 +95,10 @@ static void print(const void *attr, dt_str *out) { dt_windows_print(attr, out); 
 
 static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_reduce_window_attr *a = c->node->attr;
-    dt_sweep s = {.window = a->window[d],
-                  .taps = a->size[d],
-                  .places = c->node->type.dim[d],
-                  .in = c->type[0].dim[d]};
+    dt_window_sweep s = {.window = a->window[d],
+                         .taps = a->size[d],
+                         .places = c->node->type.dim[d],
+                         .in = c->type[0].dim[d]};
     return dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
 }
 

@@ -117,7 +117,7 @@ static bool find_reach(const dt_partition_call *c, int d, dt_halo *r) {
     const dt_slice_attr *a = c->node->attr;
     dt_window w = {
         .stride = a->dim[d].stride, .low = -a->dim[d].start, .base_dilation = 1, .dilation = 1};
-    dt_sweep s = {.window = w, .taps = 1, .places = a->dim[d].size, .in = c->type[0].dim[d]};
+    dt_window_sweep s = {.window = w, .taps = 1, .places = a->dim[d].size, .in = c->type[0].dim[d]};
     return dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
 }
 

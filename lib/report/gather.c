@@ -214,7 +214,7 @@ static void put_figures(const dt_report_run *r, dt_json *j) {
 }
 
 static void put_outcome(const dt_report_run *r, dt_json *j) {
-    const dt_outcome o = dt_report_outcome(r);
+    const dt_run_outcome o = dt_report_outcome(r);
     dt_local_str why = {0};
     dt_report_explain(r, &why);
     dt_json_string(j, "outcome", o.word);

@@ -14,18 +14,18 @@ static bool is_finished(const dt_report_run *r) {
     return false;
 }
 
-dt_outcome dt_report_outcome(const dt_report_run *r) {
+dt_run_outcome dt_report_outcome(const dt_report_run *r) {
     const dt_attempt *a = r->n_attempts > 0 ? &r->attempt[r->n_attempts - 1] : NULL;
-    if (r->running) return (dt_outcome){"running", "fair"};
+    if (r->running) return (dt_run_outcome){"running", "fair"};
     if (!a)
-        return is_finished(r) ? (dt_outcome){"completed", "good"}
-                              : (dt_outcome){"not recorded", "plain"};
-    if (!a->ended) return (dt_outcome){"interrupted", "bad"};
-    if (a->exit == DIVERGED) return (dt_outcome){"diverged", "bad"};
-    if (a->exit == STOPPED) return (dt_outcome){"stopped", "fair"};
-    if (a->exit != 0) return (dt_outcome){"failed", "bad"};
-    return a->stopped_early ? (dt_outcome){"stopped early", "good"}
-                            : (dt_outcome){"completed", "good"};
+        return is_finished(r) ? (dt_run_outcome){"completed", "good"}
+                              : (dt_run_outcome){"not recorded", "plain"};
+    if (!a->ended) return (dt_run_outcome){"interrupted", "bad"};
+    if (a->exit == DIVERGED) return (dt_run_outcome){"diverged", "bad"};
+    if (a->exit == STOPPED) return (dt_run_outcome){"stopped", "fair"};
+    if (a->exit != 0) return (dt_run_outcome){"failed", "bad"};
+    return a->stopped_early ? (dt_run_outcome){"stopped early", "good"}
+                            : (dt_run_outcome){"completed", "good"};
 }
 
 static int times_resumed(const dt_report_run *r) {

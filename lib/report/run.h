@@ -134,10 +134,10 @@ int64_t dt_report_int(const json_t *object, const char *key);
 /* How the run ended, as a word for a badge ("completed", "stopped early", "diverged", "stopped",
  * "failed", "running", "interrupted", "not recorded"); dt_report_explain prints a sentence about
  * it. */
-typedef struct dt_outcome {
+typedef struct dt_run_outcome {
     const char *word, *tone; /* tone: "good", "fair", "bad", "plain" */
-} dt_outcome;
-dt_outcome dt_report_outcome(const dt_report_run *r);
+} dt_run_outcome;
+dt_run_outcome dt_report_outcome(const dt_report_run *r);
 void dt_report_explain(const dt_report_run *r, dt_str *out);
 
 /* A metric's last value, and its best one if the record tells which direction is better. */

@@ -87,7 +87,7 @@ static int column_of(const dt_sketch *k, const frame *f, int i) {
 
 /* The chip at the i-th column and j-th row that are shown. */
 static void place_of(const dt_sketch *k, const frame *f, int i, int j, dt_coords at) {
-    memcpy(at, (dt_coords){dt_cut_at(&k->cut[0], i), dt_cut_at(&k->cut[1], j), f->z, 0},
+    memcpy(at, (dt_coords){dt_shown_at(&k->cut[0], i), dt_shown_at(&k->cut[1], j), f->z, 0},
            sizeof(dt_coords));
 }
 
@@ -167,7 +167,7 @@ static void draw_heads(dt_sketch *k, const frame *f, int line) {
     for (int i = 0; i < k->cut[0].n; i++) {
         char head[16];
         int length = snprintf(head, sizeof head, k->roomy || i == 0 ? "x=%d" : "%d",
-                              dt_cut_at(&k->cut[0], i));
+                              dt_shown_at(&k->cut[0], i));
         dt_canvas_put(&k->canvas, line,
                       column_of(k, f, i) + (k->roomy ? (k->cell - length) / 2 : 0), head);
     }
@@ -178,7 +178,7 @@ static void draw_heads(dt_sketch *k, const frame *f, int line) {
 
 static void draw_plane(dt_sketch *k, int plane, int top) {
     const int heads = 1 + (k->t->mesh[2] > 1);
-    frame f = {.z = dt_cut_at(&k->cut[2], plane),
+    frame f = {.z = dt_shown_at(&k->cut[2], plane),
                .line = top + heads + dt_topology_wraps(k->t, 1),
                .column = dt_sketch_plane_column(k, plane)};
     draw_heads(k, &f, top + heads - 1);
@@ -195,7 +195,7 @@ static void draw_margin(dt_sketch *k, int top) {
     const int first = top + 1 + (k->t->mesh[2] > 1) + dt_topology_wraps(k->t, 1);
     for (int j = 0; j < k->cut[1].n; j++) {
         char head[16];
-        snprintf(head, sizeof head, "y=%d", dt_cut_at(&k->cut[1], j));
+        snprintf(head, sizeof head, "y=%d", dt_shown_at(&k->cut[1], j));
         dt_canvas_put(&k->canvas, first + 2 * j, 1, head);
     }
 }

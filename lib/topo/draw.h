@@ -10,11 +10,11 @@
 enum { DT_MOST_LEGEND = 12 };
 
 /* The part of an axis that is shown: its first chips and, after a fold, its last one. */
-typedef struct dt_cut {
+typedef struct dt_shown_axis {
     int n;       /* chips */
     bool folded; /* chips are left out between the last two that are shown */
     int size;    /* size of the whole axis */
-} dt_cut;
+} dt_shown_axis;
 
 /* The part of a topology that is drawn, and its position on the sheet. */
 typedef struct dt_sketch {
@@ -24,7 +24,7 @@ typedef struct dt_sketch {
     int used;          /* cores with a replica */
     int label_width;
     bool roomy; /* style "[ 0 | 1 ] -- [ 2 | 3 ]"; false: "0|1-2|3" */
-    dt_cut cut[3];
+    dt_shown_axis cut[3];
     int cell, gap;  /* width of a chip and of the link beside it, in characters */
     int margin;     /* columns before the planes, for "y=0" */
     int per_band;   /* planes side by side */
@@ -32,7 +32,7 @@ typedef struct dt_sketch {
     dt_canvas canvas;
 } dt_sketch;
 
-int dt_cut_at(const dt_cut *c, int i); /* the coordinate of the i-th chip that is shown */
+int dt_shown_at(const dt_shown_axis *c, int i); /* the coordinate of the i-th chip that is shown */
 
 /* Chooses style and folds so that the planes fit the page. */
 void dt_sketch_fit(dt_sketch *k);

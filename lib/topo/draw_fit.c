@@ -24,13 +24,15 @@ enum {
     NO_LIMIT = 1 << 20
 };
 
-int dt_cut_at(const dt_cut *c, int i) { return c->folded && i == c->n - 1 ? c->size - 1 : i; }
+int dt_shown_at(const dt_shown_axis *c, int i) {
+    return c->folded && i == c->n - 1 ? c->size - 1 : i;
+}
 
 static void cut(dt_sketch *k, int limit) {
     for (int axis = 0; axis < 3; axis++) {
         int size = k->t->mesh[axis];
         k->cut[axis] =
-            (dt_cut){.n = size > limit ? limit : size, .folded = size > limit, .size = size};
+            (dt_shown_axis){.n = size > limit ? limit : size, .folded = size > limit, .size = size};
     }
 }
 
@@ -44,7 +46,7 @@ static void set_style(dt_sketch *k, bool roomy, int least_gap) {
 }
 
 int dt_sketch_column(const dt_sketch *k, int i) {
-    const dt_cut *x = &k->cut[0];
+    const dt_shown_axis *x = &k->cut[0];
     int fold = x->folded && i == x->n - 1 ? dt_max(FOLD - k->gap, 0) : 0;
     return i * (k->cell + k->gap) + fold + dt_topology_wraps(k->t, 0) * (k->roomy ? 2 : 1);
 }

@@ -433,7 +433,7 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
 
 /* Whether all targets are in the metric's range because the loss allows no others: targets that the
  * loss does not allow were refused before. */
-static bool is_known(const dt_trainer *t, int output, const dt_limits *l) {
+static bool is_known(const dt_trainer *t, int output, const dt_loss_limits *l) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     return loss && loss->targets.low < loss->targets.high && loss->targets.low >= l->low &&
            loss->targets.high <= l->high;
@@ -445,7 +445,7 @@ static dt_status *doubt_metrics(const dt_trainer *t, int output, dt_arena *arena
     const dt_compile_spec *c = t->o.compile;
     const dt_model_spec *m = &t->o.model->spec;
     for (int i = 0; i < c->n_metrics; i++) {
-        const dt_limits l = dt_metric_targets(c->metric[i].row);
+        const dt_loss_limits l = dt_metric_targets(c->metric[i].row);
         if (c->metric[i].output != output || l.low >= l.high || is_known(t, output, &l) ||
             m->layer[m->output[output].layer].out_mask)
             continue;

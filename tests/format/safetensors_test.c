@@ -363,7 +363,7 @@ static void test_100000_empty_tensors_take_less_than_two_seconds(void **state) {
     dt_str_release(&s);
     int64_t size;
     int fd;
-    dt_header h;
+    dt_safetensors_header h;
     assert_ok(dt_file_open(PATH, &fd, &size));
     clock_t start = clock();
     assert_ok(dt_header_read(&h, fd, PATH, size));

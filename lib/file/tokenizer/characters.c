@@ -70,15 +70,15 @@ static dt_status *mark_stretch(void *user, const char *text, size_t n, bool is_m
 
 /* Marks the characters that a pattern matches. */
 static dt_status *mark(dt_arena *arena, const char *pattern, uint8_t kind, characters *to) {
-    const dt_pattern *p;
+    const dt_regex *p;
     const char *fault;
     dt_local_str all = {0};
-    DT_TRY(dt_pattern_compile(arena, pattern, &p, &fault));
+    DT_TRY(dt_regex_compile(arena, pattern, &p, &fault));
     if (fault)
         return dt_fail(DT_E_PLUGIN, NULL, "libpcre2-8 does not know '%s': %s", pattern, fault);
     for (uint32_t c = 1; c < KNOWN; c++)
         if (c < 0xd800 || c > 0xdfff) dt_str_utf8(&all, c);
-    return dt_pattern_split(p, dt_str_text(&all), all.size, mark_stretch, &(marking){to, kind});
+    return dt_regex_split(p, dt_str_text(&all), all.size, mark_stretch, &(marking){to, kind});
 }
 
 static dt_status *read_lower(characters *to) {

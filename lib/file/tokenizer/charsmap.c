@@ -24,7 +24,7 @@
 enum { LARGEST_MAP = 16 << 20, SHORT_GRAPHEME = 6 };
 
 typedef struct charsmap {
-    const dt_pattern *graphemes;
+    const dt_regex *graphemes;
     const uint8_t *trie, *text; /* trie: [4 * units] */
     size_t units, size;         /* bytes of text */
 } charsmap;
@@ -133,7 +133,7 @@ static dt_status *map_grapheme(void *user, const char *text, size_t n, bool is_m
 
 static dt_status *apply(const void *made, const char *text, size_t n, dt_str *out) {
     const charsmap *x = made;
-    return dt_pattern_split(x->graphemes, text, n, map_grapheme, &(mapping){x, n, out});
+    return dt_regex_split(x->graphemes, text, n, map_grapheme, &(mapping){x, n, out});
 }
 
 dt_status *dt_step_of_charsmap(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,
@@ -148,7 +148,7 @@ dt_status *dt_step_of_charsmap(dt_tokenizer_reader *r, dt_json_cursor at, const 
     DT_TRY(dt_tokenizer_object(r, at, "normalizer", keys));
     DT_TRY(dt_tokenizer_text(r, map, "precompiled_charsmap", &text));
     DT_TRY(read_map(r, &map, text, x));
-    DT_TRY(dt_pattern_compile(r->arena, GRAPHEME, &x->graphemes, &fault));
+    DT_TRY(dt_regex_compile(r->arena, GRAPHEME, &x->graphemes, &fault));
     return fault ? dt_fail(DT_E_PLUGIN, NULL, "libpcre2-8 does not know graphemes: %s", fault)
                  : NULL;
 }

@@ -60,7 +60,7 @@ static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_
 
 static dt_status *read_replace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     dt_json_cursor pattern;
-    const dt_pattern *compiled;
+    const dt_regex *compiled;
     const dt_tokenizer_key keys[] = {
         {"type", NULL, NULL}, {"pattern", &pattern, NULL}, {"content", NULL, "\" \""}, {0}};
     DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));

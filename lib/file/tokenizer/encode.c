@@ -72,13 +72,14 @@ static dt_status *join(stage *s, const char *text, size_t n, bool is_match) {
 
 static dt_status *see(void *user, const char *text, size_t n, bool is_match) {
     stage *s = user;
-    const dt_split *by = &s->t->split[s->i - 1];
+    const dt_splitter *by = &s->t->split[s->i - 1];
     if (by->joins_before) return join(s, text, n, is_match);
     return (is_match ? by->drops_matches : by->drops_gaps) ? NULL : split(s, text, n);
 }
 
 /* Replaces spaces, and puts the prefix first where the text begins otherwise. */
-static void change(const dt_split *by, const char *first, const char *text, size_t n, dt_str *out) {
+static void change(const dt_splitter *by, const char *first, const char *text, size_t n,
+                   dt_str *out) {
     const size_t prefix = strlen(first);
     dt_str_puts(out, first);
     for (size_t i = 0; i < n; i++)
@@ -93,7 +94,7 @@ static void change(const dt_split *by, const char *first, const char *text, size
 static dt_status *split(const stage *s, const char *text, size_t n) {
     if (n == 0) return NULL;
     if (s->i == s->t->n_splits) return encode_word(s->t, text, n, s->out);
-    const dt_split *by = &s->t->split[s->i];
+    const dt_splitter *by = &s->t->split[s->i];
     const bool begins = text == s->begin;
     dt_local_str changed = {0};
     if (by->prefix) {
@@ -103,7 +104,7 @@ static dt_status *split(const stage *s, const char *text, size_t n) {
     }
     stage next = {
         .t = s->t, .out = s->out, .i = s->i + 1, .begin = begins ? text : NULL, .end = text + n};
-    return by->pattern ? dt_pattern_split(by->pattern, text, n, see, &next) : split(&next, text, n);
+    return by->pattern ? dt_regex_split(by->pattern, text, n, see, &next) : split(&next, text, n);
 }
 
 /* ---- added tokens ---- */

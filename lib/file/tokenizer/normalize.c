@@ -36,7 +36,7 @@ static dt_status *read_content(dt_tokenizer_reader *r, dt_json_cursor at, const 
 /* ---- Replace ---- */
 
 typedef struct replacement {
-    const dt_pattern *pattern;
+    const dt_regex *pattern;
     const char *content;
 } replacement;
 
@@ -55,7 +55,7 @@ static dt_status *replace_stretch(void *user, const char *text, size_t n, bool i
 
 static dt_status *replace(const void *made, const char *text, size_t n, dt_str *out) {
     const replacement *x = made;
-    return dt_pattern_split(x->pattern, text, n, replace_stretch, &(replacing){x->content, n, out});
+    return dt_regex_split(x->pattern, text, n, replace_stretch, &(replacing){x->content, n, out});
 }
 
 static dt_status *read_replace(dt_tokenizer_reader *r, dt_json_cursor at, const char *type,

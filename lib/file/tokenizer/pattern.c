@@ -64,7 +64,7 @@ typedef struct library {
 #undef MEMBER
 } library;
 
-struct dt_pattern {
+struct dt_regex {
     library lib;
     const char *source;        /* as the file has it */
     void *code, *limits, *few; /* few: limits of a cheap match */
@@ -220,7 +220,7 @@ static void translate(translation *t) {
 static void *from_arena(size_t n, void *arena) { return dt_arena_alloc(arena, n); }
 static void to_arena(void *p, void *arena) { (void)p, (void)arena; }
 
-static void *limit(const dt_pattern *p, uint32_t steps, void *memory) {
+static void *limit(const dt_regex *p, uint32_t steps, void *memory) {
     void *limits = p->lib.match_context_create(memory);
     p->lib.set_match_limit(limits, steps);
     p->lib.set_depth_limit(limits, DEEPEST);
@@ -228,9 +228,9 @@ static void *limit(const dt_pattern *p, uint32_t steps, void *memory) {
     return limits;
 }
 
-dt_status *dt_pattern_compile(dt_arena *arena, const char *source, const dt_pattern **out,
-                              const char **fault) {
-    dt_pattern *p = dt_arena_new(arena, dt_pattern);
+dt_status *dt_regex_compile(dt_arena *arena, const char *source, const dt_regex **out,
+                            const char **fault) {
+    dt_regex *p = dt_arena_new(arena, dt_regex);
     translation t = {.at = source};
     int error = 0;
     size_t at = 0;
@@ -262,7 +262,7 @@ dt_status *dt_pattern_compile(dt_arena *arena, const char *source, const dt_patt
 /* ---- matching ---- */
 
 typedef struct search {
-    const dt_pattern *p;
+    const dt_regex *p;
     const char *text;
     size_t n;
     void *data;
@@ -296,8 +296,8 @@ static int find_match(search *x, size_t at) {
     return got;
 }
 
-dt_status *dt_pattern_split(const dt_pattern *p, const char *text, size_t n, dt_see_stretch *see,
-                            void *user) {
+dt_status *dt_regex_split(const dt_regex *p, const char *text, size_t n, dt_see_stretch *see,
+                          void *user) {
     search x = {.p = p, .text = text, .n = n, .data = p->lib.match_data_create(1, NULL)};
     dt_status *s = NULL;
     size_t at = 0;

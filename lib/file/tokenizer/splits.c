@@ -23,14 +23,14 @@
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}"
 
 static dt_status *compile(dt_tokenizer_reader *r, const dt_json_cursor *at, const char *source,
-                          dt_split *out) {
+                          dt_splitter *out) {
     const char *fault;
-    DT_TRY(dt_pattern_compile(r->arena, source, &out->pattern, &fault));
+    DT_TRY(dt_regex_compile(r->arena, source, &out->pattern, &fault));
     return fault ? dt_tokenizer_fail(r, at, "the pattern '%.80s': %s", source, fault) : NULL;
 }
 
 static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                                  dt_split *out) {
+                                  dt_splitter *out) {
     dt_json_cursor prefix, regex;
     bool splits = true;
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
@@ -56,9 +56,9 @@ static void put_literal(const char *text, dt_str *out) {
 }
 
 dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
-                                const dt_pattern **out, const char **literal) {
+                                const dt_regex **out, const char **literal) {
     dt_json_cursor regex, plain;
-    dt_split split = {0};
+    dt_splitter split = {0};
     dt_local_str source = {0};
     const char *text;
     const dt_tokenizer_key keys[] = {{"Regex", &regex, NULL}, {"String", &plain, NULL}, {0}};
@@ -74,7 +74,7 @@ dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const
 }
 
 static dt_status *read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                             dt_split *out) {
+                             dt_splitter *out) {
     dt_json_cursor pattern, behavior, invert;
     const char *word;
     bool inverts = false;
@@ -98,7 +98,7 @@ static dt_status *read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
 }
 
 static dt_status *read_words(dt_tokenizer_reader *r, const dt_json_cursor *at, const char *pattern,
-                             dt_split *out) {
+                             dt_splitter *out) {
     static const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {0}};
     DT_TRY(dt_tokenizer_object(r, *at, "pre_tokenizer", keys));
     out->drops_gaps = true;
@@ -106,13 +106,13 @@ static dt_status *read_words(dt_tokenizer_reader *r, const dt_json_cursor *at, c
 }
 
 static dt_status *read_bert(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                            dt_split *out) {
+                            dt_splitter *out) {
     (void)t;
     return read_words(r, &at, "[" PUNCTUATION "]|[^\\s" PUNCTUATION "]+", out);
 }
 
 static dt_status *read_punctuation(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                                   dt_split *out) {
+                                   dt_splitter *out) {
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"behavior", NULL, "\"Isolated\""}, {0}};
     (void)t;
     DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
@@ -120,19 +120,19 @@ static dt_status *read_punctuation(dt_tokenizer_reader *r, dt_json_cursor at, dt
 }
 
 static dt_status *read_whitespace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                                  dt_split *out) {
+                                  dt_splitter *out) {
     (void)t;
     return read_words(r, &at, "[" WORD "]+|[^\\s" WORD "]+", out);
 }
 
 static dt_status *read_whitespace_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                                        dt_split *out) {
+                                        dt_splitter *out) {
     (void)t;
     return read_words(r, &at, "\\S+", out);
 }
 
 static dt_status *read_digits(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                              dt_split *out) {
+                              dt_splitter *out) {
     dt_json_cursor individual;
     bool apart = false;
     const dt_tokenizer_key keys[] = {
@@ -144,7 +144,7 @@ static dt_status *read_digits(dt_tokenizer_reader *r, dt_json_cursor at, dt_toke
 }
 
 static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                                 dt_split *out) {
+                                 dt_splitter *out) {
     dt_json_cursor replacement, scheme, split;
     bool splits = true;
     const char *text;
@@ -175,7 +175,7 @@ dt_status *dt_tokenizer_read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt
     static const struct {
         const char *type;
         dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
-                           dt_split *out);
+                           dt_splitter *out);
     } rows[] = {{"ByteLevel", read_byte_level},  {"Split", read_split},
                 {"BertPreTokenizer", read_bert}, {"Punctuation", read_punctuation},
                 {"Whitespace", read_whitespace}, {"WhitespaceSplit", read_whitespace_split},

@@ -13,15 +13,15 @@
 
 /* ---- regular expressions: pattern.c ---- */
 
-typedef struct dt_pattern dt_pattern;
+typedef struct dt_regex dt_regex;
 /* Compiles a regular expression of the file, in the syntax of Oniguruma, of which those parts are
  * accepted that mean the same in PCRE2. *fault: what is wrong with it; NULL: nothing. */
-dt_status *dt_pattern_compile(dt_arena *arena, const char *source, const dt_pattern **out,
-                              const char **fault) DT_MUST_USE;
+dt_status *dt_regex_compile(dt_arena *arena, const char *source, const dt_regex **out,
+                            const char **fault) DT_MUST_USE;
 /* Calls `see` for the stretches of a text in order: matches, and what is between them. */
 typedef dt_status *dt_see_stretch(void *user, const char *text, size_t n, bool is_match);
-dt_status *dt_pattern_split(const dt_pattern *p, const char *text, size_t n, dt_see_stretch *see,
-                            void *user) DT_MUST_USE;
+dt_status *dt_regex_split(const dt_regex *p, const char *text, size_t n, dt_see_stretch *see,
+                          void *user) DT_MUST_USE;
 
 /* ---- tokens by text: vocabulary.c ---- */
 
@@ -111,14 +111,14 @@ typedef struct dt_cached_word {
 enum { DT_CACHED_WORDS = 1 << 15 };
 
 /* A stage of the pre-tokenizer: splits pieces by a pattern. */
-typedef struct dt_split {
-    const dt_pattern *pattern; /* NULL: does not split */
+typedef struct dt_splitter {
+    const dt_regex *pattern; /* NULL: does not split */
     bool drops_gaps, drops_matches;
     bool joins_before;  /* a match is appended to the piece before it and ends it */
     bool prefixes_once; /* only the piece at the beginning of a text gets the prefix */
     const char *prefix; /* put before each piece that does not begin with it; NULL: none */
     const char *blank;  /* replaces each space before splitting; NULL: spaces stay */
-} dt_split;
+} dt_splitter;
 enum { DT_MOST_SPLITS = 8, DT_MOST_ADDED = 1 << 14, DT_LONGEST_ADDED = 255 };
 
 typedef struct dt_added_token {
@@ -161,7 +161,7 @@ struct dt_tokenizer {
     const char *continues;
     bool cleans_up; /* no space before punctuation; see decode.c */
     int n_splits;
-    dt_split split[DT_MOST_SPLITS];
+    dt_splitter split[DT_MOST_SPLITS];
     const dt_token_model *model;
     const void *made;        /* the model's own */
     dt_tokens before, after; /* the post-processor's, in the arena */
@@ -197,6 +197,6 @@ typedef dt_status *dt_read_step(dt_tokenizer_reader *r, dt_json_cursor at, const
 dt_read_step dt_step_of_characters, dt_step_of_form, dt_step_of_charsmap;
 /* Compiles {"String": text} or {"Regex": pattern}; *literal: the text, NULL for a pattern. */
 dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const char *what,
-                                const dt_pattern **out, const char **literal) DT_MUST_USE;
+                                const dt_regex **out, const char **literal) DT_MUST_USE;
 
 #endif

@@ -8,14 +8,14 @@
 #define FIELDS(paddings)                                                                           \
     {                                                                                              \
         DT_CONV_FILTERS, DT_CONV_FIELDS(paddings),                                                 \
-            DT_INT(dt_conv, groups, .preset = "1", .min = 1, .max = INFINITY,                      \
+            DT_INT(dt_conv_layer, groups, .preset = "1", .min = 1, .max = INFINITY,                \
                    .help = "number of groups of channels"),                                        \
             DT_CONV_KERNEL, DT_END                                                                 \
     }
 static const dt_field fields1[] = FIELDS(dt_paddings_causal);
 static const dt_field fields[] = FIELDS(dt_paddings);
 
-static dt_status *check_groups(const dt_layer_build *b, const dt_conv *c, int64_t channels) {
+static dt_status *check_groups(const dt_layer_build *b, const dt_conv_layer *c, int64_t channels) {
     if (c->filters % c->groups)
         return dt_fail(DT_E_RANGE, &b->at,
                        "filters must be divisible by groups, got %lld filters and %lld groups",
@@ -30,7 +30,7 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_conv *c, int64_
 static dt_status *build(dt_layer_build *b) {
     const char *kind = b->row->kind.name;
     const int n = b->row->sides;
-    const dt_conv *c = b->args;
+    const dt_conv_layer *c = b->args;
     dt_space s;
     DT_TRY(dt_conv_space(b, kind, n, &s));
     int64_t channels = b->in.dim[n + 1];
@@ -46,11 +46,11 @@ static dt_status *build(dt_layer_build *b) {
 static dt_value call(const dt_layer_call *c) {
     dt_space s = dt_conv_space_again(c);
     return dt_conv_finish(
-        c, dt_convolve(c->x, c->weight[0], &s, (int)((const dt_conv *)c->args)->groups), 1);
+        c, dt_convolve(c->x, c->weight[0], &s, (int)((const dt_conv_layer *)c->args)->groups), 1);
 }
 
 const dt_layer dt_layer_conv1d = {
-    .kind = {"Conv1D", "convolution over steps", fields1, sizeof(dt_conv),
+    .kind = {"Conv1D", "convolution over steps", fields1, sizeof(dt_conv_layer),
              DT_ALSO("Convolution1D")},
     .sides = 1,
     .build = build,
@@ -58,7 +58,7 @@ const dt_layer dt_layer_conv1d = {
     .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv2d = {
-    .kind = {"Conv2D", "convolution over images", fields, sizeof(dt_conv),
+    .kind = {"Conv2D", "convolution over images", fields, sizeof(dt_conv_layer),
              DT_ALSO("Convolution2D")},
     .sides = 2,
     .build = build,
@@ -66,7 +66,7 @@ const dt_layer dt_layer_conv2d = {
     .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv3d = {
-    .kind = {"Conv3D", "convolution over volumes", fields, sizeof(dt_conv),
+    .kind = {"Conv3D", "convolution over volumes", fields, sizeof(dt_conv_layer),
              DT_ALSO("Convolution3D")},
     .sides = 3,
     .build = build,

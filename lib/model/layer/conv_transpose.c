@@ -19,12 +19,12 @@
 
 static const dt_field fields[] = {
     DT_CONV_FILTERS, DT_CONV_FIELDS(dt_paddings),
-    DT_SIZES(dt_conv, output_padding, .min = 0, .help = "extra size of the output"), DT_CONV_KERNEL,
-    DT_END};
+    DT_SIZES(dt_conv_layer, output_padding, .min = 0, .help = "extra size of the output"),
+    DT_CONV_KERNEL, DT_END};
 
 /* ---- sizes ---- */
 
-static int64_t output_size(const dt_conv *c, const dt_space *s, int i, int64_t in) {
+static int64_t output_size(const dt_conv_layer *c, const dt_space *s, int i, int64_t in) {
     int64_t stride = s->stride[i], window = dt_dilated(s->size[i], s->dilation[i]);
     bool given = c->output_padding.v != NULL;
     int64_t extra = given ? c->output_padding.v[c->output_padding.lone ? 0 : i] : 0;
@@ -34,7 +34,7 @@ static int64_t output_size(const dt_conv *c, const dt_space *s, int i, int64_t i
 }
 
 /* The window of the convolution from the output back to `in`: x is dilated and padded for it. */
-static dt_window turned_window(const dt_conv *c, const dt_space *s, int i, int64_t in) {
+static dt_window turned_window(const dt_conv_layer *c, const dt_space *s, int i, int64_t in) {
     int64_t out = output_size(c, s, i, in), window = dt_dilated(s->size[i], s->dilation[i]);
     dt_window forward = dt_space_window(s, i, out);
     dt_window w = {.stride = 1,
@@ -50,7 +50,7 @@ static dt_status *check_output(const dt_layer_build *b, const char *kind, const 
     int64_t in = b->in.dim[i + 1], out = output_size(b->args, s, i, in), back = 0;
     dt_window forward = dt_space_window(s, i, out);
     if (out > 0 && dt_window_count(&forward, s->size[i], out, &back) && back == in) return NULL;
-    const dt_conv *c = b->args;
+    const dt_conv_layer *c = b->args;
     dt_local_str extra = {0}, stride = {0};
     dt_sizes_print(c->output_padding.v, c->output_padding.n, &extra);
     dt_sizes_print(s->stride, s->n, &stride);
@@ -81,7 +81,7 @@ static dt_status *find_places(dt_layer_build *b, const char *kind, const dt_spac
 static dt_status *build(dt_layer_build *b) {
     const char *kind = b->row->kind.name;
     const int n = b->row->sides;
-    const dt_conv *c = b->args;
+    const dt_conv_layer *c = b->args;
     const int64_t none[DT_MAX_SPATIAL] = {0};
     int64_t unused[DT_MAX_SPATIAL];
     dt_space s;
@@ -111,7 +111,7 @@ static dt_value call(const dt_layer_call *c) {
 }
 
 const dt_layer dt_layer_conv1d_transpose = {
-    .kind = {"Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv),
+    .kind = {"Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv_layer),
              DT_ALSO("Convolution1DTranspose")},
     .sides = 1,
     .build = build,
@@ -119,7 +119,7 @@ const dt_layer dt_layer_conv1d_transpose = {
     .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv2d_transpose = {
-    .kind = {"Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv),
+    .kind = {"Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv_layer),
              DT_ALSO("Convolution2DTranspose")},
     .sides = 2,
     .build = build,
@@ -127,8 +127,8 @@ const dt_layer dt_layer_conv2d_transpose = {
     .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv3d_transpose = {
-    .kind = {"Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv),
-             DT_ALSO("Convolution3DTranspose")},
+    .kind = {"Conv3DTranspose", "transposed convolution over volumes", fields,
+             sizeof(dt_conv_layer), DT_ALSO("Convolution3DTranspose")},
     .sides = 3,
     .build = build,
     .call = call,

@@ -16,16 +16,17 @@ static const dt_field separable_fields[] = {
     DT_CONV_FILTERS,
     DT_CONV_DEPTHWISE(DEPTHWISE),
     DT_CONV_FIELDS(dt_paddings),
-    DT_INITIALIZER(dt_conv, pointwise_initializer, .help = "initializer; default: glorot_uniform"),
-    DT_REGULARIZER(dt_conv, POINTWISE, "pointwise_regularizer"),
-    DT_CONSTRAINT(dt_conv, POINTWISE, "pointwise_constraint"),
+    DT_INITIALIZER(dt_conv_layer, pointwise_initializer,
+                   .help = "initializer; default: glorot_uniform"),
+    DT_REGULARIZER(dt_conv_layer, POINTWISE, "pointwise_regularizer"),
+    DT_CONSTRAINT(dt_conv_layer, POINTWISE, "pointwise_constraint"),
     DT_END};
 
 /* Adds the first weight; *outputs is the number of channels of its result. */
 static dt_status *build_depthwise(dt_layer_build *b, const char *weight, int64_t *outputs) {
     const char *kind = b->row->kind.name;
     const int n = b->row->sides;
-    const dt_conv *c = b->args;
+    const dt_conv_layer *c = b->args;
     dt_space s;
     DT_TRY(dt_conv_space(b, kind, n, &s));
     int64_t channels = b->in.dim[n + 1];
@@ -64,7 +65,7 @@ static dt_value call(const dt_layer_call *c) {
 
 const dt_layer dt_layer_depthwise_conv1d = {
     .kind = {"DepthwiseConv1D", "convolution over steps, each channel by itself", depthwise_fields,
-             sizeof(dt_conv), NULL},
+             sizeof(dt_conv_layer), NULL},
     .sides = 1,
     .build = build,
     .call = call,
@@ -72,7 +73,7 @@ const dt_layer dt_layer_depthwise_conv1d = {
 };
 const dt_layer dt_layer_depthwise_conv2d = {
     .kind = {"DepthwiseConv2D", "convolution over images, each channel by itself", depthwise_fields,
-             sizeof(dt_conv), NULL},
+             sizeof(dt_conv_layer), NULL},
     .sides = 2,
     .build = build,
     .call = call,
@@ -82,7 +83,7 @@ const dt_layer dt_layer_depthwise_conv2d = {
 /* ---- SeparableConv ---- */
 
 static dt_status *build_separable(dt_layer_build *b) {
-    const dt_conv *c = b->args;
+    const dt_conv_layer *c = b->args;
     const dt_space point = {.n = b->row->sides, .size = {1, 1, 1}};
     int64_t between;
     DT_TRY(build_depthwise(b, "depthwise_kernel", &between));
@@ -102,7 +103,7 @@ static dt_value call_separable(const dt_layer_call *c) {
 
 const dt_layer dt_layer_separable_conv1d = {
     .kind = {"SeparableConv1D", "depthwise convolution over steps, then one over channels",
-             separable_fields, sizeof(dt_conv), DT_ALSO("SeparableConvolution1D")},
+             separable_fields, sizeof(dt_conv_layer), DT_ALSO("SeparableConvolution1D")},
     .sides = 1,
     .build = build_separable,
     .call = call_separable,
@@ -110,7 +111,7 @@ const dt_layer dt_layer_separable_conv1d = {
 };
 const dt_layer dt_layer_separable_conv2d = {
     .kind = {"SeparableConv2D", "depthwise convolution over images, then one over channels",
-             separable_fields, sizeof(dt_conv), DT_ALSO("SeparableConvolution2D")},
+             separable_fields, sizeof(dt_conv_layer), DT_ALSO("SeparableConvolution2D")},
     .sides = 2,
     .build = build_separable,
     .call = call_separable,

@@ -157,14 +157,14 @@ static const dt_field fields[] = {
     DT_END};
 
 typedef struct parts {
-    dt_part attention, attention_norm, attention_dropout, widen, gate, narrow, norm, experts;
+    dt_layer_part attention, attention_norm, attention_dropout, widen, gate, narrow, norm, experts;
 } parts;
 
 static const dt_tree *given_real(const dt_layer_build *b, double value) {
     return value > 0 ? dt_part_real(b, value) : NULL;
 }
 
-static dt_status *build_self_attention(dt_layer_build *b, dt_part *out) {
+static dt_status *build_self_attention(dt_layer_build *b, dt_layer_part *out) {
     const struct decoder *d = b->args;
     const dt_rotation *r = &d->rope;
     return dt_part_build(
@@ -193,7 +193,7 @@ static dt_status *build_self_attention(dt_layer_build *b, dt_part *out) {
         out);
 }
 
-static dt_status *build_norm(dt_layer_build *b, const char *name, dt_part *out) {
+static dt_status *build_norm(dt_layer_build *b, const char *name, dt_layer_part *out) {
     const struct decoder *d = b->args;
     return dt_part_build(b,
                          &(dt_part_request){
@@ -205,7 +205,7 @@ static dt_status *build_norm(dt_layer_build *b, const char *name, dt_part *out) 
                          out);
 }
 
-static dt_status *build_dropout(dt_layer_build *b, dt_part *out) {
+static dt_status *build_dropout(dt_layer_build *b, dt_layer_part *out) {
     const struct decoder *d = b->args;
     return dt_part_build(b,
                          &(dt_part_request){
@@ -219,7 +219,7 @@ static dt_status *build_dropout(dt_layer_build *b, dt_part *out) {
 
 /* `is_active`: the activation is applied to this product. */
 static dt_status *build_dense(dt_layer_build *b, const char *name, const dt_type *in,
-                              bool is_active, dt_part *out) {
+                              bool is_active, dt_layer_part *out) {
     const struct decoder *d = b->args;
     int64_t units = in == &b->in ? d->intermediate_dim : b->in.dim[2];
     return dt_part_build(

@@ -111,10 +111,10 @@ static const dt_field conv_fields[] = {
 
 static dt_status *conv_space(const dt_layer_build *b, const dt_recurrent *r, int n, dt_space *out) {
     const struct conv_lstm *c = (const void *)r;
-    const dt_conv window = {.kernel_size = c->kernel_size,
-                            .strides = c->strides,
-                            .dilation_rate = c->dilation_rate,
-                            .padding = c->padding};
+    const dt_conv_layer window = {.kernel_size = c->kernel_size,
+                                  .strides = c->strides,
+                                  .dilation_rate = c->dilation_rate,
+                                  .padding = c->padding};
     return dt_conv_window(b, &window, n, out);
 }
 

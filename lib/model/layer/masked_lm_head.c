@@ -45,7 +45,7 @@ static const dt_field fields[] = {
     DT_END};
 
 typedef struct parts {
-    dt_part dense, norm;
+    dt_layer_part dense, norm;
     int table, bias; /* indices of weights */
     bool is_own;     /* the table is the layer's own, (D, V); false: borrowed, (V, D) */
 } parts;

@@ -59,25 +59,25 @@ static dt_status *read_args(const dt_layer_build *b, const dt_part_request *q, v
 }
 
 /* Builds the part with arguments that were read. */
-static dt_status *build_part(dt_layer_build *b, dt_layer_build *one, dt_part *out) {
+static dt_status *build_part(dt_layer_build *b, dt_layer_build *one, dt_layer_part *out) {
     one->arena = b->arena;
     one->at = b->at;
     one->masks = b->masks;
     DT_TRY(dt_layer_build_row(one));
     assert(b->n_weights + one->n_weights <= DT_MAX_WEIGHTS);
     memcpy(b->weight + b->n_weights, one->weight, (size_t)one->n_weights * sizeof *one->weight);
-    *out = (dt_part){.row = one->row,
-                     .args = one->args,
-                     .made = one->made,
-                     .name = one->name,
-                     .out = one->out,
-                     .first = b->n_weights,
-                     .n_weights = one->n_weights};
+    *out = (dt_layer_part){.row = one->row,
+                           .args = one->args,
+                           .made = one->made,
+                           .name = one->name,
+                           .out = one->out,
+                           .first = b->n_weights,
+                           .n_weights = one->n_weights};
     b->n_weights += one->n_weights;
     return NULL;
 }
 
-dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out) {
+dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_layer_part *out) {
     dt_layer_build one = {.row = q->row, .in = q->in};
     void *args;
     DT_TRY(read_args(b, q, &args));
@@ -126,7 +126,7 @@ static dt_status *check_wrapped(const dt_layer_build *b, const dt_layer_build *o
     return NULL;
 }
 
-dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_part *out) {
+dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out) {
     static const bool unmasked[1];
     const dt_layer *row = (const dt_layer *)b->within.kind;
     dt_layer_head *args = dt_arena_copy(b->arena, b->within.args, row->kind.size);
@@ -145,7 +145,7 @@ dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_part *out) {
 
 /* ---- calls ---- */
 
-dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x) {
+dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x) {
     dt_layer_call one = *c;
     const char *before = dt_trace_path(c->trace, p->name);
     one.args = p->args;

@@ -28,13 +28,13 @@ typedef struct dt_part_request {
 } dt_part_request;
 
 /* A part after it was built, stored in the layer's `made`. */
-typedef struct dt_part {
+typedef struct dt_layer_part {
     const dt_layer *row;
     const void *args, *made;
     const char *name; /* LAYER/name */
     dt_type out;
     int first, n_weights;
-} dt_part;
+} dt_layer_part;
 
 /* Values of arguments that the layer computes or has read itself. */
 const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value);
@@ -46,14 +46,15 @@ const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const cha
 
 /* Reads the arguments and builds the part, whose weights come after existing ones. If the layer is
  * not trained, neither is the part. */
-dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out) DT_MUST_USE;
+dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q,
+                         dt_layer_part *out) DT_MUST_USE;
 /* Reads `layer`, the layer that `who` wraps: one of the table with one input, which wraps none. */
 dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer,
                           dt_named *out) DT_MUST_USE;
 /* dt_part_build of b->within for values of type `in`. MODEL_LAYERS: it has an activity regularizer,
  * or weights that are not trained by nature: state. */
-dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_part *out) DT_MUST_USE;
+dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out) DT_MUST_USE;
 /* Calls the part on x. */
-dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x);
+dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x);
 
 #endif

@@ -82,7 +82,7 @@ static const dt_field fields[] = {
     DT_END};
 
 typedef struct parts {
-    dt_part token, position;
+    dt_layer_part token, position;
 } parts;
 
 static dt_status *build_parts(dt_layer_build *b, parts *p) {

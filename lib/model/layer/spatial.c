@@ -135,14 +135,15 @@ static dt_status *stretched_twice(const dt_layer_build *b, const dt_space *s) {
         dt_str_text(&stride), dt_str_text(&dilation));
 }
 
-static dt_status *read_space(const dt_layer_build *b, const dt_conv *c, int n, dt_space *out) {
+static dt_status *read_space(const dt_layer_build *b, const dt_conv_layer *c, int n,
+                             dt_space *out) {
     *out = (dt_space){.n = n, .padding = c->padding};
     DT_TRY(dt_sizes_of(b, "kernel_size", &c->kernel_size, n, ones, out->size));
     DT_TRY(dt_sizes_of(b, "strides", &c->strides, n, ones, out->stride));
     return dt_sizes_of(b, "dilation_rate", &c->dilation_rate, n, ones, out->dilation);
 }
 
-dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv *c, int n, dt_space *out) {
+dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv_layer *c, int n, dt_space *out) {
     DT_TRY(read_space(b, c, n, out));
     if (any_above_one(out->stride, n) && any_above_one(out->dilation, n))
         return stretched_twice(b, out);
@@ -175,7 +176,7 @@ dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s
 }
 
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) {
-    const dt_conv *c = b->args;
+    const dt_conv_layer *c = b->args;
     if (!c->use_bias) return NULL;
     return dt_layer_weight(b, &(dt_weight_request){
                                   .name = "bias",
@@ -189,12 +190,12 @@ dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) {
 
 dt_yield dt_conv_yields(const dt_layer_spec *l, const dt_yield *above) {
     (void)above;
-    const dt_conv *conv = l->args;
+    const dt_conv_layer *conv = l->args;
     return dt_activation_yields(conv->activation, &l->out);
 }
 
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias) {
-    const dt_conv *conv = c->args;
+    const dt_conv_layer *conv = c->args;
     if (conv->use_bias) y = dt_add(y, c->weight[bias]);
     return dt_activate(conv->activation, y);
 }

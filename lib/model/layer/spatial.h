@@ -50,7 +50,7 @@ void dt_sizes_print(const int64_t *v, int n, dt_str *out);
 
 /* ---- the arguments of convolutions ---- */
 
-typedef struct dt_conv {
+typedef struct dt_conv_layer {
     dt_layer_head head;
     int64_t filters, groups, depth_multiplier;
     dt_ints kernel_size, strides, dilation_rate, output_padding;
@@ -58,45 +58,47 @@ typedef struct dt_conv {
     bool use_bias;
     const dt_tree *kernel_initializer, *depthwise_initializer, *pointwise_initializer,
         *bias_initializer;
-} dt_conv;
+} dt_conv_layer;
 
 #define DT_CONV_FIELDS(paddings)                                                                   \
-    DT_SIZES(dt_conv, kernel_size, .min = 1, .required = true,                                     \
+    DT_SIZES(dt_conv_layer, kernel_size, .min = 1, .required = true,                               \
              .help = "size of the window: a number, or one per dimension"),                        \
-        DT_SIZES(dt_conv, strides, .min = 1, .help = "strides of the window; default 1"),          \
-        DT_ENUM(dt_conv, padding, paddings,                                                        \
+        DT_SIZES(dt_conv_layer, strides, .min = 1, .help = "strides of the window; default 1"),    \
+        DT_ENUM(dt_conv_layer, padding, paddings,                                                  \
                 .help =                                                                            \
                     "valid: no padding; same: output size is input size / strides, rounded up"),   \
-        DT_DATA_FORMAT(dt_conv),                                                                   \
-        DT_SIZES(dt_conv, dilation_rate, .min = 1, .help = "dilation of the window; default 1"),   \
-        DT_ENUM(dt_conv, activation, dt_activations, .help = "activation function"),               \
-        DT_FLAG(dt_conv, use_bias, .preset = "true", .help = "add a bias"),                        \
-        DT_INITIALIZER(dt_conv, bias_initializer, .help = "initializer; default: zeros"),          \
-        DT_LAYER_FIELDS(dt_conv), DT_INSTEAD("kernel", "write 'kernel_size'"),                     \
+        DT_DATA_FORMAT(dt_conv_layer),                                                             \
+        DT_SIZES(dt_conv_layer, dilation_rate, .min = 1,                                           \
+                 .help = "dilation of the window; default 1"),                                     \
+        DT_ENUM(dt_conv_layer, activation, dt_activations, .help = "activation function"),         \
+        DT_FLAG(dt_conv_layer, use_bias, .preset = "true", .help = "add a bias"),                  \
+        DT_INITIALIZER(dt_conv_layer, bias_initializer, .help = "initializer; default: zeros"),    \
+        DT_LAYER_FIELDS(dt_conv_layer), DT_INSTEAD("kernel", "write 'kernel_size'"),               \
         DT_INSTEAD("stride", "write 'strides'"), DT_INSTEAD("dilation", "write 'dilation_rate'"),  \
-        DT_REGULARIZER(dt_conv, BIAS, "bias_regularizer"),                                         \
-        DT_REGULARIZER(dt_conv, ACTIVITY, "activity_regularizer"),                                 \
-        DT_CONSTRAINT(dt_conv, BIAS, "bias_constraint")
+        DT_REGULARIZER(dt_conv_layer, BIAS, "bias_regularizer"),                                   \
+        DT_REGULARIZER(dt_conv_layer, ACTIVITY, "activity_regularizer"),                           \
+        DT_CONSTRAINT(dt_conv_layer, BIAS, "bias_constraint")
 #define DT_CONV_FILTERS                                                                            \
-    DT_INT(dt_conv, filters, .min = 1, .max = INFINITY, .required = true,                          \
+    DT_INT(dt_conv_layer, filters, .min = 1, .max = INFINITY, .required = true,                    \
            .help = "number of output channels"),                                                   \
         DT_INSTEAD("out_channels", "write 'filters'")
 #define DT_CONV_KERNEL                                                                             \
-    DT_INITIALIZER(dt_conv, kernel_initializer, .help = "initializer; default: glorot_uniform"),   \
-        DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"),                                     \
-        DT_CONSTRAINT(dt_conv, KERNEL, "kernel_constraint")
+    DT_INITIALIZER(dt_conv_layer, kernel_initializer,                                              \
+                   .help = "initializer; default: glorot_uniform"),                                \
+        DT_REGULARIZER(dt_conv_layer, KERNEL, "kernel_regularizer"),                               \
+        DT_CONSTRAINT(dt_conv_layer, KERNEL, "kernel_constraint")
 /* on: the weight's word for regularizers and constraints: its own, or that of the only kernel. */
 #define DT_CONV_DEPTHWISE(on)                                                                      \
-    DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY,                    \
+    DT_INT(dt_conv_layer, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY,              \
            .help = "number of outputs per input channel"),                                         \
-        DT_INITIALIZER(dt_conv, depthwise_initializer,                                             \
+        DT_INITIALIZER(dt_conv_layer, depthwise_initializer,                                       \
                        .help = "initializer; default: glorot_uniform"),                            \
-        DT_REGULARIZER(dt_conv, on, "depthwise_regularizer"),                                      \
-        DT_CONSTRAINT(dt_conv, on, "depthwise_constraint")
+        DT_REGULARIZER(dt_conv_layer, on, "depthwise_regularizer"),                                \
+        DT_CONSTRAINT(dt_conv_layer, on, "depthwise_constraint")
 
 /* Reads the window over n dimensions from the arguments. RANGE for wrong counts, or if strides and
  * dilation_rate are both above 1. */
-dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv *c, int n,
+dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv_layer *c, int n,
                           dt_space *out) DT_MUST_USE;
 /* The same of the layer's own arguments, for an input of n spatial dimensions. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,

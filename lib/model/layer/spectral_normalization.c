@@ -34,7 +34,7 @@ static const dt_field fields[] = {
 
 /* What build finds: the layer, and the indices of its kernel and of u among the weights. */
 struct normalized {
-    dt_part part;
+    dt_layer_part part;
     int kernel, u;
 };
 
@@ -44,7 +44,7 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
 }
 
 /* The layer's own kernel, NAME/kernel; -1: it has none. */
-static int find_kernel(const dt_layer_build *b, const dt_part *part) {
+static int find_kernel(const dt_layer_build *b, const dt_layer_part *part) {
     for (int i = part->first; i < part->first + part->n_weights; i++)
         if (strcmp(b->weight[i].name, "kernel") == 0) return i;
     return -1;
@@ -115,7 +115,7 @@ static dt_value call(const dt_layer_call *c) {
 }
 
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
-    const dt_part *part = &((const struct normalized *)l->made)->part;
+    const dt_layer_part *part = &((const struct normalized *)l->made)->part;
     dt_layer_spec one = *l;
     one.row = part->row;
     one.args = part->args;

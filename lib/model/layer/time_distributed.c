@@ -51,7 +51,7 @@ static dt_status *check_input(const dt_layer_build *b) {
 }
 
 static dt_status *build(dt_layer_build *b) {
-    dt_part *part = dt_arena_new(b->arena, dt_part);
+    dt_layer_part *part = dt_arena_new(b->arena, dt_layer_part);
     DT_TRY(check_input(b));
     const dt_type in = joined(&b->in);
     DT_TRY(dt_part_wrap(b, &in, part));
@@ -73,7 +73,7 @@ static void add_loss(const dt_layer_call *c, const dt_type *all, dt_value of_ste
 
 static dt_value call(const dt_layer_call *c) {
     static const dt_value unmasked[1];
-    const dt_part *part = c->made;
+    const dt_layer_part *part = c->made;
     const dt_type all = dt_type_of_value(c->x), in = joined(&all);
     dt_value of_steps = {0};
     dt_layer_call one = *c;
@@ -85,7 +85,7 @@ static dt_value call(const dt_layer_call *c) {
 }
 
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
-    const dt_part *part = l->made;
+    const dt_layer_part *part = l->made;
     dt_layer_spec one = *l;
     one.row = part->row;
     one.args = part->args;

@@ -42,7 +42,7 @@ static const dt_field fields[] = {
     DT_END};
 
 typedef struct parts {
-    dt_part attention, attention_norm, attention_dropout, widen, narrow, norm, dropout;
+    dt_layer_part attention, attention_norm, attention_dropout, widen, narrow, norm, dropout;
 } parts;
 
 /* ---- building ---- */
@@ -56,7 +56,8 @@ static dt_status *check_input(const dt_layer_build *b, const char *kind) {
                    (long long)t->num_heads, (long long)b->in.dim[2]);
 }
 
-static dt_status *build_attention(dt_layer_build *b, const char *name, bool decodes, dt_part *out) {
+static dt_status *build_attention(dt_layer_build *b, const char *name, bool decodes,
+                                  dt_layer_part *out) {
     const struct transformer *t = b->args;
     return dt_part_build(
         b,
@@ -74,7 +75,7 @@ static dt_status *build_attention(dt_layer_build *b, const char *name, bool deco
         out);
 }
 
-static dt_status *build_norm(dt_layer_build *b, const char *name, dt_part *out) {
+static dt_status *build_norm(dt_layer_build *b, const char *name, dt_layer_part *out) {
     const struct transformer *t = b->args;
     return dt_part_build(b,
                          &(dt_part_request){
@@ -86,7 +87,7 @@ static dt_status *build_norm(dt_layer_build *b, const char *name, dt_part *out) 
                          out);
 }
 
-static dt_status *build_dropout(dt_layer_build *b, const char *name, dt_part *out) {
+static dt_status *build_dropout(dt_layer_build *b, const char *name, dt_layer_part *out) {
     const struct transformer *t = b->args;
     return dt_part_build(b,
                          &(dt_part_request){
@@ -99,7 +100,7 @@ static dt_status *build_dropout(dt_layer_build *b, const char *name, dt_part *ou
 }
 
 static dt_status *build_dense(dt_layer_build *b, const char *name, int64_t units, const dt_type *in,
-                              dt_part *out) {
+                              dt_layer_part *out) {
     const struct transformer *t = b->args;
     bool widens = in == &b->in;
     return dt_part_build(

@@ -33,7 +33,7 @@ static const dt_field fields[] = {
     DT_END};
 
 typedef struct parts {
-    dt_part patch, position;
+    dt_layer_part patch, position;
     dt_type patches; /* (B, h w, hidden_dim) */
 } parts;
 
