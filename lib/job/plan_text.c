@@ -7,7 +7,6 @@
  *
  * Then costs of layers, traffic of links and warnings of the first plan.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "job/plan.h"
@@ -24,55 +23,14 @@ static const dt_plan *train_of(const dt_job_plan *p) { return p->plan[0]; }
 
 /* ---- cells ---- */
 
-static void put_weights(const dt_job_plan *p, dt_str *s) {
-    dt_str_bytes(s, (double)train_of(p)->bytes.weights);
-}
-static void put_gradients(const dt_job_plan *p, dt_str *s) {
-    dt_str_bytes(s, (double)train_of(p)->bytes.gradients);
-}
-static void put_slots(const dt_job_plan *p, dt_str *s) {
-    dt_str_bytes(s, (double)train_of(p)->bytes.slots);
-}
-static void put_activations(const dt_job_plan *p, dt_str *s) {
-    dt_str_bytes(s, (double)train_of(p)->bytes.activations);
-}
-static void put_padding(const dt_job_plan *p, dt_str *s) {
-    dt_str_bytes(s, (double)train_of(p)->bytes.padding);
-}
-static void put_total(const dt_job_plan *p, dt_str *s) {
-    dt_str_bytes(s, (double)train_of(p)->bytes.total);
-}
 static void put_host(const dt_job_plan *p, dt_str *s) {
     if (p->host_bytes > 0) dt_str_bytes(s, (double)p->host_bytes);
     else dt_str_puts(s, "-");
 }
 
-static void put_matrix(const dt_job_plan *p, dt_str *s) {
-    dt_put_seconds(s, train_of(p)->parts.matrix);
-}
-static void put_memory(const dt_job_plan *p, dt_str *s) {
-    dt_put_seconds(s, train_of(p)->parts.memory);
-}
-static void put_vector(const dt_job_plan *p, dt_str *s) {
-    dt_put_seconds(s, train_of(p)->parts.vector);
-}
-static void put_launch(const dt_job_plan *p, dt_str *s) {
-    dt_put_seconds(s, train_of(p)->parts.launch);
-}
-static void put_links(const dt_job_plan *p, dt_str *s) {
-    dt_put_seconds(s, train_of(p)->parts.links);
-}
-static void put_dcn(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.dcn); }
-static void put_host_bus(const dt_job_plan *p, dt_str *s) {
-    dt_put_seconds(s, train_of(p)->parts.host);
-}
 static void put_offloaded(const dt_job_plan *p, dt_str *s) {
     dt_str_bytes(s, train_of(p)->offloaded);
 }
-static void put_bubble(const dt_job_plan *p, dt_str *s) {
-    dt_put_seconds(s, train_of(p)->parts.bubble);
-}
-static void put_step(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->seconds); }
 static void put_received(const dt_job_plan *p, dt_str *s) {
     dt_str_bytes(s, train_of(p)->received);
 }
@@ -105,10 +63,6 @@ static void put_fits(const dt_job_plan *p, dt_str *s) {
     dt_str_bytes(s, (double)(p->o.budget > 0 && p->o.budget < usable ? p->o.budget : usable));
 }
 
-static double always(const dt_job_plan *p) {
-    (void)p;
-    return 1;
-}
 static double has_host(const dt_job_plan *p) { return (double)p->host_bytes; }
 static double has_dcn(const dt_job_plan *p) { return train_of(p)->parts.dcn; }
 static double has_offloaded(const dt_job_plan *p) { return train_of(p)->offloaded; }
@@ -117,45 +71,55 @@ static double has_bubble(const dt_job_plan *p) { return train_of(p)->parts.bubbl
 typedef struct row {
     const char *label;
     void (*put)(const dt_job_plan *p, dt_str *s);
-    double (*shown)(const dt_job_plan *p); /* not 0 in any plan */
+    size_t bytes, seconds; /* instead of `put`: the offset in dt_plan of what is printed */
+    double (*shown)(const dt_job_plan *p); /* not 0 in any plan; NULL: the row is always shown */
     bool exact;
 } row;
 
+#define BYTES(member) .bytes = offsetof(dt_plan, bytes.member)
+#define SECONDS(member) .seconds = offsetof(dt_plan, member)
 static const row rows[] = {
-    {"  weights", put_weights, always, true},
-    {"  gradients", put_gradients, always, true},
-    {"  optimizer slots", put_slots, always, true},
-    {"  activations at peak", put_activations, always, false},
-    {"    in", put_peak, always, false},
-    {"  padding of tiles", put_padding, always, false},
-    {"  total", put_total, always, false},
-    {"kept in the host's memory", put_offloaded, has_offloaded, true},
-    {"  fits", put_fits, always, false},
-    {"host arena, this machine", put_host, has_host, true},
-    {"step time (virtual)", put_step, always, false},
-    {"  matrix units", put_matrix, always, false},
-    {"  memory", put_memory, always, false},
-    {"  vector units", put_vector, always, false},
-    {"  kernel launches", put_launch, always, false},
-    {"  waiting for links", put_links, always, false},
-    {"  waiting for slices", put_dcn, has_dcn, false},
-    {"  waiting for the host", put_host_bus, has_offloaded, false},
-    {"  pipeline bubble", put_bubble, has_bubble, false},
-    {"examples per second", put_rate, always, false},
-    {"received over links", put_received, always, false},
-    {"model FLOPs used (MFU)", put_mfu, always, false},
-    {"1,000 steps", put_dollars, always, false},
+    {"  weights", BYTES(weights), .exact = true},
+    {"  gradients", BYTES(gradients), .exact = true},
+    {"  optimizer slots", BYTES(slots), .exact = true},
+    {"  activations at peak", BYTES(activations)},
+    {"    in", .put = put_peak},
+    {"  padding of tiles", BYTES(padding)},
+    {"  total", BYTES(total)},
+    {"kept in the host's memory", .put = put_offloaded, .shown = has_offloaded, .exact = true},
+    {"  fits", .put = put_fits},
+    {"host arena, this machine", .put = put_host, .shown = has_host, .exact = true},
+    {"step time (virtual)", SECONDS(seconds)},
+    {"  matrix units", SECONDS(parts.matrix)},
+    {"  memory", SECONDS(parts.memory)},
+    {"  vector units", SECONDS(parts.vector)},
+    {"  kernel launches", SECONDS(parts.launch)},
+    {"  waiting for links", SECONDS(parts.links)},
+    {"  waiting for slices", SECONDS(parts.dcn), .shown = has_dcn},
+    {"  waiting for the host", SECONDS(parts.host), .shown = has_offloaded},
+    {"  pipeline bubble", SECONDS(parts.bubble), .shown = has_bubble},
+    {"examples per second", .put = put_rate},
+    {"received over links", .put = put_received},
+    {"model FLOPs used (MFU)", .put = put_mfu},
+    {"1,000 steps", .put = put_dollars},
 };
+
+static void put_cell(const dt_job_plan *p, const row *r, dt_str *out) {
+    const char *plan = (const char *)train_of(p);
+    if (r->bytes) dt_str_bytes(out, (double)*(const int64_t *)(plan + r->bytes));
+    else if (r->seconds) dt_put_seconds(out, *(const double *)(plan + r->seconds));
+    else r->put(p, out);
+}
 
 static void print_row(const dt_plan_columns *c, const row *r, dt_str *out) {
     size_t from = out->size;
-    bool shown = false;
-    for (int i = 0; i < c->n; i++) shown |= r->shown(c->p[i]) > 0;
+    bool shown = !r->shown;
+    for (int i = 0; i < c->n && !shown; i++) shown = r->shown(c->p[i]) > 0;
     if (!shown) return;
     dt_str_puts(out, r->label);
     for (int i = 0; i < c->n; i++) {
         go_to(out, from, LABEL + i * COLUMN);
-        r->put(c->p[i], out);
+        put_cell(c->p[i], r, out);
     }
     if (r->exact) go_to(out, from, LABEL + c->n * COLUMN);
     dt_str_puts(out, r->exact ? "exact\n" : "\n");
