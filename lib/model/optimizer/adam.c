@@ -20,20 +20,12 @@ struct adam {
 };
 
 #define ADAM_FIELDS                                                                                \
-    DT_REAL(struct adam, beta_1, .preset = "0.9", .max = 1, .below_max = true,                     \
-            .help = "decay rate of the mean of gradients"),                                        \
-        DT_REAL(struct adam, beta_2, .preset = "0.999", .max = 1, .below_max = true,               \
-                .help = "decay rate of the mean of squared gradients"),                            \
-        DT_REAL(struct adam, epsilon, .preset = "1e-7", .above_min = true,                         \
-                .help = "small constant that avoids division by 0"),                               \
-        DT_FLAG(struct adam, amsgrad, .help = "use the AMSGrad variant")
+    DT_MOMENT_FIELDS(struct adam), DT_FLAG(struct adam, amsgrad, .help = "use the AMSGrad variant")
 
 static const dt_field fields[] = {DT_OPTIMIZER_FIELDS(struct adam), ADAM_FIELDS, DT_END};
 
 static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
-    (void)of;
-    slot[0].name = "momentum";
-    slot[1].name = "velocity";
+    dt_moment_slots(args, of, slot);
     slot[2].name = "velocity_hat";
     return ((const struct adam *)args)->amsgrad ? 3 : 2;
 }

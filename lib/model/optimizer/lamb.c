@@ -14,22 +14,8 @@ struct lamb {
     double beta_1, beta_2, epsilon;
 };
 
-static const dt_field fields[] = {
-    DT_OPTIMIZER_FIELDS(struct lamb),
-    DT_REAL(struct lamb, beta_1, .preset = "0.9", .max = 1, .below_max = true,
-            .help = "decay rate of the mean of gradients"),
-    DT_REAL(struct lamb, beta_2, .preset = "0.999", .max = 1, .below_max = true,
-            .help = "decay rate of the mean of squared gradients"),
-    DT_REAL(struct lamb, epsilon, .preset = "1e-7", .above_min = true,
-            .help = "small constant that avoids division by 0"),
-    DT_END};
-
-static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
-    (void)args, (void)of;
-    slot[0].name = "momentum";
-    slot[1].name = "velocity";
-    return 2;
-}
+static const dt_field fields[] = {DT_OPTIMIZER_FIELDS(struct lamb), DT_MOMENT_FIELDS(struct lamb),
+                                  DT_END};
 
 static dt_value norm(dt_value x) { return dt_sqrt(dt_reduce_sum(dt_multiply(x, x), DT_NO_AXIS)); }
 
@@ -54,6 +40,6 @@ const dt_optimizer_row dt_optimizer_lamb = {
     .kind = {"Lamb", "Adam with steps in proportion to each weight's norm", fields,
              sizeof(struct lamb), (const char *const[]){"lamb", "LAMB", NULL}},
     .rate = 0.001,
-    .slots = slots,
+    .slots = dt_moment_slots,
     .apply = apply,
 };

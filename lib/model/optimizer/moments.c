@@ -2,6 +2,13 @@
 /* See moments.h. */
 #include "model/optimizer/moments.h"
 
+int dt_moment_slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
+    (void)args, (void)of;
+    slot[0].name = "momentum";
+    slot[1].name = "velocity";
+    return 2;
+}
+
 dt_value dt_moment_filled(const dt_update *u, double beta) {
     return dt_subtract(dt_like(u->t, 1), dt_power(dt_like(u->t, beta), u->t));
 }

@@ -5,6 +5,17 @@
 
 #include "model/model.h"
 
+/* Adam's arguments: doubles of the struct `type` with these names. */
+#define DT_MOMENT_FIELDS(type)                                                                     \
+    DT_REAL(type, beta_1, .preset = "0.9", .max = 1, .below_max = true,                            \
+            .help = "decay rate of the mean of gradients"),                                        \
+        DT_REAL(type, beta_2, .preset = "0.999", .max = 1, .below_max = true,                      \
+                .help = "decay rate of the mean of squared gradients"),                            \
+        DT_REAL(type, epsilon, .preset = "1e-7", .above_min = true,                                \
+                .help = "small constant that avoids division by 0")
+/* Two slots: "momentum" and "velocity". */
+int dt_moment_slots(const void *args, const dt_variable *of, dt_slot_spec *slot);
+
 /* 1 - beta^t: how much of a mean that began at 0 has been filled; scalar */
 dt_value dt_moment_filled(const dt_update *u, double beta);
 /* mean + (x - mean) share */

@@ -15,20 +15,11 @@ struct nadam {
     double beta_1, beta_2, epsilon;
 };
 
-static const dt_field fields[] = {
-    DT_OPTIMIZER_FIELDS(struct nadam),
-    DT_REAL(struct nadam, beta_1, .preset = "0.9", .max = 1, .below_max = true,
-            .help = "decay rate of the mean of gradients"),
-    DT_REAL(struct nadam, beta_2, .preset = "0.999", .max = 1, .below_max = true,
-            .help = "decay rate of the mean of squared gradients"),
-    DT_REAL(struct nadam, epsilon, .preset = "1e-7", .above_min = true,
-            .help = "small constant that avoids division by 0"),
-    DT_END};
+static const dt_field fields[] = {DT_OPTIMIZER_FIELDS(struct nadam), DT_MOMENT_FIELDS(struct nadam),
+                                  DT_END};
 
 static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
-    (void)args;
-    slot[0].name = "momentum";
-    slot[1].name = "velocity";
+    dt_moment_slots(args, of, slot);
     slot[2] =
         (dt_slot_spec){.name = "u_product", .type = dt_scalar_type(of->type.dtype), .initial = 1};
     return 3;

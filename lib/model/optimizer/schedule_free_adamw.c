@@ -30,13 +30,6 @@ static const dt_field fields[] = {
            .help = "updates during which the rate rises from 0 to learning_rate"),
     DT_END};
 
-static int slots(const void *args, const dt_variable *of, dt_slot_spec *slot) {
-    (void)args, (void)of;
-    slot[0].name = "momentum";
-    slot[1].name = "velocity";
-    return 2;
-}
-
 /* z before this update, which begins at the weights. */
 static dt_value sequence(const dt_update *u) {
     const dt_type type = dt_type_of_value(u->stored);
@@ -70,6 +63,6 @@ const dt_optimizer_row dt_optimizer_schedule_free_adamw = {
     .kind = {"ScheduleFreeAdamW", "AdamW with a mean of its steps instead of a schedule", fields,
              sizeof(struct schedule_free), (const char *const[]){"schedulefreeadamw", NULL}},
     .rate = 0.0025,
-    .slots = slots,
+    .slots = dt_moment_slots,
     .apply = apply,
 };
