@@ -123,7 +123,10 @@ static bool all_fit_int64(const unsigned char *p, int64_t n, int64_t *bad) {
     return true;
 }
 
-bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad) {
+/* Converts n values in place. The n values of the file are at the end of `values`, which has room
+ * for n converted values, so widening from the front never overwrites values that are still needed.
+ * Returns false if a value does not fit; *bad is its index. */
+static bool unwire(const dt_header *h, void *values, int64_t n, int64_t *bad) {
     int size = dt_wire_size(h->type.dtype, h->wire), ours = (int)dt_dtype_size(h->type.dtype);
     unsigned char *out = values, *in = out + n * (ours - size);
     if (h->swap) dt_swap_values(in, n, size);
@@ -166,7 +169,7 @@ dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, voi
         DT_TRY(dt_inflow_read(a->file, in, n * size, &got));
     else DT_TRY(dt_inflow_pread(a->file, in, n * size, h->offset + first * size));
     if (got < n * size) return cut_short(a, first * size + got);
-    if (dt_unwire(h, out, n, &bad)) return NULL;
+    if (unwire(h, out, n, &bad)) return NULL;
     const int64_t row = h->fortran ? (first + bad) % h->type.dim[0] : (first + bad) / a->row_values;
     return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", a->path,
                    (long long)row);

@@ -32,10 +32,6 @@ typedef struct dt_header {
 
 /* Size of a value in the file, in bytes. */
 int dt_wire_size(dt_dtype dtype, dt_wire wire);
-/* Converts n values in place. The n values of the file are at the end of `values`, which has room
- * for n converted values, so widening from the front never overwrites values that are still needed.
- * Returns false if a value does not fit; *bad is its index. */
-bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad);
 
 /* Swaps the byte order of n values of `size` bytes, in place. */
 void dt_swap_values(void *values, int64_t n, int size);

@@ -5,8 +5,6 @@
 
 #include "graph/graph.h"
 
-#define DT_TEXT_BYTES 65535 /* most bytes of a text, if an element has no `max_bytes` */
-
 /* Stores n bytes as a text of an element's type. Returns NULL, or the fault of the text, such as
  * "is not UTF-8". */
 const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *out);

@@ -36,7 +36,7 @@ static const dt_stored_type types[] = {
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
-const dt_stored_type *dt_stored_type_find(const char *name) {
+static const dt_stored_type *find_type(const char *name) {
     for (int i = 0; i < N_TYPES; i++)
         if (strcmp(types[i].name, name) == 0) return &types[i];
     return NULL;
@@ -154,7 +154,7 @@ static dt_status *bad(const check *c, const char *format, ...) {
 static dt_status *read_type(const check *c, const json_t *value, dt_stored_tensor *t) {
     const char *name = json_string_value(value);
     if (!name) return bad(c, "'dtype' must be a string");
-    t->type = dt_stored_type_find(name);
+    t->type = find_type(name);
     return t->type ? NULL : bad(c, "unknown dtype '%.20s'", name);
 }
 

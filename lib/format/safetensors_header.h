@@ -12,7 +12,6 @@ typedef struct dt_stored_type {
     int dtype;        /* a dt_dtype, -1: not supported */
 } dt_stored_type;
 
-const dt_stored_type *dt_stored_type_find(const char *name);
 const dt_stored_type *dt_stored_type_of(dt_dtype dtype);
 
 typedef struct dt_stored_tensor {

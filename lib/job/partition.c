@@ -34,7 +34,7 @@
 
 /* ---- the list ---- */
 
-const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *name) {
+static const dt_job_tensor *find_tensor(const dt_job_tensors *list, const char *name) {
     for (int i = dt_hash_index_first(&list->at, dt_name_hash(name)); i >= 0;
          i = dt_hash_index_next(&list->at, i))
         if (strcmp(list->v[i].name, name) == 0) return &list->v[i];
@@ -47,7 +47,7 @@ void dt_job_tensors_release(dt_job_tensors *list) {
 }
 
 static void add(dt_job_tensors *list, const char *noun, const char *name, const dt_type *type) {
-    if (dt_job_find_tensor(list, name)) return;
+    if (find_tensor(list, name)) return;
     DT_GROW(list->v, list->cap, list->n + 1);
     dt_hash_index_add(&list->at, dt_name_hash(name));
     list->v[list->n++] = (dt_job_tensor){noun, name, *type};
@@ -161,11 +161,13 @@ static bool is_element(const dt_job *j, const char *name) {
     return false;
 }
 
-dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) {
+/* Reports all names that are neither an element of the data, nor a layer, nor a value within a
+ * layer. */
+static dt_status *check_names(const dt_job *j, const dt_job_tensors *list) {
     dt_status *faults = NULL;
     for (int i = 0; i < j->partition->n_values; i++) {
         const dt_job_value *v = &j->partition->value[i];
-        if (is_element(j, v->name) || dt_job_find_tensor(list, v->name)) continue;
+        if (is_element(j, v->name) || find_tensor(list, v->name)) continue;
         bool inside = strchr(v->name, '/') && is_layer(j, v->name, strcspn(v->name, "/"));
         const bool shown = dt_status_count(faults) < DT_MAX_ERRORS;
         dt_status_append(&faults, inside ? no_such_value(j, list, v) : no_such_name(j, v, shown));
@@ -265,7 +267,7 @@ static dt_status *check_lying(const dt_job *j, const dt_lying *how, const subjec
 /* ---- values ---- */
 
 static dt_status *check_value(const dt_job *j, const dt_job_tensors *list, const dt_job_value *v) {
-    const dt_job_tensor *t = dt_job_find_tensor(list, v->name);
+    const dt_job_tensor *t = find_tensor(list, v->name);
     subject x = {.noun = t ? t->noun : "value", .name = v->name, .type = t ? &t->type : NULL};
     if (t && dt_type_has_batch(&t->type) && logical_devices(j) > 1) x.rows = rows_of_replica(j);
     return check_lying(j, &v->how, &x);
@@ -274,7 +276,7 @@ static dt_status *check_value(const dt_job *j, const dt_job_tensors *list, const
 static dt_status *check_values(const dt_job *j) {
     dt_job_tensors list = {0};
     dt_status *faults = j->has_model ? dt_job_list_tensors(j, &list) : NULL;
-    if (!faults && j->has_model && j->has_dataset) faults = dt_job_check_names(j, &list);
+    if (!faults && j->has_model && j->has_dataset) faults = check_names(j, &list);
     for (int i = 0; i < j->partition->n_values; i++)
         dt_status_append(&faults, check_value(j, &list, &j->partition->value[i]));
     dt_job_tensors_release(&list);

@@ -76,10 +76,6 @@ typedef struct dt_job_tensors {
  * pass, which is traced without memory for weights. Free it with dt_job_tensors_release. */
 dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) DT_MUST_USE;
 void dt_job_tensors_release(dt_job_tensors *list);
-const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *name);
-/* Reports all names that are neither an element of the data, nor a layer, nor a value within a
- * layer. */
-dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) DT_MUST_USE;
 
 /* The fields of the reserved keys; *others: the forms of all other keys. */
 const dt_field *dt_partition_fields(const dt_field **others);

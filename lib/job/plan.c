@@ -77,7 +77,7 @@ static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int
     dt_json_close(j, '}');
 }
 
-void dt_job_plan_trace(const dt_job_plan *p, dt_str *out) {
+static void print_trace(const dt_job_plan *p, dt_str *out) {
     const dt_plan *plan = p->plan[0];
     dt_json j = {.out = out};
     int devices = p->replicas * p->logical,
@@ -223,7 +223,7 @@ static void put_plan(dt_json *j, const dt_job_plan *p) {
     if (p->check) dt_plan_check_json(p->check, j);
 }
 
-void dt_job_plans_json(const dt_plan_columns *c, dt_str *out) {
+static void print_json(const dt_plan_columns *c, dt_str *out) {
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     put_plan(&j, c->p[0]);
@@ -363,9 +363,9 @@ static void print(const dt_plan_request *q, const dt_plan_columns *c, dt_str *ou
         dt_job_plans_print(c, out);
         if (c->p[0]->check) dt_plan_check_print(c->p[0]->check, out);
         break;
-    case DT_PLAN_JSON: dt_job_plans_json(c, out); break;
+    case DT_PLAN_JSON: print_json(c, out); break;
     case DT_PLAN_SVG: dt_job_plan_svg(c->p[0], out); break;
-    case DT_PLAN_TRACE: dt_job_plan_trace(c->p[0], out); break;
+    case DT_PLAN_TRACE: print_trace(c->p[0], out); break;
     }
 }
 

@@ -94,9 +94,7 @@ typedef struct dt_plan_columns {
     bool verbose;
 } dt_plan_columns;
 void dt_job_plans_print(const dt_plan_columns *c, dt_str *out);
-void dt_job_plans_json(const dt_plan_columns *c, dt_str *out);
 void dt_job_plan_svg(const dt_job_plan *p, dt_str *out);
-void dt_job_plan_trace(const dt_job_plan *p, dt_str *out);
 /* One line each; nothing where all is well. */
 void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char *text), void *user);
 /* "13.4 ms" */
@@ -122,7 +120,6 @@ typedef struct dt_would_fit {
     double bytes[10];      /* of a device with these overrides */
     double least;          /* where n is 0: bytes of a device with all changes that save memory */
 } dt_would_fit;
-dt_would_fit dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena);
 /* Adds overrides for more logical devices per replica, larger slices, and other chips. Needs
  * p->o.source. */
 void dt_job_plan_elsewhere(const dt_job_plan *p, dt_would_fit *f);

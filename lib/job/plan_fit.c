@@ -132,7 +132,7 @@ static void find_together(const dt_job_plan *p, dt_would_fit *f) {
     f->least = least;
 }
 
-dt_would_fit dt_job_plan_fitting(const dt_job_plan *p, dt_arena *arena) {
+static dt_would_fit fitting_of(const dt_job_plan *p, dt_arena *arena) {
     dt_would_fit f = {.arena = arena};
     bool fits = false;
     for (change k = SHARE_OPTIMIZER; k < CHANGES; k++) {
@@ -170,7 +170,7 @@ static void put_largest(const dt_job_plan *p, const char *label, bool values, dt
 void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out) {
     if (dt_job_plan_fits(p)) return;
     dt_local_arena arena = dt_arena_create();
-    const dt_would_fit f = dt_job_plan_fitting(p, arena);
+    const dt_would_fit f = fitting_of(p, arena);
     dt_str_puts(out, "does not fit; layers with the largest\n");
     put_largest(p, "  weights and slots", false, out);
     put_largest(p, "  activations", true, out);
@@ -191,7 +191,7 @@ void dt_job_plan_print_fitting(const dt_job_plan *p, dt_str *out) {
 
 void dt_job_plan_fitting_json(const dt_job_plan *p, dt_json *j) {
     dt_local_arena arena = dt_arena_create();
-    const dt_would_fit f = dt_job_plan_fits(p) ? (dt_would_fit){0} : dt_job_plan_fitting(p, arena);
+    const dt_would_fit f = dt_job_plan_fits(p) ? (dt_would_fit){0} : fitting_of(p, arena);
     dt_json_open(j, "would_fit", '[');
     for (int i = 0; i < f.n; i++) {
         dt_json_open(j, NULL, '{');

@@ -9,7 +9,6 @@
 
 /* `words`: a text with a {word} may stand for the value, too; null: the key may be left out. */
 void dt_schema_type(dt_json *j, const char *type, bool words, bool null);
-void dt_schema_names(dt_json *j, const char *const *names, bool null);
 /* Writes objects in a list of alternatives: a text with a {word}; a field's value. */
 void dt_schema_word(dt_json *j);
 void dt_schema_form(dt_json *j, const dt_field *f);

@@ -81,7 +81,7 @@ void dt_schema_word(dt_json *j) {
     dt_json_close(j, '}');
 }
 
-void dt_schema_names(dt_json *j, const char *const *names, bool null) {
+static void put_names(dt_json *j, const char *const *names, bool null) {
     dt_json_open(j, "enum", '[');
     for (int i = 0; names[i]; i++) dt_json_string(j, NULL, names[i]);
     if (null) dt_json_null(j, NULL);
@@ -91,7 +91,7 @@ void dt_schema_names(dt_json *j, const char *const *names, bool null) {
 static void put_choice(dt_json *j, const dt_field *f, bool null) {
     dt_json_open(j, "anyOf", '[');
     dt_json_open(j, NULL, '{');
-    dt_schema_names(j, f->choices, null);
+    put_names(j, f->choices, null);
     dt_json_close(j, '}');
     dt_schema_word(j);
     dt_json_close(j, ']');

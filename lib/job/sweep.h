@@ -100,9 +100,6 @@ struct dt_sweep { /* the public handle */
     dt_sweep_entry *trial;
 };
 
-/* The metric's name with the direction for people: "lower is better". */
-const char *dt_sweep_direction(const dt_sweep *s);
-
 /* ---- sweep_run.c ---- */
 
 #define DT_SWEEP_RESULTS "trials.jsonl" /* file name within the sweep's folder */

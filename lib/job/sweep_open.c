@@ -253,7 +253,8 @@ static dt_status *count_rungs(dt_sweep *s, int64_t halving) {
 
 /* ---- words ---- */
 
-const char *dt_sweep_direction(const dt_sweep *s) {
+/* The metric's name with the direction for people: "lower is better". */
+static const char *direction_of(const dt_sweep *s) {
     return s->less ? "lower is better" : "higher is better";
 }
 
@@ -269,7 +270,7 @@ static void make_title(dt_sweep *s) {
     }
     dt_str_printf(&t, "%d %s trial%s", s->n, s->random ? "random" : "grid", s->n == 1 ? "" : "s");
     if (s->random) dt_str_printf(&t, ", seed %llu", (unsigned long long)s->seed);
-    dt_str_printf(&t, ", by %s (%s)", s->metric, dt_sweep_direction(s));
+    dt_str_printf(&t, ", by %s (%s)", s->metric, direction_of(s));
     for (int i = 0; s->rungs > 1 && i < s->rungs; i++)
         dt_str_printf(&t, "%s%lld", i ? ", " : "; rungs of ",
                       (long long)dt_sweep_budget(s, i, all));
@@ -332,8 +333,7 @@ static void put_settings(const dt_sweep *s, dt_str *out) {
     dt_json_int(&j, names[2], s->n);
     dt_json_string(&j, names[3], s->random ? "random" : "grid");
     dt_json_string(&j, names[4], number);
-    dt_json_string(&j, names[5],
-                   dt_arena_printf(s->arena, "%s, %s", s->metric, dt_sweep_direction(s)));
+    dt_json_string(&j, names[5], dt_arena_printf(s->arena, "%s, %s", s->metric, direction_of(s)));
     dt_json_int(&j, names[6], s->halving);
     dt_json_string(&j, names[7], digest_of(s->job).hex);
     dt_json_close(&j, '}');

@@ -20,8 +20,6 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
  * where an output has no entry. Returns all errors, located at the names. */
 dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
                         const dt_tree **of) DT_MUST_USE;
-/* UNKNOWN_NAME at t's place, with the nearest. */
-dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name) DT_MUST_USE;
 
 /* Trees of `compile` that are mappings by output, as written; NULL: absent. */
 typedef struct dt_compile_trees {

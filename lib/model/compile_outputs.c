@@ -38,7 +38,8 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
            (o->n > 1 && !is_kind(rows, n, t->entry[0].key));
 }
 
-dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name) {
+/* UNKNOWN_NAME, with the nearest name. */
+static dt_status *no_output(const dt_outputs *o, const dt_location *at, const char *name) {
     const char *names[DT_MAX_OUTPUTS];
     dt_local_str list = {0};
     for (int i = 0; i < o->n; i++) {
@@ -55,7 +56,7 @@ static dt_status *take_map(const dt_outputs *o, const dt_tree *t, const dt_tree 
     dt_status *faults = NULL;
     for (int i = 0; i < t->n; i++) {
         int k = find_output(o, t->entry[i].key);
-        if (k < 0) dt_status_append(&faults, dt_no_output(o, &t->entry[i].key_at, t->entry[i].key));
+        if (k < 0) dt_status_append(&faults, no_output(o, &t->entry[i].key_at, t->entry[i].key));
         else of[k] = t->entry[i].value;
     }
     return faults;

@@ -122,7 +122,6 @@ dt_value dt_weights_like(dt_value weight, dt_value values);
 dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
 /* a mask of the values' shape; bools are not converted */
 dt_value dt_mask_like(dt_value mask, dt_value values);
-dt_value dt_divide_no_nan(dt_value a, dt_value b); /* a / b, and 0 where b is 0 */
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
 
 struct dt_loss { /* the public handle */

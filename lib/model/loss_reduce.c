@@ -19,7 +19,8 @@
 const char *const dt_loss_reductions[] = {
     "sum_over_batch_size", "mean", "mean_with_sample_weight", "sum", "none", NULL};
 
-dt_value dt_divide_no_nan(dt_value a, dt_value b) {
+/* a / b, and 0 where b is 0 */
+static dt_value divide_no_nan(dt_value a, dt_value b) {
     dt_value zero = dt_like(b, 0), safe = dt_compare(b, zero, DT_NE);
     return dt_select(safe, dt_divide(a, dt_select(safe, b, dt_like(b, 1))), zero);
 }
@@ -97,7 +98,7 @@ static dt_value share_of(const weighting *x, dt_value mean) {
 }
 
 static dt_value divide(const weighting *x, dt_value sum, dt_value count) {
-    return share_of(x, dt_divide_no_nan(sum, divisor_of(x, count)));
+    return share_of(x, divide_no_nan(sum, divisor_of(x, count)));
 }
 
 /* The mean of rows (B) without weights. A replica without examples counts as having one, which

@@ -82,14 +82,15 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) {
 
 /* ---- the handle ---- */
 
-dt_optimizer *dt_optimizer_over(const dt_named *named) {
+/* Creates an optimizer from a row and arguments that were read, whose memory must outlive it. */
+static dt_optimizer *optimizer_over(const dt_named *named) {
     dt_optimizer *o = dt_alloc(sizeof *o);
     *o = (dt_optimizer){.refs = 1, .named = *named};
     return o;
 }
 
 dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c) {
-    dt_optimizer *o = dt_optimizer_over(&c->optimizer);
+    dt_optimizer *o = optimizer_over(&c->optimizer);
     o->scaling = c->scaling;
     return o;
 }
@@ -102,7 +103,7 @@ static dt_status *read_handle(dt_optimizer *o, const char *format, va_list args)
 
 dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...) {
     DT_REQUIRE({out, "place for the optimizer"});
-    dt_optimizer *o = dt_optimizer_over(&(dt_named){0});
+    dt_optimizer *o = optimizer_over(&(dt_named){0});
     o->arena = dt_arena_create();
     va_list args;
     va_start(args, format);

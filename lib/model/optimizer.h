@@ -156,8 +156,6 @@ struct dt_optimizer { /* the public handle */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
 /* stored - stored * weight_decay * rate; `stored` if decay excludes the variable */
 dt_value dt_optimizer_decayed(const dt_update *u, double weight_decay);
-/* Creates an optimizer from a row and arguments that were read, whose memory must outlive it. */
-dt_optimizer *dt_optimizer_over(const dt_named *named);
 /* The state of one variable; NULL: it has none yet. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
 /* Turns the learning rate into a variable with the job's value. Steps that were traced before keep

@@ -19,7 +19,7 @@ dt_status *dt_want_dtype(const dt_infer *q, int i, int c, dt_wanted wanted) {
     return NULL;
 }
 
-dt_status *dt_infer_elementwise(dt_infer *q, dt_wanted wanted) {
+static dt_status *infer_elementwise(dt_infer *q, dt_wanted wanted) {
     for (int i = 1; i < q->n_in; i++)
         if (!dt_type_equal(&q->in[0], &q->in[i]))
             return dt_bad_shape(q, "(C1) expected two values of one type, got %s and %s",
@@ -29,11 +29,11 @@ dt_status *dt_infer_elementwise(dt_infer *q, dt_wanted wanted) {
     return NULL;
 }
 
-dt_status *dt_infer_any(dt_infer *q) { return dt_infer_elementwise(q, DT_WANT_ANY); }
+dt_status *dt_infer_any(dt_infer *q) { return infer_elementwise(q, DT_WANT_ANY); }
 
-dt_status *dt_infer_numbers(dt_infer *q) { return dt_infer_elementwise(q, DT_WANT_NUMBERS); }
+dt_status *dt_infer_numbers(dt_infer *q) { return infer_elementwise(q, DT_WANT_NUMBERS); }
 
-dt_status *dt_infer_floats(dt_infer *q) { return dt_infer_elementwise(q, DT_WANT_FLOATS); }
+dt_status *dt_infer_floats(dt_infer *q) { return infer_elementwise(q, DT_WANT_FLOATS); }
 
 void dt_rule_elementwise(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)attr;

@@ -18,9 +18,8 @@ typedef enum dt_wanted { DT_WANT_ANY, DT_WANT_NUMBERS, DT_WANT_FLOATS } dt_wante
 
 /* Checks constraint `c`: input i has a dtype of that class. */
 dt_status *dt_want_dtype(const dt_infer *q, int i, int c, dt_wanted wanted) DT_MUST_USE;
-/* Checks (C1) and (C2); the result has the type of the inputs. */
-dt_status *dt_infer_elementwise(dt_infer *q, dt_wanted wanted) DT_MUST_USE;
-/* dt_infer_elementwise for one class of dtypes each, for `infer` of rows. */
+/* For `infer` of rows, one for each class of dtypes: checks (C1) and (C2); the result has the type
+ * of the inputs. */
 dt_status *dt_infer_any(dt_infer *q) DT_MUST_USE;
 dt_status *dt_infer_numbers(dt_infer *q) DT_MUST_USE;
 dt_status *dt_infer_floats(dt_infer *q) DT_MUST_USE;

@@ -55,18 +55,19 @@ void dt_cost_none(const dt_call *c, dt_cost *cost) {
     *cost = (dt_cost){0};
 }
 
-double dt_cost_bytes(const dt_call *c) {
+/* Bytes of all inputs and the output. */
+static double bytes_of(const dt_call *c) {
     double bytes = (double)dt_type_bytes(&c->out.type);
     for (int i = 0; i < c->node->n_in; i++) bytes += (double)dt_type_bytes(&c->in[i].type);
     return bytes;
 }
 
 dt_cost dt_cost_vector(const dt_call *c, double operations) {
-    return (dt_cost){.vector = operations, .bytes = dt_cost_bytes(c)};
+    return (dt_cost){.vector = operations, .bytes = bytes_of(c)};
 }
 
 dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n) {
-    dt_cost cost = {.bytes = dt_cost_bytes(c)};
+    dt_cost cost = {.bytes = bytes_of(c)};
     for (int i = 0; i < n; i++) {
         const dt_matrix_work *p = &product[i];
         cost.product[i] = *p;

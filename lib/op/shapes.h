@@ -30,8 +30,6 @@ dt_value dt_stack_same(const dt_fold_call *c);
 
 /* The cost of ops that move no data, or that exist only while compiling. */
 void dt_cost_none(const dt_call *c, dt_cost *cost);
-/* Bytes of all inputs and the output. */
-double dt_cost_bytes(const dt_call *c);
 /* The cost of reading and writing all values, and `operations` of the vector unit. */
 dt_cost dt_cost_vector(const dt_call *c, double operations);
 /* The cost of reading and writing all values, and of products, whose operands have the first

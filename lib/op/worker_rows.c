@@ -47,9 +47,9 @@ static void print(const void *attr, dt_str *out) {
     dt_str_printf(out, "worker %d of %d", (int)a->rank, (int)a->workers);
 }
 
-bool dt_is_worker_rows(const dt_node *n) { return n->op == &dt_op_worker_rows; }
+static bool is_worker_rows(const dt_node *n) { return n->op == &dt_op_worker_rows; }
 
-bool dt_is_exchange(const dt_node *n) { return dt_is_tree_join(n) || dt_is_worker_rows(n); }
+bool dt_is_exchange(const dt_node *n) { return dt_is_tree_join(n) || is_worker_rows(n); }
 
 const dt_op dt_op_worker_rows = {
     .name = "worker_rows",

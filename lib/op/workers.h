@@ -61,7 +61,6 @@ typedef struct dt_worker_rows_attr {
     int32_t workers, rank;
 } dt_worker_rows_attr;
 extern const dt_op dt_op_worker_rows; /* dt_worker_rows_attr */
-bool dt_is_worker_rows(const dt_node *n);
 /* The first row of a worker; for rank = workers: the number of rows. */
 int64_t dt_worker_rows_begin(int64_t rows, int workers, int rank);
 dt_type dt_worker_rows_type(const dt_type *whole, int workers, int rank);

@@ -51,7 +51,8 @@ static dt_status *take_outputs(const dt_model_spec *m, dt_gathered *of, dt_statu
     return s;
 }
 
-int64_t dt_predict_batch(dt_dataset *data, const dt_model *m) {
+/* The global batch of a data set, from either key. */
+static int64_t batch_of(dt_dataset *data, const dt_model *m) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
 
     if (spec->per_replica_batch_size > 0)
@@ -82,7 +83,7 @@ static dt_status *predict_evaluated(dt_model *m, dt_dataset *data,
     dt_output_use output[DT_MAX_OUTPUTS];
     const dt_predict_rows from = {.data = data,
                                   .part = dt_evaluated_part(data),
-                                  .batch = dt_predict_batch(data, m),
+                                  .batch = batch_of(data, m),
                                   .compile = m->compiled ? &compile : NULL,
                                   .rows = rows,
                                   .user = user,

@@ -324,8 +324,6 @@ typedef struct dt_explain_request {
     dt_arena *arena;
 } dt_explain_request;
 dt_status *dt_trainer_explain(const dt_explain_request *q, dt_evaluation *out) DT_MUST_USE;
-/* The global batch of a data set, from either key. */
-int64_t dt_predict_batch(dt_dataset *data, const dt_model *m);
 /* Gathers all rows of a model's only output in one tensor: pass dt_gather_rows as `rows` with a
  * zeroed dt_gathered as user, then call dt_gathered_take, which makes the tensor, or releases all
  * after an error s. */

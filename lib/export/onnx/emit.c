@@ -155,7 +155,8 @@ const char *dt_onnx_rows(dt_onnx *o, int64_t k) {
     return rows;
 }
 
-const char *dt_onnx_shape(dt_onnx *o, const dt_type *t) {
+/* int64 (rank): the sizes of a type, when the graph runs. */
+static const char *shape_of(dt_onnx *o, const dt_type *t) {
     if (!dt_type_has_batch(t)) return dt_onnx_ints(o, t->dim, t->rank);
     const char *kept = dt_arena_strdup(o->arena, dt_text_of_shape(t).s), *known = recall(o, kept);
     if (known) return known;
@@ -175,8 +176,7 @@ dt_onnx_value dt_onnx_value_of(const char *name, const dt_type *type) {
 
 dt_onnx_value dt_onnx_whole(dt_onnx *o, const dt_onnx_value *v) {
     if (dt_type_equal(&v->held, &v->type)) return *v;
-    return dt_onnx_value_of(dt_onnx_put2(o, "Expand", v->name, dt_onnx_shape(o, &v->type)),
-                            &v->type);
+    return dt_onnx_value_of(dt_onnx_put2(o, "Expand", v->name, shape_of(o, &v->type)), &v->type);
 }
 
 dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type *type) {

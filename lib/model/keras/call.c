@@ -60,7 +60,9 @@ dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history, const d
     return NULL;
 }
 
-dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) {
+/* Adds the names of all tensors in a value, in order. Refuses values other than tensors, lists
+ * and null. */
+static dt_status *add_tensors(const dt_tree *value, dt_keras_tensors *out) {
     const dt_tree *history = dt_keras_history(value);
     dt_status *faults = NULL;
     if (history) {
@@ -69,7 +71,7 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) {
         out->n++;
     } else if (value->kind == DT_TREE_LIST) {
         for (int i = 0; i < value->n; i++)
-            dt_status_append(&faults, dt_keras_tensors_in(value->item[i], out));
+            dt_status_append(&faults, add_tensors(value->item[i], out));
     } else if (value->kind != DT_TREE_NULL) {
         return dt_suggest(
             dt_fail(DT_E_KERAS_MODEL, &value->at,
@@ -139,7 +141,7 @@ static dt_status *take_positional(call *c, const dt_tree *args) {
                                   "layer '%.80s' is called with more than query, value and key",
                                   c->layer->name),
                           "give the others by name: attention_mask=MASK");
-    return dt_keras_tensors_in(args, &c->from);
+    return add_tensors(args, &c->from);
 }
 
 static dt_status *take_inputs(call *c, const dt_tree *args, const dt_tree *kwargs) {
@@ -149,7 +151,7 @@ static dt_status *take_inputs(call *c, const dt_tree *args, const dt_tree *kwarg
         if (!t) continue;
         if (i == ATTENTION_MASK && t->kind != DT_TREE_NULL)
             put_flag(c, "use_attention_mask", &t->at);
-        dt_status_append(&faults, dt_keras_tensors_in(t, &c->from));
+        dt_status_append(&faults, add_tensors(t, &c->from));
     }
     return faults;
 }

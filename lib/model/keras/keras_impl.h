@@ -108,9 +108,6 @@ dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history,
                                 const dt_tree **name) DT_MUST_USE;
 /* The history of a tensor among arguments; NULL: the value is no tensor. */
 const dt_tree *dt_keras_history(const dt_tree *value);
-/* Adds the names of all tensors in a value, in order. Refuses values other than tensors, lists
- * and null. */
-dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) DT_MUST_USE;
 /* Adds the inputs and call arguments of layer i to its arguments. */
 dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 

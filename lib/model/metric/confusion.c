@@ -23,7 +23,8 @@ static void make_pairs(dt_value x, dt_value *own, dt_value *other) {
 
 static dt_value as_number(dt_value truth, dt_dtype dtype) { return dt_convert(truth, dtype); }
 
-dt_value dt_top_k_mask(dt_value x, int64_t k) {
+/* (..., C): 1.0 for the k largest of the last dimension, of equals the first */
+static dt_value top_k_mask(dt_value x, int64_t k) {
     dt_value own, other;
     make_pairs(x, &own, &other);
     dt_type pairs = dt_type_of_value(own), index = pairs;
@@ -120,7 +121,7 @@ void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m) {
     }
     dt_value w = weights_of(plan, m);
     if (plan->top_k) {
-        dt_value mask = dt_top_k_mask(p, plan->top_k);
+        dt_value mask = top_k_mask(p, plan->top_k);
         p = dt_add(dt_multiply(p, mask),
                    dt_multiply(dt_like(p, -1e10), dt_subtract(dt_like(p, 1), mask)));
     }

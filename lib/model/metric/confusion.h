@@ -28,8 +28,6 @@ typedef struct dt_confusion_plan {
 void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m);
 /* n thresholds from 0 to 1, in equal steps; in `arena`. */
 double *dt_confusion_even(dt_arena *arena, int n);
-/* (..., C): 1.0 for the k largest of the last dimension, of equals the first */
-dt_value dt_top_k_mask(dt_value x, int64_t k);
 dt_value dt_in_one_row(dt_value x);  /* all elements, (N) */
 double dt_ratio(double a, double b); /* a / b, and 0 for b = 0 */
 
