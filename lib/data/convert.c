@@ -204,13 +204,12 @@ static dt_status *next_shard(conversion *c, dt_str *files) {
     return open_output(c, 0, files);
 }
 
-static dt_status *put_rows(conversion *c, const dt_batch *b, dt_str *files) {
+static dt_status *put_rows(conversion *c, const dt_example *b, dt_str *files) {
     for (int64_t i = 0; i < b->rows; i++, c->done++) {
         for (int k = 0; k < c->columns; k++) {
             const dt_element_spec *e = c->from[k].element;
             const dt_type row = e ? row_type(e) : c->column[k].type;
-            c->row[k] = e ? (const char *)b->element[e - c->element].data +
-                                i * dt_type_bytes(&row) +
+            c->row[k] = e ? b->tensor[e - c->element]->data + i * dt_type_bytes(&row) +
                                 c->from[k].value * (int64_t)dt_dtype_size(row.dtype)
                           : NULL;
         }
@@ -223,7 +222,7 @@ static dt_status *put_rows(conversion *c, const dt_batch *b, dt_str *files) {
 
 static dt_status *put_all(conversion *c, dt_str *files) {
     dt_iterator *batches = NULL;
-    dt_batch b = {0};
+    dt_example b = {0};
     int64_t bytes = 1;
     for (int e = 0; e < c->n; e++) {
         const dt_type row = row_type(&c->element[e]);

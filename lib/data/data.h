@@ -274,10 +274,9 @@ typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64
                             int64_t *to);
 /* Callbacks with which a reading thread lends each complete batch to the device that will compute
  * with it. */
-struct dt_batch;
 typedef struct dt_batch_lend {
     /* Called by any thread, once for each batch. NULL: batches are not lent. */
-    dt_status *(*lend)(void *user, const struct dt_batch *batch, void **lent);
+    dt_status *(*lend)(void *user, const dt_example *batch, void **lent);
     void (*take_back)(void *user, void *lent); /* called before the batch's memory is reused */
     void *user;
 } dt_batch_lend;
@@ -286,7 +285,7 @@ typedef struct dt_batch_options {
     dt_part part;
     int64_t epoch;      /* from 0; selects the order of examples */
     int64_t first_step; /* batches of that epoch to skip, when a run is resumed there */
-    /* number of epochs to read without a break; 0: one. dt_batch.epoch and step show where they
+    /* number of epochs to read without a break; 0: one. dt_example.epoch and step show where they
      * end */
     int64_t epochs;
     int64_t batch; /* examples per batch, at least 1 */
@@ -299,7 +298,7 @@ typedef struct dt_batch_options {
      * one */
     int workers, replicas;
     const char *policy; /* overrides the spec's auto_shard_policy; NULL: no override */
-    /* divide every batch, including the last, into equal parts; dt_batch.offsets shows them */
+    /* divide every batch, including the last, into equal parts; dt_example.offsets shows them */
     bool even;
     int keeps; /* number of batches before the current one that stay valid: 0 or 1 */
     /* no thread reads ahead: the caller reads batches with dt_iterator_read_batch; files are read
@@ -314,32 +313,6 @@ typedef struct dt_batch_options {
     const void *own_user;
     dt_batch_lend lend;
 } dt_batch_options;
-
-/* The kinds of work that preparing a batch takes. */
-typedef enum dt_spent_on {
-    DT_SPENT_READING,
-    DT_SPENT_DECODING,
-    DT_SPENT_MAP,
-    DT_SPENT_KINDS
-} dt_spent_on;
-
-typedef struct dt_batch {
-    /* Rows with examples; 0: the end. If examples are read once, a batch ends early when the next
-     * example is not available yet. The elements are then padded with zero rows up to a power of
-     * two or a full batch, because a training step is compiled for each size. */
-    int64_t rows;
-    int64_t from, to;    /* the rows that were read: all rows, unless dt_batch_options has `own` */
-    int64_t epoch, step; /* the batch's epoch, and its index in the epoch, from 0 */
-    double waited_s;     /* how long the caller waited for the batch */
-    double spent_s[DT_SPENT_KINDS]; /* how long threads worked on the batch */
-    int n;                          /* number of elements */
-    /* (rows, ...) each, 64-byte aligned. Valid until the next call, or until the one after it if
-     * dt_batch_options.keeps is 1. */
-    const dt_view *element;
-    /* [number of all replicas + 1] the first row of each replica, valid like `element`. NULL: the
-     * batch is divided as by dt_cut_rows. */
-    const int32_t *offsets;
-} dt_batch;
 
 /* Bytes of examples that training and validation hold in memory: those held now, and those that
  * will be added by the time all examples have been read. */
@@ -363,15 +336,17 @@ dt_status *dt_iterator_open_batches(dt_iterator **out, dt_dataset *d,
                                     const dt_batch_options *o) DT_MUST_USE;
 /* Bytes of the batches that an iterator reads ahead, and of the one that its caller uses. */
 int64_t dt_batches_bytes(dt_dataset *d, const dt_batch_options *options);
-/* Lends the next batch, where dt_iterator_next_example copies it; waits only if the reading threads
- * are behind. If an example cannot be read, the call for its batch fails with the first error of
- * the batch, whatever the order of threads. After an error the iterator can only be closed. */
-dt_status *dt_iterator_next_batch(dt_iterator *it, dt_batch *batch) DT_MUST_USE;
+/* Lends the next batch: its tensors are valid until the next call, or until the one after it if
+ * dt_batch_options.keeps is 1; those that are referred to then (dt_example_ref) stay valid. Waits
+ * only if the reading threads are behind. If an example cannot be read, the call for its batch
+ * fails with the first error of the batch, whatever the order of threads. After an error the
+ * iterator can only be closed. */
+dt_status *dt_iterator_next_batch(dt_iterator *it, dt_example *batch) DT_MUST_USE;
 /* Reads batch `number` of an iterator with `by_number`, in any order. Batches are counted from 0
  * through all epochs, starting where the iterator starts. The batch is lent until the next call.
  * The caller's thread does the reading, so the iterator can also be used in a process that is
  * forked after it was opened. After an error other batches can still be read. */
-dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_batch *batch) DT_MUST_USE;
+dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_example *batch) DT_MUST_USE;
 int dt_batches_ready(const dt_iterator *it); /* number of batches available without waiting */
 /* The number of batches in an epoch over n examples. */
 int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);

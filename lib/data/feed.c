@@ -39,33 +39,33 @@ enum {
     PATIENCE_PART = 20,    /* and longer than 1 / PATIENCE_PART of the time */
 };
 
-/* Epoch, step and rows of a batch. */
-typedef struct header {
-    int64_t epoch, step, rows;
-    int64_t from, to; /* the rows that this process wants */
-} header;
-
 /* ---- batches and their pieces ---- */
 
-static header header_of(const dt_feed *f, int64_t batch) {
-    int64_t i = f->o.first_step + batch, step = i % f->steps;
-    int64_t rows = dt_workers_cut(&f->workers, step, NULL);
-    header h = {.epoch = f->o.epoch + i / f->steps, .step = step, .rows = rows, .to = rows};
-    if (f->o.own) f->o.own(f->o.own_user, batch, rows, &h.from, &h.to);
-    return h;
+/* Batch number `batch`, which lies in slot s. */
+static dt_example batch_of(const dt_feed *f, int64_t batch, const dt_slot *s) {
+    const int64_t i = f->o.first_step + batch, step = i % f->steps,
+                  rows = dt_workers_cut(&f->workers, step, NULL);
+    dt_example b = {.n = f->d->n,
+                    .tensor = s->tensor,
+                    .rows = rows,
+                    .to = rows,
+                    .epoch = f->o.epoch + i / f->steps,
+                    .step = step};
+    if (f->o.own) f->o.own(f->o.own_user, batch, rows, &b.from, &b.to);
+    return b;
 }
 
 /* The rows of piece k of a batch. A batch with few rows has empty pieces. */
 static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *s) {
-    header h = header_of(f, batch);
-    int64_t own = h.to - h.from, from = h.from + own * k / f->pieces,
-            to = h.from + own * (k + 1) / f->pieces;
-    return (dt_piece){.epoch = h.epoch,
-                      .step = h.step,
+    const dt_example b = batch_of(f, batch, s);
+    int64_t own = b.to - b.from, from = b.from + own * k / f->pieces,
+            to = b.from + own * (k + 1) / f->pieces;
+    return (dt_piece){.epoch = b.epoch,
+                      .step = b.step,
                       .rows = to - from,
                       .into = from,
-                      .all = h.rows,
-                      .element = s->element,
+                      .all = b.rows,
+                      .tensor = s->tensor,
                       .load = batch >= f->depth};
 }
 
@@ -93,24 +93,17 @@ static bool wait_for_room(dt_feed *f, dt_reader *r, int64_t batch) {
     return !atomic_load(&f->stop);
 }
 
-static void describe(const dt_feed *f, const dt_slot *s, const header *h, dt_batch *out) {
-    for (int e = 0; e < f->d->n; e++) s->element[e].type.dim[0] = h->rows;
-    out->rows = h->rows;
-    out->from = h->from;
-    out->to = h->to;
-    out->epoch = h->epoch;
-    out->step = h->step;
-    out->element = s->element;
+static void set_rows(const dt_example *batch) {
+    for (int e = 0; e < batch->n; e++) batch->tensor[e]->type.dim[0] = batch->rows;
 }
 
 /* Lends a complete batch to the device, unless one of its pieces has an error, which ends the
  * feed. */
 static void lend(const dt_feed *f, dt_slot *s, int64_t batch) {
-    const header h = header_of(f, batch);
-    dt_batch b = {.n = f->d->n};
+    const dt_example b = batch_of(f, batch, s);
     for (int k = 0; k < f->pieces; k++)
         if (s->piece[k].error) return;
-    describe(f, s, &h, &b);
+    set_rows(&b);
     s->refused = f->o.lend.lend(f->o.lend.user, &b, &s->lent);
 }
 
@@ -196,16 +189,35 @@ void dt_feed_take_back(const dt_feed *f, dt_slot *s) {
     s->lent = NULL;
 }
 
+/* Puts a new tensor in the place of one that the caller refers to, and so must not be written to
+ * any more. */
+static dt_status *replace(dt_tensor **t, dt_type type) {
+    dt_tensor *fresh;
+    DT_TRY(dt_tensor_new(&fresh, &type));
+    dt_tensor_unref(*t);
+    *t = fresh;
+    return NULL;
+}
+
+static dt_status *replace_kept(const dt_feed *f, const dt_slot *s) {
+    for (int e = 0; e < f->d->n; e++)
+        if (s->tensor[e]->refs > 1)
+            DT_TRY(replace(&s->tensor[e], dt_type_at(&f->d->element[e].type, f->most_rows)));
+    return NULL;
+}
+
 /* Returns the caller's oldest slot to the ring, and wakes threads if that leaves the ring half
  * empty. */
-static void give_back(dt_feed *f) {
+static dt_status *give_back(dt_feed *f) {
     dt_slot *s = &f->slots[(f->at - f->lent) % f->depth];
-    if (f->lent <= f->o.keeps) return;
+    if (f->lent <= f->o.keeps) return NULL;
+    DT_TRY(replace_kept(f, s));
     dt_feed_take_back(f, s);
     atomic_store(&s->left, f->pieces);
     f->lent--;
     atomic_store(&f->taken, (uint32_t)(f->at - f->lent));
     if (atomic_load(&f->sleepers) && any_reader_has_room(f)) dt_futex_wake(&f->taken);
+    return NULL;
 }
 
 static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready) {
@@ -225,7 +237,7 @@ static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready) {
 }
 
 /* Adds up the times of the pieces, and returns their first error; the others are dropped. */
-static dt_status *collect(const dt_feed *f, dt_slot *s, dt_batch *out) {
+static dt_status *collect(const dt_feed *f, dt_slot *s, dt_example *out) {
     dt_status *first = NULL;
     for (int k = 0; k < f->pieces; k++) {
         dt_outcome *o = &s->piece[k];
@@ -248,66 +260,75 @@ static int64_t filled_up(int64_t rows, int64_t batch) {
 }
 
 /* Reads the next batch of examples that are read once, in the caller's thread. */
-static dt_status *read_next(dt_feed *f, dt_batch *batch) {
+static dt_status *read_next(dt_feed *f, dt_example *batch) {
     const dt_slot *s = &f->slots[0];
     int64_t rows;
-    *batch = (dt_batch){.n = f->d->n, .element = s->element, .step = f->at};
+    *batch = (dt_example){.n = f->d->n, .tensor = s->tensor, .step = f->at};
+    DT_TRY(replace_kept(f, s));
     DT_TRY(dt_filler_next(f->readers[0].filler,
-                          &(dt_piece){.rows = f->o.batch, .element = s->element}, &rows));
+                          &(dt_piece){.rows = f->o.batch, .tensor = s->tensor}, &rows));
     if (rows == 0) return NULL;
     f->at++;
     batch->rows = batch->to = rows;
     for (int e = 0; e < f->d->n; e++) {
-        dt_view *v = &s->element[e];
-        const int64_t bytes = dt_type_bytes(&v->type) / v->type.dim[0];
-        v->type.dim[0] = filled_up(rows, f->o.batch);
-        memset((char *)v->data + rows * bytes, 0, (size_t)((v->type.dim[0] - rows) * bytes));
+        dt_tensor *t = s->tensor[e];
+        const int64_t bytes = dt_type_bytes(&t->type) / t->type.dim[0];
+        t->type.dim[0] = filled_up(rows, f->o.batch);
+        memset(t->data + rows * bytes, 0, (size_t)((t->type.dim[0] - rows) * bytes));
     }
     return NULL;
 }
 
-dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) {
+/* Sets the offsets of the caller's batch. */
+static dt_status *cut(dt_feed *f, dt_example *batch) {
+    if (!f->offsets) return NULL;
+    if (f->offsets->refs > 1) DT_TRY(replace(&f->offsets, f->offsets->type));
+    dt_workers_cut(&f->workers, batch->step, (int32_t *)f->offsets->data);
+    batch->offsets = f->offsets;
+    return NULL;
+}
+
+dt_status *dt_feed_next(dt_feed *f, dt_example *batch) {
     assert(!f->o.by_number);
     if (f->by_caller) return read_next(f, batch);
-    *batch = (dt_batch){.n = f->d->n};
-    give_back(f);
+    *batch = (dt_example){.n = f->d->n};
+    DT_TRY(give_back(f));
     if (f->ended || f->at == f->batches) return NULL;
     DT_TRY(dt_reserve_check());
     dt_slot *s = &f->slots[f->at % f->depth];
-    header h = header_of(f, f->at++);
+    *batch = batch_of(f, f->at++, s);
     uint32_t ready = (uint32_t)f->at;
     int64_t waited =
         atomic_load_explicit(&s->ready, memory_order_acquire) == ready ? 0 : wait_for(f, s, ready);
     dt_status *error = collect(f, s, batch);
+    if (!error) error = cut(f, batch);
     f->ended = error != NULL;
     f->lent += !error;
-    describe(f, s, &h, batch);
-    batch->rows = error ? 0 : h.rows;
+    set_rows(batch);
+    batch->rows = error ? 0 : batch->rows;
     batch->waited_s = 1e-9 * (double)waited;
-    batch->offsets = f->offsets;
-    if (f->offsets) dt_workers_cut(&f->workers, h.step, f->offsets);
     return error;
 }
 
-dt_status *dt_iterator_next_batch(dt_iterator *it, dt_batch *batch) {
+dt_status *dt_iterator_next_batch(dt_iterator *it, dt_example *batch) {
     dt_status *s = dt_feed_next(dt_feed_of(it), batch);
     it->at += batch->rows > 0;
     return s;
 }
 
-dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_batch *batch) {
+dt_status *dt_iterator_read_batch(dt_iterator *it, int64_t number, dt_example *batch) {
     dt_feed *f = dt_feed_of(it);
     assert(f->o.by_number);
     if (number < 0 || number > INT64_MAX / DT_FEED_MOST_PIECES || f->steps == 0)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "there is no batch number %lld in the data",
                        (long long)number);
     const int64_t since = dt_now_ns();
-    const header h = header_of(f, number);
     dt_slot *s = &f->slots[0];
-    *batch = (dt_batch){.n = f->d->n};
+    *batch = batch_of(f, number, s);
+    DT_TRY(replace_kept(f, s));
     atomic_store(&s->left, f->pieces);
     for (int k = 0; k < f->pieces; k++) fill(f, &f->readers[0], number, k);
-    describe(f, s, &h, batch);
+    set_rows(batch);
     batch->waited_s = dt_seconds_since(since);
     return collect(f, s, batch);
 }

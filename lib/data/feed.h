@@ -21,8 +21,8 @@ typedef struct dt_filler dt_filler;
  * `all` rows. */
 typedef struct dt_piece {
     int64_t epoch, step, rows, into, all;
-    const dt_view *element; /* [n] */
-    bool load;              /* files may now be read into memory as a whole */
+    dt_tensor *const *tensor; /* [n] */
+    bool load;                /* files may now be read into memory as a whole */
 } dt_piece;
 
 /* The result of reading one piece of a batch. */
@@ -34,7 +34,7 @@ typedef struct dt_outcome {
 typedef struct dt_slot {
     _Atomic uint32_t ready; /* number of the batch in the slot, plus 1 */
     _Atomic int left;       /* pieces of the batch that are not done */
-    dt_view *element;       /* [n] */
+    dt_tensor **tensor;     /* [n] */
     dt_outcome piece[DT_FEED_MOST_PIECES];
     void *lent; /* handle of the slot's memory while it is lent to a device; NULL: not lent */
     dt_status *refused; /* why the device refused the batch */
@@ -75,7 +75,7 @@ typedef struct dt_feed {
     bool *deferred;
     dt_arena *arena;
     dt_dataset *d;
-    void *memory;
+    dt_tensor *memory; /* of the ring */
     dt_batch_options o;
     const dt_rows *rows;
     dt_track *caller; /* records the caller's waits; NULL: none */
@@ -83,14 +83,14 @@ typedef struct dt_feed {
     int64_t count, steps, batches; /* examples per epoch; batches per epoch; batches in all */
     int64_t most_rows;             /* largest number of rows in a batch */
     dt_workers workers;            /* which examples a batch has */
-    int32_t *offsets;              /* dt_batch.offsets of the caller's batch; NULL: none */
+    dt_tensor *offsets;            /* dt_example.offsets of the caller's batch; NULL: none */
 } dt_feed;
 
 static inline dt_feed *dt_feed_of(const dt_iterator *batches) {
     return *(dt_feed **)batches->state;
 }
 /* Like dt_iterator_next_batch; does not move the iterator's position. */
-dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
+dt_status *dt_feed_next(dt_feed *f, dt_example *batch) DT_MUST_USE;
 
 /* Ends the device's use of the slot's memory; no effect on a slot that is not lent. */
 void dt_feed_take_back(const dt_feed *f, dt_slot *s);

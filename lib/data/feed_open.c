@@ -78,15 +78,16 @@ static uint32_t choose_depth(const dt_feed *f, int64_t bytes) {
 }
 
 static void lay_out(dt_feed *f) {
-    char *at = f->memory;
+    int64_t at = 0;
     f->slots = dt_arena_array(f->arena, dt_slot, f->depth);
     for (uint32_t i = 0; i < f->depth; i++) {
         dt_slot *s = &f->slots[i];
         atomic_init(&s->left, f->pieces);
-        s->element = dt_arena_array(f->arena, dt_view, f->d->n);
+        s->tensor = dt_arena_array(f->arena, dt_tensor *, f->d->n);
         for (int e = 0; e < f->d->n; e++) {
-            s->element[e] =
-                (dt_view){.type = dt_type_at(&f->d->element[e].type, f->most_rows), .data = at};
+            const dt_type type = dt_type_at(&f->d->element[e].type, f->most_rows);
+            s->tensor[e] =
+                dt_tensor_part(f->memory, &type, at / (int64_t)dt_dtype_size(type.dtype));
             at += dt_aligned(row_bytes(f, e) * f->most_rows);
         }
     }
@@ -97,11 +98,14 @@ static dt_status *allocate(dt_feed *f) {
     DT_TRY(batch_bytes(f, &bytes));
     f->depth = choose_depth(f, bytes);
     f->pieces = f->rows->x && f->rows->x->encoded ? DT_FEED_MOST_PIECES : 1;
-    f->memory = dt_try_alloc((size_t)(bytes * f->depth));
-    if (!f->memory)
+    const dt_type ring = dt_type_of(DT_UINT8, 1, (const int64_t[]){bytes * f->depth});
+    dt_status *s = dt_tensor_new(&f->memory, &ring);
+    if (s) {
+        dt_status_free(s);
         return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at,
                        "out of memory (wanted %lld bytes for batches read ahead)",
-                       (long long)(bytes * f->depth));
+                       (long long)ring.dim[0]);
+    }
     f->deferred = dt_arena_array(f->arena, bool, f->d->n);
     for (int e = 0; e < f->d->n; e++) f->deferred[e] = !f->by_caller && is_deferred(f, e);
     lay_out(f);
@@ -140,7 +144,8 @@ static dt_status *divide(dt_feed *f) {
     dt_workers *w = &f->workers;
     DT_TRY(dt_workers_dealing(f->d, f->o.policy, f->o.workers, &w->dealing));
     DT_TRY(dt_workers_prepare(w, f->arena, f->d));
-    if (f->o.workers) f->offsets = dt_arena_array(f->arena, int32_t, w->n * w->replicas + 1);
+    const dt_type offsets = dt_type_of(DT_INT32, 1, (const int64_t[]){w->n * w->replicas + 1});
+    if (f->o.workers) DT_TRY(dt_tensor_new(&f->offsets, &offsets));
     const bool full = f->o.batch < f->count || w->streams > 1 || dt_dataset_is_once(f->d);
     f->most_rows = full ? f->o.batch : f->count;
     f->steps = w->steps;
@@ -205,8 +210,10 @@ static void close_feed(dt_feed *f) {
         dt_feed_take_back(f, &f->slots[i]);
         dt_status_free(f->slots[i].refused);
         for (int k = 0; k < f->pieces; k++) dt_status_free(f->slots[i].piece[k].error);
+        for (int e = 0; e < f->d->n; e++) dt_tensor_unref(f->slots[i].tensor[e]);
     }
-    free(f->memory);
+    dt_tensor_unref(f->offsets);
+    dt_tensor_unref(f->memory);
     dt_arena_destroy(f->arena);
     free(f);
 }
@@ -236,22 +243,10 @@ static dt_status *open(dt_iterator *it) {
     return open_feed(it->state, b.data, &b.o);
 }
 
-/* Copies the batch, and the first rows of the replicas. */
 static dt_status *next(dt_iterator *it, dt_example *out) {
-    dt_batch b;
-    DT_TRY(dt_feed_next(dt_feed_of(it), &b));
-    if (b.rows == 0) return NULL;
-    *out = dt_example_make(b.n + (b.offsets != NULL));
-    out->n = b.n;
-    out->whole = b.offsets != NULL;
-    for (int i = 0; i < b.n + out->whole; i++) {
-        const dt_workers *w = &dt_feed_of(it)->workers;
-        const dt_type offsets = dt_type_of(DT_INT32, 1, (const int64_t[]){w->n * w->replicas + 1}),
-                      *type = i < b.n ? &b.element[i].type : &offsets;
-        DT_TRY(dt_tensor_new(&out->tensor[i], type));
-        memcpy(out->tensor[i]->data, i < b.n ? b.element[i].data : b.offsets,
-               (size_t)dt_type_bytes(type));
-    }
+    dt_example batch;
+    DT_TRY(dt_feed_next(dt_feed_of(it), &batch));
+    if (batch.rows > 0) *out = dt_example_ref(&batch);
     return NULL;
 }
 

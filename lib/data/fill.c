@@ -155,7 +155,7 @@ static void choose(dt_filler *f, const dt_piece *p) {
 
 /* Address of row i of a piece in its batch. */
 static void *in_batch(const dt_filler *f, const dt_piece *p, int e, int64_t i) {
-    return (char *)p->element[e].data + (p->into + i) * f->tracks[e].bytes;
+    return p->tensor[e]->data + (p->into + i) * f->tracks[e].bytes;
 }
 
 /* Sets the partner of row i of a piece, for an element that is combined. */

@@ -51,7 +51,7 @@ static void add_integers(tally *t, const int64_t *x, int64_t n) {
     }
 }
 
-static void add_values(tally *t, const dt_view *v) {
+static void add_values(tally *t, const dt_tensor *v) {
     union {
         double real[PIECE];
         int64_t integer[PIECE];
@@ -60,7 +60,7 @@ static void add_values(tally *t, const dt_view *v) {
     const dt_dtype from = v->type.dtype, to = dt_dtype_is_float(from) ? DT_FLOAT64 : DT_INT64;
     for (int64_t at = 0; at < all; at += PIECE) {
         const int64_t n = all - at < PIECE ? all - at : PIECE;
-        dt_cast(from, to, (const char *)v->data + at * (int64_t)dt_dtype_size(from), &x, n);
+        dt_cast(from, to, v->data + at * (int64_t)dt_dtype_size(from), &x, n);
         if (to == DT_FLOAT64) add_reals(t, x.real, n);
         else add_integers(t, x.integer, n);
     }
@@ -71,12 +71,12 @@ static int64_t row_bytes(const dt_element_spec *e) {
     return dt_type_bytes(&row);
 }
 
-static void add_batch(look *x, const dt_batch *b, int64_t done) {
+static void add_batch(look *x, const dt_example *b, int64_t done) {
     const int64_t shown = x->q->records - done < b->rows ? x->q->records - done : b->rows;
     for (int e = 0; e < x->n; e++) {
-        add_values(&x->tally[e], &b->element[e]);
+        add_values(&x->tally[e], b->tensor[e]);
         if (shown > 0)
-            dt_str_add(&x->shown[e], b->element[e].data,
+            dt_str_add(&x->shown[e], b->tensor[e]->data,
                        (size_t)(shown * row_bytes(&x->element[e])));
     }
 }
@@ -90,7 +90,7 @@ static int64_t batch_size(const look *x) {
 
 static dt_status *read_all(look *x) {
     dt_iterator *batches = NULL;
-    dt_batch b;
+    dt_example b;
     int64_t done = 0;
     DT_TRY(dt_iterator_open_batches(
         &batches, x->q->data, &(dt_batch_options){.part = x->q->part, .batch = batch_size(x)}));

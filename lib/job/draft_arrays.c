@@ -104,7 +104,7 @@ static dt_status *check_arrays(const arrays *a) {
         "give the inputs too: --from x.npy --from y.npy");
 }
 
-static void take_values(arrays *a, const dt_view *v) {
+static void take_values(arrays *a, const dt_tensor *v) {
     double x[BATCH];
     const int64_t n = dt_type_elements(&v->type);
     dt_cast(v->type.dtype, DT_FLOAT64, v->data, x, n);
@@ -121,13 +121,13 @@ static void take_values(arrays *a, const dt_view *v) {
 
 static dt_status *read_target(arrays *a) {
     dt_iterator *batches = NULL;
-    dt_batch b;
+    dt_example b;
     a->whole = true;
     DT_TRY(dt_iterator_open_batches(&batches, a->data,
                                     &(dt_batch_options){.part = DT_PART_TRAIN, .batch = BATCH}));
     dt_status *s = dt_iterator_next_batch(batches, &b);
     for (; !s && b.rows > 0; s = dt_iterator_next_batch(batches, &b))
-        take_values(a, &b.element[a->target]);
+        take_values(a, b.tensor[a->target]);
     dt_iterator_close(batches);
     return s;
 }

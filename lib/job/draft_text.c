@@ -92,11 +92,11 @@ typedef struct language {
 /* Reads the first characters, which the model has a token for. */
 static dt_status *read_prompt(dt_dataset *data, language *x) {
     dt_iterator *batches = NULL;
-    dt_batch b;
+    dt_example b;
     DT_TRY(dt_iterator_open_batches(&batches, data,
                                     &(dt_batch_options){.part = DT_PART_TRAIN, .batch = PROMPT}));
     dt_status *s = dt_iterator_next_batch(batches, &b);
-    const int32_t *token = s ? NULL : b.element[0].data;
+    const int32_t *token = s ? NULL : (const int32_t *)b.tensor[0]->data;
     for (int64_t i = 0; !s && i < b.rows; i++) {
         const size_t before = x->prompt.size;
         dt_dataset_decode(data, token[i], i == 0, &x->prompt);

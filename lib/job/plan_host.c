@@ -52,7 +52,7 @@ static dt_status *train_some(host_plan *p, dt_trainer *t, dt_iterator *batches, 
     double seconds[MOST_STEPS + 1], spent = 0, loss;
     int n = 0;
     for (; n <= MOST_STEPS && (spent < most_seconds || (n < 3 && spent < patience)); n++) {
-        dt_batch batch;
+        dt_example batch;
         DT_TRY(dt_iterator_next_batch(batches, &batch));
         if (batch.rows < p->start.global_batch) break; /* the last one, or none */
         const int64_t since = dt_now_ns();

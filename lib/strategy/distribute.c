@@ -221,7 +221,8 @@ static dt_status *distribute_job(dt_dist_dataset *d, dt_dataset *data, const dt_
     dt_batch_options b = {.part = DT_PART_TRAIN,
                           .shuffle = spec->shuffle,
                           .batch = dt_dataset_batch_size(data),
-                          .last = spec->last_batch};
+                          .last = spec->last_batch,
+                          .keeps = 1};
     DT_TRY(share_job(&b, data, d->strategy, o, &d->decision));
     d->pipe = dt_dataset_batches(data, &b);
     return NULL;

@@ -113,10 +113,10 @@ static dt_status *set_component(const dt_iterator *it, const dt_example *pieces,
     dt_strategy *s = it->of->strategy;
     const char *name = it->pipe->spec.c[k].name;
 
-    if (!pieces[0].whole)
+    if (!pieces[0].offsets)
         return can_join(pieces, s->replicas, k) ? set_joined(s, pieces, k, name, out)
                                                 : set_each(s, pieces, k, name, out);
-    const int32_t *offsets = (const int32_t *)pieces[0].tensor[pieces[0].n]->data;
+    const int32_t *offsets = (const int32_t *)pieces[0].offsets->data;
     dt_values_set_whole(out, name, &(dt_whole){pieces[0].tensor[k], DT_ROWS, s, offsets});
     return NULL;
 }
@@ -128,7 +128,7 @@ static dt_status *make_batch(const dt_iterator *it, const dt_example *step, dt_v
     if (!it->of) return dt_values_of_example(&it->pipe->spec, step, batch);
     dt_example *piece = dt_alloc((size_t)pieces * sizeof *piece);
     for (int i = 0; i < pieces; i++)
-        piece[i] = (dt_example){.n = n, .whole = step->whole, .tensor = step->tensor + i * n};
+        piece[i] = (dt_example){.n = n, .offsets = step->offsets, .tensor = step->tensor + i * n};
     dt_status *s = dt_values_create(&v);
     for (int k = 0; k < n && !s; k++) s = set_component(it, piece, k, v);
     free(piece);

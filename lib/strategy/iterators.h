@@ -11,7 +11,7 @@
  * A replica without a piece gets 0 rows, so that all replicas take part in every step. If all
  * shapes are known, pieces with 0 rows are impossible, so incomplete steps are left out; endless
  * data has no incomplete steps. What counts is whether the shapes of the caller's data set are
- * known. The elements of a job's data set are whole steps (dt_example.whole).
+ * known. The elements of a job's data set are whole steps (dt_example.offsets).
  */
 #ifndef DT_STRATEGY_ITERATORS_H
 #define DT_STRATEGY_ITERATORS_H

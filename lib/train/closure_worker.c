@@ -39,7 +39,7 @@ static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
 
 /* A dt_push_report, the sums, the parts. */
 static void write_report(const dt_coordinated *c, double loss, double seconds, dt_str *more) {
-    const dt_batch *batch = &c->batch;
+    const dt_example *batch = &c->batch;
     const dt_push_report report = {
         .rows = batch->rows,
         .sums = c->sums.n,

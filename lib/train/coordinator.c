@@ -62,7 +62,7 @@ static int64_t end_of_window(const run *r) {
     return first;
 }
 
-static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss) {
+static void add_report(dt_coordinated *c, const dt_arrival *a, dt_example *batch, double *loss) {
     dt_push_report x;
     double sum;
     memcpy(&x, a->more, sizeof x);
@@ -72,14 +72,14 @@ static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, 
     }
     c->r->at.sums.examples += (double)x.rows;
     *loss = x.loss;
-    *batch = (dt_batch){.rows = x.rows,
-                        .epoch = a->message.number / c->r->size.data_steps,
-                        .step = a->message.number % c->r->size.data_steps,
-                        .waited_s = x.waited_s,
-                        .spent_s = {x.spent_s[0], x.spent_s[1], x.spent_s[2]}};
+    *batch = (dt_example){.rows = x.rows,
+                          .epoch = a->message.number / c->r->size.data_steps,
+                          .step = a->message.number % c->r->size.data_steps,
+                          .waited_s = x.waited_s,
+                          .spent_s = {x.spent_s[0], x.spent_s[1], x.spent_s[2]}};
 }
 
-static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss) {
+static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_example *batch, double *loss) {
     const bool last = dt_run_closes_window(c->r, c->r->at.epoch_step + 1);
     const int program = last ? UPDATE : GATHER;
     const dt_pushed pushed = {a->slices, a->more + sizeof(dt_push_report) +
@@ -111,7 +111,7 @@ static dt_status *wait_for_push(const run *r, const dt_coordinated *c) {
     return dt_worker_pool_wait(c->pool, dt_now_ns() + LOOK_NS, &came);
 }
 
-static dt_status *take_step(dt_coordinated *c, dt_batch *batch, double *loss) {
+static dt_status *take_step(dt_coordinated *c, dt_example *batch, double *loss) {
     dt_arrival a;
     if (dt_coordinated_rests(c->r)) DT_TRY(begin_window(c));
     while (!dt_worker_pool_ready(c->pool, &a)) DT_TRY(wait_for_push(c->r, c));
@@ -128,7 +128,7 @@ static dt_status *note_failure(dt_coordinated *c, dt_status *s) {
                : s;
 }
 
-dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) {
+dt_status *dt_coordinated_step(run *r, dt_example *batch, double *loss) {
     dt_status *s = take_step(r->coordinator, batch, loss);
     return note_failure(r->coordinator, s);
 }
@@ -295,7 +295,7 @@ static bool is_ps(const dt_coordinated *c) { return c->ps.n && c->how.launch.tas
 static dt_status *open_batches(dt_coordinated *c) {
     const run *r = c->r;
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
-    dt_batch batch;
+    dt_example batch;
     DT_TRY(dt_iterator_open_batches(&c->batches, r->data,
                                     &(dt_batch_options){.part = DT_PART_TRAIN,
                                                         .batch = r->size.batch,

@@ -41,7 +41,7 @@ typedef struct dt_coordinated {
     int64_t reported_step; /* step of the last event about workers */
     /* In a worker: the batch of its closure, its number, the row numbers that it looks up, and the
      * sums of its metrics. */
-    dt_batch batch;
+    dt_example batch;
     int number;       /* of this worker */
     dt_view *numbers; /* [results of trainer->numbers] */
     dt_sums sums;
@@ -61,7 +61,7 @@ dt_status *dt_coordinated_work(run *r) DT_MUST_USE;
 void dt_coordinated_close(run *r);
 /* Waits for the next push and applies it. Fills *batch with the number, rows and times of its
  * batch, but no values. */
-dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) DT_MUST_USE;
+dt_status *dt_coordinated_step(run *r, dt_example *batch, double *loss) DT_MUST_USE;
 /* Emits an event with the numbers of workers and batches since the run began. */
 void dt_coordinated_report(run *r);
 /* Gets the variables from tasks of type ps, if they have newer ones, so that they can be read

@@ -5,7 +5,7 @@
 
 #include "train/results.h"
 
-static dt_status *lend(void *user, const dt_batch *batch, void **lent) {
+static dt_status *lend(void *user, const dt_example *batch, void **lent) {
     const dt_lender *l = user;
     dt_view arg[DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS];
     dt_lent *out = NULL;

@@ -417,11 +417,12 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
 
 /* ---- batches ---- */
 
-void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step,
+void dt_match_views(const dt_dataset *d, const dt_example *batch, const dt_graph *step,
                     dt_view *arg) {
     const dt_element_spec *element;
     int n = dt_dataset_elements(d, &element);
     for (int i = 0; i < step->n_args; i++)
         for (int e = 0; e < n; e++)
-            if (strcmp(step->arg[i].name, element[e].name) == 0) arg[i] = batch->element[e];
+            if (strcmp(step->arg[i].name, element[e].name) == 0)
+                arg[i] = (dt_view){batch->tensor[e]->type, batch->tensor[e]->data};
 }

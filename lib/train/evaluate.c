@@ -74,10 +74,8 @@ void dt_trainer_plan_evaluation(dt_trainer *t) {
 }
 
 /* The first rows of a batch. */
-static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows) {
-    dt_view *element = dt_arena_copy(t->arena, batch->element, (size_t)batch->n * sizeof *element);
-    for (int e = 0; e < batch->n; e++) element[e].type.dim[0] = rows;
-    batch->element = element;
+static void shorten(dt_example *batch, int64_t rows) {
+    for (int e = 0; e < batch->n; e++) batch->tensor[e]->type.dim[0] = rows;
     batch->rows = rows;
     batch->to = batch->to < rows ? batch->to : rows;
 }
@@ -120,7 +118,7 @@ typedef struct turns {
     const dt_run_options *run;
     bool ahead;    /* the next piece may start before the current one is finished */
     bool is_there; /* the next piece has started */
-    dt_batch batch;
+    dt_example batch;
     int64_t first;       /* the number of the piece's first example */
     dt_cluster *cluster; /* NULL: one worker; then the members below are not used */
     int64_t piece;       /* number of the next piece */
@@ -163,7 +161,7 @@ static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s) {
 }
 
 /* An error of the previous piece is reported first. */
-static dt_status *start_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first,
+static dt_status *start_piece(dt_trainer *t, turns *x, const dt_example *batch, int64_t first,
                               dt_sums *s) {
     dt_status *bad = dt_trainer_start_batch(t, t->evaluate, batch), *before = finish_piece(t, x, s);
     if (before && !bad) bad = dt_trainer_finish(t, NULL, NULL);
@@ -177,7 +175,7 @@ static dt_status *start_piece(dt_trainer *t, turns *x, const dt_batch *batch, in
     return bad || x->ahead ? bad : finish_piece(t, x, s);
 }
 
-static dt_status *take_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first,
+static dt_status *take_piece(dt_trainer *t, turns *x, const dt_example *batch, int64_t first,
                              dt_sums *s) {
     if (!x->cluster) return start_piece(t, x, batch, first, s);
     const int64_t turn = x->piece++ % x->cluster->workers;
@@ -208,11 +206,11 @@ static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s) {
                   all = count < x->left ? count : x->left;
     const char *part = dt_dataset_part_name(t->o.data, x->part);
     int64_t reported_ns = dt_now_ns();
-    dt_batch batch;
+    dt_example batch;
     for (int64_t done = 0; x->left > 0; done += batch.rows) {
         DT_TRY(dt_iterator_next_batch(x->batches, &batch));
         if (batch.rows == 0) break;
-        if (batch.rows > x->left) shorten(t, &batch, x->left);
+        if (batch.rows > x->left) shorten(&batch, x->left);
         DT_TRY(take_piece(t, x, &batch, done, s));
         x->left -= batch.rows;
         report_progress(x->run, part, done + batch.rows, all, &reported_ns);

@@ -34,7 +34,7 @@ static dt_status *count_step(run *r, dt_step_done *done, int64_t since) {
 }
 
 static dt_status *train_step(run *r) {
-    dt_batch batch = {0};
+    dt_example batch = {0};
     dt_step_done done = {.batch = &batch};
     dt_status *bad;
 

@@ -46,7 +46,7 @@ void dt_logs_put(dt_logs *logs, const char *name, double value);
 
 /* A finished step, number r->at.step. */
 typedef struct dt_step_done {
-    const dt_batch *batch;
+    const dt_example *batch;
     double loss;    /* before the step's update */
     double seconds; /* with the wait for the batch */
     dt_logs logs;   /* of the epoch's steps so far */

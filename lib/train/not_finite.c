@@ -14,31 +14,31 @@
 
 /* The rows of an element of shape (rows, ...), with the bytes and the values of one row. */
 typedef struct rows {
-    const dt_view *view;
+    const dt_tensor *tensor;
     int64_t from, to, numbers, bytes; /* of the rows that were read */
 } rows;
 
-static rows rows_of(const dt_batch *b, int element) {
-    const dt_view *v = &b->element[element];
-    int64_t numbers = b->rows > 0 ? dt_type_elements(&v->type) / b->rows : 0;
-    return (rows){v, b->from, b->to, numbers, numbers * dt_dtype_size(v->type.dtype)};
+static rows rows_of(const dt_example *b, int element) {
+    const dt_tensor *t = b->tensor[element];
+    int64_t numbers = b->rows > 0 ? dt_type_elements(&t->type) / b->rows : 0;
+    return (rows){t, b->from, b->to, numbers, numbers * dt_dtype_size(t->type.dtype)};
 }
 
-static bool is_finite_at(const dt_view *v, int64_t i) {
-    if (v->type.dtype == DT_FLOAT32) return isfinite(((const float *)v->data)[i]);
-    return v->type.dtype != DT_FLOAT64 || isfinite(((const double *)v->data)[i]);
+static bool is_finite_at(const dt_tensor *t, int64_t i) {
+    if (t->type.dtype == DT_FLOAT32) return isfinite(((const float *)t->data)[i]);
+    return t->type.dtype != DT_FLOAT64 || isfinite(((const double *)t->data)[i]);
 }
 
 /* The first row with a number that is not finite, or -1. */
 static int64_t find_not_finite(const rows *r) {
     for (int64_t i = r->from * r->numbers; i < r->to * r->numbers; i++)
-        if (!is_finite_at(r->view, i)) return i / r->numbers;
+        if (!is_finite_at(r->tensor, i)) return i / r->numbers;
     return -1;
 }
 
 /* The first row of zeros alone, or -1. */
 static int64_t find_padding(const rows *r) {
-    const char *at = (const char *)r->view->data + r->from * r->bytes;
+    const char *at = r->tensor->data + r->from * r->bytes;
     for (int64_t i = r->from; r->bytes > 0 && i < r->to; i++, at += r->bytes)
         if (*at == 0 && memcmp(at, at + 1, (size_t)r->bytes - 1) == 0) return i;
     return -1;
@@ -55,7 +55,7 @@ static bool is_masked(const dt_model_spec *m, const char *element) {
     return false;
 }
 
-bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b,
+bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_example *b,
                          dt_not_finite *out) {
     const dt_element_spec *element;
     int n = dt_dataset_elements(d, &element);
@@ -83,7 +83,7 @@ static bool is_injected(const run *r) {
     return false;
 }
 
-dt_status *dt_run_explain_loss(const run *r, const dt_batch *b, dt_status *s) {
+dt_status *dt_run_explain_loss(const run *r, const dt_example *b, dt_status *s) {
     const dt_element_spec *element;
     dt_not_finite found;
     if (is_injected(r)) return s;

@@ -129,8 +129,8 @@ enum { MOST_RESULTS = 3 * DT_MAX_OUTPUTS, MOST_ARGS = DT_MAX_INPUTS + 2 * DT_MAX
 
 typedef struct flight {
     dt_executable *executable; /* NULL: the step has finished */
-    const dt_view *element;
-    int64_t rows; /* rows whose outputs are wanted */
+    dt_tensor *const *input;   /* [n] of the prediction */
+    int64_t rows;              /* rows whose outputs are wanted */
     dt_view result[MOST_RESULTS];
 } flight;
 
@@ -270,19 +270,17 @@ static int64_t find_not_finite(const dt_view *result, int n, int64_t rows) {
     return -1;
 }
 
-/* Warns once, since many rows may be concerned. element NULL: another worker has the inputs. */
-static void warn_not_finite(prediction *p, const dt_view *element, const dt_view *result,
+/* Warns once, since many rows may be concerned. input NULL: another worker has the inputs. */
+static void warn_not_finite(prediction *p, dt_tensor *const *input, const dt_view *result,
                             int64_t rows) {
     const int64_t row =
         p->warned || !p->from->warn ? -1 : find_not_finite(result, p->model->spec.n_outputs, rows);
     dt_local_str text = {0};
     if (row < 0) return;
     const char *element_name = NULL;
-    for (int e = 0; element && e < p->n && !element_name; e++) {
-        dt_view one = element[e];
-        const int64_t each = dt_type_elements(&one.type) / one.type.dim[0];
-        one.data = (char *)one.data + row * each * (int64_t)dt_dtype_size(one.type.dtype);
-        one.type.dim[0] = 1;
+    for (int e = 0; input && e < p->n && !element_name; e++) {
+        const dt_type *all = &input[e]->type, type = dt_type_at(&p->element[e].type, 1);
+        const dt_view one = {type, input[e]->data + row * dt_type_bytes(all) / all->dim[0]};
         element_name = dt_dtype_is_float(one.type.dtype) && find_not_finite(&one, 1, 1) >= 0
                            ? p->element[e].name
                            : NULL;
@@ -290,7 +288,7 @@ static void warn_not_finite(prediction *p, const dt_view *element, const dt_view
     p->warned = true;
     dt_str_printf(&text, "outputs of example %lld are not finite", (long long)(p->done + row) + 1);
     if (element_name) dt_str_printf(&text, ": its '%s' holds a number that is not", element_name);
-    else if (element) dt_str_puts(&text, ", though its inputs are: look at the weights");
+    else if (input) dt_str_puts(&text, ", though its inputs are: look at the weights");
     p->from->warn(dt_str_text(&text), p->from->warn_user);
 }
 
@@ -372,18 +370,20 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
     return s;
 }
 
-/* Starts a batch with `computed` rows, of which the first `rows` are wanted. */
-static dt_status *start(prediction *p, const dt_view *element, int64_t computed, int64_t rows) {
+/* Starts a batch, of which the first `rows` rows are wanted. */
+static dt_status *start(prediction *p, dt_tensor *const *input, int64_t rows) {
+    const int64_t computed = input[0]->type.dim[0];
     dt_view arg[MOST_ARGS];
     const dt_graph *step = dt_compiled_step(p->step);
     flight *f = &p->flights[p->started % 2];
 
     for (int i = 0; i < step->n_args; i++)
         for (int e = 0; e < p->n; e++)
-            if (strcmp(step->arg[i].name, p->element[e].name) == 0) arg[i] = element[e];
+            if (strcmp(step->arg[i].name, p->element[e].name) == 0)
+                arg[i] = (dt_view){input[e]->type, input[e]->data};
     dt_cut_rows(computed, p->from->batch, p->model->strategy->replicas, p->offsets);
     DT_TRY(dt_compiled_start(p->step, p->offsets, arg, f->result, &f->executable));
-    f->element = element;
+    f->input = input;
     f->rows = rows;
     p->started++;
     return NULL;
@@ -393,7 +393,7 @@ static dt_status *start(prediction *p, const dt_view *element, int64_t computed,
 static dt_status *finish(prediction *p, flight **out) {
     flight *f = *out = &p->flights[p->finished++ % 2];
     DT_TRY(f->executable ? dt_executable_finish(f->executable) : NULL);
-    warn_not_finite(p, f->element, f->result, f->rows);
+    warn_not_finite(p, f->input, f->result, f->rows);
     return NULL;
 }
 
@@ -410,10 +410,10 @@ static dt_status *end_turn(prediction *p) {
     return NULL;
 }
 
-static dt_status *take_turn(prediction *p, const dt_view *element, int64_t computed, int64_t rows) {
+static dt_status *take_turn(prediction *p, dt_tensor *const *input, int64_t rows) {
     flight *f = NULL;
     if (turn_is_own(&p->turn)) {
-        DT_TRY(start(p, element, computed, rows));
+        DT_TRY(start(p, input, rows));
         DT_TRY(finish(p, &f));
         DT_TRY(turn_keep(&p->turn, f->result, rows));
     }
@@ -433,10 +433,9 @@ static dt_status *pass_on_all(prediction *p, int64_t left) {
 }
 
 /* Outputs of earlier batches are passed on before an error of this batch. */
-static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed,
-                                int64_t rows) {
-    if (p->turn.cluster) return take_turn(p, element, computed, rows);
-    dt_status *bad = start(p, element, computed, rows), *before = pass_on_all(p, p->ahead && !bad);
+static dt_status *predict_batch(prediction *p, dt_tensor *const *input, int64_t rows) {
+    if (p->turn.cluster) return take_turn(p, input, rows);
+    dt_status *bad = start(p, input, rows), *before = pass_on_all(p, p->ahead && !bad);
     dt_status_free(before ? bad : NULL);
     return before ? before : bad;
 }
@@ -458,7 +457,7 @@ static void drop_flights(prediction *p) {
 /* ---- a part of a data set ---- */
 
 static dt_status *predict_batches(prediction *p, dt_iterator *batches) {
-    dt_batch batch;
+    dt_example batch;
 
     for (;;) {
         dt_status *bad = dt_iterator_next_batch(batches, &batch);
@@ -469,7 +468,7 @@ static dt_status *predict_batches(prediction *p, dt_iterator *batches) {
         }
         const int64_t rows = p->left < batch.rows ? p->left : batch.rows;
         if (rows == 0) return end(p);
-        DT_TRY(predict_batch(p, batch.element, batch.element->type.dim[0], rows));
+        DT_TRY(predict_batch(p, batch.tensor, rows));
         if (p->turn.n == 0) dt_rows_forget(p->from->data);
         p->left -= rows;
     }

@@ -106,7 +106,7 @@ typedef struct run {
     struct {
         bool allowed; /* the device can overlap steps, and no hook needs single ones */
         bool is_there;
-        dt_batch batch;
+        dt_example batch;
         dt_status *fault; /* of starting it; reported when the step is due */
     } ahead;
     dt_metric *so_far;           /* [DT_MAX_LOGS] of the epoch's steps so far */
@@ -155,7 +155,7 @@ dt_status *dt_run_open_batches(run *r) DT_MUST_USE;
 void dt_run_allow_ahead(run *r);
 /* Starts the step after r->at, unless it was started ahead. Its batch is lent until the next
  * step has been finished. */
-dt_status *dt_run_start_step(run *r, dt_batch *batch) DT_MUST_USE;
+dt_status *dt_run_start_step(run *r, dt_example *batch) DT_MUST_USE;
 /* Starts the step after that, if nothing has to be done between the two. */
 void dt_run_start_ahead(run *r);
 /* Whether step number epoch_step of an epoch updates the weights. False: it only accumulates
@@ -204,7 +204,7 @@ void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
 /* Adds to an error what the batch, or the number of the step, reveals about its cause. */
-dt_status *dt_run_explain_loss(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
+dt_status *dt_run_explain_loss(const run *r, const dt_example *batch, dt_status *s) DT_MUST_USE;
 /* DIVERGED: a weight or a slot of the optimizer is not finite. A step's loss is computed before
  * its update, so the last update shows only there. */
 dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;

@@ -53,7 +53,7 @@ bool dt_run_closes_window(const run *r, int64_t epoch_step) {
 }
 
 /* The step that is so many after r->at. */
-static dt_status *start(run *r, int after, dt_batch *batch) {
+static dt_status *start(run *r, int after, dt_example *batch) {
     const int64_t step = r->at.step + after;
 
     DT_TRY(dt_iterator_next_batch(r->batches, batch));
@@ -66,7 +66,7 @@ static dt_status *start(run *r, int after, dt_batch *batch) {
     return bad ? dt_note(bad, "in step %lld", (long long)step) : NULL;
 }
 
-dt_status *dt_run_start_step(run *r, dt_batch *batch) {
+dt_status *dt_run_start_step(run *r, dt_example *batch) {
     dt_status *bad = r->ahead.fault;
 
     if (!r->ahead.is_there) return start(r, 1, batch);

@@ -126,7 +126,8 @@ dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *compile, 
                            const dt_class_weights *w) DT_MUST_USE;
 
 /* Fills arg[step->n_args] with the elements of a batch, by the names of the step's arguments. */
-void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step, dt_view *arg);
+void dt_match_views(const dt_dataset *d, const dt_example *batch, const dt_graph *step,
+                    dt_view *arg);
 
 /* ---- the trainer ---- */
 
@@ -185,11 +186,11 @@ void dt_trainer_clear(const dt_trainer *t, dt_sums *s);
 void dt_sums_release(dt_sums *s);
 /* Runs a training step on a batch. Adds to *s, and sets *loss (may be NULL) to the batch's loss.
  * updates false: only accumulates gradients, in a trainer that does so. */
-dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s,
+dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates, dt_sums *s,
                            double *loss) DT_MUST_USE;
 /* The same in two halves; the batch must not change in between. With dt_trainer_runs_ahead, a
  * second step may start before the first is finished. */
-dt_status *dt_trainer_start(dt_trainer *t, const dt_batch *batch, bool updates) DT_MUST_USE;
+dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates) DT_MUST_USE;
 /* s NULL: drops the results. */
 dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
 bool dt_trainer_runs_ahead(const dt_trainer *t);

@@ -334,7 +334,7 @@ static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view 
     return dt_sum_layout_loss(&t->layout, t->o.compile, sum, (double)rows);
 }
 
-dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch) {
+dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_example *batch) {
     const dt_graph *step = dt_compiled_step(c);
     dt_step_flight *f = &t->flight[(t->oldest + t->n_flying) % 2];
     int64_t full = c == t->evaluate ? t->evaluation_rows : dt_dataset_batch_size(t->o.data);
@@ -344,8 +344,8 @@ dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch 
     f->rows = batch->rows;
     dt_match_views(t->o.data, batch, step, arg);
     if (!batch->offsets) dt_cut_rows(batch->rows, full, t->o.strategy->replicas, t->offsets);
-    DT_TRY(dt_compiled_start(c, batch->offsets ? batch->offsets : t->offsets, arg, f->result,
-                             &f->executable));
+    const int32_t *offsets = batch->offsets ? (const int32_t *)batch->offsets->data : t->offsets;
+    DT_TRY(dt_compiled_start(c, offsets, arg, f->result, &f->executable));
     t->n_flying++;
     return NULL;
 }
@@ -363,7 +363,7 @@ dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) {
     return dt_sum_layout_check(&t->layout, t->o.compile, s->v);
 }
 
-dt_status *dt_trainer_find_rows(const dt_trainer *t, const dt_batch *batch, dt_view *result) {
+dt_status *dt_trainer_find_rows(const dt_trainer *t, const dt_example *batch, dt_view *result) {
     const dt_graph *g = dt_compiled_step(t->numbers);
     const int32_t offsets[] = {0, (int32_t)batch->rows};
     dt_view arg[DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS];
@@ -375,11 +375,11 @@ const dt_view *dt_trainer_results(const dt_trainer *t) {
     return t->flight[(t->oldest + 1) % 2].result;
 }
 
-dt_status *dt_trainer_start(dt_trainer *t, const dt_batch *batch, bool updates) {
+dt_status *dt_trainer_start(dt_trainer *t, const dt_example *batch, bool updates) {
     return dt_trainer_start_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch);
 }
 
-dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s,
+dt_status *dt_trainer_step(dt_trainer *t, const dt_example *batch, bool updates, dt_sums *s,
                            double *loss) {
     DT_TRY(dt_trainer_start(t, batch, updates));
     return dt_trainer_finish(t, s, loss);

@@ -87,9 +87,10 @@ dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled *
 /* The class of a target: its number, or the index of the largest value of a one-hot vector. */
 int64_t dt_target_class(const dt_view *target);
 /* Starts a step of the trainer on a batch; dt_trainer_finish waits for it. */
-dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch) DT_MUST_USE;
+dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c,
+                                  const dt_example *batch) DT_MUST_USE;
 /* The row numbers that a training step over this batch looks up; result[results of numbers]. */
-dt_status *dt_trainer_find_rows(const dt_trainer *t, const dt_batch *batch,
+dt_status *dt_trainer_find_rows(const dt_trainer *t, const dt_example *batch,
                                 dt_view *result) DT_MUST_USE;
 /* The results of the step that was finished last, until the next one starts. */
 const dt_view *dt_trainer_results(const dt_trainer *t);
@@ -114,7 +115,7 @@ typedef struct dt_not_finite {
     int64_t row;  /* within the batch */
     const char *what; /* "contains NaN or infinity" */
 } dt_not_finite;
-bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b,
+bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_example *b,
                          dt_not_finite *out);
 
 #endif

@@ -29,7 +29,7 @@ static double now(void)
 static int64_t read_all(dt_dataset *d, int threads, int batch)
 {
     dt_iterator *f;
-    dt_batch b = {.rows = 1};
+    dt_example b = {.rows = 1};
     int64_t rows = 0;
     require(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = batch, .threads = threads}));
     while (b.rows > 0) {

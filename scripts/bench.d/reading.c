@@ -155,7 +155,7 @@ static void read_batches(const subject *x, const char *path)
 {
     dt_dataset *d = NULL;
     dt_iterator *f;
-    dt_batch b = {.rows = 1};
+    dt_example b = {.rows = 1};
     require(dt_dataset_open(&d, "{format: tfrecord, train: %s, global_batch_size: %d, num_parallel_calls: 1, cache: false, element: {x: {shape: [%lld], dtype: %s}, y: {dtype: int64}}}",
                             path, BATCH, (long long)x->values, dt_dtype_name(x->dtype)));
     require(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = BATCH, .threads = 1}));
@@ -169,7 +169,7 @@ static void read_csv(const subject *x, const char *path)
 {
     dt_dataset *d = NULL;
     dt_iterator *f;
-    dt_batch b = {.rows = 1};
+    dt_example b = {.rows = 1};
     dt_str columns = {0};
     for (int64_t i = 0; i < x->values; i++)
         dt_str_printf(&columns, "%sx_%lld", i ? ", " : "", (long long)i);

@@ -381,7 +381,7 @@ static void test_file_cut_while_in_use(void **state) {
     static const float zero[256];
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     write_npy("x.npy", "<f4", "(64, 4)", zero, sizeof zero);
     OK(dt_dataset_open(&d, "{format: npy, train: {x: " HERE "/x.npy}, global_batch_size: 8}"));
     assert_int_equal(truncate(HERE "/x.npy", 200), 0);

@@ -38,10 +38,10 @@ static void test_files_with_columns_in_other_orders(void **state) {
 /* Values of x in the examples of a part, all of which are (1, 2, 3). */
 static void expect_in_order(dt_dataset *d, dt_part part) {
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.part = part, .batch = 2}));
     OK(dt_iterator_next_batch(f, &b));
-    const float *x = b.element[0].data;
+    const float *x = (const float *)b.tensor[0]->data;
     assert_int_equal(b.rows, 2);
     for (int i = 0; i < 6; i++) assert_true((int)x[i] == i % 3 + 1);
     dt_iterator_close(f);
@@ -120,7 +120,7 @@ static void test_large_tables_are_read_from_their_places(void **state) {
     dt_str s = {0}, columns = {0};
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     for (int i = 0; i < TIMES; i++) dt_str_puts(&columns, i ? ",u" : "u");
     dt_str_puts(&s, "u,v\n");
     for (int i = 0; i < ROWS; i++) dt_str_printf(&s, "%d,\"%s\"\n", i, i % 3 ? "" : "\n\n");
@@ -136,7 +136,7 @@ static void test_large_tables_are_read_from_their_places(void **state) {
     for (int i = 0; i < 8; i++) {
         OK(dt_iterator_next_batch(f, &b));
         for (int64_t r = 0; r < b.rows; r++) {
-            const int64_t *x = (const int64_t *)b.element[0].data + r * TIMES;
+            const int64_t *x = (const int64_t *)b.tensor[0]->data + r * TIMES;
             assert_true(x[0] >= 0 && x[0] < ROWS && x[TIMES - 1] == x[0] && !seen[x[0]]++);
         }
     }

@@ -38,23 +38,23 @@ static dt_dataset *open_rows(const char *keys) {
     return d;
 }
 
-static void check_batch(const dt_batch *b, int64_t epoch, int64_t step, int64_t rows) {
+static void check_batch(const dt_example *b, int64_t epoch, int64_t step, int64_t rows) {
     assert_int_equal(b->epoch, epoch);
     assert_int_equal(b->step, step);
     assert_int_equal(b->rows, rows);
     assert_int_equal(b->n, 2);
-    assert_int_equal(b->element[0].type.dtype, DT_FLOAT32);
-    assert_int_equal(b->element[0].type.rank, 2);
-    assert_int_equal(b->element[0].type.dim[0], rows);
-    assert_int_equal(b->element[0].type.dim[1], 3);
-    assert_int_equal(b->element[1].type.dim[0], rows);
-    assert_int_equal((uintptr_t)b->element[0].data % 64, 0);
-    assert_int_equal((uintptr_t)b->element[1].data % 64, 0);
+    assert_int_equal(b->tensor[0]->type.dtype, DT_FLOAT32);
+    assert_int_equal(b->tensor[0]->type.rank, 2);
+    assert_int_equal(b->tensor[0]->type.dim[0], rows);
+    assert_int_equal(b->tensor[0]->type.dim[1], 3);
+    assert_int_equal(b->tensor[1]->type.dim[0], rows);
+    assert_int_equal((uintptr_t)b->tensor[0]->data % 64, 0);
+    assert_int_equal((uintptr_t)b->tensor[1]->data % 64, 0);
 }
 
-static void check_rows(const dt_batch *b, dt_order *order, int64_t first) {
-    const float *x = b->element[0].data; /* (rows, 3) */
-    const int64_t *y = b->element[1].data;
+static void check_rows(const dt_example *b, dt_order *order, int64_t first) {
+    const float *x = (const float *)b->tensor[0]->data; /* (rows, 3) */
+    const int64_t *y = (const int64_t *)b->tensor[1]->data;
     for (int64_t i = 0; i < b->rows; i++) {
         int64_t row = dt_order_at(order, b->epoch, first + i);
         assert_int_equal(y[i], row);
@@ -66,7 +66,7 @@ static void check_rows(const dt_batch *b, dt_order *order, int64_t first) {
  * after the next one was taken. */
 static void check_feed(dt_dataset *d, const dt_batch_options *o, dt_order order) {
     dt_iterator *f = NULL;
-    dt_batch b, before = {0};
+    dt_example b, before = {0};
     int64_t count = dt_dataset_count(d, o->part),
             steps = dt_steps_per_epoch(count, o->batch, o->last), step = o->first_step;
     OK(dt_iterator_open_batches(&f, d, o));
@@ -132,6 +132,30 @@ static void test_ring_sizes(void **state) {
                 dt_order_make(5, 100, 3, true, true));
         dt_dataset_unref(d);
     }
+}
+
+/* Batches that the caller refers to stay as they are, while the ring goes round several times. */
+static void test_kept_batches_stay(void **state) {
+    (void)state;
+    write_rows(100);
+    dt_dataset *d = open_rows("prefetch: 2, shuffle: {seed: 5}");
+    for (int keeps = 0; keeps < 2; keeps++) {
+        const dt_batch_options o = {.batch = 7, .shuffle = true, .keeps = keeps};
+        dt_order order = dt_order_make(5, 100, 1, true, true);
+        dt_example_list kept = {0};
+        dt_iterator *f = NULL;
+        dt_example b;
+        OK(dt_iterator_open_batches(&f, d, &o));
+        while (OK(dt_iterator_next_example(f, &b)), b.n > 0) dt_example_list_push(&kept, &b);
+        dt_iterator_close(f);
+        assert_int_equal(kept.n, 15);
+        for (int i = 0; i < kept.n; i++) {
+            check_batch(&kept.v[i], 0, i, i < 14 ? 7 : 2);
+            check_rows(&kept.v[i], &order, 7 * i);
+        }
+        dt_example_list_clear(&kept);
+    }
+    dt_dataset_unref(d);
 }
 
 /* A run that resumes at any step of any epoch sees what the undisturbed one saw from there. */
@@ -223,7 +247,7 @@ static void test_huge_file_is_read_row_by_row(void **state) {
     dt_str head = idx_header(8, 2, (uint32_t[]){ROWS, BYTES});
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     write_str("huge.idx", &head);
     int fd = open(HERE "/huge.idx", O_WRONLY);
     assert_true(fd >= 0);
@@ -238,7 +262,7 @@ static void test_huge_file_is_read_row_by_row(void **state) {
     for (int i = 0; i < 20; i++) {
         OK(dt_iterator_next_batch(f, &b));
         for (int k = 0; k < 2; k++)
-            assert_int_equal(((const uint8_t *)b.element[0].data)[k * BYTES + 5],
+            assert_int_equal(((const uint8_t *)b.tensor[0]->data)[k * BYTES + 5],
                              dt_order_at(&order, 0, 2 * i + k) & 255);
     }
     dt_iterator_close(f);
@@ -257,7 +281,7 @@ static void test_any_batch_by_its_number(void **state) {
         const int64_t batch = rows[k] == 3 ? 16 : 7, count = 2 * rows[k],
                       steps = dt_steps_per_epoch(count, batch, DT_LAST_PARTIAL);
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         OK(dt_iterator_open_batches(
             &f, d, &(dt_batch_options){.batch = batch, .shuffle = true, .by_number = true}));
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -289,7 +313,7 @@ static void test_own_rows(void **state) {
     dt_order order = dt_order_make(0, 100, 1, true, true);
     for (int user = 0; user < 3; user++) {
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         OK(dt_iterator_open_batches(
             &f, d,
             &(dt_batch_options){.batch = 7, .shuffle = true, .own = own_third, .own_user = &user}));
@@ -301,7 +325,7 @@ static void test_own_rows(void **state) {
             assert_int_equal(b.from, from);
             assert_int_equal(b.to, to);
             for (int64_t i = from; i < to; i++)
-                assert_int_equal(((const int64_t *)b.element[1].data)[i],
+                assert_int_equal(((const int64_t *)b.tensor[1]->data)[i],
                                  dt_order_at(&order, 0, 7 * step + i));
         }
         dt_iterator_close(f);
@@ -320,7 +344,7 @@ static void test_slow_and_fast_callers(void **state) {
     dt_order order = dt_order_make(0, 1000, 1, true, true);
     for (int rhythm = 1; rhythm < 12; rhythm++) {
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         OK(dt_iterator_open_batches(&f, d,
                                     &(dt_batch_options){.batch = 3, .epochs = 2, .shuffle = true}));
         for (int i = 0; i < 50 * rhythm; i++) {
@@ -340,7 +364,7 @@ static void test_closing_at_once(void **state) {
     dt_dataset *d = open_rows("shuffle: true, prefetch: 2");
     for (int i = 0; i < 200; i++) {
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         OK(dt_iterator_open_batches(
             &f, d, &(dt_batch_options){.batch = 3, .epochs = 100, .shuffle = true}));
         for (int k = 0; k < i % 4; k++) OK(dt_iterator_next_batch(f, &b));
@@ -358,7 +382,7 @@ static void test_two_feeds_over_one_file(void **state) {
     write_rows(120000);
     dt_dataset *d = open_rows("shuffle: true, validation_split: 0.5");
     dt_iterator *train = NULL, *validation = NULL;
-    dt_batch a, b;
+    dt_example a, b;
     dt_order order = dt_order_make(0, 60000, 1, true, true);
     OK(dt_iterator_open_batches(&train, d, &(dt_batch_options){.batch = 100, .shuffle = true}));
     OK(dt_iterator_open_batches(&validation, d,
@@ -369,7 +393,7 @@ static void test_two_feeds_over_one_file(void **state) {
         OK(dt_iterator_next_batch(validation, &b));
         check_rows(&a, &order, 100 * (int64_t)i);
         for (int k = 0; k < 100; k++)
-            assert_int_equal(((const int64_t *)b.element[1].data)[k], 60000 + 100 * i + k);
+            assert_int_equal(((const int64_t *)b.tensor[1]->data)[k], 60000 + 100 * i + k);
     }
     dt_iterator_close(train);
     dt_iterator_close(validation);
@@ -394,7 +418,7 @@ static void test_thread_blocks_signals(void **state) {
     write_rows(1000);
     dt_dataset *d = open_rows("prefetch: 2");
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     int blocked = 0;
     OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 3}));
     OK(dt_iterator_next_batch(f, &b));
@@ -420,6 +444,7 @@ int main(void) {
         cmocka_unit_test(test_steps_per_epoch),
         cmocka_unit_test(test_batches_are_those_of_a_plain_loop),
         cmocka_unit_test(test_ring_sizes),
+        cmocka_unit_test(test_kept_batches_stay),
         cmocka_unit_test(test_resume_anywhere),
         cmocka_unit_test(test_shuffle_seed),
         cmocka_unit_test(test_large_file_is_read_behind_the_first_batches),

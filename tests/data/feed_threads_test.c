@@ -47,13 +47,13 @@ static dt_dataset *open_pictures(const char *keys) {
 /* The bytes of everything that a feed gives, in order. */
 static dt_digest digest_of(dt_dataset *d, const dt_batch_options *o) {
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     dt_str all = {0};
     OK(dt_iterator_open_batches(&f, d, o));
     for (OK(dt_iterator_next_batch(f, &b)); b.rows > 0; OK(dt_iterator_next_batch(f, &b)))
         for (int e = 0; e < b.n; e++) {
-            assert_int_equal(b.element[e].type.dim[0], b.rows);
-            dt_str_add(&all, b.element[e].data, (size_t)dt_type_bytes(&b.element[e].type));
+            assert_int_equal(b.tensor[e]->type.dim[0], b.rows);
+            dt_str_add(&all, b.tensor[e]->data, (size_t)dt_type_bytes(&b.tensor[e]->type));
         }
     dt_iterator_close(f);
     dt_digest digest = dt_sha256_of(dt_str_text(&all), all.size);
@@ -155,7 +155,7 @@ static void test_errors_come_in_order(void **state) {
         for (int round = 0; round < 10; round++) {
             dt_dataset *d = open_pictures(round % 2 ? "cache: false" : "prefetch: 3");
             dt_iterator *f = NULL;
-            dt_batch b;
+            dt_example b;
             OK(dt_iterator_open_batches(
                 &f, d,
                 &(dt_batch_options){.batch = BATCH, .shuffle = true, .threads = threads[t]}));
@@ -177,7 +177,7 @@ static void test_batches_by_number_outlive_errors(void **state) {
     static const int64_t numbers[] = {1, 0, 1, 1, 2, 0};
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     write_pictures();
     spoil(13);
     d = open_pictures("cache: true");
@@ -228,7 +228,7 @@ static void test_closing_at_any_moment(void **state) {
     dt_dataset *d = open_pictures("prefetch: 2");
     for (int i = 0; i < 60; i++) {
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         OK(dt_iterator_open_batches(
             &f, d,
             &(dt_batch_options){.batch = 3, .epochs = 100, .shuffle = true, .threads = 1 + i % 6}));
@@ -246,7 +246,7 @@ static void test_slow_and_fast_callers(void **state) {
     dt_dataset *d = open_pictures("prefetch: 4");
     for (int rhythm = 1; rhythm < 8; rhythm++) {
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         OK(dt_iterator_open_batches(
             &f, d,
             &(dt_batch_options){.batch = 2, .epochs = 10, .shuffle = true, .threads = rhythm % 4}));
@@ -270,7 +270,7 @@ static void test_threads_are_added_when_they_are_needed(void **state) {
                            "/x.idx}, map: {x: [resize: [200, 200]]}, global_batch_size: 4}"));
     for (int busy = 0; busy < 2; busy++) {
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         double spent = 0, waited = 0;
         OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.batch = 16, .epochs = 100}));
         for (int i = 0; i < (busy ? 6 : 100); i++) {
@@ -295,7 +295,7 @@ typedef struct seen {
 } seen;
 
 /* Called by the thread that has just filled the batch. */
-static dt_status *look(void *user, const dt_batch *batch, void **lent) {
+static dt_status *look(void *user, const dt_example *batch, void **lent) {
     seen *s = user;
     const uint32_t n = atomic_load(s->preparing);
     (void)batch;
@@ -315,7 +315,7 @@ static void test_threads_count_themselves_while_they_prepare(void **state) {
     dt_dataset *d = open_pictures("num_parallel_calls: 3");
     seen s = {.preparing = dt_dataset_preparing(d), .least = UINT32_MAX};
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     assert_int_equal(atomic_load(s.preparing), 0);
     OK(dt_iterator_open_batches(
         &f, d,

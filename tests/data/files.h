@@ -113,15 +113,15 @@ __attribute__((unused)) static void add_gzip(dt_str *out, const void *bytes, siz
 __attribute__((unused)) static void *read_all(dt_dataset *d, int element, dt_type *type) {
     int64_t n = dt_dataset_count(d, DT_PART_TRAIN);
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     OK(dt_iterator_open_batches(&f, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = n}));
     OK(dt_iterator_next_batch(f, &b));
     assert_int_equal(b.rows, n);
-    *type = b.element[element].type;
+    *type = b.tensor[element]->type;
     size_t bytes = (size_t)dt_type_bytes(type);
     void *copy = malloc(bytes);
     assert_non_null(copy);
-    memcpy(copy, b.element[element].data, bytes);
+    memcpy(copy, b.tensor[element]->data, bytes);
     dt_iterator_close(f);
     return copy;
 }

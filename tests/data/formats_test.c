@@ -257,7 +257,7 @@ static void test_take_split_repeat(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     write_rows("x.idx", 100);
     OK(dt_dataset_open(
         &d, "{format: idx, train: {x: " HERE
@@ -269,7 +269,7 @@ static void test_take_split_repeat(void **state) {
                                 &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 10}));
     OK(dt_iterator_next_batch(f, &b));
     assert_int_equal(b.rows, 10);
-    for (int i = 0; i < 10; i++) assert_int_equal(((const uint8_t *)b.element[0].data)[i], 40 + i);
+    for (int i = 0; i < 10; i++) assert_int_equal(((const uint8_t *)b.tensor[0]->data)[i], 40 + i);
     dt_iterator_close(f);
     dt_dataset_unref(d);
 }
@@ -279,7 +279,7 @@ static void test_parts_in_other_order_and_type(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     const float x[4] = {0, 51, 102, 255};
     const int64_t y[2] = {1, 0};
     write_idx("x.idx", 2, (uint32_t[]){2, 2});
@@ -296,9 +296,9 @@ static void test_parts_in_other_order_and_type(void **state) {
     assert_int_equal(dt_dataset_find(d, "y"), 1);
     assert_int_equal(dt_dataset_find(d, "z"), -1);
     assert_int_equal(b.n, 2);
-    assert_int_equal(b.element[1].type.dtype, DT_INT32);
-    assert_int_equal(((const int32_t *)b.element[1].data)[0], 1);
-    assert_true(((const float *)b.element[0].data)[1] == 25.5F);
+    assert_int_equal(b.tensor[1]->type.dtype, DT_INT32);
+    assert_int_equal(((const int32_t *)b.tensor[1]->data)[0], 1);
+    assert_true(((const float *)b.tensor[0]->data)[1] == 25.5F);
     dt_iterator_close(f);
     dt_dataset_unref(d);
 }

@@ -167,7 +167,7 @@ static void test_a_split_takes_its_share_of_every_class(void **state) {
     static const char *const names[] = {"a", "b", "c"};
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     clear("train");
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < sizes[k]; i++) {
@@ -181,9 +181,9 @@ static void test_a_split_takes_its_share_of_every_class(void **state) {
     OK(dt_iterator_next_batch(f, &b));
     int seen[3] = {0};
     for (int i = 0; i < b.rows; i++) {
-        int class = ((const int32_t *)b.element[dt_dataset_find(d, "label")].data)[i];
+        int class = ((const int32_t *)b.tensor[dt_dataset_find(d, "label")]->data)[i];
         uint8_t first =
-            ((const uint8_t *)b.element[dt_dataset_find(d, "image")].data)[i * PIXELS * 3];
+            ((const uint8_t *)b.tensor[dt_dataset_find(d, "image")]->data)[i * PIXELS * 3];
         /* the last of each class */
         assert_int_equal(first, pixel(20 * class + trained[class] + seen[class]++, 0, 0, 0));
     }
@@ -197,7 +197,7 @@ static void test_validation_has_the_classes_of_train(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     write_set("train", 1);
     clear("val");
     write_picture("val/c/a.png", 0);
@@ -205,7 +205,7 @@ static void test_validation_has_the_classes_of_train(void **state) {
     OK(dt_iterator_open_batches(&f, d,
                                 &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 1}));
     OK(dt_iterator_next_batch(f, &b));
-    assert_int_equal(*(const int32_t *)b.element[dt_dataset_find(d, "label")].data, 2);
+    assert_int_equal(*(const int32_t *)b.tensor[dt_dataset_find(d, "label")]->data, 2);
     dt_iterator_close(f);
     dt_dataset_unref(d);
     d = NULL;
@@ -354,7 +354,7 @@ static void test_a_bad_picture_is_named(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     write_set("train", 2);
     write_file("train/b9/x0.jpg", "no picture", 10);
     OK(open_set(&d, ""));

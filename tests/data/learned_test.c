@@ -100,11 +100,11 @@ static void check_reals(const char *id, const char *what, const dt_reals *x, con
 static void check_values(const char *id, dt_dataset *d, const json_t *out, double tolerance) {
     const json_t *data = json_object_get(out, "data");
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     OK(dt_iterator_open_batches(&f, d,
                                 &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 64}));
     OK(dt_iterator_next_batch(f, &b));
-    const dt_view *v = &b.element[0];
+    const dt_tensor *v = b.tensor[0];
     assert_int_equal(dt_type_elements(&v->type), json_array_size(data));
     for (size_t i = 0; i < json_array_size(data); i++) {
         const double got = v->type.dtype == DT_INT32 ? ((const int32_t *)v->data)[i]

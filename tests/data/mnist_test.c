@@ -72,14 +72,14 @@ static void test_counts(void **state) {
     OK(dt_dataset_check_labels(d, 1, 10));
     for (int part = DT_PART_TRAIN; part <= DT_PART_VALIDATION; part++) {
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         OK(dt_iterator_open_batches(&f, d,
                                     &(dt_batch_options){.part = (dt_part)part,
                                                         .batch = 64,
                                                         .shuffle = part == DT_PART_TRAIN}));
         do {
             OK(dt_iterator_next_batch(f, &b));
-            for (int64_t i = 0; i < b.rows; i++) count[((const uint8_t *)b.element[1].data)[i]]++;
+            for (int64_t i = 0; i < b.rows; i++) count[((const uint8_t *)b.tensor[1]->data)[i]]++;
         } while (b.rows > 0);
         dt_iterator_close(f);
     }

@@ -101,7 +101,7 @@ static int write_all(void **state) {
 static void take_part(dt_dataset *d, dt_part part, dt_last_batch last, dt_str *rows,
                       int64_t *batches, int *n) {
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     *n = 0;
     OK(dt_iterator_open_batches(&f, d,
                                 &(dt_batch_options){.part = part, .batch = BATCH, .last = last}));
@@ -109,8 +109,8 @@ static void take_part(dt_dataset *d, dt_part part, dt_last_batch last, dt_str *r
         batches[(*n)++] = b.rows;
         for (int64_t i = 0; i < b.rows; i++)
             for (int e = 0; e < b.n; e++) {
-                const size_t bytes = (size_t)(dt_type_bytes(&b.element[e].type) / b.rows);
-                dt_str_add(rows, (const char *)b.element[e].data + (size_t)i * bytes, bytes);
+                const size_t bytes = (size_t)(dt_type_bytes(&b.tensor[e]->type) / b.rows);
+                dt_str_add(rows, b.tensor[e]->data + (size_t)i * bytes, bytes);
             }
     }
     dt_iterator_close(f);

@@ -92,7 +92,7 @@ static void check_case(const rows_case *c) {
     dt_dataset *d = NULL;
     dt_dataset *rows = NULL;
     dt_iterator *feed = NULL;
-    dt_batch b;
+    dt_example b;
     dt_type t;
     OK(dt_note(dt_dataset_open(&d, "{%s, global_batch_size: 2}", c->dataset), "%s", c->id));
     const int x = dt_dataset_find(d, c->element);
@@ -105,7 +105,7 @@ static void check_case(const rows_case *c) {
     OK(dt_iterator_open_batches(&feed, rows, &(dt_batch_options){.batch = EXAMPLES + 2}));
     OK(dt_iterator_next_batch(feed, &b));
     assert_int_equal(b.rows, c->rows);
-    if (memcmp(b.element[0].data, want, (size_t)(dt_type_bytes(&t) / t.dim[0] * b.rows)) != 0)
+    if (memcmp(b.tensor[0]->data, want, (size_t)(dt_type_bytes(&t) / t.dim[0] * b.rows)) != 0)
         fail_msg("%s: other rows", c->id);
     OK(dt_iterator_next_batch(feed, &b));
     assert_int_equal(b.rows, 0);
@@ -159,7 +159,7 @@ static void test_first_records_of_csv(void **state) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         dt_dataset *rows = NULL;
         dt_iterator *feed = NULL;
-        dt_batch b;
+        dt_example b;
         write_file("first.csv", files[i].text, strlen(files[i].text));
         OK(dt_rows_open(&rows, &(dt_rows_request){.path = HERE "/first.csv",
                                                   .job = dt_dataset_spec_of(d),
@@ -169,7 +169,7 @@ static void test_first_records_of_csv(void **state) {
         OK(dt_iterator_open_batches(&feed, rows, &(dt_batch_options){.batch = 3}));
         OK(dt_iterator_next_batch(feed, &b));
         assert_int_equal(b.rows, files[i].rows);
-        assert_true(*(const float *)b.element[1].data == 1);
+        assert_true(*(const float *)b.tensor[1]->data == 1);
         dt_iterator_close(feed);
         dt_dataset_unref(rows);
     }
@@ -181,7 +181,7 @@ static void test_numbers_of_classes(void **state) {
     static const char rows[] = "{\"k\": 0}\n{\"k\": 2}\n{\"k\": 3}\n";
     dt_dataset *d = NULL, *few = NULL;
     dt_iterator *feed = NULL;
-    dt_batch b;
+    dt_example b;
     const dt_element_spec *all;
     (void)state;
     write_file("train.jsonl", rows, sizeof rows - 1 - strlen("{\"k\": 3}\n"));

@@ -107,7 +107,7 @@ static void compare(dt_dataset *d, const dt_dataset_spec *job, const char *path,
     for (int once = 0; once < 2; once++) {
         dt_dataset *rows = NULL;
         dt_iterator *feed = NULL;
-        dt_batch b;
+        dt_example b;
         const dt_rows_request q = {
             .path = path, .job = job, .input = all, .n = n, .once = once == 1};
         OK(dt_note(dt_rows_open(&rows, &q), "seed %llu, %s of a data set of %s",
@@ -119,7 +119,7 @@ static void compare(dt_dataset *d, const dt_dataset_spec *job, const char *path,
         for (int e = 0; e < n; e++) {
             dt_type t;
             void *want = read_all(d, e, &t);
-            if (memcmp(want, b.element[e].data, (size_t)dt_type_bytes(&t)) != 0)
+            if (memcmp(want, b.tensor[e]->data, (size_t)dt_type_bytes(&t)) != 0)
                 fail_msg("seed %llu: '%s' of %s differs from the data set of %s",
                          (unsigned long long)seed, all[e].name, path, formats[f].format);
             free(want);
@@ -249,14 +249,14 @@ static void draw_walk(dt_random *r, dt_dataset *d, walk *w) {
                              spec->shuffle, spec->reshuffle);
 }
 
-static void check_batch(walk *w, const dt_batch *b, int64_t number) {
+static void check_batch(walk *w, const dt_example *b, int64_t number) {
     const int64_t at = w->o.first_step + number, step = at % w->steps, first = step * w->o.batch;
     assert_int_equal(b->epoch, w->o.epoch + at / w->steps);
     assert_int_equal(b->step, step);
     assert_int_equal(b->rows, w->count - first < w->o.batch ? w->count - first : w->o.batch);
     for (int e = 0; e < w->n; e++) {
         const size_t bytes = (size_t)(dt_type_bytes(&w->type[e]) / w->type[e].dim[0]);
-        const char *row = b->element[e].data;
+        const char *row = b->tensor[e]->data;
         for (int64_t i = 0; i < b->rows; i++) {
             const int64_t of = dt_order_at(&w->order, b->epoch, first + i);
             if (memcmp(row + (size_t)i * bytes, w->row[e] + (size_t)of * bytes, bytes) != 0)
@@ -269,7 +269,7 @@ static void check_batch(walk *w, const dt_batch *b, int64_t number) {
 
 static void check_walk(walk *w) {
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     OK(dt_iterator_open_batches(&f, w->d, &w->o));
     for (int64_t i = 0; i < w->o.epochs * w->steps - w->o.first_step; i++) {
         OK(dt_iterator_next_batch(f, &b));

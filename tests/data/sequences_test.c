@@ -73,7 +73,7 @@ static void test_refusals(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_dataset *d = NULL;
         dt_iterator *f = NULL;
-        dt_batch b;
+        dt_example b;
         dt_status *s = open_set(&d, cases[i][0]);
         if (!s)
             s = dt_iterator_open_batches(&f, d,

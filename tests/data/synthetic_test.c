@@ -123,14 +123,14 @@ static void test_validation_is_other_data(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_iterator *train = NULL, *validation = NULL;
-    dt_batch a, b;
+    dt_example a, b;
     OK(dt_dataset_open(&d, "{format: synthetic, " KEYS ", global_batch_size: 8}"));
     OK(dt_iterator_open_batches(&train, d, &(dt_batch_options){.batch = 8}));
     OK(dt_iterator_open_batches(&validation, d,
                                 &(dt_batch_options){.part = DT_PART_VALIDATION, .batch = 8}));
     OK(dt_iterator_next_batch(train, &a));
     OK(dt_iterator_next_batch(validation, &b));
-    assert_memory_not_equal(a.element[0].data, b.element[0].data, 784 * sizeof(float));
+    assert_memory_not_equal(a.tensor[0]->data, b.tensor[0]->data, 784 * sizeof(float));
     dt_iterator_close(train);
     dt_iterator_close(validation);
     dt_dataset_unref(d);

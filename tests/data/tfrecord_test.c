@@ -67,7 +67,7 @@ static void test_pictures_in_records(void **state) {
     dt_str s = {0};
     dt_dataset *d = NULL;
     dt_iterator *f = NULL;
-    dt_batch b;
+    dt_example b;
     (void)state;
     for (int i = 0; i < 7; i++) {
         dt_str features = {0}, png = draw_png(&forms[5], i);
@@ -83,7 +83,7 @@ static void test_pictures_in_records(void **state) {
         &f, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 3, .threads = 2}));
     for (int i = 0; i < 6; i++) {
         if (i % 3 == 0) OK(dt_iterator_next_batch(f, &b));
-        const uint8_t *image = (const uint8_t *)b.element[0].data + (size_t)(i % 3) * PIXELS * 3;
+        const uint8_t *image = (const uint8_t *)b.tensor[0]->data + (size_t)(i % 3) * PIXELS * 3;
         for (int k = 0; k < PIXELS * 3; k++)
             assert_int_equal(image[k], pixel(i, k / 3 / COLUMNS, k / 3 % COLUMNS, k % 3));
     }
@@ -148,7 +148,7 @@ static void test_a_later_record_is_named_when_it_is_read(void **state) {
     dt_str s = {0}, f = {0};
     dt_dataset *d = NULL;
     dt_iterator *feed = NULL;
-    dt_batch b;
+    dt_example b;
     const float one = 1;
     (void)state;
     for (int i = 0; i < 3; i++) add_numbered(&s, i);
@@ -239,7 +239,7 @@ static void test_lists_of_any_length_are_padded(void **state) {
         "{format: tfrecord, train: " HERE
         "/lists.tfrecord, element: {x: {shape: [2], padding_value: 0}}, global_batch_size: 4}"));
     dt_iterator *feed = NULL;
-    dt_batch b;
+    dt_example b;
     OK(dt_iterator_open_batches(&feed, d, &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 4}));
     expect_fault("too long", dt_iterator_next_batch(feed, &b), DT_E_EXAMPLE, 65,
                  "lists.tfrecord: record 2: feature 'x' has 3 values, expected 2");

@@ -223,7 +223,7 @@ static const dt_dataset_spec *mapping_of(dt_str *text) {
 
 static dt_status *read_batches(dt_dataset *d) {
     dt_iterator *feed = NULL;
-    dt_batch batch = {.rows = 1};
+    dt_example batch = {.rows = 1};
     DT_TRY(dt_iterator_open_batches(
         &feed, d,
         &(dt_batch_options){.part = DT_PART_TRAIN, .batch = 4, .threads = 1, .looks = true}));

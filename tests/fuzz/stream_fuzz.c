@@ -101,7 +101,7 @@ static void look_beside(const dt_dataset *rows, int64_t first, int64_t n) {
 
 static dt_status *read_batches(dt_dataset *rows) {
     dt_iterator *feed = NULL;
-    dt_batch b = {.rows = 1};
+    dt_example b = {.rows = 1};
     int64_t done = 0;
     dt_status *bad = dt_iterator_open_batches(&feed, rows, &(dt_batch_options){.batch = BATCH});
     for (int i = 0; !bad && b.rows > 0 && i < MOST_BATCHES; i++, done += b.rows) {

@@ -118,7 +118,7 @@ static json_t *play_epoch(stage *s, const json_t *recorded, double *rate_logged)
     dt_metric metric[DT_MAX_LOGS];
     dt_logs logs = logs_of(recorded, metric);
     const char *kept;
-    const dt_batch batch = {0};
+    const dt_example batch = {0};
     OK(dt_hooks_step_begin(r));
     fill_weights(s, (double)r->at.epoch);
     for (r->at.epoch_step = 1; r->at.epoch_step <= 3; r->at.epoch_step++, r->at.step++)

@@ -116,7 +116,7 @@ static void test_predictions_are_what_evaluate_judges(void **state) {
             dt_dataset *d = data(keys[k]);
             dt_history *h = NULL;
             dt_iterator *feed = NULL;
-            dt_batch b;
+            dt_example b;
             double sum = 0;
 
             OK(dt_model_compile(m, "{optimizer: SGD, loss: MeanSquaredError}"));
@@ -132,7 +132,7 @@ static void test_predictions_are_what_evaluate_judges(void **state) {
             OK(dt_iterator_next_batch(feed, &b));
             for (int i = 0; i < rows[k] * 3; i++) {
                 double e = (double)((const float *)dt_tensor_data(p))[i] -
-                           (double)((const float *)b.element[dt_dataset_find(d, "label")].data)[i];
+                           (double)((const float *)b.tensor[dt_dataset_find(d, "label")]->data)[i];
                 sum += e * e / (rows[k] * 3);
             }
             assert_true(fabs(sum - dt_history_last(h, "loss")) < 1e-6 * sum);

@@ -39,10 +39,10 @@ static void predict(const plain *m, const float *x, int label, double *p, scores
     for (int k = 0; k < CLASSES; k++) p[k] = exp(p[k] - largest) / sum;
 }
 
-static void train_batch(plain *m, const dt_batch *batch, int image, int label, double rate,
+static void train_batch(plain *m, const dt_example *batch, int image, int label, double rate,
                         scores *s) {
-    const float *x = batch->element[image].data;
-    const int32_t *y = batch->element[label].data;
+    const float *x = (const float *)batch->tensor[image]->data;
+    const int32_t *y = (const int32_t *)batch->tensor[label]->data;
     plain g = {0};
     double p[CLASSES];
 
@@ -65,7 +65,7 @@ static scores pass(plain *m, dt_dataset *d, const dt_batch_options *o, double ra
     int image = dt_dataset_find(d, "image"), label = dt_dataset_find(d, "label");
     scores s = {0};
     dt_iterator *feed = NULL;
-    dt_batch batch;
+    dt_example batch;
 
     OK(dt_iterator_open_batches(&feed, d, o));
     for (OK(dt_iterator_next_batch(feed, &batch)); batch.rows > 0;

@@ -21,13 +21,16 @@ dt_status *dt_example_of_bytes(dt_example *out, const void *bytes, int64_t n) {
 }
 
 dt_example dt_example_ref(const dt_example *example) {
-    dt_example copy = dt_example_make(example->n);
+    dt_example copy = *example;
+    copy.tensor = dt_example_make(example->n).tensor;
     for (int i = 0; i < example->n; i++) copy.tensor[i] = dt_tensor_ref(example->tensor[i]);
+    if (copy.offsets) dt_tensor_ref(copy.offsets);
     return copy;
 }
 
 void dt_example_release(dt_example *example) {
-    for (int i = 0; i < example->n + example->whole; i++) dt_tensor_unref(example->tensor[i]);
+    for (int i = 0; i < example->n; i++) dt_tensor_unref(example->tensor[i]);
+    dt_tensor_unref(example->offsets);
     free(example->tensor);
     *example = (dt_example){0};
 }

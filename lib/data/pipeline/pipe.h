@@ -13,8 +13,8 @@
  * description (autoshard.c, worker.c).
  *
  * An example is what one transformation hands to the next: a list of tensors in host memory, one
- * per component. After `batch`, an example is a whole batch. The spec of a pipeline has the names
- * and types of the components; a dimension of -1 is unknown.
+ * per component. A batch is an example, too, whose tensors have a first dimension of rows. The spec
+ * of a pipeline has the names and types of the components; a dimension of -1 is unknown.
  */
 #ifndef DT_DATA_PIPELINE_PIPE_H
 #define DT_DATA_PIPELINE_PIPE_H
@@ -29,12 +29,30 @@
 
 /* ---- examples ---- */
 
+/* The kinds of work that preparing a batch takes. */
+typedef enum dt_spent_on {
+    DT_SPENT_READING,
+    DT_SPENT_DECODING,
+    DT_SPENT_MAP,
+    DT_SPENT_KINDS
+} dt_spent_on;
+
 typedef struct dt_example {
-    int n; /* number of components; 0: the end */
-    /* The example has the rows of all replicas in a step; tensor[n] has the first row of each
-     * replica, int32 (replicas + 1). */
-    bool whole;
-    dt_tensor **tensor; /* [n] the components, and one tensor more if `whole` */
+    int n;              /* number of components; 0: the end */
+    dt_tensor **tensor; /* [n] the components, aligned to 64 bytes in the batches of a data set */
+    /* The example has the rows of all replicas in a step: the first row of each replica, int32
+     * (replicas + 1). NULL: it is one replica's, or is divided as by dt_cut_rows. */
+    dt_tensor *offsets;
+    /* The members below are set in the batches of a job's data set (data/data.h); else they are 0.
+     *
+     * Rows with examples; 0: the end. If examples are read once, a batch ends early when the next
+     * example is not available yet. Its tensors are then padded with zero rows up to a power of two
+     * or a full batch, because a training step is compiled for each size. */
+    int64_t rows;
+    int64_t from, to;    /* the rows that were read: all rows, unless dt_batch_options has `own` */
+    int64_t epoch, step; /* the batch's epoch, and its index in the epoch, from 0 */
+    double waited_s;     /* how long the caller waited for the batch */
+    double spent_s[DT_SPENT_KINDS]; /* how long threads worked on the batch */
 } dt_example;
 
 dt_example dt_example_make(int n); /* all tensors are NULL */

@@ -26,14 +26,14 @@ double dt_virtual_step_s(const run *r, int64_t rows) {
     return fmax(device_seconds(r, rows), dt_trainer_price(r->q->trainer, rows)->infeed_s);
 }
 
-static double prepared_s(const dt_batch *batch) {
+static double prepared_s(const dt_example *batch) {
     double all = 0;
     for (int i = 0; i < DT_SPENT_KINDS; i++) all += batch->spent_s[i];
     return all;
 }
 
 static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
-    const dt_batch *batch = done->batch;
+    const dt_example *batch = done->batch;
     const double seconds = dt_virtual_step_s(r, batch->rows);
     (void)h;
     r->data_wait.all_s += done->seconds;
