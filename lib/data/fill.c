@@ -182,15 +182,29 @@ static const char *row_at(const dt_filler *f, const track *t, int64_t i) {
     return (const char *)t->whole + (dt_rows_number(f->rows, f->chosen[i])) * t->stored_bytes;
 }
 
-/* Maps the rows of an element that is in memory. The rows lie anywhere in memory; prefetching the
- * next ones while one is mapped makes a batch twice as fast. The prefetch loop is not a function of
- * its own, because gcc would consider that function to have no effect and remove calls of it. */
+/* The number of rows, from row i of a piece on, that lie one after the other in memory. */
+static int64_t run_at(const dt_filler *f, const dt_piece *p, int64_t i) {
+    const int64_t first = dt_rows_number(f->rows, f->chosen[i]);
+    int64_t n = 1;
+    while (i + n < p->rows && dt_rows_number(f->rows, f->chosen[i + n]) == first + n) n++;
+    return n;
+}
+
+/* Maps the rows of an element that is in memory, or copies them. The rows lie anywhere in memory;
+ * prefetching the next ones while one is mapped makes a batch twice as fast. The prefetch loop is
+ * not a function of its own, because gcc would consider that function to have no effect and remove
+ * calls of it. */
 static dt_status *gather(dt_filler *f, const dt_piece *p, int e) {
     const track *t = &f->tracks[e];
-    int64_t bytes = t->stored_bytes < AHEAD_BYTES ? t->stored_bytes : AHEAD_BYTES;
-    for (int64_t i = 0; i < p->rows; i++) {
+    int64_t bytes = t->stored_bytes < AHEAD_BYTES ? t->stored_bytes : AHEAD_BYTES, n = 1;
+    for (int64_t i = 0; i < p->rows; i += n) {
         const char *next = i + AHEAD_ROWS < p->rows ? row_at(f, t, i + AHEAD_ROWS) : NULL;
         for (int64_t k = 0; next && k < bytes; k += 64) __builtin_prefetch(next + k);
+        if (t->as_stored) {
+            n = run_at(f, p, i);
+            memcpy(in_batch(f, p, e, i), row_at(f, t, i), (size_t)(n * t->bytes));
+            continue;
+        }
         pair(f, e, i, t->combined ? row_at(f, t, partner(f, i)) : NULL);
         DT_TRY(turn(f, p, e, i, row_at(f, t, i)));
     }

@@ -26,14 +26,19 @@ int64_t dt_order_pass(const dt_order *o, int64_t epoch, int64_t i) {
     return epoch * o->repeat + i / o->n;
 }
 
-int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i) {
-    int64_t pass = o->reshuffle ? dt_order_pass(o, epoch, i) : 0;
-    if (!o->shuffle) return i % o->n;
+/* The example at position `at` of a pass. */
+static int64_t order_in_pass(dt_order *o, int64_t pass, int64_t at) {
+    if (!o->shuffle) return at;
+    if (!o->reshuffle) pass = 0;
     if (pass != o->pass) {
         o->current = dt_permutation_make(o->seed, "shuffle", (uint64_t)pass, (uint64_t)o->n);
         o->pass = pass;
     }
-    return (int64_t)dt_permutation_at(&o->current, (uint64_t)(i % o->n));
+    return (int64_t)dt_permutation_at(&o->current, (uint64_t)at);
+}
+
+int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i) {
+    return order_in_pass(o, dt_order_pass(o, epoch, i), i % o->n);
 }
 
 /* ---- policies ---- */
@@ -101,7 +106,9 @@ static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
 
 /* The first row of a piece in its stream, as if the stream were endless. */
 static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
-    const int64_t all = x->n * x->replicas, round = piece / all, at = piece % all;
+    const int64_t all = x->n * x->replicas;
+    if (all == 1) return piece * x->batch; /* without divisions: small batches are many */
+    const int64_t round = piece / all, at = piece % all;
     if (!x->even)
         return round * x->batch + rows_of(x, x->streams > 1 ? stream * x->replicas : 0, at);
     const int64_t left = x->length[0] - round * x->batch,
@@ -111,9 +118,9 @@ static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
 
 /* The index in its stream of the piece that replica r (counted over all workers) gets in a step. */
 static int64_t piece_of(const dt_workers *x, int64_t step, int64_t r) {
+    if (x->dealing == DT_DEAL_GLOBAL) return step * x->n * x->replicas + r;
     const int64_t worker = r / x->replicas, own = r % x->replicas;
     switch (x->dealing) {
-    case DT_DEAL_GLOBAL: return step * x->n * x->replicas + r;
     case DT_DEAL_DATA: return (step * x->replicas + own) * x->n + worker;
     default: return step * x->replicas + own;
     }
@@ -163,17 +170,31 @@ static int64_t example_of_files(const dt_workers *x, int64_t worker, int64_t i) 
     return x->first[file] + i - x->before[file];
 }
 
+/* Deals positions of a stream until q has all its rows; out: how many it has. Returns their number.
+ * Divides only once, since this is done for each batch. */
+static int64_t deal_some(dt_workers *x, const dt_dealt *q, const span *s, int64_t out) {
+    dt_order *o = &x->order[s->stream];
+    const int64_t n = dt_min(s->to - s->from, q->count - out);
+    int64_t pass = dt_order_pass(o, q->epoch, s->from), at = s->from % o->n;
+    for (int64_t i = out; i < out + n; i++) {
+        const int64_t example = order_in_pass(o, pass, at);
+        q->example[i] =
+            x->dealing == DT_DEAL_FILE ? example_of_files(x, s->stream, example) : example;
+        q->pass[i] = pass;
+        if (++at < o->n) continue;
+        at = 0;
+        pass++;
+    }
+    return n;
+}
+
 void dt_workers_deal(dt_workers *x, const dt_dealt *q) {
     int64_t row = 0, out = 0;
     for (int64_t r = 0; r < x->n * x->replicas && out < q->count; r++) {
         const span s = span_of(x, q->step, r);
         const int64_t first = s.from + dt_max(q->from - row, 0);
         row += s.to - s.from;
-        for (int64_t i = first; i < s.to && out < q->count; i++) {
-            const int64_t at = dt_order_at(&x->order[s.stream], q->epoch, i);
-            q->example[out] = x->dealing == DT_DEAL_FILE ? example_of_files(x, s.stream, at) : at;
-            q->pass[out++] = dt_order_pass(&x->order[s.stream], q->epoch, i);
-        }
+        if (first < s.to) out += deal_some(x, q, &(span){s.stream, first, s.to}, out);
     }
 }
 
