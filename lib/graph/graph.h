@@ -96,6 +96,10 @@ struct dt_variable { /* declared in dtrain.h */
     /* counts changes by the host, so that devices notice that their copies are old */
     unsigned written;
     dt_variable *stack; /* the copies of all replicas; NULL: all replicas share one value */
+    /* the variable of which this one is rows first_row, first_row + 1 ..., in the same memory;
+     * counted; NULL: it has memory of its own */
+    dt_variable *whole;
+    int64_t first_row;
     /* replicas may assign different values, whereupon the variable gets a stack; false: that is an
      * error */
     bool may_diverge;
@@ -117,6 +121,11 @@ dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool tra
 /* A variable of zeros. NO_MEMORY, with its path, when memory is exhausted. */
 dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type,
                              bool trainable) DT_MUST_USE;
+/* Rows [first, first + rows) of a variable, as a variable that shares its memory, so it need not be
+ * aligned. Its path is "dense/kernel[0:4]". */
+dt_variable *dt_variable_rows(dt_variable *whole, int64_t first, int64_t rows);
+/* Returns the variable of which v is rows, or else v. */
+static inline dt_variable *dt_variable_whole(dt_variable *v) { return v->whole ? v->whole : v; }
 /* Gives each replica its own copy, all equal to the present value. Does nothing if replicas have
  * copies already. */
 dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;

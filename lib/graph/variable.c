@@ -28,6 +28,22 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
     return NULL;
 }
 
+dt_variable *dt_variable_rows(dt_variable *whole, int64_t first, int64_t rows) {
+    const int64_t row = dt_type_bytes(&whole->type) / whole->type.dim[0];
+    dt_str path = {0};
+    dt_type type = whole->type;
+    type.dim[0] = rows;
+    dt_str_printf(&path, "%s[%lld:%lld]", whole->path, (long long)first, (long long)(first + rows));
+    dt_variable *v = dt_variable_declare(dt_str_text(&path), &type, whole->trainable);
+    dt_str_release(&path);
+    if (whole->host_data) v->host_data = (char *)whole->host_data + first * row;
+    v->slot = whole->slot;
+    v->whole = whole;
+    v->first_row = first;
+    whole->refs++;
+    return v;
+}
+
 /* (R, ...) */
 static dt_type stacked_type(const dt_type *own, int replicas) {
     dt_type t = *own;
@@ -61,9 +77,10 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas) {
 
 bool dt_variable_is_outline(const dt_variable *v) { return !v->host_data; }
 
-/* The variable that devices hold: the stack of all replicas' copies if there is one. */
+/* The variable that devices hold: the stack of all replicas' copies, or the variable of which this
+ * one is rows, if there is one. */
 static dt_variable *stored(const dt_variable *v) {
-    return (dt_variable *)(v->stack ? v->stack : v);
+    return (dt_variable *)(v->stack ? v->stack : v->whole ? v->whole : v);
 }
 
 dt_status *dt_variable_fetch(const dt_variable *v) {
@@ -115,7 +132,7 @@ void dt_variable_unref(dt_variable *v) {
     if (!DT_LAST(v)) return;
     give_up(v);
     if (v->forget) v->forget(v);
-    if (v->stack) dt_variable_unref(v->stack);
+    if (v->stack || v->whole) dt_variable_unref(v->stack ? v->stack : v->whole);
     else free(v->host_data);
     free(v->constraint);
     free(v->sharding);

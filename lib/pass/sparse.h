@@ -37,4 +37,16 @@ dt_status *dt_compose(const dt_graph *tail, const dt_graph *g, dt_graph **out) D
 dt_status *dt_row_numbers(const dt_graph *g, int64_t rows, dt_arena *arena, dt_graph **numbers,
                           dt_variable ***table) DT_MUST_USE;
 
+/*
+ * Makes the part of an update that changes what a process owns: variables, and rows of variables
+ * (dt_variable_rows), each with the slots that have the same rows. dealt: all variables of the
+ * update that have an owner. What has none, such as the number of updates, every process updates.
+ * The gradient of rows is an argument named by dt_rows_name. The part may read variables that the
+ * process does not own. Fails if rows cannot be computed without the others.
+ */
+dt_status *dt_update_part(const dt_graph *g, const dt_variables *own, const dt_variables *dealt,
+                          dt_graph **out) DT_MUST_USE;
+/* Returns the name of rows of the argument of this name, from row `first` on, in `arena`. */
+const char *dt_rows_name(dt_arena *arena, const char *name, int64_t first);
+
 #endif

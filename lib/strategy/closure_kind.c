@@ -79,55 +79,35 @@ static void defer_update(void *user, dt_optimizer *o, const dt_variables *v,
 
 /* ---- the coordinator's half ---- */
 
-/* The variables that an update changes. NULL: all. */
-typedef struct changed {
-    dt_variable *const *v;
-    int n;
-} changed;
-
-static bool has(const changed *own, const dt_variable *v) {
-    for (int i = 0; own && i < own->n; i++)
-        if (own->v[i] == v) return true;
-    return !own;
-}
-
-/* Emits the part of a change that is about own variables. An optimizer counts its updates in every
- * part. */
-static void emit_change(const dt_closure_kind *k, const change *x, const changed *own, dt_trace *t,
+static void emit_change(const dt_closure_kind *k, const change *x, dt_trace *t,
                         const dt_value *value) {
     static dt_value (*const write[])(dt_trace *, dt_variable *, dt_value) = {
         dt_variable_assign, dt_variable_assign_add, dt_variable_assign_sub};
     if (!x->optimizer) {
-        if (has(own, k->pushed[x->first])) write[x->how](t, k->pushed[x->first], value[x->first]);
+        write[x->how](t, k->pushed[x->first], value[x->first]);
         return;
     }
     dt_value *gradient = dt_arena_array(dt_trace_arena(t), dt_value, x->n_of + 1);
-    dt_variables of = {.v = dt_arena_array(dt_trace_arena(t), dt_variable *, x->n_of + 1)};
-    for (int i = 0; i < x->n_of; i++) {
-        if (!has(own, x->of[i])) continue;
+    for (int i = 0; i < x->n_of; i++)
         for (int p = x->first; p < x->first + x->n; p++)
-            if (k->pushed[p] == x->of[i]) gradient[of.n] = value[p];
-        of.v[of.n++] = x->of[i];
-    }
-    dt_optimizer_emit(x->optimizer, t, &of, gradient);
+            if (k->pushed[p] == x->of[i]) gradient[i] = value[p];
+    dt_optimizer_emit(x->optimizer, t, &(dt_variables){.v = x->of, .n = x->n_of}, gradient);
 }
 
-static dt_status *trace_update(const dt_closure_kind *k, const changed *own, dt_graph **out) {
+static dt_status *trace_update(const dt_closure_kind *k, dt_graph **out) {
     dt_trace *t = dt_trace_create("update");
     dt_value *value = dt_arena_array(dt_trace_arena(t), dt_value, k->n_pushed + 1);
 
     dt_trace_set_replicas(t, 1);
     for (int i = 0; i < k->n_pushed; i++)
-        if (has(own, k->pushed[i])) value[i] = dt_trace_declare(t, k->name[i], &k->pushed[i]->type);
-    for (int i = 0; i < k->n_changes; i++) emit_change(k, &k->change[i], own, t, value);
+        value[i] = dt_trace_declare(t, k->name[i], &k->pushed[i]->type);
+    for (int i = 0; i < k->n_changes; i++) emit_change(k, &k->change[i], t, value);
     return dt_trace_end(t, out);
 }
 
-static dt_status *compile_update(const dt_closure_kind *k, const changed *own, dt_strategy *s,
-                                 dt_compiled **out) {
+static dt_status *compile_update(const dt_closure_kind *k, dt_strategy *s, dt_compiled **out) {
     dt_graph *g = NULL, *whole = NULL;
-    if (k->n_changes == 0) return NULL;
-    DT_TRY(trace_update(k, own, &g));
+    DT_TRY(trace_update(k, &g));
     if (k->tail) {
         dt_status *bad = dt_compose(k->tail, g, &whole);
         dt_graph_destroy(g);
@@ -140,17 +120,11 @@ static dt_status *compile_update(const dt_closure_kind *k, const changed *own, d
 
 static dt_status *make_update(dt_closure_kind *k, dt_strategy *s) {
     if (k->n_pushed == 0) return NULL;
-    DT_TRY(compile_update(k, NULL, s, &k->update));
+    DT_TRY(compile_update(k, s, &k->update));
     const dt_graph *g = dt_compiled_step(k->update);
     k->argument = dt_arena_array(k->arena, dt_view, g->n_args + 1);
     k->no_result = dt_arena_array(k->arena, dt_view, g->n_results + 1);
     return dt_compiled_prepare(k->update, 1, NULL);
-}
-
-dt_status *dt_closure_kind_part(const dt_closure_kind *k, dt_variable *const *own, int n,
-                                dt_strategy *s, dt_compiled **out) {
-    *out = NULL;
-    return k->n_pushed == 0 ? NULL : compile_update(k, &(changed){own, n}, s, out);
 }
 
 bool dt_closure_kind_is_joint(const dt_closure_kind *k) {
@@ -303,12 +277,11 @@ dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_varia
                    *own = update ? dt_compiled_step(update) : NULL;
     *h = dt_halves_none(arena, s->n);
     for (int i = 0; i < s->n; i++) {
-        const int p = find_pushed(k, s->variable[i]);
-        if (p >= 0) {
-            h->result[i] = dt_graph_find_result(worker, k->name[p]);
-            h->argument[i] = dt_graph_find_argument(own, k->name[p]);
-        } else /* state that the step changes: means of BatchNormalization, seeds */
-            h->moves[i] = dt_step_moves(worker, s->variable[i]);
+        const dt_variable *v = dt_variable_whole(s->variable[i]);
+        const int p = find_pushed(k, v);
+        if (p >= 0) dt_halves_bind(h, s, i, k->name[p], worker, own, arena);
+        else /* state that the step changes: means of BatchNormalization, seeds */
+            h->moves[i] = dt_step_moves(worker, v);
     }
     if (own) dt_halves_match_parts(h, s, worker, own, arena);
     return dt_halves_check(h, s, worker);

@@ -28,7 +28,7 @@ typedef struct dt_closure_kind {
      * worker's program, which is an argument of the update. Holds references. */
     dt_variable **pushed;
     const char **name; /* [n] */
-    /* [n_changes] what the update does; for parts of it, which dt_closure_kind_part makes */
+    /* [n_changes] what the update does */
     struct dt_closure_change *change;
     int n_changes;
     dt_graph *tail; /* computes pushed values from parts of them; NULL: workers push whole values */
@@ -53,10 +53,6 @@ bool dt_closure_kind_by_rows(const dt_closure_kind *k, const dt_variable *v);
 dt_status *dt_closure_kind_match(const dt_closure_kind *k, const dt_packed_variables *s,
                                  const dt_compiled *update, dt_arena *arena,
                                  dt_halves *h) DT_MUST_USE;
-/* Compiles the part of the update that changes these n variables, for a process that has no others.
- * *out NULL: there is none. */
-dt_status *dt_closure_kind_part(const dt_closure_kind *k, dt_variable *const *own, int n,
-                                dt_strategy *s, dt_compiled **out) DT_MUST_USE;
 /* Whether an optimizer of the update needs the gradients of all its variables in one process. */
 bool dt_closure_kind_is_joint(const dt_closure_kind *k);
 /* Whether result i of the worker is returned to the caller, rather than applied to a variable. */

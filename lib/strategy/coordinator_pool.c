@@ -11,22 +11,33 @@
 
 #include "strategy/coordinator.h"
 
-/* A variable that lives on a task. Tasks that read it, too, have a copy of it. */
+/* A variable that lives on tasks, each of which has rows of it, or a copy. */
 struct dt_lodged {
     dt_variable_holder holder; /* its state is this struct */
-    dt_ps_task *task;
-    int index; /* of task->state */
+    const dt_ps_tasks *ps;
     dt_variable *variable;
     unsigned written; /* variable->written when the tasks last had its value */
 };
 
 /* ---- variables on tasks ---- */
 
+/* Gets the rows of the variable from each task of that has some, or a copy from the first one. */
+static dt_status *get(const dt_ps_tasks *ps, const dt_variable *v) {
+    for (int k = 0; k < ps->n; k++)
+        for (int i = 0; i < ps->task[k].n_state; i++) {
+            dt_variable *x = ps->task[k].state[i];
+            if (dt_variable_whole(x) == v) DT_TRY(dt_ps_get_one(&ps->task[k], i));
+            if (x == v) return NULL;
+        }
+    return NULL;
+}
+
 static dt_status *fetch(void *state, dt_variable *v) {
     struct dt_lodged *x = state;
-    DT_TRY(dt_ps_get_one(x->task, x->index));
+    dt_status *s = get(x->ps, v);
     x->written = v->written;
-    return NULL;
+    if (s) v->newer = &x->holder;
+    return s;
 }
 
 static dt_status *fetch_lost(void *state, dt_variable *v) {
@@ -42,11 +53,10 @@ static int find_lodged(const dt_coordinator *c, const dt_variable *v) {
     return -1;
 }
 
-static dt_status *lodge(dt_coordinator *c, dt_ps_task *t, int index) {
-    dt_variable *v = t->state[index];
+static dt_status *lodge(dt_coordinator *c, dt_variable *v) {
     if (find_lodged(c, v) >= 0) return NULL;
     struct dt_lodged *x = &c->lodged[c->n_lodged++];
-    *x = (struct dt_lodged){{fetch, x, NULL}, t, index, v, v->written};
+    *x = (struct dt_lodged){{fetch, x, NULL}, &c->ps, v, v->written};
     return dt_variable_hold(v, &x->holder);
 }
 
@@ -55,7 +65,8 @@ static dt_status *lodge_all(dt_coordinator *c) {
     for (int k = 0; k < c->ps.n; k++) most += c->ps.task[k].n_state;
     c->lodged = dt_arena_array(c->arena, struct dt_lodged, most + 1);
     for (int k = 0; k < c->ps.n; k++)
-        for (int i = 0; i < c->ps.task[k].n_state; i++) DT_TRY(lodge(c, &c->ps.task[k], i));
+        for (int i = 0; i < c->ps.task[k].n_state; i++)
+            DT_TRY(lodge(c, dt_variable_whole(c->ps.task[k].state[i])));
     return NULL;
 }
 
@@ -88,7 +99,7 @@ static dt_status *send(dt_coordinator *c, struct dt_lodged *x) {
     for (int k = 0; k < c->ps.n; k++) {
         dt_ps_task *t = &c->ps.task[k];
         for (int i = 0; i < t->n_state; i++)
-            if (t->state[i] == x->variable) DT_TRY(dt_ps_set_one(t, i));
+            if (dt_variable_whole(t->state[i]) == x->variable) DT_TRY(dt_ps_set_one(t, i));
     }
     x->written = x->variable->written;
     return NULL;
@@ -126,7 +137,8 @@ static int collect(const dt_coordinator *c, dt_variable ***all, int *n) {
 
 /* Chooses how a variable is sent. A table is sent by rows if no function needs more of it; a
  * variable that no function changes is sent once. */
-static dt_sent way_of(const dt_coordinator *c, const dt_variable *v) {
+static dt_sent way_of(void *user, const dt_variable *v) {
+    const dt_coordinator *c = user;
     bool by_rows = true, changes = false;
     for (int k = 0; k < c->n_kinds; k++) {
         changes |= dt_closure_kind_changes(c->kind[k], v);
@@ -156,54 +168,44 @@ static dt_status *keep_here(dt_coordinator *c, dt_variable *const *v, int n) {
 
 /* ---- tasks of type ps ---- */
 
-/* own: the task's variables, those of h and then others. */
-static dt_status *make_program(dt_coordinator *c, dt_held *h, int own, int kind) {
-    dt_held_program *p = &h->program[kind];
-    DT_TRY(dt_closure_kind_part(c->kind[kind], h->variable, own, c->strategy, &p->run));
-    return dt_closure_kind_match(c->kind[kind], &h->packed, p->run, c->arena, &p->halves);
+static dt_status *compile(void *user, int kind, dt_graph *g, dt_compiled **out) {
+    const dt_coordinator *c = user;
+    const bool *uniform = dt_arena_array(c->arena, bool, g->n_args + 1);
+    (void)kind;
+    return dt_compiled_create(out, c->strategy, g, &(dt_compile_options){.distributed = uniform});
 }
 
-/* Variables are dealt in turn. An optimizer that needs all gradients has all its variables in one
- * task. */
-static int owner_of(const dt_coordinator *c, int i) {
-    for (int k = 0; k < c->n_kinds; k++)
-        if (dt_closure_kind_is_joint(c->kind[k])) return 0;
-    return i % c->ps.n;
+static dt_status *match(void *user, const dt_packed_variables *packed, int kind,
+                        dt_held_program *p) {
+    const dt_coordinator *c = user;
+    return dt_closure_kind_match(c->kind[kind], packed, p->run, c->arena, &p->halves);
 }
 
-/* Makes task k. Of the n variables v, functions read the first ones. What they do not read is not
- * sent to workers; gradients of it come as parts. */
-static dt_status *make_task(dt_coordinator *c, int k, dt_variable **v, int read, int n) {
-    dt_ps_task *t = &c->ps.task[k];
-    dt_held *h = &t->held;
-    int own = 0;
-    snprintf(t->name, sizeof t->name, "parameter server %d", k);
-    h->variable = dt_arena_array(c->arena, dt_variable *, n + 1);
-    for (int i = 0; i < n; i++) {
-        if (owner_of(c, i) != k) continue;
-        h->variable[own++] = v[i];
-        h->n += i < read;
-    }
-    h->program = dt_arena_array(c->arena, dt_held_program, c->n_kinds + 1);
-    h->n_programs = c->n_kinds;
-    DT_TRY(pack(c, h->variable, h->n, &h->packed));
-    h->sent = (dt_sent *)(uintptr_t)h->packed.sent;
-    for (int i = 0; i < c->n_kinds; i++) DT_TRY(make_program(c, h, own, i));
-    dt_ps_list_state(t, c->arena);
-    return NULL;
-}
-
+/* Of the n variables v, functions read the first ones. What they do not read is not sent to
+ * workers; gradients of it come as parts. */
 static dt_status *divide(dt_coordinator *c, dt_variable **v, int read, int n) {
+    dt_ps_division q = {.variable = v,
+                        .n = n,
+                        .n_read = read,
+                        .n_programs = c->n_kinds,
+                        .way_of = way_of,
+                        .compile = compile,
+                        .match = match,
+                        .user = c};
+    dt_compiled **update = dt_arena_array(c->arena, dt_compiled *, c->n_kinds + 1);
     if (c->strategy->servers.lent)
         return dt_fail(DT_E_MISUSE, NULL,
                        "another coordinator of this strategy uses its tasks of type ps; schedule "
                        "all functions with one coordinator");
     c->strategy->servers.lent = true;
-    c->ps = (dt_ps_tasks){.task = dt_arena_array(c->arena, dt_ps_task, c->spec.how->launch.ps),
-                          .n = c->spec.how->launch.ps,
-                          .workers = DT_LAUNCHER_WORKERS,
-                          .spec = &c->spec};
-    for (int k = 0; k < c->ps.n; k++) DT_TRY(make_task(c, k, v, read, n));
+    for (int k = 0; k < c->n_kinds; k++) {
+        update[k] = c->kind[k]->update;
+        q.joint |= dt_closure_kind_is_joint(c->kind[k]);
+    }
+    q.update = update;
+    c->ps = (dt_ps_tasks){
+        .n = c->spec.how->launch.ps, .workers = DT_LAUNCHER_WORKERS, .spec = &c->spec};
+    DT_TRY(dt_ps_divide(&c->ps, &q, c->arena));
     for (int k = 0; k < c->n_kinds; k++) c->kind[k]->halves = dt_halves_none(c->arena, 0);
     return pack(c, v, 0, &c->packed);
 }

@@ -21,24 +21,30 @@ typedef struct lookup {
     int64_t variable, n;
 } lookup;
 
+/* Finds the variable, or rows of it. */
 static int find_variable(const dt_packed_variables *s, const dt_variable *v) {
     for (int i = 0; i < s->n; i++)
-        if (s->variable[i] == v) return i;
+        if (dt_variable_whole(s->variable[i]) == v) return i;
     return -1;
 }
 
-static void ask_table(const dt_packed_variables *s, int i, const dt_view *numbers, dt_str *out) {
-    const int64_t n = dt_type_elements(&numbers->type), rows = s->variable[i]->type.dim[0];
+/* Asks for the rows that the table here has; others are in other processes. Returns their bytes. */
+static int64_t ask_table(const dt_packed_variables *s, int i, const dt_view *numbers, dt_str *out) {
+    const int64_t n = dt_type_elements(&numbers->type), rows = s->variable[i]->type.dim[0],
+                  first = s->variable[i]->first_row;
     const size_t at = out->size;
     lookup head = {.variable = i};
     dt_str_add(out, &head, sizeof head);
     for (int64_t k = 0; k < n; k++) {
-        const int64_t row = dt_cell_int(numbers, k);
-        if (row < 0 || row >= rows) continue; /* the step itself reports an invalid row number */
+        int64_t row = dt_cell_int(numbers, k);
+        /* the step itself reports a row number that no process has */
+        if (row < first || row - first >= rows) continue;
+        row -= first;
         dt_str_add(out, &row, sizeof row);
         head.n++;
     }
     memcpy(out->data + at, &head, sizeof head);
+    return head.n * row_bytes(s, i);
 }
 
 dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
@@ -47,8 +53,7 @@ dt_status *dt_rows_ask(const dt_packed_variables *s, const dt_graph *numbers,
     for (int k = 0; k < numbers->n_results; k++) {
         const int i = find_variable(s, table[k]);
         if (i < 0 || s->sent[i] != DT_SENT_BY_ROWS) continue;
-        ask_table(s, i, &result[k], out);
-        bytes += (double)dt_type_elements(&result[k].type) * (double)row_bytes(s, i);
+        bytes += (double)ask_table(s, i, &result[k], out);
     }
     if (bytes <= DT_MOST_MORE && out->size <= DT_MOST_MORE) return NULL;
     return dt_fail(DT_E_RANGE, NULL,

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/size.h"
 #include "net/fabric.h"
+#include "pass/sparse.h"
 #include "strategy/variable.h"
 
 /* ---- slices ---- */
@@ -91,7 +92,7 @@ dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *
     s->offset = dt_arena_array(arena, int64_t, n + 1);
     s->bytes = dt_arena_array(arena, int64_t, n + 1);
     for (int i = 0; i < n; i++)
-        if (variable[i]->stack)
+        if (dt_variable_whole(variable[i])->stack)
             return dt_fail(DT_E_NOT_YET, NULL,
                            "a parameter server has one value of each variable, and '%s' has one "
                            "for each replica",
@@ -112,6 +113,15 @@ dt_halves dt_halves_none(dt_arena *arena, int n) {
                    .moves = dt_arena_array(arena, bool, n + 1)};
     for (int i = 0; i < n; i++) h.result[i] = h.argument[i] = -1;
     return h;
+}
+
+void dt_halves_bind(dt_halves *h, const dt_packed_variables *s, int i, const char *name,
+                    const dt_graph *worker, const dt_graph *update, dt_arena *arena) {
+    const dt_variable *v = s->variable[i];
+    h->result[i] = dt_graph_find_result(worker, name);
+    if (update)
+        h->argument[i] = dt_graph_find_argument(
+            update, v->whole ? dt_rows_name(arena, name, v->first_row) : name);
 }
 
 bool dt_step_moves(const dt_graph *half, const dt_variable *v) {
@@ -135,7 +145,8 @@ dt_status *dt_halves_check(const dt_halves *h, const dt_packed_variables *s,
                            "a parameter server cannot add up changes of '%s', which is %s", v->path,
                            dt_dtype_name(v->type.dtype));
         if (h->result[i] >= 0 &&
-            !dt_type_equal(&worker->node[worker->result[h->result[i]].node].type, &v->type))
+            !dt_type_equal(&worker->node[worker->result[h->result[i]].node].type,
+                           &dt_variable_whole(s->variable[i])->type))
             return dt_fail(
                 DT_E_NOT_YET, NULL,
                 "a parameter server cannot take gradients of '%s' that have another dtype than it",
@@ -199,12 +210,16 @@ dt_status *dt_packed_write_step(const dt_packed_variables *s, const dt_halves *h
                                 const dt_view *result, const char *before, char *into) {
     DT_TRY(dt_variables_fetch(s->variable, s->n));
     for (int i = 0; i < s->n; i++) {
-        const dt_type *t = &s->variable[i]->type;
+        const dt_variable *v = s->variable[i];
+        const dt_type *t = &v->type;
         if (h->result[i] >= 0)
-            memcpy(into + s->offset[i], result[h->result[i]].data, (size_t)s->bytes[i]);
+            memcpy(into + s->offset[i],
+                   (const char *)result[h->result[i]].data +
+                       v->first_row * (s->bytes[i] / rows_of(t)),
+                   (size_t)s->bytes[i]);
         else if (h->moves[i])
-            subtract(t->dtype, into + s->offset[i], dt_host_data(s->variable[i]),
-                     before + s->offset[i], dt_type_elements(t));
+            subtract(t->dtype, into + s->offset[i], dt_host_data(v), before + s->offset[i],
+                     dt_type_elements(t));
     }
     return NULL;
 }

@@ -49,6 +49,9 @@ dt_status *dt_packed_make(dt_packed_variables *s, dt_arena *arena, dt_variable *
                           int n, const dt_sent *sent, const dt_servers_spec *how) DT_MUST_USE;
 /* Returns halves without results, arguments, parts or differences. */
 dt_halves dt_halves_none(dt_arena *arena, int n);
+/* Sets the result and the argument of variable i: the value of this name. */
+void dt_halves_bind(dt_halves *h, const dt_packed_variables *s, int i, const char *name,
+                    const dt_graph *worker, const dt_graph *update, dt_arena *arena);
 /* Whether this program assigns the variable. */
 bool dt_step_moves(const dt_graph *half, const dt_variable *v);
 /* Fills the parts: results of the worker that are arguments of the update and belong to no

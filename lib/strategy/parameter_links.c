@@ -66,6 +66,9 @@ dt_status *dt_ps_connect(dt_ps_tasks *c, int number) {
 void dt_ps_release(dt_ps_task *t) {
     for (int p = 0; t->held.program && p < t->held.n_programs; p++)
         dt_compiled_destroy(t->held.program[p].run);
+    for (int i = 0; i < t->own.n; i++)
+        if (t->own.v[i]->whole) dt_variable_unref(t->own.v[i]);
+    t->own.n = 0;
     dt_str_release(&t->request);
     free(t->weights);
     free(t->gradients);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tasks of type ps: processes that have the variables in place of the coordinator, for `fit` and
- * for functions that a C program schedules. Each task owns whole variables, which are assigned in
- * turn, and updates them by programs that read nothing else. The coordinator orders the updates. It
- * sends the state, and gets it back when it needs the values:
+ * for functions that a C program schedules. Each task owns variables, or rows of them
+ * (parameter_division.c), and updates them by programs that read nothing else. The coordinator
+ * orders the updates. It sends the state, and gets it back when it needs the values:
  *
  *     coordinator ── closure ──▶ worker ── WANT, PUSH ──▶ each ps
  *                 ◀── answer ───
@@ -41,6 +41,9 @@ dt_status *dt_held_apply(const dt_held *h, int program, const dt_pushed *from) D
 /* A task of type ps. The coordinator, every worker and the task itself have one of these. */
 typedef struct dt_ps_task {
     dt_held held; /* the task owns the programs' `run` */
+    /* what dt_ps_divide has given it: the variables of `held`, others that it updates, and slots of
+     * divided ones; the task owns those that are rows of another variable */
+    dt_variables own;
     /* [n_state] its variables, then the others that its programs use, such as slots */
     dt_variable **state;
     int n_state;
@@ -60,6 +63,24 @@ typedef struct dt_ps_tasks {
     const dt_worker_pool_spec *spec; /* how to connect; lent */
 } dt_ps_tasks;
 
+/* How variables are divided among tasks. */
+typedef struct dt_ps_division {
+    dt_variable *const *variable;  /* [n] all variables of the updates, but for slots */
+    int n, n_read;                 /* workers read the first n_read */
+    const dt_variable *everywhere; /* one that every task has, updated by all; NULL: none */
+    bool joint;                    /* an update needs all gradients: one task has all variables */
+    dt_compiled *const *update;    /* [n_programs] for a process with all variables; NULL: none */
+    int n_programs;
+    dt_sent (*way_of)(void *user, const dt_variable *v);
+    /* Compiles the part of an update that a task runs. Takes ownership of the graph. */
+    dt_status *(*compile)(void *user, int program, dt_graph *g, dt_compiled **out);
+    /* Sets the halves of a program whose `run` is set. */
+    dt_status *(*match)(void *user, const dt_packed_variables *packed, int program,
+                        dt_held_program *p);
+    void *user;
+} dt_ps_division;
+/* Makes the c->n tasks: their variables, programs and messages. */
+dt_status *dt_ps_divide(dt_ps_tasks *c, const dt_ps_division *q, dt_arena *arena) DT_MUST_USE;
 /* Fills the list of a task's state; its variables and programs are set. */
 void dt_ps_list_state(dt_ps_task *t, dt_arena *arena);
 

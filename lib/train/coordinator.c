@@ -2,7 +2,6 @@
 /* See coordinator.h: hands out batches as closures, and applies what workers push. */
 #include "train/coordinator.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,21 +177,25 @@ static dt_status *check(const run *r) {
 /* Finds the gradient of each trained variable among the results of the worker's step and the
  * arguments of the update. Variables that a worker's step changes, such as moving means, come
  * back as differences. */
-static dt_status *match(const dt_coordinated *c, const dt_held *held, dt_held_program *p) {
+static dt_status *match(void *user, const dt_packed_variables *packed, int program,
+                        dt_held_program *p) {
+    const dt_coordinated *c = user;
     const dt_graph *worker = dt_compiled_step(c->trainer->train),
                    *update = dt_compiled_step(p->run);
     dt_halves *h = &p->halves;
-    *h = dt_halves_none(c->arena, held->n);
-    for (int i = 0; i < held->n; i++) {
-        const bool weight = held->variable[i] != c->r->optimizer->examples;
-        const char *name =
-            weight ? dt_gradient_name(c->arena, held->variable[i]) : dt_pushed_examples;
-        h->moves[i] = weight && dt_step_moves(worker, held->variable[i]);
-        h->result[i] = h->moves[i] ? -1 : dt_graph_find_result(worker, name);
-        h->argument[i] = h->moves[i] ? -1 : dt_graph_find_argument(update, name);
+    (void)program;
+    *h = dt_halves_none(c->arena, packed->n);
+    for (int i = 0; i < packed->n; i++) {
+        const dt_variable *v = dt_variable_whole(packed->variable[i]);
+        const bool weight = v != c->r->optimizer->examples;
+        h->moves[i] = weight && dt_step_moves(worker, v);
+        if (!h->moves[i])
+            dt_halves_bind(h, packed, i,
+                           weight ? dt_gradient_name(c->arena, v) : dt_pushed_examples, worker,
+                           update, c->arena);
     }
-    dt_halves_match_parts(h, &held->packed, worker, update, c->arena);
-    return dt_halves_check(h, &held->packed, worker);
+    dt_halves_match_parts(h, packed, worker, update, c->arena);
+    return dt_halves_check(h, packed, worker);
 }
 
 static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
@@ -204,88 +207,71 @@ static bool is_looked_up(const dt_coordinated *c, const dt_variable *v) {
 
 /* Decides how a variable is sent. A table is sent by rows if workers need only the rows that
  * they look up, and push no gradient of the whole table. */
-static dt_sent way_of(const dt_coordinated *c, const dt_held *held, const dt_variable *v) {
+static dt_sent way_of(void *user, const dt_variable *v) {
+    const dt_coordinated *c = user;
     const dt_graph *worker = dt_compiled_step(c->trainer->train);
     const bool comes_back = v == c->r->optimizer->examples || dt_step_moves(worker, v) ||
                             dt_graph_find_result(worker, dt_gradient_name(c->arena, v)) >= 0;
     if (is_looked_up(c, v) && !comes_back) return DT_SENT_BY_ROWS;
-    bool changes = comes_back;
-    for (int p = 0; p < held->n_programs; p++)
-        changes |= dt_step_moves(dt_compiled_step(held->program[p].run), v);
+    const bool changes = comes_back || dt_step_moves(dt_compiled_step(c->trainer->update), v);
     return changes ? DT_SENT_EACH_TIME : DT_SENT_ONCE;
 }
 
-/* Returns which task of type ps has weight i. Weights are assigned in turn, but a norm over all
- * gradients needs all of them in one process. */
-static int owner_of(const dt_coordinated *c, int i) {
-    const dt_optimizer_head *head = c->r->optimizer->named.args;
-    return c->ps.n == 0 || head->global_clipnorm > 0 ? 0 : i % c->ps.n;
-}
-
-static void list_variables(dt_coordinated *c, dt_held *held, int owner) {
+/* Lists the weights, and the number of examples where gradients are accumulated. */
+static dt_variable **list_variables(const dt_coordinated *c, int *n) {
     const dt_model *m = c->r->model;
-    held->variable = dt_arena_array(c->arena, dt_variable *, m->n_weights + 1);
-    for (int i = 0; i < m->n_weights; i++)
-        if (owner_of(c, i) == owner) held->variable[held->n++] = m->weight[i];
-    if (c->trainer->gather) held->variable[held->n++] = c->r->optimizer->examples;
+    dt_variable **v = dt_arena_array(c->arena, dt_variable *, m->n_weights + 1);
+    for (int i = 0; i < m->n_weights; i++) v[i] = m->weight[i];
+    *n = m->n_weights;
+    if (c->trainer->gather) v[(*n)++] = c->r->optimizer->examples;
+    return v;
 }
 
-/* Prepares messages for variables that list_variables has found, and the programs that change
- * them. */
-static dt_status *hold(dt_coordinated *c, dt_held *h) {
+static dt_compiled **list_updates(const dt_coordinated *c, int *n) {
+    dt_compiled **update = dt_arena_array(c->arena, dt_compiled *, PROGRAMS);
+    update[UPDATE] = c->trainer->update;
+    update[GATHER] = c->trainer->gather;
+    *n = c->trainer->gather ? PROGRAMS : GATHER;
+    return update;
+}
+
+/* Prepares messages for all variables, and the programs that change them. */
+static dt_status *hold_all(dt_coordinated *c) {
+    dt_held *h = &c->held;
+    dt_compiled *const *update = list_updates(c, &h->n_programs);
+    h->variable = list_variables(c, &h->n);
+    h->program = dt_arena_array(c->arena, dt_held_program, PROGRAMS);
     h->sent = dt_arena_array(c->arena, dt_sent, h->n + 1);
-    for (int i = 0; i < h->n; i++) h->sent[i] = way_of(c, h, h->variable[i]);
+    for (int i = 0; i < h->n; i++) h->sent[i] = way_of(c, h->variable[i]);
     DT_TRY(dt_packed_make(&h->packed, c->arena, h->variable, h->n, h->sent, &c->how));
     for (int p = 0; p < h->n_programs; p++) {
-        DT_TRY(match(c, h, &h->program[p]));
+        h->program[p].run = update[p];
+        DT_TRY(match(c, &h->packed, p, &h->program[p]));
         dt_held_prepare(&h->program[p], c->arena);
     }
     return NULL;
 }
 
-static void make_programs(dt_coordinated *c, dt_held *h) {
-    h->program = dt_arena_array(c->arena, dt_held_program, PROGRAMS);
-    h->n_programs = c->trainer->gather ? PROGRAMS : GATHER;
-}
-
-static dt_status *hold_all(dt_coordinated *c) {
-    make_programs(c, &c->held);
-    c->held.program[UPDATE].run = c->trainer->update;
-    c->held.program[GATHER].run = c->trainer->gather;
-    list_variables(c, &c->held, 0);
-    return hold(c, &c->held);
-}
-
 /* ---- tasks of type ps ---- */
 
-static bool is_trained(const dt_variables *trainable, const dt_variable *v) {
-    for (int i = 0; i < trainable->n; i++)
-        if (trainable->v[i] == v) return true;
-    return false;
-}
-
-static dt_status *compile_task(dt_coordinated *c, dt_ps_task *t) {
-    dt_variables own = {.v = dt_arena_array(c->arena, dt_variable *, t->held.n + 1)};
-    for (int i = 0; i < t->held.n; i++)
-        if (is_trained(&c->r->model->trainable, t->held.variable[i]))
-            own.v[own.n++] = t->held.variable[i];
-    make_programs(c, &t->held);
-    for (int p = 0; p < t->held.n_programs; p++)
-        DT_TRY(dt_trainer_update_of(c->trainer, &own, p == UPDATE, &t->held.program[p].run));
-    return NULL;
+static dt_status *compile(void *user, int program, dt_graph *g, dt_compiled **out) {
+    const dt_coordinated *c = user;
+    return dt_trainer_compile_update(c->trainer, g, program == UPDATE, out);
 }
 
 static dt_status *divide(dt_coordinated *c) {
-    c->ps.task = dt_arena_array(c->arena, dt_ps_task, c->ps.n);
-    for (int k = 0; k < c->ps.n; k++) {
-        dt_ps_task *t = &c->ps.task[k];
-        snprintf(t->name, sizeof t->name, "parameter server %d", k);
-        list_variables(c, &t->held, k);
-        DT_TRY(compile_task(c, t));
-        DT_TRY(hold(c, &t->held));
-        dt_ps_list_state(t, c->arena);
-    }
-    make_programs(c, &c->held);
+    const dt_optimizer_head *head = c->r->optimizer->named.args;
+    dt_ps_division q = {.everywhere = c->trainer->gather ? c->r->optimizer->examples : NULL,
+                        .joint = head->global_clipnorm > 0,
+                        .way_of = way_of,
+                        .compile = compile,
+                        .match = match,
+                        .user = c};
+    q.variable = list_variables(c, &q.n);
+    q.n_read = q.n;
+    q.update = list_updates(c, &q.n_programs);
+    DT_TRY(dt_ps_divide(&c->ps, &q, c->arena));
+    c->held.program = dt_arena_array(c->arena, dt_held_program, PROGRAMS);
     c->held.program->halves = dt_halves_none(c->arena, 0);
     return dt_packed_make(&c->held.packed, c->arena, NULL, 0, NULL, &c->how);
 }

@@ -131,33 +131,37 @@ void dt_trainer_set_batch(const dt_trainer *t) {
     if (each > 0) dt_dataset_set_global_batch(t->o.data, each * t->o.strategy->replicas);
 }
 
+dt_status *dt_trainer_compile_update(dt_trainer *t, dt_graph *g, bool last, dt_compiled **out) {
+    bool rows = false;
+    for (int i = 0; i < g->n_args; i++) rows |= dt_type_has_batch(&g->node[g->arg[i].node].type);
+    const bool *uniform = dt_arena_array(t->arena, bool, g->n_args + 1);
+    DT_TRY(dt_compiled_create(out, t->o.strategy, g,
+                              &(dt_compile_options){.distributed = uniform, .how = t->o.how}));
+    dt_executable *x = NULL;
+    DT_TRY(dt_compiled_prepare(*out, rows ? dt_trainer_full_batch(t) : 1, &x));
+    if (x && last) t->peak_bytes += dt_executable_host_bytes(x);
+    return NULL;
+}
+
 /* tail: the graph by which the coordinator computes gradients from the parts that workers push;
  * NULL: workers push whole gradients. */
-static dt_status *compile_update(dt_trainer *t, const dt_variables *v, const dt_graph *gradients,
-                                 const dt_graph *tail, bool last, dt_compiled **out) {
+static dt_status *compile_update(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail,
+                                 bool last, dt_compiled **out) {
     dt_graph *g = NULL, *whole = NULL;
 
-    DT_TRY(dt_update_trace(t, v, gradients, last, &g));
+    DT_TRY(dt_update_trace(t, &t->o.model->trainable, gradients, last, &g));
     if (tail) {
         dt_status *s = dt_compose(tail, g, &whole);
         dt_graph_destroy(g);
         DT_TRY(s);
         g = whole;
     }
-    const bool *uniform = dt_arena_array(t->arena, bool, g->n_args + 1);
-    DT_TRY(dt_compiled_create(out, t->o.strategy, g,
-                              &(dt_compile_options){.distributed = uniform, .how = t->o.how}));
-    dt_executable *x = NULL;
-    DT_TRY(dt_compiled_prepare(*out, tail ? dt_trainer_full_batch(t) : 1, &x));
-    if (x && last) t->peak_bytes += dt_executable_host_bytes(x);
-    return NULL;
+    return dt_trainer_compile_update(t, g, last, out);
 }
 
 static dt_status *compile_updates(dt_trainer *t, const dt_graph *gradients, const dt_graph *tail) {
-    const dt_variables *v = &t->o.model->trainable;
-    DT_TRY(compile_update(t, v, gradients, tail, true, &t->update));
-    return dt_trainer_accumulates(t) ? compile_update(t, v, gradients, tail, false, &t->gather)
-                                     : NULL;
+    DT_TRY(compile_update(t, gradients, tail, true, &t->update));
+    return dt_trainer_accumulates(t) ? compile_update(t, gradients, tail, false, &t->gather) : NULL;
 }
 
 static dt_status *compile_numbers(dt_trainer *t, const dt_graph *step) {
@@ -174,18 +178,6 @@ static dt_status *divide_step(const dt_trainer *t, const dt_graph *step, dt_grap
     const char **name = dt_arena_array(t->arena, const char *, v->n + 1);
     for (int i = 0; i < v->n; i++) name[i] = dt_gradient_name(t->arena, v->v[i]);
     return dt_divide_step(step, name, v->n, dt_trainer_full_batch(t), head, tail);
-}
-
-dt_status *dt_trainer_update_of(dt_trainer *t, const dt_variables *v, bool last,
-                                dt_compiled **out) {
-    dt_graph *step = NULL, *head = NULL, *tail = NULL;
-    DT_TRY(dt_step_trace(t, DT_STEP_GRADIENT, &step));
-    dt_status *s = divide_step(t, step, &head, &tail);
-    if (!s) s = compile_update(t, v, step, tail, last, out);
-    dt_graph_destroy(head);
-    dt_graph_destroy(tail);
-    dt_graph_destroy(step);
-    return s;
 }
 
 /* With a parameter server the workers compute gradients, and the coordinator updates. */

@@ -78,9 +78,9 @@ extern const char dt_pushed_examples[];
  * false, gradients are only accumulated. */
 dt_status *dt_update_trace(const dt_trainer *t, const dt_variables *v, const dt_graph *gradients,
                            bool last, dt_graph **out) DT_MUST_USE;
-/* Compiles the update of some of the variables, for a process that has no others. */
-dt_status *dt_trainer_update_of(dt_trainer *t, const dt_variables *v, bool last,
-                                dt_compiled **out) DT_MUST_USE;
+/* Compiles an update, or a part of one. Takes ownership of the graph. last: as above. */
+dt_status *dt_trainer_compile_update(dt_trainer *t, dt_graph *g, bool last,
+                                     dt_compiled **out) DT_MUST_USE;
 
 /* Traces and compiles a step for the strategy. */
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;

@@ -88,7 +88,11 @@ cluster 2 2 && same "a global norm" 'compile.optimizer={SGD: {learning_rate: 0.1
 sed 's/^dataset.*/dataset: {format: synthetic, examples: 330, global_batch_size: 16, element: {ids: {shape: [4], dtype: int32, num_classes: 3000}, label: {num_classes: 3}}}/; s/^model.*/model: {layers: [Input: {name: ids, shape: [4], dtype: int32}, Embedding: {input_dim: 3000, output_dim: 32}, Flatten, Dense: {units: 3}]}/' "$job" >"$TEST_DIR/table.yaml"
 dense=$job job=$TEST_DIR/table.yaml
 cluster 2 2 && same "rows of a table" compile.optimizer=Adagrad
+cluster 2 3 && same "shards of a table" compile.optimizer=Adam 'strategy.variable_partitioner={FixedShards: {num_shards: 7}}'
+cluster 2 2 && same "a table that stays whole" 'compile.optimizer={SGD: {learning_rate: 0.1, clipnorm: 0.1}}' 'strategy.variable_partitioner={FixedShards: {num_shards: 2}}'
 job=$dense
+cluster 2 3 && same "shards" 'compile.optimizer={RMSprop: {momentum: 0.5, use_ema: true}}' 'strategy.variable_partitioner={FixedShards: {num_shards: 3}}' fit.validation_steps=2
+cluster 2 2 && same "shards by size" 'compile.optimizer={SGD: {momentum: 0.9}}' 'strategy.variable_partitioner={MaxSize: {max_shard_bytes: 512}}' fit.gradient_accumulation_steps=3
 
 echo "== asynchronous"
 cluster 2 2 && start_all --fresh fit.epochs=20

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Divides variables among tasks of type ps, as a ParameterServerStrategy of tf.distribute does. The
+ * partitioner says into how many shards along the first dimension a variable is divided, and shards
+ * are assigned to tasks in turn. Where there are more shards than tasks, a task gets neighbours,
+ * which are one run of rows. A variable stays whole if an update of one row needs others, such as a
+ * norm: so the weights are bit by bit those of a process that has all of them.
+ */
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "pass/sparse.h"
+#include "strategy/parameter_tasks.h"
+
+typedef struct dividing {
+    const dt_ps_division *q;
+    dt_ps_tasks *c;
+    dt_arena *arena;
+    bool *everywhere; /* [n] every task has the variable */
+    int *pieces;      /* [n] the number of tasks that have rows of the variable; 1: it is whole */
+    int64_t *turn;    /* [n] the task that has the first piece */
+} dividing;
+
+static const dt_graph *update_of(const dividing *d, int program) {
+    const dt_compiled *c = d->q->update[program];
+    return c ? dt_compiled_step(c) : NULL;
+}
+
+/* ---- rows ---- */
+
+static int64_t rows_of(const dt_variable *v) { return v->type.rank > 0 ? v->type.dim[0] : 1; }
+
+static int64_t shards_of(const dividing *d, const dt_variable *v) {
+    const int64_t rows = rows_of(v);
+    return rows < 1 ? 1
+                    : dt_partitioner_shards(&d->c->spec->how->partitioner, rows,
+                                            dt_type_bytes(&v->type) / rows);
+}
+
+/* Returns the first row of a piece, of that many. */
+static int64_t first_row(const dividing *d, const dt_variable *v, int pieces, int piece) {
+    const int64_t rows = rows_of(v), shards = shards_of(d, v), k = shards * piece / pieces;
+    return k * (rows / shards) + (k < rows % shards ? k : rows % shards);
+}
+
+static bool has_rows(const dt_variables *own, const dt_variable *whole) {
+    for (int i = 0; i < own->n; i++)
+        if (own->v[i]->whole == whole) return true;
+    return false;
+}
+
+static void add_piece(const dividing *d, dt_variables *own, dt_variable *v, int pieces, int piece) {
+    const int64_t first = first_row(d, v, pieces, piece), end = first_row(d, v, pieces, piece + 1);
+    own->v[own->n++] = dt_variable_rows(v, first, end - first);
+}
+
+/* Adds the same rows of slots whose variables are divided. */
+static void add_slots(const dividing *d, dt_variables *own) {
+    const int n = own->n;
+    for (int p = 0; p < d->q->n_programs; p++) {
+        const dt_graph *g = update_of(d, p);
+        for (int s = 0; g && s < g->n_states; s++)
+            for (int i = 0; i < n; i++) {
+                const dt_variable *part = own->v[i];
+                dt_variable *slot = g->state[s].variable;
+                if (part->whole && slot->of == part->whole && slot->type.rank > 0 &&
+                    rows_of(slot) == rows_of(part->whole) && !has_rows(own, slot))
+                    own->v[own->n++] = dt_variable_rows(slot, part->first_row, rows_of(part));
+            }
+    }
+}
+
+static dt_variables empty_list(const dividing *d) {
+    int most = d->q->n;
+    for (int p = 0; p < d->q->n_programs; p++)
+        most += update_of(d, p) ? update_of(d, p)->n_states : 0;
+    return (dt_variables){.v = dt_arena_array(d->arena, dt_variable *, most + 1)};
+}
+
+static void release_rows(const dt_variables *own) {
+    for (int i = 0; i < own->n; i++)
+        if (own->v[i]->whole) dt_variable_unref(own->v[i]);
+}
+
+/* ---- what may be divided ---- */
+
+static dt_status *part_of(const dividing *d, int program, const dt_variables *own, dt_graph **out) {
+    const dt_variables dealt = {.v = (dt_variable **)(uintptr_t)d->q->variable, .n = d->q->n};
+    return dt_update_part(update_of(d, program), own, &dealt, out);
+}
+
+/* Marks variables that the update of v reads and that change: the task that has v needs them, too,
+ * and changes its own copy. */
+static dt_status *find_read(const dividing *d, dt_variable *v, int program) {
+    dt_graph *g = NULL;
+    if (!update_of(d, program)) return NULL;
+    DT_TRY(part_of(d, program, &(dt_variables){.v = &v, .n = 1}, &g));
+    for (int s = 0; s < g->n_states; s++)
+        for (int i = 0; i < d->q->n; i++) {
+            const dt_variable *other = d->q->variable[i];
+            if (other != v && g->state[s].variable == other)
+                d->everywhere[i] |= d->q->way_of(d->q->user, other) != DT_SENT_ONCE;
+        }
+    dt_graph_destroy(g);
+    return NULL;
+}
+
+static bool is_divisible(const dividing *d, dt_variable *v) {
+    dt_variables own = empty_list(d);
+    bool divisible = true;
+    add_piece(d, &own, v, 2, 0);
+    add_slots(d, &own);
+    for (int p = 0; p < d->q->n_programs && divisible; p++) {
+        dt_graph *g = NULL;
+        dt_status *bad = update_of(d, p) ? part_of(d, p, &own, &g) : NULL;
+        divisible = !bad;
+        dt_status_free(bad);
+        dt_graph_destroy(g);
+    }
+    release_rows(&own);
+    return divisible;
+}
+
+static dt_status *deal(dividing *d) {
+    int64_t turn = 0;
+    for (int i = 0; i < d->q->n; i++) d->everywhere[i] = d->q->everywhere == d->q->variable[i];
+    for (int i = 0; i < d->q->n; i++)
+        for (int p = 0; p < d->q->n_programs && !d->q->joint && d->c->n > 1; p++)
+            DT_TRY(find_read(d, d->q->variable[i], p));
+    for (int i = 0; i < d->q->n; i++) {
+        const int64_t shards =
+            d->everywhere[i] || d->q->joint ? 1 : shards_of(d, d->q->variable[i]);
+        d->pieces[i] = 1;
+        d->turn[i] = d->q->joint ? 0 : turn;
+        if (shards > 1 && d->c->n > 1 && is_divisible(d, d->q->variable[i]))
+            d->pieces[i] = shards < d->c->n ? (int)shards : d->c->n;
+        turn = (turn + (d->everywhere[i] ? 0 : d->pieces[i] > 1 ? shards : 1)) % d->c->n;
+    }
+    return NULL;
+}
+
+/* ---- tasks ---- */
+
+/* Lists what task k has: first of all what workers read. */
+static void list_own(const dividing *d, int k, dt_variables *own) {
+    dt_held *h = &d->c->task[k].held;
+    *own = empty_list(d);
+    for (int i = 0; i < d->q->n; i++) {
+        const int piece = (int)((k - d->turn[i] + d->c->n) % d->c->n);
+        dt_variable *v = d->q->variable[i];
+        if (d->everywhere[i] || (d->pieces[i] == 1 && piece == 0)) own->v[own->n++] = v;
+        else if (piece < d->pieces[i] && d->pieces[i] > 1)
+            add_piece(d, own, v, d->pieces[i], piece);
+        if (i < d->q->n_read) h->n = own->n;
+    }
+    add_slots(d, own);
+    h->variable = own->v;
+}
+
+static dt_status *make_program(const dividing *d, dt_held *h, const dt_variables *own,
+                               int program) {
+    dt_held_program *p = &h->program[program];
+    dt_graph *g = NULL;
+    if (update_of(d, program)) {
+        DT_TRY(part_of(d, program, own, &g));
+        DT_TRY(d->q->compile(d->q->user, program, g, &p->run));
+    }
+    DT_TRY(d->q->match(d->q->user, &h->packed, program, p));
+    dt_held_prepare(p, d->arena);
+    return NULL;
+}
+
+static dt_status *make_task(const dividing *d, int k) {
+    static const dt_servers_spec one = {.servers = 1};
+    dt_ps_task *t = &d->c->task[k];
+    dt_held *h = &t->held;
+    snprintf(t->name, sizeof t->name, "parameter server %d", k);
+    list_own(d, k, &t->own);
+    h->sent = dt_arena_array(d->arena, dt_sent, h->n + 1);
+    for (int i = 0; i < h->n; i++)
+        h->sent[i] = d->q->way_of(d->q->user, dt_variable_whole(h->variable[i]));
+    h->n_programs = d->q->n_programs;
+    h->program = dt_arena_array(d->arena, dt_held_program, h->n_programs + 1);
+    DT_TRY(dt_packed_make(&h->packed, d->arena, h->variable, h->n, h->sent, &one));
+    for (int p = 0; p < h->n_programs; p++) DT_TRY(make_program(d, h, &t->own, p));
+    dt_ps_list_state(t, d->arena);
+    return NULL;
+}
+
+dt_status *dt_ps_divide(dt_ps_tasks *c, const dt_ps_division *q, dt_arena *arena) {
+    dividing d = {.q = q,
+                  .c = c,
+                  .arena = arena,
+                  .everywhere = dt_arena_array(arena, bool, q->n + 1),
+                  .pieces = dt_arena_array(arena, int, q->n + 1),
+                  .turn = dt_arena_array(arena, int64_t, q->n + 1)};
+    c->task = dt_arena_array(arena, dt_ps_task, c->n);
+    DT_TRY(deal(&d));
+    for (int k = 0; k < c->n; k++) DT_TRY(make_task(&d, k));
+    return NULL;
+}
