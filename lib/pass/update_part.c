@@ -75,6 +75,8 @@ static dt_value whole_of(taking *d, int i) {
         dt_variable *v = state_of(d, i)->variable;
         return d->whole[i] = part_of(d, v) ? fail(d, i) : dt_read(d->t, v);
     }
+    /* a process that has rows would compute the whole gradient, as the others do */
+    if (n->op->role == DT_ROLE_ROW_SUMS && d->of) return fail(d, i);
     for (int k = 0; k < n->n_in; k++) in[k] = whole_of(d, n->in[k]);
     return d->whole[i] = dt_emit_like(d->t, d->g, i, in);
 }
@@ -163,6 +165,7 @@ static dt_value new_value(taking *d, const dt_state *s) {
     const dt_variable *of = dealt_of(d, s->variable), *part = part_of(d, s->variable);
     if (s->update < 0) return (dt_value){0};
     if (part) return new_rows(d, s, part);
+    d->of = 0;
     return !of || has(d->own, of) || part_of(d, of) ? whole_of(d, s->update) : (dt_value){0};
 }
 

@@ -175,6 +175,13 @@ int64_t dt_closures_applied(dt_closures *c, int64_t number) {
     return stale;
 }
 
+int64_t dt_closures_first(const dt_closures *c) {
+    int64_t first = c->next;
+    for (int i = 0; i < c->n; i++)
+        if (c->closure[i].number < first) first = c->closure[i].number;
+    return first;
+}
+
 int64_t dt_closures_oldest(const dt_closures *c) {
     return c->in_order ? version_in_order(c, c->version) : c->version;
 }

@@ -86,6 +86,8 @@ const dt_closure *dt_closures_ready(const dt_closures *c);
 int64_t dt_closures_applied(dt_closures *c, int64_t number);
 /* Returns the number of bins of `stale` up to the last one that is not 0. */
 int dt_closures_bins(const dt_closures *c);
+/* Returns the lowest number that is not finished. */
+int64_t dt_closures_first(const dt_closures *c);
 /* Returns the oldest version that a closure may still pull. */
 int64_t dt_closures_oldest(const dt_closures *c);
 

@@ -273,7 +273,8 @@ dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a
     const dt_closure_kind *k = c->kind[kind];
     if (!k->changes) return NULL;
     if (c->ps.n) {
-        DT_TRY(dt_ps_apply(&c->ps, a->message.number, &(dt_ps_order){a->worker, kind}));
+        const int64_t first = dt_closures_first(dt_worker_pool_closures(c->pool));
+        DT_TRY(dt_ps_apply(&c->ps, a->message.number, &(dt_ps_order){a->worker, kind, first}));
         return mark_newer(c);
     }
     dt_status *s = dt_packed_apply(&c->packed, &k->halves, k->update, k->argument, k->no_result,

@@ -89,8 +89,9 @@ static const dt_field fields[] = {
               DT_FORMS(DT_TABLE(struct parameter_server, variable_partitioner, partitioner_fields)),
               .as = DT_TREE_MAP, DT_SET(struct parameter_server, variable_partitioner.given),
               DT_AT(struct parameter_server, variable_partitioner.at),
-              .help = "how variables are divided among parameter_servers: FixedShards, MinSize or "
-                      "MaxSize; default: each is one shard"),
+              .help =
+                  "how variables are divided among parameter_servers, or tasks ps: FixedShards, "
+                  "MinSize or MaxSize; default: each is one shard"),
     DT_FLAG(struct parameter_server, elastic,
             .help =
                 "start a worker again when it is lost; otherwise the others train on without it"),

@@ -32,6 +32,8 @@ typedef struct serving {
     dt_arrival *wait;
     dt_arrival *push; /* [n] pushes that have not been applied */
     int n, cap;
+    int64_t
+        first; /* closures with lower numbers are finished: what is pushed for them is dropped */
     version_copy *copy; /* [n_copies] oldest first; only with schedule: virtual */
     int n_copies, cap_copies;
     bool came, end;
@@ -180,9 +182,19 @@ static void drop_pushes(serving *t, int64_t number, int worker) {
     t->n = kept;
 }
 
+static void drop_finished(serving *t, int64_t first) {
+    t->first = first;
+    for (int i = t->n - 1; i >= 0; i--)
+        if (t->push[i].message.number < first) {
+            release(&t->push[i]);
+            t->push[i] = t->push[--t->n];
+        }
+}
+
 /* Keeps a push. A worker that has reconnected may compute a batch again; its newer gradients
  * then replace the older ones. The worker reports to the coordinator only after it has this
- * answer, so an order to apply gradients always comes after them. */
+ * answer, so an order to apply gradients always comes after them. A late worker may push a batch that
+ * another one has finished. */
 static dt_status *take_push(serving *t, const dt_arrival *a) {
     if (!is_whole(t, a)) {
         release(a);
@@ -191,8 +203,11 @@ static dt_status *take_push(serving *t, const dt_arrival *a) {
             dt_fail(DT_E_WORKERS_DISAGREE, NULL, "what it sent is not what it was to compute"));
     }
     drop_pushes(t, a->message.number, a->worker);
-    DT_GROW(t->push, t->cap, t->n + 1);
-    t->push[t->n++] = *a;
+    if (a->message.number < t->first) release(a);
+    else {
+        DT_GROW(t->push, t->cap, t->n + 1);
+        t->push[t->n++] = *a;
+    }
     reply(t, a->worker, DT_FRAME_ANSWER, a->message.number);
     return NULL;
 }
@@ -214,6 +229,7 @@ static dt_status *apply(serving *t, const dt_arrival *a) {
     DT_TRY(
         dt_held_apply(&t->own->held, (int)order.program, &(dt_pushed){push->slices, push->more}));
     drop_pushes(t, a->message.number, UNKNOWN); /* several workers may have pushed this batch */
+    drop_finished(t, order.first);
     t->version++;
     DT_TRY(copy_version(t));
     return answer_waiting(t);
@@ -238,6 +254,7 @@ static dt_status *take_piece(serving *t, const dt_arrival *a) {
     if (m->version == UNKNOWN || m->number + m->more < t->own->state_bytes) return NULL;
     drop_pushes(t, UNKNOWN, UNKNOWN);
     drop_copies(t, INT64_MAX);
+    t->first = 0;
     t->version = m->version;
     t->times++;
     DT_TRY(copy_version(t));
@@ -264,6 +281,7 @@ static void forget(serving *t) {
         t->still[w] = UNKNOWN;
     }
     t->version = UNKNOWN;
+    t->first = 0;
     if (!t->strategy) return;
     dt_ps_release(own);
     for (int i = 0; i < own->n_state; i++) dt_variable_unref(own->state[i]);

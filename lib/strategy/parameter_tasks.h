@@ -121,6 +121,7 @@ dt_status *dt_ps_set_one(dt_ps_task *t, int i) DT_MUST_USE;
 dt_status *dt_ps_get_one(dt_ps_task *t, int i) DT_MUST_USE;
 typedef struct dt_ps_order {
     int64_t worker, program; /* the worker whose push to apply, and the program */
+    int64_t first;           /* closures with lower numbers are finished */
 } dt_ps_order;
 dt_status *dt_ps_apply(dt_ps_tasks *c, int64_t number, const dt_ps_order *order) DT_MUST_USE;
 

@@ -83,9 +83,10 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_example *batc
     const int program = last ? UPDATE : GATHER;
     const dt_pushed pushed = {a->slices, a->more + sizeof(dt_push_report) +
                                              (size_t)c->r->at.sums.n * sizeof(double)};
-    dt_status *s = c->ps.n
-                       ? dt_ps_apply(&c->ps, a->message.number, &(dt_ps_order){a->worker, program})
-                       : dt_held_apply(&c->held, program, &pushed);
+    const dt_ps_order order = {a->worker, program,
+                               dt_closures_first(dt_worker_pool_closures(c->pool))};
+    dt_status *s = c->ps.n ? dt_ps_apply(&c->ps, a->message.number, &order)
+                           : dt_held_apply(&c->held, program, &pushed);
     if (!s) add_report(c, a, batch, loss);
     dt_status *late = dt_worker_pool_finish(c->pool, a, true, NULL);
     dt_status_free(s ? late : NULL);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/free_port.h"
 #include "base/clock.h"
 #include "net/zmq_carrier.h"
 #include "train/coordinator.h"
@@ -61,7 +62,7 @@ static int serve(int port) {
     snprintf(config, sizeof config,
              "{\"cluster\": {\"chief\": [\"127.0.0.1:%d\"], \"worker\": [\"127.0.0.1:%d\"], "
              "\"ps\": [\"127.0.0.1:%d\"]}, \"task\": {\"type\": \"ps\", \"index\": 0}}",
-             port + 1, port + 2, port);
+             free_port(), free_port(), port);
     setenv("TF_CONFIG", config, 1);
     dt_status *s = open_job(&job, &(opening){.name = "job.yaml"});
     if (!s) s = dt_job_fit(job, &(dt_run_options){.threads = 1});
@@ -142,8 +143,7 @@ static void set_state(task *t) {
 
 /* False: ZeroMQ is not here. */
 static bool begin(task *t) {
-    static int turn;
-    const int port = 20000 + (int)getpid() % 10000 + 3 * turn++;
+    const int port = free_port();
     *t = (task){.state = calloc(1, STATE_MOST)};
     snprintf(t->address, sizeof t->address, "127.0.0.1:%d", port);
     dt_messenger *m = NULL;
@@ -262,7 +262,7 @@ static void test_workers(void **state) {
         {"weights", {.kind = DT_FRAME_WORK}, NULL, NULL, 0},
         {"a state", {.kind = DT_FRAME_SET, .more = 8}, row_3, INVALID, 0},
         {"a request for the state", {.kind = DT_FRAME_GET}, NULL, INVALID, 0},
-        {"an order", {.kind = DT_FRAME_APPLY, .more = 16}, row_3, INVALID, 0},
+        {"an order", {.kind = DT_FRAME_APPLY, .more = 24}, row_3, INVALID, 0},
         {"the end", {.kind = DT_FRAME_END}, NULL, INVALID, 0},
         {"an unknown message", {.kind = 99}, NULL, NULL, 0},
         {"a length below 0", {.kind = DT_FRAME_WANT, .number = -1}, NULL, NULL, 0},
@@ -353,6 +353,28 @@ static void test_the_last_push_counts(void **state) {
     ends(&t, DISAGREE, "gradients of batch 8, which it does not have");
 }
 
+static void apply_from(task *t, int64_t number, int64_t first) {
+    order(t, number, &(dt_ps_order){.worker = WORKER, .first = first}, sizeof(dt_ps_order));
+}
+
+/* A late worker's push of a batch that another one has finished is dropped: when it comes, or when
+ * all batches up to it are finished. */
+static void test_finished_batches(void **state) {
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        task t;
+        if (!begin(&t)) skip();
+        set_state(&t);
+        push_all(&t, 7, 1, 0);
+        if (later) push_all(&t, 6, 1, 0);
+        apply_from(&t, 7, later ? 7 : 8);
+        get_state(&t); /* the order has been carried out */
+        if (!later) push_all(&t, 7, 1, 0);
+        apply_from(&t, later ? 6 : 7, 0);
+        ends(&t, DISAGREE, later ? "gradients of batch 7, which" : "gradients of batch 8, which");
+    }
+}
+
 /* ---- what the coordinator sends ---- */
 
 static void send_frame(task *t, const dt_frame *m) {
@@ -366,15 +388,15 @@ static const struct {
     const char *says;
 } orders[] = {
     {"gradients that were never pushed",
-     {.kind = DT_FRAME_APPLY, .number = 3, .more = 16},
+     {.kind = DT_FRAME_APPLY, .number = 3, .more = 24},
      true,
      "gradients of batch 4, which it does not have"},
     {"an order that is cut off",
-     {.kind = DT_FRAME_APPLY, .number = 1, .more = 15},
+     {.kind = DT_FRAME_APPLY, .number = 1, .more = 23},
      true,
      "gradients of batch 2, which it does not have"},
     {"an order before the state",
-     {.kind = DT_FRAME_APPLY, .number = 1, .more = 16},
+     {.kind = DT_FRAME_APPLY, .number = 1, .more = 24},
      false,
      "gradients of batch 2, which it does not have"},
     {"state behind its end",
@@ -415,6 +437,7 @@ static void test_the_coordinator(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workers), cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_the_last_push_counts), cmocka_unit_test(test_the_coordinator)};
+        cmocka_unit_test(test_the_last_push_counts), cmocka_unit_test(test_finished_batches),
+        cmocka_unit_test(test_the_coordinator)};
     return cmocka_run_group_tests(tests, make_here, NULL);
 }

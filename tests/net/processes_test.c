@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "../support/collectives.h"
+#include "../support/free_port.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "net/fabric.h"
@@ -91,13 +92,12 @@ typedef struct way {
     bool key, all;    /* zmq: all addresses are known */
 } way;
 
-/* Rank r listens on the port after that of rank r - 1. */
-static dt_status *meet(dt_team **out, const way *w, int ranks, int rank, int port) {
+static dt_status *meet(dt_team **out, const way *w, int ranks, int rank, const int *port) {
     char text[MOST][60];
     const char *address[MOST];
     dt_run_key key;
     for (int r = 0; r < ranks; r++) {
-        snprintf(text[r], sizeof text[r], "%s:%d", w->host, port + r);
+        snprintf(text[r], sizeof text[r], "%s:%d", w->host, port[r]);
         address[r] = text[r];
     }
     DT_TRY(dt_run_key_of(&key, "a secret of this test", 21));
@@ -111,7 +111,7 @@ static dt_status *meet(dt_team **out, const way *w, int ranks, int rank, int por
                                          .silence_s = 20});
 }
 
-static int be_rank(const way *w, int ranks, int rank, int port, const char *what, int to) {
+static int be_rank(const way *w, int ranks, int rank, const int *port, const char *what, int to) {
     dt_team *team = NULL;
     dt_member *m = NULL;
     const bool soon = strncmp(what, "stops", 5) == 0 || strcmp(what, "drops") == 0;
@@ -128,26 +128,6 @@ static int be_rank(const way *w, int ranks, int rank, int port, const char *what
 
 enum { AT_ONCE = 3 };
 
-/* The first of a few unused ports, below those that the system gives to
- * connections. Runs at once, of this process and of others, begin elsewhere. */
-static int free_ports(int run) {
-    const int each = 16 * AT_ONCE, first = 20000 + (int)getpid() % 200 * each + 16 * run;
-    for (int port = first; port < 32768 - each; port += each) {
-        int free = 0;
-        for (int i = 0; i < MOST; i++) {
-            const struct sockaddr_in6 at = {.sin6_family = AF_INET6,
-                                            .sin6_port = htons((uint16_t)(port + i)),
-                                            .sin6_addr = IN6ADDR_ANY_INIT};
-            const int fd = socket(AF_INET6, SOCK_STREAM, 0);
-            free += fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof at) == 0;
-            close(fd);
-        }
-        if (free == MOST) return port;
-    }
-    fail_msg("no free ports");
-    return 0;
-}
-
 typedef struct running {
     const char *what;
     int ranks, out[MOST];
@@ -155,8 +135,9 @@ typedef struct running {
     int64_t since;
 } running;
 
-static running start(const way *w, int ranks, const char *what, int nth) {
-    const int port = w->host ? free_ports(nth) : 0;
+static running start(const way *w, int ranks, const char *what) {
+    int port[MOST];
+    for (int r = 0; r < ranks; r++) port[r] = free_port();
     int fd[MOST][MOST];
     running run = {.what = what, .ranks = ranks, .since = dt_now_ns()};
     for (int a = 0; a < ranks; a++)
@@ -242,7 +223,7 @@ static void test_what_ranks_do_and_say(void **state) {
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases && (!ways[k].host || has_zeromq());
              i++) {
-            const running one = start(&ways[k], cases[i].ranks, cases[i].what, 0);
+            const running one = start(&ways[k], cases[i].ranks, cases[i].what);
             played p = finish(&one);
             for (int r = 0; r + 1 < cases[i].ranks; r++)
                 if (p.code[r] != cases[i].code || !strstr(p.text[r], cases[i].says))
@@ -283,7 +264,7 @@ static void fail_in_each_collective(const way *w, int f) {
         const int n = c + AT_ONCE < COLLECTIVES ? AT_ONCE : COLLECTIVES - c;
         for (int i = 0; i < n; i++) {
             snprintf(what[i], sizeof what[i], "%s in %s", faults[f].what, collectives[c + i].name);
-            run[i] = start(w, faults[f].ranks, what[i], i);
+            run[i] = start(w, faults[f].ranks, what[i]);
         }
         for (int i = 0; i < n; i++) look_at_fault(w, f, &run[i]);
     }
@@ -324,7 +305,7 @@ static void test_a_network_that_drops_packets(void **state) {
         skip();
     }
     for (int ranks = 2; ranks <= 3; ranks++) {
-        const running run = start(&ways[2], ranks, "drops", 0);
+        const running run = start(&ways[2], ranks, "drops");
         const played p = finish(&run);
         for (int r = 0; r < ranks; r++)
             if (p.code[r] != 69 || !strstr(p.text[r], " is late: rank "))

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/free_port.h"
 #include "base/clock.h"
 #include "net/worker_launcher.h"
 #include "net/zmq_carrier.h"
@@ -223,7 +224,7 @@ static void test_zmq_carrier(void **state) {
     int came = 0, pushed = 0, gone = 0, status = 0;
     bool refused = false;
     (void)state;
-    snprintf(address, sizeof address, "127.0.0.1:%d", 20000 + (int)getpid() % 20000);
+    snprintf(address, sizeof address, "127.0.0.1:%d", free_port());
     for (int w = 0; w < 3; w++)
         if ((pid[w] = fork()) == 0) _exit(come(w, address));
     const dt_zmq_carrier_spec at = place(address, fingerprint);

@@ -6,13 +6,12 @@
 
 #include "kit.h"
 
-#include <arpa/inet.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../support/free_port.h"
 #include "net/messages.h"
 
 enum { WORKERS = 3 };
@@ -47,17 +46,6 @@ KIT int serve(const char *address) {
     if (s && !getenv("DTRAIN_TEST_QUIET")) fprintf(stderr, "a task: %s\n", dt_status_text(s));
     dt_status_free(s);
     return code;
-}
-
-/* A port that the system has just found free. Programs of tests run side by side. */
-KIT int free_port(void) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
-    close(fd);
-    return ntohs(at.sin_port);
 }
 
 KIT tasks start_tasks(int n) {
