@@ -3,6 +3,8 @@
  * outline for planning. */
 #include "job/session.h"
 
+#include <string.h>
+
 #include "job/partition.h"
 
 static dt_status *check_sections(const dt_job *j, bool training) {
@@ -87,19 +89,31 @@ static void describe_trainer(const dt_job *j, dt_session *s) {
                                       .how = how_of(j)};
 }
 
-/* Larger weights are asked of the slice before this machine makes them. */
+/* For larger weights, the slice and this machine are checked before the weights are made. */
 enum { LARGE_WEIGHTS = 1 << 26 }; /* numbers */
+
+/* Whether weights are large, and this process computes the whole step. */
+static bool is_large_here(const dt_job *j) {
+    return j->model.parameters >= LARGE_WEIGHTS && !j->strategy.launch.workers &&
+           !j->strategy.servers.workers;
+}
 
 static dt_status *outline_fits(dt_job *j, const dt_run_options *o, dt_session *s) {
     DT_TRY(dt_session_outline(j, 0, s));
     DT_TRY(choose_engine(j, o, s));
     DT_TRY(read_faults(j, o, s));
-    return dt_model_parameters(s->model) < LARGE_WEIGHTS ? NULL : dt_trainer_check_fits(s->trainer);
+    if (j->model.parameters >= LARGE_WEIGHTS && dt_resolver_slice(j->strategy.resolver))
+        DT_TRY(dt_trainer_check_fits(s->trainer));
+    /* a plug-in's device has its own memory */
+    if (!is_large_here(j) || strcmp(dt_strategy_backend(s->strategy), s->strategy->row->backend))
+        return NULL;
+    s->model->precision = j->compile.precision;
+    return dt_trainer_check_memory(s->trainer, j->how.shards);
 }
 
-static dt_status *check_slice(dt_job *j, const dt_run_options *o) {
+static dt_status *check_outline(dt_job *j, const dt_run_options *o) {
     dt_session s = {0};
-    if (!dt_resolver_slice(j->strategy.resolver)) return NULL;
+    if (!dt_resolver_slice(j->strategy.resolver) && !is_large_here(j)) return NULL;
     dt_status *bad = outline_fits(j, o, &s);
     dt_session_close(&s);
     return bad;
@@ -109,7 +123,7 @@ dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt
     DT_TRY(check_sections(j, training));
     DT_TRY(dt_job_check_fold(j));
     DT_TRY(dt_job_open_data(j));
-    if (training) DT_TRY(check_slice(j, o));
+    if (training) DT_TRY(check_outline(j, o));
     DT_TRY(dt_session_open_model(j, o, s));
     if (training) s->optimizer = dt_optimizer_compiled(&j->compile);
     describe_trainer(j, s);

@@ -12,7 +12,7 @@
  * With numerics: chip, the program repeats the work for each logical device and each micro-batch,
  * so these multiply the number of nodes.
  */
-enum { MOST_NODES = 16384 };
+enum { MOST_NODES = 32768 };
 
 static bool is_small(const dt_compiled *c, int64_t rows) {
     double times = dt_compiled_uses_logical_devices(c) && dt_compiled_is_chip(c)

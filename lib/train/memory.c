@@ -2,7 +2,8 @@
 /*
  * The memory of a run, before its first step. Arenas, data and weights are counted; the rest of the
  * process is measured as it is now, plus an allowance for what libraries and threads take once
- * steps run. docs/reliability.md says how near the sum comes to the peak.
+ * steps run. docs/reliability.md says how near the sum comes to the peak. Large models are checked
+ * before their weights are made, too, by the part that is known then.
  */
 #include <string.h>
 
@@ -194,9 +195,12 @@ static void put_parts(const dt_memory *m, dt_str *out) {
         {"steps", m->step}, {"evaluation", m->evaluation}, {"weights and optimizer", m->state},
         {"data", m->data},  {"program", m->program},
     };
+    const char *between = "";
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        dt_str_printf(out, "%s%s ", i ? ", " : "", parts[i].of);
+        if (parts[i].bytes == 0) continue; /* none, or not known yet */
+        dt_str_printf(out, "%s%s ", between, parts[i].of);
         dt_str_bytes(out, (double)parts[i].bytes);
+        between = ", ";
     }
 }
 
@@ -211,5 +215,38 @@ dt_status *dt_run_check_memory(run *r) {
     dt_str_puts(&text, "), but there are only ");
     dt_memory_limit_print(&l, &text);
     dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
-    return what_fits(r, l.bytes, name_weights(r, name_layer(r, s)));
+    return what_fits(r, l.bytes, name_weights(r, r->arena ? name_layer(r, s) : s));
+}
+
+/* ---- before the weights are made ---- */
+
+/* r: the parts that are not known yet are 0, and so is the arena. */
+static dt_status *check_outline(run *r) {
+    dt_memory *m = &r->memory;
+    dt_arena *arena = dt_arena_create();
+    int n;
+    dt_variable *const *slot = dt_optimizer_variables(r->optimizer, arena, &n);
+    m->state = sum(bytes_of(r->model->weight, r->model->n_weights), bytes_of(slot, n));
+    dt_arena_destroy(arena);
+    m->program = dt_memory_resident() + OF_A_RUN;
+    m->all = sum(sum(m->step, m->state), m->program);
+    return dt_run_check_memory(r);
+}
+
+dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) {
+    dt_trainer other = *t; /* needs only tracing and compiling */
+    const dt_fit_request q = {.trainer = &other};
+    run r = {.q = &q,
+             .strategy = t->o.strategy,
+             .model = t->o.model,
+             .optimizer = t->o.optimizer,
+             .size = {.batch = dt_trainer_full_batch(t)}};
+    other.o.how.shards = shards;
+    other.train = NULL;
+    dt_status *s = dt_step_compile(&other, DT_STEP_TRAIN, &other.train);
+    if (!s && dt_compiled_folded(other.train))
+        s = dt_compiled_host_bytes(other.train, r.size.batch, &r.memory.step);
+    if (!s) s = check_outline(&r);
+    dt_compiled_destroy(other.train);
+    return s;
 }

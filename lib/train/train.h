@@ -170,6 +170,9 @@ dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step,
 /* DOES_NOT_FIT: a training step with the full batch exceeds the memory of a core of the slice.
  * Opens the back end. */
 dt_status *dt_trainer_check_fits(dt_trainer *t) DT_MUST_USE;
+/* DOES_NOT_FIT: variables, and a training step with the full batch and so many shards (0: none),
+ * exceed this machine's memory. Of an outline: allocates nothing. Says what would fit. */
+dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) DT_MUST_USE;
 /* The bytes that this machine would allocate for a training step with the full batch, as in
  * dt_trainer_peak_bytes, with so many shards (0: none). Allocates nothing. 0: unknown
  * (dt_compiled_host_bytes). */
