@@ -81,13 +81,20 @@ static void find_loops(looking *l) {
     dt_hash_index_release(&at);
 }
 
+/* Whether readers may compute the value, as far as the value itself goes. Then what they read is
+ * what it is made of: of (x - mean) * scale + bias, x. */
+static bool may_be_made(const looking *l, int i) {
+    return !l->kept[i] && l->readers[i] > 1 && dt_priced_source(l->r, i) == i && is_cheap(l, i);
+}
+
 static void look_at_readers(looking *l) {
     for (int i = 0; i < l->g->n_results; i++) l->kept[l->g->result[i].node] = true;
     for (int i = 0; i < l->g->n_states; i++)
         if (l->g->state[i].update >= 0) l->kept[l->g->state[i].update] = true;
     for (int i = l->g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &l->g->node[i];
-        bool name = dt_priced_source(l->r, i) != i, takes = dt_launch_takes_producers(l->r, i);
+        const bool takes = dt_launch_takes_producers(l->r, i),
+                   name = dt_priced_source(l->r, i) != i || may_be_made(l, i);
         for (int k = 0; k < n->n_in; k++) {
             l->readers[n->in[k]] += name ? l->readers[i] : 1;
             l->kept[n->in[k]] |= name ? l->kept[i] : !takes;
@@ -115,8 +122,6 @@ int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena) {
     look_at_readers(&l);
     r->made_of = l.made_of;
     for (int i = 0; i < l.g->n_nodes; i++)
-        if (!l.kept[i] && l.readers[i] > 1 && !crosses_loops(&l, i) &&
-            dt_priced_source(r, i) == i && is_cheap(&l, i))
-            l.made_of[i] = array_behind(&l, i);
+        if (may_be_made(&l, i) && !crosses_loops(&l, i)) l.made_of[i] = array_behind(&l, i);
     return l.made_of;
 }

@@ -63,7 +63,7 @@ DT_CHIP(v3, .kind = "TPU v3",                               /* [lib] */
                    .measured_share = 0.96,
                    .alus = 2, /* [fit] */
                    /* calibrated on ResNet-50 of MLPerf 0.6 on v3-32 and v3-128 */
-                   .measured_hbm = 0.70,
+                   .measured_hbm = 0.65,
                    .calibrated = "convnets"},
         /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
         .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* [sb] */
