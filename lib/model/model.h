@@ -82,14 +82,15 @@ extern const char *const dt_remat_value_names[]; /* names of values; some are se
 /* dt_remat_value bits of such a name; 0: there is none. */
 unsigned dt_remat_values_of(const char *name);
 
-/* The products of KerasHub's blocks, by the layer whose kernel they read. */
+/* The products of KerasHub's blocks, by the layer whose kernel they read; those of experts have
+ * the names of one feed-forward network, as in MaxText. */
 typedef struct dt_remat_product {
     dt_remat_value value;
     const char *layer; /* "query" */
 } dt_remat_product;
-enum { DT_REMAT_PRODUCTS = 7 };
+enum { DT_REMAT_PRODUCTS = 10 };
 extern const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS];
-/* Whether a weight's path is "LAYER/kernel" or ends with "/LAYER/kernel". */
+/* Whether a weight's path is LAYER, or "LAYER/kernel", or ends with one of these behind a "/". */
 bool dt_is_kernel_of(const char *path, const char *layer);
 
 /* A policy that a job gives as lists of values' names; `given` false: a policy by name. */

@@ -6,7 +6,8 @@
  *     rematerialize: minimal
  *     rematerialize: {save: [query_proj, out_proj], offload: [decoder_layer_input]}
  *
- * train/trainer.c says which products these are.
+ * train/trainer.c says which products these are. Those of experts have the names that MaxText's
+ * moe.py gives them: mlpwi_0, mlpwi_1, mlpwo.
  */
 #include <string.h>
 
@@ -81,13 +82,17 @@ const dt_remat_product dt_remat_products[DT_REMAT_PRODUCTS] = {
     {DT_REMAT_WI_0, "feedforward_gate_dense"},
     {DT_REMAT_WI_1, "feedforward_intermediate_dense"},
     {DT_REMAT_WO, "feedforward_output_dense"},
+    {DT_REMAT_WI_0, "experts/expert_feedforward_gate_dense"},
+    {DT_REMAT_WI_1, "experts/expert_feedforward_intermediate_dense"},
+    {DT_REMAT_WO, "experts/expert_feedforward_output_dense"},
 };
 
 bool dt_is_kernel_of(const char *path, const char *layer) {
     static const char end[] = "/kernel";
-    const size_t n = strlen(path), own = strlen(layer), after = sizeof end - 1;
-    if (n < own + after || strcmp(path + n - after, end) != 0) return false;
-    const char *at = path + n - after - own;
+    const size_t own = strlen(layer), after = dt_ends_with(path, end) ? sizeof end - 1 : 0,
+                 n = strlen(path) - after;
+    if (n < own) return false;
+    const char *at = path + n - own;
     return strncmp(at, layer, own) == 0 && (at == path || at[-1] == '/');
 }
 

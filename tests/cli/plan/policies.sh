@@ -59,3 +59,8 @@ plan "the same, products in pieces" $tensor partition.sequence_parallel=true par
 plan "64 billion, minimal" let.slice=sim:v5p-128 'let.block=[1,1,4,1]' let.replicas=16 let.tensor=4 let.batch=192 let.examples=192 \
     let.width=8192 let.intermediate=28672 let.heads=64 let.kv_heads=64 let.layers=64 let.vocabulary=32000 let.sequence=2048 \
     model.rematerialize=minimal partition.sequence_parallel=true
+# Experts have the names of a feed-forward network: their slots are 1.25 x 2 steps for each of 4,096.
+job=configs/published/mixtral-8x7b.yaml
+for policy in full minimal save_dot_except_mlpwi '{save: [mlpwi_0]}'; do
+    plan "experts, $policy" let.slice=sim:v5p-128 let.replicas=64 let.batch=64 let.examples=64 "model.rematerialize=$policy"
+done
