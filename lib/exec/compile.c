@@ -47,6 +47,15 @@ int64_t dt_row_elements(const dt_exec *x, int node) {
     return n;
 }
 
+int64_t dt_steps_of(const dt_exec *x, int node) {
+    return x->p->piece[node].by == DT_BY_TIME ? x->type[node].dim[1] : 1;
+}
+
+int64_t dt_piece_elements(const dt_exec *x, int node) {
+    const int64_t steps = dt_steps_of(x, node);
+    return steps ? dt_row_elements(x, node) / steps : 0;
+}
+
 /* ---- sets ---- */
 
 static dt_step *add_step(dt_group *group) {

@@ -46,8 +46,8 @@ void dt_engine_record(dt_engine *e, dt_recorder *r);
 /* ---- executables ---- */
 
 typedef struct dt_exec dt_exec;
-/* Whether rows [lo, hi) of a node can be computed separately: dt_partition_options.can_split. */
-bool dt_exec_can_split(const dt_graph *g, int node);
+/* Whether pieces of a node can be computed separately: dt_partition_options.can_split. */
+bool dt_exec_can_split(const dt_graph *g, int node, dt_division by);
 /* Compiles for p->batch rows. Keeps e and p, which must outlive it. No array is allocated before
  * the first run. */
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;

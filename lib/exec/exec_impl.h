@@ -90,7 +90,7 @@ typedef struct dt_kernel {
     /* NULL: any op that fits; such rows are not in the table, but chosen by the compiler (fused,
      * eval, copy) */
     const dt_op *op;
-    bool splits;                               /* computes any range of rows */
+    unsigned splits; /* which ranges it computes: dt_division, added up; true: of rows */
     bool (*fits)(const dt_graph *g, int node); /* NULL: fits every node of the op */
     /* calls dt_store_wide for values that cannot be stored in 16 bits; NULL: there are none */
     void (*narrow)(dt_exec *x, int node);
@@ -189,6 +189,10 @@ extern const dt_kernel dt_kernel_fused, dt_kernel_eval, dt_kernel_copy_back;
 const void *dt_final_value(const dt_exec *x, int node);
 /* Elements of one row of a node's value: all dimensions but dimension 0. */
 int64_t dt_row_elements(const dt_exec *x, int node);
+/* What pieces of a node divide: the parts of a row (1, or by time its steps), and the elements of
+ * such a part. */
+int64_t dt_steps_of(const dt_exec *x, int node);
+int64_t dt_piece_elements(const dt_exec *x, int node);
 static inline float *dt_floats(const dt_exec *x, int node) { return x->at[node]; }
 
 /* ---- values in 16 bits (storage.c) ---- */

@@ -193,14 +193,23 @@ static void run_head(head *h, char *y) {
     if (a->staged) unstage(h, h->c->step->node, h->room, a->queries, y);
 }
 
+/* Heads of queries of all examples: those of this piece are [*first, *last). */
+static void find_heads(const dt_kernel_call *c, int64_t *first, int64_t *last) {
+    const dt_attended *a = c->step->state;
+    const int64_t row = c->x->p->piece[c->step->node].by == DT_BY_HEADS ? a->heads / a->key_heads
+                                                                        : a->each * a->heads;
+    *first = c->lo * row;
+    *last = c->hi * row;
+}
+
 static void run(const dt_kernel_call *c) {
     const dt_attended *a = c->step->state;
+    int64_t i, last;
 
-    for (int64_t i = c->lo * a->each; i < c->hi * a->each; i++)
-        for (int64_t n = 0; n < a->heads; n++) {
-            head h = find_head(c, i, n);
-            run_head(&h, head_of(c, c->step->node, i, n));
-        }
+    for (find_heads(c, &i, &last); i < last; i++) {
+        head h = find_head(c, i / a->heads, i % a->heads);
+        run_head(&h, head_of(c, c->step->node, i / a->heads, i % a->heads));
+    }
 }
 
 static dt_status *prepare(dt_exec *x, dt_step *step) {
@@ -210,7 +219,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
 const dt_kernel dt_kernel_attention = {
     .name = "attention",
     .op = &dt_op_attention,
-    .splits = true,
+    .splits = DT_BY_ROWS | DT_BY_HEADS,
     .fits = dt_attention_fits,
     .narrow = dt_attention_narrow,
     .prepare = prepare,
@@ -292,17 +301,23 @@ static void run_block_back(const head *h, const dt_query_block *b) {
                  sum_of(h, b, DT_OF_KEY, s.key));
 }
 
-/* Sets sums over blocks to 0. */
-static void clear(const dt_kernel_call *c, int node) {
-    int64_t row = dt_row_elements(c->x, node);
-    memset(dt_floats(c->x, node) + c->lo * row, 0, (size_t)((c->hi - c->lo) * row) * sizeof(float));
+/* Sets the gradients of a head of keys to 0, if sums over blocks add up in place. */
+static void clear(const head *h) {
+    for (int of = DT_OF_KEY; of <= DT_OF_VALUE; of++) {
+        const int64_t size = of == DT_OF_KEY ? h->a->key_size : h->a->value_size;
+        char *row = h->gradient[of];
+        for (int64_t i = 0; row && i < h->a->keys; i++, row += h->a->key_heads * size * 4)
+            memset(row, 0, (size_t)size * sizeof(float));
+    }
 }
 
-/* Sums in scratch begin at the first of the queries' heads that share a head of keys, and are
- * stored at the last. */
+/* Sums begin at the first of the queries' heads that share a head of keys, and those in scratch
+ * are stored at the last. */
 static void begin_sums(const head *h) {
-    memset(h->sum[DT_OF_KEY], 0,
-           (size_t)(h->a->keys * (h->a->key_size + h->a->value_size)) * sizeof(float));
+    if (!h->sum[DT_OF_KEY]) clear(h);
+    else
+        memset(h->sum[DT_OF_KEY], 0,
+               (size_t)(h->a->keys * (h->a->key_size + h->a->value_size)) * sizeof(float));
 }
 
 static void store_sums(const head *h) {
@@ -316,7 +331,7 @@ static void run_head_back(head *h, int64_t n) {
     int64_t shared = a->heads / a->key_heads;
     char *of_query = h->gradient[DT_OF_QUERY];
 
-    if (h->sum[DT_OF_KEY] && n % shared == 0) begin_sums(h);
+    if (n % shared == 0) begin_sums(h);
     if (a->staged) {
         stage_inputs(h);
         h->gradient[DT_OF_QUERY] = of_query ? (char *)h->room : NULL;
@@ -329,25 +344,24 @@ static void run_head_back(head *h, int64_t n) {
 static void run_grad(const dt_kernel_call *c) {
     const dt_attended *a = c->step->state;
     int dy = c->x->g->node[c->step->node].in[3];
+    int64_t i, last;
 
     if (a->is_done_elsewhere) return;
-    for (int of = DT_OF_KEY; of <= DT_OF_VALUE; of++)
-        if (a->gradient[of] != DT_OF_NONE && !a->narrow && !a->staged) clear(c, a->gradient[of]);
-    for (int64_t i = c->lo * a->each; i < c->hi * a->each; i++)
-        for (int64_t n = 0; n < a->heads; n++) {
-            head h = find_head(c, i, n);
-            h.dy = head_of(c, dy, i, n);
-            for (int of = DT_OF_QUERY; of <= DT_OF_VALUE; of++)
-                h.gradient[of] =
-                    a->gradient[of] == DT_OF_NONE ? NULL : head_of(c, a->gradient[of], i, n);
-            run_head_back(&h, n);
-        }
+    for (find_heads(c, &i, &last); i < last; i++) {
+        const int64_t example = i / a->heads, n = i % a->heads;
+        head h = find_head(c, example, n);
+        h.dy = head_of(c, dy, example, n);
+        for (int of = DT_OF_QUERY; of <= DT_OF_VALUE; of++)
+            h.gradient[of] =
+                a->gradient[of] == DT_OF_NONE ? NULL : head_of(c, a->gradient[of], example, n);
+        run_head_back(&h, n);
+    }
 }
 
 const dt_kernel dt_kernel_attention_grad = {
     .name = "attention_grad",
     .op = &dt_op_attention_grad,
-    .splits = true,
+    .splits = DT_BY_ROWS | DT_BY_HEADS,
     .fits = dt_attention_fits,
     .narrow = dt_attention_narrow,
     .prepare = prepare_grad,

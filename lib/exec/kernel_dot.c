@@ -126,9 +126,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     d->units = x->p->piece[step->node].units;
     d->product = dt_arena_array(x->arena, dt_product, d->units);
     d->many = is_many(x->g, step->node);
-    d->step = x->type[step->node].dim[0]
-                  ? (d->many ? d->a.outer : d->a.free) / x->type[step->node].dim[0]
-                  : 0;
+    const int64_t all = x->type[step->node].dim[0] * dt_steps_of(x, step->node);
+    d->step = all ? (d->many ? d->a.outer : d->a.free) / all : 0;
     for (int u = 0; u < d->units; u++) {
         int64_t lo, hi;
         dt_piece_rows(x->p, step->node, u, &lo, &hi);
@@ -171,7 +170,7 @@ static void run(const dt_kernel_call *c) {
 const dt_kernel dt_kernel_dot = {
     .name = "dot",
     .op = &dt_op_dot_general,
-    .splits = true,
+    .splits = DT_BY_ROWS | DT_BY_TIME,
     .fits = fits,
     .narrow = narrow,
     .prepare = prepare,

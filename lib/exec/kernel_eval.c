@@ -30,9 +30,12 @@ static bool rows_lie_together(const dt_graph *g, int node) {
     return true;
 }
 
-bool dt_exec_can_split(const dt_graph *g, int node) {
+bool dt_exec_can_split(const dt_graph *g, int node, dt_division by) {
     const dt_kernel *k = dt_kernel_find(g, node);
-    return dt_can_fuse(g, node) || (k == &dt_kernel_eval ? rows_lie_together(g, node) : k->splits);
+    if (dt_can_fuse(g, node))
+        return by == DT_BY_ROWS || (by == DT_BY_TIME && !dt_is_fused_sum(g, node));
+    if (k == &dt_kernel_eval) return by == DT_BY_ROWS && rows_lie_together(g, node);
+    return (k->splits & by) != 0;
 }
 
 static dt_view rows_of(const dt_exec *x, int node, int64_t lo, int64_t hi) {
@@ -77,7 +80,7 @@ static void run_nothing(const dt_kernel_call *c) { (void)c; }
 
 const dt_kernel dt_kernel_alias = {.name = "alias",
                                    .op = &dt_op_reshape,
-                                   .splits = true,
+                                   .splits = DT_BY_ROWS | DT_BY_TIME,
                                    .narrow = dt_narrow_alike,
                                    .run = run_nothing};
 const dt_kernel dt_kernel_barrier = {.name = "barrier",

@@ -134,7 +134,7 @@ static void run(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
     const dt_dtype to = x->type[c->step->node].dtype;
-    const int64_t row = dt_row_elements(x, c->step->node), end = c->hi * row;
+    const int64_t row = dt_piece_elements(x, c->step->node), end = c->hi * row;
     whole_loop *loop = loop_of(n);
     int64_t *array[ARRAYS];
 
@@ -147,8 +147,11 @@ static void run(const dt_kernel_call *c) {
     }
 }
 
-const dt_kernel dt_kernel_integers = {
-    .name = "integers", .splits = true, .fits = fits, .prepare = prepare, .run = run};
+const dt_kernel dt_kernel_integers = {.name = "integers",
+                                      .splits = DT_BY_ROWS | DT_BY_TIME,
+                                      .fits = fits,
+                                      .prepare = prepare,
+                                      .run = run};
 
 /* ---- positions ---- */
 
@@ -160,7 +163,7 @@ static void run_iota(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_type *t = &x->type[c->step->node];
     const int axis = (int)((const dt_iota_attr *)x->g->node[c->step->node].attr)->axis;
-    const int64_t row = dt_row_elements(x, c->step->node), end = c->hi * row;
+    const int64_t row = dt_piece_elements(x, c->step->node), end = c->hi * row;
     int64_t stride[DT_MAX_RANK], *some = (int64_t *)(void *)c->scratch;
 
     dt_strides(t, stride);

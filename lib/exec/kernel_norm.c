@@ -51,11 +51,20 @@ typedef struct walker {
     int64_t features, row, end, some, most;
 } walker;
 
-/* Rows lo .. hi of dimension 0 of x, at most `most` at a time. */
-static walker walk(const dt_kernel_call *c, int64_t lo, int64_t hi, int64_t most) {
-    int64_t n = features_of(c->x, c->step->node),
-            each = n ? dt_row_elements(c->x, c->x->g->node[c->step->node].in[0]) / n : 0;
-    return (walker){.c = c, .features = n, .row = lo * each, .end = hi * each, .most = most};
+/* The rows of features in [0, rows) of rows that have `elements` each. */
+static int64_t rows_in(const dt_exec *x, int node, int64_t rows, int64_t elements) {
+    const int64_t n = features_of(x, node);
+    return n ? rows * elements / n : 0;
+}
+
+/* The rows of this piece, at most `most` at a time. */
+static walker walk(const dt_kernel_call *c, int64_t most) {
+    const int64_t row = dt_piece_elements(c->x, c->step->node);
+    return (walker){.c = c,
+                    .features = features_of(c->x, c->step->node),
+                    .row = rows_in(c->x, c->step->node, c->lo, row),
+                    .end = rows_in(c->x, c->step->node, c->hi, row),
+                    .most = most};
 }
 
 static bool next(walker *w) {
@@ -96,7 +105,7 @@ static void run(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
 
-    for (walker w = walk(c, c->lo, c->hi, most_rows(c)); next(&w);) {
+    for (walker w = walk(c, most_rows(c)); next(&w);) {
         dt_norm_args a = arguments(&w, n);
         a.gamma = dt_floats(x, n->in[1]);
         a.beta = dt_floats(x, n->in[2]);
@@ -109,7 +118,7 @@ static void run(const dt_kernel_call *c) {
 const dt_kernel dt_kernel_layer_norm = {
     .name = "layer_norm",
     .op = &dt_op_layer_norm,
-    .splits = true,
+    .splits = DT_BY_ROWS | DT_BY_TIME,
     .fits = fits,
     .narrow = narrow,
     .prepare = prepare,
@@ -120,7 +129,7 @@ static void run_grad(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
 
-    for (walker w = walk(c, c->lo, c->hi, most_rows(c)); next(&w);) {
+    for (walker w = walk(c, most_rows(c)); next(&w);) {
         dt_norm_args a = arguments(&w, n);
         a.gamma = dt_floats(x, n->in[1]);
         a.dy = fetch(&w, n->in[2], 1);
@@ -133,7 +142,7 @@ static void run_grad(const dt_kernel_call *c) {
 const dt_kernel dt_kernel_layer_norm_grad = {
     .name = "layer_norm_grad",
     .op = &dt_op_layer_norm_grad,
-    .splits = true,
+    .splits = DT_BY_ROWS | DT_BY_TIME,
     .fits = fits,
     .narrow = narrow_grad,
     .prepare = prepare,
@@ -143,10 +152,8 @@ const dt_kernel dt_kernel_layer_norm_grad = {
 /* The number of buffers of the tree over blocks of rows; they follow the converted rows in
  * scratch. */
 static int64_t tree_buffers(const dt_exec *x, int node) {
-    const dt_node *n = &x->g->node[node];
-    const int64_t features = features_of(x, node),
-                  rows = features ? dt_type_elements(&x->type[n->in[0]]) / features : 0;
-    return dt_sum_levels(rows / DT_SUM_ROWS + 1);
+    const int64_t elements = dt_type_elements(&x->type[x->g->node[node].in[0]]);
+    return dt_sum_levels(rows_in(x, node, 1, elements) / DT_SUM_ROWS + 1);
 }
 
 static dt_status *prepare_scale_grad(dt_exec *x, dt_step *step) {
@@ -167,8 +174,11 @@ static void run_scale_grad(const dt_kernel_call *c) {
         .level = level, .stride = features, .n = features, .add = x->engine->simd->strip[DT_S_add]};
 
     memset(level, 0, (size_t)features * sizeof *to);
-    for (walker w = walk(c, 0, x->type[n->in[0]].dim[0], DT_SUM_ROWS); next(&w);
-         dt_sum_push(&sums)) {
+    walker w = {.c = c,
+                .features = features,
+                .end = rows_in(x, c->step->node, 1, dt_type_elements(&x->type[n->in[0]])),
+                .most = DT_SUM_ROWS};
+    for (; next(&w); dt_sum_push(&sums)) {
         dt_norm_args a = arguments(&w, n);
         a.dy = fetch(&w, n->in[1], 1);
         a.out = dt_sum_next(&sums);

@@ -29,8 +29,11 @@ static void run(const dt_kernel_call *c) {
     const int in = x->g->node[c->step->node].in[0];
     const dt_type *out = &x->type[c->step->node];
     dt_reduction r = reduction_of(x, c->step->node);
-    const int64_t from = out->rank > 0 ? dt_reduction_narrow(&r, c->lo, c->hi, out->dim[0]) : 0,
-                  to = out->rank > 0 ? c->lo * dt_row_elements(x, c->step->node) : 0;
+    const int64_t from = out->rank > 0
+                             ? dt_reduction_narrow(&r, c->lo, c->hi,
+                                                   out->dim[0] * dt_steps_of(x, c->step->node))
+                             : 0,
+                  to = out->rank > 0 ? c->lo * dt_piece_elements(x, c->step->node) : 0;
 
     r.load = dt_strip_load(x->type[in].dtype);
     dt_reduction_run(&r, (const char *)x->at[in] + from * dt_element_bytes(x, in),
@@ -39,7 +42,7 @@ static void run(const dt_kernel_call *c) {
 
 const dt_kernel dt_kernel_reduce = {.name = "reduce",
                                     .op = &dt_op_reduce,
-                                    .splits = true,
+                                    .splits = DT_BY_ROWS | DT_BY_TIME,
                                     .fits = fits,
                                     .narrow = narrow,
                                     .prepare = prepare,
@@ -81,7 +84,7 @@ static void run_argmax(const dt_kernel_call *c) {
     const int in = x->g->node[c->step->node].in[0];
     const dt_type *t = &x->type[in];
     const int axis = (int)((const dt_axis_attr *)x->g->node[c->step->node].attr)->axis;
-    const int64_t row = dt_row_elements(x, c->step->node), n = t->dim[axis];
+    const int64_t row = dt_piece_elements(x, c->step->node), n = t->dim[axis];
     best_function *best = best_of(t->dtype);
     int64_t stride[DT_MAX_RANK];
     int32_t *to = x->at[c->step->node];
@@ -92,5 +95,8 @@ static void run_argmax(const dt_kernel_call *c) {
                      stride[axis]);
 }
 
-const dt_kernel dt_kernel_argmax = {
-    .name = "argmax", .op = &dt_op_argmax, .splits = true, .fits = fits_argmax, .run = run_argmax};
+const dt_kernel dt_kernel_argmax = {.name = "argmax",
+                                    .op = &dt_op_argmax,
+                                    .splits = DT_BY_ROWS | DT_BY_TIME,
+                                    .fits = fits_argmax,
+                                    .run = run_argmax};

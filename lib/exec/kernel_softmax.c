@@ -8,10 +8,10 @@ static int64_t classes(const dt_exec *x, int node) {
     return t->dim[t->rank - 1];
 }
 
-/* Rows of scores in one row of dimension 0, and the first one of this piece. */
+/* Rows of scores in n elements of them. */
 static int64_t score_rows(const dt_exec *x, int scores, int64_t n) {
     int64_t c = classes(x, scores);
-    return c ? n * dt_row_elements(x, scores) / c : 0;
+    return c ? n / c : 0;
 }
 
 /* ---- softmax ---- */
@@ -23,15 +23,15 @@ static bool fits_softmax(const dt_graph *g, int node) {
 static void run_softmax(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     int in = x->g->node[c->step->node].in[0];
-    int64_t at = c->lo * dt_row_elements(x, in);
+    const int64_t row = dt_piece_elements(x, c->step->node), at = c->lo * row;
 
     x->engine->simd->softmax(dt_floats(x, c->step->node) + at, dt_floats(x, in) + at,
-                             score_rows(x, in, c->hi - c->lo), classes(x, in));
+                             score_rows(x, in, (c->hi - c->lo) * row), classes(x, in));
 }
 
 const dt_kernel dt_kernel_softmax = {.name = "softmax",
                                      .op = &dt_op_softmax,
-                                     .splits = true,
+                                     .splits = DT_BY_ROWS | DT_BY_TIME,
                                      .fits = fits_softmax,
                                      .run = run_softmax};
 
@@ -47,7 +47,8 @@ static bool fits_entropy(const dt_graph *g, int node) {
 /* Room for the piece's labels as int32. */
 static dt_status *prepare_entropy(dt_exec *x, dt_step *step) {
     int logits = x->g->node[step->node].in[0];
-    step->scratch = (size_t)score_rows(x, logits, x->type[logits].dim[0]) * sizeof(int32_t);
+    step->scratch =
+        (size_t)score_rows(x, logits, dt_type_elements(&x->type[logits])) * sizeof(int32_t);
     return NULL;
 }
 
@@ -60,8 +61,10 @@ typedef struct part {
 static part part_of(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     int logits = x->g->node[c->step->node].in[0];
-    part p = {.first = score_rows(x, logits, c->lo),
-              .rows = score_rows(x, logits, c->hi - c->lo),
+    const int64_t rows = x->type[logits].dim[0] * dt_steps_of(x, c->step->node),
+                  each = rows ? dt_type_elements(&x->type[logits]) / rows : 0;
+    part p = {.first = score_rows(x, logits, c->lo * each),
+              .rows = score_rows(x, logits, (c->hi - c->lo) * each),
               .n = classes(x, logits)};
 
     p.scores = dt_floats(x, logits) + p.first * p.n;
@@ -111,7 +114,7 @@ static void run_entropy(const dt_kernel_call *c) {
 const dt_kernel dt_kernel_entropy = {
     .name = "entropy",
     .op = &dt_op_softmax_cross_entropy,
-    .splits = true,
+    .splits = DT_BY_ROWS | DT_BY_TIME,
     .fits = fits_entropy,
     .prepare = prepare_entropy,
     .run = run_entropy,
@@ -133,7 +136,7 @@ static void run_entropy_grad(const dt_kernel_call *c) {
 const dt_kernel dt_kernel_entropy_grad = {
     .name = "entropy_grad",
     .op = &dt_op_softmax_cross_entropy_grad,
-    .splits = true,
+    .splits = DT_BY_ROWS | DT_BY_TIME,
     .fits = fits_entropy,
     .prepare = prepare_entropy,
     .run = run_entropy_grad,

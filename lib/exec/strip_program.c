@@ -297,11 +297,13 @@ static void assign_registers(dt_strip_program *p) {
     free(last);
 }
 
-/* Periods are elements of last dimensions of one shape, so each divides the longer ones. */
-static void choose_strip(dt_strip_program *p, int64_t longest) {
-    int64_t period = longest > DT_STRIP ? 1 : longest;
+/* Periods are elements of last dimensions of one shape, so each divides the longer ones. A piece by
+ * time may begin within a period. */
+static void choose_strip(dt_strip_program *p, int64_t longest, int64_t row) {
+    const bool breaks = longest > DT_STRIP || (longest > 0 && row % longest != 0);
+    int64_t period = breaks ? 1 : longest;
 
-    if (longest > DT_STRIP) p->row_break = longest;
+    if (breaks) p->row_break = longest;
     for (int i = 0; i < p->n_sums && p->row_break; i++)
         period = p->sum[i].period > period ? p->sum[i].period : period;
     p->strip = period > 1 ? DT_STRIP / period * period : DT_STRIP;
@@ -320,7 +322,7 @@ static int64_t largest_piece(const dt_exec *x, int node) {
         dt_piece_rows(x->p, node, u, &lo, &hi);
         most = hi - lo > most ? hi - lo : most;
     }
-    return most * dt_row_elements(x, node);
+    return most * dt_piece_elements(x, node);
 }
 
 /* Reserves the buffers of the sums' trees, after the registers. Rows longer than a strip may end in
@@ -352,7 +354,7 @@ dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) {
     add_all(&b);
     forward_copies(p);
     assign_registers(p);
-    choose_strip(p, b.longest);
+    choose_strip(p, b.longest, dt_piece_elements(x, p->rows_of));
     dt_emit_loops(p, x->engine->simd->generates ? &x->code : NULL);
     free(b.place);
     free(b.again);

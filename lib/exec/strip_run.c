@@ -238,7 +238,7 @@ static void run(const dt_kernel_call *c) {
                 .p = p,
                 .simd = c->x->engine->simd,
                 .generated = c->x->code.base != NULL};
-    int64_t row = dt_row_elements(c->x, r.p->rows_of), end = c->hi * row;
+    int64_t row = dt_piece_elements(c->x, r.p->rows_of), end = c->hi * row;
     int strips = 0; /* in the current block */
 
     begin_block(&r);

@@ -32,7 +32,7 @@ static bool may_be_own(const dt_exec *x, int node) {
     const dt_piece *p = &x->p->piece[node];
     return s->home == DT_HOME_ARENA && s->owner == node && p->segment >= 0 && p->units > 1 &&
            s->first == p->segment && s->last == p->segment && s->bytes < TOO_MUCH &&
-           dt_cut_of(&x->g->node[node]) != DT_CUT_TILES;
+           p->by != DT_BY_HEADS && dt_cut_of(&x->g->node[node]) != DT_CUT_TILES;
 }
 
 static void kernel_reads(dt_exec *x, int node, dt_reader *read, int number) {
@@ -110,7 +110,7 @@ static void find_lifetimes(dt_exec *x, dt_arena *scratch) {
 /* ---- where ---- */
 
 static int64_t row_bytes(const dt_exec *x, int node) {
-    return dt_row_elements(x, node) * dt_element_bytes(x, node);
+    return dt_piece_elements(x, node) * dt_element_bytes(x, node);
 }
 
 static int64_t largest_piece(const dt_exec *x, int node, int units) {

@@ -17,12 +17,18 @@
  * before all others, the preamble: they are computed before threads start, so no task waits for
  * them.
  *
+ * A batch of few examples is divided further, if they are sequences: its steps where a node needs
+ * the same step of its inputs only (dimensions 0 and 1 as one), and attention by heads.
+ *
+ *     segment 1   by time:   norm, q, k, v      segment 2   by heads:   attention      segment 3   by time:   ...
+ *
  * Under `reproducible` rows are cut at the borders of shards instead: libraries choose their
  * kernels by the number of rows in a call, so a row has the same bits only where it is computed
  * beside the same other rows, on whichever worker.
  */
 #include <math.h>
 
+#include "base/size.h"
 #include "op/segment.h"
 #include "op/shapes.h"
 #include "op/workers.h"
@@ -52,8 +58,8 @@ bool dt_absorbs(const dt_cutter *c, int i) {
     return dt_tree_results(n) && c->p->piece[n->in[0]].absorbed;
 }
 
-static bool can_split(const dt_cutter *c, int i) {
-    return !c->o->can_split || c->o->can_split(c->g, i);
+static bool can_split(const dt_cutter *c, int i, dt_division by) {
+    return c->o->can_split ? c->o->can_split(c->g, i, by) : by == DT_BY_ROWS;
 }
 
 /* Each piece computes the sums of some replicas or shards. Joining costs more than the sums of
@@ -69,14 +75,64 @@ static int units_for_segments(const dt_cutter *c, int i) {
 static int units_of(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
 
-    if (dt_cut_of(n) == DT_CUT_TILES) return can_split(c, i) ? dt_segment_count(n) : 1;
+    if (dt_cut_of(n) == DT_CUT_TILES) return can_split(c, i, DT_BY_ROWS) ? dt_segment_count(n) : 1;
     if (dt_cut_of(n) >= 0 && n->op->role == DT_ROLE_REDUCE)
-        return can_split(c, i) && !c->p->piece[i].absorbed ? units_for_segments(c, i) : 1;
+        return can_split(c, i, DT_BY_ROWS) && !c->p->piece[i].absorbed ? units_for_segments(c, i)
+                                                                       : 1;
     if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0 ||
-        !can_split(c, i))
+        !can_split(c, i, DT_BY_ROWS))
         return 1;
     if (n->type.dim[0] < 0) return dt_is_image(n) ? c->image_units : c->row_units;
     return units_for_elements(n);
+}
+
+/* ---- few examples ---- */
+
+/* Whether piece u of the steps of node i needs only these steps of input k. */
+static bool has_steps_of(const dt_cutter *c, int i, int k) {
+    const dt_rule *r = &c->rule[i];
+    return r->in[k][0] >= 0 && r->in[k][0] == r->out[0] && r->in[k][1] >= 0 &&
+           r->in[k][1] == r->out[1];
+}
+
+/* Whether it needs all of input k: neither its examples nor its steps are the node's. */
+static bool has_no_steps_of(const dt_cutter *c, int i, int k) {
+    const dt_rule *r = &c->rule[i];
+    for (int d = 0; d < input(c, i, k)->type.rank; d++)
+        if (r->in[k][d] >= 0 && (r->in[k][d] == r->out[0] || r->in[k][d] == r->out[1]))
+            return false;
+    return true;
+}
+
+static bool has_steps(const dt_cutter *c, int i) {
+    const dt_node *n = &c->g->node[i];
+    const dt_type *t = &n->type;
+    bool any = n->op->role == DT_ROLE_REPEAT;
+    if (t->rank < 2 || t->dim[0] != -1 || t->dim[1] != c->steps || c->rule[i].out[0] < 0 ||
+        c->rule[i].out[1] < 0)
+        return false;
+    for (int k = 0; k < n->n_in; k++) {
+        any |= has_steps_of(c, i, k);
+        if (n->op->role != DT_ROLE_REPEAT && !has_steps_of(c, i, k) && !has_no_steps_of(c, i, k))
+            return false;
+    }
+    return any;
+}
+
+static dt_division division_of(const dt_cutter *c, int i) {
+    if (!c->time_units || dt_is_leaf(&c->g->node[i]) || c->p->piece[i].absorbed) return DT_BY_ROWS;
+    if (has_steps(c, i) && can_split(c, i, DT_BY_TIME)) return DT_BY_TIME;
+    const dt_type *t = &c->g->node[i].type;
+    return t->rank == 4 && t->dim[0] == -1 && can_split(c, i, DT_BY_HEADS) ? DT_BY_HEADS
+                                                                           : DT_BY_ROWS;
+}
+
+static void divide(dt_cutter *c, int i) {
+    dt_piece *piece = &c->p->piece[i];
+    piece->by = division_of(c, i);
+    piece->units = piece->by == DT_BY_ROWS ? units_of(c, i) : c->time_units;
+    if (piece->by == DT_BY_HEADS)
+        piece->units = (int)dt_min(piece->units, c->p->batch * dt_heads_of(c->g, i));
 }
 
 /* ---- the preamble ---- */
@@ -121,7 +177,9 @@ bool dt_is_aligned(const dt_cutter *c, int i, int k) {
         DT_CUT_TILES) /* piece u of the tree is the sum over piece u of the batch */
         return dt_is_batch(&c->g->node[j].type, 0) && c->p->piece[i].units == c->p->piece[j].units;
     return !dt_absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 &&
-           c->rule[i].in[k][0] == c->rule[i].out[0] && dt_cut_alike(c, i, j);
+           c->rule[i].in[k][0] == c->rule[i].out[0] && dt_cut_alike(c, i, j) &&
+           (c->p->piece[i].by == DT_BY_ROWS ||
+            (c->p->piece[i].by == DT_BY_TIME && has_steps_of(c, i, k)));
 }
 
 /* The first segment in which a tree may run that absorbs a sum over the batch: all rows must
@@ -154,7 +212,7 @@ static int earliest(const dt_cutter *c, int i) {
 static void place_node(dt_cutter *c, int i) {
     dt_piece *piece = &c->p->piece[i];
 
-    piece->units = units_of(c, i);
+    divide(c, i);
     piece->segment = -1;
     if (dt_is_leaf(&c->g->node[i]) || piece->absorbed) return;
     piece->segment = earliest(c, i);
@@ -291,6 +349,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     dt_list_readings(&c, scratch);
     absorb_segments(&c);
     c.row_units = p->cut ? p->cuts : dt_row_units(graph, p->batch);
+    c.time_units = p->cut ? 0 : dt_time_units(graph, p->batch, &c.steps);
     c.image_units = p->cut ? p->cuts : dt_image_units(graph, p->batch);
     dt_choose_copies(&c, scratch);
     find_preamble(&c);

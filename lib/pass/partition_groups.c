@@ -10,6 +10,8 @@
  *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make
  *                                                                  them at a time
  */
+#include <stdlib.h>
+#include <string.h>
 
 #include "op/workers.h"
 #include "pass/partition_impl.h"
@@ -64,9 +66,20 @@ static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     }
 }
 
+/* The gradients of one attention are computed together. */
+static void join_gradients(dt_cutter *c, int i) {
+    const dt_piece *piece = c->p->piece;
+    for (int j = 0; j < i && piece[i].by == DT_BY_HEADS; j++)
+        if (piece[j].by == DT_BY_HEADS && piece[j].segment == piece[i].segment &&
+            c->g->node[j].op == c->g->node[i].op &&
+            memcmp(c->g->node[j].in, c->g->node[i].in, sizeof c->g->node[i].in) == 0)
+            c->parent[dt_find_group(c, i)] = dt_find_group(c, j);
+}
+
 static void join_groups(dt_cutter *c, dt_arena *scratch) {
     for (int i = 0; i < c->g->n_nodes; i++)
         if (c->p->piece[i].segment >= 0) join_inputs(c, i, &c->g->node[i]);
+    for (int i = 0; i < c->g->n_nodes; i++) join_gradients(c, i);
     dt_join_readers(c);
     join_odds_and_ends(c, scratch);
 }

@@ -25,6 +25,8 @@ typedef struct dt_cutter {
     /* by node of a variable: 1 + the update that is computed in its memory; 0: none */
     int *overwritten_by;
     int *overwrites; /* by node of an update: 1 + that variable; 0: none */
+    int time_units;  /* number of pieces by time; 0: values are divided by rows */
+    int64_t steps;   /* by time: of each example */
     int row_units;   /* number of pieces into which values with rows are divided, except images */
     int image_units; /* number of pieces into which values whose rows are images are divided */
     int *depth;      /* by node; see place_nodes */
@@ -41,7 +43,8 @@ static inline bool dt_is_leaf(const dt_node *n) {
 /* Whether nodes i and j have the same pieces, of the same rows. */
 static inline bool dt_cut_alike(const dt_cutter *c, int i, int j) {
     int64_t a = c->g->node[i].type.dim[0], b = c->g->node[j].type.dim[0];
-    return c->p->piece[i].units == c->p->piece[j].units && ((a < 0 && b < 0) || a == b);
+    return c->p->piece[i].units == c->p->piece[j].units && c->p->piece[i].by == c->p->piece[j].by &&
+           ((a < 0 && b < 0) || a == b);
 }
 
 /* Whether nodes i and j are both computed as a whole, by one task. */

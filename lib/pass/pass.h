@@ -132,6 +132,9 @@ bool dt_is_from_host(const dt_node *n);
 /* The number of pieces of a batch: for values in general, and (dt_image_units) in graphs with
  * convolutions for values whose rows are large (images). */
 int dt_row_units(const dt_graph *g, int64_t batch);
+/* The number of pieces where a batch has fewer examples than it should have pieces, so that they
+ * divide the *steps of each example, too; 0: by rows, dt_row_units. */
+int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps);
 /* The largest power of two that is at most x, in [1, 16]. */
 int dt_tiles_below(double x);
 int dt_image_units(const dt_graph *g, int64_t rows);
@@ -155,8 +158,16 @@ dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph
  * there at the end. If its old value is a result, or another state's update, the back end must
  * keep a copy: the partition does not wait for it.
  */
+/* What the pieces of a value with rows divide. */
+typedef enum dt_division {
+    DT_BY_ROWS = 1, /* dimension 0 */
+    DT_BY_TIME = 2, /* dimensions 0 and 1, as one: the steps of all examples */
+    DT_BY_HEADS = 4 /* the heads of keys of all examples, in attention */
+} dt_division;
+
 typedef struct dt_piece {
-    int units;   /* pieces along dimension 0; 1: whole */
+    int units; /* pieces; 1: whole */
+    dt_division by;
     int segment; /* -1: no work (argument, variable, constant) */
     int group;   /* nodes of a group run piece by piece, one after the other */
     /* computed by its only reader, without a value in memory: a segment op that a tree_sum reads,
@@ -181,13 +192,14 @@ typedef struct dt_partition_options {
     int64_t batch;
     const int32_t *cut; /* [cuts + 1]: the borders of shards, 0 first; NULL: pieces by sizes */
     int cuts;
-    /* Whether the back end can compute rows [lo, hi) of a node's result; NULL: wherever the op's
-     * rule allows it. */
-    bool (*can_split)(const dt_graph *g, int node);
+    /* Whether the back end can compute a node's result in pieces by rows, time or heads; NULL: by
+     * rows, wherever the op's rule allows it. */
+    bool (*can_split)(const dt_graph *g, int node, dt_division by);
 } dt_partition_options;
 /* The program keeps `graph` (not owned) and lives in `arena`. */
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena);
-/* Rows [*lo, *hi) of piece `unit` for a dimension 0 of `size` (k * B: cut at multiples of k). */
+/* Rows [*lo, *hi) of piece `unit` for a dimension 0 of `size` (k * B: cut at multiples of k); by
+ * time and by heads those of all examples. */
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
 /* dt_piece_rows for a division into `units` pieces. */
 void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi);
@@ -196,6 +208,8 @@ void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *l
 bool dt_is_name(const dt_node *n);
 /* The node whose memory `node` is. */
 int dt_named_by(const dt_graph *g, int node);
+/* Heads of keys of an attention, or of its gradient. */
+int64_t dt_heads_of(const dt_graph *g, int node);
 void dt_program_print(const dt_program *p, dt_str *out);
 
 /* ---- products as chips make them ---- */

@@ -9,6 +9,10 @@ int dt_named_by(const dt_graph *g, int node) {
     return node;
 }
 
+int64_t dt_heads_of(const dt_graph *g, int node) {
+    return g->node[g->node[node].in[1]].type.dim[2];
+}
+
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi) {
     dt_part_rows(p, node, unit, p->piece[node].units, lo, hi);
 }
@@ -20,6 +24,8 @@ void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *l
                                    : t->dim[0],
             k = t->rank && t->dim[0] < 0 ? -t->dim[0] : 1;
 
+    if (p->piece[node].by == DT_BY_TIME) size *= t->dim[1];
+    if (p->piece[node].by == DT_BY_HEADS) size *= dt_heads_of(p->graph, node);
     if (p->cut && t->rank && t->dim[0] < 0 && units == p->cuts && units > 1) {
         *lo = p->cut[unit] * k;
         *hi = p->cut[unit + 1] * k;
@@ -39,8 +45,11 @@ static void print_piece(const dt_graph *g, int i, dt_str *out, void *user) {
         dt_str_puts(out, dt_concatenate_of(&g->node[i]) ? "  [within its reader]"
                                                         : "  [within the tree]");
     else if (piece->segment >= 0 && piece->units > 1)
-        dt_str_printf(out, "  [segment %d, group %d, %d pieces]", piece->segment, piece->group,
-                      piece->units);
+        dt_str_printf(out, "  [segment %d, group %d, %d pieces%s]", piece->segment, piece->group,
+                      piece->units,
+                      piece->by == DT_BY_TIME    ? " by time"
+                      : piece->by == DT_BY_HEADS ? " by heads"
+                                                 : "");
     else if (piece->segment >= 0)
         dt_str_printf(out, "  [segment %d, group %d, whole]", piece->segment, piece->group);
 }

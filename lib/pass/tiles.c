@@ -123,8 +123,6 @@ int dt_row_units(const dt_graph *g, int64_t batch) {
     return units;
 }
 
-bool dt_is_image(const dt_node *n) { return !dt_dot_of(n) && row_elements(&n->type) >= IMAGE; }
-
 static int64_t largest_row(const dt_graph *g) {
     int64_t most = 0;
     bool convolves = false;
@@ -135,6 +133,18 @@ static int64_t largest_row(const dt_graph *g) {
     }
     return convolves ? most : 0;
 }
+
+/* Steps are divided where products that do most of the work have a row for each. */
+int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
+    const int units = units_for_rows(batch * most_product_rows(g));
+    *steps = most_product_rows(g);
+    return *steps > 1 && units > 1 && batch < units && fewest_product_rows(g) >= *steps &&
+                   largest_row(g) == 0
+               ? units
+               : 0;
+}
+
+bool dt_is_image(const dt_node *n) { return !dt_dot_of(n) && row_elements(&n->type) >= IMAGE; }
 
 /* At most as many as rows. */
 int dt_image_units(const dt_graph *g, int64_t rows) {

@@ -92,15 +92,20 @@ typedef struct runnable {
     dt_view *arg, *result;
 } runnable;
 
-static inline runnable compile(const lowered *l, dt_engine *e, const feed *f) {
+static inline runnable compile_split(const lowered *l, dt_engine *e, const feed *f,
+                                     bool (*can_split)(const dt_graph *g, int node,
+                                                       dt_division by)) {
     runnable r = {.l = l, .f = f, .arena = dt_arena_create(), .arg = feed_folded(f, &l->folded)};
     r.program = dt_partition(
-        l->graph, &(dt_partition_options){.batch = f->total, .can_split = dt_exec_can_split},
-        r.arena);
+        l->graph, &(dt_partition_options){.batch = f->total, .can_split = can_split}, r.arena);
     r.result = dt_arena_array(r.arena, dt_view, l->graph->n_results + 1);
     program_check(r.program, l->g->seed);
     ok_for(dt_exec_compile(&r.exec, e, r.program), l->g->seed);
     return r;
+}
+
+static inline runnable compile(const lowered *l, dt_engine *e, const feed *f) {
+    return compile_split(l, e, f, dt_exec_can_split);
 }
 
 static inline void run_step(runnable *r) {

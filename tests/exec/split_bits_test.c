@@ -2,7 +2,8 @@
 /*
  * Steps split by rows, heads and columns of outputs over logical devices give the bits of the step
  * before it was split, where a product's rows and columns do not depend on what stands beside them:
- * oneDNN's do not, OpenBLAS changes kernels with the size.
+ * oneDNN's do not, OpenBLAS changes kernels with the size. So do pieces by time and by heads, into
+ * which the executor divides few examples.
  */
 #include "kit.h"
 
@@ -151,9 +152,85 @@ static void test_splits_keep_the_bits(void **state) {
     dt_engine_close(e);
 }
 
+/* ---- few examples ---- */
+
+enum { LONG = 300, KEY_HEADS = 2 };
+
+/* A block of a language model with positions. */
+static dt_value block(step *s, dt_value x) {
+    const int64_t size = WIDTH / HEADS;
+    const dt_attention_how how = {.scale = 0.125, .causal = true, .window = 70};
+    x = dt_add(x, dt_broadcast_to(matrix(s, LONG, WIDTH), &dt_node_of(x)->type));
+    const dt_value gamma = weight(s, 1, (int64_t[]){WIDTH}),
+                   q = heads_of(s, dt_layer_norm(x, gamma, gamma, 1e-5)),
+                   kv = dt_reshape(dt_matmul(x, matrix(s, WIDTH, KEY_HEADS * size)), 4,
+                                   (int64_t[]){DT_BATCH, LONG, KEY_HEADS, size}),
+                   y = dt_reshape(dt_attention(q, kv, dt_tanh(kv), &how), 3,
+                                  (int64_t[]){DT_BATCH, LONG, WIDTH}),
+                   h = dt_gelu(dt_matmul(y, matrix(s, WIDTH, 2 * WIDTH)), true);
+    return dt_add(x, dt_matmul(h, matrix(s, 2 * WIDTH, WIDTH)));
+}
+
+static void build_text(step *s) {
+    const dt_type type = dt_type_of(DT_FLOAT32, 3, (int64_t[]){DT_BATCH, LONG, WIDTH});
+    s->g->distributed[0] = true;
+    const dt_value y = block(s, dt_trace_declare(s->t, "x", &type)),
+                   loss = dt_softmax_cross_entropy(y, dt_softmax(dt_stop_gradient(y)));
+    dt_return(s->t, "best", dt_argmax(y, 2));
+    train(s, dt_add(dt_reduce_sum(dt_multiply(y, y), 2), loss), 4);
+}
+
+static bool by_rows(const dt_graph *g, int node, dt_division by) {
+    return by == DT_BY_ROWS && dt_exec_can_split(g, node, by);
+}
+
+/* divided: how many nodes have pieces by time, and by heads */
+static unsigned char *run_text(dt_engine *e, int64_t rows, bool divides, int divided[2],
+                               size_t *size) {
+    lowered l = make(build_text, 1);
+    feed f = feed_make(l.g, 1, 1, &rows);
+    ok_for(dt_simplify(l.folded.graph, &l.graph), 0);
+    runnable r = compile_split(&l, e, &f, divides ? dt_exec_can_split : by_rows);
+    divided[0] = divided[1] = 0;
+    for (int i = 0; i < l.graph->n_nodes; i++)
+        for (int k = 0; k < 2; k++)
+            divided[k] += r.program->piece[i].by == (k ? DT_BY_HEADS : DT_BY_TIME) &&
+                          r.program->piece[i].units > 1;
+    run_step(&r);
+    unsigned char *bytes = outcome_bytes(&r, size);
+    runnable_release(&r);
+    feed_release(&f);
+    lowered_release(&l);
+    return bytes;
+}
+
+static void test_few_examples_are_divided_with_the_same_bits(void **state) {
+    (void)state;
+    static const struct {
+        int64_t rows;
+        bool divided;
+    } cases[] = {{1, true}, {2, true}, {3, true}, {8, false}};
+    dt_engine *e = engine_with(2, DT_KERNELS_OWN);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int whole[2], parts[2];
+        size_t n = 0, m = 0;
+        unsigned char *a = run_text(e, cases[i].rows, false, whole, &n),
+                      *b = run_text(e, cases[i].rows, true, parts, &m);
+        assert_int_equal(whole[0] + whole[1], 0);
+        if ((parts[0] > 20 && parts[1] == 4) != cases[i].divided)
+            fail_msg("%d examples: %d by time, %d by heads", (int)cases[i].rows, parts[0],
+                     parts[1]);
+        if (n != m || memcmp(a, b, n) != 0) fail_msg("%d examples: other bits", (int)cases[i].rows);
+        free(a);
+        free(b);
+    }
+    dt_engine_close(e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_splits_keep_the_bits),
+        cmocka_unit_test(test_few_examples_are_divided_with_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

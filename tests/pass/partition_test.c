@@ -17,8 +17,8 @@
 /* ---- random steps ---- */
 
 /* Some nodes cannot be split, the same in every call. */
-static bool some_can_split(const dt_graph *g, int node) {
-    return g->node[node].op->name[0] % 3 != 0;
+static bool some_can_split(const dt_graph *g, int node, dt_division by) {
+    return g->node[node].op->name[0] % 3 != 0 && by != DT_BY_HEADS;
 }
 
 static dt_graph *lowered(const random_graph *g, int replicas, int shards) {
