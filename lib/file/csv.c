@@ -40,10 +40,16 @@ static void make_feeds(char *p, size_t n) {
     for (char *end = p + n; (p = memchr(p, '\r', (size_t)(end - p))); p++) *p = '\n';
 }
 
-/* Whether a file's first bytes have line ends, and all are CR. A CR at their end may belong to a
- * CRLF. */
+/* Whether a file's first bytes have line ends, and all outside of quotes are CR. A CR at their end may
+ * belong to a CRLF. */
 static bool has_returns(const char *p, size_t n) {
-    return n > 1 && memchr(p, '\r', n - 1) && !memchr(p, '\n', n);
+    bool open = false, any = false;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == '"') open = !open;
+        else if (!open && p[i] == '\n') return false;
+        else any |= !open && p[i] == '\r' && i + 1 < n;
+    }
+    return any;
 }
 
 static dt_status *read_piece(dt_csv *c) {
@@ -199,7 +205,9 @@ static bool is_plain(char c) { return (unsigned char)(c - ' ') < 0x80 - ' ' && c
 
 static dt_status *stray(const cutter *k) {
     return *k->p == '"'
-               ? dt_csv_fail(k->c, k->line, k->col, "stray quote in an unquoted field")
+               ? dt_suggest(
+                     dt_csv_fail(k->c, k->line, k->col, "stray quote in an unquoted field"),
+                     "a field with quotes is quoted, and its quotes are doubled: \"a 6\"\" pipe\"")
                : dt_csv_fail(k->c, k->line, k->col,
                              "a carriage return without a line feed: lines end with LF or CRLF");
 }
@@ -236,6 +244,13 @@ static dt_status *cut_plain(cutter *k, dt_csv_field *f) {
     return NULL;
 }
 
+static dt_status *text_follows(const cutter *k, const dt_csv_field *f) {
+    dt_status *s = dt_csv_fail(k->c, k->line, k->col, "text follows a quoted field");
+    return f->size > 0 && f->text[f->size - 1] == '\\'
+               ? dt_suggest(s, "if quotes are written \\\", set dataset.escapechar: \"\\\\\"")
+               : s;
+}
+
 /* Cuts one field and, if another field follows, the delimiter. */
 static dt_status *cut_field(cutter *k, bool *more) {
     dt_csv *c = k->c;
@@ -247,8 +262,7 @@ static dt_status *cut_field(cutter *k, bool *more) {
     if (c->styled) drop_comment(k);
     *more = k->p < k->end;
     c->end_col = k->col;
-    if (*more && *k->p != c->style.delimiter && !is_gap(k))
-        return dt_csv_fail(c, k->line, k->col, "text follows a quoted field");
+    if (*more && *k->p != c->style.delimiter && !is_gap(k)) return text_follows(k, f);
     char *const gap = k->p;
     if (*more) step(k);
     *gap = '\0'; /* overwrites the delimiter or the line end */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Surveys the columns of CSV files; reads all records once. A first line with a field that is not a
- * number is a header. Columns are integers, numbers, or texts, whose vocabulary is what occurs in
+ * Surveys the columns of CSV files; reads all records once, and the first ones several times, to find
+ * out how the file is written and whether its first line is a header. Columns are integers, numbers, or texts, whose vocabulary is what occurs in
  * the file, in byte order.
  */
 #include "file/file.h"
@@ -57,10 +57,68 @@ static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
 
 /* ---- files ---- */
 
-static bool is_header(const table *t, const dt_csv *c) {
-    for (int i = 0; i < c->n; i++)
-        if (is_text(t, &c->field[i])) return true;
-    return false;
+/* What the first line looks like beside the records below it. */
+typedef struct first_line {
+    int texts;     /* fields that are not numbers */
+    int again;     /* of these, those that occur again in their column */
+    bool fraction; /* a field is a number that is not whole */
+    bool names;    /* a text stands above numbers alone */
+} first_line;
+
+/* A column below the first line. */
+typedef struct below {
+    const char *first; /* its text in the first line; NULL: a number or missing */
+    bool again, numbers, words;
+} below;
+
+static void note_below(const table *t, const dt_csv *c, below *column, int n) {
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    for (int i = 0; i < n && i < c->n; i++) {
+        const char *trimmed = dt_csv_trim(&c->field[i], room);
+        if (!column[i].first || (trimmed && dt_missing_is_default(trimmed))) continue;
+        column[i].again |= strcmp(column[i].first, c->field[i].text) == 0;
+        column[i].words |= is_text(t, &c->field[i]);
+        column[i].numbers |= !is_text(t, &c->field[i]);
+    }
+}
+
+static below *begin_columns(const table *t, const dt_csv *c, first_line *out) {
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    below *column = dt_arena_array(t->arena, below, c->n);
+    for (int i = 0; i < c->n; i++) {
+        const dt_column_value v = value_of(t, &c->field[i], dt_csv_trim(&c->field[i], room));
+        out->fraction |= v.number && !v.integer;
+        if (!is_text(t, &c->field[i])) continue;
+        column[i].first = dt_arena_strdup(t->arena, c->field[i].text);
+        out->texts++;
+    }
+    return column;
+}
+
+/* Finds out whether the first line is a header. It is if a text stands above numbers alone; if there are
+ * only texts below its texts, it is a record if most of them occur again in their columns, or if it has a
+ * number that is not whole. Faults of later records are reported when they are read. */
+static dt_status *find_header(table *t, const char *path) {
+    enum { LOOKED_AT = 1000 };
+    dt_csv c;
+    bool more = false;
+    first_line f = {0};
+    dt_status *s = dt_csv_open(&c, path, &t->style), *later = NULL;
+    if (!s) s = dt_csv_next(&c, &more);
+    const int n = !s && more ? c.n : 0;
+    below *column = n > 0 ? begin_columns(t, &c, &f) : NULL;
+    for (int i = 0; i < LOOKED_AT && n > 0 && more && !later; i++) {
+        later = dt_csv_next(&c, &more);
+        if (!later && more) note_below(t, &c, column, n);
+    }
+    for (int i = 0; i < n; i++) {
+        f.again += column[i].again;
+        f.names |= column[i].numbers && !column[i].words;
+    }
+    t->t.header = f.texts > 0 && (f.names || (2 * f.again <= f.texts && !f.fraction));
+    dt_status_free(later);
+    dt_csv_close(&c);
+    return s;
 }
 
 /* Begins the table with the first record of the first file. */
@@ -69,7 +127,6 @@ static dt_status *begin(table *t, const dt_csv *c) {
         return dt_fail(DT_E_TOO_LARGE, NULL,
                        "%s: %d columns; at most %d can be inspected without a job", c->path, c->n,
                        DT_MOST_COLUMNS);
-    t->t.header = is_header(t, c);
     dt_csv_header h;
     dt_csv_header_read(t->arena, c, t->t.header, &h);
     t->t.n = c->n;
@@ -79,9 +136,13 @@ static dt_status *begin(table *t, const dt_csv *c) {
 }
 
 static dt_status *note_record(table *t, const dt_csv *c) {
-    if (c->n != t->t.n)
-        return dt_csv_fail(c, c->field[0].line, c->end_col, "%d field%s, expected %d", c->n,
-                           c->n == 1 ? "" : "s", t->t.n);
+    if (c->n != t->t.n) {
+        dt_status *s = dt_csv_fail(c, c->field[0].line, c->end_col, "%d field%s, expected %d", c->n,
+                                   c->n == 1 ? "" : "s", t->t.n);
+        return t->t.header && t->t.records == 0 && c->n == t->t.n + 1
+                   ? dt_suggest(s, "if the header lacks the name of the first column, write it there")
+                   : s;
+    }
     for (int i = 0; i < c->n; i++) note_field(t, &t->t.v[i], &c->field[i]);
     t->t.records++;
     return NULL;
@@ -128,6 +189,7 @@ static dt_status *glance_at(const char *path, const dt_csv_style *style, glance 
     enum { LOOKED_AT = 20 };
     dt_csv c;
     bool more = false, even = true, number = false;
+    char room[DT_CSV_LONGEST_NUMBER + 1];
     double x;
     dt_status *s = dt_csv_open(&c, path, style);
     if (!s) s = dt_csv_next(&c, &more);
@@ -139,24 +201,27 @@ static dt_status *glance_at(const char *path, const dt_csv_style *style, glance 
             break;
         }
         even = even && c.n == out->fields;
-        for (int k = 0; k < c.n; k++) number = number || dt_parse_double(c.field[k].text, &x);
+        for (int k = 0; k < c.n; k++) {
+            const char *trimmed = dt_csv_trim(&c.field[k], room);
+            number = number || (trimmed && dt_parse_double(trimmed, &x));
+        }
     }
     out->table = even && number;
     dt_csv_close(&c);
     return s;
 }
 
-/* Finds the delimiter with which the first record has the most fields. If no delimiter divides the
- * lines, blanks are tried: they are the delimiter if the lines then form a table. */
+/* Finds the delimiter with which the first record has the most fields. If the lines are then no table
+ * with numbers, blanks are tried: they are the delimiter if there are more fields, and a table. */
 static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *best) {
     dt_status *first = NULL;
     glance g;
     *best = (glance){0};
     for (const char *d = ",;\t| "; *d; d++) {
         dt_csv_style tried = {.delimiter = *d, .blanks = *d == ' ', .comment = style->comment};
-        if (tried.blanks && best->fields > 1) break;
+        if (tried.blanks && best->fields > 1 && best->table) break;
         dt_status *s = glance_at(path, &tried, &g);
-        if (!s && (tried.blanks ? g.fields > 1 && g.table : g.fields > best->fields)) {
+        if (!s && g.fields > best->fields && (!tried.blanks || g.table)) {
             *style = tried;
             *best = g;
         }
@@ -243,6 +308,7 @@ dt_status *dt_csv_survey(const dt_survey_request *g) {
                .t.wanted = g->table ? g->table->wanted : 0};
     dt_status *s = find_style(g->path[0], &t.style);
     if (!s) s = find_notation(&t, g->path[0]);
+    if (!s) s = find_header(&t, g->path[0]);
     for (int i = 0; i < g->n && !s; i++) s = look_through(&t, g->path[i]);
     if (!s && t.t.records == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
     if (!s) {

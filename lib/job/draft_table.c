@@ -55,6 +55,13 @@ static dt_status *no_column(const table *t) {
                       "write --target COLUMN with one of: %s", dt_str_text(&names));
 }
 
+/* Whether a column has the name, but for blanks around it, as after the comma in "a, b". */
+static bool is_named(const char *padded, const char *name) {
+    const size_t n = strlen(name);
+    padded += strspn(padded, " \t");
+    return strncmp(padded, name, n) == 0 && strspn(padded + n, " \t") == strlen(padded + n);
+}
+
 static dt_status *find_target(table *t) {
     int64_t number;
     t->target = -1;
@@ -63,6 +70,8 @@ static dt_status *find_target(table *t) {
     if (t->target < 0 && t->d->target && dt_parse_int64(t->d->target, &number) && number >= 0 &&
         number < t->facts.n)
         t->target = (int)number;
+    for (int i = 0; t->target < 0 && t->d->target && i < t->facts.n; i++)
+        if (is_named(t->facts.column[i].element, t->d->target)) t->target = i;
     return t->target < 0 ? no_column(t) : NULL;
 }
 
@@ -72,6 +81,10 @@ static dt_status *check_target(const table *t) {
     if (c->kind == DT_COLUMN_UNFIT || c->kind == DT_COLUMN_EMPTY || c->kind == DT_COLUMN_CONSTANT)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: column '%.80s' cannot be predicted: it %s", path,
                        c->element, c->why);
+    if (c->distinct == 1)
+        return dt_fail(DT_E_DATA_FILE, NULL,
+                       "%s: column '%.80s' cannot be predicted: it has one value only", path,
+                       c->element);
     if (c->kind == DT_COLUMN_TEXT)
         return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
                                   "%s: column '%.80s' cannot be predicted: its texts mostly differ",

@@ -29,6 +29,7 @@ static const char *free_name(const dt_draft *d, const char *name) {
 }
 
 const char *dt_draft_name(dt_draft *d, const char *text) {
+    text += strspn(text, " \t");
     char *name =
         dt_arena_printf(d->arena, "%s%.60s", isalpha((unsigned char)*text) ? "" : "c_", text);
     for (char *p = name; *p; p++)
