@@ -51,7 +51,7 @@ static void append_steps(dt_job *j, dt_tree *map, const dt_entry *added) {
 
 /* Random layers of the model work on the data; see model/keras/augment.c. */
 static void move_random(dt_job *j, dt_tree *model) {
-    const dt_tree *steps = dt_keras_take_random(j->arena, model);
+    const dt_tree *steps = dt_keras_take_steps(j->arena, model);
     dt_tree *dataset = dt_tree_get(j->tree, "dataset");
     if (!steps || steps->n == 0 || !dataset || dataset->kind != DT_TREE_MAP) return;
     dt_tree *map = dt_tree_get(dataset, "map");

@@ -333,6 +333,35 @@ def late():
     return keras.Model(x, L.Dense(3)(L.Flatten()(L.RandomFlip()(L.Conv2D(3, 3)(x)))))
 
 
+def prepared():
+    """Layers that make numbers of words and give an image a size, each behind its Input."""
+    color, tags, code = keras.Input((1,), name="color", dtype="string"), keras.Input((2,), name="tags", dtype="int64"), keras.Input((1,), name="code", dtype="string")
+    image = keras.Input((4, 4, 1), name="image")
+    small = L.CenterCrop(1, 2, name="center")(L.Resizing(3, 2, name="small")(image))
+    parts = [L.StringLookup(vocabulary=["red", "green", "blue"], output_mode="one_hot", name="lookup")(color)]
+    parts += [L.IntegerLookup(vocabulary=[3, 7, 9], output_mode="count", name="count")(tags)]
+    parts += [L.Flatten(name="flat")(L.Embedding(5, 5, embeddings_initializer="identity", name="bins")(L.Hashing(5, salt=3, name="hash")(code)))]
+    parts += [L.Flatten(name="pixels")(L.Rescaling(0.5, name="half")(small))]
+    return keras.Model([color, tags, code, image], L.Dense(15, kernel_initializer="identity", name="y")(L.Concatenate(name="all")(parts)))
+
+
+def write_prepared(directory):
+    """The model, rows for it, and what it makes of them. Needs Keras on TensorFlow."""
+    draw, rows = np.random.default_rng(7), 12
+    color, code = draw.choice(["red", "green", "blue", "pink"], rows), draw.choice(["a1", "b2", "c3", "d4", "e5"], rows)
+    tags, image = draw.integers(3, 11, (rows, 2)), draw.integers(0, 9, (rows, 4, 4, 1))
+    model = prepared()
+    texts = [keras.ops.convert_to_tensor(v.tolist(), dtype="string")[:, None] for v in (color, code)]
+    y = np.asarray(model([texts[0], keras.ops.convert_to_tensor(tags), texts[1], keras.ops.convert_to_tensor(image, dtype="float32")]))
+    with open(os.path.join(directory, "augmented", "prepared.json"), "w") as f:
+        f.write(model.to_json() + "\n")
+    names = ["color", "code", "t0", "t1"] + [f"p{i}" for i in range(16)] + [f"y{i}" for i in range(15)]
+    with open(os.path.join(directory, "augmented", "prepared.csv"), "w") as f:
+        f.write(",".join(names) + "\n")
+        for i in range(rows):
+            f.write(",".join(map(str, [color[i], code[i], *tags[i], *image[i].ravel(), *(f"{v:g}" for v in y[i])])) + "\n")
+
+
 MODELS = [
     mlp,
     cnn,
@@ -433,5 +462,7 @@ def write_augmented(directory):
 
 if sys.argv[2:] == ["augmented"]:
     write_augmented(sys.argv[1])
+elif sys.argv[2:] == ["prepared"]:
+    write_prepared(sys.argv[1])
 else:
     main(*sys.argv[1:])

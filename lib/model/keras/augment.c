@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers that change images at random. In a model of Keras they stand behind an Input and work in
- * training only; here they are steps of `dataset.map`, which have the same arguments.
+ * Layers that prepare data: those that change images at random, in training only, those that give images a
+ * size, and those that make numbers of words. In a model of Keras they stand behind an Input; here they are
+ * steps of `dataset.map`, which have the same arguments.
  *
  *     layers: [Input: {name: image}, Rescaling, RandomFlip: {mode: horizontal}, Conv2D, ...]
  *     ──▶     layers: [Input: {name: image}, Conv2D, ...]
  *             map: {image: [rescale: {...}, random_flip: {mode: horizontal}]}
  *
- * Random layers and Rescaling are moved as long as no other layer reads the same values. Rescaling
- * after the last random layer stays. Random layers elsewhere are refused later, by name.
+ * They and Rescaling are moved as long as no other layer reads the same values. Rescaling after the last of
+ * them stays. Such layers elsewhere are refused later, by name. The Input gets the shape and the dtype of
+ * what the steps give. A text is a single value here, and an array of one text in Keras: the last layer that is
+ * moved becomes a Reshape then. The steps make a row of 0 and 1 of a single value only; if there are more, it
+ * becomes a CategoryEncoding.
  */
 #include <string.h>
 
@@ -21,15 +25,30 @@ static const dt_entry *layer_at(const dt_tree *layers, int i) {
                : NULL;
 }
 
-bool dt_keras_is_random(const char *kind) {
-    static const char *const kinds[] = {"RandomFlip",        "RandomRotation",   "RandomZoom",
-                                        "RandomTranslation", "RandomShear",      "RandomHue",
-                                        "RandomBrightness",  "RandomContrast",   "RandomSaturation",
-                                        "RandomErasing",     "RandomColorJitter"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i], kind) == 0) return true;
-    return false;
+/* What the values of a layer are, as far as they differ from those that it reads. */
+typedef enum makes { THE_SAME, AN_IMAGE, NUMBERS, A_SEQUENCE } makes;
+
+static const struct {
+    const char *layer;
+    makes makes; /* NUMBERS: as many integers, or a row of `vocabulary_size` or `num_bins` values */
+} rows[] = {{"RandomFlip", THE_SAME},        {"RandomRotation", THE_SAME},
+            {"RandomZoom", THE_SAME},        {"RandomTranslation", THE_SAME},
+            {"RandomShear", THE_SAME},       {"RandomHue", THE_SAME},
+            {"RandomBrightness", THE_SAME},  {"RandomContrast", THE_SAME},
+            {"RandomSaturation", THE_SAME},  {"RandomErasing", THE_SAME},
+            {"RandomColorJitter", THE_SAME}, {"Resizing", AN_IMAGE},
+            {"CenterCrop", AN_IMAGE},        {"Hashing", NUMBERS},
+            {"StringLookup", NUMBERS},       {"IntegerLookup", NUMBERS},
+            {"TextVectorization", A_SEQUENCE}};
+
+static int find_row(const char *kind) {
+    const int n = sizeof rows / sizeof *rows;
+    int i = 0;
+    while (i < n && strcmp(rows[i].layer, kind) != 0) i++;
+    return i < n ? i : -1;
 }
+
+bool dt_keras_is_step(const char *kind) { return find_row(kind) >= 0; }
 
 static bool is_rescaling(const char *kind) {
     return strcmp(kind, dt_layer_rescaling.kind.name) == 0;
@@ -68,9 +87,10 @@ static int find_chain(const dt_tree *model, const dt_tree *layers, int i, int *c
     const char *name = text_of(dt_tree_get(layer_at(layers, i)->value, "name"));
     while ((i = only_reader(model, layers, i, name)) >= 0 && n < layers->n) {
         const dt_entry *e = layer_at(layers, i);
-        if (!dt_keras_is_random(e->key) && !is_rescaling(e->key)) break;
+        if (!dt_keras_is_step(e->key) && !is_rescaling(e->key)) break;
         chain[n++] = i;
-        if (dt_keras_is_random(e->key)) moved = n;
+        if (dt_keras_is_step(e->key)) moved = n;
+        if (moved == n && rows[find_row(e->key)].makes >= NUMBERS) break;
         name = text_of(dt_tree_get(e->value, "name"));
     }
     return moved;
@@ -91,19 +111,162 @@ static void join_factors(const dt_entry *layer) {
     }
 }
 
+/* Arguments of Keras' layers that the steps do not have, with the only value that they can have; NULL: any
+ * value. */
+static const struct {
+    const char *key, *value;
+} left_out[] = {
+    {"name", NULL},
+    {"inputs", NULL},
+    {"trainable", NULL},
+    {"dtype", NULL},
+    {"weights_of", NULL},
+    {"vocabulary_size", NULL},
+    {"vocabulary_dtype", NULL},
+    {"data_format", "channels_last"},
+    {"invert", "false"},
+    {"sparse", "false"},
+    {"ragged", "false"},
+    {"encoding", "utf-8"},
+    {"oov_method", "floormod"},
+    {"antialias", "false"},
+    {"pad_to_aspect_ratio", "false"},
+};
+
 /* {random_flip: {mode: horizontal}} of {RandomFlip: {name: f, inputs: x, mode: horizontal}} */
 static dt_tree *step_of(dt_arena *arena, const dt_entry *layer) {
-    static const char *const dropped[] = {"name", "inputs", "trainable", "dtype", "weights_of"};
+    static const char *const names[] = {"Resizing", "resize", "Rescaling", "rescale"};
     dt_tree *arguments = layer->value, *step = dt_keras_map(arena, &arguments->at, 1);
-    const dt_tree *order = dt_tree_get(arguments, "data_format");
-    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
-        dt_keras_drop(arguments, dropped[i]);
+    const bool pads = dt_keras_is_true(arguments, "pad_to_aspect_ratio");
+    const char *name = dt_snake_case(arena, layer->key);
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        if (!left_out[i].value ||
+            strcmp(text_of(dt_tree_get(arguments, left_out[i].key)), left_out[i].value) == 0)
+            dt_keras_drop(arguments, left_out[i].key);
+    for (int i = 0; i < 4; i += 2)
+        if (strcmp(layer->key, names[i]) == 0) name = names[i + 1];
+    if (strcmp(layer->key, "Resizing") == 0 && !pads) {
+        dt_keras_drop(arguments, "fill_mode");
+        dt_keras_drop(arguments, "fill_value");
+    }
     join_factors(layer);
-    if (strcmp(text_of(order), dt_data_formats[0]) == 0) dt_keras_drop(arguments, "data_format");
-    dt_keras_put(step, is_rescaling(layer->key) ? "rescale" : dt_snake_case(arena, layer->key),
-                 &layer->key_at, arguments);
+    dt_keras_put(step, name, &layer->key_at, arguments);
     return step;
 }
+
+/* ---- what the steps give ---- */
+
+/* The number of values of a row that a layer gives for a word; NULL: it gives integers. */
+static const dt_tree *width_of(const dt_tree *arguments) {
+    const char *mode = text_of(dt_tree_get(arguments, "output_mode"));
+    if (!*mode || strcmp(mode, "int") == 0) return NULL;
+    const dt_tree *bins = dt_tree_get(arguments, "num_bins");
+    return bins ? bins
+                : dt_tree_get(arguments, dt_keras_is_true(arguments, "pad_to_max_tokens")
+                                             ? "max_tokens"
+                                             : "vocabulary_size");
+}
+
+static dt_tree *list_of(dt_arena *arena, const dt_location *at, int n) {
+    dt_tree *list = dt_arena_new(arena, dt_tree);
+    *list = (dt_tree){
+        .kind = DT_TREE_LIST, .at = *at, .n = n, .item = dt_arena_array(arena, dt_tree *, n + 1)};
+    return list;
+}
+
+static void put_shape(dt_tree *input, dt_tree *shape) {
+    dt_keras_drop(input, "shape");
+    dt_keras_put(input, "shape", &shape->at, shape);
+}
+
+static void put_dtype(dt_arena *arena, dt_tree *input, const char *dtype) {
+    dt_keras_drop(input, "dtype");
+    if (dtype) dt_keras_put(input, "dtype", &input->at, dt_keras_scalar(arena, &input->at, dtype));
+}
+
+static void put_image(dt_arena *arena, dt_tree *input, const dt_tree *arguments) {
+    static const char *const sizes[] = {"height", "width"};
+    const dt_tree *shape = dt_tree_get(input, "shape");
+    dt_tree *list = list_of(arena, &input->at, shape && shape->kind == DT_TREE_LIST ? shape->n : 0);
+    for (int i = 0; i < list->n; i++) {
+        dt_tree *size = i < 2 ? dt_tree_get(arguments, sizes[i]) : NULL;
+        list->item[i] = size ? size : shape->item[i];
+    }
+    put_shape(input, list);
+}
+
+static dt_tree *behind_of(dt_arena *arena, const dt_entry *layer, const char *input, const char *kind) {
+    const dt_location *at = &layer->key_at;
+    dt_tree *item = dt_keras_map(arena, at, 1), *arguments = dt_keras_map(arena, at, 4);
+    dt_keras_put(arguments, "name", at, dt_tree_get(layer->value, "name"));
+    dt_keras_put(arguments, "inputs", at, dt_keras_scalar(arena, at, input));
+    dt_keras_put(item, kind, at, arguments);
+    return item;
+}
+
+/* [1] of [] */
+static dt_tree *reshape_of(dt_arena *arena, const dt_entry *layer, const char *input) {
+    dt_tree *item = behind_of(arena, layer, input, "Reshape"),
+            *shape = list_of(arena, &layer->key_at, 1);
+    shape->item[0] = dt_keras_scalar(arena, &layer->key_at, "1");
+    dt_keras_put(item->entry[0].value, "target_shape", &layer->key_at, shape);
+    return item;
+}
+
+/* Lets the layer itself give integers. */
+static dt_tree *encoding_of(dt_arena *arena, const dt_entry *layer, const char *input) {
+    dt_tree *item = behind_of(arena, layer, input, "CategoryEncoding");
+    const dt_tree *width = width_of(layer->value);
+    dt_tree *mode = dt_tree_get(layer->value, "output_mode");
+    dt_keras_put(item->entry[0].value, "num_tokens", &width->at,
+                 dt_arena_copy(arena, width, sizeof *width));
+    dt_keras_put(item->entry[0].value, "output_mode", &mode->at, mode);
+    dt_keras_drop(layer->value, "output_mode");
+    dt_keras_drop(layer->value, "pad_to_max_tokens");
+    return item;
+}
+
+/* Whether a layer counts several integers or texts, each by its number. */
+static bool counts_several(const dt_tree *input, const dt_entry *layer) {
+    const char *mode = text_of(dt_tree_get(layer->value, "output_mode"));
+    const dt_tree *shape = dt_tree_get(input, "shape");
+    return (strcmp(mode, "multi_hot") == 0 || strcmp(mode, "count") == 0) &&
+           !dt_tree_get(layer->value, "mask_token") && shape && shape->kind == DT_TREE_LIST &&
+           shape->n == 1 && strcmp(text_of(shape->item[0]), "1") != 0;
+}
+
+/* Sets the shape and the dtype of the Input to those of a layer's values. Returns what takes the place of the
+ * layer; NULL: nothing. */
+static dt_tree *put_values(dt_arena *arena, dt_tree *input, const dt_entry *layer) {
+    const dt_tree *shape = dt_tree_get(input, "shape"), *width;
+    const int row = find_row(layer->key);
+    const bool text = strcmp(text_of(dt_tree_get(input, "dtype")), "string") == 0 && shape &&
+                      shape->kind == DT_TREE_LIST && shape->n == 1;
+    const char *name = text_of(dt_tree_get(input, "name"));
+    dt_tree *behind = NULL;
+    if (row < 0 || rows[row].makes == THE_SAME) return NULL;
+    if (rows[row].makes == AN_IMAGE) {
+        put_image(arena, input, layer->value);
+        return NULL;
+    }
+    if (rows[row].makes == NUMBERS && counts_several(input, layer))
+        behind = encoding_of(arena, layer, name);
+    width = width_of(layer->value);
+    put_dtype(arena, input, width ? NULL : "int32");
+    if (!width && rows[row].makes == A_SEQUENCE)
+        width = dt_tree_get(layer->value, "output_sequence_length");
+    if (width) {
+        dt_tree *list = list_of(arena, &input->at, 1);
+        list->item[0] = dt_arena_copy(arena, width, sizeof *width);
+        put_shape(input, list);
+    } else if (text && !behind) {
+        put_shape(input, list_of(arena, &input->at, 0));
+        behind = reshape_of(arena, layer, name);
+    }
+    return behind;
+}
+
+/* ---- moving ---- */
 
 static void rename_inputs(dt_tree *t, const char *from, const char *to) {
     if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, from) == 0) t->text = to;
@@ -121,26 +284,24 @@ static void connect(dt_tree *model, const dt_tree *layers, const char *from, con
 }
 
 static void move(dt_arena *arena, dt_tree *model, dt_tree *layers, int input, dt_tree *steps) {
-    int *chain = dt_arena_array(arena, int, layers->n + 1);
+    int *chain = dt_arena_array(arena, int, layers->n + 1), left = 0;
     const int n = find_chain(model, layers, input, chain);
-    const char *name = text_of(dt_tree_get(layer_at(layers, input)->value, "name"));
+    dt_tree *in = layer_at(layers, input)->value, *behind = NULL;
+    const char *name = text_of(dt_tree_get(in, "name"));
     if (n == 0) return;
-    dt_tree *list = dt_arena_new(arena, dt_tree);
-    *list = (dt_tree){.kind = DT_TREE_LIST,
-                      .at = layers->item[chain[0]]->at,
-                      .item = dt_arena_array(arena, dt_tree *, n)};
-    connect(model, layers, text_of(dt_tree_get(layer_at(layers, chain[n - 1])->value, "name")),
-            name);
-    for (int k = 0; k < n; k++) list->item[list->n++] = step_of(arena, layer_at(layers, chain[k]));
-    for (int k = 0; k < n; k++) layers->item[chain[k]] = NULL;
-    int left = 0;
+    dt_tree *list = list_of(arena, &layers->item[chain[0]]->at, n);
+    const dt_entry *last = layer_at(layers, chain[n - 1]);
+    for (int k = 0; k < n; k++) behind = put_values(arena, in, layer_at(layers, chain[k]));
+    if (!behind) connect(model, layers, text_of(dt_tree_get(last->value, "name")), name);
+    for (int k = 0; k < n; k++) list->item[k] = step_of(arena, layer_at(layers, chain[k]));
+    for (int k = 0; k < n; k++) layers->item[chain[k]] = k == n - 1 ? behind : NULL;
     for (int k = 0; k < layers->n; k++)
         if (layers->item[k]) layers->item[left++] = layers->item[k];
     layers->n = left;
     dt_keras_put(steps, name, &list->at, list);
 }
 
-dt_tree *dt_keras_take_random(dt_arena *arena, dt_tree *model) {
+dt_tree *dt_keras_take_steps(dt_arena *arena, dt_tree *model) {
     dt_tree *layers = dt_tree_get(model, "layers");
     if (!layers || layers->kind != DT_TREE_LIST) return NULL;
     dt_tree *steps = dt_keras_map(arena, &layers->at, layers->n);

@@ -44,8 +44,8 @@ dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char
 dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights,
                                  const char *path) DT_MUST_USE;
 
-/* Removes layers that change images at random from an imported model, if they directly follow an
+/* Removes layers that prepare data, such as RandomFlip, from an imported model, if they directly follow an
  * Input. Returns them as steps of dataset.map, {INPUT: [random_flip: {...}]}; empty: none. */
-dt_tree *dt_keras_take_random(dt_arena *arena, dt_tree *model);
+dt_tree *dt_keras_take_steps(dt_arena *arena, dt_tree *model);
 
 #endif

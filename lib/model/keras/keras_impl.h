@@ -66,8 +66,8 @@ typedef struct dt_keras_layer {
 
 /* ---- augment.c ---- */
 
-/* Whether the layer changes images at random and dataset.map has a step with the same arguments. */
-bool dt_keras_is_random(const char *kind);
+/* Whether the layer prepares data, and dataset.map has a step with the same arguments. */
+bool dt_keras_is_step(const char *kind);
 
 /* ---- layer.c ---- */
 

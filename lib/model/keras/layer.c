@@ -245,6 +245,24 @@ static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tr
     return l->row == &dt_layer_bidirectional ? fix_bidirectional(arena, l) : NULL;
 }
 
+/* Refuses a layer whose words were learned: they are not in the configuration, and other words would give
+ * them other numbers. */
+static dt_status *check_adapted(const dt_keras_layer *l, const dt_tree *config) {
+    enum { RESERVED = 2 }; /* numbers of padding and of unknown words */
+    const dt_tree *words = dt_tree_get(config, "vocabulary"),
+                  *size = dt_tree_get(config, "vocabulary_size");
+    int64_t n = 0;
+    if (!words || words->kind != DT_TREE_NULL || !size || size->kind != DT_TREE_SCALAR ||
+        !dt_parse_int64(size->text, &n) || n <= RESERVED)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &words->at,
+                              "the %lld entries of '%.80s' were learned by adapt, and its "
+                              "configuration lacks them",
+                              (long long)n, l->name),
+                      "build the model with %.40s(vocabulary=%.80s.get_vocabulary(), ...)",
+                      l->class_name->text, l->name);
+}
+
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_layer *out) {
     dt_tree *config;
     *out = (dt_keras_layer){.raw = raw};
@@ -254,8 +272,10 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
     DT_TRY(find_name(out, config));
     if (dt_keras_is_operation(raw)) return dt_keras_operation_read(arena, out, config);
     out->arguments = dt_keras_map(arena, &raw->at, 0);
-    if (!out->row && dt_keras_is_random(out->class_name->text))
+    if (!out->row && dt_keras_is_step(out->class_name->text)) {
+        DT_TRY(check_adapted(out, config));
         return dt_keras_arguments(arena, NULL, config, &out->arguments);
+    }
     /* a name that is not known is refused later, with what to write instead */
     if (!out->row) return read_of_applications(arena, out, config);
     return read_arguments(arena, out, config);
@@ -265,7 +285,7 @@ dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l) {
     dt_tree *item = dt_keras_map(arena, &l->raw->at, 1);
     const char *name = l->row ? l->row->kind.name : l->class_name->text;
     dt_keras_put(item, name, l->row ? &l->raw->at : &l->class_name->at,
-                 l->row || dt_keras_is_random(name) ? l->arguments
+                 l->row || dt_keras_is_step(name) ? l->arguments
                                                     : dt_keras_map(arena, &l->raw->at, 0));
     return item;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Random layers of an imported model become steps of dataset.map, after the job's own steps, and the job trains like one that names these steps. Random
-# layers that do not follow an Input are refused.
+# layers that do not follow an Input are refused. Layers that number words or resize images become steps, too.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 cp tests/golden/keras/augmented/*.json "$TEST_DIR"
@@ -23,3 +23,27 @@ show fit "$job" model.keras_config=late.json output.dir="$TEST_DIR/z" --dry-run 
 # Keras writes the factor 0.2 of this layer as [-0.2, 0.2]
 sed 's/RandomContrast/RandomSaturation/; s/"factor": \[0, 0.2\]/"factor": [-0.2, 0.2]/' "$TEST_DIR/augmented.json" >"$TEST_DIR/pair.json"
 "$DTRAIN" config show "$job" model.keras_config=pair.json | sed -n '/random_saturation/,/factor/p'
+
+cp tests/golden/keras/augmented/prepared.csv "$TEST_DIR"
+cat >"$TEST_DIR/prepared.yaml" <<END
+version: 1
+name: prepared
+dataset:
+  format: csv
+  train: prepared.csv
+  element:
+    color: {column: color, dtype: string}
+    code: {column: code, dtype: string}
+    tags: {columns: [t0, t1], dtype: int64}
+    image: {columns: [p0..p15], shape: [4, 4, 1]}
+    y: {columns: [y0..y14]}
+  global_batch_size: 5
+model: {keras_config: prepared.json}
+compile: {optimizer: {SGD: {learning_rate: 0}}, loss: mse, target: y}
+fit: {epochs: 1}
+output: {dir: $TEST_DIR/p}
+END
+"$DTRAIN" fit "$TEST_DIR/prepared.yaml" | grep -o 'loss .*'
+"$DTRAIN" config show "$TEST_DIR/prepared.yaml" | sed -n '/^  map:/,/^  [a-l]/p;/^model:/,/Concatenate/p'
+sed 's/"vocabulary": \["red", "green", "blue"\]/"vocabulary": null/' "$TEST_DIR/prepared.json" >"$TEST_DIR/adapted.json"
+show validate "$TEST_DIR/prepared.yaml" model.keras_config=adapted.json
