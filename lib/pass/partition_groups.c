@@ -10,7 +10,6 @@
  *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make
  *                                                                  them at a time
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "op/workers.h"
