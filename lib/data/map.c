@@ -489,8 +489,9 @@ static dt_status *run_other(const dt_map_plan *p, int64_t k, dt_map_at *at, char
 
 dt_status *dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
                       void *scratch) {
-    const int64_t bytes = dt_type_bytes(&p->type) / p->times;
     if (p->n == 0) memcpy(out, in, (size_t)(p->in_bytes * p->times));
+    if (p->times == 1 && !at->other) return run_steps(p, at, in, out, scratch);
+    const int64_t bytes = dt_type_bytes(&p->type) / p->times;
     for (int64_t k = 0; p->n > 0 && k < p->times; k++) {
         dt_map_at here = *at;
         if (here.other) DT_TRY(run_other(p, k, &here, (char *)scratch + 2 * p->widest));
