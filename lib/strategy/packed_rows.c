@@ -146,19 +146,99 @@ static bool is_argument_of_variable(const dt_halves *h, const dt_packed_variable
     return false;
 }
 
+/* A node that adds rows of an argument to a table or a part of it (pass/update_part.c). */
+typedef struct row_sums {
+    int rows, numbers; /* nodes of arguments */
+    int64_t first, end;
+} row_sums;
+
+static bool read_row_sums(const dt_graph *g, const dt_node *n, row_sums *out) {
+    if (n->op->role != DT_ROLE_ROW_SUMS) return false;
+    int numbers = n->in[1];
+    int64_t first = 0;
+    if (g->node[numbers].op == &dt_op_subtract) {
+        const dt_node *constant = &g->node[g->node[numbers].in[1]];
+        if (constant->op->role != DT_ROLE_CONSTANT) return false;
+        first = (int64_t)((const dt_constant_attr *)constant->attr)->value;
+        numbers = g->node[numbers].in[0];
+    }
+    if (g->node[numbers].op->role == DT_ROLE_CONVERT) numbers = g->node[numbers].in[0];
+    *out = (row_sums){n->in[0], numbers, first, first + n->type.dim[0]};
+    return g->node[numbers].op->role == DT_ROLE_ARGUMENT &&
+           g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT;
+}
+
+/* Finds the only node that reads the argument, if it adds rows of it. */
+static bool find_row_sums(const dt_graph *g, int argument, row_sums *out) {
+    int readers = 0;
+    bool found = false;
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < g->node[i].n_in; k++) {
+            if (g->node[i].in[k] != g->arg[argument].node) continue;
+            readers++;
+            found = k == 0 && read_row_sums(g, &g->node[i], out);
+        }
+    return found && readers == 1;
+}
+
+bool dt_part_names(const dt_halves *h, int numbers, int k) {
+    const dt_type *n = &h->part[numbers], *x = &h->part[k];
+    for (int j = 0; j <= numbers; j++)
+        if (h->numbers[j] >= 0) return false;
+    bool names = !dt_dtype_is_float(n->dtype) && n->rank > 0 && n->rank <= x->rank;
+    for (int d = 0; names && d < n->rank; d++) names = n->dim[d] == x->dim[d];
+    return names;
+}
+
+/* Finds parts of which only rows are sent: those that the update adds to a part of a table. */
+static void find_rows(dt_halves *h, const dt_graph *update) {
+    for (int k = 0; k < h->n_parts; k++) {
+        row_sums x;
+        if (!find_row_sums(update, h->part_argument[k], &x)) continue;
+        for (int j = 0; j < k; j++)
+            if (update->arg[h->part_argument[j]].node == x.numbers && dt_part_names(h, j, k))
+                h->numbers[k] = j;
+        h->first_row[k] = x.first;
+        h->end_row[k] = x.end;
+    }
+}
+
+void dt_parts_alloc(dt_halves *h, int n, dt_arena *arena) {
+    h->part_result = dt_arena_array(arena, int, n + 1);
+    h->part_argument = dt_arena_array(arena, int, n + 1);
+    h->part = dt_arena_array(arena, dt_type, n + 1);
+    h->numbers = dt_arena_array(arena, int, n + 1);
+    h->first_row = dt_arena_array(arena, int64_t, n + 1);
+    h->end_row = dt_arena_array(arena, int64_t, n + 1);
+    for (int k = 0; k < n; k++) h->numbers[k] = -1;
+    h->n_parts = 0;
+}
+
+static bool has_rows(const dt_packed_variables *s) {
+    for (int i = 0; i < s->n; i++)
+        if (s->variable[i]->whole && s->sent[i] == DT_SENT_BY_ROWS) return true;
+    return false;
+}
+
+static void add_part(dt_halves *h, const dt_graph *worker, int result, int argument) {
+    h->part_result[h->n_parts] = result;
+    h->part_argument[h->n_parts] = argument;
+    h->part[h->n_parts++] = worker->node[worker->result[result].node].type;
+}
+
+/* Row numbers come before the rows that they name. */
 void dt_halves_match_parts(dt_halves *h, const dt_packed_variables *s, const dt_graph *worker,
                            const dt_graph *update, dt_arena *arena) {
-    h->part_result = dt_arena_array(arena, int, worker->n_results + 1);
-    h->part_argument = dt_arena_array(arena, int, worker->n_results + 1);
-    h->part = dt_arena_array(arena, dt_type, worker->n_results + 1);
-    h->n_parts = 0;
-    for (int i = 0; i < worker->n_results; i++) {
-        const int argument = dt_graph_find_argument(update, worker->result[i].name);
-        if (argument < 0 || is_argument_of_variable(h, s, argument)) continue;
-        h->part_result[h->n_parts] = i;
-        h->part_argument[h->n_parts] = argument;
-        h->part[h->n_parts++] = worker->node[worker->result[i].node].type;
-    }
+    dt_parts_alloc(h, worker->n_results, arena);
+    for (int named = 0; named < 2; named++)
+        for (int i = 0; i < worker->n_results; i++) {
+            const int argument = dt_graph_find_argument(update, worker->result[i].name);
+            row_sums x;
+            if (argument >= 0 && !is_argument_of_variable(h, s, argument) &&
+                find_row_sums(update, argument, &x) == named)
+                add_part(h, worker, i, argument);
+        }
+    if (has_rows(s)) find_rows(h, update);
 }
 
 static int64_t part_bytes(const dt_halves *h, int k, int64_t rows) {
@@ -176,31 +256,71 @@ int64_t dt_parts_bytes(const dt_halves *h, int64_t rows) {
     return h->n_parts ? n : 0;
 }
 
-void dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into) {
-    if (h->n_parts == 0) return;
-    memset(into, 0, (size_t)dt_parts_bytes(h, rows));
-    memcpy(into, &rows, sizeof rows);
-    into += HEAD;
-    for (int k = 0; k < h->n_parts; k++) {
-        const int64_t bytes = part_bytes(h, k, rows);
-        memcpy(into, result[h->part_result[k]].data, (size_t)bytes);
-        into += dt_aligned(bytes);
-    }
-}
-
 int64_t dt_parts_rows(const dt_halves *h, const char *parts) {
     int64_t rows = 1;
     if (h->n_parts) memcpy(&rows, parts, sizeof rows);
     return rows;
 }
 
-void dt_parts_lend(const dt_halves *h, char *parts, dt_view *argument) {
-    const int64_t rows = dt_parts_rows(h, parts);
-    int64_t at = HEAD;
+/* ---- rows of a part ---- */
+
+static bool is_sent(const dt_halves *h, int k, const dt_view *numbers, int64_t i) {
+    const int64_t row = dt_cell_int(numbers, i);
+    return row >= h->first_row[k] && row < h->end_row[k];
+}
+
+/* Returns the bytes of a part as it is sent. numbers: its row numbers, if it has some. */
+static int64_t sent_bytes(const dt_halves *h, int k, int64_t rows, const dt_view *numbers) {
+    if (h->numbers[k] < 0) return part_bytes(h, k, rows);
+    const int64_t all = dt_type_elements(&numbers->type);
+    int64_t n = 0;
+    for (int64_t i = 0; i < all; i++) n += is_sent(h, k, numbers, i);
+    return n ? n * (part_bytes(h, k, rows) / all) : 0;
+}
+
+/* Copies the rows that are sent: packed: from all rows to those alone; otherwise the other way. */
+static void move_rows(const dt_halves *h, int k, int64_t rows, const dt_view *numbers, bool packed,
+                      const char *from, char *into) {
+    const int64_t all = dt_type_elements(&numbers->type),
+                  row = all ? part_bytes(h, k, rows) / all : 0;
+    for (int64_t i = 0, n = 0; i < all; i++) {
+        if (!is_sent(h, k, numbers, i)) continue;
+        memcpy(into + (packed ? n : i) * row, from + (packed ? i : n) * row, (size_t)row);
+        n++;
+    }
+}
+
+int64_t dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into) {
+    char *to = into + HEAD;
+    if (h->n_parts == 0) return 0;
+    memset(into, 0, (size_t)dt_parts_bytes(h, rows));
+    memcpy(into, &rows, sizeof rows);
     for (int k = 0; k < h->n_parts; k++) {
-        argument[h->part_argument[k]] =
-            (dt_view){.type = dt_type_at(&h->part[k], rows), .data = parts + at};
-        at += dt_aligned(part_bytes(h, k, rows));
+        const int j = h->numbers[k];
+        const dt_view *numbers = j < 0 ? NULL : &result[h->part_result[j]];
+        const char *from = result[h->part_result[k]].data;
+        if (numbers) move_rows(h, k, rows, numbers, true, from, to);
+        else memcpy(to, from, (size_t)part_bytes(h, k, rows));
+        to += dt_aligned(sent_bytes(h, k, rows, numbers));
+    }
+    return to - into;
+}
+
+static dt_view view_of(const dt_halves *h, int k, int64_t rows, const char *at) {
+    return (dt_view){.type = dt_type_at(&h->part[k], rows), .data = (void *)(uintptr_t)at};
+}
+
+void dt_parts_read(const dt_halves *h, const char *parts, char *into, dt_view *argument) {
+    const int64_t rows = dt_parts_rows(h, parts);
+    parts += HEAD;
+    for (int k = 0; k < h->n_parts; k++) {
+        const int j = h->numbers[k];
+        const dt_view *numbers = j < 0 ? NULL : &argument[h->part_argument[j]];
+        argument[h->part_argument[k]] = view_of(h, k, rows, into);
+        if (numbers) move_rows(h, k, rows, numbers, false, parts, into);
+        else memcpy(into, parts, (size_t)part_bytes(h, k, rows));
+        parts += dt_aligned(sent_bytes(h, k, rows, numbers));
+        into += dt_aligned(part_bytes(h, k, rows));
     }
 }
 
@@ -209,7 +329,17 @@ bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, in
     if (h->n_parts == 0) return true;
     if (bytes < HEAD) return false;
     const int64_t rows = dt_parts_rows(h, parts);
-    if (rows < 0 || rows > INT32_MAX || dt_parts_bytes(h, rows) > bytes) return false;
-    *used = dt_parts_bytes(h, rows);
+    int64_t at = HEAD;
+    if (rows < 0 || rows > INT32_MAX || dt_parts_bytes(h, rows) == INT64_MAX) return false;
+    for (int k = 0; k < h->n_parts; k++) {
+        dt_view numbers = {0};
+        int64_t before = HEAD; /* numbers are sent whole, as all parts before them are */
+        for (int j = 0; j < h->numbers[k]; j++) before += dt_aligned(part_bytes(h, j, rows));
+        if (h->numbers[k] >= 0) numbers = view_of(h, h->numbers[k], rows, parts + before);
+        const int64_t own = dt_aligned(sent_bytes(h, k, rows, &numbers));
+        if (own > bytes - at) return false;
+        at += own;
+    }
+    *used = at;
     return true;
 }

@@ -246,8 +246,7 @@ static dt_status *run_update(const dt_halves *h, dt_compiled *update, dt_view *a
     if (!parts)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for parts of gradients (%lld bytes)",
                        (long long)bytes);
-    if (bytes > 0) memcpy(parts, from, (size_t)bytes);
-    dt_parts_lend(h, parts, argument);
+    if (bytes > 0) dt_parts_read(h, from, parts, argument);
     dt_status *s = dt_compiled_run(update, rows, argument, result);
     free(parts);
     return s;

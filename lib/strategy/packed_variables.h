@@ -13,6 +13,9 @@
  *     row numbers:  for each lookup  int64 variable, int64 n | int64[n]
  *     rows:         in the same order, one after the other
  *     parts:        int64 rows of the batch | each part, at multiples of 64 bytes
+ *
+ * Where the update adds rows to a part of a table, a push has only those rows that this part has: the
+ * receiver finds their places by the row numbers, which are a part of their own.
  */
 #ifndef DT_STRATEGY_PACKED_VARIABLES_H
 #define DT_STRATEGY_PACKED_VARIABLES_H
@@ -42,6 +45,10 @@ typedef struct dt_halves {
     int n_parts; /* number of worker's results from which the update computes gradients */
     int *part_result, *part_argument; /* [n_parts] */
     dt_type *part; /* [n_parts] type of each part; B stands for the rows of the batch */
+    /* [n_parts] for a part that is rows of a table: the earlier part with their numbers; -1: the
+     * part is sent whole. Rows with numbers in [first_row, end_row) are sent. */
+    int *numbers;
+    int64_t *first_row, *end_row;
 } dt_halves;
 
 /* Lays out the variables and assigns their shards to servers. sent: [n], lent. */
@@ -105,15 +112,22 @@ dt_status *dt_rows_answer(const dt_packed_variables *s, const char *packed, cons
 dt_status *dt_rows_take(const dt_packed_variables *s, const dt_str *request, const char *answer,
                         int64_t bytes) DT_MUST_USE;
 
-/* Returns the bytes of the parts of a batch; 0: the step has no parts. */
+/* Makes room for n parts. */
+void dt_parts_alloc(dt_halves *h, int n, dt_arena *arena);
+/* Whether a part can be the row numbers of part k: it has a number for each row, and is sent whole,
+ * as all parts before it are. */
+bool dt_part_names(const dt_halves *h, int numbers, int k);
+/* Returns the bytes of the parts of a batch, at most; 0: the step has no parts. */
 int64_t dt_parts_bytes(const dt_halves *h, int64_t rows);
-void dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into);
+/* Returns the bytes that it has written. */
+int64_t dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, char *into);
 /* Whether the bytes, which may come from anyone, begin with the parts of a batch of at most
  * INT32_MAX rows. *used: the length of the parts. Row numbers in them are not checked: adding to
  * rows that the table does not have does nothing. */
 bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, int64_t *used);
 int64_t dt_parts_rows(const dt_halves *h, const char *parts);
-/* Sets arguments of the update to the parts, without copying them. */
-void dt_parts_lend(const dt_halves *h, char *parts, dt_view *argument);
+/* Copies sound parts to memory of dt_parts_bytes, and sets arguments of the update to them. What was
+ * not sent is undefined. */
+void dt_parts_read(const dt_halves *h, const char *parts, char *into, dt_view *argument);
 
 #endif

@@ -324,8 +324,7 @@ static dt_status *push(dt_ps_task *t, const dt_frame *m, const dt_view *result, 
     if (!more)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for parts of gradients (%lld bytes)",
                        (long long)parts);
-    dt_parts_write(h, rows, result, more);
-    own.more = parts;
+    own.more = dt_parts_write(h, rows, result, more);
     dt_status *s = send(t, &own, t->gradients, more);
     free(more);
     return s;

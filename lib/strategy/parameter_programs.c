@@ -8,7 +8,7 @@
  *     each held one:  int64 dt_sent
  *     each program:   int64 has a graph | the graph
  *                     for each held one: int64 moves | text argument, "" if none
- *                     int64 parts | text argument, for each
+ *                     int64 parts | text argument, int64 numbers, first row, end row, for each
  */
 #include <string.h>
 
@@ -28,7 +28,12 @@ static void write_program(const dt_ps_task *t, const dt_held_program *p, dt_str 
         dt_bytes_put_text(out, h->argument[i] >= 0 ? g->arg[h->argument[i]].name : "");
     }
     dt_bytes_put(out, h->n_parts);
-    for (int k = 0; k < h->n_parts; k++) dt_bytes_put_text(out, g->arg[h->part_argument[k]].name);
+    for (int k = 0; k < h->n_parts; k++) {
+        dt_bytes_put_text(out, g->arg[h->part_argument[k]].name);
+        dt_bytes_put(out, h->numbers[k]);
+        dt_bytes_put(out, h->first_row[k]);
+        dt_bytes_put(out, h->end_row[k]);
+    }
 }
 
 void dt_ps_describe(const dt_ps_task *t, dt_str *out) {
@@ -92,14 +97,19 @@ static void take_halves(dt_ps_task *t, dt_held_program *p, dt_byte_reader *b, dt
             filled[a] || !dt_type_equal(&g->node[g->arg[a].node].type, &t->held.variable[i]->type);
         n += filled[a] = true;
     }
-    const int parts = dt_bytes_take_count(b, sizeof(int64_t));
-    h->part_argument = dt_arena_array(arena, int, parts + 1);
-    h->part = dt_arena_array(arena, dt_type, parts + 1);
+    const int parts = dt_bytes_take_count(b, 4 * sizeof(int64_t));
+    dt_parts_alloc(h, parts, arena);
     for (int k = 0; k < parts && !b->failed; k++) {
         const int a = h->part_argument[k] = take_argument(b, g, arena);
         b->failed |= a < 0 || filled[a];
         if (b->failed) break;
-        h->part[h->n_parts++] = g->node[g->arg[a].node].type;
+        h->part[k] = g->node[g->arg[a].node].type;
+        const int numbers = (int)dt_bytes_take(b, -1, k - 1);
+        h->first_row[k] = dt_bytes_take(b, INT64_MIN, INT64_MAX);
+        h->end_row[k] = dt_bytes_take(b, INT64_MIN, INT64_MAX);
+        b->failed |= numbers >= 0 && !dt_part_names(h, numbers, k);
+        if (!b->failed) h->numbers[k] = numbers;
+        h->n_parts++;
         n += filled[a] = true;
     }
     b->failed |= n != (g ? g->n_args : 0);

@@ -247,20 +247,24 @@ static void parts_are_checked(void **state) {
     dt_type part[] = {dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, 3}),
                       dt_type_of(DT_INT32, 1, (int64_t[]){DT_BATCH}), dt_scalar_type(DT_FLOAT32)};
     int64_t used = 0;
-    const dt_halves h = {
-        .n_parts = 3, .part_result = result, .part_argument = argument, .part = part};
+    int whole[] = {-1, -1, -1};
+    const dt_halves h = {.n_parts = 3,
+                         .part_result = result,
+                         .part_argument = argument,
+                         .part = part,
+                         .numbers = whole};
     float values[6] = {1, 2, 3, 4, 5, 6}, scale = 0.5;
     int32_t numbers[2] = {9, 0};
     const dt_view from[] = {
         {dt_type_at(&part[0], 2), values}, {dt_type_at(&part[1], 2), numbers}, {part[2], &scale}};
-    char parts[256];
+    char parts[256], copy[256];
     dt_view to[3];
     (void)state;
     assert_int_equal(dt_parts_bytes(&h, 2), sizeof parts);
     dt_parts_write(&h, 2, from, parts);
     assert_true(dt_parts_are_sound(&h, parts, sizeof parts, &used));
     assert_int_equal(used, sizeof parts);
-    dt_parts_lend(&h, parts, to);
+    dt_parts_read(&h, parts, copy, to);
     assert_int_equal(to[2].type.dim[0], 2);
     assert_memory_equal(to[2].data, values, sizeof values);
     assert_memory_equal(to[0].data, numbers, sizeof numbers);
@@ -275,11 +279,47 @@ static void parts_are_checked(void **state) {
     }
 }
 
+/* Of rows only those are sent that the receiver's part of the table has: here rows 5 to 8. */
+static void rows_of_a_part_are_sent(void **state) {
+    int result[] = {1, 0}, argument[] = {0, 1}, by[] = {-1, 0};
+    int64_t first[] = {0, 5}, end[] = {0, 9}, used = 0;
+    dt_type part[] = {dt_type_of(DT_INT32, 2, (int64_t[]){DT_BATCH, 3}),
+                      dt_type_of(DT_FLOAT32, 3, (int64_t[]){DT_BATCH, 3, 4})};
+    const dt_halves h = {.n_parts = 2,
+                         .part_result = result,
+                         .part_argument = argument,
+                         .part = part,
+                         .numbers = by,
+                         .first_row = first,
+                         .end_row = end};
+    int32_t numbers[6] = {8, 9, 5, -1, 4, 5};
+    float rows[6][4];
+    char parts[256], copy[256];
+    dt_view to[2];
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        for (int d = 0; d < 4; d++) rows[i][d] = (float)(10 * i + d);
+    const dt_view from[] = {{dt_type_at(&part[1], 2), rows}, {dt_type_at(&part[0], 2), numbers}};
+    assert_int_equal(dt_parts_bytes(&h, 2), 64 + 64 + 128);
+    assert_int_equal(dt_parts_write(&h, 2, from, parts), 64 + 64 + 64); /* three rows of 16 bytes */
+    for (int64_t bytes = 0; bytes < 64 + 64 + 64; bytes++)
+        assert_false(dt_parts_are_sound(&h, parts, bytes, &used));
+    assert_true(dt_parts_are_sound(&h, parts, sizeof parts, &used));
+    assert_int_equal(used, 64 + 64 + 64);
+    dt_parts_read(&h, parts, copy, to);
+    assert_memory_equal(to[0].data, numbers, sizeof numbers);
+    for (int i = 0; i < 6; i++)
+        if (numbers[i] >= 5 && numbers[i] < 9)
+            assert_memory_equal((const char *)to[1].data + 16 * i, rows[i], 16);
+    for (int i = 0; i < 6; i++) ((int32_t *)(void *)(parts + 64))[i] = 6; /* more than came */
+    assert_false(dt_parts_are_sound(&h, parts, used, &used));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(still_variables_are_last), cmocka_unit_test(only_rows_travel),
-        cmocka_unit_test(rows_of_an_older_version), cmocka_unit_test(invalid_requests),
-        cmocka_unit_test(random_requests),          cmocka_unit_test(parts_are_checked),
-        cmocka_unit_test(row_numbers_of_any_dtype)};
+        cmocka_unit_test(rows_of_a_part_are_sent),  cmocka_unit_test(rows_of_an_older_version),
+        cmocka_unit_test(invalid_requests),         cmocka_unit_test(random_requests),
+        cmocka_unit_test(parts_are_checked),        cmocka_unit_test(row_numbers_of_any_dtype)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

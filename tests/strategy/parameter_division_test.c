@@ -19,14 +19,15 @@ typedef struct world {
     dt_variable *v[3];
     dt_optimizer *optimizer;
     dt_compiled *update;
+    dt_graph *worker; /* its results are what a push has */
     dt_servers_spec how;
     dt_worker_pool_spec spec;
     dt_ps_tasks tasks;
 } world;
 
 static dt_sent way_of(void *user, const dt_variable *v) {
-    (void)user, (void)v;
-    return DT_SENT_EACH_TIME;
+    const world *w = user;
+    return v == w->v[0] ? DT_SENT_BY_ROWS : DT_SENT_EACH_TIME;
 }
 
 static dt_status *compile(void *user, int program, dt_graph *g, dt_compiled **out) {
@@ -37,16 +38,15 @@ static dt_status *compile(void *user, int program, dt_graph *g, dt_compiled **ou
         &(dt_compile_options){.distributed = dt_arena_array(w->arena, bool, g->n_args + 1)});
 }
 
-static const char *name_of(const dt_variable *v) { return v->path; }
-
 static dt_status *match(void *user, const dt_packed_variables *s, int program, dt_held_program *p) {
     const world *w = user;
-    const dt_graph *whole = dt_compiled_step(w->update), *own = dt_compiled_step(p->run);
+    const dt_graph *own = dt_compiled_step(p->run);
     (void)program;
     p->halves = dt_halves_none(w->arena, s->n);
     for (int i = 0; i < s->n; i++)
-        dt_halves_bind(&p->halves, s, i, name_of(dt_variable_whole(s->variable[i])), whole, own,
+        dt_halves_bind(&p->halves, s, i, dt_variable_whole(s->variable[i])->path, w->worker, own,
                        w->arena);
+    dt_halves_match_parts(&p->halves, s, w->worker, own, w->arena);
     return NULL;
 }
 
@@ -72,6 +72,18 @@ static dt_graph *trace(world *w, bool reads) {
     return g;
 }
 
+/* Returns all arguments of the update, the rows before their numbers. */
+static dt_graph *trace_worker(const dt_graph *update) {
+    dt_trace *t = dt_trace_create("worker");
+    dt_graph *g = NULL;
+    for (int i = update->n_args - 1; i >= 0; i--)
+        dt_return(
+            t, update->arg[i].name,
+            dt_trace_declare(t, update->arg[i].name, &update->node[update->arg[i].node].type));
+    OK(dt_trace_end(t, &g));
+    return g;
+}
+
 static void fill(dt_variable *v) {
     float *x = dt_host_edit(v);
     for (int64_t i = 0; i < dt_type_elements(&v->type); i++) x[i] = (float)(i % 7) / 4 - 1;
@@ -93,6 +105,7 @@ static void open_world(world *w, const char *optimizer, bool reads, int tasks, d
     OK(dt_optimizer_create(&w->optimizer, "%s", optimizer));
     OK(dt_optimizer_prepare(w->optimizer, &(dt_variables){.v = w->v, .n = 3}));
     OK(compile(w, 0, trace(w, reads), &w->update));
+    w->worker = trace_worker(dt_compiled_step(w->update));
     OK(dt_ps_divide(&w->tasks,
                     &(dt_ps_division){.variable = w->v,
                                       .n = 3,
@@ -109,6 +122,7 @@ static void open_world(world *w, const char *optimizer, bool reads, int tasks, d
 static void close_world(world *w) {
     dt_ps_close(&w->tasks, false);
     dt_compiled_destroy(w->update);
+    dt_graph_destroy(w->worker);
     dt_optimizer_unref(w->optimizer);
     for (int i = 0; i < 3; i++) dt_variable_unref(w->v[i]);
     dt_strategy_unref(w->strategy);
@@ -166,6 +180,29 @@ static void test_rows(void **state) {
         world w;
         open_world(&w, all[i].optimizer, false, all[i].tasks, all[i].p);
         has(&w, all[i].has);
+        close_world(&w);
+    }
+}
+
+/* A task is sent the rows that its part of the table has; one that has the whole table, all. */
+static void test_rows_that_are_pushed(void **state) {
+    static const int64_t end[] = {4, 7, 10};
+    world w;
+    (void)state;
+    for (int tasks = 2; tasks <= 3; tasks++) {
+        open_world(&w, "SGD", false, tasks, FIXED(tasks == 3 ? 3 : 1));
+        for (int k = 0; k < tasks; k++) {
+            const dt_halves *h = &w.tasks.task[k].held.program->halves;
+            if (tasks == 2) {
+                assert_int_equal(h->n_parts, k == 0 ? 2 : 0);
+                for (int i = 0; i < h->n_parts; i++) assert_int_equal(h->numbers[i], -1);
+                continue;
+            }
+            assert_int_equal(h->n_parts, 2);
+            assert_true(h->numbers[0] == -1 && h->numbers[1] == 0);
+            assert_true(h->part[0].dtype == DT_INT32 && h->end_row[1] == end[k]);
+            assert_int_equal(h->first_row[1], k ? end[k - 1] : 0);
+        }
         close_world(&w);
     }
 }
@@ -264,8 +301,8 @@ static void test_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
-                                       cmocka_unit_test(test_a_variable_on_several_tasks),
-                                       cmocka_unit_test(test_bits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows), cmocka_unit_test(test_rows_that_are_pushed),
+        cmocka_unit_test(test_a_variable_on_several_tasks), cmocka_unit_test(test_bits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
