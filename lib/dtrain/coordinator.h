@@ -47,11 +47,11 @@ typedef struct dt_parameter_server_options {
  * ParameterServerStrategy. Functions run on one replica, that of their worker. options NULL: one
  * worker. ValueError: a number out of range, or TF_CONFIG says that this process is not the chief.
  *
- * If the cluster has tasks of type ps, they have the variables that scheduled functions use, with
- * their optimizer's state, from the first function that is scheduled: whole variables, dealt in
- * turn. Workers pull from them and push to them. Each task updates its own. Reading a variable
- * fetches it, and setting it sends it. With global_clipnorm, the first task has all variables. The
- * tasks end with the strategy. Calls that need a task that is lost fail with UnavailableError.
+ * If the cluster has tasks of type ps, they have the variables of scheduled functions and their
+ * optimizer's state from the first call of schedule on: whole ones or shards, dealt in turn. One
+ * stays whole if an update of one row needs the others. Each task updates its own. Reading a
+ * variable fetches it, setting it sends it. With global_clipnorm, the first task has all. The tasks
+ * end with the strategy. Calls that need a task that is lost fail with UnavailableError.
  */
 DT_API dt_status *
 dt_parameter_server_strategy(dt_strategy **out,
