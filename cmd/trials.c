@@ -34,13 +34,9 @@ struct command {
 
 static void add(struct command *c, const char *format, ...) DT_FORMAT(2, 3);
 static void add(struct command *c, const char *format, ...) {
-    dt_local_str text = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&text, format, args);
-    va_end(args);
+    DT_FORMATTED(text, format);
     DT_GROW(c->word, c->room, c->n + 2);
-    c->word[c->n++] = dt_arena_strdup(c->arena, dt_str_text(&text));
+    c->word[c->n++] = dt_arena_take(c->arena, &text);
     c->word[c->n] = NULL;
 }
 

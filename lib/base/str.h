@@ -75,4 +75,12 @@ size_t dt_utf8_count(const char *text, size_t n);
 bool dt_parse_double(const char *text, double *out);
 bool dt_parse_int64(const char *text, int64_t *out);
 
+/* In a function with a format and `...`: a local string `name` with the formatted text. */
+#define DT_FORMATTED(name, format)                                                                 \
+    dt_local_str name = {0};                                                                       \
+    va_list name##_args;                                                                           \
+    va_start(name##_args, format);                                                                 \
+    dt_str_vprintf(&name, format, name##_args);                                                    \
+    va_end(name##_args)
+
 #endif

@@ -8,7 +8,6 @@
  */
 #include "file/csv.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +19,7 @@
 enum { LONGEST = 1 << 20, PIECE = 1 << 13 };
 
 dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...) {
-    dt_local_str text = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&text, format, args);
-    va_end(args);
+    DT_FORMATTED(text, format);
     return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", c->path, (long long)line,
                    (long long)col, dt_str_text(&text));
 }

@@ -3,7 +3,6 @@
  * scanned again. */
 #include "file/json_values.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/reserve.h"
@@ -32,12 +31,8 @@ static void pass(const char *p, const char *to, int64_t *line, int64_t *col) {
 }
 
 dt_status *dt_json_fail(const dt_json_place *row, const char *p, const char *format, ...) {
-    dt_local_str text = {0};
     int64_t line = row->line, col = row->col;
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&text, format, args);
-    va_end(args);
+    DT_FORMATTED(text, format);
     pass(row->text, p, &line, &col);
     return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", row->path, (long long)line,
                    (long long)col, dt_str_text(&text));

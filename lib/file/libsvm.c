@@ -13,7 +13,6 @@
  * may have other names. Empty lines and comments are skipped.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "file/csv_element.h"
@@ -85,11 +84,7 @@ typedef struct row {
 
 static dt_status *fail_at(const row *r, const char *at, const char *format, ...) DT_PRINTF(3, 4);
 static dt_status *fail_at(const row *r, const char *at, const char *format, ...) {
-    dt_local_str text = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&text, format, args);
-    va_end(args);
+    DT_FORMATTED(text, format);
     return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", r->path, (long long)r->line,
                    (long long)(at - r->text) + 1, dt_str_text(&text));
 }

@@ -141,12 +141,9 @@ typedef struct check {
 
 static dt_status *bad(const check *c, const char *format, ...) DT_PRINTF(2, 3);
 static dt_status *bad(const check *c, const char *format, ...) {
-    dt_local_str name = {0}, what = {0};
-    va_list args;
+    DT_FORMATTED(what, format);
+    dt_local_str name = {0};
     dt_str_escaped(&name, c->name, strlen(c->name), LONGEST_NAME);
-    va_start(args, format);
-    dt_str_vprintf(&what, format, args);
-    va_end(args);
     return dt_fail(DT_E_CHECKPOINT, NULL, "%s: tensor '%s': %s", c->path, dt_str_text(&name),
                    dt_str_text(&what));
 }

@@ -142,11 +142,7 @@ typedef struct source {
 
 static dt_status *bad(const source *f, const char *format, ...) DT_PRINTF(2, 3);
 static dt_status *bad(const source *f, const char *format, ...) {
-    dt_local_str what = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&what, format, args);
-    va_end(args);
+    DT_FORMATTED(what, format);
     return dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s", f->path, dt_str_text(&what));
 }
 

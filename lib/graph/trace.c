@@ -201,11 +201,7 @@ void dt_trace_put_first(dt_trace *t, int i) {
 }
 
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) {
-    dt_local_str text = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&text, format, args);
-    va_end(args);
+    DT_FORMATTED(text, format);
     return dt_fail(DT_E_MODEL_SHAPE, NULL, "%s %s", q->op->name, dt_str_text(&text));
 }
 

@@ -18,11 +18,7 @@
 enum { PIECE = 1 << 20, LONGEST_LINE = 16 << 20, LARGEST_EVALUATION = 4 << 20 };
 
 void dt_report_remark(dt_report_run *r, const char *format, ...) {
-    dt_str text = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&text, format, args);
-    va_end(args);
+    DT_FORMATTED(text, format);
     DT_GROW(r->remark, r->cap_remarks, r->n_remarks + 1);
     r->remark[r->n_remarks++] = dt_arena_take(r->arena, &text);
 }

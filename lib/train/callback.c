@@ -208,14 +208,10 @@ typedef struct dt_callback_message {
 
 void dt_callback_report(run *r, const dt_hook *h, const char *format, ...) {
     message **last = &r->messages, *new = dt_arena_new(r->arena, message);
-    dt_local_str text = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&text, format, args);
-    va_end(args);
+    DT_FORMATTED(text, format);
     while (*last) last = &(*last)->next;
     *new = (message){.callback = h->named->kind->name,
-                     .text = dt_arena_strdup(r->arena, dt_str_text(&text)),
+                     .text = dt_arena_take(r->arena, &text),
                      .epoch = r->at.epoch + (r->at.epoch_step > 0)};
     *last = new;
 }

@@ -76,11 +76,7 @@ dt_status *dt_check_finite(const dt_arrays *a, dt_error number, const char *befo
     int64_t n;
     const dt_named_view *bad = find_not_finite(a, &n);
     if (!bad) return NULL;
-    dt_local_str text = {0};
-    va_list args;
-    va_start(args, before);
-    dt_str_vprintf(&text, before, args);
-    va_end(args);
+    DT_FORMATTED(text, before);
     return dt_fail(number, NULL, "%s: '%s' holds %lld value%s that %s not finite",
                    dt_str_text(&text), bad->name, (long long)n, n == 1 ? "" : "s",
                    n == 1 ? "is" : "are");

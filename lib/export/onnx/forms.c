@@ -2,8 +2,6 @@
 /* The table of forms, except those that are in ops' own rows. */
 #include "export/onnx/forms.h"
 
-#include <stdarg.h>
-
 static const dt_onnx_form forms[] = {
     {.op = &dt_op_maximum, .write = dt_onnx_extreme, .name = "Max", .of_bools = "Or"},
     {.op = &dt_op_minimum, .write = dt_onnx_extreme, .name = "Min", .of_bools = "And"},
@@ -55,11 +53,7 @@ dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out) {
 }
 
 dt_status *dt_onnx_no_form(const dt_node *n, const char *format, ...) {
-    dt_local_str why = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&why, format, args);
-    va_end(args);
+    DT_FORMATTED(why, format);
     return dt_fail(DT_E_NO_ONNX, NULL, "op %s in %s: %s", n->op->name,
                    n->path[0] ? n->path : "the model", dt_str_text(&why));
 }

@@ -5,17 +5,11 @@
 
 #include "file/tokenizer/tokenizer_impl.h"
 
-#include <stdarg.h>
-
 enum { SHOWN = 60 };
 
 dt_status *dt_tokenizer_fail(const dt_tokenizer_reader *r, const dt_json_cursor *at,
                              const char *format, ...) {
-    dt_local_str text = {0};
-    va_list args;
-    va_start(args, format);
-    dt_str_vprintf(&text, format, args);
-    va_end(args);
+    DT_FORMATTED(text, format);
     return dt_json_fail(&r->place, at->at, "%s", dt_str_text(&text));
 }
 
