@@ -103,7 +103,8 @@ int dt_status_dropped(const dt_status *s);
  * first of several is stored; others are freed. Accepts NULL. */
 void dt_status_keep(dt_status *s);
 /* Returns the stored error, which the caller owns then, or NO_MEMORY (base/reserve.h), or NULL.
- * Public calls begin with DT_REQUIRE, or with DT_TRY(dt_status_kept()) if all arguments may be NULL. */
+ * Public calls begin with DT_REQUIRE, or, if no argument is required, with
+ * DT_TRY(dt_status_kept()). */
 dt_status *dt_status_kept(void) DT_MUST_USE;
 
 /* An argument of a public call that must not be NULL, and its name in the message. */
@@ -111,8 +112,8 @@ typedef struct dt_argument {
     const void *given;
     const char *what;
 } dt_argument;
-/* The beginning of a public call: returns the stored error, or MISUSE for the first argument that is
- * NULL: DT_REQUIRE({DT_LIVE(model), "model"}, {path, "path"}). */
+/* The beginning of a public call: returns the stored error, or MISUSE for the first argument that
+ * is NULL: DT_REQUIRE({DT_LIVE(model), "model"}, {path, "path"}). */
 #define DT_REQUIRE(...)                                                                            \
     DT_TRY(dt_require(__func__, (const dt_argument[]){__VA_ARGS__, {NULL, NULL}}))
 dt_status *dt_require(const char *call, const dt_argument *arguments) DT_MUST_USE;
