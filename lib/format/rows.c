@@ -26,6 +26,14 @@
 
 #include "op/cells.h"
 
+/* A value of CSV. */
+typedef union dt_row_cell {
+    float f;
+    double d;
+    int32_t i;
+    char text[16]; /* the digits of a number */
+} dt_row_cell;
+
 enum { MOST_TOP = 1 << 20 };
 
 /* ---- values ---- */

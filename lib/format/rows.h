@@ -15,14 +15,6 @@ typedef struct dt_ranked {
     double value;
 } dt_ranked;
 
-/* A value of CSV. */
-typedef union dt_row_cell {
-    float f;
-    double d;
-    int32_t i;
-    char text[16]; /* the digits of a number */
-} dt_row_cell;
-
 struct dt_row_writer {
     int refs;
     dt_row_writer_options options;
@@ -31,7 +23,7 @@ struct dt_row_writer {
     dt_arena *arena;         /* owns the following arrays */
     dt_element_spec *column; /* [out.n] */
     const void **row;        /* [out.n] */
-    dt_row_cell *cell;       /* [out.n] */
+    union dt_row_cell *cell; /* [out.n] */
     int64_t most_top;        /* the largest dt_row_top of all outputs */
     double *largest;         /* [2 * outputs * most_top] room for numbers of classes and scores */
     dt_ranked *ranked;       /* [most_top] */

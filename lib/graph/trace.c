@@ -16,6 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct dt_trace_slot {
+    int node; /* -1: free */
+    uint32_t hash;
+} dt_trace_slot;
+
 /* The traces of this thread that have not ended, latest first. A value whose trace is not among
  * them was kept too long and is refused. */
 static _Thread_local struct live {

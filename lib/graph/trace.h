@@ -18,11 +18,6 @@ typedef struct dt_trace_state {
     int now;  /* the node of its value after the assignments so far */
 } dt_trace_state;
 
-typedef struct dt_trace_slot {
-    int node; /* -1: free */
-    uint32_t hash;
-} dt_trace_slot;
-
 struct dt_trace {
     dt_trace *below;     /* the trace of this thread that was begun before and has not ended */
     unsigned generation; /* unique among the traces of a thread */
@@ -44,7 +39,7 @@ struct dt_trace {
     int *early; /* [n_early] to be ordered before results */
     int n_early, cap_early;
     dt_hash_index args_at, states_at, results_at; /* by name, by variable, by name */
-    dt_trace_slot *slot; /* [n_slots] open hash table for value numbering */
+    struct dt_trace_slot *slot; /* [n_slots] open hash table for value numbering */
     int n_slots;
 };
 
