@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "job/plan.h"
 #include "job/plan_check.h"
-#include "job/plan_host.h"
 
 /*
  * ---- a plan as a trace ----

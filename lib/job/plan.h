@@ -144,4 +144,13 @@ bool dt_run_meets_budget(const dt_plan_run *r, const dt_run_estimate *e);
 void dt_run_estimate_print(const dt_plan_run *r, const dt_run_estimate *e, dt_str *out);
 void dt_run_estimate_json(const dt_plan_run *r, const dt_run_estimate *e, dt_json *j);
 
+/* ---- jobs that run on this machine itself (plan_host.c) ---- */
+
+/* No job of the request has a slice, and it asks for nothing that only a slice has. */
+bool dt_plan_is_of_host(const dt_plan_request *q);
+/* Memory and time of each on this machine, as text or as a list in JSON; *fits (may be NULL): of
+ * the first. Runs steps, and writes nothing. */
+dt_status *dt_plan_of_host(const dt_plan_request *q, const dt_plan_options *o, dt_str *out,
+                           bool *fits) DT_MUST_USE;
+
 #endif

@@ -5,7 +5,7 @@
  * second, and one piece of the validation data is evaluated; the rest is an estimate from that.
  * Nothing is written.
  */
-#include "job/plan_host.h"
+#include "job/plan.h"
 
 #include <math.h>
 #include <stdio.h>

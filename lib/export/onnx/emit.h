@@ -71,7 +71,7 @@ const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n);        /* int64 (
 const char *dt_onnx_int(dt_onnx *o, int64_t v);                       /* int64 (1) */
 const char *dt_onnx_scalar(dt_onnx *o, dt_dtype dtype, double value); /* () */
 const char *dt_onnx_count(dt_onnx *o, dt_dtype dtype, int64_t n);     /* (n): 0, 1, ... */
-const char *dt_onnx_rows(dt_onnx *o, int64_t k); /* int64 (1): k * B */
+const char *dt_onnx_rows(dt_onnx *o, int64_t k);                      /* int64 (1): k * B */
 /* Adds an initializer of that name: a weight or a constant. */
 void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v);
 /* ONNX' number of a dtype; bfloat16 has that of float. */
