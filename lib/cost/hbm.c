@@ -7,7 +7,9 @@
  *     weights     variables of the model         slots        variables of the optimizer
  *     gradients   what updates read: counted as lying there to the end of the step, each as its
  *                 variable's slots do
- *     activations all else at the peak, the batch too
+ *     activations all else at the peak, the batch too. As long as a gradient is not computed, they
+ *                 use its memory, except with `model.scan_layers`: a loop over blocks writes
+ *                 gradients into arrays of all blocks, which are there from its start
  *     padding     what tiles add to these
  *
  * Parts that are gathered, of weights from other replicas and of values from a replica's other
@@ -27,6 +29,8 @@ typedef struct holding {
     dt_arena *arena;
     bool *updates;       /* by kernel: computes the new value of a weight or slot */
     bool *gradient;      /* by node */
+    bool *own;           /* by node: lies in memory that is there throughout */
+    int64_t gradient_padding;
     const bool *forward; /* by node */
     int *place;          /* by kernel: where it runs */
     int n_lives;
@@ -140,11 +144,15 @@ static void mark_gradients(holding *h, dt_plan *p) {
                 is_large(h, from))
                 h->gradient[from] = true;
         }
+    if (h->r->program->how.scanned)
+        memcpy(h->own, h->gradient, (size_t)h->g->n_nodes * sizeof *h->own);
+    h->gradient_padding = -p->bytes.padding;
     for (int i = 0; i < h->g->n_states; i++) {
         const dt_state *s = &h->g->state[i];
         if (s->update >= 0 && s->variable->trainable && !s->variable->slot)
             count_variable(h, s, s->update, &p->bytes.gradients, p);
     }
+    h->gradient_padding += p->bytes.padding;
 }
 
 /* ---- other values ---- */
@@ -196,7 +204,7 @@ static span *spans_of(const holding *h) {
 }
 
 static bool takes_room(const holding *h, int i) {
-    if (h->gradient[i] || h->g->node[i].n_in == 0 || dt_priced_source(h->r, i) != i) return false;
+    if (h->own[i] || h->g->node[i].n_in == 0 || dt_priced_source(h->r, i) != i) return false;
     return h->k->of[i] >= 0 ? h->k->kept[i]
                             : h->g->node[i].op->across != NULL || dt_is_from_host(&h->g->node[i]);
 }
@@ -257,7 +265,7 @@ static void count_values(holding *h) {
 static void forget_updates(holding *h) {
     for (int i = 0; i < h->g->n_states; i++)
         if (h->g->state[i].update >= 0)
-            h->gradient[dt_priced_source(h->r, h->g->state[i].update)] = true;
+            h->own[dt_priced_source(h->r, h->g->state[i].update)] = true;
 }
 
 /* The layer of a node. Nodes between layers (sums over replicas, counts of examples) have no
@@ -301,30 +309,40 @@ static void share_peak(const holding *h, int peak, dt_plan *p) {
     }
 }
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Adds what the batch, and values of so many bytes, need beside the memory of gradients. */
+static void add_values(const holding *h, int64_t padded, int64_t bytes, dt_plan *p) {
+    const bool shares = !h->r->program->how.scanned;
+    const int64_t shared = shares ? least(bytes, p->bytes.gradients) : 0,
+                  padding = shares ? least(padded - bytes, h->gradient_padding) : 0;
+    p->bytes.activations = bytes - shared;
+    p->bytes.padding += padded - bytes - padding;
+    p->bytes.shared = shared + padding;
+    for (int i = 0; i < h->r->program->whole->n_args; i++) {
+        const int64_t batch = bytes_of(h, h->g->arg[i].node, false);
+        p->bytes.activations += batch;
+        p->bytes.padding += bytes_of(h, h->g->arg[i].node, true) - batch;
+    }
+}
+
 static void find_peak(const holding *h, dt_plan *p) {
-    int64_t now = 0, true_now = 0, most = 0, inputs = 0, true_inputs = 0;
+    int64_t now = 0, true_now = 0, most = 0, true_most = 0;
     int peak = -1;
     const change *at = changes_of(h);
-    for (int i = 0; i < h->r->program->whole->n_args; i++) {
-        inputs += bytes_of(h, h->g->arg[i].node, true);
-        true_inputs += bytes_of(h, h->g->arg[i].node, false);
-    }
-    p->bytes.activations = true_inputs;
-    int64_t padding = inputs - true_inputs;
     for (int i = 0; i < h->g->n_nodes; i++) {
         now += at[i].born;
         true_now += at[i].true_born;
         if (now > most) {
             most = now;
+            true_most = true_now;
             peak = i;
-            p->bytes.activations = true_inputs + true_now;
-            padding = inputs + now - p->bytes.activations;
             p->bytes.peak = layer_at(h->g, i);
         }
         now -= at[i].dies;
         true_now -= at[i].true_dies;
     }
-    p->bytes.padding += padding;
+    add_values(h, most, true_most, p);
     share_peak(h, peak, p);
 }
 
@@ -335,6 +353,7 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                  .k = k,
                  .arena = arena,
                  .forward = dt_priced_forward(r, arena),
+                 .own = dt_arena_array(arena, bool, r->program->local->n_nodes + 1),
                  .lives = dt_arena_array(arena, life, 2 * r->program->local->n_nodes + 1)};
     find_places(&h);
     mark_updates(&h);

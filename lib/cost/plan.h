@@ -44,6 +44,9 @@ typedef struct dt_plan_bytes {
     /* other bytes at the peak: the batch, values between layers, working memory */
     int64_t activations;
     int64_t padding; /* bytes that tiles add to all of these */
+    /* values at the peak, with padding, that lie in memory which gradients need later: counted
+     * there, not among activations */
+    int64_t shared;
     int64_t total, usable;
     const char *peak; /* the layer at whose kernel the peak is */
 } dt_plan_bytes;
