@@ -27,9 +27,9 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
-    bool *updates;       /* by kernel: computes the new value of a weight or slot */
-    bool *gradient;      /* by node */
-    bool *own;           /* by node: lies in memory that is there throughout */
+    bool *updates;  /* by kernel: computes the new value of a weight or slot */
+    bool *gradient; /* by node */
+    bool *own;      /* by node: lies in memory that is there throughout */
     int64_t gradient_padding;
     const bool *forward; /* by node */
     int *place;          /* by kernel: where it runs */

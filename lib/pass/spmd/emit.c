@@ -108,8 +108,11 @@ static void place(dt_spmd_work *w) {
  * Collectives of the optimizer, which only updates wait for, need not be neighbours, and gathers of
  * new weights, which stay anyway, join as well. A bucket has those that wait for equally many
  * collectives, one after the other: first all norms of updates, then all new weights. None of them
- * can then depend on another one.
+ * can then depend on another one. A bucket ends at 30 MiB, as XLA's combiner of gathers ends it
+ * (xla_gpu_all_gather_combine_threshold_bytes; TPUs' is not published), so that gathers of a large
+ * model overlap with its other updates.
  */
+enum { MOST_LATE_BYTES = 30 << 20 };
 
 typedef struct packing {
     const dt_spmd *s;
@@ -119,7 +122,8 @@ typedef struct packing {
     int n;               /* buckets */
     bool *ends;          /* by node: it belongs to the optimizer, and only updates wait for it */
     int *depth;          /* by node: collectives that it waits for, one after the other */
-    int n_late, *late;   /* the first members of the buckets at the end */
+    int n_late, *late;   /* the first members of the buckets at the end that still grow */
+    double *late_bytes;  /* of each: what a device receives */
 } packing;
 
 static bool travels(const dt_node *n, dt_mesh_axes time) {
@@ -144,15 +148,20 @@ static void pack(packing *p, int i) {
 
 static void pack_late(packing *p, int i) {
     const dt_node *node = p->s->local->node;
+    const double bytes = dt_spmd_received(p->s, i);
     int k = 0;
     while (k < p->n_late &&
            (p->depth[p->late[k]] != p->depth[i] || !are_alike(&node[p->late[k]], &node[i])))
         k++;
-    if (k == p->n_late) {
-        p->late[p->n_late++] = i;
+    const bool is_new = k == p->n_late;
+    p->n_late += is_new;
+    if (is_new || p->late_bytes[k] + bytes > MOST_LATE_BYTES) {
+        p->late_bytes[k] = 0;
+        p->late[k] = i;
         p->bucket[i] = p->n++;
     }
     p->bucket[i] = p->bucket[p->late[k]];
+    p->late_bytes[k] += bytes;
 }
 
 bool dt_is_of_optimizer(const dt_node *n) {
@@ -177,7 +186,8 @@ static int *find_launches(const dt_spmd *s, dt_arena *arena) {
                  .last = -1,
                  .ends = dt_arena_array(arena, bool, n + 1),
                  .depth = dt_arena_array(arena, int, n + 1),
-                 .late = dt_arena_array(arena, int, n + 1)};
+                 .late = dt_arena_array(arena, int, n + 1),
+                 .late_bytes = dt_arena_array(arena, double, n + 1)};
     find_ends(&p);
     for (int i = 0; i < n; i++) {
         const dt_node *node = &s->local->node[i];

@@ -29,7 +29,7 @@ last = [e for e in events if e["args"]["layer"].startswith(("out", "optimizer/ou
 print(sys.argv[1].ljust(6), "bytes of a weight in each kernel of the last layer:", *(round(e["args"]["bytes"] / 2**20) for e in last))
 PY
 done
-for layers in 2 6; do
+for layers in 2 6 24; do # 4 MiB of weights each; a launch gathers up to 30
     traced let.layers=$layers let.replicas=8 partition.over_replicas=optimizer
     python3 - "$layers" "$TEST_DIR/trace.json" <<'PY'
 import collections, json, sys
