@@ -229,13 +229,95 @@ static void copy_run(char *to, const char *from, const box *b, size_t size) {
     else copy_strided(to, from, b, size);
 }
 
-static void copy_box(char *to, const char *from, const box *b, size_t size) {
-    dt_walk w = {0};
-    for (int d = 0; d < b->rank - 1; d++)
-        dt_walk_add(&w, b->size[d], b->to_step[d], b->from_step[d]);
-    if (b->size[b->rank - 1] == 0) return;
-    for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
-        copy_run(to + w.at[0] * (int64_t)size, from + w.at[1] * (int64_t)size, b, size);
+/* Whether the source stays at one element along dimension d, whose items lie end to end. */
+static bool repeats(const box *b, int d) {
+    int64_t item = 1;
+    for (int k = b->rank - 1; k > d && b->to_step[k] == item; k--) item *= b->size[k];
+    return b->from_step[d] == 0 && b->to_step[d] == item;
+}
+
+/* The first item of `bytes` is there; n - 1 more follow. Copies grow, but stay within the first
+ * cache. */
+static void repeat(char *to, size_t bytes, int64_t n) {
+    enum { MOST = 8192 };
+    const size_t all = bytes * (size_t)n;
+    for (size_t done = bytes, more = bytes; done < all; done += more) {
+        if (done <= MOST) more = done;
+        more = more < all - done ? more : all - done;
+        memcpy(to + done, to, more);
+    }
+}
+
+enum { SQUARE = 16 };
+
+static inline void turn(float *to, const float *from, const box *b, int64_t rows, int64_t columns) {
+    float square[SQUARE][SQUARE];
+    for (int64_t c = 0; c < columns; c++)
+        for (int64_t r = 0; r < rows; r++) square[r][c] = from[c * b->from_step[b->rank - 1] + r];
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(to + r * b->to_step[b->rank - 2], square[r], (size_t)columns * sizeof *to);
+}
+
+/* The last two dimensions, contiguous in the source (rows) and in the result (columns): in squares,
+ * so that a line of the cache is read and written once, however far apart lines are. */
+static void turn_squares(float *to, const float *from, const box *b) {
+    const int64_t rows = b->size[b->rank - 2], columns = b->size[b->rank - 1];
+    for (int64_t r = 0; r < rows; r += SQUARE)
+        for (int64_t c = 0; c < columns; c += SQUARE) {
+            float *at = to + r * b->to_step[b->rank - 2] + c;
+            const float *of = from + c * b->from_step[b->rank - 1] + r;
+            if (rows - r >= SQUARE && columns - c >= SQUARE) turn(at, of, b, SQUARE, SQUARE);
+            else
+                turn(at, of, b, rows - r < SQUARE ? rows - r : SQUARE,
+                     columns - c < SQUARE ? columns - c : SQUARE);
+        }
+}
+
+static bool turns(const box *b, size_t size) {
+    const int last = b->rank - 1;
+    return last > 0 && size == sizeof(float) && b->to_step[last] == 1 && b->from_step[last] != 1 &&
+           b->from_step[last] != 0 && b->from_step[last - 1] == 1;
+}
+
+/* Dimensions d and further. */
+static void copy_from(char *to, const char *from, const box *b, int d, size_t size) {
+    const int last = b->rank - 1;
+    if (d == last) {
+        copy_run(to, from, b, size);
+    } else if (d == last - 1 && turns(b, size)) {
+        turn_squares((float *)to, (const float *)from, b);
+    } else if (repeats(b, d)) {
+        copy_from(to, from, b, d + 1, size);
+        repeat(to, (size_t)b->to_step[d] * size, b->size[d]);
+    } else {
+        for (int64_t i = 0; i < b->size[d]; i++)
+            copy_from(to + i * b->to_step[d] * (int64_t)size,
+                      from + i * b->from_step[d] * (int64_t)size, b, d + 1, size);
+    }
+}
+
+static void exchange(int64_t *of, int a, int b) {
+    const int64_t kept = of[a];
+    of[a] = of[b];
+    of[b] = kept;
+}
+
+/* The order in which dimensions are walked is free: the one that is contiguous in the source comes
+ * last but one, so that two can turn. */
+static void order_dimensions(box *b) {
+    for (int d = 0; d < b->rank - 2; d++) {
+        if (b->from_step[d] != 1 || b->from_step[b->rank - 2] == 1) continue;
+        exchange(b->size, d, b->rank - 2);
+        exchange(b->to_step, d, b->rank - 2);
+        exchange(b->from_step, d, b->rank - 2);
+    }
+}
+
+static void copy_box(char *to, const char *from, box b, size_t size) {
+    for (int d = 0; d < b.rank; d++)
+        if (b.size[d] == 0) return;
+    if (b.from_step[b.rank - 1] != 1) order_dimensions(&b);
+    copy_from(to, from, &b, 0, size);
 }
 
 /* Keeps the part of the box that is in rows lo .. hi - 1 of the result. */
@@ -269,7 +351,7 @@ static void run_moves(const dt_kernel_call *c) {
         box b = m->box[i];
         clip(&b, c->lo, c->hi);
         copy_box((char *)x->at[c->step->node] + b.to * (int64_t)size,
-                 (const char *)x->at[b.in] + b.from * (int64_t)size, &b, size);
+                 (const char *)x->at[b.in] + b.from * (int64_t)size, b, size);
     }
 }
 

@@ -274,6 +274,13 @@ static dt_value repeated_bytes(setting *s) {
     return repeated_in(s, dt_convert(s->vector, DT_UINT8));
 }
 
+/* (B,6) -> (B,50,30,6,2): a long item, and short ones within it. */
+static dt_value repeated_around(setting *s) {
+    const dt_type to =
+        dt_type_of(DT_FLOAT32, 5, (int64_t[]){dt_type_of_value(s->rows).dim[0], 50, 30, 6, 2});
+    return dt_broadcast_in_dim(s->rows, &to, (int8_t[DT_MAX_RANK]){0, 3});
+}
+
 /* Of each of five segments. */
 static dt_value segments_of(dt_value x, dt_reduce_attr how) {
     dt_segment_attr a;
@@ -330,6 +337,7 @@ static const row rows[] = {
     {"eval", spread_inside},
     {"broadcast", repeated_inside},
     {"broadcast", repeated_bytes},
+    {"broadcast", repeated_around},
     {"segment_reduce", parts_of_sum},
     {"segment_reduce", segment_sums},
     {"segment_reduce", segment_totals},
@@ -445,6 +453,9 @@ static const row rows[] = {
     {"transpose", turned},
     {"transpose", turned_cube},
     {"transpose", turned_bytes},
+    {"transpose", turned_squares},
+    {"transpose", turned_apart},
+    {"transpose", turned_back},
     {"slice", sliced},
     {"slice", sliced_twice},
     {"slice", sliced_rows},

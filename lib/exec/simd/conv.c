@@ -342,16 +342,28 @@ static void run(const dt_conv_product *p) {
 
 static int64_t room(int64_t k, int64_t columns) { return k * (ceil_of(columns, W) * W); }
 
-/* Writes B panel by panel; the rows of a panel follow one another, filled with zeros to whole
- * vectors. */
-static void pack(const dt_conv_product *p, float *to) {
-    for (int64_t j = 0; j < p->columns; j += 2 * W) {
-        const int64_t columns = dt_min(2 * W, p->columns - j), wide = ceil_of(columns, W) * W;
-        for (int64_t k = 0; k < p->k; k++, to += wide) {
-            memcpy(to, p->b + k * p->ldb + j, (size_t)columns * sizeof *to);
-            memset(to + columns, 0, (size_t)(wide - columns) * sizeof *to);
-        }
+static void pack_row(float *to, const float *from, int64_t columns) {
+    const int64_t wide = ceil_of(columns, W) * W;
+    if (columns == 2 * W) {
+        memcpy(to, from, 2 * W * sizeof *to);
+        return;
     }
+    memcpy(to, from, (size_t)columns * sizeof *to);
+    memset(to + columns, 0, (size_t)(wide - columns) * sizeof *to);
+}
+
+/* The rows of a panel follow one another, filled with zeros to whole vectors; panel after panel.
+ * All panels of a few rows are written before the next rows are read, so that B is read from front
+ * to back. */
+static void pack(const dt_conv_product *p, float *to) {
+    for (int64_t from = 0; from < p->k; from += MOST_ROWS)
+        for (int64_t j = 0; j < p->columns; j += 2 * W) {
+            const int64_t columns = dt_min(2 * W, p->columns - j), wide = ceil_of(columns, W) * W,
+                          end = dt_min(from + MOST_ROWS, p->k);
+            float *panel = to + j * p->k;
+            for (int64_t k = from; k < end; k++)
+                pack_row(panel + k * wide, p->b + k * p->ldb + j, columns);
+        }
 }
 
 /* ---- depthwise ---- */
