@@ -26,6 +26,8 @@
 #include "exec/sums.h"
 
 enum { SPACE = DT_CONV_SPACE, FEW_PLACES = 4 };
+/* Floats: an image that fits into the second-level cache beside a panel; a kernel that does not. */
+enum { SMALL_IMAGE = 1 << 16, LARGE_KERNEL = 1 << 17 };
 
 /* ---- where blocks end ---- */
 
@@ -327,14 +329,28 @@ static void run_part(const dt_own *p, dt_conv_product m, const float *x, const f
     }
 }
 
-static void run_windows(const dt_own *p, const float *x, const float *w, float *y) {
+/* The first `columns` columns of all parts of all images. */
+static void run_columns(const dt_own *p, const float *x, const float *w, float *y,
+                        int64_t columns) {
     const int64_t images = p->joined ? 1 : p->c.images, result = result_of(p);
     for (int64_t i = 0; i < images; i++)
         for (int64_t j = 0; j < p->n_parts; j++) {
             dt_conv_product m = dt_own_product(p, &p->part[j]);
             if (p->joined) m.each *= p->c.images;
+            m.columns = columns;
             run_part(p, m, x + i * p->image, w, y + i * result);
         }
+}
+
+/* Where the kernel is larger than the cache and the image is not, panel after panel: each part of
+ * a small image reads all of the kernel, but has few rows. */
+static void run_windows(const dt_own *p, const float *x, const float *w, float *y) {
+    const dt_conv_loops *loops = p->simd->conv;
+    const bool by_panels = p->c.groups == 1 && !p->joined && p->image <= SMALL_IMAGE &&
+                           loops->room(p->taps * p->in, p->out) > LARGE_KERNEL;
+    const int64_t panel = by_panels ? 2 * loops->room(1, 1) : p->out;
+    for (int64_t at = 0; at < p->out; at += panel)
+        run_columns(p, x, w + at * p->taps * p->in, y + at, dt_min(panel, p->out - at));
 }
 
 /* ---- plans ---- */
