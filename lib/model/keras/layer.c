@@ -108,6 +108,34 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
     return NULL;
 }
 
+/* ---- RNN ---- */
+
+/* RNN(LSTMCell(8)) is LSTM(8): the arguments of the cell, and those of RNN. Their weights have the same paths.
+ * Other cells are left as they are, and refused by name later. */
+static const dt_tree *join_cell(dt_arena *arena, const dt_tree *raw) {
+    static const char *const own[] = {"cell", "name", "trainable", "dtype"};
+    const dt_tree *class_name = dt_tree_get(raw, "class_name"), *config = dt_tree_get(raw, "config"),
+                  *cell = dt_tree_get(config, "cell"), *kind = dt_tree_get(cell, "class_name"),
+                  *of_cell = dt_tree_get(cell, "config");
+    const char *const end = kind && kind->kind == DT_TREE_SCALAR ? strstr(kind->text, "Cell") : NULL;
+    if (!class_name || class_name->kind != DT_TREE_SCALAR || strcmp(class_name->text, "RNN") != 0 ||
+        !end || strcmp(end, "Cell") != 0 || !of_cell || of_cell->kind != DT_TREE_MAP)
+        return raw;
+    dt_tree *joined = dt_tree_copy(arena, raw), *name = dt_tree_get(joined, "class_name"),
+            *all = dt_keras_map(arena, &config->at, config->n + of_cell->n);
+    name->text = dt_arena_printf(arena, "%.*s", (int)(end - kind->text), kind->text);
+    for (int i = 0; i < config->n; i++)
+        if (strcmp(config->entry[i].key, own[0]) != 0) all->entry[all->n++] = config->entry[i];
+    for (int i = 0; i < of_cell->n; i++) {
+        bool skipped = false;
+        for (int k = 0; k < 4; k++) skipped |= strcmp(of_cell->entry[i].key, own[k]) == 0;
+        if (!skipped) all->entry[all->n++] = of_cell->entry[i];
+    }
+    for (int i = 0; i < joined->n; i++)
+        if (strcmp(joined->entry[i].key, "config") == 0) joined->entry[i].value = all;
+    return joined;
+}
+
 /* ---- an activation that is a layer ---- */
 
 /* Layers that apply their activation as the last step. */
@@ -265,6 +293,7 @@ static dt_status *check_adapted(const dt_keras_layer *l, const dt_tree *config) 
 
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_layer *out) {
     dt_tree *config;
+    raw = join_cell(arena, raw);
     *out = (dt_keras_layer){.raw = raw};
     DT_TRY(dt_keras_class(raw, &out->class_name));
     find_row(out);

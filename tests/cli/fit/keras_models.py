@@ -118,6 +118,17 @@ def scaled():
     return keras.Model(a, CustomScaleLayer(2.0, name="last")([L.Dense(1)(a), L.Dense(1, activation=L.LeakyReLU())(y)]))
 
 
+def cells():
+    """RNN around cells, two of one class, with states and masks, and an activation with weights."""
+    a = keras.Input((7, 3), name="a")
+    y = L.RNN(L.SimpleRNNCell(4, activation="relu", use_bias=False), go_backwards=True, return_sequences=True)(L.Masking(0.0)(a))
+    last, h, c = L.RNN(L.LSTMCell(3), return_state=True)(y)
+    again = L.RNN(L.LSTMCell(3, unit_forget_bias=False, recurrent_activation="hard_sigmoid"), name="again")(y, initial_state=[h, c])
+    model = keras.Model(a, L.Dense(1, name="out")(L.Dense(4, activation=L.PReLU())(L.Concatenate()([last, again, L.RNN(L.GRUCell(2))(y)]))))
+    model(np.zeros((1, 7, 3), "float32"))  # Keras makes the weights of PReLU when it is called
+    return model
+
+
 def run(*words):
     done = subprocess.run([dtrain, *words, "-q"], cwd=folder, capture_output=True, text=True)
     return done.stderr.strip()[-400:] if done.returncode else None
@@ -135,7 +146,7 @@ def differ(what, a, b):
     print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
 
 
-for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled):
+for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled, cells):
     print(make.__name__)
     keras.utils.set_random_seed(3)
     model, draw = make(), np.random.default_rng(1)
