@@ -69,12 +69,15 @@ static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan) {
 static dt_status *check_groups(const dt_dataset *d, const dt_rows *r, int e) {
     for (int64_t i = 0; r->single && i < r->count; i++)
         if (!dt_map_plan_knows(r->plan[e], dt_rows_group(r, i)))
-            return dt_fail(DT_E_DATA_FILE, &d->spec.window.group_at,
-                           "%s: row %lld is of a series that the training data does not have, so "
-                           "'%.80s' has no mean for it",
-                           r->stored[r->index[e]].file,
-                           (long long)dt_windows_row(r->x, r->index[e], dt_rows_number(r, i)) + 1,
-                           d->element[e].name);
+            return dt_suggest(
+                dt_fail(DT_E_DATA_FILE, &d->spec.window.group_at,
+                        "%s: row %lld is of a series that the training data does not have, so "
+                        "'%.80s' has no mean for it",
+                        r->stored[r->index[e]].file,
+                        (long long)dt_windows_row(r->x, r->index[e], dt_rows_number(r, i)) + 1,
+                        d->element[e].name),
+                "leave out its rows; in training, too, a series shorter than length + horizon counts "
+                "as missing");
     return NULL;
 }
 

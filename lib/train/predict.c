@@ -260,13 +260,18 @@ static bool is_finite_at(const dt_view *v, int64_t i) {
                                        : isfinite(dt_cell_double(v, i));
 }
 
+static bool is_finite_row(const dt_view *v, int64_t row) {
+    const int64_t each = dt_type_elements(&v->type) / v->type.dim[0];
+    for (int64_t k = row * each; k < (row + 1) * each; k++)
+        if (!is_finite_at(v, k)) return false;
+    return true;
+}
+
 /* The index of the first row with an output that is not finite, or -1. */
 static int64_t find_not_finite(const dt_view *result, int n, int64_t rows) {
-    for (int i = 0; i < n; i++) {
-        const int64_t each = dt_type_elements(&result[i].type) / result[i].type.dim[0];
-        for (int64_t k = 0; k < rows * each; k++)
-            if (!is_finite_at(&result[i], k)) return k / each;
-    }
+    for (int i = 0; i < n; i++)
+        for (int64_t k = 0; k < rows; k++)
+            if (!is_finite_row(&result[i], k)) return k;
     return -1;
 }
 
@@ -318,11 +323,16 @@ static void keep(prediction *p, dt_predicted_rows *out) {
     out->kept = p->kept;
 }
 
-/* The faults of the current examples; NULL: a fault ends the prediction. */
-static const char *const *faults_of(prediction *p, int64_t rows) {
+/* The faults of the current examples, and those of their outputs; NULL: a fault ends the prediction. */
+static const char *const *faults_of(prediction *p, const dt_view *result, int64_t rows) {
     if (!dt_rows_give_faults(p->from->data)) return NULL;
     p->fault = p->fault ? p->fault : dt_alloc((size_t)p->from->batch * sizeof *p->fault);
-    for (int64_t i = 0; i < rows; i++) p->fault[i] = dt_rows_fault(p->from->data, p->done + i);
+    for (int64_t i = 0; i < rows; i++) {
+        p->fault[i] = dt_rows_fault(p->from->data, p->done + i);
+        for (int o = 0; o < p->model->spec.n_outputs && !p->fault[i]; o++)
+            if (!is_finite_row(&result[o], i))
+                p->fault[i] = "its outputs are not finite: a value is NaN, or a text is no date";
+    }
     return p->fault;
 }
 
@@ -363,7 +373,7 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
                              .values = value,
                              .meaning = p->meaning,
                              .files = files_of(p, rows),
-                             .errors = faults_of(p, rows)};
+                             .errors = faults_of(p, result, rows)};
     keep(p, &all);
     dt_status *s = p->from->rows(&all, p->from->user);
     p->done += rows;

@@ -62,3 +62,5 @@ rm t.csv
 printf 'when\n02/01/2024\n2024-01-31\n' | "$DTRAIN" predict job.yaml --input - >out.csv
 uniq out.csv | wc -l
 printf 'when\n02/01/2024\nsoon\n' | "$DTRAIN" predict job.yaml --input - 2>&1 >out.csv | sed 's/^dtrain: //'
+# A row without a date is a bad row, too.
+printf 'when\n02/01/2024\nsoon\n' | "$DTRAIN" predict job.yaml --input - --on-error row 2>/dev/null | tail -n 1
