@@ -121,9 +121,6 @@ static dt_status *compile_update(const dt_closure_kind *k, dt_strategy *s, dt_co
 static dt_status *make_update(dt_closure_kind *k, dt_strategy *s) {
     if (k->n_pushed == 0) return NULL;
     DT_TRY(compile_update(k, s, &k->update));
-    const dt_graph *g = dt_compiled_step(k->update);
-    k->argument = dt_arena_array(k->arena, dt_view, g->n_args + 1);
-    k->no_result = dt_arena_array(k->arena, dt_view, g->n_results + 1);
     return dt_compiled_prepare(k->update, 1, NULL);
 }
 

@@ -33,8 +33,6 @@ typedef struct dt_closure_kind {
     int n_changes;
     dt_graph *tail; /* computes pushed values from parts of them; NULL: workers push whole values */
     bool changes;   /* whether the function changes any variable, so that pushes contain slices */
-    dt_halves halves;              /* for the variables of the current pool */
-    dt_view *argument, *no_result; /* buffers for the arguments and results of the update */
 } dt_closure_kind;
 
 /* Records and compiles the function for these arguments. May set call->sizing to EXACT. */

@@ -84,7 +84,7 @@ static bool is_whole(void *user, const dt_arrival *a) {
     const dt_task *t = find_task(c, a->message.number);
     int64_t parts = 0;
     return t && c->kind[t->kind]->changes == (a->slices != NULL) &&
-           dt_parts_are_sound(&c->kind[t->kind]->halves, a->more, a->message.more, &parts);
+           dt_parts_are_sound(&c->held.program[t->kind].halves, a->more, a->message.more, &parts);
 }
 
 static dt_status *failed(void *user, const dt_arrival *a) {
@@ -108,9 +108,8 @@ static dt_status *lose_all(dt_coordinator *c, dt_status *why) {
 
 static dt_status *take_result(dt_coordinator *c, const dt_arrival *a, dt_values **out) {
     const int kind = find_task(c, a->message.number)->kind;
-    const dt_closure_kind *k = c->kind[kind];
-    const int64_t parts =
-        k->halves.n_parts ? dt_parts_bytes(&k->halves, dt_parts_rows(&k->halves, a->more)) : 0;
+    const dt_halves *h = &c->held.program[kind].halves;
+    const int64_t parts = h->n_parts ? dt_parts_bytes(h, dt_parts_rows(h, a->more)) : 0;
     DT_TRY(dt_values_create(out));
     DT_TRY(dt_closure_values_read(a->more + parts, (size_t)(a->message.more - parts), *out));
     return dt_coordinator_apply(c, kind, a);
@@ -283,7 +282,7 @@ dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) {
     *c = (dt_coordinator){.refs = 1, .strategy = dt_strategy_ref(strategy)};
     c->spec = (dt_worker_pool_spec){
         .how = &strategy->servers,
-        .packed = &c->packed,
+        .packed = &c->held.packed,
         .closure = "function",
         .body = dt_scheduled_body(c),
         .last_words =

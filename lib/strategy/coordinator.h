@@ -45,14 +45,15 @@ struct dt_coordinator {
     int refs;
     dt_strategy *strategy;
     int n_kinds, cap_kinds, n_own, cap_own, n_tasks, cap_tasks;
-    dt_closure_kind **kind;     /* [n_kinds] */
-    dt_per_worker **own;        /* [n_own] */
-    dt_task *task;              /* [n_tasks] ascending by number */
-    int64_t next;               /* number of the first closure of the next pool */
-    dt_worker_pool *pool;       /* NULL: not opened yet, or closed because new workers are needed */
-    dt_arena *arena;            /* for the data of the pool */
-    dt_worker_pool_spec spec;   /* for opening the pool */
-    dt_packed_variables packed; /* variables of this process; none if tasks of type ps have them */
+    dt_closure_kind **kind;   /* [n_kinds] */
+    dt_per_worker **own;      /* [n_own] */
+    dt_task *task;            /* [n_tasks] ascending by number */
+    int64_t next;             /* number of the first closure of the next pool */
+    dt_worker_pool *pool;     /* NULL: not opened yet, or closed because new workers are needed */
+    dt_arena *arena;          /* for the data of the pool */
+    dt_worker_pool_spec spec; /* for opening the pool */
+    /* variables of this process, none if tasks of type ps have them, and a program for each kind */
+    dt_held held;
     dt_ps_tasks ps;
     int n_lodged;
     struct dt_lodged *lodged; /* [n_lodged] variables that are on tasks of type ps */

@@ -147,27 +147,6 @@ static dt_sent way_of(void *user, const dt_variable *v) {
     return by_rows ? DT_SENT_BY_ROWS : changes ? DT_SENT_EACH_TIME : DT_SENT_ONCE;
 }
 
-/* Prepares messages for these variables. */
-static dt_status *pack(dt_coordinator *c, dt_variable *const *v, int n, dt_packed_variables *out) {
-    dt_sent *sent = dt_arena_array(c->arena, dt_sent, n + 1);
-    for (int i = 0; i < n; i++) sent[i] = way_of(c, v[i]);
-    return dt_packed_make(out, c->arena, v, n, sent, c->spec.how);
-}
-
-static dt_status *keep_here(dt_coordinator *c, dt_variable *const *v, int n) {
-    DT_TRY(pack(c, v, n, &c->packed));
-    for (int k = 0; k < c->n_kinds; k++) {
-        dt_closure_kind *x = c->kind[k];
-        DT_TRY(dt_closure_kind_match(x, &c->packed, x->update, c->arena, &x->halves));
-        x->asks = false;
-        for (int i = 0; i < n; i++)
-            x->asks |= c->packed.sent[i] == DT_SENT_BY_ROWS && dt_closure_kind_reads(x, v[i]);
-    }
-    return NULL;
-}
-
-/* ---- tasks of type ps ---- */
-
 static dt_status *compile(void *user, int kind, dt_graph *g, dt_compiled **out) {
     const dt_coordinator *c = user;
     const bool *uniform = dt_arena_array(c->arena, bool, g->n_args + 1);
@@ -181,33 +160,40 @@ static dt_status *match(void *user, const dt_packed_variables *packed, int kind,
     return dt_closure_kind_match(c->kind[kind], packed, p->run, c->arena, &p->halves);
 }
 
-/* Of the n variables v, functions read the first ones. What they do not read is not sent to
- * workers; gradients of it come as parts. */
-static dt_status *divide(dt_coordinator *c, dt_variable **v, int read, int n) {
-    dt_ps_division q = {.variable = v,
-                        .n = n,
-                        .n_read = read,
-                        .n_programs = c->n_kinds,
-                        .way_of = way_of,
-                        .compile = compile,
-                        .match = match,
-                        .user = c};
+static void find_asks(dt_coordinator *c) {
+    const dt_held *h = &c->held;
+    for (int k = 0; k < c->n_kinds; k++) {
+        c->kind[k]->asks = false;
+        for (int i = 0; i < h->n; i++)
+            c->kind[k]->asks |=
+                h->sent[i] == DT_SENT_BY_ROWS && dt_closure_kind_reads(c->kind[k], h->variable[i]);
+    }
+}
+
+/* With tasks of type ps, what functions do not read is not sent to workers; gradients of it come as
+ * parts. */
+static dt_status *divide(dt_coordinator *c) {
+    dt_ps_division q = {
+        .n_programs = c->n_kinds, .way_of = way_of, .compile = compile, .match = match, .user = c};
     dt_compiled **update = dt_arena_array(c->arena, dt_compiled *, c->n_kinds + 1);
-    if (c->strategy->servers.lent)
+    const int tasks = c->spec.how->launch.ps;
+    dt_variable **v = NULL;
+    if (tasks && c->strategy->servers.lent)
         return dt_fail(DT_E_MISUSE, NULL,
                        "another coordinator of this strategy uses its tasks of type ps; schedule "
                        "all functions with one coordinator");
-    c->strategy->servers.lent = true;
+    c->strategy->servers.lent |= tasks > 0;
+    q.n_read = collect(c, &v, &q.n);
+    q.variable = v;
     for (int k = 0; k < c->n_kinds; k++) {
         update[k] = c->kind[k]->update;
         q.joint |= dt_closure_kind_is_joint(c->kind[k]);
     }
     q.update = update;
-    c->ps = (dt_ps_tasks){
-        .n = c->spec.how->launch.ps, .workers = DT_LAUNCHER_WORKERS, .spec = &c->spec};
-    DT_TRY(dt_ps_divide(&c->ps, &q, c->arena));
-    for (int k = 0; k < c->n_kinds; k++) c->kind[k]->halves = dt_halves_none(c->arena, 0);
-    return pack(c, v, 0, &c->packed);
+    c->ps = (dt_ps_tasks){.n = tasks, .workers = DT_LAUNCHER_WORKERS, .spec = &c->spec};
+    DT_TRY(dt_ps_divide(&c->held, &c->ps, &q, c->arena));
+    find_asks(c);
+    return NULL;
 }
 
 static dt_status *connect_tasks(dt_coordinator *c) {
@@ -221,11 +207,8 @@ static dt_status *connect_tasks(dt_coordinator *c) {
 /* ---- workers ---- */
 
 dt_status *dt_coordinator_open_pool(dt_coordinator *c) {
-    int n = 0;
     c->arena = dt_arena_create();
-    dt_variable **v = NULL;
-    const int read = collect(c, &v, &n);
-    DT_TRY(c->spec.how->launch.ps ? divide(c, v, read, n) : keep_here(c, v, read));
+    DT_TRY(divide(c));
     DT_TRY(dt_worker_pool_open(&c->pool, &c->spec));
     dt_closures_begin(dt_worker_pool_closures(c->pool), c->next, c->next);
     return c->ps.n ? connect_tasks(c) : NULL;
@@ -256,7 +239,7 @@ void dt_coordinator_close_pool(dt_coordinator *c) {
 
 static unsigned count_written(const dt_coordinator *c) {
     unsigned n = 0;
-    for (int i = 0; i < c->packed.n; i++) n += c->packed.variable[i]->written;
+    for (int i = 0; i < c->held.n; i++) n += c->held.variable[i]->written;
     return n;
 }
 
@@ -277,8 +260,7 @@ dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a
         DT_TRY(dt_ps_apply(&c->ps, a->message.number, &(dt_ps_order){a->worker, kind, first}));
         return mark_newer(c);
     }
-    dt_status *s = dt_packed_apply(&c->packed, &k->halves, k->update, k->argument, k->no_result,
-                                   &(dt_pushed){a->slices, a->more});
+    dt_status *s = dt_held_apply(&c->held, kind, &(dt_pushed){a->slices, a->more});
     c->written = count_written(c);
     return s;
 }

@@ -114,9 +114,11 @@ static dt_status *check_call(const dt_closure_kind *k, dt_step_call *call) {
                          "the function was scheduled with");
 }
 
-static dt_status *write_results(const dt_closure_kind *k, const dt_view *result, int64_t rows,
+static dt_status *write_results(const dt_coordinator *c, const dt_view *result, int64_t rows,
                                 dt_str *more) {
-    const int64_t parts = dt_parts_bytes(&k->halves, rows);
+    const dt_closure_kind *k = c->kind[c->worker.kind];
+    const dt_halves *h = &c->held.program[c->worker.kind].halves;
+    const int64_t parts = dt_parts_bytes(h, rows);
     const dt_graph *g = dt_compiled_step(k->worker.compiled);
     if (parts > DT_MOST_MORE)
         return dt_fail(DT_E_RANGE, NULL,
@@ -125,7 +127,7 @@ static dt_status *write_results(const dt_closure_kind *k, const dt_view *result,
                        (long long)rows, DT_MOST_MORE);
     if (parts > 0) {
         dt_str_reserve(more, (size_t)parts);
-        dt_parts_write(&k->halves, rows, result, more->data);
+        dt_parts_write(h, rows, result, more->data);
         more->size = (size_t)parts;
     }
     for (int i = 0; i < g->n_results; i++)
@@ -164,8 +166,8 @@ static dt_status *ask(void *user, const dt_work *work, dt_str *request) {
         if (!s) s = dt_traced_run(&k->numbers, &call, &ran);
     }
     if (!s)
-        s = dt_rows_ask(&c->packed, dt_compiled_step(k->numbers.compiled), k->table, ran.result,
-                        request);
+        s = dt_rows_ask(&c->held.packed, dt_compiled_step(k->numbers.compiled), k->table,
+                        ran.result, request);
     dt_ran_release(&ran);
     return s;
 }
@@ -205,8 +207,9 @@ static dt_status *compute(void *user, const dt_work *work, dt_frame_kind *kind, 
         s = dt_ps_push(&c->ps, &work->frame, c->worker.kind, ran.result, offsets[1]);
     *kind = k->changes ? DT_FRAME_PUSH : DT_FRAME_ANSWER;
     if (!s && k->changes)
-        s = dt_packed_write_step(&c->packed, &k->halves, ran.result, work->weights, gradients);
-    if (!s) s = write_results(k, ran.result, offsets[1], more);
+        s = dt_packed_write_step(&c->held.packed, &c->held.program[c->worker.kind].halves,
+                                 ran.result, work->weights, gradients);
+    if (!s) s = write_results(c, ran.result, offsets[1], more);
     dt_ran_release(&ran);
     return s;
 }

@@ -157,17 +157,22 @@ static void list_own(const dividing *d, int k, dt_variables *own) {
     h->variable = own->v;
 }
 
-static dt_status *make_program(const dividing *d, dt_held *h, const dt_variables *own,
-                               int program) {
-    dt_held_program *p = &h->program[program];
-    dt_graph *g = NULL;
-    if (update_of(d, program)) {
-        DT_TRY(part_of(d, program, own, &g));
-        DT_TRY(d->q->compile(d->q->user, program, g, &p->run));
+/* Prepares messages for the variables that h has, and matches its programs. */
+static dt_status *hold(const dividing *d, dt_held *h, const dt_servers_spec *how) {
+    h->sent = dt_arena_array(d->arena, dt_sent, h->n + 1);
+    for (int i = 0; i < h->n; i++)
+        h->sent[i] = d->q->way_of(d->q->user, dt_variable_whole(h->variable[i]));
+    DT_TRY(dt_packed_make(&h->packed, d->arena, h->variable, h->n, h->sent, how));
+    for (int p = 0; p < h->n_programs; p++) {
+        DT_TRY(d->q->match(d->q->user, &h->packed, p, &h->program[p]));
+        dt_held_prepare(&h->program[p], d->arena);
     }
-    DT_TRY(d->q->match(d->q->user, &h->packed, program, p));
-    dt_held_prepare(p, d->arena);
     return NULL;
+}
+
+static void alloc_programs(const dividing *d, dt_held *h) {
+    h->n_programs = d->q->n_programs;
+    h->program = dt_arena_array(d->arena, dt_held_program, h->n_programs + 1);
 }
 
 static dt_status *make_task(const dividing *d, int k) {
@@ -176,26 +181,39 @@ static dt_status *make_task(const dividing *d, int k) {
     dt_held *h = &t->held;
     snprintf(t->name, sizeof t->name, "parameter server %d", k);
     list_own(d, k, &t->own);
-    h->sent = dt_arena_array(d->arena, dt_sent, h->n + 1);
-    for (int i = 0; i < h->n; i++)
-        h->sent[i] = d->q->way_of(d->q->user, dt_variable_whole(h->variable[i]));
-    h->n_programs = d->q->n_programs;
-    h->program = dt_arena_array(d->arena, dt_held_program, h->n_programs + 1);
-    DT_TRY(dt_packed_make(&h->packed, d->arena, h->variable, h->n, h->sent, &one));
-    for (int p = 0; p < h->n_programs; p++) DT_TRY(make_program(d, h, &t->own, p));
+    alloc_programs(d, h);
+    for (int p = 0; p < h->n_programs; p++) {
+        dt_graph *g = NULL;
+        if (!update_of(d, p)) continue;
+        DT_TRY(part_of(d, p, &t->own, &g));
+        DT_TRY(d->q->compile(d->q->user, p, g, &h->program[p].run));
+    }
+    DT_TRY(hold(d, h, &one));
     dt_ps_list_state(t, d->arena);
     return NULL;
 }
 
-dt_status *dt_ps_divide(dt_ps_tasks *c, const dt_ps_division *q, dt_arena *arena) {
+/* This process has the variables that workers read. */
+static dt_status *hold_here(const dividing *d, dt_held *here) {
+    here->variable = (dt_variable **)(uintptr_t)d->q->variable;
+    here->n = d->q->n_read;
+    for (int p = 0; p < here->n_programs; p++) here->program[p].run = d->q->update[p];
+    return hold(d, here, d->c->spec->how);
+}
+
+dt_status *dt_ps_divide(dt_held *here, dt_ps_tasks *c, const dt_ps_division *q, dt_arena *arena) {
     dividing d = {.q = q,
                   .c = c,
                   .arena = arena,
                   .everywhere = dt_arena_array(arena, bool, q->n + 1),
                   .pieces = dt_arena_array(arena, int, q->n + 1),
                   .turn = dt_arena_array(arena, int64_t, q->n + 1)};
+    *here = (dt_held){0};
+    alloc_programs(&d, here);
+    if (c->n == 0) return hold_here(&d, here);
     c->task = dt_arena_array(arena, dt_ps_task, c->n);
     DT_TRY(deal(&d));
     for (int k = 0; k < c->n; k++) DT_TRY(make_task(&d, k));
-    return NULL;
+    for (int p = 0; p < q->n_programs; p++) here->program[p].halves = dt_halves_none(arena, 0);
+    return dt_packed_make(&here->packed, arena, NULL, 0, NULL, c->spec->how);
 }

@@ -63,7 +63,7 @@ typedef struct dt_ps_tasks {
     const dt_worker_pool_spec *spec; /* how to connect; lent */
 } dt_ps_tasks;
 
-/* How variables are divided among tasks. */
+/* The variables and programs of a coordinator, and how they are divided among tasks. */
 typedef struct dt_ps_division {
     dt_variable *const *variable;  /* [n] all variables of the updates, but for slots */
     int n, n_read;                 /* workers read the first n_read */
@@ -79,8 +79,10 @@ typedef struct dt_ps_division {
                         dt_held_program *p);
     void *user;
 } dt_ps_division;
-/* Makes the c->n tasks: their variables, programs and messages. */
-dt_status *dt_ps_divide(dt_ps_tasks *c, const dt_ps_division *q, dt_arena *arena) DT_MUST_USE;
+/* Makes the c->n tasks: their variables, programs and messages. With tasks this process has no
+ * variables, and without them all: *here is for its own messages. */
+dt_status *dt_ps_divide(dt_held *here, dt_ps_tasks *c, const dt_ps_division *q,
+                        dt_arena *arena) DT_MUST_USE;
 /* Fills the list of a task's state; its variables and programs are set. */
 void dt_ps_list_state(dt_ps_task *t, dt_arena *arena);
 

@@ -218,63 +218,30 @@ static dt_sent way_of(void *user, const dt_variable *v) {
     return changes ? DT_SENT_EACH_TIME : DT_SENT_ONCE;
 }
 
-/* Lists the weights, and the number of examples where gradients are accumulated. */
-static dt_variable **list_variables(const dt_coordinated *c, int *n) {
-    const dt_model *m = c->r->model;
-    dt_variable **v = dt_arena_array(c->arena, dt_variable *, m->n_weights + 1);
-    for (int i = 0; i < m->n_weights; i++) v[i] = m->weight[i];
-    *n = m->n_weights;
-    if (c->trainer->gather) v[(*n)++] = c->r->optimizer->examples;
-    return v;
-}
-
-static dt_compiled **list_updates(const dt_coordinated *c, int *n) {
-    dt_compiled **update = dt_arena_array(c->arena, dt_compiled *, PROGRAMS);
-    update[UPDATE] = c->trainer->update;
-    update[GATHER] = c->trainer->gather;
-    *n = c->trainer->gather ? PROGRAMS : GATHER;
-    return update;
-}
-
-/* Prepares messages for all variables, and the programs that change them. */
-static dt_status *hold_all(dt_coordinated *c) {
-    dt_held *h = &c->held;
-    dt_compiled *const *update = list_updates(c, &h->n_programs);
-    h->variable = list_variables(c, &h->n);
-    h->program = dt_arena_array(c->arena, dt_held_program, PROGRAMS);
-    h->sent = dt_arena_array(c->arena, dt_sent, h->n + 1);
-    for (int i = 0; i < h->n; i++) h->sent[i] = way_of(c, h->variable[i]);
-    DT_TRY(dt_packed_make(&h->packed, c->arena, h->variable, h->n, h->sent, &c->how));
-    for (int p = 0; p < h->n_programs; p++) {
-        h->program[p].run = update[p];
-        DT_TRY(match(c, &h->packed, p, &h->program[p]));
-        dt_held_prepare(&h->program[p], c->arena);
-    }
-    return NULL;
-}
-
-/* ---- tasks of type ps ---- */
-
 static dt_status *compile(void *user, int program, dt_graph *g, dt_compiled **out) {
     const dt_coordinated *c = user;
     return dt_trainer_compile_update(c->trainer, g, program == UPDATE, out);
 }
 
+/* Lists the weights, and the number of examples where gradients are accumulated, and what changes
+ * them. */
 static dt_status *divide(dt_coordinated *c) {
     const dt_optimizer_head *head = c->r->optimizer->named.args;
-    dt_ps_division q = {.everywhere = c->trainer->gather ? c->r->optimizer->examples : NULL,
+    const dt_model *m = c->r->model;
+    dt_compiled *const update[] = {[UPDATE] = c->trainer->update, [GATHER] = c->trainer->gather};
+    dt_variable **v = dt_arena_array(c->arena, dt_variable *, m->n_weights + 1);
+    dt_ps_division q = {.variable = v,
                         .joint = head->global_clipnorm > 0,
+                        .update = update,
+                        .n_programs = c->trainer->gather ? PROGRAMS : GATHER,
                         .way_of = way_of,
                         .compile = compile,
                         .match = match,
                         .user = c};
-    q.variable = list_variables(c, &q.n);
+    for (; q.n < m->n_weights; q.n++) v[q.n] = m->weight[q.n];
+    if (c->trainer->gather) q.everywhere = v[q.n++] = c->r->optimizer->examples;
     q.n_read = q.n;
-    q.update = list_updates(c, &q.n_programs);
-    DT_TRY(dt_ps_divide(&c->ps, &q, c->arena));
-    c->held.program = dt_arena_array(c->arena, dt_held_program, PROGRAMS);
-    c->held.program->halves = dt_halves_none(c->arena, 0);
-    return dt_packed_make(&c->held.packed, c->arena, NULL, 0, NULL, &c->how);
+    return dt_ps_divide(&c->held, &c->ps, &q, c->arena);
 }
 
 static bool is_ps(const dt_coordinated *c) { return c->ps.n && c->how.launch.task == DT_TASK_PS; }
@@ -308,7 +275,7 @@ static dt_status *prepare(dt_coordinated *c) {
     c->ps = (dt_ps_tasks){.n = c->how.launch.ps,
                           .workers = is_of_program(c) ? DT_LAUNCHER_WORKERS : c->how.workers,
                           .spec = &c->spec};
-    DT_TRY(c->ps.n ? divide(c) : hold_all(c));
+    DT_TRY(divide(c));
     return is_ps(c) ? NULL : open_batches(c);
 }
 

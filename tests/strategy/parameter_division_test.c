@@ -23,6 +23,7 @@ typedef struct world {
     dt_servers_spec how;
     dt_worker_pool_spec spec;
     dt_ps_tasks tasks;
+    dt_held here;
 } world;
 
 static dt_sent way_of(void *user, const dt_variable *v) {
@@ -106,7 +107,7 @@ static void open_world(world *w, const char *optimizer, bool reads, int tasks, d
     OK(dt_optimizer_prepare(w->optimizer, &(dt_variables){.v = w->v, .n = 3}));
     OK(compile(w, 0, trace(w, reads), &w->update));
     w->worker = trace_worker(dt_compiled_step(w->update));
-    OK(dt_ps_divide(&w->tasks,
+    OK(dt_ps_divide(&w->here, &w->tasks,
                     &(dt_ps_division){.variable = w->v,
                                       .n = 3,
                                       .n_read = 3,
