@@ -173,10 +173,11 @@ dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, 
  * it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;
 void dt_dataset_ref(dt_dataset *d);
-/* Creates a data set from a copy of `n` elements in memory, (examples, ...) each. The fragment has
- * the keys of `dataset`, without format and parts. */
-dt_status *dt_dataset_hold(dt_dataset **out, const dt_named_view *element, int n,
-                           const char *format, va_list args) DT_MUST_USE DT_PRINTF(4, 0);
+/* Creates a data set of examples in memory: tensors of (examples, ...) each, which it takes even
+ * after an error. The fragment has the keys of `dataset`, without format and parts. */
+dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
+                           const dt_example *examples, const char *format, va_list args) DT_MUST_USE
+    DT_PRINTF(4, 0);
 
 /* Gets the elements in batches, after `map`: (B, ...); lent. Returns their number. */
 int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements);

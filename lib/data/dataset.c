@@ -310,12 +310,14 @@ dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) {
     return s;
 }
 
-dt_status *dt_dataset_hold(dt_dataset **out, const dt_named_view *element, int n,
-                           const char *format, va_list args) {
+dt_status *dt_dataset_hold(dt_dataset **out, const dt_example_spec *spec,
+                           const dt_example *examples, const char *format, va_list args) {
     dt_arena *arena = dt_arena_create();
-    const void *held = NULL;
-    dt_status *s = dt_held_copy(arena, element, n, &held);
+    dt_examples *held;
+    dt_status *s = dt_held_make(arena, spec, examples, &held);
     if (!s) s = open_fragment(out, arena, held, format, args);
-    if (s) dt_arena_destroy(arena);
+    if (!s) return NULL;
+    dt_held_release(held);
+    dt_arena_destroy(arena);
     return s;
 }

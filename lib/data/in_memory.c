@@ -11,21 +11,19 @@
 /* the format's args are the examples themselves, so there is nothing to open */
 typedef struct held_part {
     dt_examples base;
-    void **rows; /* [n] each (count, ...) */
+    dt_example rows; /* each tensor is (count, ...) */
 } held_part;
 
-static dt_status *check_element(const dt_named_view *e, const dt_named_view *first) {
-    if (e->type.rank == 0)
+static dt_status *check_element(const held_part *x, int i, const char *name, const char *first) {
+    const dt_type *t = &x->rows.tensor[i]->type;
+    if (t->rank == 0)
         return dt_fail(
             DT_E_DATA_SHAPE, NULL,
-            "element '%s' is a single number: its first dimension must count the examples",
-            e->name);
-    if (e->type.dim[0] == 0)
-        return dt_fail(DT_E_DATA_EMPTY, NULL, "element '%s' has no example", e->name);
-    if (e->type.dim[0] != first->type.dim[0])
-        return dt_fail(DT_E_DATA_ROWS, NULL, "element '%s' has %lld examples, '%s' has %lld",
-                       e->name, (long long)e->type.dim[0], first->name,
-                       (long long)first->type.dim[0]);
+            "element '%s' is a single number: its first dimension must count the examples", name);
+    if (t->dim[0] == 0) return dt_fail(DT_E_DATA_EMPTY, NULL, "element '%s' has no example", name);
+    if (t->dim[0] != x->base.count)
+        return dt_fail(DT_E_DATA_ROWS, NULL, "element '%s' has %lld examples, '%s' has %lld", name,
+                       (long long)t->dim[0], first, (long long)x->base.count);
     return NULL;
 }
 
@@ -37,22 +35,25 @@ static dt_type row_type(const dt_type *rows) {
     return t;
 }
 
-dt_status *dt_held_copy(dt_arena *arena, const dt_named_view *element, int n, const void **args) {
+void dt_held_release(dt_examples *held) { dt_example_release(&((held_part *)held)->rows); }
+
+dt_status *dt_held_make(dt_arena *arena, const dt_example_spec *spec, const dt_example *examples,
+                        dt_examples **out) {
     held_part *x = dt_arena_new(arena, held_part);
-    if (n < 1)
+    x->rows = *examples;
+    *out = &x->base;
+    if (spec->n < 1)
         return dt_fail(DT_E_DATA_EMPTY, NULL, "no elements given; a data set needs at least one");
-    x->base = (dt_examples){.n = n,
-                            .count = element[0].type.rank > 0 ? element[0].type.dim[0] : 0,
-                            .stored = dt_arena_array(arena, dt_element_spec, n)};
-    x->rows = dt_arena_array(arena, void *, n);
-    for (int i = 0; i < n; i++) {
-        DT_TRY(check_element(&element[i], &element[0]));
-        x->base.stored[i] = (dt_element_spec){.name = dt_arena_strdup(arena, element[i].name),
-                                              .type = row_type(&element[i].type),
+    const dt_type *first = &x->rows.tensor[0]->type;
+    x->base = (dt_examples){.n = spec->n,
+                            .count = first->rank > 0 ? first->dim[0] : 0,
+                            .stored = dt_arena_array(arena, dt_element_spec, spec->n)};
+    for (int i = 0; i < spec->n; i++) {
+        DT_TRY(check_element(x, i, spec->c[i].name, spec->c[0].name));
+        x->base.stored[i] = (dt_element_spec){.name = dt_arena_strdup(arena, spec->c[i].name),
+                                              .type = row_type(&x->rows.tensor[i]->type),
                                               .file = "memory"};
-        x->rows[i] = dt_arena_copy(arena, element[i].data, (size_t)dt_type_bytes(&element[i].type));
     }
-    *args = x;
     return NULL;
 }
 
@@ -68,7 +69,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
 
 static dt_status *whole(dt_examples *base, int e, const void **rows) {
     held_part *x = (held_part *)base;
-    *rows = x->rows[e];
+    *rows = x->rows.tensor[e]->data;
     return NULL;
 }
 
@@ -78,13 +79,14 @@ static dt_status *read_example(dt_examples *base, int64_t row, dt_read_buffer *b
     (void)buffer;
     for (int e = 0; e < base->n; e++) {
         const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
-        if (out[e]) memcpy(out[e], (const char *)x->rows[e] + row * bytes, (size_t)bytes);
+        if (out[e]) memcpy(out[e], x->rows.tensor[e]->data + row * bytes, (size_t)bytes);
     }
     return NULL;
 }
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
-    static const dt_example_reader reader = {.whole = whole, .at = read_example};
+    static const dt_example_reader reader = {
+        .whole = whole, .at = read_example, .close = dt_held_release};
     *out = (dt_examples *)r->args;
     (*out)->reader = &reader;
     return NULL;

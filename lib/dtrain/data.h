@@ -18,8 +18,8 @@ typedef struct dt_dataset dt_dataset;
  * x.npy, label: y.npy}, global_batch_size: 64}". */
 DT_API dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) DT_CHECKED
     DT_FORMAT(2, 3);
-/* The same for examples in memory: single tensors of shape (examples, ...), which are copied. Keys
- * as above without `format` and the parts: "{global_batch_size: 64, shuffle: true}";
+/* The same for examples in memory: single tensors of shape (examples, ...), which the data set
+ * shares. Keys as above without `format` and the parts: "{global_batch_size: 64, shuffle: true}";
  * validation_split sets examples aside. InvalidArgumentError: the tensors differ in their number of
  * examples. */
 DT_API dt_status *dt_dataset_from_values(dt_dataset **out, const dt_values *examples,

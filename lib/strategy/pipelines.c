@@ -253,19 +253,11 @@ static dt_status *read_all(dt_dataset *d, dt_example_list *examples) {
 
 static dt_status *hold(dt_dataset **out, const dt_example_spec *spec,
                        const dt_example_list *examples, const char *format, va_list args) {
-    dt_named_view *held = dt_alloc((size_t)spec->n * sizeof *held);
-    dt_example all = {0};
-    dt_status *s = NULL;
+    dt_example all;
 
-    if (examples->n == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline has no elements");
-    if (!s) s = dt_examples_join(examples->v, examples->n, &all);
-    for (int i = 0; i < spec->n && !s; i++)
-        held[i] = (dt_named_view){
-            .name = spec->c[i].name, .type = all.tensor[i]->type, .data = all.tensor[i]->data};
-    if (!s) s = dt_dataset_hold(out, held, spec->n, format, args);
-    dt_example_release(&all);
-    free(held);
-    return s;
+    if (examples->n == 0) return dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline has no elements");
+    DT_TRY(dt_examples_join(examples->v, examples->n, &all));
+    return dt_dataset_hold(out, spec, &all, format, args);
 }
 
 dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *format, ...) {
@@ -293,16 +285,12 @@ dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *form
 
 /* ---- tensors that a program provides ---- */
 
-static dt_status *lend_examples(const dt_values *v, dt_named_view *out) {
-    for (int i = 0; i < v->n; i++) {
-        const dt_value_entry *e = &v->entry[i];
-        if (dt_entry_is_distributed(e))
+static dt_status *check_whole(const dt_values *v) {
+    for (int i = 0; i < v->n; i++)
+        if (dt_entry_is_distributed(&v->entry[i]))
             return dt_fail(DT_E_ARGUMENT, NULL,
                            "'%s' has a value per replica; give the examples as one tensor",
-                           e->name);
-        const dt_tensor *t = dt_entry_local(e, 0);
-        out[i] = (dt_named_view){.name = e->name, .type = t->type, .data = t->data};
-    }
+                           v->entry[i].name);
     return NULL;
 }
 
@@ -315,11 +303,17 @@ dt_status *dt_dataset_from_values(dt_dataset **out, const dt_values *examples, c
     if (!out || !examples || !format)
         return dt_fail(DT_E_ARGUMENT, NULL,
                        "dt_dataset_from_values needs values, keys and a handle to fill");
-    dt_named_view *held = dt_alloc(dt_size_mul((size_t)examples->n + 1, sizeof *held));
+    DT_TRY(check_whole(examples));
+    dt_example_spec spec = dt_spec_make(examples->n);
+    dt_example all = dt_example_make(examples->n);
+    for (int i = 0; i < examples->n; i++) {
+        const dt_value_entry *e = &examples->entry[i];
+        all.tensor[i] = dt_tensor_ref(dt_entry_local(e, 0));
+        spec.c[i] = (dt_element_spec){.name = dt_strdup(e->name), .type = all.tensor[i]->type};
+    }
     va_start(args, format);
-    dt_status *s = lend_examples(examples, held);
-    if (!s) s = dt_dataset_hold(out, held, examples->n, format, args);
+    dt_status *s = dt_dataset_hold(out, &spec, &all, format, args);
     va_end(args);
-    free(held);
+    dt_spec_release(&spec);
     return s;
 }

@@ -6,7 +6,7 @@ seconds of the clock, the least of ROUNDS interleaved rounds. A first pass, unse
     feeding.py FEEDING FOLDER [ROUNDS [PICTURES [SIDE]]]
 
 FEEDING is feeding.c, compiled against build/libdtrain.a. FOLDER gets the files: a folder of JPEG files a class, the same files in a TFRecord, and a TFRecord
-of 784 floats and a label. DataLoader decodes JPEG files by Pillow where it is installed; it has no reader of TFRecords.
+of 784 floats and a label, and NPY files of 8 floats and a label, which are so small that the time of a batch counts. DataLoader decodes JPEG files by Pillow where it is installed; it has no reader of TFRecords.
 """
 import os
 import subprocess
@@ -25,7 +25,7 @@ except ImportError:
 
 program, folder = sys.argv[1:3]
 rounds, pictures, side = (int(x) for x in sys.argv[3:] + ["5", "2000", "224"][len(sys.argv) - 3:])
-THREADS, BATCH, CLASSES, FLOATS, RECORDS = 2, 32, 10, 784, 30000
+THREADS, BATCH, CLASSES, FLOATS, RECORDS, ROWS = 2, 32, 10, 784, 30000, 300000
 tf.config.threading.set_inter_op_parallelism_threads(THREADS)
 tf.config.threading.set_intra_op_parallelism_threads(THREADS)
 
@@ -58,6 +58,8 @@ def make():
             with open(f"{folder}/jpeg/{i % CLASSES}/{i}.jpg", "wb") as f:
                 f.write(jpeg)
             w.write(example(image=bytes_feature(jpeg), label=int_feature(i % CLASSES)))
+    numpy.save(f"{folder}/x.npy", random.normal(size=(ROWS, 8)).astype("float32"))
+    numpy.save(f"{folder}/y.npy", random.integers(0, CLASSES, ROWS).astype("int32"))
     with tf.io.TFRecordWriter(f"{folder}/floats.tfrecord") as w:
         for i in range(RECORDS):
             x = tf.train.Feature(float_list=tf.train.FloatList(value=random.normal(size=FLOATS)))
@@ -110,6 +112,11 @@ def tf_floats():
     return records.map(lambda r: tf.io.parse_example(r, form), num_parallel_calls=THREADS).prefetch(2).with_options(options)
 
 
+def tf_rows():
+    x, y = numpy.load(f"{folder}/x.npy"), numpy.load(f"{folder}/y.npy")
+    return tuned(tf.data.Dataset.from_tensor_slices((x, y)))
+
+
 class Folder(torch.utils.data.Dataset):
     def __init__(self):
         self.files = sorted(os.path.join(d, f) for d, _, names in os.walk(f"{folder}/jpeg") for f in names)
@@ -148,3 +155,5 @@ row(f"folder of JPEG, {side} x {side} x 3", pictures, 1.3, f"{{format: image_fol
 row(f"TFRecord of JPEG, {side} x {side} x 3", pictures, 1.3, f"{{format: tfrecord, train: {folder}/jpeg.tfrecord, {IMAGE}}}", {"tf.data": tf_jpeg_records})
 floats = f"element: {{x: {{shape: [{FLOATS}]}}, label: {{dtype: int32}}}}, cache: false, num_parallel_calls: {THREADS}, global_batch_size: {BATCH}"
 row(f"TFRecord of {FLOATS} floats", RECORDS, 1.3, f"{{format: tfrecord, train: {folder}/floats.tfrecord, {floats}}}", {"tf.data": tf_floats})
+rows = f"train: {{x: {folder}/x.npy, y: {folder}/y.npy}}, num_parallel_calls: {THREADS}, global_batch_size: {BATCH}"
+row("NPY of 8 floats", ROWS, 1.3, f"{{format: npy, {rows}}}", {"tf.data": tf_rows})

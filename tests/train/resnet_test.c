@@ -70,27 +70,25 @@ static dt_model *compiled_model(dt_dtype dtype) {
     return m;
 }
 
-static DT_PRINTF(3, 4) dt_dataset *hold(const dt_named_view *element, int n, const char *format,
-                                        ...) {
-    dt_dataset *d = NULL;
-    va_list args;
-    va_start(args, format);
-    OK(dt_dataset_hold(&d, element, n, format, args));
-    va_end(args);
-    return d;
-}
-
 static dt_dataset *pictures(dt_dtype dtype) {
     static double image[PICTURES * PICTURE]; /* room for either type */
     int32_t label[PICTURES];
     for (int64_t i = 0; i < PICTURES * PICTURE; i++)
         put(dtype, image, i, 2 * mix(1000, (uint64_t)i) - 1);
     for (int b = 0; b < PICTURES; b++) label[b] = (b * 7 + 3) % 10;
-    const dt_named_view element[] = {
-        {"image", dt_type_of(dtype, 4, (int64_t[]){PICTURES, 32, 32, 3}), image},
-        {"label", dt_type_of(DT_INT32, 1, (int64_t[]){PICTURES}), label},
-    };
-    return hold(element, 2, "{global_batch_size: %d}", PICTURES);
+    dt_dataset *d = NULL;
+    dt_tensor *images = NULL, *labels = NULL;
+    dt_values *v = NULL;
+    OK(dt_tensor_create(&images, dtype, 4, (int64_t[]){PICTURES, 32, 32, 3}, image));
+    OK(dt_tensor_create(&labels, DT_INT32, 1, (int64_t[]){PICTURES}, label));
+    OK(dt_values_create(&v));
+    OK(dt_values_set(v, "image", images));
+    OK(dt_values_set(v, "label", labels));
+    OK(dt_dataset_from_values(&d, v, "{global_batch_size: %d}", PICTURES));
+    dt_values_unref(v);
+    dt_tensor_unref(images);
+    dt_tensor_unref(labels);
+    return d;
 }
 
 typedef struct run {
