@@ -14,14 +14,6 @@
 
 #include "base/arena.h"
 
-typedef struct dt_places_group {
-    int64_t offset; /* offset of the group's first record */
-    uint32_t code;  /* word in `codes` where the group's numbers begin: first sizes, then gaps */
-    int32_t first, file; /* first: index of the group's first record */
-    int32_t size, gap;   /* the smallest size and gap in bytes */
-    uint8_t size_bits, gap_bits;
-} dt_places_group;
-
 enum { WORD = 32 }; /* bits per word */
 
 static size_t words_of(int n, int bits) { return ((size_t)n * (size_t)bits + WORD - 1) / WORD; }

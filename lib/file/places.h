@@ -18,12 +18,20 @@ typedef struct dt_place {
 /* records per group, and so the most numbers to read in order to find a record */
 enum { DT_PLACES_GROUP = 128 };
 
+typedef struct dt_places_group {
+    int64_t offset; /* offset of the group's first record */
+    uint32_t code;  /* word in `codes` where the group's numbers begin: first sizes, then gaps */
+    int32_t first, file; /* first: index of the group's first record */
+    int32_t size, gap;   /* the smallest size and gap in bytes */
+    uint8_t size_bits, gap_bits;
+} dt_places_group;
+
 typedef struct dt_places {
     int64_t n;
     /* the numbers of all groups except the last one: 32-bit words, and one word of padding */
     dt_str codes;
     int n_groups, cap_groups;
-    struct dt_places_group *group;
+    dt_places_group *group;
     int64_t end; /* end of the last record */
     /* the sizes and gaps of the last group, which may still grow; gap[0] is not used */
     int32_t size[DT_PLACES_GROUP], gap[DT_PLACES_GROUP];
