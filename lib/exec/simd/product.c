@@ -43,7 +43,8 @@ typedef struct cut {
 
 static int64_t ceil_of(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-/* Whether rows lie in the same sets of the first-level cache, or each in another page. */
+/* Whether rows of B, or of A transposed, lie in few sets of the first-level cache, or each in
+ * another page. */
 static bool lies_badly(int64_t ld) { return ld % 512 == 0 || ld > 2048; }
 
 /* Blocks of k in a pass. */
@@ -53,13 +54,14 @@ static int64_t depth_of(int64_t k) {
 }
 
 static cut cut_of(const dt_gemm *g) {
-    cut c = {.vectors = W < 8 ? 4 : 2, .columns = g->n, .depth = depth_of(g->k)};
-    if (W >= 8 && g->m <= ROWS_4) c.vectors = 4;
-    else if (W >= 8 && g->m <= ROWS_3) c.vectors = 3;
+    cut c = {.vectors = W == 8 ? 2 : 4, .columns = g->n, .depth = depth_of(g->k)};
+    if (W == 8 && g->m <= ROWS_4) c.vectors = 4;
+    else if (W == 8 && g->m <= ROWS_3) c.vectors = 3;
     c.height = most_rows(c.vectors);
     const int64_t panel = c.vectors * W,
                   fitting = dt_max(4, BLOCK_A / c.depth / c.height) * c.height;
-    const bool a_lies_badly = g->trans_a ? lies_badly(g->lda) : g->lda % 512 == 0,
+    /* rows of A that are multiples of 4 KiB apart share one set of the first-level cache */
+    const bool a_lies_badly = g->trans_a ? lies_badly(g->lda) : g->lda % 1024 == 0,
                b_lies_badly = lies_badly(g->ldb) && g->k * g->n > BLOCK_A;
 
     c.rows = g->m <= dt_max(fitting, MOST_OF_A / c.depth) ? g->m : fitting;
@@ -113,11 +115,12 @@ typedef struct part {
 
 /* ---- packing ---- */
 
-/* The last vectors of B are one panel, unless that is too wide. */
+/* The last vectors of B are one panel, unless that is too wide. None is left alone: one vector has
+ * few sums for what is read. */
 static int vectors_of(const cut *c, int64_t columns) {
     const int64_t left = ceil_of(columns, W);
     if (left <= c->vectors) return (int)left;
-    return left == 3 && c->vectors == 2 && W == 16 ? 3 : c->vectors;
+    return left == c->vectors + 1 && c->vectors > 2 ? c->vectors - 1 : c->vectors;
 }
 
 /* Some k's of some columns of B, at most 4 vectors of them. */
