@@ -76,8 +76,7 @@ static dt_status *check_groups(const dt_dataset *d, const dt_rows *r, int e) {
                         r->stored[r->index[e]].file,
                         (long long)dt_windows_row(r->x, r->index[e], dt_rows_number(r, i)) + 1,
                         d->element[e].name),
-                "leave out its rows; in training, too, a series shorter than length + horizon counts "
-                "as missing");
+                "leave out its rows; a series must have length + horizon rows in training");
     return NULL;
 }
 

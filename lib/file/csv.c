@@ -35,8 +35,8 @@ static void make_feeds(char *p, size_t n) {
     for (char *end = p + n; (p = memchr(p, '\r', (size_t)(end - p))); p++) *p = '\n';
 }
 
-/* Whether a file's first bytes have line ends, and all outside of quotes are CR. A CR at their end may
- * belong to a CRLF. */
+/* Whether a file's first bytes have line ends, and all outside of quotes are CR. A CR at their end
+ * may belong to a CRLF. */
 static bool has_returns(const char *p, size_t n) {
     bool open = false, any = false;
     for (size_t i = 0; i < n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Surveys the columns of CSV files; reads all records once, and the first ones several times, to find
- * out how the file is written and whether its first line is a header. Columns are integers, numbers, or texts, whose vocabulary is what occurs in
- * the file, in byte order.
+ * Surveys the columns of CSV files; reads all records once, and the first ones several times, to
+ * find out how the file is written and whether its first line is a header. Columns are integers,
+ * numbers, or texts, whose vocabulary is what occurs in the file, in byte order.
  */
 #include "file/file.h"
 
@@ -95,9 +95,10 @@ static below *begin_columns(const table *t, const dt_csv *c, first_line *out) {
     return column;
 }
 
-/* Finds out whether the first line is a header. It is if a text stands above numbers alone; if there are
- * only texts below its texts, it is a record if most of them occur again in their columns, or if it has a
- * number that is not whole. Faults of later records are reported when they are read. */
+/* Finds out whether the first line is a header. It is if a text stands above numbers alone; if
+ * there are only texts below its texts, it is a record if most of them occur again in their
+ * columns, or if it has a number that is not whole. Faults of later records are reported when they
+ * are read. */
 static dt_status *find_header(table *t, const char *path) {
     enum { LOOKED_AT = 1000 };
     dt_csv c;
@@ -140,7 +141,8 @@ static dt_status *note_record(table *t, const dt_csv *c) {
         dt_status *s = dt_csv_fail(c, c->field[0].line, c->end_col, "%d field%s, expected %d", c->n,
                                    c->n == 1 ? "" : "s", t->t.n);
         return t->t.header && t->t.records == 0 && c->n == t->t.n + 1
-                   ? dt_suggest(s, "if the header lacks the name of the first column, write it there")
+                   ? dt_suggest(s,
+                                "if the header lacks the name of the first column, write it there")
                    : s;
     }
     for (int i = 0; i < c->n; i++) note_field(t, &t->t.v[i], &c->field[i]);
@@ -211,8 +213,9 @@ static dt_status *glance_at(const char *path, const dt_csv_style *style, glance 
     return s;
 }
 
-/* Finds the delimiter with which the first record has the most fields. If the lines are then no table
- * with numbers, blanks are tried: they are the delimiter if there are more fields, and a table. */
+/* Finds the delimiter with which the first record has the most fields. If the lines are then no
+ * table with numbers, blanks are tried: they are the delimiter if there are more fields, and a
+ * table. */
 static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *best) {
     dt_status *first = NULL;
     glance g;

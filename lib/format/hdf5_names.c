@@ -179,17 +179,18 @@ static const char *variable_name(const dt_hdf5_place *at, int owner, int count, 
     return NULL;
 }
 
-/* Whether key i is an activation that is a layer, as in Dense(4, activation=PReLU()). In imported models it
- * follows its layer as NAME_activation. */
+/* Whether key i is an activation that is a layer, as in Dense(4, activation=PReLU()). In imported
+ * models it follows its layer as NAME_activation. */
 static bool is_activation(const dt_hdf5_place *at, int i) {
     return i > 0 && strcmp(at->key[i], "activation") == 0 && strcmp(at->key[i - 1], "layers") != 0;
 }
 
 /* Adds a name to a path. Cells of RNN layers are counted over the model. */
 static void put_name(const dt_hdf5_place *at, int i, dt_str *path) {
-    const char *name = is_activation(at, i) ? at->key[i] : at->name[i], *cell = strstr(name, "_cell_");
-    const bool counted = strcmp(at->key[i], "cell") == 0 && cell &&
-                         cell[6 + strspn(cell + 6, "0123456789")] == '\0';
+    const char *name = is_activation(at, i) ? at->key[i] : at->name[i],
+               *cell = strstr(name, "_cell_");
+    const bool counted =
+        strcmp(at->key[i], "cell") == 0 && cell && cell[6 + strspn(cell + 6, "0123456789")] == '\0';
     dt_str_printf(path, "%.*s", counted ? (int)(cell - name) + 5 : (int)strlen(name), name);
 }
 

@@ -323,7 +323,8 @@ static void keep(prediction *p, dt_predicted_rows *out) {
     out->kept = p->kept;
 }
 
-/* The faults of the current examples, and those of their outputs; NULL: a fault ends the prediction. */
+/* The faults of the current examples, and those of their outputs; NULL: a fault ends the
+ * prediction. */
 static const char *const *faults_of(prediction *p, const dt_view *result, int64_t rows) {
     if (!dt_rows_give_faults(p->from->data)) return NULL;
     p->fault = p->fault ? p->fault : dt_alloc((size_t)p->from->batch * sizeof *p->fault);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers that prepare data: those that change images at random, in training only, those that give images a
- * size, and those that make numbers of words. In a model of Keras they stand behind an Input; here they are
- * steps of `dataset.map`, which have the same arguments.
+ * Layers that prepare data: those that change images at random, in training only, those that
+ * give images a size, and those that make numbers of words. In a model of Keras they stand
+ * behind an Input; here they are steps of `dataset.map`, which have the same arguments.
  *
  *     layers: [Input: {name: image}, Rescaling, RandomFlip: {mode: horizontal}, Conv2D, ...]
  *     ──▶     layers: [Input: {name: image}, Conv2D, ...]
  *             map: {image: [rescale: {...}, random_flip: {mode: horizontal}]}
  *
- * They and Rescaling are moved as long as no other layer reads the same values. Rescaling after the last of
- * them stays. Such layers elsewhere are refused later, by name. The Input gets the shape and the dtype of
- * what the steps give. A text is a single value here, and an array of one text in Keras: the last layer that is
- * moved becomes a Reshape then. The steps make a row of 0 and 1 of a single value only; if there are more, it
- * becomes a CategoryEncoding.
+ * They and Rescaling are moved as long as no other layer reads the same values. Rescaling after
+ * the last of them stays. Such layers elsewhere are refused later, by name. The Input gets the
+ * shape and the dtype of what the steps give. A text is a single value here, and an array of one
+ * text in Keras: the last layer that is moved becomes a Reshape then. The steps make a row of 0
+ * and 1 of a single value only; if there are more, it becomes a CategoryEncoding.
  */
 #include <string.h>
 
@@ -31,14 +31,14 @@ typedef enum makes { THE_SAME, AN_IMAGE, NUMBERS, A_SEQUENCE } makes;
 static const struct {
     const char *layer;
     makes makes; /* NUMBERS: as many integers, or a row of `vocabulary_size` or `num_bins` values */
-} rows[] = {{"RandomFlip", THE_SAME},        {"RandomRotation", THE_SAME},
-            {"RandomZoom", THE_SAME},        {"RandomTranslation", THE_SAME},
-            {"RandomShear", THE_SAME},       {"RandomHue", THE_SAME},
-            {"RandomBrightness", THE_SAME},  {"RandomContrast", THE_SAME},
-            {"RandomSaturation", THE_SAME},  {"RandomErasing", THE_SAME},
-            {"RandomColorJitter", THE_SAME}, {"Resizing", AN_IMAGE},
-            {"CenterCrop", AN_IMAGE},        {"Hashing", NUMBERS},
-            {"StringLookup", NUMBERS},       {"IntegerLookup", NUMBERS},
+} rows[] = {{"RandomFlip", THE_SAME},         {"RandomRotation", THE_SAME},
+            {"RandomZoom", THE_SAME},         {"RandomTranslation", THE_SAME},
+            {"RandomShear", THE_SAME},        {"RandomHue", THE_SAME},
+            {"RandomBrightness", THE_SAME},   {"RandomContrast", THE_SAME},
+            {"RandomSaturation", THE_SAME},   {"RandomErasing", THE_SAME},
+            {"RandomColorJitter", THE_SAME},  {"Resizing", AN_IMAGE},
+            {"CenterCrop", AN_IMAGE},         {"Hashing", NUMBERS},
+            {"StringLookup", NUMBERS},        {"IntegerLookup", NUMBERS},
             {"TextVectorization", A_SEQUENCE}};
 
 static int find_row(const char *kind) {
@@ -111,8 +111,8 @@ static void join_factors(const dt_entry *layer) {
     }
 }
 
-/* Arguments of Keras' layers that the steps do not have, with the only value that they can have; NULL: any
- * value. */
+/* Arguments of Keras' layers that the steps do not have, with the only value that they can have;
+ * NULL: any value. */
 static const struct {
     const char *key, *value;
 } left_out[] = {
@@ -195,7 +195,8 @@ static void put_image(dt_arena *arena, dt_tree *input, const dt_tree *arguments)
     put_shape(input, list);
 }
 
-static dt_tree *behind_of(dt_arena *arena, const dt_entry *layer, const char *input, const char *kind) {
+static dt_tree *behind_of(dt_arena *arena, const dt_entry *layer, const char *input,
+                          const char *kind) {
     const dt_location *at = &layer->key_at;
     dt_tree *item = dt_keras_map(arena, at, 1), *arguments = dt_keras_map(arena, at, 4);
     dt_keras_put(arguments, "name", at, dt_tree_get(layer->value, "name"));
@@ -235,8 +236,8 @@ static bool counts_several(const dt_tree *input, const dt_entry *layer) {
            shape->n == 1 && strcmp(text_of(shape->item[0]), "1") != 0;
 }
 
-/* Sets the shape and the dtype of the Input to those of a layer's values. Returns what takes the place of the
- * layer; NULL: nothing. */
+/* Sets the shape and the dtype of the Input to those of a layer's values. Returns what takes the
+ * place of the layer; NULL: nothing. */
 static dt_tree *put_values(dt_arena *arena, dt_tree *input, const dt_entry *layer) {
     const dt_tree *shape = dt_tree_get(input, "shape"), *width;
     const int row = find_row(layer->key);

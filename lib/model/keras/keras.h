@@ -44,8 +44,9 @@ dt_status *dt_keras_save(const dt_model *m, const dt_arrays *weights, const char
 dt_status *dt_keras_save_weights(const dt_model *m, const dt_arrays *weights,
                                  const char *path) DT_MUST_USE;
 
-/* Removes layers that prepare data, such as RandomFlip, from an imported model, if they directly follow an
- * Input. Returns them as steps of dataset.map, {INPUT: [random_flip: {...}]}; empty: none. */
+/* Removes layers that prepare data, such as RandomFlip, from an imported model, if they directly
+ * follow an Input. Returns them as steps of dataset.map, {INPUT: [random_flip: {...}]}; empty:
+ * none. */
 dt_tree *dt_keras_take_steps(dt_arena *arena, dt_tree *model);
 
 #endif

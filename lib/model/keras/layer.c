@@ -110,14 +110,15 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
 
 /* ---- RNN ---- */
 
-/* RNN(LSTMCell(8)) is LSTM(8): the arguments of the cell, and those of RNN. Their weights have the same paths.
- * Other cells are left as they are, and refused by name later. */
+/* RNN(LSTMCell(8)) is LSTM(8): the arguments of the cell, and those of RNN. Their weights have the
+ * same paths. Other cells are left as they are, and refused by name later. */
 static const dt_tree *join_cell(dt_arena *arena, const dt_tree *raw) {
     static const char *const own[] = {"cell", "name", "trainable", "dtype"};
-    const dt_tree *class_name = dt_tree_get(raw, "class_name"), *config = dt_tree_get(raw, "config"),
-                  *cell = dt_tree_get(config, "cell"), *kind = dt_tree_get(cell, "class_name"),
-                  *of_cell = dt_tree_get(cell, "config");
-    const char *const end = kind && kind->kind == DT_TREE_SCALAR ? strstr(kind->text, "Cell") : NULL;
+    const dt_tree *class_name = dt_tree_get(raw, "class_name"),
+                  *config = dt_tree_get(raw, "config"), *cell = dt_tree_get(config, "cell"),
+                  *kind = dt_tree_get(cell, "class_name"), *of_cell = dt_tree_get(cell, "config");
+    const char *const end =
+        kind && kind->kind == DT_TREE_SCALAR ? strstr(kind->text, "Cell") : NULL;
     if (!class_name || class_name->kind != DT_TREE_SCALAR || strcmp(class_name->text, "RNN") != 0 ||
         !end || strcmp(end, "Cell") != 0 || !of_cell || of_cell->kind != DT_TREE_MAP)
         return raw;
@@ -273,8 +274,8 @@ static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tr
     return l->row == &dt_layer_bidirectional ? fix_bidirectional(arena, l) : NULL;
 }
 
-/* Refuses a layer whose words were learned: they are not in the configuration, and other words would give
- * them other numbers. */
+/* Refuses a layer whose words were learned: they are not in the configuration, and other words
+ * would give them other numbers. */
 static dt_status *check_adapted(const dt_keras_layer *l, const dt_tree *config) {
     enum { RESERVED = 2 }; /* numbers of padding and of unknown words */
     const dt_tree *words = dt_tree_get(config, "vocabulary"),
@@ -315,6 +316,6 @@ dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l) {
     const char *name = l->row ? l->row->kind.name : l->class_name->text;
     dt_keras_put(item, name, l->row ? &l->raw->at : &l->class_name->at,
                  l->row || dt_keras_is_step(name) ? l->arguments
-                                                    : dt_keras_map(arena, &l->raw->at, 0));
+                                                  : dt_keras_map(arena, &l->raw->at, 0));
     return item;
 }
