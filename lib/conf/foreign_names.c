@@ -50,6 +50,7 @@ static const struct {
     {"layer", "RandAugment", "a step of dataset.map: rand_augment"},
     {"layer", "IntegerLookup",
      "for a column of a CSV file, element: {column: ..., vocabulary: [...]}"},
+    {"layer", "RNN", "around one cell: LSTM, GRU or SimpleRNN; several cells are as many layers"},
     {"layer", "Linear", "did you mean 'Dense'?"},
     {"layer", "LayerNorm", "did you mean 'LayerNormalization'?"},
     {"layer", "BatchNorm", "did you mean 'BatchNormalization'?"},
