@@ -30,11 +30,11 @@ enum { FEW_OPERATIONS = 4, SMALL = 8 };
 typedef struct looking {
     const dt_priced_program *r;
     const dt_graph *g;
-    int *made_of, *readers;
-    bool *kept;          /* a result, an update, or read by a kernel that cannot recompute it */
-    const bool *forward; /* by node */
-    bool *read_back;     /* by node: the backward pass reads it */
-    bool *looped;        /* by node: a block of a loop over blocks computes it */
+    int *made_of, *readers; /* readers are counted until there are several */
+    bool *kept;             /* a result, an update, or read by a kernel that cannot recompute it */
+    const bool *forward;    /* by node */
+    bool *read_back;        /* by node: the backward pass reads it */
+    bool *looped;           /* by node: a block of a loop over blocks computes it */
 } looking;
 
 static double bytes_of(const looking *l, int i) {
@@ -96,7 +96,7 @@ static void look_at_readers(looking *l) {
         const bool takes = dt_launch_takes_producers(l->r, i),
                    name = dt_priced_source(l->r, i) != i || may_be_made(l, i);
         for (int k = 0; k < n->n_in; k++) {
-            l->readers[n->in[k]] += name ? l->readers[i] : 1;
+            if (l->readers[n->in[k]] <= 1) l->readers[n->in[k]] += name ? l->readers[i] : 1;
             l->kept[n->in[k]] |= name ? l->kept[i] : !takes;
             l->read_back[n->in[k]] |= name ? l->read_back[i] : !l->forward[i];
         }
