@@ -20,7 +20,9 @@
  * A batch of few examples is divided further, if they are sequences: its steps where a node needs
  * the same step of its inputs only (dimensions 0 and 1 as one), and attention by heads.
  *
- *     segment 1   by time:   norm, q, k, v      segment 2   by heads:   attention      segment 3   by time:   ...
+ *     segment 1   by time:    norm, q, k, v
+ *     segment 2   by heads:   attention
+ *     segment 3   by time:    ...
  *
  * Under `reproducible` rows are cut at the borders of shards instead: libraries choose their
  * kernels by the number of rows in a call, so a row has the same bits only where it is computed

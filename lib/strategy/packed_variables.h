@@ -14,8 +14,8 @@
  *     rows:         in the same order, one after the other
  *     parts:        int64 rows of the batch | each part, at multiples of 64 bytes
  *
- * Where the update adds rows to a part of a table, a push has only those rows that this part has: the
- * receiver finds their places by the row numbers, which are a part of their own.
+ * Where the update adds rows to a part of a table, a push has only those rows that this part has:
+ * the receiver finds their places by the row numbers, which are a part of their own.
  */
 #ifndef DT_STRATEGY_PACKED_VARIABLES_H
 #define DT_STRATEGY_PACKED_VARIABLES_H
@@ -126,8 +126,8 @@ int64_t dt_parts_write(const dt_halves *h, int64_t rows, const dt_view *result, 
  * rows that the table does not have does nothing. */
 bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, int64_t *used);
 int64_t dt_parts_rows(const dt_halves *h, const char *parts);
-/* Copies sound parts to memory of dt_parts_bytes, and sets arguments of the update to them. What was
- * not sent is undefined. */
+/* Copies sound parts to memory of dt_parts_bytes, and sets arguments of the update to them. What
+ * was not sent is undefined. */
 void dt_parts_read(const dt_halves *h, const char *parts, char *into, dt_view *argument);
 
 #endif

@@ -193,8 +193,8 @@ static void drop_finished(serving *t, int64_t first) {
 
 /* Keeps a push. A worker that has reconnected may compute a batch again; its newer gradients
  * then replace the older ones. The worker reports to the coordinator only after it has this
- * answer, so an order to apply gradients always comes after them. A late worker may push a batch that
- * another one has finished. */
+ * answer, so an order to apply gradients always comes after them. A late worker may push a batch
+ * that another one has finished. */
 static dt_status *take_push(serving *t, const dt_arrival *a) {
     if (!is_whole(t, a)) {
         release(a);
