@@ -214,6 +214,8 @@ void dt_guess_put_head(const dt_guess *g, dt_str *out) {
     put_char(out, "comment", g->table.comment);
     put_char(out, "decimal", g->table.decimal);
     put_char(out, "thousands", g->table.thousands);
+    if (g->table.symbols)
+        dt_str_puts(out, "  symbols: true # $5 is read as 5, and 12 % as 12, not as 0.12\n");
     if (g->table.delimiter && !g->table.header) dt_str_puts(out, "  header: false\n");
 }
 

@@ -33,7 +33,8 @@ typedef struct dt_column {
     double least, most, sum, middle, squares;
     int64_t least_int, most_int, last_int;
     bool rises, ascends;
-    bool dates; /* all texts so far are dates */
+    uint32_t symbol; /* for CSV, of its numbers; see dt_csv_symbol_agrees */
+    bool dates;      /* all texts so far are dates */
     /* unclear: some date may have its day or its month first; proved: another one shows which */
     bool unclear, proved;
     /* number of words, separated by blanks, in all values; bytes of the longest value */
@@ -51,8 +52,9 @@ typedef struct dt_column {
 typedef struct dt_column_value {
     const char *text;
     bool number, integer;
-    double real;   /* the value, if it is a number */
-    int64_t whole; /* the value, if it is an integer */
+    double real;     /* the value, if it is a number */
+    int64_t whole;   /* the value, if it is an integer */
+    uint32_t symbol; /* for CSV: the number's currency sign or % */
 } dt_column_value;
 
 /* All columns of a table. */
@@ -66,6 +68,7 @@ typedef struct dt_table {
     char comment;   /* for CSV; 0: it has no comments */
     /* for CSV: decimal point and separator of thousands in numbers; 0: a point, and no separator */
     char decimal, thousands;
+    bool symbols; /* for CSV: numbers have currency signs or % */
 } dt_table;
 
 void dt_column_init(dt_column *c, const char *name);

@@ -2,7 +2,6 @@
 /* Reads a job's description of CSV columns, and converts fields to values; see csv_element.h. */
 #include "file/csv_element.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -225,6 +224,7 @@ dt_status *dt_csv_settle_columns(dt_arena *arena, dt_element_spec *e, const dt_t
                        (long long)dt_type_elements(&e->type));
     e->columns = *columns;
     if (e->rounded) e->rounded = dt_arena_array(arena, const char *, n);
+    if (e->symbols) e->symbol = dt_arena_array(arena, uint32_t, n);
     if (n > 1) e->names = e->columns;
     e->settled = true;
     return NULL;
@@ -240,6 +240,7 @@ typedef struct cell {
     const dt_element_spec *element;
     const char *column;
     const char **what; /* set by `bad` to the kind of fault, a string literal */
+    uint32_t *symbol;  /* of the column's numbers so far; NULL: they have none */
 } cell;
 
 static dt_status *bad(const cell *c, const char *what, const char *than) {
@@ -303,28 +304,6 @@ static dt_status *put_missing(const cell *c, void *out) {
     return NULL;
 }
 
-static bool is_digit(char c) { return isdigit((unsigned char)c); }
-
-bool dt_csv_respell(const dt_element_spec *e, const char *text,
-                    char out[DT_CSV_LONGEST_NUMBER + 1]) {
-    const char point = e->decimal ? e->decimal : '.';
-    bool whole = true; /* still before the decimal point */
-    int wanted = -1;   /* digits still missing in the group of three; -1: not in such a group */
-    for (const char *p = text; *p; p++) {
-        if (e->thousands && *p == e->thousands && p > text && is_digit(p[-1]) && is_digit(p[1])) {
-            if (!whole) return false;
-            wanted = 3;
-            continue;
-        }
-        if (is_digit(*p) ? wanted == 0 : wanted > 0 || (e->decimal && *p == '.')) return false;
-        wanted = is_digit(*p) && wanted > 0 ? wanted - 1 : is_digit(*p) ? wanted : -1;
-        whole = whole && *p != point;
-        *out++ = *p == point ? '.' : *p;
-    }
-    *out = '\0';
-    return wanted <= 0;
-}
-
 /* Reads a boolean. Returns false if the text is not one. */
 static bool find_bool(const char *text, int64_t *out) {
     static const char *const words[] = {"false", "true", "no", "yes", "f", "t", "n", "y"};
@@ -356,12 +335,23 @@ static dt_status *suggest_notation(dt_status *s, const dt_element_spec *e, const
     char room[DT_CSV_LONGEST_NUMBER + 1];
     double x;
     int64_t yes;
-    const dt_element_spec grouped = {.thousands = ','}, comma = {.thousands = '.', .decimal = ','};
+    const dt_element_spec grouped = {.thousands = ','}, comma = {.thousands = '.', .decimal = ','},
+                          spaced = {.thousands = ' ', .decimal = e->decimal},
+                          marked = {.thousands = e->thousands ? e->thousands : ',',
+                                    .decimal = e->decimal,
+                                    .symbols = true};
+    uint32_t symbol;
     if (find_bool(text, &yes)) return dt_suggest(s, "for words of yes and no set 'dtype: bool'");
-    if (dt_csv_respell(&grouped, text, room) && dt_parse_double(room, &x) && !e->decimal)
+    if (!e->symbols && dt_csv_respell(&marked, text, room, &symbol) && symbol != DT_CSV_PLAIN &&
+        dt_parse_double(room, &x))
+        return dt_suggest(s, "set dataset.symbols: true; then $5 is read as 5, and 12 %% as 12");
+    if (!e->thousands && dt_csv_respell(&spaced, text, room, &symbol) && strcmp(room, text) != 0 &&
+        dt_parse_double(room, &x))
+        return dt_suggest(s, "set dataset.thousands: \" \"");
+    if (dt_csv_respell(&grouped, text, room, NULL) && dt_parse_double(room, &x) && !e->decimal)
         return dt_suggest(s, "set dataset.thousands: \",\"; or dataset.decimal: \",\" if it is the "
                              "decimal point");
-    if (dt_csv_respell(&comma, text, room) && dt_parse_double(room, &x))
+    if (dt_csv_respell(&comma, text, room, NULL) && dt_parse_double(room, &x))
         return dt_suggest(s, "set dataset.decimal: \",\"");
     return s;
 }
@@ -372,9 +362,10 @@ static dt_status *put_number(const cell *c, const char *number, void *out) {
     char room[DT_CSV_LONGEST_NUMBER + 1];
     int64_t n = 0;
     double x = 0;
+    uint32_t symbol = DT_CSV_PLAIN;
     const char *spelt = number;
-    if (c->element->thousands || c->element->decimal)
-        spelt = dt_csv_respell(c->element, number, room) ? room : "";
+    if (c->element->thousands || c->element->decimal || c->symbol)
+        spelt = dt_csv_respell(c->element, number, room, &symbol) ? room : "";
     if (c->element->missing_numbers && dt_missing_is(c->element, number))
         return put_missing(c, out);
     if (real ? !dt_parse_double(spelt, &x) : !find_integer(c->element, spelt, &n)) {
@@ -385,6 +376,9 @@ static dt_status *put_number(const cell *c, const char *number, void *out) {
             bad(c, real ? "is not a number" : "is not a valid ", real ? "" : dt_dtype_name(d)),
             c->element, number);
     }
+    if (c->symbol && !dt_csv_symbol_agrees(c->symbol, symbol))
+        return dt_suggest(bad(c, "has another currency or percent sign than numbers above", ""),
+                          "write one sign, or none, in the whole column");
     return (real ? store_real(d, x, out) : store_integer(d, n, out))
                ? NULL
                : bad(c, "is out of range of ", dt_dtype_name(d));
@@ -442,7 +436,8 @@ dt_status *dt_csv_values(dt_csv *c, const dt_element_spec *e, const int *index, 
     const size_t size = dt_dtype_size(e->type.dtype);
     for (int i = 0; i < e->columns.n; i++, out += size) {
         const char *what = "";
-        const cell x = {c, &c->field[index[i]], e, e->columns.v[i], &what};
+        const cell x = {
+            c, &c->field[index[i]], e, e->columns.v[i], &what, e->symbol ? &e->symbol[i] : NULL};
         dt_status *bad = put_value(&x, out);
         if (bad && !faults) return bad;
         if (bad) dt_csv_faults_add(faults, x.column, what, bad);

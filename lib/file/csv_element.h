@@ -30,12 +30,24 @@ enum { DT_CSV_LONGEST_NUMBER = 400 };
 /* The field's text without blanks at its ends, NUL-terminated. If blanks follow, the text is copied
  * to `room`. NULL: too long to be a number. */
 const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]);
-/* Rewrites a number in the element's notation (`thousands` and `decimal`) for strtod. Returns false
+/* Rewrites a number in the element's notation (`thousands`, `decimal`, `symbols`) for strtod, and
+ * sets *symbol as dt_csv_bare does if the notation has symbols or blanks. Returns false
  * if it has a point that is not the decimal point, a separator of thousands after the decimal
  * point, or a separator that is not followed by three digits, as in 1,5, where the comma is the
  * decimal point of another notation. */
-bool dt_csv_respell(const dt_element_spec *e, const char *text,
-                    char out[DT_CSV_LONGEST_NUMBER + 1]);
+bool dt_csv_respell(const dt_element_spec *e, const char *text, char out[DT_CSV_LONGEST_NUMBER + 1],
+                    uint32_t *symbol);
+/* The first half of dt_csv_respell: copies a number without its symbol, if the element has
+ * `symbols`, and without the blanks between groups of three digits, if these are its `thousands`.
+ * *symbol: the currency sign or '%'; DT_CSV_PLAIN: it has none. False if it has two symbols, or
+ * groups of another size. */
+enum { DT_CSV_PLAIN = 1 };
+bool dt_csv_bare(const dt_element_spec *e, const char *text, char out[DT_CSV_LONGEST_NUMBER + 1],
+                 uint32_t *symbol);
+/* Whether a number with this symbol may stand in a column whose numbers had *seen, 0: no number yet.
+ * Updates *seen. Currencies do not mix, and percentages mix with nothing: 12 % and 0.12 may or may
+ * not be the same. */
+bool dt_csv_symbol_agrees(uint32_t *seen, uint32_t symbol);
 /* Collects faults of rows by kind, so that one run reports all kinds. Zero it before use. */
 typedef struct dt_csv_faults {
     struct dt_csv_fault {

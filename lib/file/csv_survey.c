@@ -17,7 +17,7 @@ typedef struct table {
     dt_table t;
     dt_arena *arena; /* holds the headers */
     dt_csv_style style;
-    /* only its `thousands` and `decimal` are used: how numbers are written */
+    /* only its `thousands`, `decimal` and `symbols` are used: how numbers are written */
     dt_element_spec notation;
 } table;
 
@@ -28,8 +28,9 @@ static dt_column_value value_of(const table *t, const dt_csv_field *f, const cha
     char room[DT_CSV_LONGEST_NUMBER + 1];
     dt_column_value v = {.text = f->text};
     if (!trimmed) return v;
-    const bool respelt = t->notation.decimal || t->notation.thousands;
-    if (respelt && !dt_csv_respell(&t->notation, trimmed, room)) return v;
+    v.symbol = DT_CSV_PLAIN;
+    const bool respelt = t->notation.decimal || t->notation.thousands || t->notation.symbols;
+    if (respelt && !dt_csv_respell(&t->notation, trimmed, room, &v.symbol)) return v;
     if (respelt) trimmed = room;
     v.integer = dt_parse_int64(trimmed, &v.whole);
     v.number = dt_parse_double(trimmed, &v.real) || v.integer;
@@ -45,12 +46,13 @@ static bool is_text(const table *t, const dt_csv_field *f) {
 static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
     char room[DT_CSV_LONGEST_NUMBER + 1];
     const char *trimmed = dt_csv_trim(f, room);
-    const dt_column_value v = value_of(t, f, trimmed);
+    dt_column_value v = value_of(t, f, trimmed);
     if (trimmed && dt_missing_is_default(trimmed)) {
         c->empty++;
         return;
     }
     c->rows++;
+    if (v.number && !dt_csv_symbol_agrees(&c->symbol, v.symbol)) v.number = v.integer = false;
     dt_column_note(c, &v);
     if (t->t.records < t->t.wanted) dt_column_show(c, t->t.records, f->text, f->size);
 }
@@ -256,21 +258,48 @@ typedef struct notation {
     bool point, comma; /* some numbers look like 1.5 or 1.2345; like 1,5 or 1.234,5 */
     bool grouped; /* some numbers look like 1.234, which suits either notation, or like 1.234,5 */
     bool thousands, decimal; /* some numbers look like 1,234 or 1,234.5; some with a comma do not */
+    bool blanks, symbols;    /* some numbers look like 1 234; like $5 or 5 % */
 } notation;
+
+static bool is_number(const dt_element_spec *e, const char *text) {
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    double x;
+    return dt_csv_respell(e, text, room, NULL) && dt_parse_double(room, &x);
+}
+
+/* Notes symbols and blanks in a number. Returns the number without them, or the text as it is. */
+static const char *undress(const char *text, char room[DT_CSV_LONGEST_NUMBER + 1], notation *n,
+                           bool *blanks) {
+    static const dt_element_spec marked = {.symbols = true}, spaced = {.thousands = ' '},
+                                 with_comma = {.thousands = '.', .decimal = ','},
+                                 by_comma = {.thousands = ','};
+    char plain[DT_CSV_LONGEST_NUMBER + 1];
+    uint32_t symbol, none;
+    *blanks = false;
+    if (!dt_csv_bare(&marked, text, plain, &symbol) || !dt_csv_bare(&spaced, plain, room, &none) ||
+        (!is_number(&with_comma, room) && !is_number(&by_comma, room)))
+        return text;
+    *blanks = strcmp(plain, room) != 0;
+    n->blanks |= *blanks;
+    n->symbols |= symbol != DT_CSV_PLAIN;
+    return room;
+}
 
 static void note_notation(const dt_csv *c, notation *n) {
     static const dt_element_spec with_comma = {.thousands = '.', .decimal = ','},
                                  by_comma = {.thousands = ','};
-    char room[DT_CSV_LONGEST_NUMBER + 1], respelt[DT_CSV_LONGEST_NUMBER + 1];
+    char room[DT_CSV_LONGEST_NUMBER + 1], bare[DT_CSV_LONGEST_NUMBER + 1];
     double x;
     for (int i = 0; i < c->n; i++) {
         const char *text = dt_csv_trim(&c->field[i], room);
+        bool blanks;
         if (!text || !*text) continue;
-        const bool comma = strchr(text, ','), grouped = comma &&
-                                                        dt_csv_respell(&by_comma, text, respelt) &&
-                                                        dt_parse_double(respelt, &x);
+        text = undress(text, bare, n, &blanks);
+        /* the comma of 1 234,567 is a decimal one */
+        const bool comma = strchr(text, ','),
+                   grouped = comma && !blanks && is_number(&by_comma, text);
         n->thousands |= grouped;
-        if (dt_csv_respell(&with_comma, text, respelt) && dt_parse_double(respelt, &x)) {
+        if (is_number(&with_comma, text)) {
             n->comma |= comma;
             n->decimal |= comma && !grouped;
             n->grouped |= strchr(text, '.') != NULL;
@@ -292,10 +321,12 @@ static dt_status *find_notation(table *t, const char *path) {
         if (!s && more) note_notation(&c, &n);
     }
     dt_csv_close(&c);
-    if (n.comma && !n.point && t->style.delimiter != ',') {
+    t->notation.symbols = n.symbols;
+    if (n.comma && !n.point && (t->style.delimiter != ',' || n.blanks)) {
         t->notation.decimal = ',';
-        t->notation.thousands = n.grouped ? '.' : '\0';
+        t->notation.thousands = n.grouped ? '.' : n.blanks ? ' ' : '\0';
     } else if (n.thousands && !n.decimal) t->notation.thousands = ',';
+    else if (n.blanks) t->notation.thousands = ' ';
     return s;
 }
 
@@ -303,6 +334,7 @@ static void put_notation(const table *t, dt_json *j) {
     const char decimal[] = {t->notation.decimal, '\0'}, thousands[] = {t->notation.thousands, '\0'};
     if (*decimal) dt_json_string(j, "decimal", decimal);
     if (*thousands) dt_json_string(j, "thousands", thousands);
+    if (t->notation.symbols) dt_json_bool(j, "symbols", true);
 }
 
 dt_status *dt_csv_survey(const dt_survey_request *g) {
@@ -323,6 +355,7 @@ dt_status *dt_csv_survey(const dt_survey_request *g) {
         if (*comment) dt_json_string(g->j, "comment", comment);
         t.t.decimal = t.notation.decimal;
         t.t.thousands = t.notation.thousands;
+        t.t.symbols = t.notation.symbols;
         put_notation(&t, g->j);
         s = dt_table_put(&t.t, g);
     }

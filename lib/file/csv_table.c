@@ -86,6 +86,7 @@ struct csv {
     const dt_tree *element;
     bool header;
     const char *field_delim, *comment, *escapechar, *thousands, *decimal;
+    bool symbols;
     int64_t skip_rows;
     dt_texts missing_values, drop_missing;
 };
@@ -104,16 +105,20 @@ static const dt_field fields[] = {
     DT_TEXT(struct csv, escapechar, .min = 1, .max = 1,
             .help = "the character behind this one is taken as it is; \\n, \\t and \\N of MySQL"),
     DT_TEXT(struct csv, thousands, .min = 1, .max = 1,
-            .help = "character between groups of digits"),
+            .help = "character between groups of digits; a blank is also the no-break ones"),
     DT_TEXT(struct csv, decimal, .preset = ".", .min = 1, .max = 1, .help = "the decimal point"),
+    DT_FLAG(struct csv, symbols,
+            .help = "numbers may have a currency sign or %; $85 is read as 85, and 12 % as 12"),
     DT_TEXTS(struct csv, missing_values, .help = DT_MISSING_HELP),
     DT_TEXTS(struct csv, drop_missing, .help = DT_DROP_HELP),
     DT_END};
 
-static bool has_header(const dt_tree *keys) {
-    const dt_tree *t = dt_tree_get(keys, "header");
-    return !t || t->kind != DT_TREE_SCALAR || strcmp(t->text, "true") == 0;
+static bool flag_of(const dt_tree *keys, const char *key, bool preset) {
+    const dt_tree *t = dt_tree_get(keys, key);
+    return !t || t->kind != DT_TREE_SCALAR ? preset : strcmp(t->text, "true") == 0;
 }
+
+static bool has_header(const dt_tree *keys) { return flag_of(keys, "header", true); }
 
 /* The first character of a key's text; 0: the key is not given. */
 static char char_of(const dt_tree *keys, const char *key) {
@@ -170,6 +175,8 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     out->decimal = char_of(keys, "decimal");
     if (out->decimal == '.') out->decimal = '\0';
     out->numbered = !header;
+    out->symbols = flag_of(keys, "symbols", false);
+    if (out->symbols) out->symbol = dt_arena_array(arena, uint32_t, out->columns.n);
     DT_TRY(dt_missing_declare(arena, keys, out));
     if (out->type.dtype == DT_FLOAT32)
         out->rounded = dt_arena_array(arena, const char *, out->columns.n);

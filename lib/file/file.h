@@ -78,6 +78,10 @@ typedef struct dt_element_spec {
     const char **rounded;
     char delimiter;          /* of a CSV file */
     char thousands, decimal; /* in the numbers of a CSV file; 0: no separator, and a point */
+    /* CSV: [columns] the currency sign or % of the numbers so far; see dt_csv_symbol_agrees. NULL:
+     * numbers have no symbols. */
+    uint32_t *symbol;
+    bool symbols;    /* CSV: numbers may have such symbols */
     bool numbered;   /* a CSV file without a header: the columns' names are numbers from 0 */
     const void *own; /* what the format read from the element's keys, see `declare` */
     /* TFRecord: byte strings are picture files, judging by the first record */

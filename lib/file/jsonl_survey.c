@@ -40,8 +40,11 @@ static void note_value(keys *k, dt_column *c, char first) {
         v.text = dt_str_text(&k->text);
     } else if (first == 't' || first == 'f') {
         if (!dt_json_read_word(&k->c)) return;
-        v = (dt_column_value){first == 't' ? "true" : "false", true, true, first == 't',
-                              first == 't'};
+        v = (dt_column_value){.text = first == 't' ? "true" : "false",
+                              .number = true,
+                              .integer = true,
+                              .real = first == 't',
+                              .whole = first == 't'};
     } else {
         if (!dt_json_read_number(&k->c, number)) return;
         v.text = number;

@@ -100,6 +100,11 @@ static void test_notations(void **state) {
         {"a;c\n1;2.5\n2;3.25\n3;1,2\n", 0, 0, DT_COLUMN_CATEGORY, NAN},
         {"a;c\n1;2.5\n2;3.25\n3;7\n", 0, 0, DT_COLUMN_NUMBER, 7},
         {"a\tc\n1\t2,5\n2\t\n3\t4,5\n", ',', 0, DT_COLUMN_NUMBER, 4.5},
+        {"a,c\n1,1\u00a0234\n2,12 345.5\n3,\n", 0, ' ', DT_COLUMN_NUMBER, 12345.5},
+        {"a;c\n1;1 234,5 \u20ac\n2;7\n3;\n", ',', ' ', DT_COLUMN_NUMBER, 1234.5},
+        {"a,c\n1,\"$85,000\"\n2,-$3\n3,\n", 0, ',', DT_COLUMN_NUMBER, 85000},
+        {"a,c\n1,12 %\n2,0.5\n3,7%\n", 0, 0, DT_COLUMN_CATEGORY, NAN},
+        {"a,c\n1,5kg\n2,6kg\n3,5kg\n", 0, 0, DT_COLUMN_CATEGORY, NAN},
         {"a,c\n1,\"2,5\"\n2,\"3,5\"\n3,\"2,5\"\n", 0, 0, DT_COLUMN_CATEGORY, NAN},
     };
     const char *file = HERE "/x.csv";

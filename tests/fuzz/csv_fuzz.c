@@ -24,6 +24,7 @@ static const char *const words[] = {
     "int32}, y: {column: c, dtype: bool}}",
     "escapechar: \"\\\\\", comment: '#', thousands: ',', decimal: \".\", element: {x: {columns: "
     "[a, b]}, y: {column: c, vocabulary: {\"1\": p, \"2\": q}}}",
+    "thousands: \" \", symbols: true, element: {x: {columns: [a, b]}, y: {column: c, dtype: int8}}",
     "missing_values: [NA, -1, ''], element: {x: {columns: [a, b]}, s: {column: c, dtype: string, "
     "max_bytes: 9}, v: {column: d, vocabulary: [p, q]}}, map: {x: [impute: {strategy: median, "
     "indicator: true}], s: [impute: most_frequent, string_lookup], v: [impute: most_frequent]}",
