@@ -21,6 +21,7 @@ typedef struct bpe {
     uint64_t mask;
     dt_siphash_key key;
     int32_t byte[256];     /* the token of each byte; -1: none */
+    const char *suffix;    /* follows the last character of a piece; NULL: nothing does */
     int32_t unknown;       /* the token of an unknown character; -1: it is left out */
     int32_t fallback[256]; /* the token of each byte, such as "<0x0A>"; [0] -1: no byte_fallback */
     bool fuse_unknown, ignore_merges;
@@ -105,11 +106,22 @@ static void merge_all(work *w) {
     }
 }
 
+/* The token of the last byte or character of a piece, with the suffix. */
+static int32_t last_token(const dt_tokenizer *t, const char *text, size_t n) {
+    const bpe *b = t->made;
+    dt_local_str last = {0};
+    if (t->byte_level) dt_str_utf8(&last, dt_byte_level_code((unsigned char)*text));
+    else dt_str_add(&last, text, n);
+    dt_str_puts(&last, b->suffix);
+    return dt_vocabulary_find(&t->vocabulary, dt_str_text(&last), last.size);
+}
+
 /* The token of the byte or the character at the front of a piece; *size: its bytes. */
 static int32_t first_token(const dt_tokenizer *t, const char *piece, size_t n, size_t *size) {
     const bpe *b = t->made;
     uint32_t code;
     *size = t->byte_level ? 1 : dt_utf8_next(piece, n, &code);
+    if (b->suffix && *size == n) return last_token(t, piece, n);
     return t->byte_level ? b->byte[(unsigned char)*piece]
                          : dt_vocabulary_find(&t->vocabulary, piece, *size);
 }
@@ -255,16 +267,27 @@ static dt_status *read_merges(dt_tokenizer_reader *r, dt_json_cursor at, const d
     return s;
 }
 
+static dt_status *read_suffix(dt_tokenizer_reader *r, dt_json_cursor at, bool falls_back, bpe *b) {
+    const char *text;
+    if (!at.at) return NULL;
+    DT_TRY(dt_tokenizer_text(r, at, "end_of_word_suffix", &text));
+    if (!*text) return NULL;
+    b->suffix = dt_arena_strdup(r->arena, text);
+    return falls_back ? dt_tokenizer_fail(
+                            r, &at, "'end_of_word_suffix' with byte_fallback is not supported")
+                      : NULL;
+}
+
 static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     bpe *b = dt_arena_new(r->arena, bpe);
-    dt_json_cursor vocab, merges, unknown, fuse, ignore, fallback;
+    dt_json_cursor vocab, merges, unknown, suffix, fuse, ignore, fallback;
     bool falls_back = false;
     const char *text;
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"dropout", NULL, "null|0.0|0"},
                                      {"unk_token", &unknown, NULL},
                                      {"continuing_subword_prefix", NULL, "null|\"\""},
-                                     {"end_of_word_suffix", NULL, "null|\"\""},
+                                     {"end_of_word_suffix", &suffix, NULL},
                                      {"fuse_unk", &fuse, NULL},
                                      {"byte_fallback", &fallback, NULL},
                                      {"ignore_merges", &ignore, NULL},
@@ -279,6 +302,7 @@ static dt_status *read(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *
     DT_TRY(dt_tokenizer_bool(r, fuse, "fuse_unk", &b->fuse_unknown));
     DT_TRY(dt_tokenizer_bool(r, ignore, "ignore_merges", &b->ignore_merges));
     DT_TRY(dt_tokenizer_bool(r, fallback, "byte_fallback", &falls_back));
+    DT_TRY(read_suffix(r, suffix, falls_back, b));
     DT_TRY(dt_vocabulary_bytes(r, fallback, &t->vocabulary, falls_back, b->fallback));
     for (int i = 0; i < 256; i++) {
         dt_local_str code = {0};

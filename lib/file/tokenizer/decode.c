@@ -68,6 +68,17 @@ static dt_status *read_replace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tok
     return t->blank ? NULL : dt_tokenizer_fail(r, &pattern, "decoder: Regex is not supported");
 }
 
+/* A space follows each token that ends a word, also the last one of a text. */
+static dt_status *read_bpe(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
+    dt_json_cursor suffix;
+    const char *text;
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"suffix", &suffix, NULL}, {0}};
+    DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
+    DT_TRY(dt_tokenizer_text(r, suffix, "decoder.suffix", &text));
+    t->blank = dt_arena_strdup(r->arena, text);
+    return NULL;
+}
+
 static dt_status *read_fallback(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     (void)r, (void)at;
     t->falls_back = true;
@@ -99,6 +110,7 @@ dt_status *dt_tokenizer_read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, 
     } rows[] = {{"ByteLevel", read_byte_level},
                 {"WordPiece", read_word_piece},
                 {"Metaspace", read_metaspace},
+                {"BPEDecoder", read_bpe},
                 {"Replace", read_replace},
                 {"ByteFallback", read_fallback},
                 {"Fuse", read_fuse},

@@ -57,23 +57,27 @@ typedef struct stage {
     dt_tokens *out;
     int i;             /* the stage that comes next */
     const char *begin; /* the piece at the beginning of the whole text; NULL: not in this stage */
-    const char *open;  /* with joins_before: the piece that the next match ends; NULL: none yet */
+    const char *open;  /* the stretch that the next one may join; NULL: none */
     const char *end;   /* the end of the piece that is being split */
 } stage;
 
 static dt_status *split(const stage *s, const char *text, size_t n);
 
-/* With joins_before: adds a gap to the open piece; a match is added, too, and ends it. */
-static dt_status *join(stage *s, const char *text, size_t n, bool is_match) {
+/* Joins a gap and the match after it, or a match and the gap after it. */
+static dt_status *join(stage *s, const char *text, size_t n, bool is_second) {
     const char *from = s->open ? s->open : text;
-    s->open = is_match || text + n == s->end ? NULL : from;
-    return s->open ? NULL : split(s, from, (size_t)(text + n - from));
+    s->open = NULL;
+    if (!is_second && from < text) DT_TRY(split(s, from, (size_t)(text - from)));
+    if (!is_second) from = text;
+    if (is_second || text + n == s->end) return split(s, from, (size_t)(text + n - from));
+    s->open = text;
+    return NULL;
 }
 
 static dt_status *see(void *user, const char *text, size_t n, bool is_match) {
     stage *s = user;
     const dt_splitter *by = &s->t->split[s->i - 1];
-    if (by->joins_before) return join(s, text, n, is_match);
+    if (by->joins_before || by->joins_after) return join(s, text, n, is_match == by->joins_before);
     return (is_match ? by->drops_matches : by->drops_gaps) ? NULL : split(s, text, n);
 }
 

@@ -4,8 +4,9 @@
  *
  *     ByteLevel            GPT-2's pattern; keeps matches and gaps, as bytes
  *     Split                the pattern of the file; Isolated keeps matches and gaps, Removed drops
- *                          matches, MergedWithPrevious appends each match to the gap before it
- *     Punctuation          each punctuation character is a piece
+ *                          matches, MergedWithPrevious appends each match to the gap before it,
+ *                          MergedWithNext puts it before the gap after it
+ *     Punctuation          the same with punctuation characters; Contiguous joins neighbours
  *     BertPreTokenizer     words, and punctuation characters one by one
  *     Whitespace           words, and runs of other characters except blanks
  *     WhitespaceSplit      splits at blanks
@@ -19,6 +20,7 @@
 #include "file/tokenizer/tokenizer_impl.h"
 
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+#define BEHAVIORS "\"Isolated\"|\"Removed\"|\"MergedWithPrevious\"|\"MergedWithNext\""
 #define PUNCTUATION "\\p{P}\\$\\+<=>\\^`\\|~"
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}"
 
@@ -73,27 +75,32 @@ dt_status *dt_tokenizer_pattern(dt_tokenizer_reader *r, dt_json_cursor at, const
     return s;
 }
 
+/* `invert` exchanges matches and gaps. */
+static void behave(const char *behavior, bool inverts, dt_splitter *out) {
+    const bool removes = strcmp(behavior, "Removed") == 0,
+               previous = strcmp(behavior, "MergedWithPrevious") == 0,
+               next = strcmp(behavior, "MergedWithNext") == 0;
+    out->drops_matches = removes && !inverts;
+    out->drops_gaps = removes && inverts;
+    out->joins_before = inverts ? next : previous;
+    out->joins_after = inverts ? previous : next;
+}
+
 static dt_status *read_split(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
                              dt_splitter *out) {
     dt_json_cursor pattern, behavior, invert;
     const char *word;
     bool inverts = false;
-    const dt_tokenizer_key keys[] = {
-        {"type", NULL, NULL},
-        {"pattern", &pattern, NULL},
-        {"behavior", &behavior, "\"Isolated\"|\"Removed\"|\"MergedWithPrevious\""},
-        {"invert", &invert, NULL},
-        {0}};
+    const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
+                                     {"pattern", &pattern, NULL},
+                                     {"behavior", &behavior, BEHAVIORS},
+                                     {"invert", &invert, NULL},
+                                     {0}};
     (void)t;
     DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
     DT_TRY(dt_tokenizer_bool(r, invert, "invert", &inverts));
     DT_TRY(dt_tokenizer_text(r, behavior, "pre_tokenizer.behavior", &word));
-    const bool removes = strcmp(word, "Removed") == 0;
-    out->drops_matches = removes && !inverts;
-    out->drops_gaps = removes && inverts;
-    out->joins_before = strcmp(word, "MergedWithPrevious") == 0;
-    if (out->joins_before && inverts)
-        return dt_tokenizer_fail(r, &invert, "'invert' with MergedWithPrevious is not supported");
+    behave(word, inverts, out);
     return dt_tokenizer_pattern(r, pattern, "pre_tokenizer.pattern", &out->pattern, &word);
 }
 
@@ -113,10 +120,16 @@ static dt_status *read_bert(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokeni
 
 static dt_status *read_punctuation(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,
                                    dt_splitter *out) {
-    const dt_tokenizer_key keys[] = {{"type", NULL, NULL}, {"behavior", NULL, "\"Isolated\""}, {0}};
+    dt_json_cursor behavior;
+    const char *word = "Isolated";
+    const dt_tokenizer_key keys[] = {
+        {"type", NULL, NULL}, {"behavior", &behavior, BEHAVIORS "|\"Contiguous\""}, {0}};
     (void)t;
     DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));
-    return compile(r, &at, "[" PUNCTUATION "]", out);
+    if (behavior.at) DT_TRY(dt_tokenizer_text(r, behavior, "pre_tokenizer.behavior", &word));
+    behave(word, false, out);
+    const bool runs = strcmp(word, "Contiguous") == 0;
+    return compile(r, &at, runs ? "[" PUNCTUATION "]+" : "[" PUNCTUATION "]", out);
 }
 
 static dt_status *read_whitespace(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t,

@@ -11,7 +11,7 @@
 
 static dt_status *read_model(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     static const dt_token_model *const models[] = {&dt_token_bpe, &dt_token_word_piece,
-                                                   &dt_token_unigram};
+                                                   &dt_token_unigram, &dt_token_word_level};
     const char *type;
     DT_TRY(dt_tokenizer_type(r, at, "model", &type));
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)

@@ -98,7 +98,8 @@ typedef struct dt_token_model {
     dt_status *(*read)(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t);
     dt_status *(*encode)(const dt_tokenizer *t, const char *piece, size_t n, dt_tokens *out);
 } dt_token_model;
-extern const dt_token_model dt_token_bpe, dt_token_word_piece, dt_token_unigram;
+extern const dt_token_model dt_token_bpe, dt_token_word_piece, dt_token_unigram,
+    dt_token_word_level;
 
 /* A word with its tokens, in a table with one place for each hash. A thread that finds a place in
  * use works without the cache. */
@@ -115,6 +116,7 @@ typedef struct dt_splitter {
     const dt_regex *pattern; /* NULL: does not split */
     bool drops_gaps, drops_matches;
     bool joins_before;  /* a match is appended to the piece before it and ends it */
+    bool joins_after;   /* a match begins the piece after it */
     bool prefixes_once; /* only the piece at the beginning of a text gets the prefix */
     const char *prefix; /* put before each piece that does not begin with it; NULL: none */
     const char *blank;  /* replaces each space before splitting; NULL: spaces stay */

@@ -233,7 +233,33 @@ def t5(corpus):
     t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     return t
 
-MAKERS = {"llama2": llama2, "mistral": mistral, "gemma": gemma, "qwen": qwen, "marks": marks, "t5": t5, "gpt2": gpt2, "roberta": roberta, "gpt4": gpt4, "characters": characters, "bert": bert, "cased": cased, "lowercase": lowercase, "unigram": unigram, "fallback": fallback, "lacking": lacking}
+MERGED = ["isolated", "removed", "merged_with_previous", "merged_with_next"]
+
+def clip(corpus):
+    """The end of a word in BPE by bytes."""
+    t = Tokenizer(models.BPE(unk_token="<|end|>", end_of_word_suffix="</w>", continuing_subword_prefix=""))
+    t.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(r"'s|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"), "removed", invert=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    t.decoder = decoders.ByteLevel()
+    t.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=3000, end_of_word_suffix="</w>", initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=["<|end|>"], show_progress=False))
+    return t
+
+def openai(corpus):
+    """The end of a word in BPE by characters."""
+    t = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>", fuse_unk=bool(r.getrandbits(1))))
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(r"\p{N}+"), r.choice(MERGED), invert=bool(r.getrandbits(1)))])
+    t.decoder = decoders.BPEDecoder("</w>")
+    t.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=2500, limit_alphabet=600, end_of_word_suffix="</w>", special_tokens=["<unk>"], show_progress=False))
+    return t
+
+def words(corpus):
+    t = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation(r.choice([*MERGED, "contiguous"])),
+                                               pre_tokenizers.Split(r.choice("aeiou"), r.choice(MERGED), invert=bool(r.getrandbits(1)))])
+    t.train_from_iterator(corpus, trainers.WordLevelTrainer(vocab_size=3000, special_tokens=["[UNK]"], show_progress=False))
+    return t
+
+MAKERS = {"clip": clip, "openai": openai, "words": words, "llama2": llama2, "mistral": mistral, "gemma": gemma, "qwen": qwen, "marks": marks, "t5": t5, "gpt2": gpt2, "roberta": roberta, "gpt4": gpt4, "characters": characters, "bert": bert, "cased": cased, "lowercase": lowercase, "unigram": unigram, "fallback": fallback, "lacking": lacking}
 
 # ---- comparing ----
 
