@@ -138,14 +138,37 @@ static dt_status *begin(table *t, const dt_csv *c) {
     return NULL;
 }
 
-static dt_status *note_record(table *t, const dt_csv *c) {
+/* If the first lines are a title or notes, the records after them have another number of fields,
+ * all of them the same: suggests to skip those lines. */
+static dt_status *suggest_skip(dt_status *s, dt_csv *c) {
+    enum { LOOKED_AT = 100, HIGHEST = 50 };
+    int64_t line = c->field[0].line, alike = 1;
+    bool more = true;
+    for (int i = 0, n = c->n; i < LOOKED_AT && more; i++) {
+        dt_status *bad = dt_csv_next(c, &more);
+        more = more && !bad;
+        dt_status_free(bad);
+        if (!more) break;
+        alike = c->n == n ? alike + 1 : 1;
+        if (alike == 1) line = c->field[0].line;
+        n = c->n;
+    }
+    return alike > 2 && line <= HIGHEST
+               ? dt_suggest(s,
+                            "if the table begins in line %lld, write a job with "
+                            "dataset.skip_rows: %lld",
+                            (long long)line, (long long)line - 1)
+               : s;
+}
+
+static dt_status *note_record(table *t, dt_csv *c) {
     if (c->n != t->t.n) {
         dt_status *s = dt_csv_fail(c, c->field[0].line, c->end_col, "%d field%s, expected %d", c->n,
                                    c->n == 1 ? "" : "s", t->t.n);
-        return t->t.header && t->t.records == 0 && c->n == t->t.n + 1
+        return t->t.header && t->t.records == 0 && c->n == t->t.n + 1 && t->t.n > 1
                    ? dt_suggest(s,
                                 "if the header lacks the name of the first column, write it there")
-                   : s;
+                   : suggest_skip(s, c);
     }
     for (int i = 0; i < c->n; i++) note_field(t, &t->t.v[i], &c->field[i]);
     t->t.records++;

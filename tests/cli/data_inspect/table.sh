@@ -62,5 +62,7 @@ printf 'hello world 1\nhello you\n' >words.csv
 printf '# made by hand, once\na\tb\n1\t2\n3\t4\n' >noted.csv
 printf 'a,b\n1,"x\n' >open.csv
 for file in quoted.csv blanks.txt hash.csv thousands.csv pairs.csv bars.csv words.csv noted.csv; do lines $file; done
+printf "Sales\nby hand, 2024\n\na,b,c\n1,2,3\n4,5,6\n7,8,9\n" >titled.csv
 show data inspect open.csv
+show data inspect titled.csv
 exit 0
