@@ -44,7 +44,7 @@ bool dt_csv_respell(const dt_element_spec *e, const char *text, char out[DT_CSV_
 enum { DT_CSV_PLAIN = 1 };
 bool dt_csv_bare(const dt_element_spec *e, const char *text, char out[DT_CSV_LONGEST_NUMBER + 1],
                  uint32_t *symbol);
-/* Whether a number with this symbol may stand in a column whose numbers had *seen, 0: no number yet.
+/* Whether a number with this symbol may stand in a column whose numbers had *seen; 0: none so far.
  * Updates *seen. Currencies do not mix, and percentages mix with nothing: 12 % and 0.12 may or may
  * not be the same. */
 bool dt_csv_symbol_agrees(uint32_t *seen, uint32_t symbol);
