@@ -81,7 +81,6 @@ static const struct {
     {"layer", "Sequential", NO_MODEL},
     {"layer", "Functional", NO_MODEL},
     {"layer", "Model", NO_MODEL},
-    {"layer", "ActivityRegularization", "activity_regularizer, a key of the layer before"},
     {"layer", "Lambda",
      "a job holds no code: write the same with Rescaling, Activation, Reshape, Permute or Add, "
      "or in C with a step function"},

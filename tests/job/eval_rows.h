@@ -108,6 +108,8 @@ static const eval_row eval_rows[] = {
     LAYER("SpatialDropout1D", "rate: 0.5", STEPS),
     LAYER("SpatialDropout2D", "rate: 0.5", IMAGE),
     LAYER("SpatialDropout3D", "rate: 0.5", VOLUME),
+    LAYER("AlphaDropout", "rate: 0.5", IMAGE),
+    LAYER("ActivityRegularization", "l1: 0.01, l2: 0.1", IMAGE),
     LAYER("GaussianNoise", "stddev: 0.1", IMAGE),
     LAYER("GaussianDropout", "rate: 0.5", IMAGE),
     /* b is a value of 8 features, or the mask of 8 steps by 8 */

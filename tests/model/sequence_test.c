@@ -406,6 +406,21 @@ static void test_dropout_keeps_the_expected_value(void **state) {
     model_free(m);
 }
 
+/* Of ones, keras.layers.AlphaDropout(0.2) makes these two values. */
+static void test_alpha_dropout_is_keras(void **state) {
+    (void)state;
+    static double y[2][CELLS];
+    dt_model *m = model_of("- Input: {name: x, shape: [40]}\n- AlphaDropout: {rate: 0.2}", 1);
+    draw_twice(m, y);
+    int dropped = 0;
+    for (int i = 0; i < CELLS; i++) {
+        dropped += y[0][i] < 0;
+        assert_near("value", y[0][i], y[0][i] < 0 ? -1.2361598 : 1.1879435, 0, 1e-6);
+    }
+    assert_true(abs(dropped - CELLS / 5) < 80);
+    model_free(m);
+}
+
 static void test_masks_of_one_column_or_step(void **state) {
     (void)state;
     static double y[2][CELLS];
@@ -512,6 +527,7 @@ int main(void) {
         cmocka_unit_test(test_unit_forget_bias),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_dropout_keeps_the_expected_value),
+        cmocka_unit_test(test_alpha_dropout_is_keras),
         cmocka_unit_test(test_masks_of_one_column_or_step),
         cmocka_unit_test(test_dropout_of_recurrent_layers),
         cmocka_unit_test(test_state_is_dropped_at_every_step),

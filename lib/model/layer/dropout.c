@@ -3,6 +3,10 @@
  * Dropout: only during training. A fraction `rate` of the elements becomes 0, the others are
  * divided by 1 - rate. N. Srivastava et al., Dropout (2014). The spatial forms drop whole channels,
  * the same at every place.
+ *
+ * AlphaDropout, for activations by selu, sets them to the least value of selu instead of 0, and then
+ * scales and shifts all so that mean 0 and deviation 1 stay. G. Klambauer et al., Self-Normalizing
+ * Neural Networks (2017).
  */
 #include "model/layer/noise.h"
 
@@ -24,6 +28,13 @@ static const dt_field dropout_fields[] = {
     DT_TREE(struct dropout, noise_shape, .as = DT_TREE_LIST,
             .help = "shape of the mask: 1 where it is shared; default: that of the input"),
     DT_END};
+static const dt_field alpha_fields[] = {
+    DT_REAL(struct dropout, rate, .min = 0, .max = 1, .below_max = true, .required = true,
+            .help = "fraction of elements to set to the least value of selu"),
+    DT_NOISE_FIELD(struct dropout),
+    DT_TREE(struct dropout, noise_shape, .as = DT_TREE_LIST,
+            .help = "shape of the mask: 1 where it is shared; default: that of the input"),
+    DT_LAYER_FIELDS(struct dropout), DT_END};
 static const dt_field spatial_fields[] = {COMMON_FIELDS, DT_END};
 static const dt_field spatial_fields_by_format[] = {COMMON_FIELDS, DT_DATA_FORMAT(struct dropout),
                                                     DT_END};
@@ -70,7 +81,7 @@ static dt_value call(const dt_layer_call *c) {
 static dt_status *build(dt_layer_build *b) {
     const struct dropout *d = b->args;
     dt_type mask;
-    DT_TRY(dt_layer_wants(b, "Dropout", 1));
+    DT_TRY(dt_layer_wants(b, b->row->kind.name, 1));
     DT_TRY(read_mask(b, d->noise_shape, &mask));
     return finish(b, &mask);
 }
@@ -81,6 +92,29 @@ const dt_layer dt_layer_dropout = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
+};
+
+/* ---- AlphaDropout ---- */
+
+static dt_value call_alpha(const dt_layer_call *c) {
+    const double least = -1.6732632423543772 * 1.0507009873554805; /* of selu: -alpha * scale */
+    const struct dropout *d = c->args;
+    if (!c->training || d->rate == 0) return c->x;
+    const double scale = 1 / sqrt((1 - d->rate) * (1 + d->rate * least * least)),
+                 shift = -scale * least * d->rate;
+    const dt_value ones = dt_noise_drop(c, &d->noise, dt_like(c->x, 1), d->rate, c->made),
+                   kept = dt_compare(ones, dt_like(ones, 0), DT_GT),
+                   scaled = dt_add(dt_multiply(c->x, dt_like(c->x, scale)), dt_like(c->x, shift));
+    return dt_select(kept, scaled, dt_like(c->x, scale * least + shift));
+}
+
+const dt_layer dt_layer_alpha_dropout = {
+    .kind = {"AlphaDropout", "sets random elements to the least value of selu during training",
+             alpha_fields, sizeof(struct dropout), NULL},
+    .supports_masking = true,
+    .build = build,
+    .call = call_alpha,
     .yields = dt_yields_inputs,
 };
 

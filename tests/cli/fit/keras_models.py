@@ -129,6 +129,13 @@ def cells():
     return model
 
 
+def penalized():
+    """Layers that change nothing but the loss."""
+    a = keras.Input((5,), name="a")
+    y = L.ActivityRegularization(l1=0.02, l2=0.03)(L.Dense(4, activation="selu")(L.AlphaDropout(0.0)(a)))
+    return keras.Model(a, L.ActivityRegularization(l2=0.1, name="last")(L.Dense(1)(y)))
+
+
 def run(*words):
     done = subprocess.run([dtrain, *words, "-q"], cwd=folder, capture_output=True, text=True)
     return done.stderr.strip()[-400:] if done.returncode else None
@@ -146,7 +153,7 @@ def differ(what, a, b):
     print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
 
 
-for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled, cells):
+for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled, cells, penalized):
     print(make.__name__)
     keras.utils.set_random_seed(3)
     model, draw = make(), np.random.default_rng(1)

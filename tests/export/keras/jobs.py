@@ -25,7 +25,7 @@ spec.loader.exec_module(jobs)
 ARGUMENTS = {
     "Activation": ("activation: gelu", [5, 6]), "Reshape": ("target_shape: [6, -1]", [5, 6]), "Permute": ("dims: [2, 1]", [5, 6]),
     "RepeatVector": ("n: 3", [6]), "Flatten": ("", [5, 6]), "Identity": ("", [5, 6]), "GaussianDropout": ("rate: 0.3", [5, 6]),
-    "GaussianNoise": ("stddev: 0.3", [5, 6]), "Dot": ("axes: [2, 1]", [6, 6]), "ZeroPadding2D": ("padding: [[1, 2], [0, 1]]", [5, 6, 2]),
+    "GaussianNoise": ("stddev: 0.3", [5, 6]), "ActivityRegularization": ("l1: 0.1, l2: 0.2", [5, 6]), "Dot": ("axes: [2, 1]", [6, 6]), "ZeroPadding2D": ("padding: [[1, 2], [0, 1]]", [5, 6, 2]),
     "Cropping2D": ("cropping: [[1, 2], [0, 1]]", [5, 6, 2]), "DepthwiseConv2D": ("kernel_size: [2, 3], depth_multiplier: 2", [5, 6, 2]),
     "SeparableConv1D": ("filters: 3, kernel_size: 2, depth_multiplier: 2, activation: swish", [5, 2]),
 }
