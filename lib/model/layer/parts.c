@@ -117,12 +117,6 @@ static dt_status *check_wrapped(const dt_layer_build *b, const dt_layer_build *o
     if (activity.kind)
         return dt_fail(DT_E_MODEL_LAYERS, &b->within.at,
                        "activity_regularizer inside %s is not supported", b->row->kind.name);
-    for (int i = 0; i < one->n_weights; i++)
-        if (head->trainable && !one->weight[i].trainable)
-            return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, &b->within.at,
-                                      "%s has state, '%s', but %s takes layers without state",
-                                      one->row->kind.name, one->weight[i].name, b->row->kind.name),
-                              "put it beside");
     return NULL;
 }
 
@@ -141,6 +135,12 @@ dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out
     for (int i = out->first; !s && i < b->n_weights; i++)
         b->weight[i].trainable &= ((const dt_layer_head *)b->args)->trainable;
     return s;
+}
+
+const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p) {
+    for (int i = p->first; i < p->first + p->n_weights; i++)
+        if (!weight[i].trainable && dt_layer_role(weight[i].name) < 0) return weight[i].name;
+    return NULL;
 }
 
 /* ---- calls ---- */

@@ -50,9 +50,20 @@ static int find_kernel(const dt_layer_build *b, const dt_layer_part *part) {
     return -1;
 }
 
+static dt_status *check_state(const dt_layer_build *b, const dt_layer_part *part) {
+    const char *state = dt_part_state(b->weight, part);
+    if (!state) return NULL;
+    return dt_suggest(
+        dt_fail(DT_E_MODEL_LAYERS, &b->within.at,
+                "%s has state, '%s', but SpectralNormalization takes layers without state",
+                part->row->kind.name, state),
+        "put it beside");
+}
+
 static dt_status *build(dt_layer_build *b) {
     struct normalized *n = dt_arena_new(b->arena, struct normalized);
     DT_TRY(dt_part_wrap(b, &b->in, &n->part));
+    DT_TRY(check_state(b, &n->part));
     n->kernel = find_kernel(b, &n->part);
     if (n->kernel < 0)
         return dt_fail(DT_E_MODEL_LAYERS, &b->within.at,

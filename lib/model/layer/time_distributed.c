@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TimeDistributed: a layer on each step of a sequence, with the same weights for all. The steps
- * become examples, so the layer is called once.
+ * become examples, so the layer is called once. Only a layer with state, such as BatchNormalization
+ * or Dropout, is called for one step after the other during training, as in Keras: each step has
+ * its own statistics or random numbers, and moves the state on.
  *
  *     TimeDistributed: {layer: {Conv2D: {filters: 8, kernel_size: 3}}}
  *
@@ -16,8 +18,16 @@ struct time_distributed {
 
 static const dt_field fields[] = {
     DT_TREE(struct time_distributed, layer, .forms = DT_FORMS(DT_NAMED("layer")), .required = true,
-            .help = "the layer, with its arguments; any without state and with one input"),
+            .help = "the layer, with its arguments; any with one input"),
     DT_LAYER_FIELDS(struct time_distributed), DT_END};
+
+/* What build finds. */
+struct distributed {
+    dt_layer_part part;
+    bool has_state;
+};
+
+enum { MOST_STEPS = 4096 }; /* of a layer with state */
 
 static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
     return dt_part_within(arena, "TimeDistributed", ((const struct time_distributed *)args)->layer,
@@ -31,7 +41,14 @@ static dt_type joined(const dt_type *in) {
     return out;
 }
 
-/* (T B, ...) as (B, T, ...) */
+/* (B, T, ...) as (B, ...) */
+static dt_type step_of(const dt_type *in) {
+    dt_type out = joined(in);
+    out.dim[0] = in->dim[0];
+    return out;
+}
+
+/* (T B, ...) or (B, ...) as (B, T, ...) */
 static dt_type divided(const dt_type *steps, const dt_type *in) {
     dt_type out = dt_type_of(steps->dtype, steps->rank + 1, in->dim);
     for (int i = 1; i < steps->rank; i++) out.dim[i + 1] = steps->dim[i];
@@ -50,15 +67,30 @@ static dt_status *check_input(const dt_layer_build *b) {
     return NULL;
 }
 
+/* Builds the layer again, for one step. */
+static dt_status *build_step(dt_layer_build *b, dt_layer_part *part) {
+    const dt_type in = step_of(&b->in);
+    if (b->in.dim[1] > MOST_STEPS)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                       "TimeDistributed takes up to %d steps of a layer with state, got %lld",
+                       MOST_STEPS, (long long)b->in.dim[1]);
+    b->n_weights = part->first;
+    return dt_part_wrap(b, &in, part);
+}
+
 static dt_status *build(dt_layer_build *b) {
-    dt_layer_part *part = dt_arena_new(b->arena, dt_layer_part);
+    struct distributed *d = dt_arena_new(b->arena, struct distributed);
+    dt_layer_part *part = &d->part;
     DT_TRY(check_input(b));
     const dt_type in = joined(&b->in);
     DT_TRY(dt_part_wrap(b, &in, part));
-    if (part->out.rank >= DT_MAX_RANK || part->out.dim[0] != in.dim[0])
+    const bool of_rows = part->out.dim[0] == in.dim[0];
+    d->has_state = dt_part_state(b->weight, part);
+    if (d->has_state) DT_TRY(build_step(b, part));
+    if (part->out.rank >= DT_MAX_RANK || !of_rows)
         return dt_fail(DT_E_MODEL_SHAPE, &b->at, "TimeDistributed cannot hold outputs of shape %s",
                        dt_text_of_shape(&part->out).s);
-    b->made = part;
+    b->made = d;
     b->out = divided(&part->out, &b->in);
     b->out_mask = b->masks[0] && b->out.rank == 3;
     return NULL;
@@ -71,21 +103,51 @@ static void add_loss(const dt_layer_call *c, const dt_type *all, dt_value of_ste
     dt_layer_add_loss(c, dt_divide(sum, dt_like(sum, (double)all->dim[1])));
 }
 
+/* One step of x, (B, T, ...), as (B, ...); no value of none. */
+static dt_value step(dt_value x, int64_t t) {
+    if (!x.trace) return x;
+    const dt_type all = dt_type_of_value(x), one = step_of(&all);
+    return dt_reshape(dt_slice_axis(x, 1, t, 1, 1), one.rank, one.dim);
+}
+
+/* Calls the layer for one step, with the state that the step before left. */
+static dt_value call_step(const dt_layer_call *c, const dt_layer_part *part, int64_t t) {
+    dt_value weight[DT_MAX_WEIGHTS];
+    const dt_value mask = step(c->masks[0], t);
+    dt_layer_call one = *c;
+    for (int i = 0; i < part->n_weights; i++) weight[i] = dt_read(c->trace, c->variable[i]);
+    one.weight = weight;
+    one.masks = &mask;
+    return dt_part_call(&one, part, step(c->x, t));
+}
+
+static dt_value call_steps(const dt_layer_call *c, const dt_layer_part *part) {
+    const int64_t n = dt_type_of_value(c->x).dim[1];
+    dt_value *y = dt_arena_array(dt_trace_arena(c->trace), dt_value, n);
+    dt_type one = *c->out;
+    one.dim[1] = 1;
+    for (int64_t t = 0; t < n; t++) y[t] = dt_reshape(call_step(c, part, t), one.rank, one.dim);
+    return dt_concatenate(y, (int)n, 1);
+}
+
 static dt_value call(const dt_layer_call *c) {
     static const dt_value unmasked[1];
-    const dt_layer_part *part = c->made;
+    const struct distributed *d = c->made;
+    if (d->has_state && c->training) return call_steps(c, &d->part);
     const dt_type all = dt_type_of_value(c->x), in = joined(&all);
     dt_value of_steps = {0};
+    dt_layer_part part = d->part;
+    part.out.dim[0] = in.dim[0];
     dt_layer_call one = *c;
     one.masks = unmasked;
     one.loss = &of_steps;
-    dt_value y = dt_part_call(&one, part, dt_reshape(c->x, in.rank, in.dim));
+    dt_value y = dt_part_call(&one, &part, dt_reshape(c->x, in.rank, in.dim));
     add_loss(c, &all, of_steps);
     return dt_reshape(y, c->out->rank, c->out->dim);
 }
 
 static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
-    const dt_layer_part *part = l->made;
+    const dt_layer_part *part = &((const struct distributed *)l->made)->part;
     dt_layer_spec one = *l;
     one.row = part->row;
     one.args = part->args;

@@ -16,6 +16,10 @@ model:
     - TimeDistributed: {layer: Flatten}
     - EinsumDense: {equation: 'abc,cd->abd', output_shape: [null, 8], bias_axes: d, activation: relu}
     - Flatten
+    - Reshape: {target_shape: [3, 8]}
+    - TimeDistributed: {layer: {BatchNormalization: {synchronized: true}}}
+    - TimeDistributed: {layer: {Dropout: {rate: 0.3}}}
+    - Flatten
     - Dense: {units: 3}
 compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
 fit: {epochs: 2}
@@ -25,8 +29,6 @@ exits 0 fit "$job" reproducible.shards=4 output.dir="$TEST_DIR/x" --fresh
 "$DTRAIN" ckpt inspect "$TEST_DIR/x" | grep -o '^ *[a-z_0-9]*/[a-z/_0-9]*' | tr -d ' '
 # refused NUMBER LAYER
 refused() { show fit "$job" output.dir="$TEST_DIR/z" "model.layers.$1=$2" --dry-run -q; }
-refused 2 '{TimeDistributed: {layer: BatchNormalization}}'
-refused 2 '{TimeDistributed: {layer: {Dropout: {rate: 0.5}}}}'
 refused 2 '{TimeDistributed: {layer: {TimeDistributed: {layer: Flatten}}}}'
 refused 2 '{TimeDistributed: {layer: {Dense: {units: 2, inputs: x}}}}'
 refused 2 '{TimeDistributed: {layer: {Dense: {units: 2, name: a/b}}}}'

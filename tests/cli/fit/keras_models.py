@@ -129,6 +129,14 @@ def cells():
     return model
 
 
+def steps():
+    """Statistics of each step's own, which move after each step, with and without masks."""
+    a = keras.Input((3, 4), name="a")
+    y = L.TimeDistributed(L.BatchNormalization(momentum=0.8))(L.Dense(4)(a))
+    y = L.TimeDistributed(L.BatchNormalization(momentum=0.7, name="masked"))(L.Masking(0.0)(L.ReLU()(y)))
+    return keras.Model(a, L.Dense(1, name="out")(L.LSTM(3)(L.TimeDistributed(L.Dropout(0.0))(y))))
+
+
 def penalized():
     """Layers that change nothing but the loss."""
     a = keras.Input((5,), name="a")
@@ -153,7 +161,7 @@ def differ(what, a, b):
     print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
 
 
-for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled, cells, penalized):
+for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled, cells, steps, penalized):
     print(make.__name__)
     keras.utils.set_random_seed(3)
     model, draw = make(), np.random.default_rng(1)
