@@ -6,6 +6,9 @@
  *     bilinear   (2D) between the centres of elements: place i of the output is at (i + 1/2) / size
  *                - 1/2 of the input, and is the mean of the two elements beside it, weighted by
  *                their nearness; beyond the outer centres it is the outer element
+ *     bicubic    (2D) between the centres of four elements in each dimension, by R. Keys' cubic
+ *                convolution (1981) with a = -1/2; shares of elements that are not there go to the
+ *                others in proportion, as in Keras on JAX and TensorFlow
  */
 #include "model/layer/spatial.h"
 
@@ -15,8 +18,8 @@ struct up_sampling {
     int data_format, interpolation;
 };
 
-typedef enum interpolation { NEAREST, BILINEAR } interpolation;
-static const char *const interpolations[] = {"nearest", "bilinear", NULL};
+typedef enum interpolation { NEAREST, BILINEAR, BICUBIC } interpolation;
+static const char *const interpolations[] = {"nearest", "bilinear", "bicubic", NULL};
 
 #define SIZE                                                                                       \
     DT_SIZES(struct up_sampling, size, .min = 1, .preset = "2",                                    \
@@ -61,26 +64,45 @@ static dt_value repeat(dt_value x, int d, int64_t times) {
     return dt_reshape(dt_broadcast_in_dim(x, &wide, dims), merged.rank, merged.dim);
 }
 
-/* ---- bilinear ---- */
+/* ---- bilinear and bicubic ---- */
 
-/* (out, in): the share that element j has in place i, max(0, 1 - |place - j|). */
-static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in) {
+/* ((a d + b) d + c) d + e for each element d. */
+static dt_value cubic(dt_value d, double a, double b, double c, double e) {
+    dt_value y = dt_add(dt_multiply(d, dt_like(d, a)), dt_like(d, b));
+    y = dt_add(dt_multiply(y, d), dt_like(d, c));
+    return dt_add(dt_multiply(y, d), dt_like(d, e));
+}
+
+/* Keys' kernel at these distances, in parts of the sum of each row. */
+static dt_value keys(dt_value distance) {
+    dt_value near = cubic(distance, 1.5, -2.5, 0, 1), far = cubic(distance, -0.5, 2.5, -4, 2),
+             none = dt_like(distance, 0);
+    far = dt_select(dt_compare(distance, dt_like(distance, 2), DT_LT), far, none);
+    far = dt_select(dt_compare(distance, dt_like(distance, 1), DT_LT), near, far);
+    const dt_type type = dt_type_of_value(far);
+    return dt_divide(far, dt_broadcast_in_dim(dt_reduce_sum(far, 1), &type, (int8_t[]){0}));
+}
+
+/* (out, in): the share that element j has in place i: max(0, 1 - |place - j|), or keys. */
+static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in, bool is_cubic) {
     dt_type type = dt_type_of(dtype, 2, (int64_t[]){out, in});
     dt_value i = dt_iota(t, &type, 0), j = dt_iota(t, &type, 1);
     double scale = (double)in / (double)out;
     dt_value place = dt_add(dt_multiply(i, dt_like(i, scale)), dt_like(i, scale / 2 - 0.5));
+    if (is_cubic) return keys(dt_abs(dt_subtract(place, j)));
     dt_value distance = dt_abs(dt_subtract(dt_clamp(place, 0, (double)(in - 1)), j));
     return dt_maximum(dt_subtract(dt_like(distance, 1), distance), dt_like(distance, 0));
 }
 
 /* Mixes dimension d of x by a product, whose result is the last dimension and is moved back. */
-static dt_value mix(dt_value x, int d, int64_t out) {
+static dt_value mix(dt_value x, int d, int64_t out, bool is_cubic) {
     dt_type t = dt_type_of_value(x);
     dt_dot_attr a = {.n_contract = 1, .lhs_contract = {(int8_t)d}, .rhs_contract = {1}};
     int perm[DT_MAX_RANK];
     if (out == t.dim[d]) return x;
     for (int i = 0; i < t.rank; i++) perm[i] = i < d ? i : i == d ? t.rank - 1 : i - 1;
-    return dt_transpose(dt_dot_general(x, shares(x.trace, t.dtype, out, t.dim[d]), &a), perm);
+    return dt_transpose(dt_dot_general(x, shares(x.trace, t.dtype, out, t.dim[d], is_cubic), &a),
+                        perm);
 }
 
 static dt_value call(const dt_layer_call *c) {
@@ -88,9 +110,15 @@ static dt_value call(const dt_layer_call *c) {
     dt_type in = dt_type_of_value(c->x);
     dt_value y = c->x;
     for (int d = 1; d < in.rank - 1 && y.trace; d++)
-        y = u->interpolation == BILINEAR ? mix(y, d, c->out->dim[d])
-                                         : repeat(y, d, c->out->dim[d] / in.dim[d]);
+        y = u->interpolation == NEAREST ? repeat(y, d, c->out->dim[d] / in.dim[d])
+                                        : mix(y, d, c->out->dim[d], u->interpolation == BICUBIC);
     return y;
+}
+
+/* Cubic convolution leaves the range of its input. */
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    const struct up_sampling *u = l->args;
+    return u->interpolation == BICUBIC ? (dt_yield){0} : dt_yields_between(l, above);
 }
 
 const dt_layer dt_layer_up_sampling1d = {
@@ -105,7 +133,7 @@ const dt_layer dt_layer_up_sampling2d = {
     .sides = 2,
     .build = build,
     .call = call,
-    .yields = dt_yields_between,
+    .yields = yields,
 };
 const dt_layer dt_layer_up_sampling3d = {
     .kind = {"UpSampling3D", "enlarges volumes", fields3, sizeof(struct up_sampling), NULL},

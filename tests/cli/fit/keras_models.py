@@ -137,6 +137,13 @@ def steps():
     return keras.Model(a, L.Dense(1, name="out")(L.LSTM(3)(L.TimeDistributed(L.Dropout(0.0))(y))))
 
 
+def enlarged():
+    """Cubic interpolation, which leaves the range of its input."""
+    a = keras.Input((5, 3, 2), name="a")
+    y = L.UpSampling2D((2, 3), interpolation="bicubic")(L.Conv2D(2, 2, padding="same")(a))
+    return keras.Model(a, L.Dense(1, name="out")(L.Flatten()(y)))
+
+
 def penalized():
     """Layers that change nothing but the loss."""
     a = keras.Input((5,), name="a")
@@ -161,7 +168,7 @@ def differ(what, a, b):
     print(f"    {what}", "within 1e-5" if gap <= 1e-5 else f"differ by {gap:.3g}")
 
 
-for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled, cells, steps, penalized):
+for make in (twins, transfer, loop, sentences, dictionaries, numbered, operators, flags, scaled, cells, steps, enlarged, penalized):
     print(make.__name__)
     keras.utils.set_random_seed(3)
     model, draw = make(), np.random.default_rng(1)
