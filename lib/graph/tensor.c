@@ -27,7 +27,7 @@ dt_tensor *dt_tensor_part(dt_tensor *t, const dt_type *type, int64_t element) {
 
     part->refs = 1;
     part->type = *type;
-    part->base = dt_tensor_ref(t->base ? t->base : t);
+    part->base = dt_tensor_ref(t);
     part->data = t->data + element * (int64_t)dt_dtype_size(type->dtype);
     return part;
 }

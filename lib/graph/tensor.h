@@ -14,13 +14,14 @@ struct dt_tensor {
     _Atomic int refs;
     dt_type type;    /* concrete */
     char *data;      /* aligned to 64 bytes, except in a part of another tensor */
-    dt_tensor *base; /* the tensor that owns the memory, counted; NULL: this one */
+    dt_tensor *base; /* the tensor that this is a part of, counted; NULL: it owns the memory */
     char *device;    /* full name; NULL: the host's CPU:0 */
 };
 
 /* A tensor with its own memory, which is not initialized. NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
-/* A tensor of that type in the memory of t, beginning at that element; on the host. */
+/* A tensor of that type in the memory of t, beginning at that element; on the host. It refers to t
+ * itself, so that the owner of a ring of tensors sees that this one is in use. */
 dt_tensor *dt_tensor_part(dt_tensor *t, const dt_type *type, int64_t element);
 dt_tensor *dt_tensor_ref(dt_tensor *t);
 /* States that the device of that full name holds the tensor; NULL: the host's CPU:0. The name is
