@@ -209,7 +209,7 @@ dt_value dt_loss_call_weighted(dt_loss *l, dt_value target, dt_value prediction,
 }
 
 dt_status *dt_loss_set_average(dt_loss *l, dt_loss_average average) {
-    DT_REQUIRE({l, "loss"});
+    DT_REQUIRE({DT_LIVE(l), "loss"});
     if ((int)average < DT_GLOBAL_AVERAGE || average > DT_REPLICA_AVERAGE)
         return dt_fail(
             DT_E_RANGE, NULL,

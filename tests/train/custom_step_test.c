@@ -147,6 +147,10 @@ static void test_the_average_of_replicas_is_an_option(void **state) {
     for (int k = 0; k < ROWS * CLASSES; k++)
         assert_true(fabsf(dp[k] - by_sum[k] / (k < 4 * CLASSES ? 8 : 6)) < 1e-6f);
     assert_true(fabs(keras - own) > 1e-4);
+    dt_loss *released = NULL;
+    OK(dt_loss_create(&released, "MeanSquaredError"));
+    dt_loss_unref(released);
+    fails(dt_loss_set_average(released, DT_GLOBAL_AVERAGE), DT_E_MISUSE, "dt_loss_set_average");
     fails(dt_loss_set_average(NULL, DT_GLOBAL_AVERAGE), DT_E_MISUSE, "dt_loss_set_average");
 }
 
