@@ -160,11 +160,12 @@ static bool is_program(const serving *t, int64_t number) {
     return number >= 0 && number < t->own->held.n_programs;
 }
 
-static bool is_whole(const serving *t, const dt_arrival *a) {
+/* Whether a push has what the program reads. */
+static bool is_whole(const serving *t, const dt_arrival *a, int64_t program) {
     int64_t used = 0;
-    return a->slices && is_program(t, a->message.version) &&
-           dt_parts_are_sound(&t->own->held.program[a->message.version].halves, a->more,
-                              a->message.more, &used) &&
+    return a->slices && is_program(t, program) &&
+           dt_parts_are_sound(&t->own->held.program[program].halves, a->more, a->message.more,
+                              &used) &&
            used == a->message.more;
 }
 
@@ -196,7 +197,7 @@ static void drop_finished(serving *t, int64_t first) {
  * answer, so an order to apply gradients always comes after them. A late worker may push a batch
  * that another one has finished. */
 static dt_status *take_push(serving *t, const dt_arrival *a) {
-    if (!is_whole(t, a)) {
+    if (!is_whole(t, a, a->message.version)) {
         release(a);
         return refuse(
             t, a->worker,
@@ -222,7 +223,7 @@ static dt_status *apply(serving *t, const dt_arrival *a) {
     dt_ps_order order = {.program = UNKNOWN};
     if (a->message.more == (int64_t)sizeof order) memcpy(&order, a->more, sizeof order);
     const dt_arrival *push = find_push(t, a->message.number, order.worker);
-    if (!push || t->version == UNKNOWN || !is_program(t, order.program))
+    if (!push || t->version == UNKNOWN || !is_whole(t, push, order.program))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                        "%s is to apply gradients of batch %lld, which it does not have",
                        t->own->name, (long long)a->message.number + 1);
