@@ -92,6 +92,8 @@ static void take_halves(dt_ps_task *t, dt_held_program *p, dt_byte_reader *b, dt
     for (int i = 0; i < t->held.n && !b->failed; i++) {
         h->moves[i] = dt_bytes_take(b, 0, 1);
         const int a = h->argument[i] = take_argument(b, g, arena);
+        /* the slices of a push have no tables that are sent by rows */
+        b->failed |= t->held.sent[i] == DT_SENT_BY_ROWS && (h->moves[i] || a >= 0);
         if (a < 0) continue;
         b->failed |=
             filled[a] || !dt_type_equal(&g->node[g->arg[a].node].type, &t->held.variable[i]->type);

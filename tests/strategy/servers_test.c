@@ -201,6 +201,29 @@ static void test_no_programs(void **state) {
     dt_strategy_unref(s);
 }
 
+/* A push has no memory for a table that is sent by rows, so no program adds a difference to one. */
+static void test_no_differences_of_rows(void **state) {
+    const dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){4, 2});
+    dt_strategy *s = NULL;
+    (void)state;
+    OK(dt_parameter_server_strategy(&s, &some));
+    for (int moves = 0; moves < 2; moves++) {
+        dt_str m = {0};
+        for (int i = 0; i < 3; i++) dt_bytes_put(&m, 1); /* one variable, held; one program */
+        dt_bytes_put_text(&m, "v");
+        dt_bytes_put_type(&m, &type);
+        dt_bytes_put(&m, DT_SENT_BY_ROWS);
+        dt_bytes_put(&m, 0); /* no graph */
+        dt_bytes_put(&m, moves);
+        dt_bytes_put_text(&m, "");
+        dt_bytes_put(&m, 0); /* no parts */
+        if (!moves) OK(read_programs(s, dt_str_text(&m), m.size));
+        else fails(read_programs(s, dt_str_text(&m), m.size), DT_E_WORKERS_DISAGREE, "no programs");
+        dt_str_release(&m);
+    }
+    dt_strategy_unref(s);
+}
+
 /* Variables that no message can carry. */
 static void test_large_variables(void **state) {
     dt_carrier *c = NULL;
@@ -250,9 +273,13 @@ static void test_tf_config(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_checkpoint),        cmocka_unit_test(test_a_lost_task),
-        cmocka_unit_test(test_another_coordinator), cmocka_unit_test(test_no_programs),
-        cmocka_unit_test(test_large_variables),     cmocka_unit_test(test_tf_config),
+        cmocka_unit_test(test_a_checkpoint),
+        cmocka_unit_test(test_a_lost_task),
+        cmocka_unit_test(test_another_coordinator),
+        cmocka_unit_test(test_no_programs),
+        cmocka_unit_test(test_no_differences_of_rows),
+        cmocka_unit_test(test_large_variables),
+        cmocka_unit_test(test_tf_config),
     };
     return has_zeromq() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
