@@ -21,7 +21,7 @@ struct dt_lodged {
 
 /* ---- variables on tasks ---- */
 
-/* Gets the rows of the variable from each task of that has some, or a copy from the first one. */
+/* Gets the rows of the variable from each task that has some, or a copy from the first one. */
 static dt_status *get(const dt_ps_tasks *ps, const dt_variable *v) {
     for (int k = 0; k < ps->n; k++)
         for (int i = 0; i < ps->task[k].n_state; i++) {
