@@ -232,8 +232,9 @@ static void copy_run(char *to, const char *from, const box *b, size_t size) {
 /* Whether the source stays at one element along dimension d, whose items lie end to end. */
 static bool repeats(const box *b, int d) {
     int64_t item = 1;
-    for (int k = b->rank - 1; k > d && b->to_step[k] == item; k--) item *= b->size[k];
-    return b->from_step[d] == 0 && b->to_step[d] == item;
+    int k = b->rank - 1;
+    for (; k > d && b->to_step[k] == item; k--) item *= b->size[k];
+    return b->from_step[d] == 0 && k == d && b->to_step[d] == item;
 }
 
 /* The first item of `bytes` is there; n - 1 more follow. Copies grow, but stay within the first

@@ -280,6 +280,14 @@ static dt_value repeated_around(setting *s) {
         dt_type_of(DT_FLOAT32, 5, (int64_t[]){dt_type_of_value(s->rows).dim[0], 50, 30, 6, 2});
     return dt_broadcast_in_dim(s->rows, &to, (int8_t[DT_MAX_RANK]){0, 3});
 }
+/* (B,20,3) -> (B,3,4,20): turned, so that what repeats is not what follows it. */
+static dt_value repeated_turned(setting *s) {
+    const int64_t rows = dt_type_of_value(s->rows).dim[0];
+    const dt_type of = dt_type_of(DT_FLOAT32, 3, (int64_t[]){rows, 20, 3}),
+                  to = dt_type_of(DT_FLOAT32, 4, (int64_t[]){rows, 3, 4, 20});
+    dt_value x = dt_add(dt_iota(s->t, &of, 1), dt_iota(s->t, &of, 2));
+    return dt_broadcast_in_dim(x, &to, (int8_t[DT_MAX_RANK]){0, 3, 1});
+}
 
 /* Of each of five segments. */
 static dt_value segments_of(dt_value x, dt_reduce_attr how) {
@@ -338,6 +346,7 @@ static const row rows[] = {
     {"broadcast", repeated_inside},
     {"broadcast", repeated_bytes},
     {"broadcast", repeated_around},
+    {"broadcast", repeated_turned},
     {"segment_reduce", parts_of_sum},
     {"segment_reduce", segment_sums},
     {"segment_reduce", segment_totals},
