@@ -292,6 +292,18 @@ static dt_status *check_adapted(const dt_keras_layer *l, const dt_tree *config) 
                       l->class_name->text, l->name);
 }
 
+/* In Keras' TextVectorization null leaves a text as it is; in a step it would be the default. */
+static void put_none(dt_arena *arena, const dt_tree *config, dt_keras_layer *l) {
+    static const char *const keys[] = {"standardize", "split"};
+    if (strcmp(l->class_name->text, "TextVectorization") != 0) return;
+    for (int i = 0; i < 2; i++) {
+        const dt_tree *value = dt_tree_get(config, keys[i]);
+        if (value && value->kind == DT_TREE_NULL)
+            dt_keras_put(l->arguments, keys[i], &value->at,
+                         dt_keras_scalar(arena, &value->at, "none"));
+    }
+}
+
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_layer *out) {
     dt_tree *config;
     raw = join_cell(arena, raw);
@@ -304,7 +316,9 @@ dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_lay
     out->arguments = dt_keras_map(arena, &raw->at, 0);
     if (!out->row && dt_keras_is_step(out->class_name->text)) {
         DT_TRY(check_adapted(out, config));
-        return dt_keras_arguments(arena, NULL, config, &out->arguments);
+        DT_TRY(dt_keras_arguments(arena, NULL, config, &out->arguments));
+        put_none(arena, config, out);
+        return NULL;
     }
     /* a name that is not known is refused later, with what to write instead */
     if (!out->row) return read_of_applications(arena, out, config);

@@ -47,3 +47,11 @@ END
 "$DTRAIN" config show "$TEST_DIR/prepared.yaml" | sed -n '/^  map:/,/^  [a-l]/p;/^model:/,/Concatenate/p'
 sed 's/"vocabulary": \["red", "green", "blue"\]/"vocabulary": null/' "$TEST_DIR/prepared.json" >"$TEST_DIR/adapted.json"
 show validate "$TEST_DIR/prepared.yaml" model.keras_config=adapted.json
+# TextVectorization leaves a text as it is for null, which is not the default of the step
+cat >"$TEST_DIR/none.json" <<END
+{"module": "keras", "class_name": "Sequential", "config": {"name": "s", "layers": [
+  {"module": "keras.layers", "class_name": "InputLayer", "config": {"name": "color", "dtype": "string", "batch_shape": [null, 1]}},
+  {"module": "keras.layers", "class_name": "TextVectorization", "config": {"name": "t", "standardize": null, "split": null, "output_mode": "count", "vocabulary": ["a b"], "vocabulary_size": 2}},
+  {"module": "keras.layers", "class_name": "Dense", "config": {"name": "y", "units": 1}}]}}
+END
+"$DTRAIN" config show "$TEST_DIR/prepared.yaml" model.keras_config=none.json | sed -n '/text_vectorization/,/split/p'
