@@ -6,6 +6,7 @@
  */
 #include "file/file.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -67,20 +68,35 @@ typedef struct first_line {
     bool names;    /* a text stands above numbers alone */
 } first_line;
 
-/* A column below the first line. */
+/* A column: its field in the first line, and the records below. */
 typedef struct below {
-    const char *first; /* its text in the first line; NULL: a number or missing */
+    const char *first;
+    bool text, number; /* what `first` is; neither: missing */
     bool again, numbers, words;
+    double value, low, high; /* the number in the first line, the lowest and the highest below */
 } below;
+
+/* Whether a record equals the first line, as where files with headers were joined. */
+static bool is_first_again(const dt_csv *c, const below *column, int n) {
+    for (int i = 0; i < n && i < c->n; i++)
+        if (strcmp(column[i].first, c->field[i].text) != 0) return false;
+    return c->n == n;
+}
 
 static void note_below(const table *t, const dt_csv *c, below *column, int n) {
     char room[DT_CSV_LONGEST_NUMBER + 1];
+    const bool same = is_first_again(c, column, n);
     for (int i = 0; i < n && i < c->n; i++) {
         const char *trimmed = dt_csv_trim(&c->field[i], room);
-        if (!column[i].first || (trimmed && dt_missing_is_default(trimmed))) continue;
+        const dt_column_value v = value_of(t, &c->field[i], trimmed);
+        if (column[i].number && v.number && !same) {
+            column[i].low = fmin(column[i].low, v.real);
+            column[i].high = fmax(column[i].high, v.real);
+        }
+        if (!column[i].text || (trimmed && dt_missing_is_default(trimmed))) continue;
         column[i].again |= strcmp(column[i].first, c->field[i].text) == 0;
-        column[i].words |= is_text(t, &c->field[i]);
-        column[i].numbers |= !is_text(t, &c->field[i]);
+        column[i].words |= !v.number && !same;
+        column[i].numbers |= v.number;
     }
 }
 
@@ -89,12 +105,33 @@ static below *begin_columns(const table *t, const dt_csv *c, first_line *out) {
     below *column = dt_arena_array(t->arena, below, c->n);
     for (int i = 0; i < c->n; i++) {
         const dt_column_value v = value_of(t, &c->field[i], dt_csv_trim(&c->field[i], room));
+        column[i] = (below){.first = dt_arena_strdup(t->arena, c->field[i].text),
+                            .text = is_text(t, &c->field[i]),
+                            .number = v.number,
+                            .value = v.real,
+                            .low = INFINITY,
+                            .high = -INFINITY};
         out->fraction |= v.number && !v.integer;
-        if (!is_text(t, &c->field[i])) continue;
-        column[i].first = dt_arena_strdup(t->arena, c->field[i].text);
-        out->texts++;
+        out->texts += column[i].text;
     }
     return column;
+}
+
+/* Whether the numbers of the first line are names such as wavelengths: they rise or fall from
+ * column to column, and none is among the numbers below it. */
+static bool is_scale(const below *column, int n) {
+    int numbers = 0, rises = 0, falls = 0;
+    double last = 0;
+    for (int i = 0; i < n; i++) {
+        const below *b = &column[i];
+        if (!b->number) continue;
+        if (b->low > b->high || (b->low <= b->value && b->value <= b->high)) return false;
+        rises += numbers > 0 && b->value > last;
+        falls += numbers > 0 && b->value < last;
+        last = b->value;
+        numbers++;
+    }
+    return numbers >= 3 && (rises == numbers - 1 || falls == numbers - 1);
 }
 
 /* Finds out whether the first line is a header. It is if a text stands above numbers alone; if
@@ -118,6 +155,7 @@ static dt_status *find_header(table *t, const char *path) {
         f.again += column[i].again;
         f.names |= column[i].numbers && !column[i].words;
     }
+    f.fraction &= !is_scale(column, n);
     t->t.header = f.texts > 0 && (f.names || (2 * f.again <= f.texts && !f.fraction));
     dt_status_free(later);
     dt_csv_close(&c);

@@ -22,6 +22,11 @@ printf 'size,kind,edible\n%s' "$(awk 'BEGIN { for (i = 0; i < 40; i++) printf "%
 show --from words.csv --target edible | head -n 4
 sed 1d words.csv >bare.csv
 show --from bare.csv --target 2 | head -n 4
+echo "# a header of wavelengths above texts and numbers, and a header again where files were joined"
+printf 'sort,400.5,401.5,402.5\n%s' "$(awk 'BEGIN { for (i = 0; i < 40; i++) printf "%s,%d.5,%d,%d\n", i % 2 ? "a" : "b", i % 7, i % 5, i % 3 }')" >waves.csv
+show --from waves.csv --target sort | head -n 4
+cat adult.csv adult.csv >joined.csv
+show --from joined.csv --target income | head -n 4
 echo "# CR line ends, and a LF in quotes"
 printf 'x,text,y\r%s' "$(awk 'BEGIN { for (i = 0; i < 40; i++) printf "%d,\"a w%d\nb\",%d\r", i * 7 % 11, i % 3, i % 2 }')" >cr.csv
 show --from cr.csv --target y | head -n 4
