@@ -247,13 +247,24 @@ typedef struct glance {
     int fields; /* of the first record */
     bool hash;  /* it begins with # */
     bool table; /* more records follow, with as many fields each, and some field is a number */
+    bool marks; /* the same, and the fields of these that have a comma are numbers such as 1,5 */
 } glance;
+
+static bool is_number(const dt_element_spec *e, const char *text) {
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    double x;
+    return dt_csv_respell(e, text, room, NULL) && dt_parse_double(room, &x);
+}
+
+static bool has_decimal_comma(const char *text) {
+    return is_number(&(dt_element_spec){.thousands = '.', .decimal = ','}, text);
+}
 
 /* Fails if the first record cannot be read. */
 static dt_status *glance_at(const char *path, const dt_csv_style *style, glance *out) {
     enum { LOOKED_AT = 20 };
     dt_csv c;
-    bool more = false, even = true, number = false;
+    bool more = false, even = true, number = false, commas = false, marks = true;
     char room[DT_CSV_LONGEST_NUMBER + 1];
     double x;
     dt_status *s = dt_csv_open(&c, path, style);
@@ -269,16 +280,20 @@ static dt_status *glance_at(const char *path, const dt_csv_style *style, glance 
         for (int k = 0; k < c.n; k++) {
             const char *trimmed = dt_csv_trim(&c.field[k], room);
             number = number || (trimmed && dt_parse_double(trimmed, &x));
+            if (!strchr(c.field[k].text, ',')) continue;
+            commas = true;
+            marks = marks && trimmed && has_decimal_comma(trimmed);
         }
     }
     out->table = even && number;
+    out->marks = even && commas && marks;
     dt_csv_close(&c);
     return s;
 }
 
-/* Finds the delimiter with which the first record has the most fields. If the lines are then no
- * table with numbers, blanks are tried: they are the delimiter if there are more fields, and a
- * table. */
+/* Finds the delimiter with which the first record has the most fields; commas in numbers are
+ * decimal marks if another delimiter divides the lines. If the lines are then no table with
+ * numbers, blanks are tried: they are the delimiter if there are more fields, and a table. */
 static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *best) {
     dt_status *first = NULL;
     glance g;
@@ -287,7 +302,8 @@ static dt_status *find_delimiter(const char *path, dt_csv_style *style, glance *
         dt_csv_style tried = {.delimiter = *d, .blanks = *d == ' ', .comment = style->comment};
         if (tried.blanks && best->fields > 1 && best->table) break;
         dt_status *s = glance_at(path, &tried, &g);
-        if (!s && g.fields > best->fields && (!tried.blanks || g.table)) {
+        const bool marks = style->delimiter == ',' && g.fields > 1 && g.marks && !tried.blanks;
+        if (!s && (marks || (g.fields > best->fields && (!tried.blanks || g.table)))) {
             *style = tried;
             *best = g;
         }
@@ -322,23 +338,16 @@ typedef struct notation {
     bool blanks, symbols;    /* some numbers look like 1 234; like $5 or 5 % */
 } notation;
 
-static bool is_number(const dt_element_spec *e, const char *text) {
-    char room[DT_CSV_LONGEST_NUMBER + 1];
-    double x;
-    return dt_csv_respell(e, text, room, NULL) && dt_parse_double(room, &x);
-}
-
 /* Notes symbols and blanks in a number. Returns the number without them, or the text as it is. */
 static const char *undress(const char *text, char room[DT_CSV_LONGEST_NUMBER + 1], notation *n,
                            bool *blanks) {
     static const dt_element_spec marked = {.symbols = true}, spaced = {.thousands = ' '},
-                                 with_comma = {.thousands = '.', .decimal = ','},
                                  by_comma = {.thousands = ','};
     char plain[DT_CSV_LONGEST_NUMBER + 1];
     uint32_t symbol, none;
     *blanks = false;
     if (!dt_csv_bare(&marked, text, plain, &symbol) || !dt_csv_bare(&spaced, plain, room, &none) ||
-        (!is_number(&with_comma, room) && !is_number(&by_comma, room)))
+        (!has_decimal_comma(room) && !is_number(&by_comma, room)))
         return text;
     *blanks = strcmp(plain, room) != 0;
     n->blanks |= *blanks;
@@ -347,8 +356,7 @@ static const char *undress(const char *text, char room[DT_CSV_LONGEST_NUMBER + 1
 }
 
 static void note_notation(const dt_csv *c, notation *n) {
-    static const dt_element_spec with_comma = {.thousands = '.', .decimal = ','},
-                                 by_comma = {.thousands = ','};
+    static const dt_element_spec by_comma = {.thousands = ','};
     char room[DT_CSV_LONGEST_NUMBER + 1], bare[DT_CSV_LONGEST_NUMBER + 1];
     double x;
     for (int i = 0; i < c->n; i++) {
@@ -360,7 +368,7 @@ static void note_notation(const dt_csv *c, notation *n) {
         const bool comma = strchr(text, ','),
                    grouped = comma && !blanks && is_number(&by_comma, text);
         n->thousands |= grouped;
-        if (is_number(&with_comma, text)) {
+        if (has_decimal_comma(text)) {
             n->comma |= comma;
             n->decimal |= comma && !grouped;
             n->grouped |= strchr(text, '.') != NULL;

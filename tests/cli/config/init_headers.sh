@@ -27,6 +27,9 @@ printf 'sort,400.5,401.5,402.5\n%s' "$(awk 'BEGIN { for (i = 0; i < 40; i++) pri
 show --from waves.csv --target sort | head -n 4
 cat adult.csv adult.csv >joined.csv
 show --from joined.csv --target income | head -n 4
+echo "# decimal commas divide as many fields as semicolons"
+awk 'BEGIN { for (i = 0; i < 40; i++) printf "%d,5;%d,2;%s\n", i % 7, i % 5, i % 3 ? "a" : "b" }' >marks.csv
+show --from marks.csv --target 2 | head -n 4
 echo "# CR line ends, and a LF in quotes"
 printf 'x,text,y\r%s' "$(awk 'BEGIN { for (i = 0; i < 40; i++) printf "%d,\"a w%d\nb\",%d\r", i * 7 % 11, i % 3, i % 2 }')" >cr.csv
 show --from cr.csv --target y | head -n 4
