@@ -20,8 +20,7 @@ struct dt_tensor {
 
 /* A tensor with its own memory, which is not initialized. NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
-/* A tensor of that type in the memory of t, beginning at that element; on the host. It refers to t
- * itself, so that the owner of a ring of tensors sees that this one is in use. */
+/* A tensor on the host of that type, from an element of t on. It refers to t, which is in use. */
 dt_tensor *dt_tensor_part(dt_tensor *t, const dt_type *type, int64_t element);
 dt_tensor *dt_tensor_ref(dt_tensor *t);
 /* States that the device of that full name holds the tensor; NULL: the host's CPU:0. The name is
