@@ -274,10 +274,16 @@ static void turn_squares(float *to, const float *from, const box *b) {
         }
 }
 
+/* Whether the last two dimensions turn, and lines of the source are in each other's way: they share
+ * few sets of the first-level cache, or lie in too many pages. Others stay in the cache while the
+ * rows of the result are written one by one, which is faster. */
 static bool turns(const box *b, size_t size) {
     const int last = b->rank - 1;
-    return last > 0 && size == sizeof(float) && b->to_step[last] == 1 && b->from_step[last] != 1 &&
-           b->from_step[last] != 0 && b->from_step[last - 1] == 1;
+    if (last == 0 || size != sizeof(float) || b->to_step[last] != 1 || b->from_step[last - 1] != 1)
+        return false;
+    const int64_t step = b->from_step[last], columns = b->size[last];
+    return step > 1 && b->size[last - 1] >= SQUARE && columns >= SQUARE &&
+           (step % 256 == 0 || (step >= 512 && columns > 2048));
 }
 
 /* Dimensions d and further. */
@@ -304,20 +310,22 @@ static void exchange(int64_t *of, int a, int b) {
 }
 
 /* The order in which dimensions are walked is free: the one that is contiguous in the source comes
- * last but one, so that two can turn. */
-static void order_dimensions(box *b) {
+ * last but one, where the two turn then. */
+static void order_dimensions(box *b, size_t size) {
     for (int d = 0; d < b->rank - 2; d++) {
+        box of = *b;
         if (b->from_step[d] != 1 || b->from_step[b->rank - 2] == 1) continue;
-        exchange(b->size, d, b->rank - 2);
-        exchange(b->to_step, d, b->rank - 2);
-        exchange(b->from_step, d, b->rank - 2);
+        exchange(of.size, d, b->rank - 2);
+        exchange(of.to_step, d, b->rank - 2);
+        exchange(of.from_step, d, b->rank - 2);
+        if (turns(&of, size)) *b = of;
     }
 }
 
 static void copy_box(char *to, const char *from, box b, size_t size) {
     for (int d = 0; d < b.rank; d++)
         if (b.size[d] == 0) return;
-    if (b.from_step[b.rank - 1] != 1) order_dimensions(&b);
+    if (b.from_step[b.rank - 1] != 1) order_dimensions(&b, size);
     copy_from(to, from, &b, 0, size);
 }
 

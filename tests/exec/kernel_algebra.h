@@ -310,20 +310,21 @@ static dt_value turned_cube(setting *s) { return dt_transpose(s->cube, (int[]){0
 static dt_value turned_bytes(setting *s) {
     return dt_transpose(dt_reshape(s->byte, 3, (int64_t[]){-1, 2, 3}), (int[]){0, 2, 1});
 }
-/* (B,50,40), all different: long enough for whole squares, with a rest along both dimensions. */
+/* (B,18,768), all different: long enough for whole squares, with a rest, and the lines of a column
+ * in few sets of the cache. */
 static dt_value numbered(setting *s) {
     const dt_type t =
-        dt_type_of(DT_FLOAT32, 3, (int64_t[]){dt_type_of_value(s->rows).dim[0], 50, 40});
+        dt_type_of(DT_FLOAT32, 3, (int64_t[]){dt_type_of_value(s->rows).dim[0], 18, 768});
     dt_value row = dt_iota(s->t, &t, 1), column = dt_iota(s->t, &t, 2);
-    return dt_add(dt_multiply(row, dt_like(row, 40)), column);
+    return dt_add(dt_multiply(row, dt_like(row, 768)), column);
 }
 static dt_value turned_squares(setting *s) { return dt_transpose(numbered(s), (int[]){0, 2, 1}); }
 static dt_value turned_apart(setting *s) {
-    return dt_transpose(dt_reshape(numbered(s), 4, (int64_t[]){-1, 25, 2, 40}),
+    return dt_transpose(dt_reshape(numbered(s), 4, (int64_t[]){-1, 9, 2, 768}),
                         (int[]){0, 3, 1, 2});
 }
 static dt_value turned_back(setting *s) {
-    return dt_transpose(dt_reshape(numbered(s), 4, (int64_t[]){-1, 50, 2, 20}),
+    return dt_transpose(dt_reshape(numbered(s), 4, (int64_t[]){-1, 18, 32, 24}),
                         (int[]){0, 3, 2, 1});
 }
 static dt_value sliced(setting *s) { return dt_slice_axis(s->cube, 1, 1, 2, 1); }
