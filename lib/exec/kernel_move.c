@@ -286,6 +286,12 @@ static bool turns(const box *b, size_t size) {
            (step % 256 == 0 || (step >= 512 && columns > 2048));
 }
 
+static void copy_runs(char *to, const char *from, const box *b, size_t size) {
+    const int64_t n = b->size[b->rank - 2], to_step = b->to_step[b->rank - 2] * (int64_t)size,
+                  from_step = b->from_step[b->rank - 2] * (int64_t)size;
+    for (int64_t i = 0; i < n; i++) copy_run(to + i * to_step, from + i * from_step, b, size);
+}
+
 /* Dimensions d and further. */
 static void copy_from(char *to, const char *from, const box *b, int d, size_t size) {
     const int last = b->rank - 1;
@@ -296,6 +302,8 @@ static void copy_from(char *to, const char *from, const box *b, int d, size_t si
     } else if (repeats(b, d)) {
         copy_from(to, from, b, d + 1, size);
         repeat(to, (size_t)b->to_step[d] * size, b->size[d]);
+    } else if (d == last - 1) {
+        copy_runs(to, from, b, size);
     } else {
         for (int64_t i = 0; i < b->size[d]; i++)
             copy_from(to + i * b->to_step[d] * (int64_t)size,
