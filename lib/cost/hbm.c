@@ -27,12 +27,11 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
-    bool *updates;  /* by kernel: computes the new value of a weight or slot */
-    bool *gradient; /* by node */
-    bool *own;      /* by node: lies in memory that is there throughout */
-    int64_t gradient_padding;
-    const bool *forward; /* by node */
-    int *place;          /* by kernel: where it runs */
+    bool *updates;            /* by kernel: computes the new value of a weight or slot */
+    bool *own;                /* by node: lies in memory that is there throughout */
+    int64_t gradient_padding; /* what tiles add to gradients */
+    const bool *forward;      /* by node */
+    int *place;               /* by kernel: where it runs */
     int n_lives;
     struct life *lives; /* of values; a value may have two */
 } holding;
@@ -133,19 +132,19 @@ static bool is_large(const holding *h, int i) {
     return t.rank > 0 && h->g->node[i].n_in > 0;
 }
 
-/* A gradient is an input of a kernel that updates, other than variables and constants. It is as
- * large as the new value. */
-static void mark_gradients(holding *h, dt_plan *p) {
-    h->gradient = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
+/* A gradient is an input of a kernel that updates, other than variables and constants. */
+static void mark_gradients(holding *h) {
     for (int i = 0; i < h->g->n_nodes; i++)
         for (int k = 0; k < h->g->node[i].n_in; k++) {
             int from = dt_priced_source(h->r, h->g->node[i].in[k]);
             if (h->k->of[i] >= 0 && h->updates[h->k->of[i]] && h->k->of[from] != h->k->of[i] &&
                 is_large(h, from))
-                h->gradient[from] = true;
+                h->own[from] = true;
         }
-    if (h->r->program->how.scanned)
-        memcpy(h->own, h->gradient, (size_t)h->g->n_nodes * sizeof *h->own);
+}
+
+/* A gradient is as large as the new value. */
+static void count_gradients(holding *h, dt_plan *p) {
     h->gradient_padding = -p->bytes.padding;
     for (int i = 0; i < h->g->n_states; i++) {
         const dt_state *s = &h->g->state[i];
@@ -357,7 +356,8 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                  .lives = dt_arena_array(arena, life, 2 * r->program->local->n_nodes + 1)};
     find_places(&h);
     mark_updates(&h);
-    mark_gradients(&h, p);
+    if (r->program->how.scanned) mark_gradients(&h);
+    count_gradients(&h, p);
     forget_updates(&h);
     count_states(&h, p);
     count_values(&h);
