@@ -9,7 +9,8 @@
  *                 variable's slots do
  *     activations all else at the peak, the batch too. As long as a gradient is not computed, they
  *                 use its memory, except with `model.scan_layers`: a loop over blocks writes
- *                 gradients into arrays of all blocks, which are there from its start
+ *                 gradients into arrays of all blocks, which are there from its start. Sums over
+ *                 micro-batches are there throughout, too
  *     padding     what tiles add to these
  *
  * Parts that are gathered, of weights from other replicas and of values from a replica's other
@@ -130,6 +131,12 @@ static void mark_updates(holding *h) {
 static bool is_large(const holding *h, int i) {
     dt_type t = dt_priced_type(h->r, i);
     return t.rank > 0 && h->g->node[i].n_in > 0;
+}
+
+/* Whether gradients have memory from the start: a loop over blocks writes them into its arrays, and
+ * those of several micro-batches are added up. */
+static bool has_gradients_throughout(const dt_spmd *s) {
+    return s->how.scanned || (s->how.micro_batches > 1 && dt_plan_has_places(s));
 }
 
 /* A gradient is an input of a kernel that updates, other than variables and constants. */
@@ -312,7 +319,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Adds what the batch, and values of so many bytes, need beside the memory of gradients. */
 static void add_values(const holding *h, int64_t padded, int64_t bytes, dt_plan *p) {
-    const bool shares = !h->r->program->how.scanned;
+    const bool shares = !has_gradients_throughout(h->r->program);
     const int64_t shared = shares ? least(bytes, p->bytes.gradients) : 0,
                   padding = shares ? least(padded - bytes, h->gradient_padding) : 0;
     p->bytes.activations = bytes - shared;
@@ -356,7 +363,7 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
                  .lives = dt_arena_array(arena, life, 2 * r->program->local->n_nodes + 1)};
     find_places(&h);
     mark_updates(&h);
-    if (r->program->how.scanned) mark_gradients(&h);
+    if (has_gradients_throughout(r->program)) mark_gradients(&h);
     count_gradients(&h, p);
     forget_updates(&h);
     count_states(&h, p);
