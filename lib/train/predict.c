@@ -332,7 +332,7 @@ static const char *const *faults_of(prediction *p, const dt_view *result, int64_
         p->fault[i] = dt_rows_fault(p->from->data, p->done + i);
         for (int o = 0; o < p->model->spec.n_outputs && !p->fault[i]; o++)
             if (!is_finite_row(&result[o], i))
-                p->fault[i] = "its outputs are not finite: a value is NaN, or a text is no date";
+                p->fault[i] = "its outputs are not finite: a value is NaN, or a date is unreadable";
     }
     return p->fault;
 }
