@@ -4,9 +4,9 @@
  * divided by 1 - rate. N. Srivastava et al., Dropout (2014). The spatial forms drop whole channels,
  * the same at every place.
  *
- * AlphaDropout, for activations by selu, sets them to the least value of selu instead of 0, and then
- * scales and shifts all so that mean 0 and deviation 1 stay. G. Klambauer et al., Self-Normalizing
- * Neural Networks (2017).
+ * AlphaDropout, for activations by selu, sets them to the least value of selu instead of 0, and
+ * then scales and shifts all so that mean 0 and deviation 1 stay. G. Klambauer et al.,
+ * Self-Normalizing Neural Networks (2017).
  */
 #include "model/layer/noise.h"
 

@@ -54,8 +54,8 @@ dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer
 /* dt_part_build of b->within for values of type `in`. MODEL_LAYERS: it has an activity regularizer.
  */
 dt_status *dt_part_wrap(dt_layer_build *b, const dt_type *in, dt_layer_part *out) DT_MUST_USE;
-/* The name of the first of the layer's weights that is state of the part: what a layer assigns, such
- * as moving statistics. NULL: it has no state. */
+/* The name of the first of the layer's weights that is state of the part: what a layer assigns,
+ * such as moving statistics. NULL: it has no state. */
 const char *dt_part_state(const dt_weight_spec *weight, const dt_layer_part *p);
 /* Calls the part on x. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_layer_part *p, dt_value x);
