@@ -23,6 +23,7 @@
 #include "base/hash.h"
 #include "base/hash_index.h"
 #include "cost/cost_impl.h"
+#include "op/across.h"
 #include "op/op.h"
 
 enum { FEW_OPERATIONS = 4, SMALL = 8 };
@@ -35,6 +36,7 @@ typedef struct looking {
     const bool *forward;    /* by node */
     bool *read_back;        /* by node: the backward pass reads it */
     bool *looped;           /* by node: a block of a loop over blocks computes it */
+    bool *summed;           /* by node: a sum over devices, or as small and made of one */
 } looking;
 
 static double bytes_of(const looking *l, int i) {
@@ -87,6 +89,29 @@ static bool may_be_made(const looking *l, int i) {
     return !l->kept[i] && l->readers[i] > 1 && dt_priced_source(l->r, i) == i && is_cheap(l, i);
 }
 
+static void find_sums(looking *l) {
+    for (int i = 0; i < l->g->n_nodes; i++) {
+        const dt_node *n = &l->g->node[i];
+        l->summed[i] = dt_across_sums(n);
+        for (int k = 0; k < n->n_in; k++) {
+            const int from = dt_priced_source(l->r, n->in[k]);
+            l->summed[i] |= l->summed[from] && bytes_of(l, i) <= bytes_of(l, from);
+        }
+    }
+}
+
+/* Whether a layer's value needs a sum over devices, as a synchronized normalization does. Readers
+ * must wait for that sum, which only a value of its own shows. */
+static bool waits_for_sum(const looking *l, int i) {
+    const dt_node *n = &l->g->node[i];
+    bool waits = false;
+    for (int k = 0; k < n->n_in; k++) {
+        const int from = dt_priced_source(l->r, n->in[k]);
+        waits |= l->summed[from] && bytes_of(l, from) * SMALL <= bytes_of(l, i);
+    }
+    return waits && !dt_is_of_optimizer(n);
+}
+
 static void look_at_readers(looking *l) {
     for (int i = 0; i < l->g->n_results; i++) l->kept[l->g->result[i].node] = true;
     for (int i = 0; i < l->g->n_states; i++)
@@ -94,7 +119,8 @@ static void look_at_readers(looking *l) {
     for (int i = l->g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &l->g->node[i];
         const bool takes = dt_launch_takes_producers(l->r, i),
-                   name = dt_priced_source(l->r, i) != i || may_be_made(l, i);
+                   name = dt_priced_source(l->r, i) != i ||
+                          (may_be_made(l, i) && !waits_for_sum(l, i));
         for (int k = 0; k < n->n_in; k++) {
             if (l->readers[n->in[k]] <= 1) l->readers[n->in[k]] += name ? l->readers[i] : 1;
             l->kept[n->in[k]] |= name ? l->kept[i] : !takes;
@@ -116,9 +142,11 @@ int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena) {
                  .kept = dt_arena_array(arena, bool, n),
                  .forward = dt_priced_forward(r, arena),
                  .read_back = dt_arena_array(arena, bool, n),
-                 .looped = dt_arena_array(arena, bool, n)};
+                 .looped = dt_arena_array(arena, bool, n),
+                 .summed = dt_arena_array(arena, bool, n)};
     for (int i = 0; i < n; i++) l.made_of[i] = -1;
     find_loops(&l);
+    find_sums(&l);
     look_at_readers(&l);
     r->made_of = l.made_of;
     for (int i = 0; i < l.g->n_nodes; i++)
