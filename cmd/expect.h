@@ -10,7 +10,7 @@
 enum { MOST_EXPECTATIONS = 32 };
 
 struct expectation {
-    const char *name; /* lent by the argument, and so many bytes of it */
+    const char *name; /* lent by the argument; `bytes` bytes, not terminated */
     size_t bytes;
     char op[3];
     double number;

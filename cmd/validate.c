@@ -119,7 +119,7 @@ static int worse(int a, int b) {
     return a ? a : b;
 }
 
-/* What there is to say of a valid job. */
+/* Texts to print about a valid job, owned. */
 struct findings {
     char *about, *warnings;
 };

@@ -112,8 +112,8 @@ static bool is_reported_by_first(const dt_status *s) {
 
 int watch_error(const struct watch *w, dt_status *s) {
     if (s && w->silent && is_reported_by_first(s)) {
-        /* mpirun ends all when one fails, so the first one needs time to say it; a signal ends
-         * this */
+        /* mpirun ends all processes when one fails, so the first one gets time to report the
+         * error; a signal ends the wait */
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
         dt_status_free(s);
         return EXIT_JOB;

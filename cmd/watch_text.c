@@ -15,8 +15,8 @@
 #define STEP_SECONDS 0.1
 #define LOG_SECONDS 30.0     /* longest time without a line of training */
 #define LEAST_IDLE 0.01      /* least part of a simulated slice's time that is reported as idle */
-#define LEAST_IDLE_HERE 0.05 /* the same for this machine */
-#define LEAST_WAIT 0.5       /* and so many seconds */
+#define LEAST_IDLE_HERE 0.05 /* least part of this machine's time, if it is also LEAST_WAIT */
+#define LEAST_WAIT 0.5       /* seconds */
 enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
 
 /* ---- the start ---- */
