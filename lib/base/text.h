@@ -26,7 +26,7 @@ typedef struct dt_file_sort {
     const char *what;   /* "a Parquet file" */
     const char *remedy; /* "convert it to CSV or NPY, ..."; NULL: nothing special */
     enum {
-        DT_SORT_BINARY, /* only if the bytes are no text: a table may have a column ORC */
+        DT_SORT_BINARY, /* only if the bytes are not text: a table may have a column ORC */
         DT_SORT_SURE,
         DT_SORT_MARKUP, /* markup, such as XML */
     } as;

@@ -39,7 +39,7 @@ struct dt_filler {
     int n;
     track *tracks; /* [n] */
     void **wanted; /* [n] where each element is decoded to, in the format's own order */
-    bool pairs;    /* examples have partners */
+    bool pairs;    /* a step combines each example with another one, its partner */
     /* [2 * most_rows] the examples of a piece, then their partners, and the pass over the data that
      * each belongs to */
     int64_t *chosen, *pass;

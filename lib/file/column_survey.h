@@ -21,7 +21,7 @@ typedef struct dt_column {
     char *text;
     dt_column_word *word; /* [words] different values, sorted; needed if the column is text */
     int words, cap;
-    bool overflow; /* the column has more different values than `word` has */
+    bool overflow; /* the column has more different values than `word` can hold */
     /* JSON: the shape of the lists of numbers in the column, rank 0: no lists; why the column
      * cannot be an element, NULL: it can */
     dt_type shape;

@@ -63,7 +63,7 @@ static void note_field(const table *t, dt_column *c, const dt_csv_field *f) {
 /* What the first line looks like beside the records below it. */
 typedef struct first_line {
     int texts;     /* fields that are not numbers */
-    int again;     /* of these, those that occur again in their column */
+    int again;     /* fields that are not numbers and occur again in their column */
     bool fraction; /* a field is a number that is not whole */
     bool names;    /* a text stands above numbers alone */
 } first_line;

@@ -60,7 +60,7 @@ typedef struct dt_examples {
     dt_documents documents;
     const char *characters; /* those that are tokens, in order; NULL: tokens are others */
     bool single;            /* each example is a file of its own: example i is paths.v[i] */
-    /* what a warning says of files that are left out, in the request's arena; NULL: none are */
+    /* the warning about files that are left out, in the request's arena; NULL: none are */
     const char *left_out;
     /* each example has to be decoded, which takes so long that threads should share the work */
     bool encoded;

@@ -83,7 +83,7 @@ static void sharpen(const struct dt_augment *a, const dt_reals *factor, const dt
     free(old);
 }
 
-/* Keeps the upper bits of a byte: from 1 to all but one of those that the upper limit allows. */
+/* Keeps only the upper bits of each byte. Their number is drawn from 1 to 8 * factor->v[1] - 1. */
 static void posterize(const struct dt_augment *a, const dt_reals *factor, const dt_pixels *p,
                       dt_random *r, float *x) {
     const int most = (int)(8 * factor->v[1]),

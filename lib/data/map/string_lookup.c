@@ -28,7 +28,7 @@ struct string_lookup {
     int64_t max_tokens;
     int64_t num_oov_indices; /* number of indices for unknown texts, which come first: 0 or 1 */
     const char *mask_token, *oov_token; /* mask_token NULL: no text is masked */
-    const dt_tree *mask, *oov;          /* the same of integer_lookup, whose oov_token is NULL */
+    const dt_tree *mask, *oov;          /* mask_token and oov_token of integer_lookup, as given */
     bool has_max, pad_to_max_tokens;
     dt_reals idf_weights;
 };

@@ -17,7 +17,7 @@ typedef struct bmp {
     bool top_down;
     int bits;
     size_t pixels, stride; /* where the rows begin, and the bytes of each */
-    uint32_t mask[4];      /* of red, green, blue and alpha, for 16 and 32 bits */
+    uint32_t mask[4];      /* bits of red, green, blue and alpha in pixels of 16 and 32 bits */
     uint8_t palette[MOST_COLOURS][4];
 } bmp;
 

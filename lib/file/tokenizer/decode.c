@@ -147,7 +147,7 @@ static void put_bytes(const char *text, size_t n, dt_str *out) {
     }
 }
 
-/* Whether no blank stands before a token in English. */
+/* Whether English text has no blank before the token, such as a comma. */
 static bool joins(const char *text) {
     static const char *const begins[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)

@@ -80,7 +80,7 @@ static dt_status *read_stage(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
     return dt_tokenizer_fault(r, &list);
 }
 
-/* A decoder replaces what the model and the pre-tokenizer say of decoding. */
+/* A decoder replaces the settings of decoding that the model and the pre-tokenizer imply. */
 static dt_status *read_decoder(dt_tokenizer_reader *r, dt_json_cursor at, dt_tokenizer *t) {
     static const stage decoder = {"decoder", "decoders", dt_tokenizer_read_decoder};
     if (!at.at) return NULL;
