@@ -2,8 +2,8 @@
 /*
  * reduce_window as pooling: pooled dimensions come last, after two others.
  *
- *     maximum   MaxPool, where padding is no element
- *     minimum   the same of the negated
+ *     maximum   MaxPool, which ignores padding
+ *     minimum   the negated maximum of the negated elements
  *     sum       AveragePool with padding counted, times the elements of a window
  */
 #include "export/onnx/forms.h"

@@ -52,7 +52,7 @@ typedef struct dt_hlo_pieces {
         out; /* the dimension that is divided; -1: none; for out -1: the pieces are summed */
 } dt_hlo_pieces;
 typedef struct dt_hlo_sizes {
-    int64_t batch; /* value of B */
+    int64_t batch; /* rows of a batch: the value of B in shapes */
     int64_t large; /* bytes; values up to this size are not divided */
 } dt_hlo_sizes;
 /* Whether node i is a composite that must be computed piece by piece, and the pieces. */

@@ -207,8 +207,8 @@ static dt_tree *name_of(const call *c, int k) {
     return dt_arena_copy(c->m->arena, name, sizeof *name);
 }
 
-/* Takes the first input of a layer whose sum with it is behind the layer; NULL: it is no such
- * layer. */
+/* Takes the first of the layer's two inputs if the layer only adds it to its output, which an Add
+ * behind the layer does. NULL: the layer does not. */
 static dt_tree *take_summand(call *c) {
     const dt_tree *behind = c->layer->behind;
     if (!behind || strcmp(behind->entry[0].key, "Add") != 0 || c->from.n != 2) return NULL;

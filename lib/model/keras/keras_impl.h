@@ -106,7 +106,7 @@ dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name);
  * for another node, which would be a later call of the layer. */
 dt_status *dt_keras_tensor_name(dt_arena *arena, const dt_tree *history,
                                 const dt_tree **name) DT_MUST_USE;
-/* The history of a tensor among arguments; NULL: the value is no tensor. */
+/* The history of a tensor among arguments; NULL: the value is not a tensor. */
 const dt_tree *dt_keras_history(const dt_tree *value);
 /* Adds the inputs and call arguments of layer i to its arguments. */
 dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;

@@ -210,7 +210,7 @@ static const struct {
 
 static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tree *config);
 
-/* Reads the layer if it is one of those. */
+/* Reads the layer if its class is in of_applications. */
 static dt_status *read_of_applications(dt_arena *arena, dt_keras_layer *l, const dt_tree *config) {
     for (size_t i = 0; i < sizeof of_applications / sizeof *of_applications; i++) {
         if (strcmp(of_applications[i].class_name, l->class_name->text) != 0) continue;
