@@ -33,7 +33,7 @@ typedef struct zmq_team {
 typedef struct zmq_member {
     dt_member base;
     dt_peers peers;
-    bool leaves; /* this member is leaving, so peers that are gone are no error */
+    bool leaves; /* this member is leaving, so peers that are gone are not an error */
 } zmq_member;
 
 static zmq_team *team_of(const dt_member *m) { return (zmq_team *)m->team; }
