@@ -85,7 +85,7 @@ void dt_coordinator_close_pool(dt_coordinator *c);
 /* If the program has set variables, makes functions that are given out from now on see the new
  * values. With `in_order`, functions see older versions, whose copies must be kept. */
 dt_status *dt_coordinator_notice_sets(dt_coordinator *c) DT_MUST_USE;
-/* Does to variables what the push of a function of this kind says. */
+/* Changes the variables as a function of this kind does with the values that it has pushed. */
 dt_status *dt_coordinator_apply(dt_coordinator *c, int kind, const dt_arrival *a) DT_MUST_USE;
 
 /* Adds the entries of `from` to `into`. distributed: the entries have rows, whose number may

@@ -52,7 +52,7 @@ static dt_status *check(const dt_strategy *s, dt_dist_dataset *const *out,
 struct workers {
     int *
         pieces; /* [number of inputs] pieces of a step that each worker provides, one per replica */
-    int all;    /* their sum */
+    int all;    /* the sum of `pieces` */
     /* all shapes are known, or the data is endless: a step that lacks a piece is the end of the
      * data */
     bool full_steps;

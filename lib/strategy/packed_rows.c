@@ -333,7 +333,7 @@ bool dt_parts_are_sound(const dt_halves *h, const char *parts, int64_t bytes, in
     if (rows < 0 || rows > INT32_MAX || dt_parts_bytes(h, rows) == INT64_MAX) return false;
     for (int k = 0; k < h->n_parts; k++) {
         dt_view numbers = {0};
-        int64_t before = HEAD; /* numbers are sent whole, as all parts before them are */
+        int64_t before = HEAD; /* row numbers, and all parts before them, are sent whole */
         for (int j = 0; j < h->numbers[k]; j++) before += dt_aligned(part_bytes(h, j, rows));
         if (h->numbers[k] >= 0) numbers = view_of(h, h->numbers[k], rows, parts + before);
         const int64_t own = dt_aligned(sent_bytes(h, k, rows, &numbers));

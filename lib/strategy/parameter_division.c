@@ -37,7 +37,7 @@ static int64_t shards_of(const dividing *d, const dt_variable *v) {
                                             dt_type_bytes(&v->type) / rows);
 }
 
-/* Returns the first row of a piece, of that many. */
+/* Returns the first row of piece `piece` of a variable that is divided into `pieces` pieces. */
 static int64_t first_row(const dividing *d, const dt_variable *v, int pieces, int piece) {
     const int64_t rows = rows_of(v), shards = shards_of(d, v), k = shards * piece / pieces;
     return k * (rows / shards) + (k < rows % shards ? k : rows % shards);
