@@ -30,7 +30,7 @@ typedef struct dt_pjrt_order {
     int host[3]; /* chips of a host */
     bool megacore;
     int n_devices;         /* devices that run the program: XLA's replicas, in order */
-    const int64_t *device; /* their ids */
+    const int64_t *device; /* [n_devices] ids */
     const char *program;   /* StableHLO text */
     size_t size;
 } dt_pjrt_order;

@@ -71,8 +71,8 @@ static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4]
     return false;
 }
 
-/* "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice of these chips
- * (NULL: of any) with room for so many blocks; nothing where there is none. */
+/* "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": suggests the smallest slice of these
+ * chips (NULL: of any) that has room for `blocks` blocks. Writes nothing if there is none. */
 static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4],
                         int64_t blocks) {
     dt_slice s;

@@ -137,7 +137,7 @@ static void put_boxes(shelf *all, const dt_chip *c) {
             }
 }
 
-/* All of them, of so many chips or (0) of any. */
+/* All slices of the generation that have `chips` chips; 0: of any size. */
 static shelf list(const dt_chip *c, int chips) {
     shelf all = {0};
     dt_slice s = {.chip = c};

@@ -12,8 +12,9 @@ bool dt_slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt_sli
 /* The number of blocks of a size that fit side by side into the mesh of a slice whose chips show
  * `devices` devices. */
 int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]);
-/* The smallest slice of a generation (NULL: of any, the oldest of as many chips) with room for so
- * many blocks of that size, and the devices that each chip must show; false: there is none. */
+/* The smallest slice of a generation with room for `blocks` blocks of this size, and the number of
+ * devices that each chip must show. c NULL: of any generation, of equally large slices the oldest.
+ * False: there is none. */
 bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks, dt_slice *out,
                         int *devices);
 /* Chips of one of its hosts. */
