@@ -36,7 +36,7 @@ typedef struct item {
     dt_cost work;
     int pieces;   /* that it can share with a neighbour: ranks of a collective; 0: it is whole */
     bool layers;  /* a bucket with sums of several layers */
-    int waits;    /* for so many items that are not done */
+    int waits;    /* number of unfinished items that it waits for */
     double ready; /* when the last of those that are done was */
     int behind;   /* the item that was ready last, -1: none */
 } item;

@@ -51,7 +51,7 @@ typedef struct dt_launch {
     int at;   /* position in the program: the first node at which it can run */
     int head; /* the node that it is named after: the one with a product, else the last one */
     double times;
-    double again; /* of these, those that repeat work for the backward pass */
+    double again; /* how many of `times` repeat work for the backward pass */
     /* in a pipeline: runs for all micro-batches over the number of devices, since only one
      * device has it; else 1 */
     double share;

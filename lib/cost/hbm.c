@@ -317,7 +317,8 @@ static void share_peak(const holding *h, int peak, dt_plan *p) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Adds what the batch, and values of so many bytes, need beside the memory of gradients. */
+/* Adds the memory of values, `bytes` bytes or `padded` with padding, and of the batch to the plan.
+ * Values may use the memory of gradients; only the rest is added. */
 static void add_values(const holding *h, int64_t padded, int64_t bytes, dt_plan *p) {
     const bool shares = !has_gradients_throughout(h->r->program);
     const int64_t shared = shares ? least(bytes, p->bytes.gradients) : 0,

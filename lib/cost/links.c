@@ -77,8 +77,8 @@ static const int *place_of(const dt_links *l, int device) {
                             logical % l->assignment->logical);
 }
 
-/* [groups][ranks][4]: devices that differ in `axes` only are a group. Micro-batches are no
- * devices. */
+/* [groups][ranks][4]: devices that differ in `axes` only form a group. Micro-batches do not count
+ * as devices. */
 static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_exchange *x) {
     const dt_mesh *m = &l->r->program->mesh;
     dt_mesh_axes others = (((dt_mesh_axes)1 << m->n) - 1) & ~axes & ~m->time;

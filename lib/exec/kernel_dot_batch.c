@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dot_general with batch dimensions in any position: one matrix product for each of their indices.
- * An example are the heads of attention: (B, T, N, H) by (B, S, N, H) over H, a product for each
+ * The heads of attention are one use: (B, T, N, H) by (B, S, N, H) over H is a product for each
  * example and head, whose rows lie N * H apart.
  *
- * Another are experts: (B, C, E, D) by (E, D, F) over D in order, a product for each example and
- * expert, whose rows and results lie E * D and E * F apart. The examples are one more batch
- * dimension here, along which the second operand stays.
+ * Experts are another: (B, C, E, D) by (E, D, F) over D in order is a product for each example and
+ * expert, whose rows and results lie E * D and E * F apart. Here the examples are one more batch
+ * dimension, and all of them share the second operand.
  *
  * It fits when the free dimensions of each operand are one after flattening, the contracted ones
  * too, and one of the two is contiguous in memory. Pieces are ranges of the result's first

@@ -30,7 +30,7 @@ typedef struct base {
     const char *verb;
     struct {
         int cut, rows, result;
-    } constraint; /* their numbers */
+    } constraint; /* numbers of the segment op's constraints: n of (Cn) */
 } base;
 
 static const void *attr_of(const base *b, const void *attr) { return (const char *)attr + b->attr; }

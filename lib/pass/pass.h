@@ -208,7 +208,7 @@ void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *l
 bool dt_is_name(const dt_node *n);
 /* The node whose memory `node` is. */
 int dt_named_by(const dt_graph *g, int node);
-/* Heads of keys of an attention, or of its gradient. */
+/* The number of key heads of an attention node, or of a node of its gradient. */
 int64_t dt_heads_of(const dt_graph *g, int node);
 void dt_program_print(const dt_program *p, dt_str *out);
 

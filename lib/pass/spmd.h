@@ -94,7 +94,7 @@ typedef struct dt_spmd {
     const char **note; /* by node of local: a remark for printing, such as a fall-back, or NULL */
     /* variables that over_replicas should divide but whose sizes replicas cannot divide evenly */
     struct {
-        int n, state; /* their number; index in whole->state of the one with most bytes, -1: none */
+        int n, state;  /* n: how many; state: the largest, as index in whole->state, -1: none */
         int64_t bytes; /* on one device, beyond its share */
     } undivided;
     /* by node of local: collectives with equal numbers are sent in one launch (spmd/emit.c); -1:

@@ -19,7 +19,7 @@
 
 typedef struct cutting {
     const dt_graph *g;
-    int64_t first; /* number of its first row */
+    int64_t first; /* number of the graph's first row among the rows of all workers */
     dt_supersteps *s;
     /* [nodes]: the superstep that computes it, or the first one after the exchange whose result
      * it is */

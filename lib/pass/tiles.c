@@ -146,7 +146,7 @@ int dt_time_units(const dt_graph *g, int64_t batch, int64_t *steps) {
 
 bool dt_is_image(const dt_node *n) { return !dt_dot_of(n) && row_elements(&n->type) >= IMAGE; }
 
-/* At most as many as rows. */
+/* The number of pieces of a step on images: at most `rows`. */
 int dt_image_units(const dt_graph *g, int64_t rows) {
     double bytes = (double)largest_row(g) * (double)rows * sizeof(float);
     int units = dt_tiles_below(fmin(bytes / PIECE_BYTES, (double)rows)),
