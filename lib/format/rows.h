@@ -34,8 +34,8 @@ struct dt_row_writer {
 
 /* The number of values in a row of output o, as the model returns them. */
 int64_t dt_row_values(const dt_predicted_rows *p, int o);
-/* The number of scores shown for a row of output o: its values; for classes and labels their
- * probabilities, for a single label those of no and yes. */
+/* The number of scores of a row of output o: one for each of its values. A single value that is
+ * the probability of a label has two: the probability of no, and that of yes. */
 int64_t dt_row_scores(const dt_predicted_rows *p, int o);
 /* Computes the scores of a row into w->score. */
 void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);

@@ -89,7 +89,8 @@ typedef struct language {
     dt_str prompt; /* the first characters of the text, up to the end of a line */
 } language;
 
-/* Reads the first characters, which the model has a token for. */
+/* Reads the first characters of the text. The model has a token for each of them, so they can be
+ * a prompt. */
 static dt_status *read_prompt(dt_dataset *data, language *x) {
     dt_iterator *batches = NULL;
     dt_example b;

@@ -83,7 +83,7 @@ dt_status *dt_prices_check(const char *const *prices, int n) DT_MUST_USE;
 dt_chip_price dt_job_plan_price(const dt_job_plan *p);
 /* US dollars of 1,000 steps on all slices; 0: no price is known. */
 double dt_job_plan_dollars(const dt_job_plan *p);
-/* The same of so many seconds. */
+/* US dollars of `seconds` seconds on all slices; 0: no price is known. */
 double dt_job_plan_usd(const dt_job_plan *p, double seconds);
 
 /* Plans side by side; the first one is the unchanged job. */

@@ -54,7 +54,7 @@ static dt_status *train_some(host_plan *p, dt_trainer *t, dt_iterator *batches, 
     for (; n <= MOST_STEPS && (spent < most_seconds || (n < 3 && spent < patience)); n++) {
         dt_example batch;
         DT_TRY(dt_iterator_next_batch(batches, &batch));
-        if (batch.rows < p->start.global_batch) break; /* the last one, or none */
+        if (batch.rows < p->start.global_batch) break; /* an incomplete batch, or no data is left */
         const int64_t since = dt_now_ns();
         DT_TRY(dt_trainer_step(t, &batch, true, sums, &loss));
         seconds[n] = dt_seconds_since(since);

@@ -30,8 +30,8 @@ typedef struct search {
     candidate base;
     bool has_partition, has_assignment, by_replica;
     int mesh[4];
-    int64_t examples; /* to train on; 0: unknown */
-    bool bounded;     /* larger batches were left out for want of them */
+    int64_t examples; /* number of training examples; 0: unknown */
+    bool bounded;     /* larger batches were left out: there are too few examples */
     int n, cap, refused;
     candidate *at;
     char *why; /* the first refusal */

@@ -40,7 +40,8 @@ static void put_tree(dt_json *j, const char *key, const json_t *tree) {
 
 /* ---- what was recorded ---- */
 
-/* Without the job's texts, which have members of their own. */
+/* Writes the line about the start of the run. The texts of the job are left out: other members
+ * have them. */
 static void put_start(const dt_report_run *r, dt_json *j) {
     json_t *start = r->start ? json_copy(r->start) : NULL;
     json_object_del(start, "job");

@@ -137,9 +137,9 @@ dt_status *dt_run_validate_between(run *r) {
 
 /* ---- the end of an epoch ---- */
 
-/* Collects the epoch's logs in r->last. They are there already if a validation by steps was the
- * last step's. A job's last epoch is always validated. Callbacks see that only where
- * validation_freq asks for it, so that they decide as in a longer training. */
+/* Collects the epoch's logs in r->last. If a validation by steps followed the last step, they are
+ * there already. The last epoch of a job is always validated, but callbacks see the results only
+ * if validation_freq asks for them, so that they decide as in a longer training. */
 static dt_status *collect_logs(run *r) {
     dt_metric metrics[DT_MAX_KEYS];
     const bool between = dt_run_is_validated_between(r),

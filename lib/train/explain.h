@@ -41,7 +41,7 @@ typedef struct dt_explained_tally {
     bool is_open;
     dt_explained_as as;
     bool logits, pair; /* binary: scores before sigmoid; of a softmax of two */
-    int loss, target;  /* their numbers among the results; -1: none */
+    int loss, target;  /* indices of the loss and the target in the results; -1: none */
     int64_t width;     /* numbers of the output per example */
     bool one_hot;      /* targets have as many */
     bool ignores;      /* classes: the loss ignores the examples of class `ignored` */

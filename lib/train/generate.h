@@ -20,7 +20,9 @@
 typedef struct dt_sampling {
     double temperature; /* divides the scores; 0: always the likeliest token */
     int64_t top_k;      /* only the k likeliest tokens; 0: all */
-    double top_p; /* of these, the fewest likeliest whose probabilities sum to at least top_p */
+    /* keeps the fewest likeliest tokens that have at least this share of the probability of those
+     * that top_k keeps */
+    double top_p;
 } dt_sampling;
 /* share[n] receives each token's probability of being drawn; equal scores count in the order of
  * tokens. Infinite scores: +infinity is not supported, -infinity has probability 0. */

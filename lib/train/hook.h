@@ -106,7 +106,7 @@ dt_status *dt_hooks_save(run *r, const char **text) DT_MUST_USE;
 dt_arrays dt_hooks_arrays(const run *r);
 /* CHECKPOINT: the checkpoint's text is not an object. */
 dt_status *dt_hooks_restore(run *r, const dt_saved *c) DT_MUST_USE;
-/* Numbers of all kinds; NaN and infinity, which JSON does not have, as texts. */
+/* Writes x under `key`. NaN and infinity, which JSON does not have, become texts. */
 void dt_keep_number(dt_json *j, const char *key, double x);
 /* False, with *x unchanged: there is no such number. */
 bool dt_kept_number(const json_t *kept, const char *key, double *x);

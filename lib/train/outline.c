@@ -92,7 +92,7 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, do
     return t->last_rows > 0 ? slowed(t, t->last_rows, slow, n, &seconds[1]) : NULL;
 }
 
-/* The bytes with so many shards, of which an outline has none. */
+/* The bytes of a training step with `shards` shards. The outline itself has no shards. */
 static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes) {
     dt_trainer other = *t; /* needs only tracing and compiling */
     dt_compiled *c = NULL;

@@ -81,7 +81,7 @@ static dt_status *turn_keep(turn *t, const dt_view *result, int64_t rows) {
     return dt_reserve_check();
 }
 
-/* Ends the current batch, of so many rows. True: every worker has had a batch. */
+/* Ends the current batch, which has `rows` rows. Returns whether every worker has had a batch. */
 static bool turn_next(turn *t, int64_t rows) {
     t->rows[t->n++] = rows;
     return t->n == t->cluster->workers;

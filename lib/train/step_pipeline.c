@@ -52,7 +52,7 @@ bool dt_run_closes_window(const run *r, int64_t epoch_step) {
     return k <= 1 || epoch_step % k == 0 || epoch_step == r->size.steps_per_epoch;
 }
 
-/* The step that is so many after r->at. */
+/* Reads the batch of step r->at.step + `after`, and starts the step. */
 static dt_status *start(run *r, int after, dt_example *batch) {
     const int64_t step = r->at.step + after;
 
