@@ -310,7 +310,7 @@ static void put_activations(dt_str *to, const struct rows *all) {
                           all->at[i].choices);
 }
 
-/* ---- what is to come ---- */
+/* ---- keys that dtrain does not support yet ---- */
 
 /* Dense, or a section's name. */
 static void put_owner(dt_str *to, const struct row *r, const struct row *before) {

@@ -171,7 +171,7 @@ static int report(const struct folds *f) {
     return code;
 }
 
-/* ---- the whole ---- */
+/* ---- training the folds ---- */
 
 /* Reports the folds. Means are only reported if all folds are completed. Returns the exit code. */
 static int judge(const struct folds *f) {

@@ -114,7 +114,7 @@ bool kinds_put(dt_str *to, const char *name) {
     return kinds.any || section.any;
 }
 
-/* ---- nearly ---- */
+/* ---- suggestions for unknown names ---- */
 
 enum { MOST_NAMES = 1024 };
 struct names {

@@ -290,7 +290,7 @@ static void set_fallback(struct walk *w, const struct option *o) {
     if (o->kind == OPTION_CHOICE) *(int *)field(w, o) = o->min < 0 ? -1 : (int)o->fallback;
 }
 
-/* ---- all of it ---- */
+/* ---- reading a command line ---- */
 
 static dt_status *read_words(struct walk *w, struct words *operands) {
     dt_status *s = NULL;

@@ -35,7 +35,7 @@ enum {
 #define PLAIN "\033[m"
 #define CLEAR "\033[K" /* to the end of the line */
 
-/* ---- surroundings ---- */
+/* ---- terminals and the environment ---- */
 
 /* The system's message for errno, with a lower-case first letter like all messages here. */
 static struct cut system_text(int number) {
@@ -405,7 +405,7 @@ int out_result(struct out *out, dt_status *s, char *text) {
     return out_error(out, s);
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 int out_close(struct out *out, int code) {
     int failed = 0;

@@ -18,7 +18,7 @@ struct sweep {
     bool halve, dry_run, json;
 };
 
-/* ---- the end ---- */
+/* ---- ending a sweep ---- */
 
 static dt_status *print_board(const struct trials *w) {
     char *text = NULL, *job = NULL, *report = NULL;

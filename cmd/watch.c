@@ -11,7 +11,7 @@
 #include "print.h"
 #include "verb.h"
 
-/* ---- remembering ---- */
+/* ---- keeping the run's results ---- */
 
 static void keep_metric(struct watch *w, const dt_metric *m) {
     int i = 0;

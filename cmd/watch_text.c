@@ -19,7 +19,7 @@
 #define LEAST_WAIT 0.5       /* seconds */
 enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
 
-/* ---- the start ---- */
+/* ---- lines about the start of a run ---- */
 
 static void report_job(const struct watch *w, const dt_event *e) {
     out_field(w->out, "job", "%s  sha %.*s%s  seed %" PRIu64, w->path, SHORT_HASH,
