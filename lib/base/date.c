@@ -258,7 +258,7 @@ bool dt_date_parse(const char *text, dt_date_order order, dt_date *out) {
     return !*p && is_valid(out);
 }
 
-/* ---- by a format ---- */
+/* ---- reading by a format ---- */
 
 typedef struct reader {
     const char *p;

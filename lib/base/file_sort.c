@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* ---- by bytes at one place ---- */
+/* ---- signatures: bytes at one offset ---- */
 
 typedef struct signature {
     const char *bytes;
@@ -74,7 +74,7 @@ static const signature signatures[] = {
          .as = DT_SORT_SURE),
 };
 
-/* ---- by more ---- */
+/* ---- formats that take more than a signature ---- */
 
 static bool has(const char *first, size_t n, size_t at, const char *bytes, size_t size) {
     return n >= at + size && memcmp(first + at, bytes, size) == 0;

@@ -14,7 +14,7 @@
 #include "base/fault.h"
 #include "base/file.h"
 
-/* ---- the seam: what may fail on purpose ---- */
+/* ---- system calls that tests can make fail ---- */
 
 static int try_open(const char *path, int flags) {
     int fd;

@@ -10,7 +10,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 
-/* ---- what a name means ---- */
+/* ---- names that are not paths of this machine ---- */
 
 /* "s3://bucket", "dbfs:/run", "host:/home/me", "C:\\run": letters, a colon, a slash. */
 static bool has_scheme(const char *path) {

@@ -29,7 +29,7 @@ static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* ---- by double arithmetic ---- */
+/* ---- digits by double arithmetic ---- */
 
 /* Rounding may make the exponent one too large for numbers near a power of ten. */
 static int exponent_of(double a) {
@@ -105,7 +105,7 @@ static bool add_by_arithmetic(dt_str *s, float x) {
     return true;
 }
 
-/* ---- by trial ---- */
+/* ---- digits by trial ---- */
 
 /* Not-a-number and infinities have a printf form that depends on the library ("-nan"); ours has
  * one. */

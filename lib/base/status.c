@@ -174,7 +174,7 @@ static void set_place(dt_status *s, const dt_location *at) {
     if (line.text) set_excerpt(s, line, at);
 }
 
-/* ---- making ---- */
+/* ---- creating errors ---- */
 
 static dt_status *create(dt_error id, const dt_location *at) {
     dt_status *s = dt_alloc(sizeof *s);
@@ -359,7 +359,7 @@ void dt_status_append(dt_status **list, dt_status *more) {
     }
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int dt_status_dropped(const dt_status *s) { return s ? s->dropped : 0; }
 

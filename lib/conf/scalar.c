@@ -13,7 +13,7 @@
 
 #include "conf/conf_impl.h"
 
-/* ---- saying values ---- */
+/* ---- values in messages ---- */
 
 enum { SHOWN = 80 /* characters */ };
 
@@ -273,7 +273,7 @@ dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) {
     return dt_tree_real_in(t, what, &(dt_limits){0}, out);
 }
 
-/* ---- the others ---- */
+/* ---- booleans and texts ---- */
 
 /* The value that a YAML 1.1 reader would have taken `word` for. */
 static const char *meant(const char *word) {

@@ -103,7 +103,7 @@ static bool swallowed_lines(const failure *f) {
     return s->quoted && s->start.line < s->end.line && s->end.line == f->yaml->problem_mark.line;
 }
 
-/* ---- the rest ---- */
+/* ---- other syntax errors ---- */
 
 /* Whether only blanks precede the problem in its line: then the indentation is wrong. */
 static bool begins_line(const failure *f) {

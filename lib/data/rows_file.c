@@ -274,7 +274,7 @@ dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) {
     return NULL;
 }
 
-/* ---- what is kept beside rows ---- */
+/* ---- columns that are kept beside the rows ---- */
 
 static const dt_row_source *source_of(const dt_dataset *d) { return d->spec.rows->once; }
 

@@ -40,7 +40,7 @@ dt_status *dt_rows_open(dt_dataset **out, const dt_rows_request *q) DT_MUST_USE;
  * pattern of file names always counts as text. */
 dt_status *dt_rows_are_text(const char *path, bool *is_text) DT_MUST_USE;
 
-/* ---- what is kept beside rows ---- */
+/* ---- columns that are kept beside the rows ---- */
 
 /* The names of the columns that are kept; n 0: none, as for all other data sets. */
 const dt_texts *dt_rows_keep(const dt_dataset *d);

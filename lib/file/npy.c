@@ -183,7 +183,7 @@ static dt_status *read_dictionary(reader *r) {
     return NULL;
 }
 
-/* ---- around the dictionary ---- */
+/* ---- the header around the dictionary ---- */
 
 static dt_status *read_magic(dt_inflow *f, const char *path, int *version, int64_t *at) {
     unsigned char magic[MAGIC + 2], first[DT_PEEK];

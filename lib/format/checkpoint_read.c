@@ -250,7 +250,7 @@ dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation) {
     return s;
 }
 
-/* ---- by any name ---- */
+/* ---- finding a checkpoint by any name ---- */
 
 static dt_status *take_file(dt_saved *c, const char *path) {
     *c = (dt_saved){.arena = dt_arena_create(), .only_weights = true};
@@ -284,7 +284,7 @@ dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings) {
                                        : dt_saved_open(c, path);
 }
 
-/* ---- its tensors ---- */
+/* ---- tensors of a checkpoint ---- */
 
 const char *dt_saved_weights(const dt_saved *c) {
     return c->only_weights ? c->path : dt_arena_printf(c->arena, "%s/" DT_MODEL_FILE, c->path);

@@ -257,7 +257,7 @@ dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, cons
     return s;
 }
 
-/* ---- one by itself ---- */
+/* ---- a checkpoint that belongs to no run ---- */
 
 /* Only a checkpoint is replaced, so that a mistyped path does not destroy another folder. */
 static dt_status *check_place(const saving *v) {

@@ -10,7 +10,7 @@
 #include "format/state.h"
 #include "format/steps.h"
 
-/* ---- one ---- */
+/* ---- the contents of a checkpoint ---- */
 
 /* Opens a file of a checkpoint: the descriptor that was checked, since its name may refer to
  * another file by now. */
@@ -67,7 +67,7 @@ dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
     return bad;
 }
 
-/* ---- all of a run ---- */
+/* ---- the checkpoints of a run ---- */
 
 bool dt_is_run(const char *path) {
     struct stat st;

@@ -107,7 +107,7 @@ static dt_status *load(library *l) {
     return NULL;
 }
 
-/* ---- the walk ---- */
+/* ---- walking through the groups ---- */
 
 enum { MOST_ARRAYS = 100000, LONGEST_ATTRIBUTE = 1024 };
 

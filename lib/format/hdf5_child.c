@@ -101,7 +101,7 @@ static void run(const int fd[3], int64_t size, const json_t *model) {
     _exit(dt_status_code(bad) == UNAVAILABLE ? 2 : 1);
 }
 
-/* ---- its parent ---- */
+/* ---- the parent ---- */
 
 static dt_status *judge(const char *path, int status, char *why) {
     char *hint = strchr(why, '\n');

@@ -142,7 +142,7 @@ static dt_status *read_holder(const char *dir, const char *path, bool *ending) {
     return s;
 }
 
-/* ---- taking it ---- */
+/* ---- taking the lock ---- */
 
 static dt_status *set_lock(int fd, const char *dir, const char *path) {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};

@@ -117,7 +117,7 @@ static void put_tensor(const dt_stored_array *a, const figures *f, dt_json *j) {
     dt_json_close(j, '}');
 }
 
-/* ---- all of it ---- */
+/* ---- the checkpoint ---- */
 
 typedef struct page {
     bool json;

@@ -109,7 +109,7 @@ static void put_sample(sheet *s, const dt_sample *sample) {
     maybe_deflate(s);
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static void put_track(sheet *s, const dt_recorder *r, int number) {
     const dt_track *t = r->track[number];
