@@ -13,7 +13,7 @@ typedef struct slice {
     int64_t hbm; /* limit of a device's memory below the chip's; 0: none */
 } slice;
 
-/* ---- memory that is not there ---- */
+/* ---- steps that do not fit into memory ---- */
 
 static void put_bytes(dt_str *out, const char *what, int64_t bytes) {
     dt_str_puts(out, what);

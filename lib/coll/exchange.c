@@ -104,7 +104,7 @@ static void weigh_all(question *q) {
     }
 }
 
-/* ---- the textbook ---- */
+/* ---- the textbook's formula ---- */
 
 static double textbook(const question *q) {
     const dt_exchange *x = q->x;

@@ -93,7 +93,7 @@ dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *w) {
     return p;
 }
 
-/* ---- straight ---- */
+/* ---- direct messages ---- */
 
 /* pairs of ranks that are routed; if there are more, an evenly chosen subset represents them */
 enum { PAIRS = 1 << 18 };

@@ -88,7 +88,7 @@ void dt_loads_add(dt_loads *l, const int *from, const int *to, double bytes) {
     if (hops > l->hops) l->hops = hops;
 }
 
-/* ---- the most ---- */
+/* ---- the largest loads ---- */
 
 static double largest(const double *v, int n, int step) {
     double most = 0;

@@ -236,7 +236,7 @@ static void add_items(clock *c) {
     for (int i = links; i < c->n; i++) c->between[i] = -1;
 }
 
-/* ---- what waits for what ---- */
+/* ---- dependences between items ---- */
 
 static void add_edge(clock *c, int from, int to) {
     if (from < 0 || from == to) return;

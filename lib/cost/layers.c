@@ -73,7 +73,7 @@ dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n) {
     return group;
 }
 
-/* ---- what they hold ---- */
+/* ---- the layers with most memory ---- */
 
 enum { LARGEST = 3 };
 

@@ -209,7 +209,7 @@ static void prepare_lists(assembler *a) {
         if (x->p->piece[i].segment >= 0) a->node[a->first[x->p->piece[i].group + 1]++] = i;
 }
 
-/* ---- who leaves its step ---- */
+/* ---- values that outlive their step ---- */
 
 static void mark_stored(dt_exec *x) {
     const dt_graph *g = x->g;

@@ -41,7 +41,7 @@ struct dt_exchanges {
     int wait_mark;
 };
 
-/* ---- which, in which order ---- */
+/* ---- choosing and ordering the nodes of an exchange ---- */
 
 /* By node: the length of the longest path to it from the graph's start. It is the same on all
  * workers, unlike segments. */
@@ -118,7 +118,7 @@ static int count(const dt_exec *x) {
     return n;
 }
 
-/* ---- what they take ---- */
+/* ---- groups that an exchange waits for ---- */
 
 static void add_part(dt_exec *x, int group, int exchange) {
     dt_group *g = &x->group[group];
@@ -161,7 +161,7 @@ void dt_exchanges_list(dt_exec *x) {
 
 bool dt_exchanges_go_beside(const dt_exec *x) { return x->exchanges && x->exchanges->beside; }
 
-/* ---- their memory ---- */
+/* ---- memory of exchanges ---- */
 
 /* Whether all sums are in the arena. A sum in a variable's memory cannot be written early, since
  * others still read the variable. */

@@ -36,7 +36,7 @@ typedef struct convolution {
     void *products;
 } convolution;
 
-/* ---- what it takes ---- */
+/* ---- convolutions that have a kernel ---- */
 
 static bool has_products(const dt_convolution_attr *a) {
     int last = a->n_spatial + 1;

@@ -40,7 +40,7 @@ typedef struct tree {
     size_t stack_bytes;  /* bytes of the partial results, which precede the library's scratch */
 } tree;
 
-/* ---- which form ---- */
+/* ---- the form of a sum ---- */
 
 /* The number of summed dimensions if they are the first ones and not all (of a bias: batch and
  * pixels); 0: other dimensions are summed. */

@@ -155,7 +155,7 @@ void dt_plan_memory(dt_exec *x) {
     free(blocks);
 }
 
-/* ---- who takes it ---- */
+/* ---- the layer that takes most memory ---- */
 
 static int64_t takes(const dt_exec *x, int node, int segment) {
     const dt_slot *s = &x->slot[node];

@@ -37,7 +37,7 @@ struct dt_tiles {
 typedef enum axis { M, N, K } axis;
 typedef enum side { A, B } side;
 
-/* ---- who makes it ---- */
+/* ---- the library that computes a product ---- */
 
 static dt_status *plan_by(dt_engine *e, const dt_gemm_library *l, const dt_gemm *g, void **out) {
     DT_TRY(l->plan(l, g, out));

@@ -56,7 +56,7 @@ static bool same_shape(const dt_graph *g, int a, int b) {
     return dt_type_same_shape(&g->node[a].type, &g->node[b].type);
 }
 
-/* ---- who reads what ---- */
+/* ---- readers of values ---- */
 
 static void note_readers(planner *p, int node) {
     const dt_graph *g = p->x->g;

@@ -16,7 +16,7 @@
 
 enum { LANE_ROOM = 1 << 17, MOST_NAMES = 4 };
 
-/* ---- listening ---- */
+/* ---- starting and ending a recording ---- */
 
 void dt_engine_record(dt_engine *e, dt_recorder *r) {
     int lanes = dt_engine_threads(e);

@@ -102,7 +102,7 @@ static void list_candidates(storage *s) {
         if (g->state[i].update >= 0) dt_store_wide(s->x, g->state[i].update);
 }
 
-/* ---- what is ---- */
+/* ---- what is stored in 16 bits ---- */
 
 bool dt_is_stored_narrow(const dt_exec *x, int node) {
     return dt_dtype_is_narrow(x->type[node].dtype) &&

@@ -250,7 +250,7 @@ static void emit_pass(emitter *e) {
     dt_code_bytes(c, "\xc5\xf8\x77\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3", 14);
 }
 
-/* ---- who reads what ---- */
+/* ---- readers of values ---- */
 
 static void note_reading(emitter *e, int in, int reader, bool here) {
     if (in < 0) return;

@@ -19,7 +19,7 @@
 #include "exec/sums.h"
 #include "op/segment.h"
 
-/* ---- which ops ---- */
+/* ---- ops that strip programs can have ---- */
 
 /* The loop that computes a node; -1: none. */
 static int loop_of(const dt_node *n) {

@@ -25,7 +25,7 @@
 /* Bytes that no system grants: the arena counts them, and stays at INT64_MAX. */
 #define TOO_MUCH (INT64_C(1) << 48)
 
-/* ---- which values ---- */
+/* ---- values that task memory holds ---- */
 
 static bool may_be_own(const dt_exec *x, int node) {
     const dt_slot *s = &x->slot[node];
@@ -107,7 +107,7 @@ static void find_lifetimes(dt_exec *x, dt_arena *scratch) {
             step_reads(x, &x->group[i].step[k], read_until_step, k);
 }
 
-/* ---- where ---- */
+/* ---- places in task memory ---- */
 
 static int64_t row_bytes(const dt_exec *x, int node) {
     return dt_piece_elements(x, node) * dt_element_bytes(x, node);
@@ -190,7 +190,7 @@ int64_t dt_task_memory_in(const dt_exec *x, int node, int segment) {
            (x->segment[segment].lane_bytes ? dt_engine_threads(x->engine) : p->units);
 }
 
-/* ---- when it runs ---- */
+/* ---- views of the lanes in a run ---- */
 
 void dt_open_views(dt_exec *x) {
     for (int l = 0; l < x->n_views; l++) {

@@ -100,7 +100,7 @@ dt_value dt_reduce_pair(dt_value a, dt_value b, int kind) {
                                    : dt_minimum(a, b);
 }
 
-/* ---- shared by rows ---- */
+/* ---- functions that several rows share ---- */
 
 void dt_across_print(const void *attr, dt_str *out) {
     const dt_across_attr *a = attr;

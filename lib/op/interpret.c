@@ -276,7 +276,7 @@ static dt_status *run_together(machine *m) {
     return NULL;
 }
 
-/* ---- handing back ---- */
+/* ---- results and updates ---- */
 
 /* Stores the updates of all replicas for a variable with a copy for each replica. */
 static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out) {

@@ -36,7 +36,7 @@
 #include "op/workers.h"
 #include "pass/partition_impl.h"
 
-/* ---- how many pieces ---- */
+/* ---- the number of pieces ---- */
 
 enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
 

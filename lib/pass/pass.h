@@ -224,7 +224,7 @@ dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
  * none. */
 dt_status *dt_upcast(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
-/* ---- bare ---- */
+/* ---- removing annotations ---- */
 
 /* Removes annotations of logical devices from g; *out NULL if it has none. */
 dt_status *dt_unannotate(const dt_graph *g, dt_graph **out) DT_MUST_USE;

@@ -50,7 +50,7 @@ typedef struct remat {
 
 static const dt_node *node_at(const remat *r, int i) { return &r->g->node[i]; }
 
-/* ---- what there is ---- */
+/* ---- units, and what depends on examples ---- */
 
 static void find_units(remat *r, const dt_layer_units *u) {
     dt_hash_index at = {0};
@@ -123,7 +123,7 @@ static void find_gradients(remat *r, int n_units) {
         }
 }
 
-/* ---- what becomes of it ---- */
+/* ---- nodes to emit, and what they wait for ---- */
 
 /* A node to be emitted, for the first time or recomputed. */
 typedef struct item {

@@ -150,7 +150,7 @@ static dt_value same_transpose(const rewrite_call *c) {
  * more. */
 static dt_value no_gradient(const rewrite_call *c) { return c->in[0]; }
 
-/* ---- an op of the same op ---- */
+/* ---- two ops of one kind, one behind the other ---- */
 
 /* The input of the input, if the same op computes both. */
 static dt_value twice(const rewrite_call *c) {
@@ -238,7 +238,7 @@ static const rewrite rewrites[] = {
     {.op = &dt_op_get_dimension_size, .make = known_size},
 };
 
-/* ---- the walk ---- */
+/* ---- walking over the graph ---- */
 
 static bool *needed_nodes(const dt_graph *g) {
     bool *need = dt_alloc((size_t)g->n_nodes + 1);

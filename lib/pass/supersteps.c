@@ -33,7 +33,7 @@ static bool is_given(const dt_node *n) {
     return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE;
 }
 
-/* ---- when ---- */
+/* ---- the superstep that computes a node ---- */
 
 static void find_homes(cutting *c) {
     const dt_graph *g = c->g;
@@ -57,7 +57,7 @@ static bool is_made_in(const cutting *c, int step, int i) {
     return !is_given(n) && !dt_is_exchange(n) && (c->anywhere[i] || c->home[i] == step);
 }
 
-/* ---- what ---- */
+/* ---- the nodes that a superstep needs ---- */
 
 /* The superstep of a result of the caller. A result that every superstep could compute or that
  * is passed through belongs to the last one. -1: an exchange produces it. */

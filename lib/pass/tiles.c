@@ -39,7 +39,7 @@ enum {
     MOST_SUMS = 1024
 };
 
-/* ---- how many ---- */
+/* ---- the number of pieces ---- */
 
 static int64_t row_elements(const dt_type *t) {
     return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0; /* with B = 1 */

@@ -167,7 +167,7 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, sizes 
     return sum;
 }
 
-/* ---- how often ---- */
+/* ---- how often computations run ---- */
 
 typedef struct computation {
     dt_pb_span at;
@@ -268,7 +268,7 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
         called[k]->times = fmin(called[k]->times + m->c[at].times * fmax(trips, 1), most_times);
 }
 
-/* ---- what it takes ---- */
+/* ---- adding up instructions ---- */
 
 /* Whether the instruction is launched as a kernel: not if it only names memory, is control flow, or
  * is the second half of an asynchronous one. */

@@ -21,7 +21,7 @@ static dt_pjrt_member *member_of(const dt_pjrt_device *d, const dt_variable *v) 
     return m && m->copy->device == d ? m : NULL;
 }
 
-/* ---- to the host ---- */
+/* ---- downloading ---- */
 
 /* Downloads the copy. Variables that the host has written since are not overwritten. */
 static dt_status *collect(dt_pjrt_copy *c) {
@@ -52,7 +52,7 @@ static dt_status *fetch(void *state, dt_variable *v) {
                : collect(c);
 }
 
-/* ---- having one ---- */
+/* ---- creating and releasing copies ---- */
 
 static void destroy(dt_pjrt_copy *c) {
     dt_pjrt_drop(c->device, c->buffer, c->n);
@@ -170,7 +170,7 @@ void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v) {
     set_newer(m->copy);
 }
 
-/* ---- which lie together ---- */
+/* ---- fixed layouts ---- */
 
 void dt_pjrt_copy_settle(dt_pjrt_copy *c) { c->settled = true; }
 
@@ -179,7 +179,7 @@ const dt_pjrt_copy *dt_pjrt_settled(const dt_pjrt_device *d, const dt_variable *
     return m && m->copy->settled ? m->copy : NULL;
 }
 
-/* ---- the end ---- */
+/* ---- releasing all copies ---- */
 
 static dt_status *fetch_gone(void *state, dt_variable *v) {
     (void)state;

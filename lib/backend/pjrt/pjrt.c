@@ -142,7 +142,7 @@ const dt_backend dt_backend_pjrt = {
     .record = record,
 };
 
-/* ---- what there is ---- */
+/* ---- finding accelerators ---- */
 
 static dt_status *look_at(const dt_pjrt_client *c, int i, dt_accelerator *out) {
     dt_pjrt_device_facts f;

@@ -15,7 +15,7 @@
 
 #include "backend/pjrt/program.h"
 
-/* ---- the end ---- */
+/* ---- ending a flight ---- */
 
 /* Returns the first error of two and frees the other. */
 static dt_status *first(dt_status *s, dt_status *later) {
@@ -41,7 +41,7 @@ static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f) {
     return s;
 }
 
-/* ---- room ---- */
+/* ---- memory for flights ---- */
 
 static dt_status *make_flight(dt_pjrt_program *x, dt_pjrt_flight *f) {
     const dt_graph *g = x->graph;

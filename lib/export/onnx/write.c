@@ -15,7 +15,7 @@ typedef struct writing {
     dt_onnx_value *value; /* by node: its value */
 } writing;
 
-/* ---- what goes in and out ---- */
+/* ---- inputs and outputs ---- */
 
 static void put_end(dt_str *out, int tag, const char *name, const dt_type *t) {
     size_t mark = dt_pb_open(out, tag);
@@ -95,7 +95,7 @@ static dt_status *put_graph(writing *w) {
     return NULL;
 }
 
-/* ---- around them ---- */
+/* ---- the file ---- */
 
 /* Protocol buffers end at 2 GiB. */
 static dt_status *check_size(const dt_graph *g) {

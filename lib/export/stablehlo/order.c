@@ -40,7 +40,7 @@ static const dt_node *node_at(const ordering *o, int i) { return &o->g->node[i];
 
 static int input(const ordering *o, int i, int k) { return node_at(o, i)->in[k]; }
 
-/* ---- what nodes are ---- */
+/* ---- properties of nodes ---- */
 
 static bool is_fed(const dt_node *n) {
     return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE;

@@ -42,7 +42,7 @@ static const dt_node *node_of(const dt_hlo_order *o, int item) {
     return &o->g->node[o->item[item].node];
 }
 
-/* ---- what is alike ---- */
+/* ---- items that are alike ---- */
 
 /* The attributes without the number that may differ; `room` has their size. */
 static const void *unnumbered(const dt_node *n, void *room) {
@@ -286,7 +286,7 @@ static bool settle(const search *s, const candidate *c, dt_hlo_repeat *r) {
     return false;
 }
 
-/* ---- all of them ---- */
+/* ---- finding all repeats ---- */
 
 static bool is_free(const search *s, const candidate *c) {
     for (int i = c->first; i < c->first + c->n * c->period; i++)

@@ -28,7 +28,7 @@ static bool is_state(const dt_hlo_plan *p, int item) {
     return node_of(p, item)->op->role == DT_ROLE_STATE;
 }
 
-/* ---- making ---- */
+/* ---- creating stacks ---- */
 
 static int add_stack(dt_hlo_plan *p, dt_hlo_stack_kind kind, dt_type type) {
     DT_GROW(p->stack, p->cap_stacks, p->n_stacks + 1);
@@ -135,7 +135,7 @@ static bool place(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     return placed == 0 || placed == n || prolong(p, list, n, stack);
 }
 
-/* ---- what there is to be placed ---- */
+/* ---- placing states, lists and updates ---- */
 
 static void place_groups(dt_hlo_plan *p) {
     for (int i = 0; i < p->n_groups; i++) {

@@ -77,7 +77,7 @@ static const dt_op put_step = {
 bool dt_hlo_takes_step(const dt_node *n) { return n->op == &take_step; }
 bool dt_hlo_puts_step(const dt_node *n) { return n->op == &put_step; }
 
-/* ---- what is taken ---- */
+/* ---- slices of sequences ---- */
 
 /* Elements first, first + 1, ... of a value along one axis; base -1: not a slice. */
 typedef struct cut {
@@ -140,7 +140,7 @@ static bool is_taken(const steps *s, int i) {
     return c->base >= 0 && s->taken[c->base] >= FEWEST_STEPS && size_of(s, i, c->axis) == 1;
 }
 
-/* ---- what is put together ---- */
+/* ---- sequences assembled from steps ---- */
 
 /* The axis along which a pad adds zeros at the ends; -1: the pad does something else, such as
  * adding along one axis and cutting along another. */

@@ -18,7 +18,7 @@ static const dt_node *node_of(const dt_hlo_writer *w, int item) {
     return &w->plan.o->g->node[w->plan.o->item[item].node];
 }
 
-/* ---- whether it is one ---- */
+/* ---- repeats that need no loop ---- */
 
 /* Whether the rows are consecutive in this direction: 1 or -1. */
 static bool are_neighbours(const int *row, int n, int step) {
@@ -59,7 +59,7 @@ bool dt_hlo_is_whole(const dt_hlo_writer *w, int repeat) {
     return whole;
 }
 
-/* ---- its statements ---- */
+/* ---- statements over whole stacks ---- */
 
 typedef struct whole {
     dt_hlo_writer *w;

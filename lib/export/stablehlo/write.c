@@ -162,7 +162,7 @@ static dt_status *write_body(dt_hlo_writer *w) {
     return bad;
 }
 
-/* ---- what goes in and out ---- */
+/* ---- arguments and results ---- */
 
 static dt_hlo_port *add_port(dt_hlo_signature *s, dt_hlo_port *list, int *n, dt_hlo_port p) {
     p.alias = -1;
@@ -262,7 +262,7 @@ static dt_hlo_value given(dt_hlo_writer *w, const dt_hlo_port *p) {
                       : dt_hlo_value_of(w, w->plan.o->update[p->state[0]]);
 }
 
-/* ---- around the statements ---- */
+/* ---- the module around the statements ---- */
 
 static void write_name(dt_str *out, const char *name) {
     for (; *name; name++)

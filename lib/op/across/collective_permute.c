@@ -51,7 +51,7 @@ static range held_of(range wanted, int rank, int64_t own) {
 
 static int64_t count(range r) { return r.to > r.from ? r.to - r.from : 0; }
 
-/* ---- the three meanings ---- */
+/* ---- the definition, the op as other ops, and its bytes ---- */
 
 static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;

@@ -88,7 +88,7 @@ static int list_ways(const dt_spmd_work *w, int i, way *list) {
     return n;
 }
 
-/* ---- their costs ---- */
+/* ---- the costs of splits ---- */
 
 static double work_of(const dt_spmd_work *w, const dt_node *n) {
     dt_view in[DT_MAX_IN];

@@ -133,7 +133,7 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
     return c.value;
 }
 
-/* ---- what it costs ---- */
+/* ---- the cost of a conversion ---- */
 
 /* The price of a byte of a gather relative to one of a sum. A sum sends each byte twice, but a
  * gathered value needs more memory, and each reader computes with all of it. */

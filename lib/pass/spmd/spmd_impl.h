@@ -77,7 +77,7 @@ bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w);
 /* Counts the bytes that a device has of such variables beyond an equal share. */
 void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 
-/* ---- where everything lies (propagate.c) ---- */
+/* ---- layouts of all values (propagate.c) ---- */
 
 /* Whether `axes` divide dimension d of a value of type t evenly; along rows of
  * the batch, together with the axes that divide the batch already. */
