@@ -15,7 +15,7 @@
 
 #include "model/compile.h"
 
-/* ---- by output ---- */
+/* ---- mappings by output ---- */
 
 static int find_output(const dt_outputs *o, const char *name) {
     for (int i = 0; i < o->n; i++)

@@ -135,7 +135,7 @@ void dt_optimizer_unref(dt_optimizer *o) {
     DT_RETIRE(o);
 }
 
-/* ---- what it was made with ---- */
+/* ---- the optimizer's configuration ---- */
 
 /* Prints a schedule as a Keras object: class and arguments. */
 static void print_schedule(const dt_named *schedule, dt_json *j) {

@@ -21,7 +21,7 @@ static bool is_output(const found *f, int layer) {
     return is;
 }
 
-/* ---- by name ---- */
+/* ---- outputs by name ---- */
 
 static dt_status *no_layer(const dt_model_reader *r, const dt_tree *t, const char *name) {
     dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "unknown output layer '%.80s'", name);
@@ -54,7 +54,7 @@ static dt_status *find_outputs(const dt_model_reader *r, found *f) {
     return faults;
 }
 
-/* ---- the whole ---- */
+/* ---- reading the outputs ---- */
 
 static dt_status *unused(const dt_model_reader *r, const found *f, int i) {
     const dt_location *at = &r->named[i].at;

@@ -29,7 +29,7 @@ dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out) {
     return row->check ? row->check(out->args, &out->at) : NULL;
 }
 
-/* ---- by itself ---- */
+/* ---- the rate of one step ---- */
 
 dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) {
     static const int64_t no_rows = 1;

@@ -280,7 +280,7 @@ static dt_status *build_layers(dt_model_reader *r) {
     return faults;
 }
 
-/* ---- the whole ---- */
+/* ---- the spec ---- */
 
 static void list_weights(const dt_model_reader *r, dt_model_spec *out) {
     for (int i = 0; i < out->n_layers; i++) out->n_weights += out->layer[i].n_weights;

@@ -135,7 +135,7 @@ static dt_status *replace_text(expansion *e, const turn *t, dt_tree *text) {
     return NULL;
 }
 
-/* ---- one turn ---- */
+/* ---- one turn of a Repeat ---- */
 
 /* Recursion is bounded by the depth of trees. */
 static dt_status *replace(expansion *e, const turn *t, dt_tree *node) {

@@ -145,7 +145,7 @@ dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
     return faults;
 }
 
-/* ---- about the run ---- */
+/* ---- facts of the run ---- */
 
 bool dt_callbacks_look_at_steps(const run *r) {
     for (int i = 0; i < r->n_hooks; i++)

@@ -193,7 +193,7 @@ static dt_status *open_positions(restoring *r) {
     return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- restoring a checkpoint ---- */
 
 static dt_status *prepare(restoring *r, const char *path) {
     DT_TRY(open_saved(r, path));

@@ -67,7 +67,7 @@ static dt_status *count_classes(const dt_dataset *d, dt_part part, int element, 
                                           .user = out});
 }
 
-/* ---- chance ---- */
+/* ---- differences beyond chance ---- */
 
 static double log_choose(double n, double k) {
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
@@ -205,7 +205,7 @@ static const char *describe_only(const finding *f, dt_arena *arena) {
                            f->name, f->target->name, dt_str_text(&class), dt_str_text(&line));
 }
 
-/* ---- the whole ---- */
+/* ---- warnings about classes ---- */
 
 /* The number of classes of an output whose examples have exactly one class; 0 for other outputs. */
 static int64_t classes_of(const dt_trainer *t, int output) {

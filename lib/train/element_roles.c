@@ -12,7 +12,7 @@
 
 static const dt_location *location_or_null(const dt_location *at) { return at->source ? at : NULL; }
 
-/* ---- by name ---- */
+/* ---- elements by name ---- */
 
 static int find(const dt_texts *elements, const char *name) {
     for (int i = 0; i < elements->n; i++)
@@ -149,7 +149,7 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
     return !faults && c ? find_targets(elements, c, out) : faults;
 }
 
-/* ---- by type ---- */
+/* ---- types of elements ---- */
 
 /* "[28, 28]": a shape as in a job file, without the batch dimension. */
 static void put_shape(dt_str *out, const dt_type *t) {

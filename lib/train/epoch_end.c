@@ -118,7 +118,7 @@ static dt_logs training_logs(run *r) {
                      .n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last)};
 }
 
-/* ---- between the ends of epochs ---- */
+/* ---- validation within an epoch ---- */
 
 /* The metrics of the run's last step are reported with the epoch that ends there. */
 dt_status *dt_run_validate_between(run *r) {

@@ -265,7 +265,7 @@ static dt_status *explain_binary(dt_explained_tally *t, dt_threshold_score best,
     return NULL;
 }
 
-/* ---- all ---- */
+/* ---- explaining an output ---- */
 
 dt_status *dt_tally_explain(dt_explained_tally *t, const dt_texts *names, dt_threshold_score best,
                             dt_arena *arena, dt_output_explained *out) {

@@ -159,7 +159,7 @@ dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n, dt_fa
     return all;
 }
 
-/* ---- against a slice ---- */
+/* ---- faults of a slice ---- */
 
 static dt_status *check(const dt_fault *f, const dt_topology *slice) {
     int devices = slice ? slice->tasks * slice->devices : 0;

@@ -7,7 +7,7 @@
 #include "train/scoped.h"
 #include "train/train.h"
 
-/* ---- making ---- */
+/* ---- creating a model ---- */
 
 /* Checked before any variable is allocated: the kernel grants more memory than it has, and later
  * kills the process that uses it. */

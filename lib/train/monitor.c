@@ -8,7 +8,7 @@
 const char *const dt_monitor_modes[] = {"auto", "min", "max", NULL};
 enum { AUTO, LESS, MORE };
 
-/* ---- which metric ---- */
+/* ---- finding the metric ---- */
 
 /* "loss" of "val_loss". */
 static const char *bare(const char *name) {

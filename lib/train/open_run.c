@@ -7,7 +7,7 @@
 #include "train/hook.h"
 #include "train/recording.h"
 
-/* ---- going on ---- */
+/* ---- resuming ---- */
 
 static dt_status *same_job(run *r, const dt_saved *c) {
     const char *key = dt_job_difference(r->arena, c->state.job, r->q->job);

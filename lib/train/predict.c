@@ -513,7 +513,7 @@ static dt_status *predict_part(prediction *p) {
     return s;
 }
 
-/* ---- the whole ---- */
+/* ---- predicting ---- */
 
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
     DT_LOCAL prediction *p = dt_alloc(sizeof *p); /* 16 KiB, too much for a small stack */

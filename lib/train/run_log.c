@@ -40,7 +40,7 @@ int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end) {
     return goes_on ? size : end;
 }
 
-/* ---- beside the old one ---- */
+/* ---- the file beside the log of an earlier run ---- */
 
 static char *beside(const dt_run_log *l, int64_t generation) {
     dt_str name = {0};

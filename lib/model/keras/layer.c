@@ -8,7 +8,7 @@
 
 #include "model/keras/keras_impl.h"
 
-/* ---- what is written otherwise ---- */
+/* ---- arguments that Keras writes in another form ---- */
 
 /* Shapes that a layer was built for. */
 static const struct {

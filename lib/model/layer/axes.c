@@ -4,7 +4,7 @@
 
 #include "op/shapes.h"
 
-/* ---- which ---- */
+/* ---- finding the axes ---- */
 
 dt_status *dt_axes_find(const dt_layer_build *b, const dt_ints *axis, uint32_t *dims) {
     return dt_dims_find(&(dt_dims_of){.type = &b->in, .at = &b->at}, axis, dims);

@@ -21,7 +21,7 @@ static dt_value between(double top, double alpha, dt_value c) {
     return dt_multiply(dt_like(c, top), share);
 }
 
-/* ---- once ---- */
+/* ---- CosineDecay ---- */
 
 struct cosine {
     double initial_learning_rate, decay_steps, alpha, warmup_target, warmup_steps;
@@ -66,7 +66,7 @@ const dt_rate dt_rate_cosine_decay = {
     .at = cosine_at,
 };
 
-/* ---- with restarts ---- */
+/* ---- CosineDecayRestarts ---- */
 
 struct restarts {
     double initial_learning_rate, first_decay_steps, t_mul, m_mul, alpha;

@@ -48,7 +48,7 @@ static dt_status *open_generator(run *r, dt_hook *h) {
     return dt_at(s, dt_callback_place(h->named, "prompt"));
 }
 
-/* ---- a text ---- */
+/* ---- generating a text ---- */
 
 static void report_text(const run *r, const dt_generator *g) {
     dt_local_str text = {0};

@@ -106,7 +106,7 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     return x->save_best_only ? dt_monitor_check(job, named) : NULL;
 }
 
-/* ---- deciding ---- */
+/* ---- whether to save ---- */
 
 static bool names_validation(const char *filepath) {
     const char *wrong;

@@ -267,7 +267,7 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
     return NULL;
 }
 
-/* ---- what else happens ---- */
+/* ---- other events ---- */
 
 /* Of the process, and of a device that has memory of its own and reports it. */
 static void measure_peaks(dt_event_line *l, const run *r) {
@@ -389,7 +389,7 @@ static dt_status *saved(run *r, dt_hook *h) {
     return put_pending(r->record, r);
 }
 
-/* ---- the end ---- */
+/* ---- the end of an attempt ---- */
 
 static void put_end(record *c, const run *r, const dt_status *s) {
     char *error = hide(r, s ? dt_status_text(s) : NULL), *checkpoint = hide(r, r->out.checkpoint);
