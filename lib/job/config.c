@@ -41,7 +41,7 @@ static void put_leaf(dt_str *out, const dt_tree *t) {
     else dt_tree_print(t, out);
 }
 
-/* ---- the whole, in lines ---- */
+/* ---- the resolved job, in lines ---- */
 
 typedef struct page {
     dt_str *out;

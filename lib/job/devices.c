@@ -30,7 +30,7 @@ typedef struct machine {
         *no_plugin; /* why its devices are unknown; NULL: they are known, or no plug-in was named */
 } machine;
 
-/* ---- looking ---- */
+/* ---- looking for devices ---- */
 
 static dt_status *look(machine *m) {
     DT_TRY(dt_host_facts_find(&m->host));

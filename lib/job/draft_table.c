@@ -411,7 +411,7 @@ static void put_dataset(table *t) {
         if (t->column[i].use > NUMBER) put_steps(t, &t->column[i]);
 }
 
-/* ---- all of it ---- */
+/* ---- the job ---- */
 
 static void take_target(table *t) {
     const dt_column_facts *c = &t->facts.column[t->target];

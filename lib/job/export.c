@@ -111,7 +111,7 @@ static dt_status *write_keras_weights(const exporting *e) {
     return dt_keras_save_weights(e->session.model, &weights, e->q->path);
 }
 
-/* ---- all of it ---- */
+/* ---- exporting ---- */
 
 static dt_status *export(exporting *e) {
     const dt_run_options *o = e->options;

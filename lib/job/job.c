@@ -163,7 +163,7 @@ static dt_status *check_runs(const dt_job *j) {
     return faults;
 }
 
-/* ---- the whole ---- */
+/* ---- checking the job ---- */
 
 static dt_status *check_job(dt_job *j) {
     dt_status *faults = check_backend(j), *uncountable = j->has_strategy ? count_replicas(j) : NULL;

@@ -197,7 +197,7 @@ static int devices_asked_for(const dt_job *j) {
     return (int)devices;
 }
 
-/* ---- how something may lie ---- */
+/* ---- layouts of values ---- */
 
 /* A value with a requested layout; if its type is unknown, only the number of parts can be
  * checked. */
@@ -342,7 +342,7 @@ static dt_status *check_rules(const dt_job *j) {
     return faults;
 }
 
-/* ---- the whole ---- */
+/* ---- the section ---- */
 
 /* The location of `partition`, or of the setting that needs it. */
 static dt_status *no_partition_of(const dt_job *j, const char *input) {

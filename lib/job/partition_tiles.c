@@ -126,7 +126,7 @@ static void print_tiles(const dt_job *j, const dt_spmd *s, dt_str *out) {
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the description ---- */
 
 /* Whether a dimension between the batch and the last one is split. */
 static bool splits_images(const dt_job_partition *p) {

@@ -201,7 +201,7 @@ void dt_plan_check_destroy(struct dt_plan_check *c) {
     free(c);
 }
 
-/* ---- both, side by side ---- */
+/* ---- plan and compiler, side by side ---- */
 
 enum { LABEL = 26, COLUMN = 16 };
 

@@ -46,7 +46,7 @@ static bool is_calibrated(const dt_job_plan *p, const dt_step_kind *kind) {
     return on && strcmp(on, kind->family) == 0;
 }
 
-/* ---- for people ---- */
+/* ---- as text ---- */
 
 static void put_label(const char *label, dt_str *out) {
     const size_t from = out->size;
@@ -111,7 +111,7 @@ void dt_job_plan_print_errors(const dt_job_plan *p, dt_str *out) {
     dt_str_putc(out, '\n');
 }
 
-/* ---- for programs ---- */
+/* ---- as JSON ---- */
 
 static void put_numbers(const dt_expected_error *e, dt_json *j) {
     dt_json_int(j, "rows", e->rows);

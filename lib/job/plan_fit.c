@@ -153,7 +153,7 @@ static dt_would_fit fitting_of(const dt_job_plan *p, dt_arena *arena) {
     return f;
 }
 
-/* ---- printed ---- */
+/* ---- printing ---- */
 
 static void put_label(const char *label, dt_str *out) {
     const size_t from = out->size;

@@ -102,7 +102,7 @@ bool dt_run_meets_budget(const dt_plan_run *r, const dt_run_estimate *e) {
     return r->usd <= 0 || (e->usd > 0 && e->usd <= r->usd);
 }
 
-/* ---- printed ---- */
+/* ---- printing ---- */
 
 enum { LABEL = 26 };
 

@@ -84,7 +84,7 @@ dt_status *dt_job_open_rows(dt_job *j, const dt_predict_request *q, dt_dataset *
                                                 .keep = keep});
 }
 
-/* ---- to evaluate ---- */
+/* ---- rows to evaluate ---- */
 
 /* The elements that are fed, by name; those of the model's Inputs as batches carry them. */
 static int name_elements(const dt_job *j, const dt_match *m, dt_element_spec *out) {

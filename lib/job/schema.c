@@ -229,7 +229,7 @@ static void put_section(dt_json *j, const dt_field *f, const dt_section *section
     dt_json_close(j, '}');
 }
 
-/* ---- what must be there ---- */
+/* ---- required keys ---- */
 
 /* Keys of which a section has one, and no more. */
 static const struct {
@@ -291,7 +291,7 @@ static void put_all_needs(dt_json *j) {
     dt_json_close(j, '}');
 }
 
-/* ---- the whole ---- */
+/* ---- the schema ---- */
 
 static void put_top(dt_json *j) {
     dt_json_open(j, "properties", '{');

@@ -106,7 +106,7 @@ static void list_candidates(search *s) {
     }
 }
 
-/* ---- planning one ---- */
+/* ---- planning a candidate ---- */
 
 dt_status *dt_search_open(const dt_job_source *from, char *const *more, int words, dt_arena *arena,
                           dt_job **job) {
@@ -182,7 +182,7 @@ static void plan_all(search *s) {
     s->n = kept;
 }
 
-/* ---- showing ---- */
+/* ---- printing candidates ---- */
 
 /* What fits first, then the rate. */
 static int by_merit(const void *a, const void *b) {

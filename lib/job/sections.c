@@ -56,7 +56,7 @@ static const dt_field top_fields[] = {
     DT_END};
 enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };
 
-/* ---- the top ---- */
+/* ---- keys at the top of the job ---- */
 
 bool dt_job_needs(const char *key, dt_purpose purpose) {
     static const struct {

@@ -432,7 +432,7 @@ static dt_status *take_folder(dt_sweep *s) {
     return bad ? bad : dt_sweep_read_results(s);
 }
 
-/* ---- all ---- */
+/* ---- opening a sweep ---- */
 
 static dt_status *make(dt_sweep *s, const dt_sweep_options *o) {
     DT_TRY(dt_space_read(s->arena, s->source.overrides, s->source.n_overrides, &s->space));

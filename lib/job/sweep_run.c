@@ -175,7 +175,7 @@ int dt_sweep_rank(const dt_sweep *s, const dt_sweep_entry **order) {
     return ranked;
 }
 
-/* ---- what is next ---- */
+/* ---- the next trial ---- */
 
 /* Whether the trial takes part in a rung: all trials in the first, later the best of the previous
  * rung. */
@@ -249,7 +249,7 @@ DT_API dt_status *dt_sweep_next(dt_sweep *s, dt_sweep_trial *trial) {
     return NULL;
 }
 
-/* ---- an end ---- */
+/* ---- the end of a trial ---- */
 
 static char *line_about(const dt_sweep *s, const dt_sweep_entry *t) {
     const char *error = t->error ? t->error : "";

@@ -320,7 +320,7 @@ static void recycle(dt_carrier *c, void *slices) {
     pthread_mutex_unlock(&a->lock);
 }
 
-/* ---- the end ---- */
+/* ---- ending ---- */
 
 static void stop_threads(servers *a) {
     pthread_mutex_lock(&a->lock);

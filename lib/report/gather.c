@@ -189,7 +189,7 @@ static void put_job(const dt_report_run *r, bool alone, dt_json *j) {
     dt_json_string(j, "format", dt_report_text(json_object_get(r->job, "dataset"), "format"));
 }
 
-/* ---- what it comes to ---- */
+/* ---- figures and outcome ---- */
 
 static void put_figures(const dt_report_run *r, dt_json *j) {
     dt_json_open(j, "figures", '{');
@@ -362,7 +362,7 @@ static void put_slice(const dt_report_run *r, dt_json *j) {
     dt_resolver_unref(resolver);
 }
 
-/* ---- all ---- */
+/* ---- the run ---- */
 
 void dt_report_gather(const dt_report_run *r, bool alone, dt_json *j) {
     dt_json_open(j, NULL, '{');

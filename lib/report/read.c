@@ -251,7 +251,7 @@ static void read_evaluations(dt_report_run *r) {
     }
 }
 
-/* ---- all ---- */
+/* ---- reading a run ---- */
 
 static dt_status *read_all(dt_report_run *r) {
     bool record;

@@ -90,7 +90,7 @@ static void end(dt_report_run *r, const dt_event_line *l, json_t *line) {
     take_peak(r, l);
 }
 
-/* ---- what it read ---- */
+/* ---- the data that the run read ---- */
 
 const char *const dt_report_parts[DT_REPORT_PARTS] = {"train", "validation", "test"};
 

@@ -48,7 +48,7 @@ static int place_of(const dt_closures *c, int64_t number) {
 
 void dt_closures_drop(dt_closures *c, int64_t number) { take_out(c, place_of(c, number)); }
 
-/* ---- giving ---- */
+/* ---- giving closures out ---- */
 
 static int find_lost(const dt_closures *c) {
     int found = -1;

@@ -69,7 +69,7 @@ static void forget(void *state) {
     free(p);
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static bool is_divided(const dt_variable *v) { return v->held && v->held->fetch == fetch; }
 

@@ -10,7 +10,7 @@
 
 enum { MOST_CORES = 1 << 24 };
 
-/* ---- life ---- */
+/* ---- creating and releasing ---- */
 
 dt_assignment *dt_assignment_new(const dt_topology *t, int replicas, int logical) {
     dt_assignment *a = dt_alloc(sizeof *a);

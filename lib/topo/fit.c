@@ -55,7 +55,7 @@ static void print_replicas(dt_str *out, int64_t n) {
     dt_str_printf(out, "%lld replica%s", (long long)n, n == 1 ? "" : "s");
 }
 
-/* ---- on a slice ---- */
+/* ---- blocks on a slice ---- */
 
 static void print_fits(const blocks *all, const int64_t want[4], dt_str *out) {
     for (int i = 0; i < all->n; i++)

@@ -209,7 +209,7 @@ bool dt_slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt_sli
     return true;
 }
 
-/* ---- room ---- */
+/* ---- slices with room for blocks ---- */
 
 int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]) {
     return s->chips[0] / block[0] * (s->chips[1] / block[1]) * (s->chips[2] / block[2]) *

@@ -43,7 +43,7 @@ typedef struct sheet {
     int shown[3];      /* chips that are drawn along x, y and z: the first ones */
 } sheet;
 
-/* ---- measures ---- */
+/* ---- sizes ---- */
 
 static int chip_height(void) { return CORE_HEIGHT + 2 * INSET; }
 
@@ -186,7 +186,7 @@ static void put_links(sheet *s, int x, int y, int z) {
         put_line(s, "link", at[0] + s->chip - 2, at[1] + 2, at[0] + s->chip + 4, at[1] - 4);
 }
 
-/* ---- round the end ---- */
+/* ---- links around the end of an axis ---- */
 
 static bool twists(const sheet *s, int axis) {
     return dt_topology_twist(s->t, axis, 0) || dt_topology_twist(s->t, axis, 1) ||

@@ -24,7 +24,7 @@ static int place_index(const int mesh[4], const int at[4]) {
 
 static int places(const int mesh[4]) { return mesh[0] * mesh[1] * mesh[2] * mesh[3]; }
 
-/* ---- making one ---- */
+/* ---- creating a topology ---- */
 
 static dt_status *bad_mesh(const dt_topology_options *o, const char *what) {
     return dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape %s, got %s", what,
@@ -187,7 +187,7 @@ DT_API void dt_topology_unref(dt_topology *t) {
     DT_RETIRE(t);
 }
 
-/* ---- asking one ---- */
+/* ---- queries ---- */
 
 int dt_topology_cores(const dt_topology *t) { return places(t->mesh) - t->missing; }
 
