@@ -45,7 +45,7 @@ static void collect_names(struct names *names) {
     add_name(names, "PJRT_CACHE");
     add_name(names, "SECRET_FILE");
     add_name(names, "INTERFACE");
-    add_name(names, "POOL_WORKER"); /* which fit sets for its workers */
+    add_name(names, "POOL_WORKER"); /* fit sets this variable for its workers */
 #ifdef DT_FAULTS
     add_name(names, "FAULT_WRITE");
 #endif

@@ -133,7 +133,7 @@ const char *out_ellipsis(const struct out *out) { return out->utf8 ? "\xe2\x80\x
 static _Noreturn void end_by_pipe(void) {
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
-    _exit(EXIT_PIPE); /* if the signal is blocked, or the process is the first of a container */
+    _exit(EXIT_PIPE); /* reached if the signal is blocked, or in the first process of a container */
 }
 
 void out_end_with_readers(void) { signal(SIGPIPE, SIG_DFL); }

@@ -143,8 +143,8 @@ static double time_left(const struct watch *w, const dt_event *e) {
            (double)(w->epoch_steps - e->epoch_step);
 }
 
-/* Draws the line with a bar of so many characters (none: no bar); returns by how many characters it
- * is too long. */
+/* Draws the line with a bar of `bar` characters; below LEAST_BAR without one. Returns by how many
+ * characters the line is too long. */
 static int try_step(const struct watch *w, const dt_event *e, dt_str *t, int bar, bool extra) {
     put_epoch(t, e);
     if (bar >= LEAST_BAR) put_bar(t, e->epoch_step, w->epoch_steps, bar);
