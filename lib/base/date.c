@@ -266,7 +266,7 @@ typedef struct reader {
     int half, yearday; /* half: -1 none, 0 AM, 1 PM; yearday: 0 none */
 } reader;
 
-/* At most so many digits; what follows may be digits, too. */
+/* Reads at most `most` digits into *out. More digits may follow. */
 static int read_digits(reader *r, int most, int *out) {
     int n = 0;
     for (*out = 0; n < most && isdigit((unsigned char)*r->p); n++)

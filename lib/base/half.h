@@ -13,7 +13,7 @@ uint16_t dt_half_of(double x);
 double dt_bfloat_to_double(uint16_t b);
 /* The nearest, ties to even; beyond the largest float32 infinity. */
 uint16_t dt_bfloat_of(double x);
-/* x with so many digits of fraction (1 to 23), ties to even: 7 are bfloat16's. */
+/* x rounded to `digits` binary digits of fraction (1 to 23), ties to even. bfloat16 has 7. */
 float dt_float_rounded(float x, int digits);
 
 #endif

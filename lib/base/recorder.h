@@ -42,7 +42,7 @@ typedef struct dt_numbers {
 } dt_numbers;
 
 typedef struct dt_span {
-    int64_t begin_ns, end_ns; /* of the monotonic clock */
+    int64_t begin_ns, end_ns; /* times of the monotonic clock */
     dt_numbers number;
     int mark;
 } dt_span;

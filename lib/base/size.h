@@ -13,8 +13,8 @@ static inline int64_t dt_aligned(int64_t bytes) {
     return bytes > INT64_MAX - 63 ? INT64_MAX : (bytes + 63) & ~INT64_C(63);
 }
 
-/* "16GiB", "1.5 MiB", "17179869184" as bytes, from 1 to 2^62; units are B, KiB, MiB, GiB and TiB.
- * False: it is none. */
+/* Reads "16GiB", "1.5 MiB" or "17179869184" as bytes, from 1 to 2^62; units are B, KiB, MiB, GiB
+ * and TiB. False: the text is not such a size. */
 bool dt_parse_bytes(const char *text, int64_t *bytes);
 
 #endif

@@ -81,7 +81,7 @@ dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUS
 dt_status *dt_want_texts(const char *const *given, int n, const char *call,
                          const char *what) DT_MUST_USE;
 /* MISUSE for a handle that has been released, of a list or a struct of options: "dt_plan_text got a
- * job that has been released". NULL is none. */
+ * job that has been released". NULL is not an error. */
 dt_status *dt_want_live(const void *handle, const char *call, const char *what) DT_MUST_USE;
 
 /* Adds a line of context below the error; returns s. */

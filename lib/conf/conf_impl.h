@@ -89,7 +89,7 @@ dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *
                            const char **out) DT_MUST_USE;
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) DT_MUST_USE;
 
-/* Says what Python's None is here, where `text` is that. */
+/* Suggests YAML's null if `text` is Python's None. */
 dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
 /* A hint for a name of another program; NULL: unknown. */
 const char *dt_foreign_name(const char *noun, const char *name);

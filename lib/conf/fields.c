@@ -383,7 +383,7 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
     int n = 0;
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%.*s",
                            dt_quote_text(e->key).text, IN(r->what));
-    if (++r->unknown > DT_MAX_ERRORS) return s; /* only counted, so that none is looked up */
+    if (++r->unknown > DT_MAX_ERRORS) return s; /* too many: no similar key is looked up */
     if (*e->key &&
         e->key[strlen(e->key) - 1] ==
             ')') /* the key is the first part of a Python tuple, which its comma has cut in two */

@@ -114,7 +114,7 @@ static bool begins_line(const failure *f) {
 }
 
 static dt_status *expected_value(const failure *f) {
-    if (f->before->bracket && strchr("]}", f->c)) /* or the end, '\0' */
+    if (f->before->bracket && strchr("]}", f->c)) /* '\0', the end of the text, is found, too */
         return in_brackets(f);
     if (f->c == ']' || f->c == '}')
         return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes nothing", f->c);

@@ -35,8 +35,10 @@
 #include "base/thread.h"
 
 enum {
-    PATIENCE_NS = 5000000, /* start another thread when the caller has waited this long in all, */
-    PATIENCE_PART = 20,    /* and longer than 1 / PATIENCE_PART of the time */
+    /* start another thread when the caller has waited PATIENCE_NS in all, and longer than
+     * 1 / PATIENCE_PART of the time */
+    PATIENCE_NS = 5000000,
+    PATIENCE_PART = 20,
 };
 
 /* ---- batches and their pieces ---- */

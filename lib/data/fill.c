@@ -17,8 +17,8 @@
 #include "base/clock.h"
 
 enum {
-    AHEAD_ROWS = 2,     /* rows to prefetch ahead of the current one, */
-    AHEAD_BYTES = 1024, /* and bytes of each; beyond these the processor prefetches by itself */
+    AHEAD_ROWS = 2,     /* rows to prefetch ahead of the current one */
+    AHEAD_BYTES = 1024, /* bytes to prefetch of each row; the processor continues by itself */
 };
 
 /* State of one element. */

@@ -144,7 +144,7 @@ dt_status *dt_held_rows_open(dt_arena *arena, dt_examples **x, dt_row_source *on
     h->base.reader = &reader;
     h->base.encoded = false;
     h->base.count = 0;
-    *x = &h->base; /* which the caller closes, even after an error */
+    *x = &h->base; /* the caller closes *x, even after an error */
     for (int e = 0; e < n; e++) {
         const size_t bytes = (size_t)dt_type_bytes(&h->base.stored[e].type);
         h->row[e] = dt_try_alloc(bytes + 1);

@@ -421,7 +421,7 @@ dt_status *dt_windows_open(dt_dataset *d, dt_rows *r) {
     const bool once = dt_dataset_is_once(d);
     w->rows = r->x;
     w->base.reader = once ? &in_order : &reader;
-    r->x = &w->base; /* which the caller closes, even after an error */
+    r->x = &w->base; /* the caller closes r->x, even after an error */
     if (once && d->spec.rows->once->answers)
         return dt_fail(DT_E_ELEMENTS, &d->spec.window.at,
                        "errors cannot be answered row by row for windows: a row is in several");

@@ -13,7 +13,7 @@ typedef struct check {
     dt_status **fault;             /* [count] */
     _Atomic int64_t next;          /* the next example to read */
     dt_status *stop[MOST_THREADS]; /* errors that do not concern one example alone */
-    _Atomic int threads;           /* that have begun */
+    _Atomic int threads;           /* number of threads that have begun */
     _Atomic bool stops;
 } check;
 

@@ -18,7 +18,7 @@ enum { MOST_NODES = 1 << 22, LONGEST_PIECE = 512 };
 typedef struct edge {
     uint64_t from; /* node << 8 | byte */
     int32_t to;    /* 0: free */
-    int32_t token; /* that ends there; -1: none */
+    int32_t token; /* the token that ends at node `to`; -1: none */
 } edge;
 
 typedef struct unigram {
