@@ -197,7 +197,7 @@ static void list_metrics(dt_job *j) {
         for (int i = 0; i < n; i++)
             j->metric[j->n_metrics++] = dt_arena_printf(j->arena, "%s%s", prefixes[p], key[i]);
     if (dt_callbacks_vary_rate(&j->fit.callbacks))
-        j->metric[j->n_metrics++] = "learning_rate"; /* which these add to the logs */
+        j->metric[j->n_metrics++] = "learning_rate"; /* these callbacks add it to the logs */
 }
 
 static void add_entry(dt_job *j, dt_tree *map, const dt_entry *entry) {

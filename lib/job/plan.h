@@ -53,11 +53,11 @@ typedef struct dt_job_plan {
     int replicas, logical;
     /* elements of variables that are trained: of the model, on one device */
     double parameters, parameters_here;
-    /* that fit would allocate on this machine for a step, besides variables; 0: not requested,
-     * or too large to compute */
+    /* bytes that fit would allocate on this machine for a step, besides variables; 0: not
+     * requested, or too large to compute */
     int64_t host_bytes;
     dt_plan_options o;
-    dt_run_estimate run; /* where o.run asks for one */
+    dt_run_estimate run; /* the estimate of a whole run, if o.run asks for one */
     /* the comparison with a compiler (plan_check.h), owned; NULL: not requested */
     struct dt_plan_check *check;
 } dt_job_plan;

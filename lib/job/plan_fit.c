@@ -69,8 +69,8 @@ static void put_words(const dt_job_plan *p, const changed *c, const char *betwee
                   (long long)(each ? c->rows / p->replicas : c->rows));
 }
 
-/* Bytes of a device with the changes, and whether it has as many; INFINITY: such a job cannot be
- * planned. */
+/* The bytes that a device needs with the changes. *fits: the device has as many. INFINITY: such a
+ * job cannot be planned. */
 static double bytes_with(const dt_job_plan *p, const changed *c, bool *fits) {
     dt_job *j = p->job;
     dt_job_plan *other = NULL;

@@ -265,7 +265,7 @@ static double try_shares(search *s, const dt_topology *t, point c) {
     return best;
 }
 
-/* Whether the job can divide its experts into so many parts. */
+/* Whether the job can divide its experts into `parts` parts. */
 static bool divides_experts(const search *s, int parts) {
     const int64_t experts = number_of(s->let, "experts");
     return parts > 1 && experts > 0 && experts % parts == 0 && has_expert_words(s->let);

@@ -60,7 +60,7 @@ typedef struct dt_messenger_spec {
     /* How peers that this messenger connects to see it: 1 to 39 characters from ' ' to '~',
      * without '/'. */
     const char *name;
-    /* a peer that sends nothing for so many seconds, not even a heartbeat, is gone; 0: 10 */
+    /* a peer that sends nothing for this many seconds, not even a heartbeat, is gone; 0: 10 */
     double silence_s;
     /* largest part that is accepted; a larger one ends the peer; 0: DT_MOST_PART */
     size_t most_bytes;

@@ -16,7 +16,7 @@ typedef struct dt_pjrt_gpu {
     int cores, fpus, threads;     /* multiprocessors; float32 units and resident threads of each */
     int shared, shared_by_choice; /* KiB of a multiprocessor, and of a block that asks for much */
     double clock_ghz;
-    int64_t memory, bandwidth, l2; /* bytes, bytes a second, bytes */
+    int64_t memory, bandwidth, l2; /* memory and l2: bytes; bandwidth: bytes a second */
 } dt_pjrt_gpu;
 
 /* The GPU of that name; NULL: unknown. */

@@ -37,8 +37,8 @@ typedef struct dt_partitioner {
     int64_t bytes; /* MIN_SIZE: least bytes of a shard; MAX_SIZE: most bytes */
 } dt_partitioner;
 
-/* Returns the number of shards of a variable with so many rows, each of row_bytes bytes: at
- * least 1, and at most the number of rows. A scalar has one row. */
+/* Returns the number of shards of a variable with `rows` rows of row_bytes bytes: at least 1, and
+ * at most the number of rows. A scalar has one row. */
 int64_t dt_partitioner_shards(const dt_partitioner *p, int64_t rows, int64_t row_bytes);
 
 /* A parameter server and its workers, each of which is one replica. */

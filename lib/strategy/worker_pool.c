@@ -125,7 +125,7 @@ static dt_status *welcome(dt_worker_pool *c, const dt_arrival *a) {
         x->coming = false;
         x->starts = 0;
     } else {
-        x->starts = DT_POOL_STARTS; /* do not start another one, which would read the same job */
+        x->starts = DT_POOL_STARTS; /* do not restart the worker: it would read the same job */
         s = refuse_worker(c, a->worker,
                           dt_fail(DT_E_WORKERS_DISAGREE, NULL,
                                   "the coordinator has %s, it has %.200s", own ? own : "no job",

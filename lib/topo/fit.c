@@ -37,7 +37,7 @@ static void count_replicas(const int mesh[4], block *b) {
     }
 }
 
-/* All blocks of so many devices, whole chips first. */
+/* All blocks with `devices` devices, whole chips first. */
 static blocks blocks_of(int64_t devices, const int mesh[4]) {
     blocks all = {0};
     for (int64_t core = devices; core >= 1; core--)
