@@ -72,7 +72,7 @@ typedef enum dt_remat_value {
 /* The values that are stored for the gradient; all others are recomputed. */
 typedef struct dt_rematerialize {
     const char *name; /* the policy's; "custom": lists of values */
-    bool on;          /* false: everything is stored */
+    bool on;          /* false: all values are stored */
     unsigned save;    /* dt_remat_value bits: kept on the device */
     unsigned offload; /* the same: kept in the host's memory */
 } dt_rematerialize;

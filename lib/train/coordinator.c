@@ -95,7 +95,7 @@ static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_example *batc
 
 static dt_status *begin_window(dt_coordinated *c) {
     const run *r = c->r;
-    dt_worker_pool_forget(c->pool); /* who knows what changed the weights */
+    dt_worker_pool_forget(c->pool); /* anything may have changed the weights since */
     DT_TRY(dt_ps_set(&c->ps, r->at.step));
     dt_closures_begin(dt_worker_pool_closures(c->pool), r->at.step, end_of_window(r));
     return NULL;

@@ -221,7 +221,7 @@ static int64_t classes_of(const dt_trainer *t, int output) {
     return n > MOST_CLASSES ? 0 : n > 1 ? n : 2;
 }
 
-/* The element of that name with as many values; -1: none. */
+/* The element of d that has the name of `like` and as many values; -1: none. */
 static int find_element(const dt_dataset *d, const dt_element_spec *like) {
     const dt_element_spec *element;
     for (int e = dt_dataset_elements(d, &element) - 1; e >= 0; e--)

@@ -18,8 +18,9 @@ typedef struct dt_lender {
     } size[2];
 } dt_lender;
 
-/* Options for an iterator over so many examples in batches, for steps of c. Compiles c for the full
- * and the last size. Zeros where steps cannot overlap. */
+/* Sets *out to the options of an iterator that lends batches to steps of c: `examples` examples in
+ * batches of `batch`. Compiles c for the full and the last size. If steps cannot overlap, *out is
+ * zero. */
 dt_status *dt_lender_make(dt_lender *l, const dt_dataset *data, dt_compiled *c, int64_t examples,
                           int64_t batch, dt_batch_lend *out) DT_MUST_USE;
 

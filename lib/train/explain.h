@@ -43,7 +43,7 @@ typedef struct dt_explained_tally {
     bool logits, pair; /* binary: scores before sigmoid; of a softmax of two */
     int loss, target;  /* indices of the loss and the target in the results; -1: none */
     int64_t width;     /* numbers of the output per example */
-    bool one_hot;      /* targets have as many */
+    bool one_hot;      /* targets have `width` numbers, too */
     bool ignores;      /* classes: the loss ignores the examples of class `ignored` */
     int64_t ignored;
     int64_t n_classes, examples, right;

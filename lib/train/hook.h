@@ -74,7 +74,8 @@ struct dt_hook_row {
     dt_status *(*step_end)(run *r, dt_hook *h, const dt_step_done *done);
     dt_status *(*test_begin)(run *r, dt_hook *h);
     dt_status *(*test_end)(run *r, dt_hook *h, const dt_logs *logs); /* names without val_ */
-    dt_status *(*epoch_end)(run *r, dt_hook *h, dt_logs *logs); /* or of a validation by steps */
+    /* the end of an epoch, or of a validation by steps */
+    dt_status *(*epoch_end)(run *r, dt_hook *h, dt_logs *logs);
     dt_status *(*settled)(run *r, dt_hook *h);   /* the step is over, with an epoch that it ended */
     dt_status *(*saved)(run *r, dt_hook *h);     /* the checkpoint r->out.checkpoint */
     dt_status *(*train_end)(run *r, dt_hook *h); /* before the last checkpoint */

@@ -24,8 +24,8 @@ static int64_t sum(int64_t a, int64_t b) {
 
 /* ---- arenas ---- */
 
-/* Adds the bytes of a step over so many rows. A step that runs replica by replica has no arena
- * of its own. */
+/* Adds the bytes of the arena of a step over `rows` rows. A step that runs replica by replica has
+ * none. */
 static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes) {
     dt_executable *x = NULL;
     if (!c || rows == 0) return NULL;

@@ -141,8 +141,8 @@ dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
 /* DOES_NOT_FIT: the machine, or the container, has less memory. The error names the largest layer,
  * and what would fit: rematerialization or a smaller batch; else the memory that the job needs. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
-/* Seconds of a step with so many rows on the clock of a simulated slice; rows 0: with a full batch.
- * 0 without a slice. */
+/* Seconds of a step with `rows` rows on the clock of a simulated slice; rows 0: with a full batch.
+ * Returns 0 without a slice. */
 double dt_virtual_step_s(const run *r, int64_t rows);
 /* Adds to an event the part of the epoch's time that steps waited for data. Resets these times. */
 void dt_run_report_waiting(run *r, dt_event *e);

@@ -170,11 +170,12 @@ dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step,
 /* DOES_NOT_FIT: a training step with the full batch exceeds the memory of a core of the slice.
  * Opens the back end. */
 dt_status *dt_trainer_check_fits(dt_trainer *t) DT_MUST_USE;
-/* DOES_NOT_FIT: variables, and a training step with the full batch and so many shards (0: none),
- * exceed this machine's memory. Of an outline: allocates nothing. Says what would fit. */
+/* Checks that this machine's memory suffices for variables and a training step with the full batch
+ * and `shards` shards (0: none). DOES_NOT_FIT reports what would fit. For an outline, allocates
+ * nothing. */
 dt_status *dt_trainer_check_memory(const dt_trainer *t, int shards) DT_MUST_USE;
 /* The bytes that this machine would allocate for a training step with the full batch, as in
- * dt_trainer_peak_bytes, with so many shards (0: none). Allocates nothing. 0: unknown
+ * dt_trainer_peak_bytes, with `shards` shards (0: none). Allocates nothing. 0: unknown
  * (dt_compiled_host_bytes). */
 dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_MUST_USE;
 
@@ -220,9 +221,10 @@ dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, const d
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
 /* See dt_class_names_print. */
 const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena);
-/* The bytes of a training step's arena. The price on a simulated slice of a step with so many rows:
- * those of the smaller last batch, or as a full batch; zeros elsewhere. */
+/* The bytes of a training step's arena. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
+/* The price of a step on a simulated slice: of the smaller last batch if it has `rows` rows, else
+ * of a full batch. Zeros without a slice. */
 const dt_price *dt_trainer_price(const dt_trainer *t, int64_t rows);
 /* Computes the seconds of the training steps on the slice with n chips whose links are slow: with a
  * full batch, and with the smaller last one (0: there is none). */

@@ -98,12 +98,13 @@ const dt_view *dt_trainer_results(const dt_trainer *t);
 void dt_trainer_plan_evaluation(dt_trainer *t);
 /* Sets the data set's global batch, which may depend on the number of replicas. */
 void dt_trainer_set_batch(const dt_trainer *t);
-/* The bytes of a training step's arena with so many rows; 0: unknown. remakes: with values that
- * are recomputed instead of kept. */
+/* The bytes of the arena of a training step with `rows` rows; 0: unknown. remakes: values are
+ * recomputed instead of kept. */
 dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes,
                                  int64_t *bytes) DT_MUST_USE;
-/* Notes in s that the training step with so many rows would fit if it recomputed values; s itself
- * if s says something else, if the step already does so, or if it would not. */
+/* Notes in s, an error about memory, that the training step with `rows` rows would fit if it
+ * recomputed values. Returns s unchanged if it is another error, if the step already recomputes
+ * values, or if it would not fit either. */
 dt_status *dt_trainer_would_fit(const dt_trainer *t, int64_t rows, dt_status *s) DT_MUST_USE;
 /* The rows of a full training batch: at most the number of training examples. */
 int64_t dt_trainer_full_batch(const dt_trainer *t);

@@ -57,7 +57,7 @@ void dt_run_emit_start(run *r) {
 }
 
 static dt_status *open_events(run *r, dt_hook *h) {
-    int64_t *last = dt_arena_new(r->arena, int64_t); /* when a step was reported */
+    int64_t *last = dt_arena_new(r->arena, int64_t); /* the time of the last report of a step */
     *last = 0;
     h->state = last;
     return NULL;
