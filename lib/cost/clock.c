@@ -34,7 +34,7 @@ typedef struct item {
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
-    int pieces;   /* that it can share with a neighbour: ranks of a collective; 0: it is whole */
+    int pieces;   /* pieces in which a collective can be part of a product; 0: it cannot */
     bool layers;  /* a bucket with sums of several layers */
     int waits;    /* number of unfinished items that it waits for */
     double ready; /* when the last of those that are done was */

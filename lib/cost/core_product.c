@@ -28,7 +28,7 @@
 
 enum { LANES = 128, SUBLANES = 8 };
 #define SPARSE_LANES 0.4 /* part of a result's cycles that remains when few lanes are filled */
-#define LANE_SHARE 0.8   /* and of those that grow with the lanes */
+#define LANE_SHARE 0.8   /* part that is added in proportion to the filled lanes */
 #define WIDE_RESULT 0.35 /* cycles of a result of 32 bits against one that is rounded to 16 */
 #define LEAST_TILE 0.06  /* least part of a tile's loading time: 8 of 128 rows */
 

@@ -88,7 +88,7 @@ typedef struct dt_link_price {
 typedef struct dt_links dt_links;
 dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena);
 void dt_links_destroy(dt_links *l);
-/* Node i, a collective, where a device puts in so many bytes. */
+/* The price of node i, a collective to which each device contributes `bytes` bytes. */
 dt_link_price dt_links_price(dt_links *l, int i, double bytes);
 
 /* ---- layers (layers.c) ---- */

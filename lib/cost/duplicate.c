@@ -83,8 +83,8 @@ static void find_loops(looking *l) {
     dt_hash_index_release(&at);
 }
 
-/* Whether readers may compute the value, as far as the value itself goes. Then what they read is
- * what it is made of: of (x - mean) * scale + bias, x. */
+/* Whether the value permits that each reader computes it again. Readers then read its inputs
+ * instead of it: for (x - mean) * scale + bias they read x. */
 static bool may_be_made(const looking *l, int i) {
     return !l->kept[i] && l->readers[i] > 1 && dt_priced_source(l->r, i) == i && is_cheap(l, i);
 }

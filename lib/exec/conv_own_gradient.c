@@ -16,8 +16,8 @@
 enum {
     SPACE = DT_CONV_SPACE,
     FEW = 8,              /* with fewer features per element of the kernel, each line is one row */
-    WIDE = 128,           /* y is packed if it has more columns, */
-    MANY_ROWS = 256,      /* and the product at least this many rows */
+    WIDE = 128,           /* y is packed if it has more columns than this, */
+    MANY_ROWS = 256,      /* and if the product has at least this many rows */
     MOST_READS = 1 << 22, /* the most positions times parts of an axis in dt_own.reads */
     LINE = 64             /* bytes of a cache line */
 };

@@ -90,7 +90,7 @@ typedef struct dt_kernel {
     /* NULL: any op that fits; such rows are not in the table, but chosen by the compiler (fused,
      * eval, copy) */
     const dt_op *op;
-    unsigned splits; /* which ranges it computes: dt_division, added up; true: of rows */
+    unsigned splits; /* ranges that it can compute: bits of dt_division; true: ranges of rows */
     bool (*fits)(const dt_graph *g, int node); /* NULL: fits every node of the op */
     /* calls dt_store_wide for values that cannot be stored in 16 bits; NULL: there are none */
     void (*narrow)(dt_exec *x, int node);

@@ -23,8 +23,8 @@ typedef struct by_library {
     dt_conv_kind kind;
     int units, n_sizes;
     int64_t examples, images[2], lhs_row, rhs_row, out_row;
-    dt_conv_plan plan[2]; /* but of a kernel's gradient: */
-    dt_conv_sum sum[2];
+    dt_conv_plan plan[2];
+    dt_conv_sum sum[2]; /* replaces `plan` for the gradient of a kernel */
     size_t packed_at[2];
 } by_library;
 

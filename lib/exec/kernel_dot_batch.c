@@ -118,7 +118,7 @@ static bool fits(const dt_graph *g, int node) {
     return !a->in_order || row_of_result(&ta, &tb, &ty, a) >= 0;
 }
 
-/* Below so many rows or columns, converting costs more than memory gains. */
+/* With fewer rows or columns, converting costs more than the smaller memory gains. */
 enum { LEAST_FOR_TILES = 16 };
 
 static void narrow(dt_exec *x, int node) {

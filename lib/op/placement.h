@@ -17,7 +17,7 @@
 enum { DT_EVERYWHERE = -1, DT_ANYWHERE = -2 };
 
 typedef struct dt_placement {
-    int32_t device; /* or one of the above */
+    int32_t device; /* a logical device, DT_EVERYWHERE or DT_ANYWHERE */
     bool moved;     /* set by an annotation; false: by default */
     int64_t size;   /* elements of the value before broadcasting */
 } dt_placement;

@@ -158,7 +158,8 @@ static dt_value steps_of(const dt_rewrite_call *c, const terms *t, int k, bool r
     return dt_concatenate(v, t->n_products, 1);
 }
 
-/* The order in which one of the inputs exists already, as the gradient of a sequence. */
+/* Whether steps are joined from the last to the first. The order is one in which an input of the
+ * product exists already, such as the gradient of a sequence. */
 static bool is_reversed(const dt_rewrite_call *c, const terms *t, dt_arena *arena) {
     for (int i = 0; i < 4; i++) {
         const int before = dt_trace_count(c->trace);

@@ -66,7 +66,8 @@ dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows
 dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
                                  const dt_pjrt_lie *lie, const dt_view *row, int n_rows,
                                  bool stacked) DT_MUST_USE;
-void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n); /* and sets them to NULL */
+/* Releases n buffers and sets b[] to NULL. */
+void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n);
 
 /* ---- copies.c ---- */
 
