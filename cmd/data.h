@@ -6,7 +6,7 @@
 #include "verb.h"
 
 struct data_source {
-    int split; /* in split_choices */
+    int split; /* index in split_choices */
     bool json;
 };
 extern const char *const split_choices[];

@@ -25,7 +25,7 @@ struct jobs {
     dt_job **at;
     const char **label;
     int n;
-    dt_status *bad; /* of columns that cannot be opened */
+    dt_status *bad; /* errors of columns that cannot be opened */
 };
 
 static dt_status *with_source(const struct call *call, const char *more,

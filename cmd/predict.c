@@ -29,7 +29,7 @@ struct prediction {
     dt_job_source source;
     struct watch watch;
     dt_row_writer_options rows;
-    char *names;       /* of the columns to keep, cut */
+    char *names;       /* text of the columns to keep, cut into names */
     const char **keep; /* [n_keep] */
     int n_keep;
     dt_row_writer *writer;

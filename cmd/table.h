@@ -15,7 +15,7 @@ struct table {
 /* Adds the next cell. Text is cut at 40 characters, and what a terminal must not see is escaped. */
 void table_text(struct table *t, const char *text);
 void table_printf(struct table *t, const char *format, ...) DT_FORMAT(2, 3);
-void table_value(struct table *t, double value); /* as put_value */
+void table_value(struct table *t, double value); /* adds the value as put_value writes it */
 /* Appends text outside of a table; `markdown`: its special characters are escaped. */
 void put_plain(dt_str *to, const char *text, bool markdown);
 /* How many characters a line has. */

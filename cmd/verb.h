@@ -176,7 +176,7 @@ struct call {
     const void *settings; /* the verb's struct */
     struct words operands;
     struct out *out;
-    const char *const *argv; /* of the program, ends with NULL */
+    const char *const *argv; /* the program's arguments; ends with NULL */
 };
 
 /* verbs.c */

@@ -357,6 +357,6 @@ void watch_text(struct watch *w, const dt_event *e) {
     case DT_EVENT_WARNING:
     case DT_EVENT_WAITING:
     case DT_EVENT_DATA:
-    case DT_EVENT_WORKERS: /* for programs, and the report */ break;
+    case DT_EVENT_WORKERS: /* not printed; JSON output and reports have it */ break;
     }
 }

@@ -74,7 +74,7 @@ void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
     }
     if (carets) {
         dt_local_str t = {0};
-        if (first) /* without the blanks that replaced tabs */
+        if (first) /* leaves out the blanks that replaced tabs */
             dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
         else dt_str_puts(&t, below);
         put_broken(to, dt_str_text(&t), (int)head, columns);
