@@ -108,7 +108,7 @@ static bool take_name(const char **p, const char *const *names, int n, int *out)
 
 static bool take_year(const char **p, int *out) {
     const int digits = take_number(p, 2, 4, out);
-    if (digits == 2) *out += *out < 69 ? 2000 : 1900; /* as POSIX */
+    if (digits == 2) *out += *out < 69 ? 2000 : 1900; /* the centuries of two digits, as in POSIX */
     return digits == 2 || digits == 4;
 }
 

@@ -17,7 +17,7 @@ typedef enum dt_date_order { DT_DATE_EITHER, DT_DATE_DAY_FIRST, DT_DATE_MONTH_FI
 typedef struct dt_date {
     int year, month, day;     /* 1 to 9999, 1 to 12, from 1 */
     int hour, minute, second; /* second: 60 in a leap second */
-    double fraction;          /* of a second */
+    double fraction;          /* fraction of a second, in [0, 1) */
     int offset;               /* minutes that the written time is ahead of UTC */
     /* the order that the text proves; EITHER: it proves none, and `unclear` is whether one is
      * needed */
@@ -38,6 +38,6 @@ int64_t dt_date_seconds(const dt_date *d);
 /* The same moment with offset 0. */
 dt_date dt_date_utc(const dt_date *d);
 int dt_date_weekday(const dt_date *d); /* 0: Monday */
-int dt_date_yearday(const dt_date *d); /* from 1 */
+int dt_date_yearday(const dt_date *d); /* day of the year, from 1 */
 
 #endif

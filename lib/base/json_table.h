@@ -35,8 +35,8 @@ typedef struct dt_json_member {
     size_t offset;
     bool if_set;       /* left out where it is 0 or NULL */
     bool quoted;       /* UINT64: as text, since JSON readers may keep only 53 bits of a number */
-    size_t count;      /* of lists: offset of their length, an int */
-    int most;          /* of lists: the longest that is read */
+    size_t count;      /* for a list: offset of the int that has its length */
+    int most;          /* for a list: the most items that are read */
     double ticks, per; /* a double x is written as round(x * ticks) / per; ticks 0: unchanged */
     void (*put)(dt_json *j, const void *of);
 } dt_json_member;

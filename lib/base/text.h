@@ -37,7 +37,7 @@ const dt_file_sort *dt_file_sort_of(const void *first, size_t n);
 /* ---- text ---- */
 
 typedef struct dt_text_file {
-    const char *path;   /* for messages; lent */
+    const char *path;   /* path for messages; lent */
     const char *wanted; /* "a CSV file" */
     dt_error fault;     /* the error to report */
     bool any_text;      /* markup is text like any other */

@@ -35,7 +35,7 @@ typedef struct dt_entry {
 /* A node. Lives in the arena it was read into; strings are NUL-terminated UTF-8. */
 struct dt_tree {
     dt_tree_kind kind;
-    dt_location at;   /* of the value; width is the scalar's length */
+    dt_location at;   /* source location of the value; width is the scalar's length */
     bool quoted;      /* a quoted or block scalar: always a string */
     const char *text; /* scalar as written (escapes resolved) */
     /* scalar: printed instead of `text`; NULL: text itself */
@@ -171,7 +171,7 @@ typedef struct dt_field {
     /* 1 + offset of a `dt_location`: of the value, or of the mapping where the key is not given;
      * 0: none */
     int at;
-    bool narrow; /* of INT: the member is an `int` */
+    bool narrow; /* for INT: the member is an `int` */
     /*
      * A table of fields without names, one for each form that a value may have.
      *   ONE_OF     a value that is a word of a form is read by that form, others by the first form
@@ -287,7 +287,7 @@ typedef struct dt_kind {
     const char *name;           /* "Dense": Keras' class name or the job file's word */
     const char *about;          /* one line for help and the reference pages */
     const dt_field *fields;     /* its arguments; NULL: none */
-    size_t size;                /* of the struct they fill */
+    size_t size;                /* bytes of the struct that the fields fill */
     const char *const *aliases; /* Keras' lower-case identifiers, NULL-terminated; may be NULL */
 } dt_kind;
 
@@ -297,10 +297,10 @@ typedef struct dt_named {
     const dt_kind *kind; /* lent */
     int row;             /* its index in the table */
     bool alias;          /* written with a lower-case identifier */
-    const char *written; /* as the user wrote it */
+    const char *written; /* the name as the user wrote it */
     void *args;          /* its struct, filled, in the arena */
-    dt_location at;      /* of the name */
-    const dt_tree *tree; /* of the arguments, NULL: none given */
+    dt_location at;      /* source location of the name */
+    const dt_tree *tree; /* tree of the arguments; NULL: none given */
 } dt_named;
 
 /* Reads one. `noun` is its kind ("layer"); an unknown name lists or suggests the known ones.

@@ -14,7 +14,7 @@ typedef struct failure {
     dt_yaml *y;
     const yaml_parser_t *yaml;
     const dt_yaml_before *before;
-    dt_location at;                /* of the problem */
+    dt_location at;                /* source location of the problem */
     char c;                        /* the character there, '\0' at the end */
     const char *problem, *context; /* "" for none */
 } failure;

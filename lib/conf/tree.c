@@ -29,8 +29,8 @@
 typedef struct anchor {
     const char *name;
     dt_tree *node;
-    int nodes, height; /* of the tree below it, itself included */
-    size_t bytes;      /* of the texts in it */
+    int nodes, height; /* of the subtree of the node, which includes the node */
+    size_t bytes;      /* bytes of the texts in the subtree */
     bool open;         /* its end has not been read yet */
 } anchor;
 
@@ -39,7 +39,7 @@ typedef struct level {
     int anchor; /* index, -1: none */
     int nodes_before;
     size_t bytes_before;
-    int height;      /* of the highest node in it */
+    int height;      /* height of the collection's highest node */
     bool keyed;      /* map: a key has been read, its value has not */
     bool kept;       /* ... and the key is good */
     bool merges;     /* ... and it is `<<` */
@@ -56,7 +56,7 @@ typedef struct reader {
     dt_yaml_before before; /* `bracket` is set only to report a syntax error */
     level level[DT_JOB_DEPTH];
     int depth, nodes;
-    size_t bytes; /* of texts, copies included */
+    size_t bytes; /* bytes of texts, copies included */
     anchor *anchor;
     int anchors, anchors_cap;
     dt_hash_index anchor_names;
@@ -360,7 +360,7 @@ static void move_entries(reader *r, level *l) {
     dt_tree *node = l->node;
     const dt_tree *merged = l->merged;
     const bool list = merged && merged->kind == DT_TREE_LIST;
-    dt_hash_index keys = {0}; /* of what is merged */
+    dt_hash_index keys = {0}; /* keys of the entries that are merged */
     int most = l->n + (merged && !list ? merged->n : 0);
     for (int i = 0; list && i < merged->n; i++) most += merged->item[i]->n;
     node->entry = dt_arena_array(r->arena, dt_entry, most);
