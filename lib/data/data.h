@@ -284,7 +284,7 @@ typedef struct dt_batch_lend {
 
 typedef struct dt_batch_options {
     dt_part part;
-    int64_t epoch;      /* from 0; selects the order of examples */
+    int64_t epoch;      /* number of the epoch, from 0; selects the order of examples */
     int64_t first_step; /* batches of that epoch to skip, when a run is resumed there */
     /* number of epochs to read without a break; 0: one. dt_example.epoch and step show where they
      * end */

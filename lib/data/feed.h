@@ -75,7 +75,7 @@ typedef struct dt_feed {
     bool *deferred;
     dt_arena *arena;
     dt_dataset *d;
-    dt_tensor *memory; /* of the ring */
+    dt_tensor *memory; /* memory of the ring's batches */
     dt_batch_options o;
     const dt_rows *rows;
     dt_track *caller; /* records the caller's waits; NULL: none */

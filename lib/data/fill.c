@@ -26,7 +26,7 @@ typedef struct track {
     const dt_map_plan *plan;
     int index;            /* position in the format's own order of elements */
     bool deferred, asked; /* asked: `whole` has been set; deferred: not before dt_piece.load */
-    bool combined;        /* with the same element of a partner */
+    bool combined;        /* a step combines the element with that of a partner */
     bool as_stored;       /* without steps of `map`: examples are decoded straight into the batch */
     const void *whole;    /* all stored rows; NULL: read examples one by one */
     int64_t stored_bytes, bytes; /* bytes of a row: as stored; in a batch */

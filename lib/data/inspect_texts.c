@@ -15,7 +15,7 @@ typedef struct look {
     dt_arena *arena;
     dt_texts_facts facts;
     int64_t *texts; /* [classes.n] */
-    int64_t words;  /* of all texts */
+    int64_t words;  /* number of words in all texts */
     dt_str faults;  /* a line for each of the first few files that cannot be read */
 } look;
 

@@ -65,7 +65,7 @@ int64_t dt_map_plan_scratch(const dt_map_plan *p);
 typedef struct dt_map_at {
     uint64_t seed;
     int64_t pass, example;
-    uint64_t group; /* of the window, see dt_rows_group */
+    uint64_t group; /* group of the window, see dt_rows_group */
     bool training;  /* false: steps are not random */
     /* the example, as stored, that a step such as mixup combines this one with; NULL: none */
     const void *other;

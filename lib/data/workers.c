@@ -107,7 +107,7 @@ static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
 /* The first row of a piece in its stream, as if the stream were endless. */
 static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
     const int64_t all = x->n * x->replicas;
-    if (all == 1) return piece * x->batch; /* without divisions: small batches are many */
+    if (all == 1) return piece * x->batch; /* saves divisions, since small batches are many */
     const int64_t round = piece / all, at = piece % all;
     if (!x->even)
         return round * x->batch + rows_of(x, x->streams > 1 ? stream * x->replicas : 0, at);

@@ -23,7 +23,7 @@ typedef enum dt_wire {
 
 /* What a file's header says, as far as it is needed. */
 typedef struct dt_header {
-    dt_type type; /* in memory, of the whole array: (rows, ...) */
+    dt_type type; /* type of the whole array in memory: (rows, ...) */
     dt_wire wire;
     bool swap;      /* the file's byte order differs from this machine's */
     int64_t offset; /* where the data begins in the file */

@@ -22,7 +22,7 @@ typedef struct dt_class_folders {
 
 /* What a format looks for in the folders. */
 typedef struct dt_class_query {
-    const char *files; /* for messages: "pictures" */
+    const char *files; /* "pictures": the word for files in messages */
     int64_t classes;   /* as the job states it; a training folder with another number is an error */
     /* The classes in their order, if the job lists them; other folders are skipped. n 0: all. */
     dt_texts names;

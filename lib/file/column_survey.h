@@ -54,7 +54,7 @@ typedef struct dt_column_value {
     bool number, integer;
     double real;     /* the value, if it is a number */
     int64_t whole;   /* the value, if it is an integer */
-    uint32_t symbol; /* for CSV: the number's currency sign or % */
+    uint32_t symbol; /* currency sign or % of a number in CSV */
 } dt_column_value;
 
 /* All columns of a table. */
@@ -63,7 +63,7 @@ typedef struct dt_table {
     int n;
     int64_t records;
     int64_t wanted; /* number of first records whose texts are kept in dt_column.shown */
-    bool header;    /* for CSV */
+    bool header;    /* CSV: the first line has the names of columns */
     char delimiter; /* for CSV; ' ': any number of blanks; 0: another format */
     char comment;   /* for CSV; 0: it has no comments */
     /* for CSV: decimal point and separator of thousands in numbers; 0: a point, and no separator */

@@ -15,7 +15,7 @@ typedef struct dt_csv_field {
     const char *text; /* NUL-terminated, without its quotes */
     size_t size;
     int64_t line; /* where the field begins, from 1 */
-    int64_t col;  /* from 1, counted in characters */
+    int64_t col;  /* column in the line, from 1, in characters */
     bool quoted;
 } dt_csv_field;
 

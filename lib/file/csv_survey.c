@@ -244,7 +244,7 @@ static dt_status *look_through(table *t, const char *path) {
 
 /* What the first records look like if they are read in a style. */
 typedef struct glance {
-    int fields; /* of the first record */
+    int fields; /* fields of the first record */
     bool hash;  /* it begins with # */
     bool table; /* more records follow, with as many fields each, and some field is a number */
     bool marks; /* the same, and the fields of these that have a comma are numbers such as 1,5 */

@@ -76,7 +76,7 @@ typedef struct dt_element_spec {
     /* CSV: [columns] a warning with the first whole number that float32 rounds and its location;
      * NULL: none so far. rounded NULL: the dtype is not float32. */
     const char **rounded;
-    char delimiter;          /* of a CSV file */
+    char delimiter;          /* the character that separates fields of a CSV file */
     char thousands, decimal; /* in the numbers of a CSV file; 0: no separator, and a point */
     /* CSV: [columns] the currency sign or % of the numbers so far; see dt_csv_symbol_agrees. NULL:
      * numbers have no symbols. */
@@ -96,7 +96,7 @@ static inline dt_type dt_element_row(const dt_element_spec *e) {
 /* A record of a file, for formats that can read a record again. */
 typedef struct dt_row_record {
     int64_t number;       /* index of the record in its file, from 0 */
-    int64_t offset, size; /* of the record's bytes in the file */
+    int64_t offset, size; /* place of the record in the file, in bytes */
     const char *bytes;    /* NULL: the bytes have to be read from the file */
     bool checked;         /* the checksum has been verified */
 } dt_row_record;
@@ -176,7 +176,7 @@ typedef struct dt_output {
     int n;
     const dt_element_spec *column; /* [n] lent */
     int64_t of, rows; /* of: number of rows to write, -1: unknown; rows: written so far */
-    char delimiter;   /* for CSV */
+    char delimiter;   /* the character that separates fields of CSV */
     /* for CSV; plain: for people to read: LF, control characters escaped, quotes only where
      * needed */
     bool no_header, plain;

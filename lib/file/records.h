@@ -25,7 +25,7 @@ uint32_t dt_crc32c_mask(uint32_t crc);
 
 typedef struct dt_record_options {
     dt_file_kind kind;
-    int64_t record_bytes, header_bytes, footer_bytes; /* for DT_FIXED_LENGTH */
+    int64_t record_bytes, header_bytes, footer_bytes; /* sizes in bytes, for DT_FIXED_LENGTH */
     /* For DT_TEXT_LINES: longest line in bytes, a multiple of 1 MiB. A longer line is refused
      * before it is in memory. 0: 1 GiB. */
     int64_t longest;

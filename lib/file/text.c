@@ -36,8 +36,8 @@ struct text {
     const dt_tree *element;
     int tokenizer;
     bool has_type;                      /* the job writes `type` */
-    const char *path;                   /* of a tokenizer.json; NULL: characters */
-    const char *text_key, *end_of_text; /* for JSON lines */
+    const char *path;                   /* path of a tokenizer.json; NULL: tokens are characters */
+    const char *text_key, *end_of_text; /* the same keys of JSON lines as in documents.h */
     bool reset_attention_mask, reset_position_ids;
 };
 

@@ -33,7 +33,7 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
 
 /* The check of a file: its checksum in state.json, and the result. */
 typedef struct check {
-    int file; /* of dt_tensor_files */
+    int file; /* index in dt_tensor_files */
     const char *path, *sha256;
     dt_status *bad;
     dt_file_stamp stamp; /* the stamp before the file was read; known: fd is open */

@@ -67,7 +67,7 @@ dt_status *dt_safetensors_read(const char *path, const dt_arrays *a,
                                const char *digest) DT_MUST_USE;
 /* An open file, to be read instead of its name, which may refer to another file by now. */
 typedef struct dt_held_file {
-    const char *path; /* for messages */
+    const char *path; /* path for messages */
     int fd;
     int64_t size; /* bytes */
     /* counters of random numbers may be missing (they keep their values), or extra */

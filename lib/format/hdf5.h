@@ -53,8 +53,8 @@ dt_status *dt_hdf5_arrays(int fd, const json_t *model, dt_status *(*limit)(int64
 /* A group or an array of a file to be written. Groups that only other paths name need no item. */
 typedef struct dt_hdf5_item {
     const char *path;           /* "layers/dense/vars/0", of letters, digits and _ */
-    const char *name;           /* of a group: its attribute `name`; NULL: none */
-    const dt_named_view *array; /* of floats; NULL: a group */
+    const char *name;           /* the attribute `name` of a group; NULL: none */
+    const dt_named_view *array; /* an array of floats; NULL: the item is a group */
 } dt_hdf5_item;
 /* The receiver of a file's bytes, in order. */
 typedef struct dt_hdf5_sink {

@@ -15,7 +15,7 @@
 
 enum { MOST = 4 };
 static const struct {
-    const char *class_name; /* in snake case */
+    const char *class_name; /* name of the class in snake case */
     int n;
     const char *name[MOST];
 } rows[] = {
@@ -142,7 +142,8 @@ static bool has_class(const dt_hdf5_place *at, int owner, const json_t *layer,
 static bool is_there(const optional *variable, const json_t *layer) {
     const json_t *config = json_object_get(layer, "config");
     if (!variable->argument) return true;
-    if (json_is_true(json_object_get(config, "rms_scaling"))) /* of LayerNormalization: no beta */
+    /* LayerNormalization then has no beta */
+    if (json_is_true(json_object_get(config, "rms_scaling")))
         return strcmp(variable->name, "gamma") == 0;
     const json_t *value = json_object_get(config, variable->argument);
     const char *text = json_string_value(value);
@@ -198,7 +199,7 @@ static dt_status *name_by_number(const dt_hdf5_place *at, int count, dt_arena *a
                                  const char **out) {
     const int owner = at->n - 3; /* .../OWNER/vars/0 */
     dt_local_str path = {0};
-    if (owner < 0) return NULL; /* of the model itself */
+    if (owner < 0) return NULL; /* the variables belong to the model itself */
     for (int i = 0; i <= owner; i++) {
         const bool ends =
             i == owner || (strcmp(at->key[i + 1], "layers") != 0 && !is_activation(at, i + 1));

@@ -78,7 +78,7 @@ void dt_history_take_all(dt_history_lines *h, const dt_str *text) {
 }
 
 void dt_history_seal(dt_history_lines *h, dt_str *line) {
-    const size_t n = line->size - 2; /* without "}\n" */
+    const size_t n = line->size - 2; /* length without "}\n" */
     h->check = continue_with(h, line->data, n);
     h->begun = h->has_checks = true;
     h->is_lost = false;

@@ -28,7 +28,7 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
                     dt_str *out);
 
 typedef struct dt_state_read {
-    dt_arena *arena;  /* for the strings */
+    dt_arena *arena;  /* memory for the strings */
     const char *path; /* path of the checkpoint directory */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];

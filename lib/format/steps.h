@@ -14,7 +14,7 @@ typedef struct dt_step_name {
 
 typedef struct dt_step_list {
     int n;
-    dt_step_name *item; /* in the arena, as are the names */
+    dt_step_name *item; /* items and names are in the arena */
 } dt_step_list;
 
 /* "step-" and the step in at least 8 digits, more only where it needs them. */

@@ -9,8 +9,8 @@ typedef struct dt_stored_array {
     const char *name;      /* lent by the file's directory */
     const char *dtype;     /* the dtype's name in the file */
     bool known;            /* the dtype is supported; else type.dtype has no meaning */
-    dt_type type;          /* as it is read: float32 for floats of 16 bits */
-    int64_t offset, bytes; /* of the stored bytes */
+    dt_type type;          /* type that is read: float32 for floats of 16 bits */
+    int64_t offset, bytes; /* place of the stored bytes */
     const void *member;    /* NPZ: the member of the archive */
     bool named;            /* a weight of the model has its name */
 } dt_stored_array;
@@ -21,7 +21,7 @@ struct dt_stored_arrays {
     int fd;
     int64_t size;
     dt_arena *arena;
-    void *header; /* of safetensors: a dt_safetensors_header */
+    void *header; /* a dt_safetensors_header, if the format is safetensors */
     int n;
     dt_stored_array *array; /* [n], by name */
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);

@@ -41,7 +41,7 @@ static float from_byte(const struct dt_augment *a, float x) {
     return is_bytes(a) ? x : x / 255 * range(a) + (float)a->value_range.v[0];
 }
 
-static float clip_byte(float x) { return x > 0 ? fminf(x, 255) : 0; /* of NaN: 0 */ }
+static float clip_byte(float x) { return x > 0 ? fminf(x, 255) : 0; /* NaN becomes 0 */ }
 
 /* ---- changes of values ---- */
 

@@ -199,7 +199,7 @@ static const dt_map_learning learning = {.wants = learns, .begin = begin, .take 
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* of dt_words_weigh; NULL: all are 1 */
+    const float *weight; /* weights of dt_words_weigh; NULL: all are 1 */
 } made;
 
 /* Skips the tokens at the front of a list, as get_vocabulary returns them; elsewhere they are an

@@ -204,7 +204,7 @@ static const dt_map_learning learning = {.wants = learns, .begin = begin, .take 
 
 typedef struct made {
     const dt_words *words;
-    const float *weight; /* of dt_words_weigh; NULL: all are 1 */
+    const float *weight; /* weights of dt_words_weigh; NULL: all are 1 */
 } made;
 
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {

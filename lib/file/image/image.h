@@ -25,7 +25,7 @@ typedef struct dt_image {
     /* Read one channel of class numbers: indices of the palette, or grey values as stored. Refuses
      * a picture with colours. */
     bool numbers;
-    const char *path, *element; /* for messages */
+    const char *path, *element; /* the file and the element, for messages */
 } dt_image;
 
 /* Decodes height * width * channels bytes into `out`. Fails with DATA_FILE, naming the file, if it

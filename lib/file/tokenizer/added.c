@@ -47,7 +47,7 @@ static dt_status *read_added(dt_tokenizer_reader *r, dt_json_cursor at, dt_token
                                      {"lstrip", &lstrip, NULL},
                                      {"rstrip", &rstrip, NULL},
                                      {"normalized", &normalized, NULL},
-                                     {"special", NULL, NULL}, /* of no effect on encoding */
+                                     {"special", NULL, NULL}, /* has no effect on encoding */
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "added_tokens", keys));
     DT_TRY(dt_tokenizer_int(r, id, "added_tokens.id", DT_MOST_TOKENS - 1, &token));
@@ -185,7 +185,7 @@ static dt_status *read_template(dt_tokenizer_reader *r, dt_json_cursor at, dt_to
     int texts = 0;
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"single", &single, NULL},
-                                     {"pair", NULL, NULL}, /* of no effect on one text */
+                                     {"pair", NULL, NULL}, /* has no effect on a single text */
                                      {"special_tokens", &specials, NULL},
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "post_processor", keys));

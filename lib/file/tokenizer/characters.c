@@ -30,7 +30,7 @@ enum {
     HANGUL = 0xac00,
     HANGUL_END = 0xd7a4,
     DOTTED_I = 0x130,
-    LINES = sizeof accents / sizeof *accents, /* of accents.h */
+    LINES = sizeof accents / sizeof *accents, /* number of lines of accents.h */
     MOST_OF_A_LINE = 40
 };
 
@@ -118,7 +118,7 @@ static dt_status *find_characters(const characters **out) {
     *out = &all;
     pthread_mutex_lock(&lock);
     if (!is_made) {
-        dt_arena *arena = dt_arena_create(); /* of the patterns */
+        dt_arena *arena = dt_arena_create(); /* memory of the patterns */
         s = make_tables(arena, &all);
         is_made = !s;
         dt_arena_destroy(arena);

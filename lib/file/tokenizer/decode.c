@@ -39,8 +39,9 @@ static dt_status *read_metaspace(dt_tokenizer_reader *r, dt_json_cursor at, dt_t
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"replacement", &replacement, NULL},
                                      {"prepend_scheme", &scheme, "\"always\"|\"never\"|\"first\""},
-                                     {"add_prefix_space", NULL, NULL}, /* of older files */
-                                     {"split", NULL, NULL},            /* of no effect on text */
+                                     /* older files have this key */
+                                     {"add_prefix_space", NULL, NULL},
+                                     {"split", NULL, NULL}, /* has no effect on text */
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "decoder", keys));
     DT_TRY(dt_tokenizer_text(r, replacement, "decoder.replacement", &text));

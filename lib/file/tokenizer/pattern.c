@@ -66,7 +66,7 @@ typedef struct library {
 
 struct dt_regex {
     library lib;
-    const char *source;        /* as the file has it */
+    const char *source;        /* the pattern as the file has it */
     void *code, *limits, *few; /* few: limits of a cheap match */
 };
 

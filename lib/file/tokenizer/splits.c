@@ -37,7 +37,7 @@ static dt_status *read_byte_level(dt_tokenizer_reader *r, dt_json_cursor at, dt_
     bool splits = true;
     const dt_tokenizer_key keys[] = {{"type", NULL, NULL},
                                      {"add_prefix_space", &prefix, NULL},
-                                     {"trim_offsets", NULL, NULL}, /* of no effect on tokens */
+                                     {"trim_offsets", NULL, NULL}, /* has no effect on tokens */
                                      {"use_regex", &regex, NULL},
                                      {0}};
     DT_TRY(dt_tokenizer_object(r, at, "pre_tokenizer", keys));

@@ -150,7 +150,7 @@ typedef struct dt_normalizer {
 
 struct dt_tokenizer {
     const char *path;
-    dt_vocabulary vocabulary;        /* of the model, and added tokens */
+    dt_vocabulary vocabulary;        /* tokens of the model, and added tokens */
     dt_added_tokens raw, normalized; /* looked for before and after the normalizer */
     dt_normalizer normalizer;
     bool byte_level;    /* pieces are bytes */
