@@ -198,7 +198,7 @@ typedef struct dt_graph {
     const char *name;
     int n_nodes, n_args, n_states, n_results;
     const dt_node *node;
-    const dt_named_node *arg; /* in order of declaration */
+    const dt_named_node *arg; /* arguments in the order of declaration */
     const dt_state *state;
     const dt_named_node *result;
     /* -k in a type is k * B / batch_parts; 1, except in programs that divide the batch over devices
@@ -324,7 +324,7 @@ typedef struct dt_rule {
 typedef struct dt_matrix_work {
     double count; /* 0: none */
     int64_t m, k, n;
-    dt_dtype dtype; /* of the operands */
+    dt_dtype dtype; /* dtype of the operands */
     double
         faster; /* speed relative to bfloat16, where the operands are quantized; 0: they are not */
 } dt_matrix_work;
@@ -342,7 +342,7 @@ typedef struct dt_cost {
  * values carry a leading dimension. */
 typedef struct dt_fold_call {
     dt_trace *trace;
-    const dt_node *node; /* in the unfolded graph */
+    const dt_node *node; /* the node in the unfolded graph */
     const dt_value *in;  /* folded inputs */
     int segments;        /* S, the size of that dimension */
     int cut;             /* the kind of segments: a dt_cut of op.h */

@@ -30,7 +30,7 @@ struct dt_trace {
     int64_t rows;
     dt_each *each; /* NULL: one trace serves all replicas */
     const dt_deferral *deferral;
-    bool merging; /* in a function called by dt_merge_call */
+    bool merging; /* the trace is in a function called by dt_merge_call */
     int n_nodes, cap_nodes, n_args, cap_args, n_states, cap_states, n_results, cap_results;
     const dt_node **node;
     dt_named_node *arg;

@@ -37,7 +37,7 @@ dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, c
 /* The kinds that such a word selects by the shapes of predictions and targets, as in Keras. */
 typedef struct dt_fitting {
     dt_status *(*read)(dt_arena *arena, const dt_tree *t, dt_named *out);
-    const char *binary;               /* for predictions of one number */
+    const char *binary;               /* name to use for predictions of one number */
     const char *categorical, *sparse; /* otherwise: for one-hot targets, for class numbers */
 } dt_fitting;
 /* Reads the kind that fits the output into *named, with its arguments' defaults. *if_sparse: the

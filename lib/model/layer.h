@@ -12,7 +12,7 @@
 typedef enum dt_range {
     DT_RANGE_UNKNOWN,
     DT_RANGE_REAL, /* any real number */
-    DT_RANGE_BOTH, /* of both signs, limited */
+    DT_RANGE_BOTH, /* limited values of both signs */
     DT_RANGE_BENT, /* positive, or not far below 0: elu, gelu */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
@@ -199,7 +199,7 @@ dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i
 
 typedef struct dt_layer_call {
     dt_trace *trace;
-    const void *args, *made; /* as after build */
+    const void *args, *made; /* args and made as build has set them */
     dt_value x;              /* the first input */
     const dt_value *xs;      /* [n_in] all of them */
     const dt_value *masks;   /* [n_in] see dt_layer; no value: no step is masked */

@@ -130,11 +130,11 @@ dt_status *dt_init_from_freeze(const dt_init_from *from, const char *const *name
 typedef struct dt_model_spec {
     dt_init_from init_from;
     int n_inputs;               /* 1 to DT_MAX_INPUTS */
-    const dt_input_spec *input; /* in the order of the file */
+    const dt_input_spec *input; /* inputs in the order of the file */
     int n_layers; /* in the order of the file, including Inputs; a layer reads layers before it */
     const dt_layer_spec *layer;
     int n_outputs;                /* 1 to DT_MAX_OUTPUTS */
-    const dt_output_spec *output; /* in the order of the job's `outputs` */
+    const dt_output_spec *output; /* outputs in the order of the job's `outputs` */
     int n_weights;                /* all, in creation order */
     const dt_weight_spec *const *weight;
     int64_t parameters;
@@ -249,7 +249,7 @@ struct dt_model {
     const dt_tree *tree; /* as written, see dt_model_read; NULL: created from a job's spec */
     dt_model_spec spec;
     int n_weights;
-    dt_variable **weight; /* in creation order */
+    dt_variable **weight; /* weights in the order of creation */
     dt_variables trainable;
     uint64_t seed;
     dt_policy precision;          /* compute dtype of layers */

@@ -52,7 +52,7 @@ typedef struct expansion {
     /* by item: number of the turn of a Repeat that contains it; 0: none */
     int cap_turns, turns, *turn;
     int values;   /* values copied so far, and numbers that were counted up */
-    size_t bytes; /* of their texts */
+    size_t bytes; /* bytes of the texts of these values */
 } expansion;
 
 static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer);

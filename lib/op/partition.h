@@ -15,7 +15,7 @@ enum { DT_MAX_FACTORS = 32 };
 /* One op that is to be emitted as the computation of each device. */
 typedef struct dt_partition_call {
     dt_trace *trace;
-    const dt_node *node; /* in the whole graph */
+    const dt_node *node; /* the node in the whole graph */
     const dt_mesh *mesh;
     int64_t batch, parts;    /* B of the whole; -k in local types is k * B / parts */
     dt_type type[DT_MAX_IN]; /* types of the whole inputs, as in the graph before partitioning */

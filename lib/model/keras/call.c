@@ -125,7 +125,8 @@ typedef struct call {
     const dt_keras_model *m;
     dt_keras_layer *layer;
     dt_keras_tensors from;
-    const dt_tree *mask, *input_mask[3]; /* of all inputs; of one; NULL: not given */
+    /* masks of all inputs, and of single ones; NULL: not given */
+    const dt_tree *mask, *input_mask[3];
 } call;
 
 static void put_flag(call *c, const char *key, const dt_location *at) {

@@ -38,7 +38,7 @@ bool dt_keras_is_sequential(const dt_model_spec *m) {
 
 typedef struct place {
     int layer;
-    int depth;      /* of the layer: the longest way to an output */
+    int depth;      /* length of the longest way from the layer to an output */
     int mask_depth; /* of the operation that computes the mask of its output; 0: it is not read */
     int met;        /* when the walk met the layer, from 1; 0: it is not part of the model */
 } place;

@@ -15,7 +15,7 @@ struct dropout {
     dt_noise noise;
     double rate;
     const dt_tree *noise_shape; /* only of Dropout itself */
-    int data_format;            /* for SpatialDropout2D and 3D */
+    int data_format;            /* order of dimensions of SpatialDropout2D and 3D */
 };
 
 #define COMMON_FIELDS                                                                              \
@@ -98,7 +98,8 @@ const dt_layer dt_layer_dropout = {
 /* ---- AlphaDropout ---- */
 
 static dt_value call_alpha(const dt_layer_call *c) {
-    const double least = -1.6732632423543772 * 1.0507009873554805; /* of selu: -alpha * scale */
+    /* least value of selu: -alpha * scale */
+    const double least = -1.6732632423543772 * 1.0507009873554805;
     const struct dropout *d = c->args;
     if (!c->training || d->rate == 0) return c->x;
     const double scale = 1 / sqrt((1 - d->rate) * (1 + d->rate * least * least)),

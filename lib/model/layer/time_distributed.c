@@ -27,7 +27,7 @@ struct distributed {
     bool has_state;
 };
 
-enum { MOST_STEPS = 4096 }; /* of a layer with state */
+enum { MOST_STEPS = 4096 }; /* most steps of a layer with state */
 
 static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
     return dt_part_within(arena, "TimeDistributed", ((const struct time_distributed *)args)->layer,
