@@ -81,7 +81,7 @@ typedef struct dt_link_price {
     /* bytes over the busiest link along x, y, z; [1]: towards larger coordinates */
     double way[3][2];
     int ranks;
-    const char *schedule; /* in the arena of dt_links_create */
+    const char *schedule; /* text in the arena of dt_links_create */
 } dt_link_price;
 
 /* Prices of a program's collectives, with those already computed. */

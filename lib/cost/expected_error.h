@@ -8,7 +8,7 @@
 
 /* What a plan has in common with the published steps that it is compared with. */
 typedef struct dt_step_kind {
-    const char *family;    /* as dt_family_of */
+    const char *family;    /* family of chips, as dt_family_of returns it */
     const char *precision; /* of products: "float32", "bfloat16", "float16", "int8", "fp8" */
     /* how a replica is divided: "data" (it is not), "tensor", "tensor in pieces" (with collective
      * products) or "pipeline" */

@@ -34,7 +34,7 @@ typedef struct holding {
     const bool *forward;      /* by node */
     int *place;               /* by kernel: where it runs */
     int n_lives;
-    struct life *lives; /* of values; a value may have two */
+    struct life *lives; /* lifetimes of values; a value may have two */
 } holding;
 
 /* From where to where in the program a value is there. */

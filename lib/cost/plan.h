@@ -120,10 +120,10 @@ typedef struct dt_plan {
     double model_flops; /* the same without recomputation */
     double peak_flops;  /* peak of a device in operations per second, bfloat16 */
     int n_layers;
-    dt_plan_layer *layer;    /* in order of the program */
+    dt_plan_layer *layer;    /* layers in the order of the program */
     dt_hash_index layers_at; /* by path */
     int n_events;
-    dt_plan_event *event; /* in order of start */
+    dt_plan_event *event; /* events in the order in which they start */
 } dt_plan;
 
 /* The program must outlive the plan. Free it with dt_plan_destroy. */

@@ -14,7 +14,7 @@
 struct dt_engine {
     dt_pool *pool;
     const dt_simd *simd;
-    dt_kernels kernels;        /* as chosen for this processor; not AUTO */
+    dt_kernels kernels;        /* kernels chosen for this processor; not AUTO */
     dt_gemm_library gemm, own; /* own: under LIBRARIES also for what `gemm` refuses */
     /* the processor multiplies bfloat16, and our own loops compute products (dot_bf16.c) */
     bool packs_bf16;

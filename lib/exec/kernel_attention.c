@@ -36,7 +36,7 @@ typedef struct head {
     char *y, *gradient[3]; /* gradient NULL: not needed */
     float *p, *ds;         /* (block, its keys) */
     float *room;           /* for staged operands: memory for converted rows */
-    uint16_t *half;        /* for bfloat16 products: p or ds, rounded */
+    uint16_t *half;        /* p or ds, rounded for products of bfloat16 */
     /* (keys, features) of the gradients of key and value, over blocks; NULL: they add up in
      * place */
     float *sum[3];

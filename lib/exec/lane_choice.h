@@ -29,7 +29,7 @@ typedef struct dt_lane_choice { /* zeroed: all lanes, until times have been meas
     int64_t own_ns;   /* time of the last block of the current choice */
     int64_t hold;     /* blocks between trials; 0: before the first one */
     int64_t block;    /* runs of a block */
-    int wins, losses; /* of the other choice in this trial */
+    int wins, losses; /* wins and losses of the other choice in this trial */
 } dt_lane_choice;
 
 /* Whether lane 0 alone should do the next run. */

@@ -60,7 +60,7 @@ typedef struct dt_row_functions {
 /* d[i], i < n: a random number from Philox's block of (key; i, stream) (simd/random.c). */
 typedef void (*dt_random_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
 typedef struct dt_random_functions {
-    dt_random_function uniform; /* in [0, 1), of 24 bits of the first word */
+    dt_random_function uniform; /* numbers in [0, 1) from 24 bits of the first word */
     dt_random_function normal;  /* mean 0, deviation 1, of the first two words */
 } dt_random_functions;
 

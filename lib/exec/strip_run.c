@@ -239,7 +239,7 @@ static void run(const dt_kernel_call *c) {
                 .simd = c->x->engine->simd,
                 .generated = c->x->code.base != NULL};
     int64_t row = dt_piece_elements(c->x, r.p->rows_of), end = c->hi * row;
-    int strips = 0; /* in the current block */
+    int strips = 0; /* number of strips in the current block */
 
     begin_block(&r);
     if (c->hi > c->lo) lay_out_fixed(&r);

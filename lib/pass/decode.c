@@ -19,7 +19,7 @@
 
 typedef struct decoder {
     const dt_graph *g;
-    dt_trace *t; /* of the step */
+    dt_trace *t; /* trace of the step */
     int64_t length;
     int *along; /* by node: the dimension that counts positions; -1: it does not depend on tokens */
     dt_value *whole, *one; /* by node: all positions, and one of them along one_of */

@@ -17,7 +17,7 @@ typedef struct dt_cutter {
     dt_program *p;
     int *uses;
     int *first_reading;  /* by node: index of its first reading; the next node's follow its last */
-    dt_reading *reading; /* in the order of the reading nodes */
+    dt_reading *reading; /* readings in the order of the reading nodes */
     dt_rule *rule;       /* by node */
     int *parent;         /* union-find over groups */
     bool *preamble;      /* by node */

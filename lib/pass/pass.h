@@ -55,7 +55,7 @@ dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed,
 typedef struct dt_folded {
     /* arguments: ROWS ones as before, STACKED ones with a leading R, UNIFORM ones as before */
     dt_graph *graph;
-    dt_replication *arg, *result; /* in graph->arena */
+    dt_replication *arg, *result; /* arrays in graph->arena */
     int replicas;
 } dt_folded;
 /* Makes the program of all replicas of one memory space, over their stacked rows. CANNOT_FOLD

@@ -42,7 +42,7 @@ enum {
 /* ---- the number of pieces ---- */
 
 static int64_t row_elements(const dt_type *t) {
-    return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0; /* with B = 1 */
+    return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0; /* elements of one example */
 }
 
 int dt_tiles_below(double x) {
@@ -75,7 +75,7 @@ static int64_t most_product_rows(const dt_graph *g) {
 /* Multiplications of a product for one example. */
 static double product_work(const dt_graph *g, const dt_node *n) {
     const dt_dot_attr *a = dt_dot_of(n);
-    double work = (double)dt_type_elements(&n->type); /* with B = 1 */
+    double work = (double)dt_type_elements(&n->type); /* elements of one example */
     for (int d = 0; a && d < a->n_contract; d++)
         work *= (double)g->node[n->in[0]].type.dim[a->lhs_contract[d]];
     return a && a->n_batch == 0 && dt_type_has_batch(&n->type) ? work : 0;

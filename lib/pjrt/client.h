@@ -34,7 +34,7 @@ const char *dt_pjrt_client_platform(const dt_pjrt_client *c); /* "cpu", "cuda", 
 /* "cuda, PJRT 0.116, StableHLO 1.22.0; jaxlib 0.12.0.1": the versions that the bits of results
  * depend on. */
 const char *dt_pjrt_client_describe(const dt_pjrt_client *c);
-int dt_pjrt_client_devices(const dt_pjrt_client *c); /* at least 1 */
+int dt_pjrt_client_devices(const dt_pjrt_client *c); /* number of devices, at least 1 */
 /* Whether the devices are exactly opening.ordinal[], in ascending order. */
 bool dt_pjrt_client_is_confined(const dt_pjrt_client *c);
 

@@ -36,7 +36,7 @@ enum {
 
 /* How a product is cut. No bit depends on it. */
 typedef struct cut {
-    int vectors, height;          /* of a panel; rows of a tile */
+    int vectors, height;          /* vectors of a panel; rows of a tile */
     int64_t rows, columns, depth; /* of a part; of a pass */
     bool packs_a, packs_b, keeps_b;
 } cut;

@@ -33,7 +33,7 @@ enum { AHEADS = 2 };
 typedef struct tile {
     const float *a, *b;
     int64_t lda;      /* floats from a row to the next; k first: from a k to the next */
-    int64_t ldb;      /* from a k to the next */
+    int64_t ldb;      /* floats from one k to the next */
     int64_t k;        /* at most PASS_BLOCKS blocks */
     int64_t last;     /* columns in the last vector */
     const sums *left; /* sums of passes before, the last first: added from the left one by one */
