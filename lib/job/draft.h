@@ -21,8 +21,8 @@ typedef enum dt_draft_body {
 /* An input of the model: values after `map`, or indices of `rows` texts that get an embedding. */
 typedef struct dt_draft_input {
     const char *name;
-    dt_type type;        /* of an example */
-    int64_t rows, width; /* of an embedding; 0: none */
+    dt_type type;        /* type of an example */
+    int64_t rows, width; /* size of an embedding's table; 0: no embedding */
     bool words;          /* weights of words, which the output is to be linear in */
 } dt_draft_input;
 
@@ -35,10 +35,10 @@ typedef struct dt_draft {
     dt_draft_input *input; /* [n_inputs] */
     int n_inputs;
     int64_t examples;
-    const char *element;    /* of the target */
+    const char *element;    /* name of the target's element */
     int64_t classes;        /* 0: the target is a number */
     int64_t rarest;         /* examples of the smallest class */
-    double mean, deviation; /* of a target that is a number */
+    double mean, deviation; /* mean and deviation of a target that is a number */
     bool mixed;             /* a table with columns of several kinds */
     const char *about;      /* "3 classes of 'species' from penguins.csv" */
 } dt_draft;

@@ -72,7 +72,7 @@ typedef struct arrays {
     double least, most, mean, squares;
     int64_t seen;
     bool whole;                  /* all values of the target are integers from 0 */
-    int64_t times[MOST_CLASSES]; /* of each value of the target */
+    int64_t times[MOST_CLASSES]; /* how often each value of the target occurs */
 } arrays;
 
 static dt_status *find_array(arrays *a) {

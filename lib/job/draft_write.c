@@ -57,7 +57,7 @@ static double validation_of(const dt_draft *d) { return keeps_more(d) ? 0.1 : 0.
 /* What fits the number of examples. */
 typedef struct sizes {
     int64_t batch, epochs, patience;
-    int64_t units, layers; /* of the hidden layers */
+    int64_t units, layers; /* units of each hidden layer, and their number */
     double dropout, rate;
 } sizes;
 

@@ -18,7 +18,7 @@ typedef struct generation {
     dt_saved saved;
     dt_session session;
     dt_generator *generator;
-    dt_str bytes; /* of a character that has only begun */
+    dt_str bytes; /* first bytes of an incomplete character */
     dt_str text;  /* whole characters */
     size_t sent;  /* bytes of `text` that the caller has */
     dt_generation result;

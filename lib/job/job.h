@@ -49,7 +49,7 @@ struct dt_job { /* the public handle */
      * recorded */
     dt_pair *variable;
     const char *json; /* the tree as canonical JSON */
-    dt_digest sha256; /* of `json` */
+    dt_digest sha256; /* SHA-256 of `json` */
 
     uint64_t seed;
     dt_compute_spec how;         /* the settings of `reproducible` and `partition` for steps */

@@ -24,7 +24,7 @@ typedef struct dt_plan_options {
     /* rows of the training step; other steps are left out. 0: the job's batch, and all steps */
     int64_t rows;
     bool host;   /* the host's memory is computed, too */
-    int threads; /* of that host, as dt_run_options has them */
+    int threads; /* threads of that host, as in dt_run_options */
     dt_kernels kernels;
     const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
     int n_prices;
@@ -117,7 +117,7 @@ typedef struct dt_would_fit {
     dt_arena *arena; /* lent */
     int n;
     const char *words[10]; /* overrides, separated by blanks: "partition.over_replicas=weights" */
-    double bytes[10];      /* of a device with these overrides */
+    double bytes[10];      /* bytes of a device with these overrides */
     double least;          /* where n is 0: bytes of a device with all changes that save memory */
 } dt_would_fit;
 /* Adds overrides for more logical devices per replica, larger slices, and other chips. Needs

@@ -12,14 +12,14 @@
 #include "base/json.h"
 #include "export/stablehlo/stablehlo.h"
 
-static const double usual_fraction = 0.75; /* of a GPU's memory: what plug-ins take */
+static const double usual_fraction = 0.75; /* the part of a GPU's memory that plug-ins take */
 
 typedef struct gpu_check {
     const dt_pjrt_gpu *gpu;
     const dt_job *job;
     int n;          /* GPUs */
     bool uncounted; /* n is 1 in place of all that a machine has */
-    int64_t rows;   /* of the batch */
+    int64_t rows;   /* rows of the batch */
     int64_t usable; /* bytes of one */
     double took_s;
     dt_str compiler;

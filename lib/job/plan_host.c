@@ -29,7 +29,7 @@ typedef struct host_plan {
     dt_status *why;              /* why it does not fit; NULL: no error */
     int timed;                   /* steps */
     double step_s, validation_s; /* 0: not known */
-    double validations;          /* of the whole run */
+    double validations;          /* number of validations in the whole run */
 } host_plan;
 
 static void listen(const dt_event *e, void *user) {

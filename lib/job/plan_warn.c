@@ -9,7 +9,7 @@ typedef struct rule {
     /* A share of the step that is lost, and the warning about it. */
     double (*share)(const dt_job_plan *p);
     double from;
-    const char *text; /* with the share in percent */
+    const char *text; /* format of the warning, with the share in percent */
 } rule;
 
 static double padding(const dt_job_plan *p) {

@@ -36,7 +36,7 @@ static const dt_layer_spec *find_divided(const dt_job *j) {
     return NULL;
 }
 
-/* of its own, and of idle_keys.c */
+/* 6 limits are found here, the others in idle_keys.c */
 enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
 
 /* What the user might take for granted, and is not so. */

@@ -135,7 +135,7 @@ dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) {
     DT_TRY(dt_job_open_data(j));
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     DT_TRY(dt_model_outline(&s->model, &j->model, s->strategy));
-    s->model->seed = j->seed; /* of the numbers that steps draw */
+    s->model->seed = j->seed; /* seed of the numbers that steps draw */
     DT_TRY(dt_job_annotate_model(j, s->model));
     s->optimizer = dt_optimizer_compiled(&j->compile);
     describe_trainer(j, s);

@@ -71,7 +71,7 @@ typedef struct dt_sweep_entry {
     const char *settings;
     const char *directory; /* path below -C */
     dt_sweep_state state;  /* state in its last rung */
-    int rung;              /* from 0 */
+    int rung;              /* number of the rung, from 0 */
     bool scored[DT_SWEEP_MOST_RUNGS];
     double score[DT_SWEEP_MOST_RUNGS]; /* the metric at the end of each rung; NaN: none */
     int exit_code;

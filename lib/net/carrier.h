@@ -25,7 +25,7 @@ typedef struct dt_extents {
     int servers;
     const int *n;                  /* [servers] number of slices of each server */
     const dt_extent *const *slice; /* [servers][n] */
-    int64_t bytes;                 /* of all slices together */
+    int64_t bytes;                 /* bytes of all slices together */
     /* Slices of values that never change. They come last: n_still[s] slices of server s, and the
      * last still_bytes of the buffer. Only WORK_ALL carries them. n_still NULL: there are none. */
     const int *n_still; /* [servers] */

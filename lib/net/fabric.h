@@ -31,7 +31,7 @@ typedef struct dt_tag {
     dt_collective collective;
     int round;
     dt_dtype dtype;
-    int64_t elements; /* of the whole array */
+    int64_t elements; /* elements of the whole array */
     int64_t step;     /* step of training; 0: not part of a step */
     char of[40];      /* name of the first value: "dense/kernel"; "": unknown */
     /* dt_member.flags of all ranks, as far as the sender knows; ignored when tags are compared */

@@ -49,7 +49,7 @@ struct dt_messenger {
     dt_link **link;
     dt_peer *peer;
     int links, links_cap, peers, peers_cap, next_link;
-    dt_admission admission;   /* for the server's socket */
+    dt_admission admission;   /* admission of connections to the server's socket */
     unsigned char *is_closed; /* [fds] by descriptor: that connection of the server is closed */
     int fds, accepted;        /* accepted: number of open connections of the server's socket */
     int64_t turned_away;      /* number of connections that were closed before they became a peer */

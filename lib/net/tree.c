@@ -207,7 +207,7 @@ static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t eleme
  * copy. */
 typedef struct tree {
     const dt_tree_plan *plan;
-    dt_transfer all; /* of the items themselves */
+    dt_transfer all; /* transfer of the items themselves */
     dt_transfer *of; /* [nodes] */
     int nodes;
 } tree;

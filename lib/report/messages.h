@@ -21,7 +21,7 @@ typedef struct dt_message_line {
 } dt_message_line;
 
 typedef struct dt_messages {
-    int64_t n; /* of all kinds */
+    int64_t n; /* number of messages of all kinds */
     int64_t of[DT_MESSAGE_KINDS];
     /* [2 * DT_MESSAGE_ENDS] each; NULL: none of that kind */
     dt_message_line *line[DT_MESSAGE_KINDS];

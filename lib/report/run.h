@@ -145,7 +145,7 @@ typedef struct dt_figure {
     int way; /* 1: larger is better, -1: smaller is, 0: unknown */
     double last, best;
     bool has_best;
-    int64_t epoch; /* of the best */
+    int64_t epoch; /* epoch of the best value */
     bool has_kept; /* the run ended with the weights of an earlier epoch */
     double kept;   /* the metric in that epoch */
     int64_t kept_epoch;

@@ -13,7 +13,7 @@
 /* A deferred change of variables: one assignment, or one dt_optimizer_apply. */
 typedef struct dt_closure_change {
     dt_optimizer *optimizer; /* NULL: an assignment. Holds references to it and to `of` */
-    int how;                 /* for an assignment: a dt_write */
+    int how;                 /* a dt_write, for an assignment */
     int first, n;            /* its values are pushed[first] to pushed[first + n - 1] of the kind */
     /* [n_of] all variables of the optimizer's call, also those without a gradient */
     dt_variable **of;

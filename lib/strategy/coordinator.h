@@ -50,8 +50,8 @@ struct dt_coordinator {
     dt_task *task;            /* [n_tasks] ascending by number */
     int64_t next;             /* number of the first closure of the next pool */
     dt_worker_pool *pool;     /* NULL: not opened yet, or closed because new workers are needed */
-    dt_arena *arena;          /* for the data of the pool */
-    dt_worker_pool_spec spec; /* for opening the pool */
+    dt_arena *arena;          /* memory of the pool's data */
+    dt_worker_pool_spec spec; /* options to open the pool with */
     /* variables of this process, none if tasks of type ps have them, and a program for each kind */
     dt_held held;
     dt_ps_tasks ps;

@@ -68,7 +68,8 @@ static dt_status *take_variables(dt_ps_task *t, dt_byte_reader *b, dt_arena *are
     t->held.sent = dt_arena_array(arena, dt_sent, t->held.n + 1);
     for (int i = 0; i < t->held.n; i++)
         t->held.sent[i] = (dt_sent)dt_bytes_take(b, 0, DT_SENT_BY_ROWS);
-    for (int i = 0; i < t->held.n && !b->failed; i++) /* without rows of some bytes, none is sent */
+    /* only variables that have rows can be sent by rows */
+    for (int i = 0; i < t->held.n && !b->failed; i++)
         b->failed |= t->held.sent[i] == DT_SENT_BY_ROWS &&
                      (t->state[i]->type.rank == 0 || dt_type_bytes(&t->state[i]->type) == 0);
     return NULL;

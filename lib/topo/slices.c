@@ -17,7 +17,7 @@
 
 /* A name, and the parts of it that could be read. */
 typedef struct wanted {
-    const char *name; /* as it was written */
+    const char *name; /* the name as it was written */
     dt_error row;
     const dt_location *at;
     const dt_chip *chip;

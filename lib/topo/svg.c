@@ -26,7 +26,7 @@ enum {
     INSET = 4,
     LEGEND_LINE = 20,
     MOST_CHIPS = 1024,
-    SHOWN = 8 /* of an axis of a larger slice */
+    SHOWN = 8 /* chips that are drawn of an axis of a larger slice */
 };
 
 /* Positions, in units of the picture. */

@@ -148,7 +148,7 @@ struct dt_topology {
     _Atomic int refs;
     const dt_slice *slice; /* &own; NULL: the topology was created from coordinates */
     dt_slice own;
-    dt_chip described;      /* of a cluster: its chip, which own refers to */
+    dt_chip described;      /* the chip of a cluster, which `own` refers to */
     int mesh[4];            /* x, y, z, core: sizes, all >= 1 */
     int tasks;              /* hosts */
     int devices;            /* devices of a task */
@@ -330,7 +330,7 @@ typedef struct dt_topology_picture {
     const dt_topology *topology;     /* topology of a slice */
     const dt_assignment *assignment; /* replicas to draw on it; NULL: device numbers */
     const char *why;                 /* resolver's: printed when it is not NULL */
-    bool simulated;                  /* for JSON */
+    bool simulated;                  /* the slice is simulated; printed in JSON */
     bool utf8;                       /* lines as box drawing characters */
     int columns; /* width of the page; 0: 80 for planes, and lines of words are not broken */
 } dt_topology_picture;
