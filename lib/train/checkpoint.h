@@ -41,7 +41,7 @@ struct dt_checkpoint {
     dt_run_dir directory; /* of the last save, locked; path NULL: nothing was saved yet */
     /* the checkpoint that was saved or restored last, as a resolved path; NULL: none */
     char *stands_on;
-    int64_t generation, step; /* of the checkpoint at `stands_on` */
+    int64_t generation, step; /* generation and step of the checkpoint at `stands_on` */
 };
 
 /* The word for a kind in messages: "model", "data set". */
@@ -84,7 +84,7 @@ typedef struct dt_loop_item {
     int aggregation;      /* dt_aggregation of a variable with several copies */
     bool built;           /* the optimizer has state, ... */
     dt_texts variables;   /* ... for these variables */
-    dt_position position; /* of an iterator or a data set */
+    dt_position position; /* position of an iterator or a data set */
 } dt_loop_item;
 typedef struct dt_loop {
     int n[DT_TRACKED_KINDS];

@@ -9,7 +9,7 @@
 #include "op/cells.h"
 #include "train/trainer.h"
 
-enum { MOST_CLASSES = 1000 }; /* as many as can be given by number */
+enum { MOST_CLASSES = 1000 }; /* classes are numbers from 0 to MOST_CLASSES - 1 */
 
 typedef struct counts {
     int64_t *of; /* [MOST_CLASSES] examples */

@@ -36,13 +36,13 @@ typedef struct dt_coordinated {
     /* Reads batches by number. Opened before workers are forked, so that they share what was
      * read. */
     dt_iterator *batches;
-    dt_worker_pool_spec spec; /* for opening the pool */
+    dt_worker_pool_spec spec; /* options to open the pool with */
     dt_worker_pool *pool;
     int64_t reported_step; /* step of the last event about workers */
     /* In a worker: the batch of its closure, its number, the row numbers that it looks up, and the
      * sums of its metrics. */
     dt_example batch;
-    int number;       /* of this worker */
+    int number;       /* number of this worker */
     dt_view *numbers; /* [results of trainer->numbers] */
     dt_sums sums;
 } dt_coordinated;

@@ -142,7 +142,7 @@ static void put_shares(dt_str *out, const tally *training, const tally *part, in
 typedef struct finding {
     const dt_trainer *t;
     dt_part part;
-    const char *name; /* of the part, for people */
+    const char *name; /* name of the part in messages */
     const dt_element_spec *target;
     const tally *training, *seen;
 } finding;

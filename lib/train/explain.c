@@ -76,7 +76,8 @@ static bool can_explain(const dt_trainer *t) {
 }
 
 static void locate_worst(const dt_explain_request *q, const dt_output_explained *o, int output) {
-    dt_worst_example *worst = (dt_worst_example *)o->worst; /* in the arena of the request */
+    /* the examples are in the arena of the request */
+    dt_worst_example *worst = (dt_worst_example *)o->worst;
     for (int i = 0; i < o->n_worst; i++) {
         dt_str where = {0};
         dt_dataset_locate(q->trainer->o.data, q->part, q->trainer->match.target[output],

@@ -17,7 +17,7 @@ enum {
     DT_MOST_WORST = 10,
     DT_MOST_SHOWN = 20,   /* confusions; and classes whose matrix is given whole */
     DT_CALIBRATION = 10,  /* bins */
-    DT_MOST_COLUMNS = 16, /* of values that are explained */
+    DT_MOST_COLUMNS = 16, /* most columns of an output of values that are explained */
 };
 
 /* The number of examples of class key >> 32 that were taken for class key & 0xffffffff. */

@@ -148,7 +148,8 @@ typedef struct decided {
 static dt_threshold scores_at(const decided *d, double threshold) {
     const double tn = d->zeros - d->false_one, fn = d->ones - d->true_one;
     const double square =
-        (d->true_one + d->false_one) * d->ones * d->zeros * (tn + fn); /* of the divisor of mcc */
+        /* the square of mcc's divisor */
+        (d->true_one + d->false_one) * d->ones * d->zeros * (tn + fn);
     dt_threshold t = {.threshold = threshold,
                       .precision = quotient(d->true_one, d->true_one + d->false_one),
                       .recall = quotient(d->true_one, d->ones),

@@ -29,7 +29,7 @@ typedef enum dt_fault_kind {
 
 typedef struct dt_fault {
     dt_fault_kind kind;
-    const char *text; /* as it was written */
+    const char *text; /* the fault as it was written */
     int64_t core, worker, x, y, z;
     int64_t step; /* counted from 1 */
     double times;

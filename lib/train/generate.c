@@ -21,7 +21,7 @@ struct dt_generator {
     dt_compiled *whole, *step; /* NULL: not compiled yet, or (step) there is none */
     const char *mixing;        /* see dt_generator_mixing */
     bool is_probability;       /* the model's scores are probabilities, not logits */
-    dt_tokens text;            /* of the prompt, then what was generated */
+    dt_tokens text;            /* tokens of the prompt, then the generated ones */
     int64_t prompt;            /* tokens of it */
     int64_t from;              /* the context is the tokens from here on */
     int64_t kept;              /* positions of the context whose keys and values are kept */

@@ -37,7 +37,7 @@ double dt_sampling_log_probability(const double *score, int64_t n, int64_t token
 typedef struct dt_generator dt_generator;
 typedef struct dt_generator_options {
     dt_model *model;  /* its variables exist; lent */
-    dt_dataset *data; /* of format text; lent */
+    dt_dataset *data; /* data set of format text; lent */
     const char *prompt;
     dt_sampling sampling;
     bool recomputes; /* does not keep keys and values: every token computes its whole context */
@@ -59,7 +59,7 @@ void dt_generator_restart(dt_generator *g, dt_random random);
 dt_status *dt_generator_next(dt_generator *g, int32_t *token, double *log_probability) DT_MUST_USE;
 /* Appends the text of the tokens [from, to), counted from the prompt's first. */
 void dt_generator_decode(const dt_generator *g, int64_t from, int64_t to, dt_str *out);
-int64_t dt_generator_tokens(const dt_generator *g); /* of prompt and text */
+int64_t dt_generator_tokens(const dt_generator *g); /* number of tokens of prompt and text */
 /* The layer, or else the op, that makes every token compute its whole context; known when the model
  * is compiled. NULL: none. */
 const char *dt_generator_mixing(const dt_generator *g);

@@ -31,7 +31,7 @@ typedef struct dt_hook {
     /* A callback's name in checkpoints: "EarlyStopping", for a second one "EarlyStopping_1". */
     const char *key;
     void *state; /* made by `open`, usually in the run's arena */
-    int mark;    /* of a callback's spans in a recording */
+    int mark;    /* mark of a callback's spans in a recording */
 } dt_hook;
 
 /* Keras' logs: "loss", "accuracy", "val_loss", ... */
@@ -48,13 +48,13 @@ void dt_logs_put(dt_logs *logs, const char *name, double value);
 typedef struct dt_step_done {
     const dt_example *batch;
     double loss;    /* before the step's update */
-    double seconds; /* with the wait for the batch */
-    dt_logs logs;   /* of the epoch's steps so far */
+    double seconds; /* seconds of the step, with the wait for its batch */
+    dt_logs logs;   /* logs over the epoch's steps so far */
 } dt_step_done;
 
 /* Functions may be NULL. An error ends the run. */
 struct dt_hook_row {
-    dt_kind kind;     /* of a callback; zeros for a hook of every run */
+    dt_kind kind;     /* kind of a callback; zeros for a hook of every run */
     bool varies_rate; /* changes the learning rate, which is therefore a variable */
     bool once;        /* listed once only: a second one would undo what the first does */
     /* Refuses a job that the callback does not suit. */
@@ -70,7 +70,7 @@ struct dt_hook_row {
      * have only `open` and `close`. */
     dt_status *(*open)(run *r, dt_hook *h);
     dt_status *(*begin)(run *r, dt_hook *h);
-    dt_status *(*step_begin)(run *r, dt_hook *h); /* of step r->at.step + 1 */
+    dt_status *(*step_begin)(run *r, dt_hook *h); /* the beginning of step r->at.step + 1 */
     dt_status *(*step_end)(run *r, dt_hook *h, const dt_step_done *done);
     dt_status *(*test_begin)(run *r, dt_hook *h);
     dt_status *(*test_end)(run *r, dt_hook *h, const dt_logs *logs); /* names without val_ */

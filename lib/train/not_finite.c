@@ -15,7 +15,8 @@
 /* The rows of an element of shape (rows, ...), with the bytes and the values of one row. */
 typedef struct rows {
     const dt_tensor *tensor;
-    int64_t from, to, numbers, bytes; /* of the rows that were read */
+    /* from, to: rows that were read; numbers, bytes: of one row */
+    int64_t from, to, numbers, bytes;
 } rows;
 
 static rows rows_of(const dt_example *b, int element) {

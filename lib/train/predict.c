@@ -141,9 +141,9 @@ typedef struct prediction {
     int n;
     dt_compiled *step;
     int32_t *offsets; /* [replicas + 1] */
-    int n_results;    /* of the step; the first are the outputs */
+    int n_results;    /* results of the step; the first are the outputs */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
-    bool warned;           /* of outputs that are not finite */
+    bool warned;           /* a warning about outputs that are not finite was printed */
     const char **file;     /* [batch] of the current examples; NULL: unknown */
     const char **fault;    /* [batch] why each current example cannot be read; NULL: not reported */
     dt_copied_value *kept; /* [batch][columns] of the current examples; NULL: none */
@@ -152,7 +152,7 @@ typedef struct prediction {
     bool ahead;            /* a batch may start before the previous one is finished */
     flight flights[2];     /* [k % 2] of batch k */
     int64_t started, finished; /* batches */
-    turn turn;                 /* of several workers */
+    turn turn;                 /* collects the outputs of several workers */
 } prediction;
 
 /* ---- the step ---- */

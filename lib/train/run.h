@@ -11,7 +11,7 @@
 /* The position in training. */
 typedef struct position {
     int64_t step, epoch, epoch_step; /* finished ones; epoch_step: within the current epoch */
-    dt_sums sums;                    /* of the current epoch */
+    dt_sums sums;                    /* sums of the current epoch */
     double wall_s;
 } position;
 
@@ -67,15 +67,15 @@ typedef struct run_size {
     int64_t examples, batch, steps_per_epoch, data_steps;
     /* workers that read parts of the data, by auto_shard_policy; NULL: all read the whole */
     dt_workers *workers;
-    int64_t steps, epochs; /* of this run */
-    int64_t all_steps;     /* of the job, which --steps may cut */
+    int64_t steps, epochs; /* steps and epochs of this run */
+    int64_t all_steps;     /* steps of the whole job, which --steps may cut */
     const char *sharding;  /* how hosts share the examples, for people */
 } run_size;
 
 /* The files of a run: open_run.c. */
 typedef struct outputs {
     bool writes; /* this process writes files: there is a directory, and this is not a dry run */
-    int64_t saved_ns, saved_step; /* of the last checkpoint */
+    int64_t saved_ns, saved_step; /* time and step of the last checkpoint */
     dt_run_dir directory;
     dt_writer history;
     dt_history_lines history_lines;
@@ -84,7 +84,7 @@ typedef struct outputs {
     bool aside;         /* until then the history is a file beside the old one */
     bool resumed;
     char *checkpoint; /* path of the newest; NULL: none */
-    dt_digest saved;  /* of the weights in the last checkpoint */
+    dt_digest saved;  /* hash of the weights in the last checkpoint */
 } outputs;
 
 typedef struct run {
@@ -96,7 +96,7 @@ typedef struct run {
     dt_dataset *data;
     run_size size;
     position at;
-    dt_sums validation; /* of the last validation */
+    dt_sums validation; /* sums of the last validation */
     virtual_time virtual_time;
     data_wait data_wait;
     dt_memory memory;

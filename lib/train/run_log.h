@@ -17,7 +17,7 @@ typedef struct dt_run_log {
     const char *path;   /* the final name */
     dt_writer file;     /* path NULL: not open */
     int64_t size, end;  /* size: bytes of whole epochs; end: with the incomplete last epoch */
-    int64_t generation; /* of the run, see dt_state_file */
+    int64_t generation; /* generation of the run, see dt_state_file */
     bool aside;
 } dt_run_log;
 

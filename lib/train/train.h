@@ -28,7 +28,7 @@
 /* The callbacks of a job: see hook.h. */
 typedef struct dt_callbacks {
     int n;
-    dt_named *named; /* with space for one more */
+    dt_named *named; /* array with space for one more callback */
 } dt_callbacks;
 dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) DT_MUST_USE;
 /* output.tensorboard: adds TensorBoard with its defaults, unless it is in the list. */
@@ -83,7 +83,7 @@ typedef struct dt_checkpoint_spec {
     double every_seconds; /* save_freq: a time, "10m"; 0: none */
     int64_t max_to_keep;
     dt_resume resume;
-    const char *resume_path; /* with DT_RESUME_PATH */
+    const char *resume_path; /* path of the checkpoint, with DT_RESUME_PATH */
     dt_location resume_at;
 } dt_checkpoint_spec;
 dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
@@ -97,7 +97,8 @@ const dt_kind *const *dt_callback_kinds(int *n);
 
 /* Which elements of the data set are inputs, targets and weights, as indices. */
 typedef struct dt_match {
-    int n_inputs, input[DT_MAX_INPUTS];                 /* in the model's order */
+    /* elements of the inputs, in the model's order */
+    int n_inputs, input[DT_MAX_INPUTS];
     int target[DT_MAX_OUTPUTS], weight[DT_MAX_OUTPUTS]; /* in the order of outputs; -1: none */
 } dt_match;
 /* Matches by names: inputs are the elements named like the Inputs. A target is the element that
@@ -249,7 +250,7 @@ typedef struct dt_fit_request {
     const dt_init_from *init_from;
     const dt_checkpoint_spec *checkpoint; /* NULL: none are written */
     const char *directory;                /* output.dir; NULL: nothing is written */
-    const char *name;                     /* of the job */
+    const char *name;                     /* name of the job */
     const char *job, *job_sha256;         /* resolved, as JSON text */
     /* the same for people, with defaults and origins: dt_job_config_text; may be NULL */
     const char *config;
@@ -324,7 +325,7 @@ dt_output_kind dt_output_made_by(const dt_graph *g, int node);
 typedef struct dt_explain_request {
     dt_trainer *trainer;
     dt_part part;
-    int64_t batches;             /* of the part's first examples; 0: all */
+    int64_t batches;             /* batches of the part's first examples; 0: all */
     const dt_class_names *names; /* NULL: those of the data */
     dt_threshold_score threshold_for;
     dt_arena *arena;

@@ -30,12 +30,12 @@ struct dt_trainer {
     const char **key[2]; /* [DT_MAX_KEYS] history keys, plain and with val_ */
     /* [DT_MAX_KEYS] class names, for metrics with one value per class; NULL: none */
     const char **class_name;
-    dt_sum_layout layout; /* of sums */
+    dt_sum_layout layout; /* layout of the sums of a step */
     dt_tally training, evaluation;
     dt_step_flight flight[2]; /* [oldest] finishes next */
     int oldest, n_flying;
     int32_t *offsets; /* [replicas + 1] */
-    dt_price price;   /* of a full training step */
+    dt_price price;   /* price of a step on a full batch */
     dt_price last_price;
     int64_t last_rows; /* of the smaller last batch; 0: all are full, or it is dropped */
     int64_t peak_bytes;

@@ -38,7 +38,7 @@ typedef struct stopper {
     const struct early_stopping *x;
     dt_monitor monitor;
     int64_t wait, best_epoch; /* best_epoch counts from 0 */
-    int64_t best_step;        /* with validation by steps; else 0 */
+    int64_t best_step;        /* step of the best value with validation by steps; else 0 */
     bool has_weights, stopped, restored;
     /* best: copies under the model's names; n is 0 without restore_best_weights */
     dt_arrays model, best;

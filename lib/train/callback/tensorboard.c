@@ -207,7 +207,7 @@ enum { TRAIN, VALIDATION, SIDES };
 typedef struct board {
     const struct tensorboard *x;
     int64_t every; /* steps; 0: epochs alone */
-    double wall_s; /* of the epoch, after the previous step */
+    double wall_s; /* the epoch's time after the previous step */
     bool aside;
     side side[SIDES];
 } board;

@@ -61,7 +61,7 @@ static dt_status *explain(const run *r, dt_status *s) {
 }
 
 typedef struct guard {
-    double loss_of_run, loss_of_epoch; /* of their first steps; 0: no step yet */
+    double loss_of_run, loss_of_epoch; /* losses of the first steps; 0: no step yet */
     bool grew;                         /* the loss, which is reported once */
 } guard;
 

@@ -42,7 +42,7 @@ typedef struct dt_record {
     int64_t every; /* steps of a line */
     window window;
     int64_t began_ns, written_ns;
-    char weights[65]; /* at the end */
+    char weights[65]; /* hash of the weights at the end */
 } record;
 
 /* ---- the file ---- */
