@@ -19,7 +19,8 @@ struct evaluate {
     bool json;
 };
 
-/* In the order of dt_threshold_score; then f1 as the tables of evaluate call it. */
+/* Names of scores in the order of dt_threshold_score; the last one is the name of f1 in the tables
+ * of evaluate. */
 enum { F1_SCORE = DT_THRESHOLD_RECALL + 1 };
 static const char *const scores[] = {"f1",        "accuracy", "balanced_accuracy",     "mcc",
                                      "precision", "recall",   [F1_SCORE] = "f1_score", NULL};

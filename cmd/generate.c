@@ -138,7 +138,7 @@ static dt_status *print_token(const dt_generated_token *t, void *user) {
     return NULL;
 }
 
-/* Of all tokens but the first one, which waits for compilers. */
+/* The rate of all tokens but the first one, which waits for compilers. */
 static double tokens_per_second(const dt_generation *r) {
     return r->other_s > 0 ? (double)(r->tokens - 1) / r->other_s : 0;
 }

@@ -33,7 +33,7 @@ enum {
 #define RED "\033[1;31m"
 #define YELLOW "\033[1;33m"
 #define PLAIN "\033[m"
-#define CLEAR "\033[K" /* to the end of the line */
+#define CLEAR "\033[K" /* clears the line from the cursor to its end */
 
 /* ---- terminals and the environment ---- */
 

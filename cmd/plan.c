@@ -91,7 +91,9 @@ static dt_status *open_jobs(const struct call *call, struct jobs *jobs) {
         jobs->label[jobs->n] = label;
         jobs->n += !s;
         if (i == 0 || !s) continue;
-        dt_status_append(&jobs->bad, s); /* the other columns are planned */
+        dt_status_append(
+            &jobs->bad,
+            s); /* a column with errors does not prevent the others from being planned */
         s = NULL;
     }
     return s;

@@ -108,7 +108,7 @@ static dt_status *open_writer(struct prediction *p) {
     return dt_row_writer_open(&p->writer, &p->rows);
 }
 
-/* The first worker has them all. */
+/* Drops the rows: the first worker writes the rows of all workers. */
 static dt_status *drop_rows(const dt_predicted_rows *rows, void *user) {
     (void)rows, (void)user;
     return NULL;

@@ -29,7 +29,7 @@ struct trials {
     int64_t jobs; /* number of trials to train at the same time, at most MOST_JOBS */
     bool json;
     bool shows_faults;  /* report failed trials even with -q */
-    const char *trial;  /* what to call one in output: "trial" or "fold" */
+    const char *trial;  /* word for a trial in output: "trial" or "fold" */
     const char *resume; /* --resume of each process; NULL: auto */
     dt_job_source source;
     dt_sweep *sweep;

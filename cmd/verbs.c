@@ -21,7 +21,7 @@ static const struct verb *find(const char *name) {
     return NULL;
 }
 
-/* What others call it. */
+/* Words for verbs in other programs. */
 static const struct {
     const char *word, *verb;
 } elsewhere[] = {

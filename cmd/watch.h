@@ -32,7 +32,7 @@ struct watch {
     struct {
         /* staleness of updates: their sum, and the greatest one */
         int64_t updates, sum, most, lost, again;
-    } workers; /* of a parameter server; updates 0: there is none */
+    } workers; /* workers of a parameter server; updates 0: there is none */
     bool trained, ended;
     bool stopping, saved_after_stop;
     bool reported; /* `checkpoint` was reported as saved */
