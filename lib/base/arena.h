@@ -43,7 +43,7 @@ char *dt_strdup(const char *s);
 /* Memory that is freed at the end of its block: `DT_LOCAL char *path = dt_path_join(a, b);`. */
 #define DT_LOCAL __attribute__((cleanup(dt_free_local)))
 void dt_free_local(void *pointer);
-/* That hook: writes one line and ends the program with exit code 71. */
+/* Writes one line about missing memory and ends the program with exit code 71. */
 _Noreturn void dt_out_of_memory(void);
 /* Products of sizes; ends the program on overflow. For sizes that come from input use the checked
  * forms below. */
@@ -52,8 +52,8 @@ size_t dt_size_mul(size_t a, size_t b);
 /* n bytes aligned to 64, not zeroed, NULL when the system refuses: for buffers whose size the user
  * decides. */
 void *dt_try_alloc(size_t n);
-/* The same, for arrays that a step reads and writes all over, in long strides: in large pages,
- * where the system has them. */
+/* Like dt_try_alloc, for arrays that a step reads and writes all over, in long strides: uses large
+ * pages if the system has them. */
 void *dt_try_alloc_dense(size_t n);
 /* *out = a * b, or false on overflow or a negative factor. */
 _Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out);

@@ -35,7 +35,7 @@ bool dt_date_is_format(const char *format);
 
 /* Seconds since 1970-01-01 00:00 UTC, without the fraction. */
 int64_t dt_date_seconds(const dt_date *d);
-/* The same moment with offset 0. */
+/* The moment d as a date of UTC, with offset 0. */
 dt_date dt_date_utc(const dt_date *d);
 int dt_date_weekday(const dt_date *d); /* 0: Monday */
 int dt_date_yearday(const dt_date *d); /* day of the year, from 1 */

@@ -77,7 +77,7 @@ dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
 /* MISUSE when a public call was given NULL: "dt_strategy_run got no function"; else NULL. */
 dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
-/* The same for a list of n texts, none of which may be NULL. An empty list may be NULL. */
+/* Like dt_want, for a list of n texts, none of which may be NULL. An empty list may be NULL. */
 dt_status *dt_want_texts(const char *const *given, int n, const char *call,
                          const char *what) DT_MUST_USE;
 /* MISUSE for a handle that has been released, of a list or a struct of options: "dt_plan_text got a

@@ -9,7 +9,7 @@
 
 enum {
     DT_JOB_BYTES = 1 << 20,
-    DT_JOB_TEXT = 4 << 20, /* of keys and scalars, with those that aliases repeat */
+    DT_JOB_TEXT = 4 << 20, /* most bytes of keys and scalars, with repetitions by aliases */
     DT_JOB_DEPTH = 64,
     DT_JOB_NODES = 10000, /* a key belongs to its entry and is not counted */
 };

@@ -235,7 +235,7 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     }
 }
 
-/* What to write for a required field that is null. */
+/* The kind of value that an error expects in place of null, for a required field. */
 static const char *expected(const dt_field *f) {
     static const char *const texts[] = {
         [DT_FIELD_INT] = "an integer",

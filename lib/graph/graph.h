@@ -213,7 +213,7 @@ void dt_graph_destroy(dt_graph *g);
 /* One node a line, the layer behind it: `%3 = dot_general(%0, %1) contracting [1]x[0] : f32[B,128]
  * // dense`; see print.c. */
 void dt_graph_print(const dt_graph *g, dt_str *out);
-/* The same, with `note(g, node, out, user)` appending to each line; note may be NULL. */
+/* Prints like dt_graph_print; `note(g, node, out, user)` appends to each line. note may be NULL. */
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *),
                           void *user, dt_str *out);
 /* Checks order, arity, and that updates have their variable's type. INTERNAL naming the first bad

@@ -40,7 +40,7 @@ static inline lanes lanes_from(uint64_t first) {
     return x;
 }
 
-/* Of the block of (key; c0, c1) in each lane: word 0, and word 1 above it. */
+/* In each lane, words 0 (low half) and 1 (high half) of the block of (key; c0, c1). */
 static inline lanes philox_lanes(uint64_t key, lanes c0, lanes c1) {
     const lanes m0 = (lanes){0} + 0xD2511F53u, m1 = (lanes){0} + 0xCD9E8D57u;
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
