@@ -44,7 +44,7 @@ struct dt_filler {
      * each belongs to */
     int64_t *chosen, *pass;
     dt_workers workers; /* with orders of its own, which dealing changes */
-    int64_t taken;      /* of examples that are read once: how many were taken so far */
+    int64_t taken;      /* number of examples taken so far, if they are read once */
     bool ended;         /* no example is left */
     void *scratch;
     dt_read_buffer record;

@@ -18,7 +18,7 @@ typedef struct held {
     int64_t **text;        /* [n][count] where each text begins; NULL: the element is not text */
     int *text_cap;         /* [n] */
     void **row;            /* [n] one row */
-    dt_row_source *source; /* of rows that are read once; NULL: they can be read again */
+    dt_row_source *source; /* source of rows that are read once; NULL: they can be read again */
     const dt_row_reader *reader; /* the source's own */
     dt_str kept;                 /* values of columns to keep, each followed by a NUL */
     struct {

@@ -35,7 +35,7 @@ typedef struct dt_pictures_facts {
 /* Gets the facts that dt_pictures_inspect reports, for generating a job. */
 dt_status *dt_pictures_describe(const char *folder, dt_pictures_facts *out) DT_MUST_USE;
 
-/* The same for a folder that has a folder of texts (.txt) for each class. */
+/* Facts of a folder that has a folder of texts (.txt) for each class. */
 typedef struct dt_texts_facts {
     int64_t texts;
     dt_texts classes;     /* names, in byte order */

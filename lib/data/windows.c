@@ -45,7 +45,7 @@ typedef struct windows {
     bool in_order; /* row[i] is i */
     uint32_t *start; /* [count] where each window begins in `row` */
     int64_t now;     /* the last row of a window that is not in the future */
-    int64_t taken;   /* of windows that are read in order: how many were taken */
+    int64_t taken;   /* number of windows taken, if they are read in order */
 } windows;
 
 /* Where a row belongs. */

@@ -240,7 +240,7 @@ typedef struct cell {
     const dt_element_spec *element;
     const char *column;
     const char **what; /* set by `bad` to the kind of fault, a string literal */
-    uint32_t *symbol;  /* of the column's numbers so far; NULL: they have none */
+    uint32_t *symbol;  /* symbol of the column's numbers so far; NULL: without symbols */
 } cell;
 
 static dt_status *bad(const cell *c, const char *what, const char *than) {

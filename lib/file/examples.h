@@ -58,8 +58,9 @@ typedef struct dt_examples {
     /* a file besides the data that the format's keys name, as the job writes it; NULL: none */
     const char *named;
     dt_documents documents;
-    const char *characters; /* those that are tokens, in order; NULL: tokens are others */
-    bool single;            /* each example is a file of its own: example i is paths.v[i] */
+    /* characters that are tokens, in order; NULL: tokens are not characters */
+    const char *characters;
+    bool single; /* each example is a file of its own: example i is paths.v[i] */
     /* the warning about files that are left out, in the request's arena; NULL: none are */
     const char *left_out;
     /* each example has to be decoded, which takes so long that threads should share the work */

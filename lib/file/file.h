@@ -77,7 +77,7 @@ typedef struct dt_element_spec {
      * NULL: none so far. rounded NULL: the dtype is not float32. */
     const char **rounded;
     char delimiter;          /* the character that separates fields of a CSV file */
-    char thousands, decimal; /* in the numbers of a CSV file; 0: no separator, and a point */
+    char thousands, decimal; /* separators in numbers of a CSV file; 0: none, and a point */
     /* CSV: [columns] the currency sign or % of the numbers so far; see dt_csv_symbol_agrees. NULL:
      * numbers have no symbols. */
     uint32_t *symbol;

@@ -236,7 +236,7 @@ static const char *const printed[] = {
     [DT_BOOL] = "|b1",     [DT_UINT8] = "|u1",  [DT_INT8] = "|i1",    [DT_INT16] = "<i2",
     [DT_INT32] = "<i4",    [DT_INT64] = "<i8",  [DT_FLOAT32] = "<f4", [DT_FLOAT64] = "<f8",
     [DT_UINT16] = "<u2",   [DT_UINT32] = "<u4", [DT_UINT64] = "<u8",  [DT_FLOAT16] = "<f2",
-    [DT_BFLOAT16] = "<V2", /* as ml_dtypes writes it, because NumPy has no name for it */
+    [DT_BFLOAT16] = "<V2", /* the form of ml_dtypes, because NumPy has no name for bfloat16 */
 };
 
 void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out) {

@@ -136,7 +136,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     dt_status *s = dt_files_check(r);
     if (r->part == DT_PART_TRAIN) dt_status_append(&s, check_tokenizer(r));
     if (r->part == DT_PART_TRAIN) dt_status_append(&s, check_documents(r));
-    if (a->element && r->part == DT_PART_TRAIN) /* checked once, for train */
+    if (a->element && r->part == DT_PART_TRAIN) /* reports faults once */
         dt_status_append(&s, read_length(r->arena, a->element, &length));
     names->v = dt_arena_array(r->arena, const char *, 2);
     names->v[names->n++] = "tokens";

@@ -41,7 +41,7 @@ dt_status *dt_weights_check(const dt_contents *c) DT_MUST_USE;
 typedef struct dt_listed {
     const char *path;
     dt_state_file state;
-    int64_t bytes, saved_s; /* all files; when, in seconds since 1970 */
+    int64_t bytes, saved_s; /* bytes of all files; saved_s: seconds since 1970 */
     dt_status *damage;      /* NULL: state.json shows no damage */
 } dt_listed;
 /* The step, or the epoch (from 1), whose weights a callback restored when the run finished. 0: the

@@ -88,7 +88,7 @@ struct dt_stored_arrays;
 typedef struct dt_weights_request {
     const char *path;         /* a safetensors or an NPZ file */
     const dt_held_file *held; /* the file, if it is open; NULL: path is opened */
-    const dt_arrays *arrays;  /* to be filled */
+    const dt_arrays *arrays;  /* arrays to be filled */
     bool only_compared;       /* the arrays have no data: only names and types are compared */
     bool skip_mismatch;       /* arrays that do not fit are left unchanged */
     dt_status **warnings;     /* gets a warning for each array that is skipped */

@@ -63,7 +63,8 @@ bool dt_row_is_decided(const dt_row_writer *w, const dt_predicted_rows *p, int o
     return w->options.threshold > 0 && classes && dt_row_scores(p, o) == 2;
 }
 
-/* As many as are probable enough, which differs from row to row. */
+/* Whether the output shows all classes that are probable enough: their number differs from row to
+ * row. */
 static bool is_list(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     return w->options.classes_above > 0 && meaning_of(p, o)->kind != DT_OUTPUT_VALUES &&
            p->values[o]->type.rank <= 2;
@@ -311,7 +312,7 @@ static dt_status *no_classes(const dt_row_writer *w, const dt_predicted_rows *p)
                       "leave out --top (in C: top 0)");
 }
 
-/* What selects classes needs an output that has some. */
+/* Refuses options that select classes if no output has classes. */
 static dt_status *check_selection(const dt_row_writer *w, const dt_predicted_rows *p) {
     bool any = !is_selective(&w->options);
     for (int o = 0; o < p->n_outputs; o++) any = any || dt_row_top(w, p, o) > 0;

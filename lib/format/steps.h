@@ -9,7 +9,7 @@
 typedef struct dt_step_name {
     const char *name; /* "step-00000295", "step-00000310.tmp" */
     int64_t step;
-    int64_t generation; /* of dt_steps_rank; -1: state.json cannot be read */
+    int64_t generation; /* generation, set by dt_steps_rank; -1: state.json cannot be read */
 } dt_step_name;
 
 typedef struct dt_step_list {

@@ -12,7 +12,7 @@ typedef struct dt_stored_array {
     dt_type type;          /* type that is read: float32 for floats of 16 bits */
     int64_t offset, bytes; /* place of the stored bytes */
     const void *member;    /* NPZ: the member of the archive */
-    bool named;            /* a weight of the model has its name */
+    bool named;            /* the model has a weight with the name of the array */
 } dt_stored_array;
 
 typedef struct dt_stored_arrays dt_stored_arrays;

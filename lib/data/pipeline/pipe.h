@@ -181,7 +181,7 @@ typedef struct dt_pipe_parts {
 dt_pipe *dt_pipe_make(const dt_pipe_parts *parts);
 /* Like dt_pipe_make, for the transformations of a program: fails if there are too many. */
 dt_status *dt_pipe_create(dt_pipe **out, const dt_pipe_parts *parts) DT_MUST_USE;
-/* The same transformation with other inputs, whose examples have the same spec. */
+/* A transformation like p with other inputs, whose examples have the same spec. */
 dt_pipe *dt_pipe_rewrite(const dt_pipe *p, dt_pipe *const *in);
 dt_pipe *dt_pipe_ref(const dt_pipe *p);
 void dt_pipe_unref(dt_pipe *p);
