@@ -205,7 +205,7 @@ typedef struct dt_layer_call {
     const dt_value *masks;   /* [n_in] see dt_layer; no value: no step is masked */
     int n_in;
     const char *name;
-    const dt_value *weight; /* in the order of build, the borrowed ones last */
+    const dt_value *weight; /* weights in the order of build, the borrowed ones last */
     /* the variables of the weights, for layers that assign state between steps, which is equal on
      * all replicas */
     dt_variable *const *variable;

@@ -74,7 +74,7 @@ typedef struct dt_rematerialize {
     const char *name; /* the policy's; "custom": lists of values */
     bool on;          /* false: all values are stored */
     unsigned save;    /* dt_remat_value bits: kept on the device */
-    unsigned offload; /* the same: kept in the host's memory */
+    unsigned offload; /* dt_remat_value bits: kept in the host's memory */
 } dt_rematerialize;
 extern const char *const dt_rematerialize_names[]; /* policies; "none" and "full" come first */
 
@@ -135,7 +135,7 @@ typedef struct dt_model_spec {
     const dt_layer_spec *layer;
     int n_outputs;                /* 1 to DT_MAX_OUTPUTS */
     const dt_output_spec *output; /* outputs in the order of the job's `outputs` */
-    int n_weights;                /* all, in creation order */
+    int n_weights;                /* number of weights; weight[] is in the order of creation */
     const dt_weight_spec *const *weight;
     int64_t parameters;
     dt_rematerialize rematerialize;
@@ -206,7 +206,7 @@ extern const char *const dt_quantizations[];
 typedef struct dt_compile_spec {
     dt_named optimizer;
     int n_outputs;         /* the model's; 1 where that is faulty */
-    dt_output_use *output; /* in their order */
+    dt_output_use *output; /* uses of the outputs, in the order of outputs */
     dt_location loss_at;
     int n_metrics;
     dt_metric_use *metric;

@@ -96,7 +96,7 @@ typedef struct dt_update {
     const dt_variable *of;
     dt_value stored;             /* the variable before weight decay */
     dt_value w, g;               /* w in: after weight decay; out: after */
-    dt_value slot[DT_MAX_SLOTS]; /* in: before; out: after */
+    dt_value slot[DT_MAX_SLOTS]; /* slots: before the step on entry, after it on return */
     dt_value rate;               /* learning rate, scalar */
     dt_value t;                  /* iteration + 1, scalar of the variable's dtype */
 } dt_update;
@@ -142,7 +142,7 @@ struct dt_optimizer { /* the public handle */
     int n, cap;
     struct dt_optimizer_slot {
         const dt_variable *of;
-        int n, own; /* all; those of the row come first */
+        int n, own; /* number of all slots; number of those of the row, which come first */
         dt_variable *slot[DT_ALL_SLOTS];
         dt_variable *average, *sum; /* elements of `slot`; NULL: none */
     } * slot;                       /* per trainable variable */

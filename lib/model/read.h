@@ -20,7 +20,7 @@ typedef struct dt_model_reader {
     const dt_tree *outputs;   /* outputs as written; NULL: the last layer */
     dt_named *named;          /* [n] kind NULL: faulty */
     const char **name;        /* [n] NULL: faulty */
-    dt_hash_index names;      /* of layers that were read; of equal ones the first */
+    dt_hash_index names;      /* names of layers that were read; of equal names the first */
     int missing;              /* inputs that were not found so far */
     bool is_one_faulty;       /* a layer could not be read, so that its name is unknown */
     dt_named *within;         /* [n] the layer that it wraps; kind NULL: none */

@@ -8,7 +8,8 @@
 /* Finds the dimensions of the layer's input that `axis` names: dt_dims_find with the layer's
  * location. */
 dt_status *dt_axes_find(const dt_layer_build *b, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
-/* The same, stored in b->made, from which dt_axes_made returns it to call. */
+/* Like dt_axes_find, but also stores the dimensions in b->made; dt_axes_made returns them to the
+ * layer's `call`. */
 dt_status *dt_axes_make(dt_layer_build *b, const dt_ints *axis, uint32_t *dims) DT_MUST_USE;
 uint32_t dt_axes_made(const dt_layer_call *c);
 /* Adds a weight with the dimensions `dims` of the input, in order. */

@@ -14,7 +14,7 @@ struct dropout {
     dt_layer_head head;
     dt_noise noise;
     double rate;
-    const dt_tree *noise_shape; /* only of Dropout itself */
+    const dt_tree *noise_shape; /* shape of the noise, only for Dropout itself */
     int data_format;            /* order of dimensions of SpatialDropout2D and 3D */
 };
 

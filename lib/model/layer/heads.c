@@ -156,18 +156,19 @@ static dt_value project_input(const dt_layer_call *c, const char *name, int what
 
 /* ---- with a mask ---- */
 
-/* What may be attended to; a value that is absent leaves it as it is. */
+/* Combines two masks: a key may be attended to if both allow it. An absent mask allows all. */
 static dt_value both(dt_value a, dt_value b) {
     return !a.trace ? b : !b.trace ? a : dt_minimum(a, b);
 }
 
-/* Of the mask of input i, bools over T or S, whose dimension in the scores is `along`. */
+/* The keys that the mask of input i allows. The mask has bools over T or S; `along` is the number
+ * of that dimension in the scores. */
 static dt_value allowed_by_mask(const dt_layer_call *c, int i, const dt_type *bools, int along) {
     if (!c->masks[i].trace) return (dt_value){0};
     return dt_broadcast_in_dim(c->masks[i], bools, (int8_t[]){0, (int8_t)along});
 }
 
-/* Of the input that is a mask, (B, T, S) or (B, 1, S). */
+/* The keys that a mask given as an input allows, (B, T, S) or (B, 1, S). */
 static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
     const dt_type t = dt_type_of_value(mask);
     if (t.dtype != DT_BOOL) mask = dt_compare(mask, dt_like(mask, 0), DT_NE);
@@ -175,7 +176,7 @@ static dt_value allowed_by_input(dt_value mask, const dt_type *bools) {
     return dt_broadcast_in_dim(dt_broadcast_to(mask, &one), bools, (int8_t[]){0, 2, 3});
 }
 
-/* Of the order of the steps: causal attention, and a window. */
+/* The keys that the order of the steps allows: causal attention, and a window. */
 static dt_value allowed_by_order(const dt_heads *h, dt_trace *t, const dt_type *bools) {
     dt_type one = dt_type_of(DT_INT32, 2, bools->dim + 2); /* (T, S) */
     dt_value asks = dt_iota(t, &one, 0), asked = dt_iota(t, &one, 1), may = {0};

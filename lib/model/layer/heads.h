@@ -29,7 +29,8 @@ typedef struct dt_heads {
      * training */
     double dropout;
     bool drops_taken, use_gate, causal;
-    bool use_bias, use_output_bias; /* of the projections to heads; of the projection from them */
+    /* biases of projections to heads; of the projection from them */
+    bool use_bias, use_output_bias;
     /* a mask excludes steps as keys but not as queries */
     bool masks_keys_alone;
     bool takes_mask, returns_scores;

@@ -100,10 +100,10 @@ typedef struct dt_conv_layer {
  * dilation_rate are both above 1. */
 dt_status *dt_conv_window(const dt_layer_build *b, const dt_conv_layer *c, int n,
                           dt_space *out) DT_MUST_USE;
-/* The same of the layer's own arguments, for an input of n spatial dimensions. */
+/* Computes the window from the layer's own arguments, for an input of n spatial dimensions. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,
                          dt_space *out) DT_MUST_USE;
-/* The same for call, after build has found no error. */
+/* Returns the same window to the layer's `call`, after build has found no error. */
 dt_space dt_conv_space_again(const dt_layer_call *c);
 /* Adds a weight of shape (window ..., inputs, outputs), and the bias if there is one. */
 dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s,

@@ -21,7 +21,7 @@ static const dt_field fields[] = {
             .help = "the layer, with its arguments; any with one input"),
     DT_LAYER_FIELDS(struct time_distributed), DT_END};
 
-/* What build finds. */
+/* Facts that build finds for call. */
 struct distributed {
     dt_layer_part part;
     bool has_state;

@@ -28,7 +28,7 @@ typedef struct dt_confusion_plan {
 void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m);
 /* n thresholds from 0 to 1, in equal steps; in `arena`. */
 double *dt_confusion_even(dt_arena *arena, int n);
-dt_value dt_in_one_row(dt_value x);  /* all elements, (N) */
+dt_value dt_in_one_row(dt_value x);  /* all elements of x in one dimension, (N) */
 double dt_ratio(double a, double b); /* a / b, and 0 for b = 0 */
 
 #endif
