@@ -36,10 +36,11 @@ int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
 
 /* ---- values that readers recompute (duplicate.c) ---- */
 
-/* For r->made_of, which is set while it looks. In `arena`. */
+/* Finds the values that readers recompute, for r->made_of, which it sets while it looks. The
+ * result is in `arena`. */
 int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena);
 
-/* The same with dtypes and values that readers recompute. In `arena`. (plan.c) */
+/* A copy of r in `arena` that has dtypes and the values that readers recompute (plan.c). */
 dt_priced_program dt_priced_prepared(const dt_priced_program *r, dt_arena *arena);
 
 /* ---- kernels (fuse.c) ---- */
@@ -67,7 +68,7 @@ typedef struct dt_launches {
     bool *kept;
 } dt_launches;
 
-/* In `arena`. */
+/* The launches of r, in `arena`. */
 dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena);
 
 /* ---- memory (hbm.c) ---- */

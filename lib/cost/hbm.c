@@ -30,7 +30,7 @@ typedef struct holding {
     dt_arena *arena;
     bool *updates;            /* by kernel: computes the new value of a weight or slot */
     bool *own;                /* by node: lies in memory that is there throughout */
-    int64_t gradient_padding; /* what tiles add to gradients */
+    int64_t gradient_padding; /* padding of gradients by tiles, in bytes */
     const bool *forward;      /* by node */
     int *place;               /* by kernel: where it runs */
     int n_lives;

@@ -117,7 +117,7 @@ typedef struct dt_plan {
     /* over the busiest link along x, y, z in a step; [1]: towards larger coordinates */
     double link_bytes[3][2];
     double flops;       /* operations of matrix units per device, including recomputation */
-    double model_flops; /* the same without recomputation */
+    double model_flops; /* operations without recomputation */
     double peak_flops;  /* peak of a device in operations per second, bfloat16 */
     int n_layers;
     dt_plan_layer *layer;    /* layers in the order of the program */

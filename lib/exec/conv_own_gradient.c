@@ -41,7 +41,7 @@ static int64_t first_place(const dt_own_axis *a, int64_t t, int64_t at) {
 static void find_places(const dt_own_axis *a, int64_t t, int64_t *low, int64_t *high) {
     *low = first_place(a, t, 0);
     *high = first_place(a, t, a->size);
-    if (*low == *high) *low = *high = a->places; /* none */
+    if (*low == *high) *low = *high = a->places; /* no place has the element */
 }
 
 static void add_line(const dt_own *p, dt_own_part *q, int64_t a, const int64_t t[SPACE],

@@ -24,7 +24,7 @@
 typedef struct dt_lane_choice { /* zeroed: all lanes, until times have been measured */
     bool alone;                 /* the current choice */
     enum { DT_LANES_HOLD, DT_LANES_OWN, DT_LANES_OTHER } phase;
-    int64_t runs, ns; /* of the phase; within blocks, after the runs that warm up */
+    int64_t runs, ns; /* runs and time of the phase; within blocks, after warming up */
     int64_t ended_ns; /* end of the last run */
     int64_t own_ns;   /* time of the last block of the current choice */
     int64_t hold;     /* blocks between trials; 0: before the first one */

@@ -227,7 +227,7 @@ static const float *fetch(const work *w, side of, const tile *at) {
     return w->room[of];
 }
 
-/* The same for bfloat16 operands, which are not converted. */
+/* Adds one stretch of k of bfloat16 operands, which are not converted. */
 static void add_packed(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const bool adds = t->g.adds || at.k > 0;

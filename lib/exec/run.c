@@ -116,7 +116,7 @@ void dt_exec_destroy(dt_exec *x) {
 
 static size_t lane_scratch(const dt_exec *x) {
     return (x->scratch_bytes + x->kept_bytes + 127) &
-           ~(size_t)127; /* in whole pairs of cache lines, so that lanes share none */
+           ~(size_t)127; /* whole pairs of cache lines, so that lanes share no line */
 }
 
 int64_t dt_exec_arena_bytes(const dt_exec *x) {

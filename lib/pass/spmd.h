@@ -39,8 +39,9 @@ typedef struct dt_compute_spec {
 
     /* layers keep values in 16 bits, though the step that is priced is traced in float32 */
     bool mixed;
-    dt_quantization quantization; /* of products with weights, except those of `output` */
-    const char *output;           /* the path of the output layer; NULL: there is none */
+    /* quantization of products with weights, except those of `output` */
+    dt_quantization quantization;
+    const char *output; /* the path of the output layer; NULL: there is none */
     /* the model whose layers in a Repeat are a loop over blocks, forward and backward; NULL: blocks
      * are written out */
     const dt_model_spec *scanned;
@@ -87,7 +88,7 @@ typedef struct dt_spmd {
     /* Arguments, states and results are those of `whole`, in the same order. Variables are
      * outlines of a device's parts. */
     dt_graph *local;
-    dt_layout *arg, *state, *result; /* of `whole`; the update of a state has the state's layout */
+    dt_layout *arg, *state, *result; /* layouts of `whole`; an update has the layout of its state */
     /* by node of local; DT_INSIDE: an intermediate value that corresponds to no value of the
      * whole */
     dt_layout *layout;

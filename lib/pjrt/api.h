@@ -274,7 +274,7 @@ typedef struct dt_pjrt_execute_arguments {
 } dt_pjrt_execute_arguments;
 typedef struct dt_pjrt_serialize {
     dt_pjrt_head head;
-    void *executable; /* not a loaded one */
+    void *executable; /* an executable that is not loaded */
     /* output */ const char *bytes;
     size_t size;
     void *serialized; /* owns the bytes */
@@ -286,7 +286,7 @@ typedef struct dt_pjrt_deserialize {
     const char *bytes;
     size_t size;
     /* output */ void *executable;
-    const char *options; /* in place of those that it was compiled with; NULL: none */
+    const char *options; /* options that replace those of compiling; NULL: none */
     size_t options_size;
 } dt_pjrt_deserialize;
 

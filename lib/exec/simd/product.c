@@ -30,7 +30,7 @@ enum {
     /* B is packed above this many rows: usually, and if its rows lie badly (lies_badly) */
     ROWS_WELL = 140,
     ROWS_BADLY = 42,
-    MOST_COLUMNS = 512, /* of a part, where B is packed anew for each part */
+    MOST_COLUMNS = 512, /* most columns of a part, if B is packed anew for each part */
     LEVELS = 64
 };
 
@@ -129,7 +129,7 @@ typedef struct panel {
     int64_t ldb, k, columns;
     int vectors;
     bool turned; /* B transposed: its columns lie as rows */
-    ahead next;  /* of the panel after this one; n: for all rows of a part */
+    ahead next;  /* memory of the next panel; n: for all rows of a part */
 } panel;
 
 /* Writes a vector of W columns for each k, from columns that are rows in memory. Missing columns
@@ -220,13 +220,13 @@ static sums buffer(const work *w, const part *p, int n) {
     return (sums){w->levels + (g->adds ? n : n - 1) * w->cut.rows * ld, ld};
 }
 
-/* What a pass adds to, and where its sums go. */
+/* The sums that a pass adds to, and where it stores its own. */
 typedef struct tree {
     sums left[LEVELS], to;
     int n;
 } tree;
 
-/* As dt_sum_push and dt_sum_end do. */
+/* Finds the sums that a pass combines, in the order of dt_sum_push and dt_sum_end. */
 static void find_sums(const work *w, const part *p, tree *t) {
     const dt_gemm *g = w->g;
     const bool ends = p->from + p->k == g->k;
@@ -294,7 +294,7 @@ static float *packed_at(const work *w, const part *p, int64_t j) {
     return w->room_b + (w->cut.keeps_b ? p->from * padded(p->columns) + j * p->k : 0);
 }
 
-/* What the panel at column j is read from. */
+/* The memory that the panel at column j is read from. */
 static ahead next_at(const work *w, const part *p, int64_t j) {
     const int64_t line = 2 * 64;
     if (j >= p->columns) return (ahead){0};
