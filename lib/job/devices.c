@@ -25,7 +25,7 @@ typedef struct machine {
     int backends;
     dt_resolver *tpu;
     dt_accelerators plugin;
-    dt_status *fault; /* of the plug-in; NULL: it starts, or no plug-in was named */
+    dt_status *fault; /* error of the plug-in; NULL: it starts, or none was named */
     char
         *no_plugin; /* why its devices are unknown; NULL: they are known, or no plug-in was named */
 } machine;

@@ -27,7 +27,7 @@ typedef enum use { OUT, TARGET, NUMBER, ONE_HOT, EMBEDDING, TEXT, LIST, DATE } u
 typedef struct column {
     const dt_column_facts *c;
     use use;
-    const char *why, *element; /* why: it is left out */
+    const char *why, *element; /* why: the reason why the column is left out */
 } column;
 
 typedef struct table {

@@ -30,7 +30,7 @@ static bool has_kernel(const dt_model_spec *m, const char *layer) {
     return false;
 }
 
-/* Those of the values that the model has. */
+/* The bits of `values`, values of rematerialization, that the model has. */
 static unsigned values_in(const dt_model_spec *m, unsigned values) {
     unsigned has = values & DT_REMAT_LAYER_INPUT;
     if ((values & DT_REMAT_CONTEXT) && has_kernel(m, "query")) has |= DT_REMAT_CONTEXT;

@@ -29,7 +29,7 @@ typedef struct dt_plan_options {
     const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
     int n_prices;
     dt_plan_run run;
-    const dt_job_source *source; /* of the job, borrowed; NULL: the job cannot be opened again */
+    const dt_job_source *source; /* source of the job, lent; NULL: the job cannot be opened again */
 } dt_plan_options;
 
 /* What a whole run takes (plan_run.c): seconds of the wall clock, on all slices. */
@@ -105,7 +105,7 @@ void dt_put_seconds(dt_str *s, double seconds);
 /* Returns the median relative error for published steps of the same kind, such as 0.02. NAN:
  * there are none. */
 double dt_job_plan_error(const dt_job_plan *p);
-/* Of published steps of the same kind, for people and for programs. */
+/* Print the errors for published steps of the same kind, as text and as JSON. */
 void dt_job_plan_print_errors(const dt_job_plan *p, dt_str *out);
 void dt_job_plan_errors_json(const dt_job_plan *p, dt_json *j);
 

@@ -8,7 +8,8 @@
 #include "pjrt/gpus.h"
 #include "pjrt/pjrt.h"
 
-/* The same of both: bytes of a device, seconds of its kernels, collectives by dt_pjrt_kinds. */
+/* Figures that the plan and the compiler both have: bytes of a device, seconds of its kernels,
+ * collectives by dt_pjrt_kinds. */
 typedef struct dt_plan_figures {
     double argument, output, alias, temp, total, usable;
     double compute_s;
@@ -19,9 +20,9 @@ typedef struct dt_plan_figures {
 } dt_plan_figures;
 
 struct dt_plan_check {
-    dt_str compiler;   /* what it is */
-    double took_s;     /* to compile */
-    int loops;         /* of the compiler's program, whose bodies count once */
+    dt_str compiler;   /* name and version of the compiler */
+    double took_s;     /* seconds that it took to compile */
+    int loops;         /* loops of the compiler's program; their bodies count once */
     double unknown;    /* runs of its kernels without an estimate */
     unsigned left_out; /* bits: what the job has and the program that was compiled has not */
     dt_plan_figures ours, theirs;

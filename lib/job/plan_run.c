@@ -32,7 +32,7 @@ static double tokens_of_an_example(const dt_job_plan *p) {
     return 0;
 }
 
-/* Of all variables, slots included, each once. */
+/* The bytes of all variables, slots included; each variable counts once. */
 double dt_job_plan_state_bytes(const dt_job_plan *p) {
     const dt_graph *g = p->program[0]->whole;
     double bytes = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plan should not be read without: one rule, one row. */
+/* Warnings about a plan, one row for each rule. */
 #include <stdio.h>
 
 #include "job/partition.h"

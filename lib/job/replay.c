@@ -31,7 +31,7 @@ typedef struct replay {
     dt_saved end;  /* the checkpoint to be reached */
     char *begin;   /* the checkpoint to start from; NULL: the start of training */
     int64_t first; /* the first step after `begin` */
-    int64_t steps; /* all steps of the current job */
+    int64_t steps; /* number of all steps of the current job */
     char *scratch;
     char *saved; /* the checkpoint that was reached */
     int64_t saved_step;

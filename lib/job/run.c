@@ -39,7 +39,7 @@ static const dt_layer_spec *find_divided(const dt_job *j) {
 /* 6 limits are found here, the others in idle_keys.c */
 enum { MOST_LIMITS = 6 + DT_MOST_IDLE_KEYS };
 
-/* What the user might take for granted, and is not so. */
+/* Lists settings of the job that have less effect than a user may expect. */
 static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
     bool several =
         j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
@@ -107,8 +107,8 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
     return bad;
 }
 
-/* Of a run that trained, however far: one that did not come so far may have found another at work
- * in its directory. */
+/* Whether to write a report: only if the run has trained. A run that failed before may have found
+ * that another run uses its directory. */
 static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s) {
     int number = dt_status_number(s);
     return j->report && j->strategy.launch.rank == 0 && j->strategy.launch.task == DT_TASK_WORKER &&
@@ -284,7 +284,7 @@ typedef struct evaluation {
     dt_part part;
     dt_saved saved;
     dt_session session;
-    dt_dataset *rows, *own; /* those of `input`, and the job's data meanwhile; NULL: none */
+    dt_dataset *rows, *own; /* rows of `input`, and the job's data meanwhile; NULL: none */
 } evaluation;
 
 /* Classes of rows are compared with the job's training data, unless it cannot be read: the

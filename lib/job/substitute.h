@@ -14,8 +14,9 @@ typedef struct dt_substitution_scope {
 
 typedef struct dt_substitution {
     dt_arena *arena;
-    dt_job *job;                        /* receives the variables that were used */
-    const char *key;                    /* of the current value, from the top: "dataset.train" */
+    dt_job *job; /* receives the variables that were used */
+    /* path of the current value, from the top: "dataset.train" */
+    const char *key;
     dt_tree *let;                       /* a mapping; NULL: none */
     int n_let;                          /* words whose values are final */
     dt_hash_index words;                /* [n_let] */

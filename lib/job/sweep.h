@@ -42,7 +42,7 @@ typedef struct dt_sweep_range {
 typedef struct dt_sweep_space {
     int n;
     dt_sweep_range range[DT_SWEEP_MOST_PARAMETERS];
-    bool is_grid; /* all are lists, no ranges */
+    bool is_grid; /* all keys have lists of values, none has a range */
     int64_t grid; /* number of combinations of the lists; INT64_MAX also if there are more */
 } dt_sweep_space;
 

@@ -89,7 +89,7 @@ static dt_status *welcome(gathering *g, int peer, char *words) {
     dt_status *bad = good ? dt_address_read(&at, words) : NULL;
     if (!good || bad) {
         dt_status_free(bad);
-        return NULL; /* not a worker of this version of dtrain */
+        return NULL; /* the peer is not a worker of this version of dtrain */
     }
     if (ranks != g->how->ranks)
         return refuse(g, peer,

@@ -119,7 +119,7 @@ static dt_status *check_hello(const zmq_carrier *p, const dt_message *x, const d
 static bool welcome(zmq_carrier *p, const dt_message *x, dt_arrival *out) {
     dt_frame m;
     if (!dt_frame_read(x, p->spec.slices, &m) || m.kind != DT_FRAME_HELLO)
-        return false; /* not a worker of this version of dtrain */
+        return false; /* the peer is not a worker of this version of dtrain */
     dt_status *bad = check_hello(p, x, &m);
     if (bad) {
         refuse(p, x->peer, bad);

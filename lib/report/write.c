@@ -170,8 +170,8 @@ static dt_series_list *list_of(dt_report_run *r, bool by_step) {
     return by_step ? &r->by_step : &r->by_epoch;
 }
 
-/* Those of one chart: a metric of all runs, in training and validation. Each is thinned with the
- * first of them. */
+/* Thins the curves of one chart together: those of a metric of all runs, in training and
+ * validation. */
 static void thin_chart(dt_report_run *run, int n, bool by_step, const char *metric, int most) {
     DT_LOCAL dt_series **curve = dt_alloc((size_t)n * 2 * sizeof *curve);
     int k = 0;
@@ -235,7 +235,7 @@ static dt_status *make(const dt_run_report_request *q, dt_str *out) {
     return s;
 }
 
-/* A page is a file; who names a folder may mean one in it. */
+/* Refuses a folder as output: a page is a file, and the user may mean a file in the folder. */
 static dt_status *check_output(const char *path) {
     struct stat st;
     if (!path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) return NULL;

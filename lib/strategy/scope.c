@@ -17,7 +17,7 @@ typedef struct context {
     int depth;
     dt_strategy *entered[MAX_DEPTH];
     dt_context where;
-    dt_trace *trace; /* of the running step function; NULL: none runs */
+    dt_trace *trace; /* trace of the running step function; NULL: none runs */
 } context;
 
 static _Thread_local context current;

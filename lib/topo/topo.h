@@ -83,7 +83,7 @@ typedef struct dt_chip {
     double core_link_Bps;
     /* part of link_Bps that collectives reach where the ends of all axes are linked */
     double ring_efficiency;
-    double line_efficiency; /* the same where some ends are not linked */
+    double line_efficiency; /* part of link_Bps where some ends are not linked */
     /* an all-reduce reaches this part of the two efficiencies above; 0: all */
     double sum_efficiency;
     /* constant time of a collective: starting it and waiting for all devices */
@@ -169,8 +169,8 @@ int dt_topology_places(const int64_t mesh[4]);
 void dt_topology_write(const dt_topology *t, dt_str *out);
 /* The topology of a slice, as its hosts report it. */
 dt_topology *dt_topology_of_slice(const dt_slice *s);
-/* The same for chips that show `cores` devices instead of their default: 1 (both cores as one)
- * or 2. */
+/* The topology of a slice whose chips show `cores` devices instead of their default: 1 (both cores
+ * as one) or 2. */
 dt_topology *dt_topology_of_cores(const dt_slice *s, int cores);
 /* Hosts and devices of a cluster, SI units. */
 typedef struct dt_cluster_facts {
@@ -287,8 +287,8 @@ bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
 #define DT_MAX_CPU_DEVICES 65536
 dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_location *at,
                                 dt_device_name *out) DT_MUST_USE;
-/* The same for devices of a plug-in ("GPU:0"), all of one kind. Whether they exist is not
- * checked. */
+/* Reads n names of devices of a plug-in ("GPU:0"), all of one kind. Does not check whether the
+ * devices exist. Errors as for dt_cpu_devices_parse. */
 dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_location *at,
                                  dt_device_name *out) DT_MUST_USE;
 
@@ -343,7 +343,7 @@ void dt_topology_draw(const dt_topology_picture *p, dt_str *out);
  */
 void dt_topology_json(const dt_topology_picture *p, dt_str *out);
 
-/* The same as a complete SVG file, in which nothing is folded. */
+/* Draws the picture as a complete SVG file, in which nothing is folded. */
 void dt_topology_svg(const dt_topology_picture *p, dt_str *out);
 /* Where a block of [x, y, z, core] devices fits: on a topology of a slice (NULL: none is asked for)
  * it and all others of as many devices, and the smallest slices with room. `columns` as in a
