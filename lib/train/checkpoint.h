@@ -38,7 +38,7 @@ struct dt_checkpoint {
     int refs;
     int n, cap;
     dt_tracked *item;
-    dt_run_dir directory; /* of the last save, locked; path NULL: nothing was saved yet */
+    dt_run_dir directory; /* directory of the last save, locked; path NULL: nothing saved yet */
     /* the checkpoint that was saved or restored last, as a resolved path; NULL: none */
     char *stands_on;
     int64_t generation, step; /* generation and step of the checkpoint at `stands_on` */

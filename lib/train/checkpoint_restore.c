@@ -17,7 +17,7 @@ typedef struct restoring {
     dt_saved saved;
     dt_loop loop;
     dt_bound bound[DT_BOUND_FILES];
-    dt_arrays read[DT_BOUND_FILES]; /* the same tensors, in separate memory */
+    dt_arrays read[DT_BOUND_FILES]; /* tensors that were read, in separate memory */
     dt_iterator **resumed;          /* [c->n] */
 } restoring;
 

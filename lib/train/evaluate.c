@@ -93,7 +93,8 @@ static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
     return dt_note(s, "it is %s", dt_str_text(&where));
 }
 
-/* Of `all` examples; a long evaluation is not to look like a run that hangs. */
+/* Reports from time to time that `done` of `all` examples are evaluated, so that a long evaluation
+ * does not look like a run that hangs. */
 static void report_progress(const dt_run_options *run, const char *part, int64_t done, int64_t all,
                             int64_t *reported_ns) {
     const int64_t now = dt_now_ns();

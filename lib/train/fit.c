@@ -200,7 +200,7 @@ static dt_status *warn_about_job(const run *r) {
     return NULL;
 }
 
-/* Of two faults the first is reported, which is the cause. */
+/* Returns the first of two faults, which is the cause of the other one. */
 static dt_status *first_fault(dt_status *s, dt_status *closing) {
     if (s) dt_status_free(closing);
     return s ? s : closing;

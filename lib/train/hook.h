@@ -134,7 +134,7 @@ void dt_callbacks_emit(run *r);
  * folder within that path is a link. */
 dt_status *dt_callback_path(run *r, const dt_hook *h, const char *name,
                             const char **path) DT_MUST_USE;
-/* Likewise of a folder, which may not be a link itself. */
+/* Like dt_callback_path, for a folder, which may not be a link itself. */
 dt_status *dt_callback_folder(run *r, const dt_hook *h, const char *name,
                               const char **path) DT_MUST_USE;
 /* CALLBACK, located at the argument: the path is not below output.dir, or is reserved for the run's

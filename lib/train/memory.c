@@ -197,7 +197,8 @@ static void put_parts(const dt_memory *m, dt_str *out) {
     };
     const char *between = "";
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].bytes == 0) continue; /* none, or not known yet */
+        /* the part needs no memory, or its size is not known yet */
+        if (parts[i].bytes == 0) continue;
         dt_str_printf(out, "%s%s ", between, parts[i].of);
         dt_str_bytes(out, (double)parts[i].bytes);
         between = ", ";

@@ -20,7 +20,7 @@
 #define DT_NO_SLOT (-1)
 
 typedef struct dt_sum_layout {
-    int n, n_losses;          /* all sums; the sums of losses, which come first */
+    int n, n_losses;          /* number of all sums; of sums of losses, which come first */
     int loss[DT_MAX_OUTPUTS]; /* the first sum of an output's loss; DT_NO_SLOT: it has none */
     int penalty;
     /* the first sum of a metric, and the number of its sums */
@@ -37,11 +37,11 @@ typedef struct dt_tally {
 /* Names of a step's results, in `arena`. k: the number of a metric's part, or DT_DIVISOR. */
 enum { DT_DIVISOR = -1 };
 const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output);
-/* Of a loss of the whole batch. */
+/* The result of a loss that is computed over the whole batch. */
 const char *dt_whole_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_weight_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metric, int k);
-/* Of the targets of an output, as float32. */
+/* The result with the targets of an output as float32. */
 const char *dt_target_result(dt_arena *arena, int output);
 #define DT_PENALTY_RESULT "penalty"   /* the regularization of weights */
 #define DT_ACTIVITY_RESULT "activity" /* the regularization of activities, summed over examples */

@@ -17,7 +17,7 @@ typedef struct position {
 
 /* Seconds on the clock of a simulated slice; zeros without one. */
 typedef struct virtual_time {
-    double all_s; /* all steps of this run */
+    double all_s; /* seconds of all steps of this run */
     /* The epoch's steps in this run: device_s without, data_s with waiting for data. */
     double device_s, data_s;
     int n_slow;       /* chips with slow links, which were injected */
@@ -107,10 +107,10 @@ typedef struct run {
         bool allowed; /* the device can overlap steps, and no hook needs single ones */
         bool is_there;
         dt_example batch;
-        dt_status *fault; /* of starting it; reported when the step is due */
+        dt_status *fault; /* error of starting the step; reported when the step is due */
     } ahead;
     dt_metric *so_far;           /* [DT_MAX_LOGS] of the epoch's steps so far */
-    dt_metric last[DT_MAX_LOGS]; /* of the last epoch, or of a validation by steps */
+    dt_metric last[DT_MAX_LOGS]; /* metrics of the last epoch, or of a validation by steps */
     int n_last;
     int n_hooks; /* opened so far */
     struct dt_hook *hook;

@@ -24,7 +24,8 @@ typedef struct term {
 typedef struct forward {
     int n;                       /* outputs */
     term of[DT_MAX_OUTPUTS + 1]; /* [n]: the layers' addition, which has rows alone */
-    dt_value penalty;            /* of the weights: a scalar, the same on all replicas; or none */
+    /* penalty of the weights: a scalar, equal on all replicas; or no value */
+    dt_value penalty;
 } forward;
 
 /*

@@ -24,7 +24,7 @@ static void put_texts(dt_json *j, const char *key, const dt_texts *x) {
     dt_json_strings(j, key, x->v, x->n);
 }
 
-/* Of windows the type of one row is kept. */
+/* Writes the type of an element; for windows, the type of one row. */
 static void put_element(dt_json *j, const dt_element_spec *e) {
     const dt_type row = dt_element_row(e);
     dt_json_open(j, e->name, '{');

@@ -379,7 +379,7 @@ dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) DT_MUST_USE;
  * are host copies, which are valid until the next step. */
 dt_status *dt_model_arrays(const dt_model *m, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
 dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
-/* The same, to be filled with new values. */
+/* Lists the same variables with memory to be filled with new values. */
 dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
 /* Whether the learning rate follows a schedule; its value for the next step; the steps done. */

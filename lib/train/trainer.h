@@ -8,7 +8,7 @@
 /* A step that has started. */
 typedef struct dt_step_flight {
     const dt_tally *tally;
-    dt_executable *executable; /* to be finished; NULL: the step has finished */
+    dt_executable *executable; /* executable to be finished; NULL: the step has finished */
     int64_t rows;
     dt_view *result; /* space for the results of any step */
 } dt_step_flight;
@@ -18,7 +18,7 @@ struct dt_trainer {
     dt_trainer_options o;
     bool outlined; /* it is an outline, see dt_trainer_outline */
     dt_match match;
-    dt_class_weights class_weight; /* those of `fit`, or balanced */
+    dt_class_weights class_weight; /* class weights of `fit`, or balanced ones */
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
     /* the step that only accumulates gradients; NULL: every step updates */
     dt_compiled *accumulate;
@@ -72,7 +72,8 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 /* The name of a variable's gradient among the results of GRADIENT and the arguments of the
  * update, in `arena`. */
 const char *dt_gradient_name(dt_arena *arena, const dt_variable *v);
-/* Likewise the number of examples behind the gradients, in a trainer that accumulates. */
+/* The name of the number of examples that the gradients are summed over, among the same results
+ * and arguments, in a trainer that accumulates gradients. */
 extern const char dt_pushed_examples[];
 /* Records the update of variables v by the gradients of a step. last: whether to update; if
  * false, gradients are only accumulated. */

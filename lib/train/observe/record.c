@@ -37,7 +37,7 @@ typedef struct window {
 typedef struct dt_record {
     dt_writer file; /* path NULL: not open */
     dt_str pending; /* lines that wait for it */
-    dt_str early;   /* those before the start, which comes first */
+    dt_str early;   /* lines that came before the line of the start, which is the first one */
     bool started, has_data;
     int64_t every; /* steps of a line */
     window window;
@@ -101,7 +101,7 @@ static const char *print_time(utc *x) {
 
 /* ---- the line about the start of an attempt ---- */
 
-/* What a picture of the slice is made of. */
+/* Writes the facts that a picture of the slice needs. */
 static void put_slice(dt_json *j, const dt_strategy *s) {
     if (!dt_resolver_slice(s->resolver) || !s->resolver->slice) return;
     dt_json_string(j, "slice", s->resolver->slice->name);
@@ -269,7 +269,7 @@ static dt_status *step_end(run *r, dt_hook *h, const dt_step_done *done) {
 
 /* ---- other events ---- */
 
-/* Of the process, and of a device that has memory of its own and reports it. */
+/* Sets the most memory that the process has used, and that of a device that reports its memory. */
 static void measure_peaks(dt_event_line *l, const run *r) {
     l->peak_rss_bytes = dt_record_peak_bytes();
     l->device_peak_bytes = dt_device_peak_bytes(r->strategy->device);
