@@ -22,8 +22,8 @@ bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *c
 
 /* The usage error of a job that several processes cannot read; NULL: it is fine. */
 dt_status *workers_check(const struct call *call, int64_t n);
-/* Verbs that need not be started again: true where the verb shall go on, in this process or in one
- * of n workers. */
+/* Starts n workers for verbs that need not be restarted. Returns true where the verb continues, in
+ * this process or in one of the workers; elsewhere *code is the exit code. */
 bool workers_begin(const struct call *call, int64_t n, int *code);
 /* Sets --rank for a job that lists the addresses of its workers; -1: not given. A rank that
  * DTRAIN_RANK gives is not set: the library reads it, so that messages name the variable. */
