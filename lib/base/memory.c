@@ -67,7 +67,7 @@ static int64_t swap_of(const char *root) {
 /* ---- control groups ---- */
 
 typedef struct hierarchy {
-    bool unified; /* version 2 */
+    bool unified; /* control groups of version 2, which have one hierarchy */
     /* the names of the files; `swap` limits swap, in version 1 memory and swap together */
     const char *memory, *swap;
 } hierarchy;

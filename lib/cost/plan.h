@@ -32,8 +32,8 @@ typedef struct dt_priced_program {
     /* by node of the program's local graph, set by dt_plan_create: the dt_dtype for pricing; NULL:
      * the node's own */
     const int8_t *dtype;
-    /* likewise: the value from which it is recomputed at each read; -1: stored; NULL: all are
-     * stored */
+    /* by node of the program's local graph: the value from which readers recompute it; -1: it is
+     * stored; NULL: all are stored */
     const int *made_of;
 } dt_priced_program;
 

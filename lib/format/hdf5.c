@@ -166,7 +166,8 @@ static dt_status *read_array(walk *w, hid set, int count) {
     return NULL;
 }
 
-/* The attribute `name`, a text, cut to the size of a place's; unchanged where there is none. */
+/* Reads the text attribute `name` of a group into `out`, cut to the size of a place's name. Leaves
+ * `out` unchanged if the group has no such attribute. */
 static void read_name(const library *l, hid group, char *out) {
     char *text = NULL, fixed[LONGEST_ATTRIBUTE + 1] = {0};
     if (l->H5Aexists(group, "name") <= 0) return;

@@ -72,7 +72,7 @@ typedef struct row {
     const char *label;
     void (*put)(const dt_job_plan *p, dt_str *s);
     size_t bytes, seconds; /* instead of `put`: the offset in dt_plan of what is printed */
-    double (*shown)(const dt_job_plan *p); /* not 0 in any plan; NULL: the row is always shown */
+    double (*shown)(const dt_job_plan *p); /* 0 in all plans: the row is left out; NULL: never */
     bool exact;
 } row;
 

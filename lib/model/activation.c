@@ -4,8 +4,8 @@
  * formulas are in lib/model/activation, by family.
  *
  * The derivatives at the corners are Keras': maximum and minimum give the gradient of a tie to
- * their second input, so that the order of inputs says who gets it: relu'(0) = 0, but clipping to
- * [-1, 1] lets it pass at -1 and 1.
+ * their second input, so that the order of inputs decides which one gets it: relu'(0) = 0, but
+ * clipping to [-1, 1] lets it pass at -1 and 1.
  */
 
 #include "model/model.h"

@@ -5,7 +5,7 @@
  * weight gradients over their own first dimension, and the owner of a piece updates it.
  *
  *     segment 0   rows:    h = relu(x W + b)   z = h V + c   loss, dz   dh       pieces of B rows
- *     ---- join: everybody's dz and dh are there ----
+ *     ---- join: dz and dh of all pieces are computed ----
  *     segment 1   slices:  dW = x' dh, Adam, W    dV = h' dz, Adam, V    ...     pieces of the rows
  *                                                                                of each gradient
  *

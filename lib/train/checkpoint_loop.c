@@ -8,9 +8,9 @@
  *      "variables": {"total": [8, "SUM"]}, "counters": {"step": 120}, "iterators": {},
  *      "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}
  *
- * An optimizer has the variables that it keeps state for, in the order in which it got to know
- * them; a variable the number of its copies, and, where these are several, how they are combined
- * into one.
+ * An optimizer has the list of the variables that it keeps state for, in the order in which it
+ * first updated them. A variable has the number of its copies and, if there are several, the
+ * aggregation that combines them into one.
  */
 #include <string.h>
 

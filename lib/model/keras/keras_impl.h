@@ -97,7 +97,7 @@ typedef struct dt_keras_model {
 typedef struct dt_keras_tensors {
     dt_arena *arena;
     int n, cap;
-    const dt_tree **name; /* lent; freed by who called */
+    const dt_tree **name; /* lent; the caller frees it */
 } dt_keras_tensors;
 
 /* The layer among the first n that has the name, or the output "NAME/1"; NULL: there is none. */

@@ -48,7 +48,8 @@ const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const cha
  * not trained, neither is the part. */
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q,
                          dt_layer_part *out) DT_MUST_USE;
-/* Reads `layer`, the layer that `who` wraps: one of the table with one input, which wraps none. */
+/* Reads `layer`, the layer that the layer type `who` wraps. It must be in the table, have one
+ * input, and not wrap a layer itself. */
 dt_status *dt_part_within(dt_arena *arena, const char *who, const dt_tree *layer,
                           dt_named *out) DT_MUST_USE;
 /* dt_part_build of b->within for values of type `in`. MODEL_LAYERS: it has an activity regularizer.
