@@ -330,7 +330,7 @@ typedef struct dt_topology_picture {
     const dt_topology *topology;     /* topology of a slice */
     const dt_assignment *assignment; /* replicas to draw on it; NULL: device numbers */
     const char *why;                 /* resolver's: printed when it is not NULL */
-    bool simulated;                  /* the slice is simulated; printed in JSON */
+    bool simulated;                  /* the slice is simulated; JSON and SVG say so */
     bool utf8;                       /* lines as box drawing characters */
     int columns; /* width of the page; 0: 80 for planes, and lines of words are not broken */
 } dt_topology_picture;

@@ -9,7 +9,7 @@
  *      "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}
  *
  * An optimizer has the list of the variables that it keeps state for, in the order in which it
- * first updated them. A variable has the number of its copies and, if there are several, the
+ * was given them. A variable has the number of its copies and, if there are several, the
  * aggregation that combines them into one.
  */
 #include <string.h>

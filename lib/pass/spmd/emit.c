@@ -123,7 +123,7 @@ typedef struct packing {
     bool *ends;          /* by node: it belongs to the optimizer, and only updates wait for it */
     int *depth;          /* by node: collectives that it waits for, one after the other */
     int n_late, *late;   /* the first members of the buckets at the end that still grow */
-    double *late_bytes;  /* bytes that a device receives for each */
+    double *late_bytes;  /* for each of these: bytes that a device receives */
 } packing;
 
 static bool travels(const dt_node *n, dt_mesh_axes time) {
