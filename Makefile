@@ -317,7 +317,7 @@ CHECK_PREFIX = $(if $(filter ~%,$(PREFIX) $(DESTDIR)),$(error no shell reads '~'
 filled = sed 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(call part,MAJOR)|; s|@MINOR@|$(call part,MINOR)|; s|@PREFIX@|$(PREFIX)|; \
     s|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(libdir))|' packaging/$(1).in > "$(2)/$(1)"
 INSTALL_BINARY = install -m 755
-install: all
+install: all $(OPS_H)
 	$(CHECK_PREFIX)install -d "$(TO)/bin" "$(LIB_TO)/pkgconfig" "$(LIB_TO)/cmake/dtrain" "$(TO)/include/dtrain" $(foreach n,1 3 5,"$(TO)/share/man/man$(n)")
 	install -d "$(BASH_TO)" "$(ZSH_TO)" "$(FISH_TO)" "$(DOC_TO)"
 	$(INSTALL_BINARY) $(BUILD)/dtrain "$(TO)/bin/"
