@@ -5,9 +5,9 @@
  *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay
  *               ──▶ the row's step ──▶ mean of weights ──▶ constraint
  *
- * and iteration + 1. With a dynamic loss scale, a step whose gradients are not finite changes none
- * of these. Keras clips before the sum, so that its results depend on the number of replicas; here
- * they do not.
+ * and iteration + 1. The callers, train/step.c and dt_optimizer_apply, make the sum. With a dynamic
+ * loss scale, a step whose gradients are not finite changes none of these. Keras clips before the
+ * sum, so that its results depend on the number of replicas; here they do not.
  *
  * With gradient accumulation, every k-th step updates, by the mean of k gradients. The update is
  * computed in each step and taken in one: a step is one program, whatever its number. Schedules

@@ -4,9 +4,9 @@
  *
  *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run:
  *                                   exit code 69
- *     slow-link:x=1,y=2@step=50*4   from step 50 on, links of that chip are 4 times slower: virtual
- *                                   time alone
+ *     slow-link:x=1,y=2@step=50*4   from step 50, links of that chip take 4 times the virtual time
  *     nan@step=7                    a weight is not a number as step 7 begins
+ *     flip:worker=1@step=7          a bit of a weight of that worker flips as step 7 begins
  *     hbm=8GiB                      what programs get of a device's memory
  *
  * What a fault leaves on disk is what a real one would: the same command without it resumes, and

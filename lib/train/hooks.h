@@ -11,7 +11,7 @@
 #define DT_CALLBACK(name)
 #endif
 
-/* lib/train/observe */
+/* lib/train/observe; faults: lib/train/faults.c */
 DT_HOOK(record)    /* record.jsonl; warnings of the hooks below are part of it */
 DT_HOOK(recording) /* output.trace */
 DT_HOOK(faults)    /* injected ones happen */

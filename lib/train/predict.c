@@ -123,10 +123,10 @@ static bool turn_result(const turn *t, int w, dt_view *result) {
 
 /* ---- a prediction ---- */
 
-/* A batch on its way. */
 /* results of a step: outputs, and to explain them losses and targets; its arguments */
 enum { MOST_RESULTS = 3 * DT_MAX_OUTPUTS, MOST_ARGS = DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS };
 
+/* A batch on its way. */
 typedef struct flight {
     dt_executable *executable; /* NULL: the step has finished */
     dt_tensor *const *input;   /* [n] of the prediction */
