@@ -46,7 +46,8 @@ const struct verb verb_lower = {
     .line = "print a job as the compiler sees it, stage by stage",
     .operands = "JOB [key.path=value...]",
     .examples =
-        "  dtrain lower job.yaml                      the program with its collectives\n"
+        "  dtrain lower job.yaml                      the program: segments, or collectives of "
+        "devices\n"
         "  dtrain lower job.yaml --stage graph        the step of one replica, as the model "
         "defines it\n"
         "  dtrain lower job.yaml --stage executable   segments and buffers on this machine\n"

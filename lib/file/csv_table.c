@@ -105,7 +105,8 @@ static const dt_field fields[] = {
     DT_TEXT(struct csv, escapechar, .min = 1, .max = 1,
             .help = "the character behind this one is taken as it is; \\n, \\t and \\N of MySQL"),
     DT_TEXT(struct csv, thousands, .min = 1, .max = 1,
-            .help = "character between groups of digits; a blank is also the no-break ones"),
+            .help = "character between groups of digits; a blank also stands for no-break, narrow "
+                    "and thin blanks"),
     DT_TEXT(struct csv, decimal, .preset = ".", .min = 1, .max = 1, .help = "the decimal point"),
     DT_FLAG(struct csv, symbols,
             .help = "numbers may have a currency sign or %; $85 is read as 85, and 12 % as 12"),
