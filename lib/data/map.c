@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads lists of steps and makes plans. Each step knows its arguments, its output type, and how to
- * transform one example (map/step.h); this file works with any step through that table. */
+/* Makes plans of steps. Each step knows its arguments, its output type, and how to transform one
+ * example (map/step.h); this file works with any step through that table. */
 #include "data/map.h"
 
 #include <string.h>
@@ -8,189 +8,8 @@
 #include "base/size.h"
 #include "data/map/step.h"
 
-#define DT_MAP_ROW(name) extern const dt_map_step dt_map_##name;
-#include "data/map/steps.h"
-#undef DT_MAP_ROW
-
-/* Every step that a job file can name. */
-static const dt_map_step *const steps[] = {
-#define DT_MAP_ROW(name) &dt_map_##name,
-#include "data/map/steps.h"
-#undef DT_MAP_ROW
-};
-enum { STEPS = sizeof steps / sizeof *steps, MOST_BRIEF = 2 };
-
-const dt_kind *const *dt_map_kinds(int *n) {
-    static const dt_kind *const rows[] = {
-#define DT_MAP_ROW(name) &dt_map_##name.kind,
-#include "data/map/steps.h"
-#undef DT_MAP_ROW
-    };
-    *n = STEPS;
-    return rows;
-}
-
-const char *const *dt_map_brief(const dt_kind *step, bool *list) {
-    const dt_map_step *row = (const dt_map_step *)step; /* the struct begins with its dt_kind */
-    *list = row->takes_list;
-    return row->brief;
-}
-
+extern const dt_map_step dt_map_cast;
 #define LARGEST_EXAMPLE ((int64_t)1 << 32)
-
-/* ---- reading ---- */
-
-typedef struct chain {
-    const char *name;
-    int n;
-    const dt_named *step; /* [n] */
-} chain;
-
-struct dt_map {
-    int n;
-    chain *chains; /* [n] */
-};
-
-static const dt_map_step *step_named(const char *name) {
-    for (int i = 0; i < STEPS; i++)
-        if (strcmp(steps[i]->kind.name, name) == 0) return steps[i];
-    return NULL;
-}
-
-/* The number of arguments that a value gives without naming them; 0: it names them, or does not
- * fit. */
-static int count_brief(const dt_map_step *row, const dt_tree *value) {
-    int n = value->kind == DT_TREE_SCALAR || (value->kind == DT_TREE_LIST && row->takes_list) ? 1
-            : value->kind == DT_TREE_LIST ? value->n
-                                          : 0;
-    return n >= 1 && n <= MOST_BRIEF && row->brief[n - 1] ? n : 0;
-}
-
-/* Expands a step's short form: {name: value} becomes {name: {first: value}}, and {name: [v0, v1]}
- * becomes {name: {first: v0, second: v1}}. */
-static const dt_tree *in_full(dt_arena *arena, const dt_tree *t) {
-    const dt_map_step *row =
-        t->kind == DT_TREE_MAP && t->n == 1 ? step_named(t->entry[0].key) : NULL;
-    int n = row ? count_brief(row, t->entry[0].value) : 0;
-    if (n == 0) return t;
-    dt_tree *value = t->entry[0].value;
-    dt_tree *args = dt_arena_copy(arena, value, sizeof *args);
-    dt_tree *whole = dt_arena_copy(arena, t, sizeof *whole);
-    whole->entry = dt_arena_copy(arena, t->entry, sizeof *whole->entry);
-    whole->entry->value = args;
-    args->kind = DT_TREE_MAP;
-    args->n = n;
-    args->entry = dt_arena_array(arena, dt_entry, n);
-    for (int i = 0; i < n; i++) {
-        args->entry[i] = t->entry[0];
-        args->entry[i].key = row->brief[i];
-        args->entry[i].value =
-            value->kind == DT_TREE_LIST && !row->takes_list ? value->item[i] : value;
-    }
-    return whole;
-}
-
-static dt_status *read_step(dt_arena *arena, const dt_kind *const *kinds, const dt_tree *t,
-                            dt_named *out) {
-    DT_TRY(dt_named_read(arena, kinds, STEPS, "map step", in_full(arena, t), out));
-    return steps[out->row]->check ? steps[out->row]->check(out->args, &out->at) : NULL;
-}
-
-static bool treats_groups(const dt_named *named) {
-    const dt_map_step *step = steps[named->row];
-    return step->by_group && step->by_group(named->args);
-}
-
-static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out) {
-    const dt_kind *kinds[STEPS];
-    dt_status *s = NULL;
-    for (int i = 0; i < STEPS; i++) kinds[i] = &steps[i]->kind;
-    DT_TRY(dt_tree_expect(e->value, DT_TREE_LIST, e->key));
-    dt_named *named = dt_arena_array(arena, dt_named, e->value->n);
-    for (int i = 0; i < e->value->n; i++) {
-        dt_status *bad = read_step(arena, kinds, e->value->item[i], &named[i]);
-        if (!bad && i > 0 && steps[named[i].row]->comes_first)
-            bad = dt_fail(DT_E_DATASET_KEYS, &named[i].at, "%s must be the first step of '%.80s'",
-                          named[i].kind->name, e->key);
-        if (!bad && i > 0 && treats_groups(&named[i]))
-            bad = dt_fail(DT_E_DATASET_KEYS, &named[i].at,
-                          "%s with per_group must be the first step of '%.80s'",
-                          named[i].kind->name, e->key);
-        dt_status_append(&s, bad);
-    }
-    *out = (chain){.name = e->key, .n = e->value->n, .step = named};
-    return s;
-}
-
-static bool same_arguments(const dt_named *a, const dt_named *b) {
-    return a->tree && b->tree ? dt_tree_same(a->tree, b->tree) : a->tree == b->tree;
-}
-
-/* An element has at most one step that combines examples. It is the same for all elements, which
- * would otherwise be combined by different numbers. */
-static dt_status *check_combining(const dt_map *m) {
-    const dt_named *first = NULL;
-    const chain *of = NULL;
-    for (int i = 0; i < m->n; i++)
-        for (int k = 0; k < m->chains[i].n; k++) {
-            const dt_named *named = &m->chains[i].step[k];
-            if (!steps[named->row]->combines) continue;
-            if (first && of == &m->chains[i])
-                return dt_fail(DT_E_DATASET_KEYS, &named->at,
-                               "'%.80s' has two steps that combine the examples of a batch: %s and "
-                               "%s",
-                               of->name, first->kind->name, named->kind->name);
-            if (first && !(named->row == first->row && same_arguments(named, first)))
-                return dt_fail(DT_E_DATASET_KEYS, &named->at,
-                               "the steps that combine examples must be the same for '%.80s' and "
-                               "'%.80s', with the same arguments",
-                               of->name, m->chains[i].name);
-            first = first ? first : named;
-            of = &m->chains[i];
-        }
-    return NULL;
-}
-
-bool dt_texts_have(const dt_texts *names, const char *name) {
-    for (int i = 0; i < names->n; i++)
-        if (strcmp(names->v[i], name) == 0) return true;
-    return false;
-}
-
-static dt_status *check_name(const dt_entry *e, const dt_texts *names) {
-    if (names->n == 0 || dt_texts_have(names, e->key)) return NULL;
-    dt_status *s = dt_fail(DT_E_DATASET_KEYS, &e->key_at,
-                           "map names '%s', which is not an element of the data", e->key);
-    const char *near = dt_nearest(e->key, names->v, names->n);
-    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
-}
-
-dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names,
-                       const dt_map **out) {
-    dt_map *m = dt_arena_new(arena, dt_map);
-    dt_status *s = NULL;
-    *out = m;
-    if (!t || t->kind == DT_TREE_NULL) return NULL;
-    DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "map"));
-    m->n = t->n;
-    m->chains = dt_arena_array(arena, chain, t->n);
-    for (int i = 0; i < t->n; i++) {
-        dt_status_append(&s, check_name(&t->entry[i], names));
-        dt_status_append(&s, read_chain(arena, &t->entry[i], &m->chains[i]));
-    }
-    return s ? s : check_combining(m);
-}
-
-bool dt_map_learns(const dt_map *m) {
-    bool learns = false;
-    for (int i = 0; i < m->n; i++)
-        for (int k = 0; k < m->chains[i].n; k++) {
-            const dt_named *named = &m->chains[i].step[k];
-            const dt_map_learning *how = steps[named->row]->learning;
-            learns |= how && how->wants(named->args);
-        }
-    return learns;
-}
 
 /* ---- plans ---- */
 
@@ -214,28 +33,28 @@ struct dt_map_plan {
     const dt_location *combines; /* the location of that step */
 };
 
-static const chain *find_chain(const dt_map *m, const char *name) {
-    static const chain none;
+static const dt_map_chain *find_chain(const dt_map *m, const char *name) {
+    static const dt_map_chain none;
     for (int i = 0; i < m->n; i++)
         if (strcmp(m->chains[i].name, name) == 0) return &m->chains[i];
     return &none;
 }
 
 static bool casts_to(const dt_named *named, dt_dtype dtype) {
-    dt_map_stage s = {.step = steps[named->row], .args = named->args};
+    dt_map_stage s = {.step = dt_map_step_of(named), .args = named->args};
     return s.step == &dt_map_cast && !s.step->infer(&s, NULL) && s.out.dtype == dtype;
 }
 
 /* Whether step i is a cast to float32 that a later step makes needless, because it reads any type
  * as float32. Without the cast there is one pass over the values instead of two, and large numbers
  * are not rounded before they are used. */
-static bool is_redundant(const chain *c, int i) {
+static bool is_redundant(const dt_map_chain *c, int i) {
     int next = i + 1;
     while (next < c->n &&
            (casts_to(&c->step[next], DT_FLOAT32) || casts_to(&c->step[next], DT_FLOAT64)))
         next++;
     return casts_to(&c->step[i], DT_FLOAT32) && next < c->n &&
-           steps[c->step[next].row]->reads_float32;
+           dt_map_step_of(&c->step[next])->reads_float32;
 }
 
 /* The type of a window of rows; window 0: of one row. */
@@ -320,11 +139,11 @@ static dt_status *check_order(const dt_map_stage *s, const dt_map_plan *p) {
 }
 
 /* Adds step i of a list, the element's or that of the image whose mask it is, to the plan. */
-static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chain *c, int i,
+static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const dt_map_chain *c, int i,
                             dt_map_plan *p) {
     const dt_named *named = &c->step[i];
     dt_map_stage *s = &p->stages[p->n];
-    *s = (dt_map_stage){.step = steps[named->row],
+    *s = (dt_map_stage){.step = dt_map_step_of(named),
                         .args = named->args,
                         .at = &named->at,
                         .file = q->stored->file,
@@ -362,10 +181,10 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
 
 /* Adds the image's steps that move pixels to the plan of its mask. */
 static dt_status *follow(dt_arena *arena, const dt_map_request *q, dt_map_plan *p) {
-    const chain *image = find_chain(q->map, q->stored->follows);
+    const dt_map_chain *image = find_chain(q->map, q->stored->follows);
     const char *mixes = NULL;
     for (int i = 0; i < image->n; i++) {
-        const dt_map_step *step = steps[image->step[i].row];
+        const dt_map_step *step = dt_map_step_of(&image->step[i]);
         if (step->moves && mixes)
             return dt_fail(DT_E_DATASET_KEYS, &image->step[i].at,
                            "%s moves pixels, and '%s' is a mask of '%s': put it before %s",
@@ -396,8 +215,8 @@ static void merge_rows(dt_map_plan *p) {
 
 dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_map_plan **out) {
     const dt_element_spec *x = q->stored;
-    static const chain none;
-    const chain *c = q->none ? &none : find_chain(q->map, x->name);
+    static const dt_map_chain none;
+    const dt_map_chain *c = q->none ? &none : find_chain(q->map, x->name);
     const int followed = x->follows && !q->none ? find_chain(q->map, x->follows)->n : 0;
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
     *p = (dt_map_plan){.type = dt_element_row(x),
@@ -539,11 +358,11 @@ dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, con
 }
 
 dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *element, dt_value x) {
-    const chain *c = find_chain(m, element);
+    const dt_map_chain *c = find_chain(m, element);
     const char *before = dt_trace_path(x.trace, "original_units");
     for (int i = c->n - 1; i >= 0; i--) {
         const dt_named *named = &c->step[i];
-        const dt_map_step *step = steps[named->row];
+        const dt_map_step *step = dt_map_step_of(named);
         const char *purpose = purpose_of(dt_trace_arena(x.trace), step, element, i);
         const dt_lesson *lesson = find_lesson(learned, purpose);
         const bool lacks = step->learning && step->learning->wants(named->args) && !lesson;
@@ -560,7 +379,7 @@ dt_value dt_map_undo(const dt_map *m, const dt_learned *learned, const char *ele
 
 const dt_location *dt_map_by_group(const dt_map *m) {
     for (int i = 0; i < m->n; i++)
-        if (m->chains[i].n > 0 && treats_groups(&m->chains[i].step[0]))
+        if (m->chains[i].n > 0 && dt_map_treats_groups(&m->chains[i].step[0]))
             return &m->chains[i].step[0].at;
     return NULL;
 }
@@ -575,12 +394,13 @@ bool dt_map_plan_knows(const dt_map_plan *p, uint64_t group) {
 
 void dt_map_undo_group(const dt_map *m, const dt_learned *learned, const char *element,
                        uint64_t group, float *x, int64_t n) {
-    const chain *c = find_chain(m, element);
-    if (c->n == 0 || !treats_groups(&c->step[0])) return;
+    const dt_map_chain *c = find_chain(m, element);
+    if (c->n == 0 || !dt_map_treats_groups(&c->step[0])) return;
     for (int i = 1; i < c->n; i++)
-        if (!steps[c->step[i].row]->undo) return; /* the graph undid no step of this element */
+        if (!dt_map_step_of(&c->step[i])->undo)
+            return; /* the graph undid no step of this element */
     char purpose[256];
-    const dt_map_step *step = steps[c->step[0].row];
+    const dt_map_step *step = dt_map_step_of(&c->step[0]);
     snprintf(purpose, sizeof purpose, "map/%s/%s/0", step->kind.name, element);
     const dt_lesson *lesson = find_lesson(learned, purpose);
     if (lesson) step->undo_group(lesson, group, x, n);

@@ -191,7 +191,7 @@ const char *dt_rows_name(dt_arena *arena, const char *name, int64_t first) {
 
 dt_status *dt_update_part(const dt_graph *g, const dt_variables *own, const dt_variables *dealt,
                           dt_graph **out) {
-    dt_arena *arena = dt_arena_create();
+    dt_local_arena arena = dt_arena_create();
     taking d = {.g = g,
                 .own = own,
                 .dealt = dealt,
@@ -203,6 +203,5 @@ dt_status *dt_update_part(const dt_graph *g, const dt_variables *own, const dt_v
     dt_trace_set_batch_parts(d.t, g->batch_parts);
     update_all(&d, dt_arena_array(arena, dt_value, g->n_states + 1));
     check_arguments(&d);
-    dt_arena_destroy(arena);
     return dt_trace_end(d.t, out);
 }

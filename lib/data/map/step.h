@@ -88,6 +88,28 @@ typedef struct dt_map_step {
     dt_value (*undo)(const void *args, const dt_lesson *learned, dt_value x);
 } dt_map_step;
 
+/* The steps of an element. */
+typedef struct dt_map_chain {
+    const char *name; /* of the element */
+    int n;
+    const dt_named *step; /* [n] */
+} dt_map_chain;
+
+struct dt_map {
+    int n;
+    dt_map_chain *chains; /* [n] */
+};
+
+/* The row of a step in a list: it begins with its dt_kind. */
+static inline const dt_map_step *dt_map_step_of(const dt_named *named) {
+    return (const dt_map_step *)named->kind;
+}
+
+static inline bool dt_map_treats_groups(const dt_named *named) {
+    const dt_map_step *step = dt_map_step_of(named);
+    return step->by_group && step->by_group(named->args);
+}
+
 /* A step in a plan: a dt_map_step with its arguments and the types that it is applied to. */
 struct dt_map_stage {
     const dt_map_step *step;
