@@ -41,12 +41,12 @@ enum { ALIGN = alignof(max_align_t), FIRST_BLOCK = 4096, LAST_BLOCK = 4 << 20 };
 
 typedef struct block {
     struct block *next;
-    size_t used, size; /* bytes used, and size, of bytes[] */
+    size_t used, size; /* the number of bytes[] handed out, and the length of bytes[] */
     alignas(max_align_t) char bytes[];
 } block;
 
 struct dt_arena {
-    block *blocks; /* the newest, which is the one with room, first */
+    block *blocks; /* newest first; only the newest block has room */
     size_t next_size;
 };
 

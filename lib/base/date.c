@@ -80,7 +80,8 @@ static bool take_char(const char **p, const char *any) {
     return true;
 }
 
-/* A number of `least` to `most` digits, all that stand there; the number of digits, 0: none. */
+/* Reads all digits at *p as one number. Returns how many digits there are, or 0 if they are fewer
+ * than `least` or more than `most`. */
 static int take_number(const char **p, int least, int most, int *out) {
     int n = 0, x = 0;
     while (isdigit((unsigned char)(*p)[n]) && n <= most) n++;
@@ -91,7 +92,7 @@ static int take_number(const char **p, int least, int most, int *out) {
     return n;
 }
 
-/* One of `n` names, whole or its first three letters, perhaps with a period. */
+/* Reads one of `n` names, written out or as its first three letters, perhaps with a period. */
 static bool take_name(const char **p, const char *const *names, int n, int *out) {
     size_t size = 0;
     while (isalpha((unsigned char)(*p)[size])) size++;
@@ -108,7 +109,8 @@ static bool take_name(const char **p, const char *const *names, int n, int *out)
 
 static bool take_year(const char **p, int *out) {
     const int digits = take_number(p, 2, 4, out);
-    if (digits == 2) *out += *out < 69 ? 2000 : 1900; /* the centuries of two digits, as in POSIX */
+    /* POSIX: 69 to 99 mean the 20th century, 00 to 68 the 21st. */
+    if (digits == 2) *out += *out < 69 ? 2000 : 1900;
     return digits == 2 || digits == 4;
 }
 
@@ -182,7 +184,8 @@ static bool take_year_first(const char **p, dt_date *d) {
            take_number(p, 1, 2, &d->day);
 }
 
-/* 1/2/2024: which is the day is proved, given, or unclear. */
+/* Decides which of the two numbers of 1/2/2024 is the day: a number above 12 must be the day,
+ * otherwise the caller's order applies. False: no order makes this a date. */
 static bool settle_order(const int pair[2], bool dots, dt_date_order order, dt_date *d) {
     if (dots) order = DT_DATE_DAY_FIRST;
     else if (pair[0] > 12 && pair[1] > 12) return false;

@@ -19,18 +19,19 @@ typedef struct dt_date {
     int hour, minute, second; /* second: 60 in a leap second */
     double fraction;          /* fraction of a second, in [0, 1) */
     int offset;               /* minutes that the written time is ahead of UTC */
-    /* the order that the text proves; EITHER: it proves none, and `unclear` is whether one is
-     * needed */
+    /* the order that the text proves. EITHER: it proves none; then `unclear` says whether the two
+     * orders give different dates */
     dt_date_order order;
     bool unclear;
 } dt_date;
 
-/* False: not a date. `order` decides about what is unclear, and a text that proves the other one is
- * not a date; EITHER: month first. */
+/* Reads a date. `order` applies where the text does not prove an order; EITHER then means month
+ * first. False: the text is not a date, or it proves the other order. */
 bool dt_date_parse(const char *text, dt_date_order order, dt_date *out);
-/* By a format of strptime: %Y %y %m %d %j %H %I %M %S %f %p %b %B %a %A %z %F %T %%. */
+/* Reads a date that is written as a format of strptime says, with %Y %y %m %d %j %H %I %M %S %f %p
+ * %b %B %a %A %z %F %T %%. */
 bool dt_date_read(const char *text, const char *format, dt_date *out);
-/* Whether dt_date_read knows all of the format, and it has at least %Y or %y. */
+/* Whether dt_date_read knows all conversions of the format and one of them is %Y or %y. */
 bool dt_date_is_format(const char *format);
 
 /* Seconds since 1970-01-01 00:00 UTC, without the fraction. */

@@ -22,8 +22,8 @@ double dt_portable_pow(double x, double y) {
     if (!isfinite(x) || !isfinite(y) || x == 0 || y == 0 || fabs(x) == 1 ||
         (x < 0 && y != floor(y)))
         return pow(x, y);
-    if (fabs(y) > 0x1p900) /* more than power_of_size takes */
-        return (fabs(x) > 1) == (y > 0) ? INFINITY : 0;
+    /* power_of_size accepts no larger exponent; the result overflows or underflows. */
+    if (fabs(y) > 0x1p900) return (fabs(x) > 1) == (y > 0) ? INFINITY : 0;
     const double size = power_of_size(fabs(x), y);
     return x < 0 && is_odd(y) ? -size : size;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exp, log and their kin in double precision, with the same bits on every processor: sums, products
- * and quotients of doubles alone, in a fixed order. The C library chooses among codes of different
- * roundings when a program starts. Errors are at most 1 unit in the last place, 2 of
- * dt_portable_pow, 4 of dt_portable_expm1; special values are C's.
+ * and quotients of doubles alone, in a fixed order. The C library is not used because it chooses
+ * among implementations that round differently when a program starts. Errors are at most 1 unit in
+ * the last place, 2 of dt_portable_pow, 4 of dt_portable_expm1; special values are C's.
  */
 #ifndef DT_BASE_ELEMENTARY_H
 #define DT_BASE_ELEMENTARY_H
@@ -13,7 +13,7 @@ double dt_portable_expm1(double x);
 double dt_portable_log(double x);
 double dt_portable_log1p(double x);
 double dt_portable_pow(double x, double y);
-/* From |x| = 2^20 on these are the C library's. */
+/* For |x| >= 2^20 these functions call the C library. */
 double dt_portable_sin(double x);
 double dt_portable_cos(double x);
 

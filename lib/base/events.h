@@ -10,8 +10,8 @@
 #include "base/json_table.h"
 #include "dtrain.h"
 
-/* What one line is made from: an event, and values that no event has. A table of lines that needs
- * only the event is used with a dt_event. */
+/* The values of one line: an event, and values that are not part of an event. A table that needs
+ * only the event also works on a dt_event. */
 typedef struct dt_event_line {
     dt_event event; /* first: members of a dt_event have the same offsets in a dt_event_line */
     /* all other members are for record.jsonl, except `exit`, the program's exit code */
@@ -21,15 +21,15 @@ typedef struct dt_event_line {
      * file */
     int v;
     const char *dtrain, *job_text, *config;
-    const char *strategy, *kernels; /* start */
-    int hosts;                      /* start */
-    int64_t generation;             /* start: see dt_state_file */
+    const char *strategy, *kernels; /* start lines */
+    int hosts;                      /* start lines */
+    int64_t generation;             /* start lines: see dt_state_file */
     /* steps: the number of steps, their mean, smallest and largest loss, and their time */
     int64_t n;
     double loss, loss_min, loss_max, learning_rate, seconds;
-    int exit;          /* end */
+    int exit;          /* end lines */
     const char *error; /* end, and data whose hash could not be computed: the error; NULL: none */
-    bool finished, stopped_early; /* end */
+    bool finished, stopped_early; /* end lines */
     /* epoch, end: the most memory of the process, and of a device that has memory of its own and
      * reports it (otherwise 0) */
     int64_t peak_rss_bytes, device_peak_bytes;

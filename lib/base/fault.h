@@ -9,8 +9,8 @@
  *     DTRAIN_FAULT_WRITE=3:KILL       the process dies before the call
  *
  * Counted are open for writing, ftruncate, write, fsync, close, rename, unlink, mkdir and rmdir, in
- * this process, from 1. So a loop over N meets every state in which a crash or a full disk can
- * leave the files.
+ * this process, from 1. So a test that loops over N covers every state in which a crash or a full
+ * disk can leave the files.
  */
 #ifndef DT_BASE_FAULT_H
 #define DT_BASE_FAULT_H
@@ -19,8 +19,8 @@
 #include <stddef.h>
 
 #ifdef DT_FAULTS
-/* True when the next call shall fail; errno is set. *n, the size of a write, may be halved instead.
- * n may be NULL. */
+/* Whether the next system call must fail, with errno set. For a write of *n bytes, the fault SHORT
+ * halves *n instead and returns false. n may be NULL. */
 bool dt_fault(size_t *n);
 #else
 static inline bool dt_fault(size_t *n) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files. Reading: regular files only (a FIFO or a device is refused, not waited for), sizes checked
- * before anything is allocated. Writing: everything dtrain writes goes through this seam, with
- * write(2) itself, so that every error is seen, EINTR and short writes are continued, a failed
- * fsync is final, and tests can make the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO in builds with
- * -DDT_FAULTS).
+ * before anything is allocated. Writing: everything that dtrain writes goes through these
+ * functions. They call write(2) directly, so that every error is seen, EINTR and short writes are
+ * continued, a failed fsync is final, and tests can make the Nth call fail
+ * (DTRAIN_FAULT_WRITE=N:ERRNO in builds with -DDT_FAULTS).
  *
  * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory.
  * Nothing under a final name is ever incomplete.
@@ -24,12 +24,12 @@ dt_status *dt_file_open(const char *path, int *fd, int64_t *size) DT_MUST_USE;
 /* The whole of a regular file, NUL-terminated in *out (which is cleared first); more than `limit`
  * bytes: TOO_LARGE. */
 dt_status *dt_file_read(const char *path, size_t limit, dt_str *out) DT_MUST_USE;
-/* n bytes at `offset`; fewer is an error (FILE_CHANGED). */
+/* Reads n bytes at `offset`. A shorter file is an error (FILE_CHANGED). */
 dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n,
                          int64_t offset) DT_MUST_USE;
 
-/* A file being written under `path`, created new, mode 0644 at most, never through a symbolic
- * link. */
+/* A file that is being written under `path`. It is created anew, with mode 0644 at most, and never
+ * through a symbolic link. */
 typedef struct dt_writer {
     int fd;
     char *path; /* NULL once it is closed */
@@ -72,13 +72,13 @@ dt_status *dt_dir_sync(const char *path) DT_MUST_USE;
 int dt_dir_open(const char *path, bool follow);
 dt_status *dt_rename(const char *from, const char *to) DT_MUST_USE;
 /* Removes a directory of plain files (no recursion into sub-directories, no following of links);
- * fine if it is not there. */
+ * succeeds if it does not exist. */
 dt_status *dt_dir_remove(const char *path) DT_MUST_USE;
 
-/* Removes a file or a symbolic link (the link itself); fine if it is not there. */
+/* Removes a file or a symbolic link (the link itself); succeeds if it does not exist. */
 dt_status *dt_file_remove(const char *path) DT_MUST_USE;
-/* Lets two existing names change places in one step. *done is false, and nothing happened, where
- * the file system cannot. */
+/* Exchanges two existing names atomically. *done is false, and nothing has changed, if the file
+ * system does not support that. */
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
 /* dt_path_check (dtrain/base.h) for a path in a job; $HOME/run, %TEMP%/run and `x` are refused as

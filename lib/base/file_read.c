@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading files: nothing but regular ones, and never more than was asked for. */
+/* Reads regular files only, and never more bytes than the caller allows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ dt_status *dt_file_open(const char *path, int *fd, int64_t *size) {
     return s;
 }
 
-/* Reads until the end or `room` bytes; the number read, or -1. */
+/* Reads until the end of the file or `room` bytes. Returns the number of bytes, or -1. */
 static ssize_t read_fully(int fd, char *buffer, size_t room) {
     size_t n = 0;
     while (n < room) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of files by their first bytes: a file of another kind is named, instead of the first byte
- * that its reader cannot use. */
+/* Recognizes kinds of files by their first bytes, so that an error can name the actual kind of a
+ * file, instead of the first byte that a reader cannot use. */
 #include <string.h>
 #include <strings.h>
 

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 
-enum { MOST_LINKS = 40, LONGEST = 4096 }; /* the kernel's limits */
+enum { MOST_LINKS = 40, LONGEST = 4096 }; /* as in the Linux kernel */
 
 static bool is_link(const char *path) {
     struct stat st;
@@ -34,8 +34,8 @@ static char *read_link(const char *path) {
 }
 
 /* Lets the kernel follow the links first: it refuses cycles, and links that another user put into a
- * directory open to all. The target found here must be the same file: /dev/stdout leads to a text
- * that only looks like a path. */
+ * directory open to all. Then the target that was found here is compared with the kernel's, since
+ * the link /dev/stdout contains a text that only looks like a path. */
 static dt_status *check_followed(const char *named, const char *path) {
     struct stat from, to;
     if (stat(named, &from) != 0)

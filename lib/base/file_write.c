@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing files and directories: each system call appears here once, passes the fault seam, and is
- * checked. */
+/* Writes files and directories. Each system call is made in one place, which checks its result and
+ * where tests can make it fail (fault.h). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -141,7 +141,8 @@ dt_status *dt_writer_sync(dt_writer *w) { return sync_fd(w->fd, w->path); }
 dt_status *dt_writer_close(dt_writer *w) {
     int failed = try_close(w->fd);
     w->fd = -1;
-    if (failed) return dt_fail_errno(DT_E_IO, w->path); /* the path stays, for dt_writer_abandon */
+    /* The path remains set, for dt_writer_abandon. */
+    if (failed) return dt_fail_errno(DT_E_IO, w->path);
     free(w->path);
     w->path = NULL;
     return NULL;
@@ -280,7 +281,7 @@ char *dt_path_join(const char *dir, const char *name) {
     return dt_str_take(&s);
 }
 
-/* Slashes at the end, and repeated ones, count as none and one. */
+/* Trailing slashes are ignored, and repeated slashes count as one. */
 char *dt_path_dir(const char *path) {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Globs with groups. fnmatch knows no {a,b}, so a group is written out first, from the left:
+ * Globs with groups. fnmatch does not support {a,b}, so groups are expanded first, from the left:
  *
  *     x/{a,b{1,2}}/y   ->   x/a/y   x/b1/y   x/b2/y
  */

@@ -32,7 +32,8 @@ double dt_bfloat_to_double(uint16_t b) {
     return (double)x;
 }
 
-/* Rounded once, from the double: 7 digits of fraction, of denormals those above 2^-133. */
+/* Rounds the double once: bfloat16 has 7 binary digits of fraction, and its denormals are multiples
+ * of 2^-133. */
 uint16_t dt_bfloat_of(double x) {
     uint32_t bits;
     if (isfinite(x) && x != 0) {

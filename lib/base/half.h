@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floats of fewer digits: IEEE half precision and bfloat16, for storage (nothing computes in them),
- * and float32 rounded to less. */
+/* Floats with fewer digits: IEEE half precision and bfloat16, which are used for storage and not
+ * for arithmetic, and rounding of float32 to fewer digits. */
 #ifndef DT_BASE_HALF_H
 #define DT_BASE_HALF_H
 
 #include <stdint.h>
 
 double dt_half_to_double(uint16_t h);
-/* The nearest, ties to even; beyond 65504 infinity. */
+/* The half-precision number nearest to x, ties to even; infinity beyond 65504. */
 uint16_t dt_half_of(double x);
-/* bfloat16: the upper half of a float32. */
+/* The value of a bfloat16, which is the upper half of a float32. */
 double dt_bfloat_to_double(uint16_t b);
-/* The nearest, ties to even; beyond the largest float32 infinity. */
+/* The bfloat16 nearest to x, ties to even; infinity beyond the largest float32. */
 uint16_t dt_bfloat_of(double x);
 /* x rounded to `digits` binary digits of fraction (1 to 23), ties to even. bfloat16 has 7. */
 float dt_float_rounded(float x, int digits);

@@ -2,9 +2,9 @@
 /*
  * Handles of the public API that have been released. A handle begins with its count, `int refs`.
  * Releasing the last reference frees what the handle owns and clears the handle itself, which is
- * kept for a while in a ring: among the last DT_RETIRED handles a count of 0 says without a doubt
- * that the caller has released it. Public functions begin with DT_LIVE(h), which makes such a
- * handle NULL and has its value; NULL is answered by all of them.
+ * kept for a while in a ring: a count of 0 in one of the last DT_RETIRED handles proves that the
+ * caller has released it. Public functions begin with DT_LIVE(h), which sets a released handle to
+ * NULL and returns it; all of them accept NULL.
  */
 #ifndef DT_BASE_HANDLE_H
 #define DT_BASE_HANDLE_H

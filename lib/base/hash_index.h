@@ -17,7 +17,7 @@ typedef struct dt_hash_index {
     int n, cap_next, cap_hash, n_slots;
     int *next;      /* [n]: the previous entry with the same slot; -1: none */
     uint64_t *hash; /* [n] */
-    int *slot;      /* [n_slots] the last place, -1: none */
+    int *slot;      /* [n_slots]: the last entry with that slot; -1: none */
 } dt_hash_index;
 
 void dt_hash_index_add(dt_hash_index *p, uint64_t hash);

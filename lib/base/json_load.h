@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading JSON: jansson's loader, with a rule for lack of memory. */
+/* Reads JSON with jansson's loader, but handles lack of memory differently. */
 #ifndef DT_BASE_JSON_LOAD_H
 #define DT_BASE_JSON_LOAD_H
 

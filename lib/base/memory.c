@@ -125,8 +125,8 @@ static bool find_mount(const hierarchy *h, char *mounts, char *root, char *point
     return false;
 }
 
-/* The part of a group's name below the mount. For a group outside of it, as a container sees its
- * host's, the mount itself. */
+/* The part of a group's name below the mount. If the group is outside of the mount, as when a
+ * container sees the name of its group on the host: the mount itself. */
 static const char *below(const char *group, const char *root) {
     const size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const bool inside = strncmp(group, root, n) == 0 && (group[n] == '/' || group[n] == '\0') &&

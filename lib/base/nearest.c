@@ -17,7 +17,8 @@ enum { LONGEST = 63 }; /* longer names get no suggestion */
 
 static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
 
-/* A swap of the first two letters counts, as in `aler` for `alre`. */
+/* Whether two names have the same first letter, or begin with the same two letters exchanged, as
+ * `aler` for `alre`. */
 static bool begins_alike(const char *a, const char *b) {
     return same(a[0], b[0]) || (a[1] && same(a[1], b[0])) || (b[0] && same(a[0], b[1]));
 }
@@ -54,8 +55,8 @@ static bool begins(const char *name, const char *with) {
     return true;
 }
 
-/* The shortest name that begins with `start`, unless others that do are no longer forms of it:
- * `conv` means neither conv_0 nor conv_1. A single letter abbreviates nothing. */
+/* The shortest name that begins with `start`, if all other names that begin so are forms of it. So
+ * `conv` is not completed to conv_0 when there is conv_1, too. A single letter is not completed. */
 static const char *find_longer(const char *start, size_t length, const char *const *names, int n) {
     const char *found = NULL;
     for (int i = 0; i < n && length > 1; i++)
@@ -83,7 +84,8 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {
         size_t other = names[i] ? strlen(names[i]) : LONGEST + 1;
-        const int apart = (int)other - (int)length; /* the distance is no less */
+        /* The edit distance is at least the difference of the lengths. */
+        const int apart = (int)other - (int)length;
         if (other > LONGEST || apart >= best || -apart >= best) continue;
         int d = distance(name, (int)length, names[i], (int)other);
         if (d < best && (d < 2 || begins_alike(name, names[i]))) {

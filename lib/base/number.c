@@ -75,15 +75,16 @@ static int take_digits(const char **p, uint64_t *m) {
 }
 
 /*
- * A fast way for most numbers in files: few digits and a small power of ten. If both are exact
- * doubles, one multiplication or division rounds once, as strtod does (W. Clinger, How to Read
- * Floating Point Numbers Accurately, 1990). False: anything else, whether it is a number or not.
+ * Reads most numbers in files, which have few digits and a small power of ten, faster than strtod.
+ * If both are exact doubles, one multiplication or division rounds once, as strtod does (W.
+ * Clinger, How to Read Floating Point Numbers Accurately, 1990). False: the text is another number,
+ * or not a number.
  */
 static bool read_short(const char *p, double *out) {
     static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    /* digits of an uint64_t */
+    /* as many decimal digits always fit in a uint64_t */
     enum { LARGEST = sizeof power / sizeof *power - 1, MOST_DIGITS = 19 };
     const bool negative = *p == '-';
     uint64_t m = 0, e = 0;

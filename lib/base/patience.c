@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/patience.h"
 
-enum { MORE = DT_MOST_PATIENCE / 20, SHORT = 100000, LONG = 200000 }; /* ns */
+enum { MORE = DT_MOST_PATIENCE / 20, SHORT = 100000, LONG = 200000 }; /* in ns */
 
 int64_t dt_patience_after(int64_t patience, dt_wait w) {
     if (w.ns > LONG) return w.excused ? patience : patience / 2;

@@ -3,10 +3,11 @@
  * How long the waiters of a pool spin before they sleep: their patience, in ns, learned from how
  * their waits ended.
  *
- * Waking a sleeper takes 20 to 50 us, so a short sleep is a loss: each makes waiters more patient,
- * and 20 of them give all patience back. A long wait is a sign that another process has a core:
- * then spinning uses up the share that a lane needs for its work. One sign halves patience, so a
- * neighbour who comes often leaves none, and one who came once costs a few short sleeps.
+ * Waking a sleeper takes 20 to 50 us, so a short sleep is a loss: each one increases the patience
+ * by a twentieth of its maximum. A long wait is a sign that another process has a core: then
+ * spinning uses up the share that a lane needs for its work. Each long wait halves the patience. So
+ * it falls to 0 beside a process that often takes the core, and recovers after a few short sleeps
+ * from one that took it once.
  */
 #ifndef DT_BASE_PATIENCE_H
 #define DT_BASE_PATIENCE_H
@@ -20,8 +21,8 @@ enum { DT_MOST_PATIENCE = 50000 }; /* ns; a pool begins with 0 */
 typedef struct dt_wait {
     int64_t ns; /* duration */
     bool slept; /* the waiter slept because its patience was over */
-    /* not evidence of busy neighbours: there was no work, or threads of this process used the
-     * core */
+    /* the wait does not show that another process had the core: there was no work, or threads of
+     * this process used the core */
     bool excused;
 } dt_wait;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regular expressions over names: POSIX' extended ones, with limits, since a job may come from
- * anybody. An expression has at most 256 characters, no repetition in braces and no
+ * Regular expressions over names: POSIX' extended ones, with limits, since a job may come from an
+ * untrusted source. An expression has at most 256 characters, no repetition in braces and no
  * back-reference, so that the time of a search grows with the text alone. Names of over 1,024 bytes
  * are never matched.
  */
@@ -15,7 +15,8 @@
 
 typedef struct dt_pattern dt_pattern;
 
-/* RANGE, without a place: the expression is refused. Released by dt_pattern_destroy. */
+/* Compiles an expression. RANGE, without a source location, if it is not valid or exceeds a limit.
+ * The caller frees *out with dt_pattern_destroy. */
 dt_status *dt_pattern_create(dt_pattern **out, const char *expression) DT_MUST_USE;
 void dt_pattern_destroy(dt_pattern *p); /* takes NULL */
 /* Whether a part of the text matches. */

@@ -45,7 +45,8 @@ static inline double real_of(uint64_t x) {
     return d - 0x1p52;
 }
 
-/* 52 bits and a half: exact in a double, and neither 0 nor 1. */
+/* The probability (k + 1/2) / 2^52, where k is the upper 52 bits of the word: exact in a double,
+ * and never 0 or 1. */
 static inline double probability_of(uint64_t word) { return (real_of(word >> 12) + 0.5) * 0x1p-52; }
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns purposes into keys and words into numbers; the generator itself is Random123's Philox.
- * libm is not used, since its log and cos give other bits on other processors: the same seed gives
- * the same numbers everywhere.
+ * Makes keys from seeds and purposes, and random numbers from words; the generator itself is
+ * Random123's Philox. libm is not used, since its log and cos give other bits on other processors:
+ * the same seed gives the same numbers everywhere.
  */
 #include "base/random.h"
 
@@ -52,7 +52,8 @@ double dt_random_uniform(dt_random *r) { return (double)(random_u64(r) >> 11) * 
 
 uint64_t dt_random_below(dt_random *r, uint64_t n) {
     assert(n > 0);
-    uint64_t rest = (0 - n) % n; /* 2^64 mod n: that many words would make small values likelier */
+    /* 2^64 mod n words are rejected, since they would make small values likelier. */
+    uint64_t rest = (0 - n) % n;
     uint64_t x;
     do x = random_u64(r);
     while (x < rest);

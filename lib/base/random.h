@@ -19,11 +19,12 @@ typedef struct dt_random {
 /* The block of (key, c0, c1). */
 void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]);
 
-/* A sequence: key from (seed, purpose), counter c1 = stream, c0 counts blocks. */
+/* Begins a sequence: (seed, purpose) determine the key, counter c1 is `stream`, and c0 counts
+ * blocks. */
 dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream);
 uint32_t dt_random_u32(dt_random *r);
 double dt_random_uniform(dt_random *r); /* [0, 1), 53 bits */
-/* mean 0, deviation 1; by inversion: two words each, no libm */
+/* normal: mean 0, deviation 1; computed by inversion from two words, without libm */
 double dt_random_normal(dt_random *r);
 uint64_t dt_random_below(dt_random *r, uint64_t n); /* [0, n), unbiased; n > 0 */
 

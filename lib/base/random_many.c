@@ -32,7 +32,7 @@ bool dt_random_is_far(uint64_t word) {
     return word + edge < 2 * edge;
 }
 
-enum { SOME = 1024 }; /* words that stay in the first-level cache */
+enum { SOME = 1024 }; /* as many words as fit in the first-level cache */
 
 void dt_random_uniforms(const dt_random *r, uint64_t first, int64_t n, double *out) {
     const dt_random_loops *loops = choose();

@@ -100,7 +100,7 @@ static inline int64_t dt_span_begin(const dt_track *t) {
     return dt_is_recording(t) ? dt_now_ns() : 0;
 }
 
-/* Ends the span that dt_span_begin began at `since`; 0: nothing was begun. Returns the end, where
+/* Ends the span that dt_span_begin began at `since`; 0: recording was off. Returns the end, where
  * the next span may begin. */
 int64_t dt_span_until(dt_track *t, const dt_span *s);
 static inline int64_t dt_span_end(dt_track *t, int mark, int64_t since, dt_numbers number) {

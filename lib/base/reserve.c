@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* a few of an arena's largest blocks: enough to return from a call and to report the error */
+/* several times an arena's largest block: enough to return from a call and to report the error */
 enum { BYTES = 4 << 20 };
 
 static _Atomic(void *) reserve;

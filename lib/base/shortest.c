@@ -10,9 +10,9 @@
  *     (float)(n / 10^k) == x                      they read back
  *
  * Powers of ten are exact up to 10^22 and n has at most nine digits, so product and quotient are
- * rounded once. Rounding keeps order, hence both answers are those of exact arithmetic but where a
- * rounded result is the very point at which the answer changes: half way between two integers, or
- * between two floats. There, and outside of the powers, the C library decides. */
+ * rounded once. Since rounding is monotonic, both answers are those of exact arithmetic, unless the
+ * rounded result is exactly half way between two integers or two floats. In that case, and for
+ * larger powers of ten, the C library decides. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -72,7 +72,8 @@ static void drop_zeros(decimal *d) {
     for (; d->n % 10 == 0; d->n /= 10) d->digits--;
 }
 
-/* 12345 with a point after its first digit: 1.2345; with none before the point: 12345. */
+/* Appends the digits of d with a point after the first `before_point` of them; 0: without a
+ * point. */
 static void add_digits(dt_str *s, const decimal *d, int before_point) {
     char text[FLT_DECIMAL_DIG];
     int64_t n = d->n;
@@ -115,8 +116,8 @@ static bool add_special(dt_str *s, double x) {
     return true;
 }
 
-/* Writes x with `digits` digits; returns what they read back as, infinity if they overflow a
- * double. */
+/* Appends x with `digits` digits. Returns the number that the text reads back as, infinity if that
+ * overflows a double. */
 static double try_digits(dt_str *s, size_t from, int digits, double x) {
     double back = (double)INFINITY;
     s->size = from;
@@ -125,9 +126,9 @@ static double try_digits(dt_str *s, size_t from, int digits, double x) {
     return back;
 }
 
-/* Every decimal of DBL_DIG digits survives a double, so if a shorter one than DBL_DIG reads back as
- * x, then %.15g, which drops trailing zeros, is it. Denormals have fewer digits and are searched
- * from one. */
+/* Every decimal of DBL_DIG digits survives conversion to a double and back. So if a decimal of at
+ * most DBL_DIG digits reads back as x, it is what %.15g prints, which drops trailing zeros.
+ * Denormals have fewer digits, so for them the search starts at one digit. */
 void dt_str_double(dt_str *s, double x) {
     if (add_special(s, x)) return;
     size_t from = s->size;

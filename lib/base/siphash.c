@@ -24,7 +24,7 @@ static void take(uint64_t v[4], uint64_t word) {
     v[0] ^= word;
 }
 
-/* Up to 8 bytes, the first one lowest. */
+/* Reads up to 8 bytes as a little-endian integer. */
 static uint64_t word_of(const unsigned char *p, size_t n) {
     uint64_t x = 0;
     for (size_t i = 0; i < n; i++) x |= (uint64_t)p[i] << 8 * i;

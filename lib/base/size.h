@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes: the smaller and the larger one, aligned, and with their units, as people write them. */
+/* Sizes: minimum and maximum, alignment, and sizes in bytes as people write them. */
 #ifndef DT_BASE_SIZE_H
 #define DT_BASE_SIZE_H
 

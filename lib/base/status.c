@@ -64,8 +64,9 @@ static char *printable(const char *format, va_list args) {
 
 enum {
     WINDOW = 100,       /* characters of a source line that are shown ... */
-    WINDOW_BEFORE = 60, /* ... of these at most before the place */
-    NEAR = 4 * WINDOW,  /* bytes that surely hold a window: no more of a line is looked at */
+    WINDOW_BEFORE = 60, /* ... of which at most so many precede the column of the error */
+    /* As many bytes always contain a window, so the rest of the line is not read. */
+    NEAR = 4 * WINDOW,
 };
 
 typedef struct span {
@@ -73,9 +74,10 @@ typedef struct span {
     size_t size;
 } span;
 
-/* Where the line of a location begins, or what is near of it; NULL when there is none. Uses the
- * location's byte offset: a text may have a million lines, or a line of a million bytes, and ten
- * thousand faults, and looking at all of it for each would be slow. */
+/* The start of the line of a location, or, in a long line, a position shortly before the location.
+ * NULL: the source has no text. Uses the location's byte offset: a text may have a million lines,
+ * or a line of a million bytes, and ten thousand faults, and reading all of it for each fault would
+ * be slow. */
 static const char *find_start(const dt_location *at) {
     const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
     if (p && at->offset && at->offset <= at->source->size) {
@@ -90,8 +92,8 @@ static const char *find_start(const dt_location *at) {
     return p;
 }
 
-/* The line of a source location, without its end, or what is near of it; text NULL if there is
- * none. */
+/* The line of a source location without its line end; of a long line, the part around the location.
+ * text is NULL if the source has no text. */
 static span find_line(const dt_location *at) {
     const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
     if (!p) return (span){0};
@@ -122,8 +124,8 @@ static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, cha
     s->carets += fill == '^';
 }
 
-/* The offset in the line of column `first`: counted back from the location where its offset is
- * known, else from the beginning of the line. */
+/* The byte offset in the line of column `first`. It is counted back from the location if the
+ * location's byte offset is known, else forward from the beginning of the line. */
 static size_t window_start(span line, const dt_location *at, int first) {
     size_t i = at->offset ? at->offset - (size_t)(line.text - at->source->text) : 0;
     if (i > 0 && i <= line.size) {
@@ -136,7 +138,8 @@ static size_t window_start(span line, const dt_location *at, int first) {
     return i;
 }
 
-/* Fills in the window of the line around the place, and the line of blanks and carets below it. */
+/* Sets the excerpt, the window of the line around the location, and the line of blanks and carets
+ * below it. */
 static void set_excerpt(dt_status *s, span line, const dt_location *at) {
     dt_str excerpt = {0}, below = {0};
     int first = at->col > WINDOW_BEFORE ? at->col - WINDOW_BEFORE : 1;
@@ -156,7 +159,7 @@ static void set_excerpt(dt_status *s, span line, const dt_location *at) {
         char fill = col < at->col ? ' ' : col - at->col < width ? '^' : '\0';
         add_column(s, &excerpt, &below, (span){line.text + i, n}, fill);
     }
-    if (s->carets == 0 && at->col > 0) { /* the place is the end of the line */
+    if (s->carets == 0 && at->col > 0) { /* the location is the end of the line */
         dt_str_putc(&below, '^');
         s->carets = 1;
     }
@@ -223,7 +226,8 @@ static dt_error error_of_errno(int number, dt_error otherwise) {
     }
 }
 
-/* The system's text in the C locale, begun with a small letter as all of ours. */
+/* The system's text in the C locale, with a lower-case first letter, as in all messages of
+ * dtrain. */
 static void add_system_text(dt_str *s, int number) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const char *text = c ? strerror_l(number, c) : "system error";

@@ -31,8 +31,8 @@
 #define DT_MUST_USE __attribute__((warn_unused_result))
 #define DT_PRINTF(at, first) __attribute__((format(printf, at, first)))
 
-/* A text that source locations refer to: the file's name as the user wrote it, and its bytes. It
- * must outlive them. */
+/* A text that source locations refer to: the file's name as the user wrote it, and its bytes. The
+ * source must outlive the locations. */
 typedef struct dt_source {
     const char *name; /* "job.yaml", "override 1", "<stdin>" */
     const char *text;
@@ -65,14 +65,14 @@ typedef enum dt_error {
 /* The row of a number, or NULL. */
 const dt_error_row *dt_error_find(int number);
 
-/* A new status. `at` may be NULL; its line of text is copied, so the source may go. Never returns
- * NULL. Texts are cut at 4 KiB and control characters in them are written as \xNN, so that no input
- * can reach the terminal raw. */
+/* A new status. `at` may be NULL; its line of text is copied, so the source need not outlive the
+ * status. Never returns NULL. Texts are cut at 4 KiB and control characters in them are written as
+ * \xNN, so that no input can reach the terminal raw. */
 dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) DT_MUST_USE
     DT_PRINTF(3, 4);
-/* The same for a failed system call: "PATH: text of errno", the row chosen by errno (ENOENT:
- * NO_INPUT, EACCES: PERMISSION, ENOSPC and EIO: IO, ENOMEM and EMFILE: MEMORY, ...); `otherwise`
- * where errno says nothing special. */
+/* Creates the status of a failed system call: "PATH: text of errno". errno selects the row (ENOENT:
+ * NO_INPUT, EACCES: PERMISSION, ENOSPC and EIO: IO, ENOMEM and EMFILE: MEMORY, ...); `otherwise` is
+ * the row for all other numbers. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
 /* MISUSE when a public call was given NULL: "dt_strategy_run got no function"; else NULL. */

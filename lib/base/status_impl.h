@@ -9,10 +9,10 @@ struct dt_status {
     int refs; /* 1; 0: it has been freed */
     const dt_error_row *row;
     char *text;
-    char *file;    /* NULL: no place */
+    char *file;    /* NULL: the status has no source location */
     int line, col; /* 0: none */
     char *excerpt; /* the line of source, fit to print; NULL: none */
-    char *below;   /* blanks and carets for the line under it */
+    char *below;   /* blanks and carets for the line below the excerpt */
     int carets;    /* 0: the column is unknown */
     char *suggestion;
     char **notes;

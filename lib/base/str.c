@@ -116,7 +116,8 @@ size_t dt_utf8_next(const char *text, size_t n, uint32_t *code) {
 }
 
 void dt_str_utf8(dt_str *s, uint32_t code) {
-    static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0}; /* by the bytes that follow */
+    /* The first byte of a character's code, by the number of bytes that follow. */
+    static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0};
     int more = (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
     dt_str_putc(s, (char)(heads[more] | code >> (6 * more)));
     while (more-- > 0) dt_str_putc(s, (char)(0x80 | (code >> (6 * more) & 0x3f)));
@@ -139,7 +140,7 @@ DT_API bool dt_is_unseen(uint32_t code) {
         {0x00, 0x1f},
         {0x7f, 0xa0}, /* C0, DEL, C1, which some terminals obey; no-break space */
         {0xad, 0xad},
-        {0x34f, 0x34f}, /* soft hyphen, combining grapheme joiner */
+        {0x34f, 0x34f}, /* soft hyphen; combining grapheme joiner */
         {0x61c, 0x61c},
         {0x115f, 0x1160}, /* Arabic letter mark; fillers of Hangul */
         {0x1680, 0x1680},
@@ -159,8 +160,8 @@ DT_API bool dt_is_unseen(uint32_t code) {
         {0xfeff, 0xfeff}, /* variation selectors; byte order mark */
         {0xffa0, 0xffa0},
         {0xfff0, 0xfffb}, /* half-width Hangul filler; annotations */
-        {0xfffe, 0xffff}, /* no characters */
-        /* of shorthand and of musical notation, without a glyph */
+        {0xfffe, 0xffff}, /* code points that are not characters */
+        /* format controls of shorthand and of musical notation */
         {0x1bca0, 0x1bca3},
         {0x1d173, 0x1d17a},
         {0xe0000, 0xe0fff}, /* tags, selectors */
@@ -170,8 +171,9 @@ DT_API bool dt_is_unseen(uint32_t code) {
     return code > 0x10ffff;
 }
 
-/* One character of text[0..n), made fit for a terminal: \xNN, \uNNNN or \UNNNNNNNN for one that is
- * unseen and for bytes that are not UTF-8. Returns the bytes eaten. */
+/* Appends one character of text[0..n), made fit for a terminal: an invisible character becomes
+ * \uNNNN or \UNNNNNNNN, and a byte that is not UTF-8 becomes \xNN. Returns the number of bytes that
+ * were read. */
 static size_t add_escaped_char(dt_str *s, const char *text, size_t n) {
     uint32_t code = 0;
     size_t length = dt_utf8_next(text, n, &code);

@@ -19,7 +19,7 @@ typedef struct dt_text {
     char s[224];
 } dt_text;
 
-/* Bytes, lent. */
+/* A range of bytes that belong to someone else. */
 typedef struct dt_bytes {
     const void *data;
     size_t n;
@@ -43,9 +43,9 @@ void dt_str_add(dt_str *s, const void *bytes, size_t n);
 void dt_str_puts(dt_str *s, const char *text);
 void dt_str_putc(dt_str *s, char c);
 void dt_str_printf(dt_str *s, const char *format, ...) DT_PRINTF(2, 3);
-/* never obeys the locale */
+/* always uses the C locale */
 void dt_str_vprintf(dt_str *s, const char *format, va_list args) DT_PRINTF(2, 0);
-/* appends blanks until s has `width` characters (UTF-8) since byte `from` */
+/* appends blanks until the part of s from byte `from` on has `width` characters (UTF-8) */
 void dt_str_pad(dt_str *s, size_t from, int width);
 
 /* The shortest decimal that reads back as x; "nan", "inf", "-inf". float32: reads back as the same
@@ -63,8 +63,8 @@ void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
 /* Appends the UTF-8 encoding of a valid code point. */
 void dt_str_utf8(dt_str *s, uint32_t code);
-/* The length and the code of the UTF-8 character at the beginning of n bytes; 0: they do not begin
- * with a valid one. */
+/* Decodes the UTF-8 character at the beginning of n bytes. Returns its length in bytes; 0: the
+ * bytes do not begin with a valid character. */
 size_t dt_utf8_next(const char *text, size_t n, uint32_t *code);
 /* Characters in n bytes; a byte that is not UTF-8 counts as one. */
 size_t dt_utf8_count(const char *text, size_t n);

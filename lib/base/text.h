@@ -26,7 +26,9 @@ typedef struct dt_file_sort {
     const char *what;   /* "a Parquet file" */
     const char *remedy; /* "convert it to CSV or NPY, ..."; NULL: nothing special */
     enum {
-        DT_SORT_BINARY, /* only if the bytes are not text: a table may have a column ORC */
+        /* Considered only if the bytes are not text, since a table may begin with a column named
+         * ORC. */
+        DT_SORT_BINARY,
         DT_SORT_SURE,
         DT_SORT_MARKUP, /* markup, such as XML */
     } as;
@@ -40,17 +42,18 @@ typedef struct dt_text_file {
     const char *path;   /* path for messages; lent */
     const char *wanted; /* "a CSV file" */
     dt_error fault;     /* the error to report */
-    bool any_text;      /* markup is text like any other */
+    bool any_text;      /* accept markup, such as XML, as text */
 } dt_text_file;
 
 /* Checks the first n bytes of a file: NULL if they may be text, else the error "x.csv: is a Parquet
  * file, not a CSV file". *skip: bytes of a byte order mark. */
 dt_status *dt_text_look(const dt_text_file *f, const void *first, size_t n,
                         size_t *skip) DT_MUST_USE;
-/* How many bytes at the front are UTF-8 without NUL: n, or where the first fault is. */
+/* The number of bytes at the front that are UTF-8 without NUL: n, or the position of the first
+ * invalid byte. */
 size_t dt_text_valid(const char *text, size_t n);
-/* NULL when dt_text_valid takes all of it, else "x.csv:2:5: byte 0xe9 is not UTF-8". Lines count
- * from `line`, columns from 1, in characters. */
+/* NULL when all bytes are valid, else "x.csv:2:5: byte 0xe9 is not UTF-8". Lines count from `line`,
+ * columns from 1, in characters. */
 dt_status *dt_text_check(const dt_text_file *f, const char *text, size_t n,
                          int64_t line) DT_MUST_USE;
 /* A whole file as checked text, without its byte order mark, in *out (which is cleared first). More

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pool is built from gates. A gate is a counter that one thread increases and others wait for.
- * `start` opens when there is work, `done` when the last lane has finished it, `join` when the
- * last lane has come to a join.
+ * `start` opens when there is work, `done` when the last lane has finished it, `join` when the last
+ * lane has arrived at a join.
  *
  * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel. A thread that
  * opens the gate enters the kernel only if there are sleepers. Both sides write one word and then
@@ -57,7 +57,7 @@ struct dt_pool {
     const _Atomic uint32_t *beside; /* threads that work beside the pool; NULL: not counted */
     bool stop;
     int n;
-    lane *lanes; /* (n), the first without a thread */
+    lane *lanes; /* (n lanes); lane 0 is the caller's thread, so it has no thread here */
 };
 
 void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected) {
@@ -95,9 +95,9 @@ static void sleep_at(gate *g, uint32_t seen) {
     atomic_fetch_sub(&g->sleepers, 1);
 }
 
-/* A long wait does not always mean that another process has the core: at `start` there may be no
- * work, and elsewhere threads of this process may use the core. `beside` changes between runs only,
- * so waiters at `start` must not read it. */
+/* Whether a long wait may have another cause than a process that uses the core: at `start` there
+ * may be no work, and elsewhere threads of this process may use the core. `beside` changes between
+ * runs only, so waiters at `start` must not read it. */
 static bool is_excused(const dt_pool *p, const gate *g) {
     return g == &p->start ||
            (p->beside && atomic_load_explicit(p->beside, memory_order_relaxed) > 0);
@@ -128,7 +128,7 @@ static void *lane_main(void *argument) {
     }
 }
 
-/* Threads inherit the mask of signals. */
+/* Signals are blocked before the thread starts, since a thread inherits the signal mask. */
 int dt_thread_start(pthread_t *out, void *(*body)(void *), void *user) {
     sigset_t all, before;
     sigfillset(&all);
@@ -188,7 +188,8 @@ void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user) {
 
 void dt_pool_join(dt_pool *p) {
     if (p->n == 1) return;
-    /* Read before arriving: after that the last lane may open the gate at any moment. */
+    /* The count is read before this lane arrives. Afterwards the last lane may open the gate at any
+     * moment. */
     uint32_t seen = atomic_load_explicit(&p->join.count, memory_order_relaxed);
     if (atomic_fetch_add(&p->arrived, 1) + 1 < (uint32_t)p->n) {
         gate_wait(p, &p->join, seen);
@@ -198,8 +199,8 @@ void dt_pool_join(dt_pool *p) {
     gate_open(&p->join);
 }
 
-/* The mask may be longer than cpu_set_t, on machines of more than 1,024 cores; the kernel then
- * wants a longer one. */
+/* On machines with more than 1,024 cores the affinity mask is longer than cpu_set_t, and the kernel
+ * requires a buffer of its length. */
 int dt_cores(void) {
     for (int room = CPU_SETSIZE; room <= 1 << 20; room *= 2) {
         size_t size = CPU_ALLOC_SIZE((size_t)room);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes: a pool of our own threads that run one function together, and the joins between its parts.
+ * A pool of threads, called lanes, that run one function together, and the joins between parts of
+ * the function. One lane is the caller's thread.
  *
- * Joins spin, then sleep in a futex: for a few microseconds beside a busy neighbour, for up to 50
- * where the cores are free (base/patience.h). Never a pure spin: beside a neighbour that makes a
- * step 30 times longer (design notes, docs/architecture.md). Lanes block all signals.
+ * A lane that waits at a join spins for a few microseconds if another process uses the cores, else
+ * for up to 50 microseconds (base/patience.h). Then it sleeps in a futex. Spinning alone would make
+ * a step 30 times longer beside another busy process (design notes, docs/architecture.md). Lanes
+ * block all signals.
  */
 #ifndef DT_BASE_THREAD_H
 #define DT_BASE_THREAD_H
@@ -15,26 +17,28 @@
 
 #include "base/status.h"
 
-/* As pthread_create. The thread blocks all signals, so that they reach the program's own threads
- * only. Returns 0, or a number of errno.h. */
+/* Like pthread_create, but the thread blocks all signals, so that signals reach only the calling
+ * program's threads. Returns 0, or a number of errno.h. */
 int dt_thread_start(pthread_t *out, void *(*body)(void *), void *user);
 
 typedef struct dt_pool dt_pool;
 
-/* n lanes, the caller's thread being lane 0; n >= 1. MEMORY if the system refuses a thread. */
+/* Creates a pool of n >= 1 lanes, of which lane 0 is the caller's thread. MEMORY if the system
+ * refuses a thread. */
 dt_status *dt_pool_create(dt_pool **out, int n) DT_MUST_USE;
 void dt_pool_destroy(dt_pool *p);
 int dt_pool_lanes(const dt_pool *p);
-/* Counts the threads of this process that work beside the pool, in *threads, for runs from now on.
- * Long waits while there are any are not taken for other processes' work. NULL: such threads are
- * not counted. *threads is lent until the next call, which must be between runs. */
+/* Sets a counter of the threads of this process that work beside the pool. While *threads is above
+ * 0, a long wait is not taken as a sign that another process uses the cores. NULL: there is no such
+ * counter. *threads is lent until the next call of this function. Call it only between runs. */
 void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads);
-/* body(lane, user) on every lane; returns when all are done. */
+/* Calls body(lane, user) on every lane. Returns when all lanes have finished. */
 void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user);
 /* A barrier: every lane of a running body calls it, and none returns before all have called. */
 void dt_pool_join(dt_pool *p);
 
-/* Sleep until *word != expected (may also wake for nothing); wake all sleepers of *word. */
+/* dt_futex_wait sleeps while *word == expected; it may also return early. dt_futex_wake wakes all
+ * threads that sleep on *word. */
 void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected);
 void dt_futex_wake(_Atomic uint32_t *word);
 

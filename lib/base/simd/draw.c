@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random numbers by the thousand, with the bits of dt_random_uniform and dt_random_normal:
- * integers, and sums, products, quotients and roots that all processors round alike. What lies too
- * far out in a tail is left to the caller, since it would cost every lane a third fraction.
+ * integers, and sums, products, quotients and roots that all processors round alike. Numbers too
+ * far out in a tail are left to the caller: computing them here would cost every lane one more
+ * rational function.
  */
 #include "base/random_many.h"
 
@@ -30,7 +31,8 @@ static void words(uint64_t key, uint64_t first, int64_t n, uint64_t *out) {
     }
 }
 
-/* In two halves, since few processors convert integers of 53 bits; nothing is rounded. */
+/* Converts each word in two halves, since few processors convert integers of 53 bits. Nothing is
+ * rounded. */
 static void uniform(const uint64_t *word, int64_t n, double *out) {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++)

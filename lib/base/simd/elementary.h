@@ -71,7 +71,8 @@ ELEMENTARY double exp_of(pair x) {
     return exp_or(x.high, times_power_of_2(1 + short_expm1(r), shifted));
 }
 
-/* One series serves both cases: of x where x is small, else of the rest after range reduction. */
+/* One series serves both cases. Its argument is x if x is small, else what range reduction leaves
+ * of x. */
 ELEMENTARY double expm1_of(double x) {
     const bool is_small = fabs(x) < 0.35;
     const double shifted = x * 1.4426950408889634 + ROUNDER, k = shifted - ROUNDER;
@@ -147,8 +148,8 @@ ELEMENTARY double if_whole(double x, double yes, double no) {
     return (x + ROUNDER) - ROUNDER == x ? yes : no;
 }
 
-/* pow(x, y) of doubles that are floats: from 2^24 on they are even. Choices between numbers become
- * vectors, sums of conditions do not. */
+/* pow(x, y) for doubles that hold floats, so that y is even from 2^24 on. Compilers vectorize
+ * choices between numbers, but not combined conditions. */
 ELEMENTARY double power_of(double x, double y) {
     const double kept = fabs(y) < 0x1p24 ? y : 0, of_odd = if_whole(0.5 * kept, 1, -1),
                  of_finite = if_whole(kept, of_odd, NAN), of_others = if_whole(kept, of_odd, 1);

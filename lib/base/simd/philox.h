@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Philox 4x32-10 (Random123; base/random.c has it one by one) of many counters at a time: a word in
- * each lane of 64 bits, whose upper half is of no meaning, since processors multiply the lower
- * halves of such lanes into whole ones. Compilers do not find these products by themselves.
+ * Philox 4x32-10 of Random123 for many counters at a time; base/random.c has the version for one
+ * counter. Each lane of 64 bits holds a 32-bit word in its lower half, because processors multiply
+ * the lower halves of such lanes to full 64-bit products. The upper half is ignored. Compilers do
+ * not find these products by themselves.
  */
 #ifndef DT_BASE_SIMD_PHILOX_H
 #define DT_BASE_SIMD_PHILOX_H
