@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finished graphs: destroying and verifying them, and counting the uses of nodes; and the rule for
- * ops that cannot be split. */
+/* Finished graphs: destroying and verifying them, counting the uses of nodes, and the rule for ops
+ * that cannot be split. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 void dt_graph_destroy(dt_graph *g) {
     if (!g) return;
     for (int i = 0; i < g->n_states; i++) dt_variable_unref(g->state[i].variable);
-    dt_arena_destroy(g->arena); /* the graph itself lies in it */
+    dt_arena_destroy(g->arena); /* the graph itself is allocated in its arena */
 }
 
 static int find(const dt_named_node *list, int n, const char *name) {

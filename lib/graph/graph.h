@@ -31,7 +31,7 @@
 typedef struct dt_type {
     dt_dtype dtype;
     int rank;
-    int64_t dim[DT_MAX_RANK]; /* unused ones are 0, so that types compare with memcmp */
+    int64_t dim[DT_MAX_RANK]; /* the sizes; unused ones are 0, so that types compare with memcmp */
 } dt_type;
 
 dt_type dt_type_of(dt_dtype dtype, int rank, const int64_t *dim);
@@ -39,19 +39,19 @@ dt_type dt_scalar_type(dt_dtype dtype);
 bool dt_type_equal(const dt_type *a, const dt_type *b);
 bool dt_type_same_shape(const dt_type *a, const dt_type *b); /* compares sizes only, not dtypes */
 bool dt_type_has_batch(const dt_type *t);
-/* The type with B = batch. */
+/* The type with B replaced by `batch`. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);
-/* Elements of a concrete type; of a symbolic one with B = 1. INT64_MAX if the number of elements or
- * bytes exceeds that. */
+/* The number of elements of a concrete type, or of a symbolic one with B = 1. INT64_MAX if the
+ * number of elements or of bytes exceeds that. */
 int64_t dt_type_elements(const dt_type *t);
 int64_t dt_type_bytes(const dt_type *t);
 size_t dt_dtype_size(dt_dtype d);
-const char *dt_dtype_name(dt_dtype d);  /* "float32": job files and messages */
-const char *dt_dtype_short(dt_dtype d); /* "f32": graph text, StableHLO's */
+const char *dt_dtype_name(dt_dtype d);  /* as in job files and messages: "float32" */
+const char *dt_dtype_short(dt_dtype d); /* as in graph text and StableHLO: "f32" */
 bool dt_dtype_parse(const char *name, dt_dtype *out);
 bool dt_dtype_is_float(dt_dtype d);
-/* float16 and bfloat16: an op on them is the op on float32, its result rounded (pass/upcast.c,
- * op/interpret.c). */
+/* Whether d is float16 or bfloat16. An op on these computes in float32 and rounds its result
+ * (pass/upcast.c, op/interpret.c). */
 bool dt_dtype_is_narrow(dt_dtype d);
 bool dt_dtype_is_known(int64_t d); /* whether an integer from outside is a dt_dtype */
 /* "f32[B,784]" */
@@ -65,8 +65,8 @@ dt_text dt_text_of_shape(const dt_type *t);
 /* ---- variables ---- */
 
 /*
- * State that outlives a step: weights, optimizer slots. Uniform over replicas, so one copy per
- * memory space. Counted.
+ * State that outlives a step: weights, optimizer slots. The value is the same on all replicas, so
+ * there is one copy per memory space. Variables are reference-counted.
  *
  * A variable whose copies may differ between replicas keeps them all in `stack`, a variable of type
  * (R, ...) whose first entry is its own data. The graph of one replica reads and assigns the
@@ -75,18 +75,19 @@ dt_text dt_text_of_shape(const dt_type *t);
 struct dt_variable { /* declared in dtrain.h */
     int refs;
     char *path;   /* "dense/kernel" */
-    dt_type type; /* no batch dimension */
+    dt_type type; /* concrete, without a batch dimension */
     bool trainable;
-    bool slot; /* a variable of an optimizer, which weights_sha256 leaves out */
-    /* of a slot: the variable that it belongs to, lent, for comparison only; NULL: none */
+    bool slot; /* a value that an optimizer keeps for a weight; weights_sha256 leaves it out */
+    /* of a slot: the weight that it belongs to, lent, for comparison only; NULL: none */
     const dt_variable *of;
     /* of a slot: the host of every worker reads and changes it (running means), so it is not
      * divided among workers */
     bool on_all;
-    /* of a slot: 1 + the dimension of `of` that it is a mean over; 0: its size is that of `of` */
+    /* of a slot: 1 + the dimension of `of` over which it is a mean, and which it lacks; 0: it has
+     * the size of `of` */
     int lacks;
-    /* aligned to 64, type's elements, row-major; the rooms above exec use dt_host_data and
-     * dt_host_edit */
+    /* the value: elements of `type`, row-major, aligned to 64 bytes. Rooms above exec use
+     * dt_host_data and dt_host_edit */
     void *host_data;
     /* the device whose copy is newer than host_data; NULL: host_data is current */
     const struct dt_variable_holder *newer;
@@ -96,11 +97,11 @@ struct dt_variable { /* declared in dtrain.h */
     /* counts changes by the host, so that devices notice that their copies are old */
     unsigned written;
     dt_variable *stack; /* the copies of all replicas; NULL: all replicas share one value */
-    /* the variable of which this one is rows first_row, first_row + 1 ..., in the same memory;
-     * counted; NULL: it has memory of its own */
+    /* the variable of which this one is the rows from first_row on, in the same memory; counted;
+     * NULL: this variable owns its memory */
     dt_variable *whole;
     int64_t first_row;
-    /* replicas may assign different values, whereupon the variable gets a stack; false: that is an
+    /* replicas may assign different values, and then the variable gets a stack; false: that is an
      * error */
     bool may_diverge;
     /* how the variable is divided over the logical devices of a replica (op/op.h), owned; NULL:
@@ -110,7 +111,8 @@ struct dt_variable { /* declared in dtrain.h */
     struct dt_weight_constraint *constraint;
     /* counts changes that compiled steps depend on: a new stack, another sharding */
     unsigned revision;
-    struct dt_strategy *strategy;     /* the strategy in whose scope it was created; NULL: none */
+    /* The strategy in whose scope the variable was created; NULL: none. */
+    struct dt_strategy *strategy;
     int synchronization, aggregation; /* dt_synchronization, dt_aggregation of dtrain.h */
     /* releases what the creator attached to the variable; NULL: nothing is attached */
     void (*forget)(dt_variable *v);
@@ -138,15 +140,15 @@ bool dt_is_seed_counter(const char *path);
 
 /* A device that holds a copy of a variable. A variable has at most one holder. */
 typedef struct dt_variable_holder {
-    /* copies the value to host_data, or to that of the stack */
+    /* copies the value to v->host_data, or to host_data of v's stack if it has one */
     dt_status *(*fetch)(void *state, dt_variable *v);
     void *state;
     /* called when the variable is destroyed or gets another holder; NULL: nothing to do */
     void (*forget)(void *state);
 } dt_variable_holder;
 
-/* Makes that device the holder. The copy of a previous holder is fetched first, and that holder is
- * notified. NULL: no holder. */
+/* Makes a device the holder of v. The copy of a previous holder is fetched first, and that holder
+ * is notified. NULL: no holder. */
 dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) DT_MUST_USE;
 /* Whether the variable was declared without memory. */
 bool dt_variable_is_outline(const dt_variable *v);
@@ -158,8 +160,8 @@ dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
 const void *dt_host_data(const dt_variable *v);
 /* dt_variable_fetch, then dt_host_edit: for a change of a part of the value. */
 dt_status *dt_variable_edit(dt_variable *v) DT_MUST_USE;
-/* The host's copy, to be changed; it counts as the newest afterwards. Call dt_variable_fetch first,
- * unless all of the value is overwritten. */
+/* The host's copy, which the caller may change. Afterwards it counts as the newest. Call
+ * dt_variable_fetch first, unless all of the value is overwritten. */
 void *dt_host_edit(dt_variable *v);
 
 struct dt_variables { /* declared in dtrain.h; owns only lists of dt_variables_create */
@@ -178,7 +180,7 @@ typedef struct dt_node {
     int in[DT_MAX_IN];
     /* op->attr.size bytes, zeroed padding: attributes compare with memcmp; NULL when size 0 */
     const void *attr;
-    /* the layer it came from ("dense", "optimizer/dense/kernel"), "" when none */
+    /* path of the layer that emitted the node ("dense", "optimizer/dense/kernel"); "": none */
     const char *path;
 } dt_node;
 
@@ -189,8 +191,8 @@ typedef struct dt_named_node {
 
 typedef struct dt_state {
     dt_variable *variable; /* the graph keeps it alive */
-    int node;              /* its value at the start of the step */
-    int update;            /* its value after the step; -1: unchanged */
+    int node;              /* node of the variable's value at the start of the step */
+    int update;            /* node of its value after the step; -1: unchanged */
 } dt_state;
 
 typedef struct dt_graph {
@@ -201,28 +203,30 @@ typedef struct dt_graph {
     const dt_named_node *arg; /* arguments in the order of declaration */
     const dt_state *state;
     const dt_named_node *result;
-    /* -k in a type is k * B / batch_parts; 1, except in programs that divide the batch over devices
-     * (op/mesh.h) */
+    /* a size -k in a type is k * B / batch_parts; 1, except in programs that divide the batch over
+     * devices (op/mesh.h) */
     int batch_parts;
-    int n_values; /* number of values of the trace that it was made from */
-    /* became[i]: the node that value i of the trace is here; -1: nothing needed it */
+    int n_values; /* number of values of the trace from which the graph was made */
+    /* became[i]: the node of this graph that was value i of the trace; -1: the value was not
+     * needed */
     const int *became;
 } dt_graph;
 
 void dt_graph_destroy(dt_graph *g);
-/* One node a line, the layer behind it: `%3 = dot_general(%0, %1) contracting [1]x[0] : f32[B,128]
- * // dense`; see print.c. */
+/* Prints one node per line, followed by its layer: `%3 = dot_general(%0, %2) contracting [1]x[0] :
+ * f32[B,128] // dense`; see print.c. */
 void dt_graph_print(const dt_graph *g, dt_str *out);
 /* Prints like dt_graph_print; `note(g, node, out, user)` appends to each line. note may be NULL. */
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *),
                           void *user, dt_str *out);
 /* Checks order, arity, and that updates have their variable's type. INTERNAL naming the first bad
- * node. Types of nodes are not inferred again. */
+ * node. Does not infer the types of nodes again. */
 dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
 /* The index of the argument, or result, of that name; -1: there is none. */
 int dt_graph_find_argument(const dt_graph *g, const char *name);
 int dt_graph_find_result(const dt_graph *g, const char *name);
-/* uses[i]: how often node i is an input, a result or an update. Array of n_nodes in `arena`. */
+/* The number of uses of each node i, as an input, a result or an update, in an array of n_nodes in
+ * `arena`. */
 int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
 
 /* ---- op rows ---- */
@@ -250,13 +254,13 @@ typedef struct dt_refusal {
     int rank;
     int64_t at[DT_MAX_RANK]; /* index of the element that is out of range */
 } dt_refusal;
-/* The error, or NULL. */
+/* The error, or NULL if nothing was refused. */
 dt_status *dt_refusal_status(const dt_refusal *r) DT_MUST_USE;
 
 /* Properties of the run that an op may read besides its inputs. */
 typedef struct dt_env {
-    int64_t batch; /* B */
-    int64_t first; /* number of its first example in the global batch */
+    int64_t batch; /* B, the number of rows of the batch */
+    int64_t first; /* number of the batch's first example in the global batch */
     int replica, replicas;
     /* [segments + 1]: first row of each replica in the folded batch; NULL when not folded */
     const int32_t *offsets;
@@ -287,9 +291,9 @@ typedef struct dt_infer {
     const dt_type *in;
     int n_in;
     const void *attr;
-    dt_type out; /* set by the rule */
+    dt_type out; /* the type of the result, which the rule sets */
 } dt_infer;
-/* MODEL_SHAPE error that begins with the op's name: dt_bad_shape(q, "cannot join ...") says
+/* A MODEL_SHAPE error that begins with the op's name: dt_bad_shape(q, "cannot join ...") reports
  * "dot_general cannot join ...". */
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
@@ -304,18 +308,18 @@ typedef struct dt_grad {
 } dt_grad;
 
 /*
- * How an op may be split: every dimension names a factor (0, 1, ...). Splitting a factor splits
- * all dimensions that name it; one that the output lacks is summed (or maximised), so a split
- * leaves partial results. -1: this dimension must be whole. dot_general of (m, k), (k, n): in {{0,
- * 1}, {1, 2}}, out {0, 2}. A dimension that is SHARED is shorter than its factor: one element of
- * it belongs to several consecutive elements of the factor. Over devices (pass/spmd) it is divided
- * as the factor is. Once its parts are single elements it is divided by the first axes only, and
- * every device that needs an element has it.
+ * How an op may be split: every dimension names a factor (0, 1, ...). Splitting a factor splits all
+ * dimensions that name it; a factor that the output lacks is reduced (to a sum or a maximum), so
+ * each part of a split has a partial result. -1: this dimension must be whole. dot_general of (m,
+ * k), (k, n): in {{0, 1}, {1, 2}}, out {0, 2}. A dimension that is SHARED is shorter than its
+ * factor: one element of it belongs to several consecutive elements of the factor. Over devices
+ * (pass/spmd) it is divided as the factor is. Once its parts are single elements it is divided by
+ * the first axes only, and every device that needs an element has it.
  */
 typedef struct dt_rule {
     int8_t in[DT_MAX_IN][DT_MAX_RANK];
     int8_t out[DT_MAX_RANK];
-    uint8_t shared_in[DT_MAX_IN], shared_out; /* bit d: dimension d */
+    uint8_t shared_in[DT_MAX_IN], shared_out; /* bit d: dimension d is SHARED */
 } dt_rule;
 
 #define DT_MAX_PRODUCTS 2
@@ -330,11 +334,11 @@ typedef struct dt_matrix_work {
 } dt_matrix_work;
 
 typedef struct dt_cost {
-    double flops;  /* of matrix units; a multiplication with its addition counts as 2 */
+    double flops;  /* operations of matrix units; a multiplication with its addition counts as 2 */
     double vector; /* operations on elements outside of matrix units */
-    double bytes;  /* read and written */
-    /* the flops by shape: for attention the scores and the weighted sums; padding of convolutions
-     * is included */
+    double bytes;  /* bytes read and written */
+    /* the flops by shape: in attention, one entry for the scores and one for the weighted sums;
+     * padding of convolutions is included */
     dt_matrix_work product[DT_MAX_PRODUCTS];
 } dt_cost;
 
@@ -343,7 +347,7 @@ typedef struct dt_cost {
 typedef struct dt_fold_call {
     dt_trace *trace;
     const dt_node *node; /* the node in the unfolded graph */
-    const dt_value *in;  /* folded inputs */
+    const dt_value *in;  /* its inputs in the folded graph */
     int segments;        /* S, the size of that dimension */
     int cut;             /* the kind of segments: a dt_cut of op.h */
 } dt_fold_call;
@@ -353,21 +357,21 @@ struct dt_partition_call;
 struct dt_hlo_value;
 
 /*
- * What an op does, for code that need not know which op it is: passes, prices and back ends ask
- * for roles, so a new op needs no change there. A role with one op only is named after its
+ * What an op does, for code that need not know the op itself: passes, cost estimates and back ends
+ * ask for roles, so a new op needs no change there. A role with one op only is named after its
  * attributes, too.
  */
 typedef enum dt_role {
-    DT_ROLE_OTHER,    /* none of these: use the op's rule, cost and eval */
+    DT_ROLE_OTHER,    /* any other op; code uses its rule, cost and eval */
     DT_ROLE_ARGUMENT, /* a value that is fed to the step (dt_index_attr) */
     DT_ROLE_STATE,    /* a variable at the start of the step (dt_index_attr) */
     DT_ROLE_CONSTANT, /* all elements are the same number (dt_constant_attr) */
-    DT_ROLE_COUNTER,  /* numbers that depend on positions only; no input */
+    DT_ROLE_COUNTER,  /* numbers that depend only on their positions; the op has no input */
     DT_ROLE_SIZE,     /* a size of its input, whose elements it does not read (dt_axis_attr) */
     DT_ROLE_NOTE,    /* its input, unchanged, with an annotation of its layout (dt_sharding_attr) */
     DT_ROLE_NAME,    /* its first input with another type: element i is element i in memory */
     DT_ROLE_REPEAT,  /* its input, repeated along more dimensions (dt_broadcast_attr) */
-    DT_ROLE_MOVE,    /* elements of its inputs at other places */
+    DT_ROLE_MOVE,    /* elements of its inputs, rearranged */
     DT_ROLE_CONVERT, /* its input in another dtype, element by element (dt_convert_attr) */
     DT_ROLE_ELEMENT, /* out[i] depends on in[*][i] only, all shapes equal */
     DT_ROLE_REDUCE,  /* reduces dimensions, each to one value, and removes them */
@@ -384,11 +388,14 @@ typedef struct dt_op_traits {
     /* compilers of whole programs emit nothing for it: its readers read its input directly */
     bool read_through;
     bool varying; /* differs between replicas even with equal inputs (replica_id, batch sizes) */
-    /* in both inputs together: f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
+    /* linear in both inputs together, such as add and subtract: f(a + a', b + b') = f(a, b) + f(a',
+     * b') */
     bool additive;
-    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
+    /* an op over replicas: eval gets the inputs of all replicas, in order, as in[0 ..
+     * replicas-1] */
     bool collective;
-    bool positive; /* defined and smooth for positive inputs, from which tests of all ops draw */
+    /* Defined and smooth for positive inputs; tests of all ops then draw positive inputs. */
+    bool positive;
 } dt_op_traits;
 
 /* The attributes of an op's nodes. An offset is 1 + the bytes before the member; 0: there is no
@@ -397,7 +404,7 @@ typedef struct dt_op_attr {
     size_t size;
     /* writes the attributes without blanks around them; NULL: there is nothing to print */
     void (*print)(const void *attr, dt_str *out);
-    size_t type; /* offset of a dt_type that is the type of the result */
+    size_t type; /* offset of the member that is the type of the result, a dt_type */
     /* offset of an int64 that asks for intermediate results rounded to bfloat16, as matrix units
      * round them */
     size_t rounds;
@@ -429,12 +436,14 @@ struct dt_op {
     dt_op_forms forms;
     /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
     unsigned linear;
-    /* for an op of one input that is linear for some attributes only; NULL: see linear */
+    /* for an op of one input that is linear with some attributes only: whether it is; NULL: see
+     * `linear` */
     bool (*linear_when)(const void *attr, const dt_type *in);
     unsigned multiplied; /* bit i: matrix units multiply input i by another input */
     /* for an op without `cost`: operations of the vector unit for an element of the result, as the
-     * number of additions that take as long; 0 means 1. For functions it is the time that libtpu
-     * 0.0.42.1 adds to a fusion for v5e for one more of them (log1p, expm1, power: counted) */
+     * number of additions that take as long; 0 means 1. For functions such as exp this is the time
+     * that libtpu 0.0.42.1 adds to a fusion on v5e for one more call (for log1p, expm1 and power
+     * the operations were counted) */
     double operations;
     dt_status *(*infer)(dt_infer *q);
     void (*grad)(dt_grad *g); /* NULL: no gradient flows */
@@ -443,7 +452,8 @@ struct dt_op {
      * inputs and outputs (dt_cost_of) */
     void (*cost)(const dt_call *c, dt_cost *cost);
     void (*eval)(const dt_call *c); /* plain C code that defines the op */
-    /* the op over inputs with one more, leading dimension; NULL: none, or element-wise */
+    /* the op over inputs that have one more, leading dimension; NULL: not possible, or the op is
+     * element-wise */
     dt_value (*stack)(const dt_fold_call *c);
     /* the op over stacked rows, with one result per segment; NULL: none */
     dt_value (*segment)(const dt_fold_call *c);
@@ -467,21 +477,24 @@ void dt_rule_whole(dt_rule *rule);
 dt_trace *dt_trace_create(const char *name);
 void dt_trace_destroy(dt_trace *t); /* accepts NULL */
 /*
- * Ends the trace: its error, or *out, a verified graph. Destroys t. Nodes are numbered anew
- * (out->became): arguments, variables, then what results and updates need; the rest is dropped. The
- * order depends on what is computed, not on how a compiler evaluates the arguments of dt_add(f(x),
- * g(x)), and puts updates behind the readers of old values where that is possible (order.c). States
- * stay in the order of first use: read variables in statements of their own.
+ * Ends and destroys the trace t. Returns its error, or the verified graph in *out. Nodes are
+ * numbered anew (out->became): arguments, variables, then what results and updates need; the rest
+ * is dropped. The order depends on what is computed, not on how a compiler evaluates the arguments
+ * of dt_add(f(x), g(x)), and puts updates behind the readers of old values where that is possible
+ * (order.c). Variables stay in the order in which they were first read, so read each in a statement
+ * of its own.
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 bool dt_trace_lives(const dt_trace *t); /* whether t is a trace of this thread that has not ended */
-/* As dt_trace_lives, and if false, the next public call of this thread fails, unless t is NULL. */
+/* Like dt_trace_lives. If the answer is no and t is not NULL, the next public call of this thread
+ * fails. */
 bool dt_trace_is_live(const dt_trace *t);
 dt_status *dt_trace_error(const dt_trace *t); /* lent; NULL: no error so far */
 /* Whether v may be used in t. If not, because v is empty or of another trace, t fails; the error
  * names `user`, the call that was given v. */
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
-/* Whether v is of a live trace of this thread. If its trace has ended, the latest trace fails. */
+/* Whether v belongs to a live trace of this thread. If its trace has ended, the latest trace fails
+ * with an error that names `user`. */
 bool dt_trace_has(dt_value v, const char *user);
 dt_arena *dt_trace_arena(dt_trace *t);
 
@@ -503,7 +516,7 @@ dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
 dt_value dt_read(dt_trace *t, dt_variable *v);
 /* The value at the start of the step, ignoring assignments. */
 dt_value dt_read_first(dt_trace *t, dt_variable *v);
-/* Sets the value for later reads and after the step. Types must agree. */
+/* Sets the value of v for later reads in t, and after the step. Its type must be that of v. */
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 
 /* Sets the number of replicas of the strategy that traces, for num_replicas_in_sync; 1 by
@@ -528,14 +541,14 @@ typedef struct dt_each {
     int64_t *size;   /* [n][replicas]: size along the axis of each gather; -1: not known yet */
     bool learnt;     /* a size has changed */
 } dt_each;
-void dt_trace_set_each(dt_trace *t, dt_each *each); /* lent */
+void dt_trace_set_each(dt_trace *t, dt_each *each); /* each: lent */
 /* Sets whether the function that is traced runs in cross-replica context; returns the previous
  * value. */
 bool dt_trace_set_merging(dt_trace *t, bool merging);
 
 /*
- * For variables that are kept elsewhere, as with parameter servers: the changes that a step makes
- * are handed over in their order instead of being assigned. Inside the step, reads see what
+ * For variables that other processes keep, such as parameter servers: the changes that a step makes
+ * are passed to `defer` in their order instead of being assigned. Inside the step, reads see what
  * dt_variable_assign assigned, but not an optimizer's update.
  */
 typedef struct dt_deferral {
@@ -545,11 +558,10 @@ typedef struct dt_deferral {
                    const dt_value *gradient);
     void *user;
 } dt_deferral;
-void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d); /* lent */
+void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d); /* deferral: lent */
 /* NULL: assignments are not deferred */
 const dt_deferral *dt_trace_deferral(const dt_trace *t);
 
-/* For passes. */
 /* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users,
  * depth first from left to right; returns their count. The order depends on the structure alone. */
 int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
@@ -561,7 +573,7 @@ void dt_trace_set_batch_parts(dt_trace *t, int parts);
  * only. If several are put first, they keep the order of the calls. A node that nothing needs is
  * dropped all the same. */
 void dt_trace_put_first(dt_trace *t, int i);
-/* Copies node `i` of g with new inputs (attributes, path included). */
+/* Copies node i of g, with its attributes and path, but with new inputs. */
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in);
 /* Declares g's arguments and states in t: map[node] is set for them. Batch sizes are kept. */
 void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map);

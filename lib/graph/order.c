@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of a graph's nodes. It depends on the structure alone. C leaves open which of f(x) and
- * g(x) runs first in dt_add(f(x), g(x)), so the numbers that nodes get while tracing differ
- * between compilers; texts, sums and bits must not differ.
+ * g(x) runs first in dt_add(f(x), g(x)), so the numbers that nodes get while tracing differ between
+ * compilers; the printed text, its hash and the bits of results must not differ.
  *
  * Nodes are taken depth first from the roots, inputs from left to right. Two rules change that
  * order:
@@ -23,7 +23,7 @@
 /* Nodes that must precede a node besides its inputs: a list for each node, chained through
  * `list`. */
 typedef struct wait {
-    int node, next; /* a node, and the index in `list` of the next entry; -1: the last */
+    int node, next; /* an entry: a node, and the index in `list` of the next entry; -1: the last */
 } wait;
 typedef struct wait_lists {
     int *first; /* [nodes] index in `list` of the first entry; -1: none */
@@ -33,7 +33,7 @@ typedef struct wait_lists {
 typedef struct walk {
     const dt_trace *trace;
     wait_lists *waits; /* the walk consumes these lists; NULL: nodes wait for their inputs only */
-    int *next;         /* [nodes] the input to visit next; -1: not met yet */
+    int *next;         /* [nodes] the input to visit next; -1: the node was not visited yet */
     int *stack;        /* nodes on the path from the root */
     int *order;
     int depth, n;
@@ -47,7 +47,7 @@ static int *minus_ones(int n) {
     return list;
 }
 
-/* The next node that must come before `node`; -1: no more. */
+/* Takes the next node that must come before `node`; -1: no more. */
 static int take(walk *w, int node) {
     const dt_node *n = w->trace->node[node];
     if (w->next[node] < n->n_in) return n->in[w->next[node]++];

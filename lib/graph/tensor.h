@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensors: counted arrays of known shape. A tensor owns its memory, or is a part of another one,
- * whose memory it keeps alive. Once it is shared it is not written to any more, so data sets,
- * values and threads can share it without locks. A dt_view (graph/graph.h) lends the same without
- * a count.
+ * whose memory it keeps alive. Once a tensor is shared it is not changed any more, so data sets,
+ * values and threads can share it without locks. A dt_view (graph/graph.h) refers to an array
+ * without counting.
  */
 #ifndef DT_GRAPH_TENSOR_H
 #define DT_GRAPH_TENSOR_H
@@ -12,21 +12,22 @@
 
 struct dt_tensor {
     _Atomic int refs;
-    dt_type type;    /* concrete */
+    dt_type type;    /* concrete type, without B */
     char *data;      /* aligned to 64 bytes, except in a part of another tensor */
     dt_tensor *base; /* the tensor that this is a part of, counted; NULL: it owns the memory */
     char *device;    /* full name; NULL: the host's CPU:0 */
 };
 
-/* A tensor with its own memory, which is not initialized. NO_MEMORY. */
+/* Makes a tensor with its own memory, which is not initialized. NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
-/* A tensor on the host of that type, from an element of t on. It refers to t, which is in use. */
+/* Makes a tensor of type *type, on the host, from the elements of t that begin at one element. It
+ * keeps t alive. */
 dt_tensor *dt_tensor_part(dt_tensor *t, const dt_type *type, int64_t element);
 dt_tensor *dt_tensor_ref(dt_tensor *t);
-/* States that the device of that full name holds the tensor; NULL: the host's CPU:0. The name is
+/* Records the full name of the device that holds the tensor; NULL: the host's CPU:0. The name is
  * copied. */
 void dt_tensor_set_device(dt_tensor *t, const char *device);
-/* TENSOR if the sizes are negative, too many, or overflow. */
+/* Checks a type from outside. TENSOR if its sizes are negative, too many, or overflow. */
 dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MUST_USE;
 
 #endif

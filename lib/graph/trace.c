@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces: graphs under construction. Step functions and passes emit nodes through dt_emit, which
- * infers the type and numbers values: the same op on the same inputs with the same attributes is
- * the same node, so callers need not remember what was computed. (Ops have no side effects;
+ * infers the type and reuses nodes: the same op on the same inputs with the same attributes is the
+ * same node, so callers need not remember which values exist. (Ops have no side effects;
  * assignments are kept apart from the nodes.)
  *
  * A trace keeps its first error and ignores what is emitted after it, so builders read like
@@ -17,12 +17,12 @@
 #include <string.h>
 
 typedef struct dt_trace_slot {
-    int node; /* -1: free */
+    int node; /* number of the node in this slot; -1: the slot is free */
     uint32_t hash;
 } dt_trace_slot;
 
-/* The traces of this thread that have not ended, latest first. A value whose trace is not among
- * them was kept too long and is refused. */
+/* The traces of this thread that have not ended, latest first. A value of another trace is refused:
+ * it was used after its trace ended. */
 static _Thread_local struct live {
     dt_trace *top;
     unsigned begun;
@@ -215,7 +215,8 @@ dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) {
 static uint64_t hash_node(const dt_node *n) {
     uint64_t h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, n->in, (size_t)n->n_in * sizeof *n->in);
     h = dt_hash_bytes(h, n->attr, n->op->attr.size);
-    return h ^ h >> 32; /* the table takes its slot from the low bits */
+    /* The slot is chosen by the low bits, so the high ones are mixed into them. */
+    return h ^ h >> 32;
 }
 
 static bool same_node(const dt_node *a, const dt_node *b) {

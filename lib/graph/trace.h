@@ -14,17 +14,17 @@
 
 typedef struct dt_trace_state {
     dt_variable *variable;
-    int node; /* the node of its value at the start of the step */
-    int now;  /* the node of its value after the assignments so far */
+    int node; /* the node of the variable's value at the start of the step */
+    int now;  /* the node of the variable's value after the assignments so far */
 } dt_trace_state;
 
 struct dt_trace {
-    dt_trace *below;     /* the trace of this thread that was begun before and has not ended */
+    dt_trace *below;     /* the previous trace of this thread that has not ended */
     unsigned generation; /* unique among the traces of a thread */
-    dt_arena *arena;     /* handed over to the graph in the end */
+    dt_arena *arena;     /* the graph takes the arena over when the trace ends */
     const char *name;
     const char *path;
-    dt_status *error; /* the first */
+    dt_status *error; /* the first error */
     int replicas, logical, batch_parts;
     /* rows of all replicas together; -1: they differ from run to run */
     int64_t rows;
@@ -36,19 +36,20 @@ struct dt_trace {
     dt_named_node *arg;
     dt_trace_state *state;
     dt_named_node *result;
-    int *early; /* [n_early] to be ordered before results */
+    int *early; /* [n_early] nodes to be ordered before results */
     int n_early, cap_early;
-    dt_hash_index args_at, states_at, results_at; /* by name, by variable, by name */
+    /* Indexes of the lists above: arguments and results by name, states by variable. */
+    dt_hash_index args_at, states_at, results_at;
     struct dt_trace_slot *slot; /* [n_slots] open hash table for value numbering */
     int n_slots;
 };
 
-/* The value that node i of t is. */
+/* The value of node i of t. */
 dt_value dt_value_of(dt_trace *t, int i);
 /* As dt_trace_order, but updates come after the readers of the old values where that is
  * possible. */
 int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order);
-/* The entry of that name in a list that is indexed by `at`, or NULL. */
+/* The entry of that name in a list with the index `at`, or NULL. */
 const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at,
                                    const char *name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variables: values that outlive a step. Their memory is allocated when the model is built, so that
- * a lack of it is reported then. */
+ * a lack of memory is reported before training starts. */
 #include "graph/graph.h"
 
 #include <assert.h>
@@ -77,8 +77,8 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas) {
 
 bool dt_variable_is_outline(const dt_variable *v) { return !v->host_data; }
 
-/* The variable that devices hold: the stack of all replicas' copies, or the variable of which this
- * one is rows, if there is one. */
+/* The variable whose value devices hold instead of that of v: its stack, or the variable of which v
+ * is rows. Otherwise v itself. */
 static dt_variable *stored(const dt_variable *v) {
     return (dt_variable *)(v->stack ? v->stack : v->whole ? v->whole : v);
 }
